@@ -1,0 +1,33 @@
+# make demo   everything from nothing: environment, data, models, answers, scores, report
+# make test   all tests
+# PYTHON=python3.12 chooses the interpreter, TORCH=cpu|cuda the build of torch (default: what fits)
+PYTHON ?= python3
+TORCH ?= auto
+RUN := PATH="$(CURDIR)/.venv/bin:$$PATH" HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1
+
+.PHONY: demo test install bench lint lock clean
+
+demo: install
+	@$(RUN) dvc repro
+	@$(RUN) vouch show
+
+test: install lint
+	@$(RUN) python -m pytest
+
+install:
+	@TORCH=$(TORCH) $(PYTHON) tools/install.py
+
+lint: install
+	@$(RUN) ruff check .
+	@$(RUN) ruff format --check .
+	@$(RUN) mypy
+
+bench: install
+	@$(RUN) sh -c 'for script in benchmarks/[a-z]*.py; do python "$$script" || exit 1; done'
+
+lock: install
+	@$(RUN) pip install --quiet uv
+	@$(RUN) python tools/lock.py
+
+clean:
+	rm -rf .venv .vouch/stamps build *.egg-info

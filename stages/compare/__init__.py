@@ -1,0 +1,1 @@
+"""compare: what needs several models: standings, paired differences, published numbers beside ours."""

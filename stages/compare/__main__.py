@@ -1,0 +1,50 @@
+"""`python -m stages.compare`: scores of all models -> standings, differences, reproduced."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from stages.compare.config import Config
+from stages.compare.differences import differences
+from stages.compare.reproduced import reproduced
+from stages.compare.standings import standings
+from stages.contracts.compared import (
+    DIFFERENCES,
+    DIFFERENCES_PATH,
+    REPRODUCED,
+    REPRODUCED_PATH,
+    STANDINGS,
+    STANDINGS_PATH,
+)
+from stages.contracts.metrics import METRICS
+from stages.contracts.outcomes import OUTCOMES
+from stages.contracts.published import PUBLISHED
+from stages.contracts.table import Table
+from stages.runtime.stage import Run, run_stage
+
+PAIRED = ("model", "dataset", "prompt", "group", "variation", "clean_correct")
+
+
+def main(run: Run) -> None:
+    """Compares whatever models and datasets the stage depends on."""
+    config = Config.model_validate(run.params["compare"])
+    scores = [path for path in run.inputs if path.parent == Path("data/scores")]
+    metrics = _read(METRICS, [path for path in scores if path.name.endswith(".metrics.parquet")])
+    outcomes = _read(OUTCOMES, [path for path in scores if path.name.endswith(".outcomes.parquet")], PAIRED)
+    published = {
+        path.stem: PUBLISHED.read(path) for path in run.inputs if path.parent == Path("data/published")
+    }
+    STANDINGS.write(STANDINGS_PATH, standings(metrics))
+    DIFFERENCES.write(DIFFERENCES_PATH, differences(outcomes, config.seed, config.resamples))
+    REPRODUCED.write(REPRODUCED_PATH, reproduced(published, metrics))
+
+
+def _read(table: Table, paths: Sequence[Path], columns: Sequence[str] | None = None) -> pa.Table:
+    empty = table.schema.empty_table().select(columns or table.schema.names)
+    parts = [table.read(path, columns).cast(empty.schema) for path in sorted(paths)]
+    return pa.concat_tables([empty, *parts])
+
+
+if __name__ == "__main__":
+    run_stage("compare", main)

@@ -1,0 +1,61 @@
+"""Every metric of every model in one table, ranked where more or less of it is better."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+HIGHER_IS_BETTER = {
+    # Coverage above its target is no merit, but the benchmark's tables rank it so.
+    "coverage": True,
+    "accuracy": True,
+    "uacc": True,
+    "set_size": False,
+    "ece": False,
+    "mce": False,
+}
+PLACE = ("dataset", "variation", "reading", "category", "score", "metric")
+
+
+def standings(metrics: pa.Table) -> list[dict[str, Any]]:
+    """Rows of STANDINGS from rows of METRICS, by place and then by rank and model.
+
+    Equal values share the better rank. A metric that is neither good nor bad has no ranks, and a
+    value without an interval has no rank_low and rank_high.
+    """
+    places = defaultdict(list)
+    for row in metrics.to_pylist():
+        places[tuple(row[name] for name in PLACE)].append(row)
+    table = []
+    for place in sorted(places):
+        rows = sorted(places[place], key=lambda row: row["model"])
+        higher = HIGHER_IS_BETTER.get(place[-1])
+        columns = {name: [row[name] for row in rows] for name in ("value", "low", "high")}
+        found = _ranks(**columns, higher=higher) if higher is not None else [{}] * len(rows)
+        empty = {"rank": None, "rank_low": None, "rank_high": None}
+        ranked = [empty | row | ranks for row, ranks in zip(rows, found, strict=True)]
+        table += sorted(ranked, key=lambda row: row["rank"] or 0)
+    return table
+
+
+def _ranks(
+    value: Sequence[float], low: Sequence[float | None], high: Sequence[float | None], higher: bool
+) -> list[dict[str, int]]:
+    """rank_low: 1 + models that are better for sure; rank_high: last but those that are worse for sure.
+
+    For sure means that the two intervals do not touch.
+    """
+    sign = 1.0 if higher else -1.0
+    merit = sign * np.array(value)
+    lows, highs = (sign * np.array(bound, dtype=float) for bound in ((low, high) if higher else (high, low)))
+    surely = lows[:, None] > highs[None, :]  # [better, worse]; False where a bound is NaN
+    ranks = []
+    for model, own in enumerate(merit):
+        found = {"rank": 1 + int((merit > own).sum())}
+        if not np.isnan(lows[model]):
+            found["rank_low"] = 1 + int(surely[:, model].sum())
+            found["rank_high"] = len(merit) - int(surely[model].sum())
+        ranks.append(found)
+    return ranks

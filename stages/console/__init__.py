@@ -1,0 +1,1 @@
+"""The `vouch` command: what people do by hand. One file per subcommand."""

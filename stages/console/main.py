@@ -1,0 +1,54 @@
+"""Entry point of the `vouch` command."""
+
+import argparse
+import importlib
+import os
+import sys
+import traceback
+from pathlib import Path
+
+from stages.runtime.errors import UserError
+
+COMMANDS = {
+    "plan": "what would run: items, prompts, cells, forward passes, stages",
+    "show": "the headline table in the terminal",
+    "use": "switch to a profile: validate it, write params.yaml, prune",
+    "prune": "remove data and reports that no stage of the present profile makes",
+    "sync": "hand over between DVC and Snakemake, refusing what is stale",
+    "pull": "fetch everything that belongs to one model",
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs one subcommand in the checkout that holds the current folder; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="vouch", description="How far can you trust a VLM's answer?")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, summary in COMMANDS.items():
+        module = importlib.import_module(f"stages.console.{name}")
+        sub = commands.add_parser(name, help=summary, description=module.__doc__)
+        module.arguments(sub)
+        sub.set_defaults(run=module.run)
+    options = parser.parse_args(argv)
+    try:
+        os.chdir(_checkout())
+        return int(options.run(options))
+    except UserError as error:
+        if os.environ.get("VOUCH_TRACEBACK"):
+            traceback.print_exc()
+        print(f"vouch: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _checkout() -> Path:
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / "dvc.yaml").is_file() and (folder / "stages" / "dag.py").is_file():
+            return folder
+    raise UserError(f"{here}: not inside a checkout of Vouch (no dvc.yaml above it); change into one")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

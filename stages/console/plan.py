@@ -1,0 +1,60 @@
+"""What would run, before anything runs: datasets, models, prompts, forward passes, stages."""
+
+import argparse
+import importlib
+import math
+from pathlib import Path
+from typing import Any
+
+from stages.console.layout import table
+from stages.dag import read_dag
+from stages.prepare.config import DatasetEntry
+from stages.runtime.check import check_project
+from stages.runtime.freshness import by_reason, states
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """No options."""
+
+
+def run(_options: argparse.Namespace) -> int:
+    """Prints the plan."""
+    project = check_project()
+    counts = {name: count_items(name, entry) for name, entry in project.datasets.items()}
+    cells = plan_cells(project, counts)
+    print(f"profile {project.profile}: {len(project.datasets)} datasets, {len(project.models)} models to ask, "
+          f"{len(project.released)} with released logits")
+    rows = [
+        [name, entry.loader, str(counts[name]), str(counts[name] * len(project.variations)), entry.style]
+        for name, entry in project.datasets.items()
+    ]
+    print(table(["dataset", "loader", "items", "prompts", "style"], rows, right={2, 3}))
+    prompts = sum(cell["prompts"] for cell in cells)
+    passes = sum(cell["passes"] for cell in cells)
+    print(f"{len(cells)} cells (model x dataset) to extract: {prompts} prompts, about {passes} forward passes of "
+          f"{project.extract.batch}; answers found in the work cache are not asked again")
+    waiting = [state for state in states(read_dag()) if not state.fresh]
+    print(f"{len(waiting)} stages are not up to date" + (":" if waiting else ""))
+    if waiting:
+        print(table(["stages", "because"], [list(line) for line in by_reason(waiting)]), end="")
+    return 0
+
+
+def count_items(name: str, entry: DatasetEntry) -> int:
+    """Items of a dataset by its loader's own count, before cleaning."""
+    loader = importlib.import_module(f"stages.prepare.datasets.{entry.loader}")
+    return int(loader.count(Path(entry.source), name, loader.Settings.model_validate(entry.settings)))
+
+
+def plan_cells(project: Any, counts: dict[str, int]) -> list[dict[str, Any]]:
+    """One row per model x dataset that extraction covers: prompts and forward passes."""
+    return [
+        {
+            "model": model,
+            "dataset": dataset,
+            "prompts": (prompts := counts[dataset] * len(project.variations)),
+            "passes": math.ceil(prompts / project.extract.batch),
+        }
+        for model in project.models
+        for dataset in project.datasets
+    ]

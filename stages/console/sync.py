@@ -1,0 +1,48 @@
+"""Hand over between DVC and Snakemake.
+
+A stage is vouched for by dvc.lock or by the receipt it wrote itself, and only if command, parameters,
+inputs and outputs are exactly as recorded. What is vouched for becomes known to both engines; what is
+not is listed, left alone, and makes the exit status 1.
+"""
+
+import argparse
+import subprocess
+import sys
+
+from stages.dag import read_dag
+from stages.runtime.check import check_project
+from stages.runtime.errors import UserError
+from stages.runtime.freshness import by_reason
+from stages.runtime.stamps import settle
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """No options: there is one right hand-over."""
+
+
+def run(_options: argparse.Namespace) -> int:
+    """Records fresh stages for DVC, sets times for Snakemake, lists the rest."""
+    check_project()
+    states = settle(read_dag())
+    unknown = [state.stage.name for state in states if state.fresh and not state.locked]
+    if unknown:
+        _commit(unknown)
+        settle(read_dag())
+    stale = [state for state in states if not state.fresh]
+    print(f"sync: {len(states) - len(stale)} of {len(states)} stages fit their records, {len(unknown)} newly recorded")
+    for names, why in by_reason(stale):
+        print(f"sync: not recorded: {names}: {why}", file=sys.stderr)
+    if stale:
+        print("sync: `dvc repro` or `snakemake --cores N` makes them", file=sys.stderr)
+    return 1 if stale else 0
+
+
+def _commit(names: list[str]) -> None:
+    command = ["dvc", "commit", "--force", "--quiet", *names]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise UserError("dvc: no such command; activate the environment (`. .venv/bin/activate`)") from None
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise UserError(f"dvc commit: {last}; wait until no other DVC command runs, then `vouch sync` again")

@@ -1,0 +1,84 @@
+"""Switch to a profile: validate it, write params.yaml in one step, remove what no longer belongs.
+
+A profile is a params.yaml in profiles/. Where it has a section `released` ({dataset, path}: a folder
+laid out as VLM-Uncertainty-Bench releases its files), the datasets and models found there are written out.
+The former params.yaml is kept as .vouch/params.yaml.before.
+"""
+
+import argparse
+import shutil
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
+
+from stages.console.prune import prune
+from stages.console.released import expand_released
+from stages.contracts.files import write_text
+from stages.dag import PARAMS, read_dag
+from stages.runtime.check import check_params
+from stages.runtime.errors import UserError, did_you_mean
+from stages.runtime.yaml12 import loads
+
+PROFILES = Path("profiles")
+BEFORE = Path(".vouch/params.yaml.before")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `vouch use`."""
+    parser.add_argument("name", help="a file in profiles/, without .yaml")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="change one value, e.g. score.alpha=0.2"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Writes params.yaml and prunes."""
+    text = profile_text(options.name, options.set)
+    check_params(loads(text, PARAMS), f"profiles/{options.name}.yaml")
+    if Path(PARAMS).exists():
+        BEFORE.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(PARAMS, BEFORE)
+    write_text(Path(PARAMS), text)
+    removed = prune(read_dag())
+    print(f"use: params.yaml is now the profile {options.name}; removed {len(removed)} files of the one before")
+    print("use: `vouch plan` says what would run, `dvc repro` runs it")
+    return 0
+
+
+def profile_text(name: str, settings: list[str]) -> str:
+    """The params.yaml of a profile, with `--set` applied. Raises UserError."""
+    path = PROFILES / f"{name}.yaml"
+    if not path.is_file():
+        known = [file.stem for file in PROFILES.glob("*.yaml")]
+        raise UserError(f"profiles: no profile {name}; {did_you_mean(name, known)}")
+    text = path.read_text(encoding="utf-8")
+    values = loads(text, str(path))
+    if not settings and "released" not in values:
+        return text
+    yaml = YAML()
+    yaml.width = 200
+    document = yaml.load(text)
+    for setting in settings:
+        _set(document, setting, str(path))
+    if isinstance(document.get("released"), dict):
+        expand_released(document, str(path))
+    out = StringIO()
+    yaml.dump(document, out)
+    return out.getvalue()
+
+
+def _set(document: CommentedMap, setting: str, where: str) -> None:
+    key, equals, text = setting.partition("=")
+    if not equals:
+        raise UserError(f"--set {setting}: no `=`; write KEY=VALUE, e.g. score.alpha=0.2")
+    *parents, last = key.split(".")
+    level: Any = document
+    for parent in parents:
+        level = level.get(parent) if isinstance(level, dict) else None
+    if not isinstance(level, dict) or last not in level:
+        known = list(level) if isinstance(level, dict) else list(document)
+        raise UserError(f"--set {key}: no such key in {where}; {did_you_mean(last, [str(k) for k in known])}")
+    level[last] = loads(text, f"--set {key}")

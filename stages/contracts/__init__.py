@@ -1,0 +1,1 @@
+"""One file per table or document that passes between stages: its columns, path and checks."""

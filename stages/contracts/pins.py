@@ -1,0 +1,106 @@
+"""pin: which weights exactly a model is, and how its answers are read. One JSON file per model.
+
+model       slug
+engine      file in stages/extract/engines
+source      {"kind": "zoo" | "folder" | "hub", "path" or "repo", "revision"}
+files       name -> SHA-256 of every file of the model folder that may be loaded
+dtype       float32 | bfloat16 | float16
+parameters  number of parameters, null where unknown
+facts       what analyses group by: family, base or chat, licence, ... (from models.lock)
+
+The pin's digest covers what can change an answer (files, engine, dtype) and nothing else: not the
+path, so that moving a folder repeats no work.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from stages.contracts.files import canonical_json, write_json
+from stages.runtime.errors import UserError
+
+WEIGHT_SUFFIX = ".safetensors"
+LOADED_SUFFIXES = (WEIGHT_SUFFIX, ".json", ".txt", ".model", ".jinja")
+CHUNK = 1 << 20
+
+
+class Source(BaseModel):
+    """Where the model folder comes from."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Literal["zoo", "folder", "hub"]
+    path: str | None = None
+    repo: str | None = None
+    revision: str | None = None
+
+
+class Pin(BaseModel):
+    """The contents of a pin file."""
+
+    model_config = ConfigDict(extra="forbid", protected_namespaces=())
+
+    version: Literal[1] = 1
+    model: str
+    engine: str
+    source: Source
+    files: dict[str, str]
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    parameters: int | None = None
+    facts: dict[str, Any] = {}
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over everything that can change an answer, hexadecimal."""
+        relevant = {"engine": self.engine, "files": self.files, "dtype": self.dtype}
+        return hashlib.sha256(canonical_json(relevant).encode()).hexdigest()
+
+
+def pin_path(model: str) -> Path:
+    """Where the pin of a model lies."""
+    return Path("data/models") / f"{model}.json"
+
+
+def read_pin(path: Path) -> Pin:
+    """The pin in a file. Raises UserError where it is missing or not a pin."""
+    try:
+        return Pin.model_validate(json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; run `dvc repro`, or `dvc pull` to fetch it") from None
+    except (ValueError, ValidationError) as error:
+        raise UserError(f"{path}: not a pin of version 1 ({str(error)[:120]}); run `dvc repro`") from None
+
+
+def write_pin(path: Path, pin: Pin) -> None:
+    """Writes a pin as canonical JSON, atomically."""
+    write_json(path, pin.model_dump())
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file, hexadecimal."""
+    digest = hashlib.sha256()
+    with path.open("rb") as handle:
+        while chunk := handle.read(CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def folder_digests(folder: Path) -> dict[str, str]:
+    """Name -> SHA-256 of every file directly in a model folder that transformers may load.
+
+    Notes on the model, weights in other formats and code are left out: they change no answer. Raises
+    UserError where the folder is missing or holds no safetensors weights.
+    """
+    if not folder.is_dir():
+        raise UserError(f"{folder}: no such model folder; run `dvc repro`, or `dvc pull` to fetch it")
+    names = sorted(
+        path.name
+        for path in folder.iterdir()
+        if path.is_file() and path.suffix in LOADED_SUFFIXES and not path.name.startswith(".")
+    )
+    if not any(name.endswith(WEIGHT_SUFFIX) for name in names):
+        raise UserError(f"{folder}: no *{WEIGHT_SUFFIX} weights; save the model with safe serialization")
+    return {name: file_digest(folder / name) for name in names}

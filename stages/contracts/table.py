@@ -1,0 +1,141 @@
+"""A named, versioned parquet table: checked on reading, written atomically, same rows same bytes."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from stages.contracts.files import replacing
+from stages.runtime.errors import UserError
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """The contract of one table.
+
+    name, version: stored in the file and checked on reading; raise the version when a column
+        changes its meaning.
+    schema: columns and types. `alternatives` maps a column to other types it may have.
+    rows_per_group: rows of one parquet row group, the unit of streaming.
+    """
+
+    name: str
+    version: int
+    schema: pa.Schema
+    rows_per_group: int = 4096
+    alternatives: Mapping[str, tuple[pa.DataType, ...]] | None = None
+
+    @property
+    def _mark(self) -> dict[bytes, bytes]:
+        return {b"vouch": f"{self.name}/{self.version}".encode()}
+
+    @contextmanager
+    def writer(self, path: Path, schema: pa.Schema | None = None) -> Iterator["Writer"]:
+        """A streaming writer of rows; the file appears only when the block succeeds."""
+        marked = (schema or self.schema).with_metadata(self._mark)
+        with (
+            replacing(path) as temporary,
+            pq.ParquetWriter(
+                temporary, marked, compression="zstd", write_page_checksum=True, store_schema=False
+            ) as sink,
+        ):
+            # Without store_schema the metadata of the schema stays out of the file.
+            sink.add_key_value_metadata(self._mark)
+            writer = Writer(sink, marked, self.rows_per_group)
+            yield writer
+            writer.flush()
+
+    def write(self, path: Path, rows: Iterable[Row] | pa.Table) -> None:
+        """Writes all rows (mappings, or an arrow table with exactly these columns)."""
+        if isinstance(rows, pa.Table):
+            self._check(rows.schema, path)
+            with self.writer(path, rows.schema) as writer:
+                writer.table(rows)
+        else:
+            with self.writer(path) as writer:
+                for row in rows:
+                    writer.row(row)
+
+    def open(self, path: Path) -> pq.ParquetFile:
+        """The file, checked to be this table, for streaming. Raises UserError."""
+        try:
+            file = pq.ParquetFile(path, page_checksum_verification=True)
+        except FileNotFoundError:
+            raise UserError(f"{path}: no such file; run `dvc repro`, or `dvc pull` to fetch it") from None
+        except (OSError, pa.ArrowException) as error:
+            raise UserError(f"{path}: not readable as parquet ({error}); delete it and run `dvc repro`") from None
+        found = (file.schema_arrow.metadata or {}).get(b"vouch", b"no mark").decode()
+        if found != f"{self.name}/{self.version}":
+            raise UserError(
+                f"{path}: holds {found}, expected {self.name}/{self.version}; run `dvc repro` to write it anew"
+            )
+        self._check(file.schema_arrow, path)
+        return file
+
+    def read(self, path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+        """All rows, or some columns of them. Raises UserError."""
+        try:
+            return self.open(path).read(columns=list(columns) if columns else None, use_threads=False)
+        except (OSError, pa.ArrowException) as error:
+            raise UserError(f"{path}: damaged ({error}); delete it and run `dvc repro`, or `dvc pull` it") from None
+
+    def _check(self, schema: pa.Schema, path: Path) -> None:
+        for field in self.schema:
+            allowed = (field.type, *((self.alternatives or {}).get(field.name, ())))
+            index = schema.get_field_index(field.name)
+            if index < 0 or not any(_same(schema.field(index).type, kind) for kind in allowed):
+                found = "no such column" if index < 0 else str(schema.field(index).type)
+                raise UserError(
+                    f"{path}: column {field.name} of {self.name} is {found}, expected {field.type}; "
+                    "run `dvc repro` to write it anew"
+                )
+
+
+def _same(found: pa.DataType, expected: pa.DataType) -> bool:
+    """Equal but for the names parquet gives to list elements."""
+    if pa.types.is_list(found) and pa.types.is_list(expected):
+        return _same(found.value_type, expected.value_type)
+    if pa.types.is_struct(found) and pa.types.is_struct(expected):
+        return found.num_fields == expected.num_fields and all(
+            found.field(i).name == expected.field(i).name and _same(found.field(i).type, expected.field(i).type)
+            for i in range(found.num_fields)
+        )
+    return bool(found == expected)
+
+
+class Writer:
+    """Buffers rows into row groups of a fixed size, so that memory stays flat."""
+
+    def __init__(self, sink: pq.ParquetWriter, schema: pa.Schema, rows_per_group: int) -> None:
+        self._sink, self._schema, self._size = sink, schema, rows_per_group
+        self._rows: list[Row] = []
+        self.count = 0
+
+    def row(self, row: Row) -> None:
+        """Adds one row; a missing key is null, an unknown key is an error."""
+        unknown = row.keys() - set(self._schema.names)
+        if unknown:
+            raise KeyError(f"not columns of this table: {sorted(unknown)}")
+        self._rows.append(row)
+        self.count += 1
+        if len(self._rows) >= self._size:
+            self.flush()
+
+    def table(self, table: pa.Table) -> None:
+        """Adds the rows of an arrow table."""
+        self.flush()
+        ordered = table.select(self._schema.names).cast(self._schema)
+        self._sink.write_table(ordered, row_group_size=self._size)
+        self.count += table.num_rows
+
+    def flush(self) -> None:
+        """Writes what is buffered as one row group."""
+        if self._rows:
+            self._sink.write_table(pa.Table.from_pylist(self._rows, schema=self._schema))
+            self._rows = []

@@ -1,0 +1,210 @@
+"""dvc.yaml expanded into plain stages: the one reading of the DAG for Snakemake and for every stage.
+
+Understands what dvc.yaml of this project uses: `foreach` over lists of names and over mappings,
+`matrix` over lists and over the keys of mappings, `${...}` with `item`, `key` and params.yaml.
+Standard library and PyYAML only, because cluster jobs read the Snakefile again. The tests compare
+the result with DVC's own index of stages.
+"""
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stages.runtime.errors import UserError, did_you_mean
+from stages.runtime.yaml12 import load
+
+DEFINITION = Path("dvc.yaml")
+PARAMS = "params.yaml"
+_REFERENCE = re.compile(r"\$\{\s*([^}\s]+)\s*\}")
+_IGNORED = ("__pycache__", ".snakemake_timestamp")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage as DVC sees it. params: file -> dotted key -> value."""
+
+    name: str
+    cmd: str
+    deps: tuple[str, ...]
+    outs: tuple[str, ...]
+    params: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def slug(self) -> str:
+        """The name as a file name and rule name: `extract@a-b` -> `extract_a_b`."""
+        return re.sub(r"\W+", "_", self.name)
+
+
+def is_folder(out: str) -> bool:
+    """Whether an output is a folder: the rule of this repository is that folders have no suffix."""
+    return "." not in Path(out).name
+
+
+def _lookup(path: str, context: Mapping[str, Any], where: str) -> Any:
+    value: Any = context
+    for part in path.split("."):
+        if not isinstance(value, Mapping) or part not in value:
+            raise UserError(f"{where}: ${{{path}}} has no value; define it in {PARAMS}")
+        value = value[part]
+    return value
+
+
+def _text(value: Any, path: str, where: str) -> str:
+    if isinstance(value, Mapping | list) or value is None:
+        raise UserError(f"{where}: ${{{path}}} is not a plain value; give a name, number or path in {PARAMS}")
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _fill(template: str, context: Mapping[str, Any], where: str) -> str:
+    return _REFERENCE.sub(lambda m: _text(_lookup(m[1], context, where), m[1], where), template)
+
+
+def _resolve(value: Any, context: Mapping[str, Any], where: str) -> Any:
+    """A loop's data: a literal, or one `${reference}` to a list or mapping."""
+    match = _REFERENCE.fullmatch(value) if isinstance(value, str) else None
+    return _lookup(match[1], context, where) if match else value
+
+
+def _names(data: Any, where: str) -> list[str]:
+    if not isinstance(data, list | Mapping) or not all(isinstance(name, str) for name in data):
+        raise UserError(f"{where}: loops over {data!r:.60}; give a list of names or a mapping in {PARAMS}")
+    return list(data)
+
+
+def _paths(entries: Sequence[Any] | None, context: Mapping[str, Any], where: str) -> Iterator[str]:
+    for entry in entries or ():
+        yield _fill(entry if isinstance(entry, str) else next(iter(entry)), context, where)
+
+
+class Dag:
+    """All stages, in the order of dvc.yaml, with what each reads and writes."""
+
+    def __init__(self, stages: Sequence[Stage]) -> None:
+        self.stages = {stage.name: stage for stage in stages}
+        self.maker = {out: stage.name for stage in stages for out in stage.outs}
+        self._below: dict[str, list[str]] = {}
+        for out in self.maker:
+            for parent in Path(out).parents:
+                self._below.setdefault(str(parent), []).append(out)
+
+    def __getitem__(self, name: str) -> Stage:
+        if name not in self.stages:
+            raise UserError(f"{DEFINITION}: no stage {name} in this profile; {did_you_mean(name, list(self.stages))}")
+        return self.stages[name]
+
+    def by_command(self, cmd: str) -> Stage:
+        """The stage that a command line runs. Raises UserError where no stage of this profile has it."""
+        for stage in self.stages.values():
+            if stage.cmd == cmd:
+                return stage
+        package = cmd.split()[2].removeprefix("stages.")
+        known = [s.cmd.split(" ", 3)[-1] for s in self.stages.values() if f"stages.{package} " in s.cmd]
+        raise UserError(f"{PARAMS}: this profile has no stage `{cmd}`; {did_you_mean(cmd.split(' ', 3)[-1], known)}")
+
+    def expand_dep(self, dep: str) -> list[str]:
+        """The files behind one dep: itself, the outputs made below it, or a source folder's files."""
+        if dep in self.maker:
+            return [dep]
+        if dep in self._below:
+            return sorted(self._below[dep])
+        return source_files(dep) if Path(dep).is_dir() else [dep]
+
+    def inputs(self, stage: Stage) -> list[str]:
+        """Every file a stage reads, folders expanded."""
+        return [path for dep in stage.deps for path in self.expand_dep(dep)]
+
+    def fan_ins(self, stage: Stage) -> list[str]:
+        """The stage's deps that are folders of other stages' outputs."""
+        return [dep for dep in stage.deps if dep not in self.maker and dep in self._below]
+
+    def strays(self) -> list[str]:
+        """Files in folders that some stage reads as a whole and that no stage of this profile makes."""
+        folders = {folder for stage in self.stages.values() for folder in self.fan_ins(stage)}
+        return [
+            path
+            for folder in sorted(folders)
+            for path in source_files(folder)
+            if not any(path == out or path.startswith(out + "/") for out in self._below[folder])
+        ]
+
+    def upstream(self, stage: Stage) -> list[str]:
+        """Names of the stages whose outputs a stage reads."""
+        return sorted({self.maker[path] for path in self.inputs(stage) if path in self.maker})
+
+    def ordered(self) -> list[Stage]:
+        """Stages so that each comes after what it reads. Raises UserError on a cycle."""
+        done: dict[str, None] = {}
+
+        def visit(name: str, chain: tuple[str, ...]) -> None:
+            if name in chain:
+                raise UserError(f"{DEFINITION}: stages depend on each other: {' -> '.join([*chain, name])}")
+            if name not in done:
+                for before in self.upstream(self.stages[name]):
+                    visit(before, (*chain, name))
+                done[name] = None
+
+        for name in self.stages:
+            visit(name, ())
+        return [self.stages[name] for name in done]
+
+
+def source_files(folder: str) -> list[str]:
+    """Sorted files below a folder, without what .dvcignore leaves out."""
+    return sorted(
+        str(path)
+        for path in Path(folder).rglob("*")
+        if path.is_file() and not any(part in _IGNORED or part.endswith(".pyc") for part in path.parts)
+    )
+
+
+def read_dag(root: Path = Path()) -> Dag:
+    """The DAG of a checkout, with parameter values. Raises UserError."""
+    files: dict[str, Any] = {PARAMS: load(root / PARAMS)}
+    definition = load(root / DEFINITION)
+    stages = []
+    for group, spec in definition["stages"].items():
+        for name, body, context in _instances(group, spec, files[PARAMS]):
+            stages.append(_stage(name, body, {**files[PARAMS], **context}, files, root))
+    return Dag(stages)
+
+
+def _instances(group: str, spec: Mapping[str, Any], params: Mapping[str, Any]) -> Iterator[Any]:
+    """(name, body, loop variables) for each stage that one entry of dvc.yaml stands for."""
+    where = f"{DEFINITION}: {group}"
+    if "foreach" in spec:
+        data = _resolve(spec["foreach"], params, where)
+        if isinstance(data, Mapping):
+            for key, item in data.items():
+                yield f"{group}@{key}", spec["do"], {"key": key, "item": item}
+        else:
+            for item in _names(data, where):
+                yield f"{group}@{item}", spec["do"], {"item": item}
+    elif "matrix" in spec:
+        axes = {axis: _names(_resolve(values, params, where), where) for axis, values in spec["matrix"].items()}
+        for combination in itertools.product(*axes.values()):
+            yield f"{group}@{'-'.join(combination)}", spec, {"item": dict(zip(axes, combination, strict=True))}
+    else:
+        yield group, spec, {}
+
+
+def _stage(name: str, body: Mapping[str, Any], context: Mapping[str, Any], files: dict[str, Any], root: Path) -> Stage:
+    where = f"{DEFINITION}: {name}"
+    params: dict[str, dict[str, Any]] = {}
+    for entry in body.get("params", ()):
+        named = {PARAMS: [entry]} if isinstance(entry, str) else entry
+        for file, keys in named.items():
+            if file not in files:
+                files[file] = load(root / file)
+            for key in (_fill(key, context, where) for key in keys):
+                params.setdefault(file, {})[key] = _lookup(key, files[file], f"{file}, for {name}")
+    outs = [path for kind in ("outs", "metrics", "plots") for path in _paths(body.get(kind), context, where)]
+    return Stage(
+        name=name,
+        cmd=_fill(body["cmd"], context, where),
+        deps=tuple(_paths(body.get("deps"), context, where)),
+        outs=tuple(outs),
+        params=params,
+    )

@@ -1,0 +1,1 @@
+"""extract: asks a model every prompt of a dataset, and never the same prompt twice."""

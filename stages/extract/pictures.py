@@ -1,0 +1,87 @@
+"""Pictures as a model gets to see them: decoded the same way everywhere, 8-bit RGB.
+
+A recipe (see stages/contracts/prompts.py) names its source images and one operation. Rendering is
+cheap, so prompts carry recipes and nothing rendered is ever stored.
+"""
+
+import hashlib
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from PIL import Image, ImageOps
+
+from stages.runtime.errors import UserError, did_you_mean
+
+REVISION = 1  # raise when the same recipe comes out with other pixels
+
+_SIXTEEN_BIT = ("I;16", "I;16L", "I;16B", "I;16N", "I")
+_CONVERTED = ("1", "L", "P", "CMYK", "YCbCr", "LAB", "HSV")
+_TRANSPARENT = ("RGBA", "LA", "PA", "La", "RGBa")
+
+
+def decode(data: bytes) -> Image.Image:
+    """An encoded picture as 8-bit RGB.
+
+    EXIF rotation is applied, transparency is laid on white, 16-bit grey keeps its range, of an
+    animation the first frame counts; colour profiles are ignored. Raises ValueError or OSError.
+    """
+    with Image.open(io.BytesIO(data)) as file:
+        file.load()
+        image = ImageOps.exif_transpose(file)
+    if image.mode == "RGB" and "transparency" not in image.info:
+        return image
+    if image.mode in _TRANSPARENT or "transparency" in image.info:
+        opaque = image.convert("RGBA")
+        ground = Image.new("RGBA", opaque.size, "white")
+        return Image.alpha_composite(ground, opaque).convert("RGB")
+    if image.mode in _SIXTEEN_BIT:
+        # Pillow's own conversion clips at 255, which turns such a picture white.
+        return image.convert("I").point(lambda value: value * (1 / 257) + 0.5).convert("L").convert("RGB")
+    if image.mode in _CONVERTED:
+        return image.convert("RGB")
+    raise ValueError(f"pixels of mode {image.mode} have no agreed 8-bit form")
+
+
+def _original(images: Sequence[Image.Image], severity: int) -> Image.Image:
+    (image,) = images
+    return image
+
+
+# name -> the revision that its recipes carry, and what makes the picture from sources and severity
+OPERATIONS: Mapping[str, tuple[int, Callable[[Sequence[Image.Image], int], Image.Image]]] = {
+    "original": (1, _original)
+}
+
+
+def render(recipe: Mapping[str, Any], read: Callable[[str], bytes]) -> Image.Image:
+    """The picture of one recipe; `read` gives the encoded bytes of a digest. Raises UserError."""
+    name = recipe["operation"]
+    if name not in OPERATIONS:
+        raise UserError(f"picture operation {name} is unknown; {did_you_mean(name, list(OPERATIONS))}")
+    revision, operation = OPERATIONS[name]
+    if recipe["revision"] != revision:
+        raise UserError(
+            f"picture operation {name} is at revision {revision}, the prompts were made for "
+            f"{recipe['revision']}; run `dvc repro` to make the prompts anew"
+        )
+    images = []
+    for digest in recipe["images"]:
+        data = read(digest)
+        try:
+            images.append(decode(data))
+        except Exception as error:  # Pillow's decoders raise whatever the damage makes them raise
+            raise UserError(
+                f"image {digest[:12]} cannot be decoded ({error}); remove the item, or repair its picture"
+            ) from None
+    return operation(images, recipe["severity"])
+
+
+def pixel_digest(images: Iterable[Image.Image]) -> str:
+    """SHA-256 over mode, size and raw pixels of the pictures in order; empty without pictures."""
+    digest, seen = hashlib.sha256(), False
+    for image in images:
+        digest.update(f"{image.mode} {image.width} {image.height}\n".encode())
+        digest.update(image.tobytes())
+        seen = True
+    return digest.hexdigest() if seen else ""

@@ -1,0 +1,157 @@
+"""Answers already given, found again by what was asked: content-addressed, outside every stage output.
+
+A key covers all that can change an answer: the prompt's words and marks, its pictures' recipes and
+source digests, the model's pin (which covers the dtype), the settings of the forward pass, the
+engine's and the pictures' REVISION. It covers no name of a dataset or prompt, so a prompt that
+another dataset shares is asked once; and never the code, so a comment repeats no work. Pictures enter
+by the digest of their encoded bytes: a run whose answers are all known decodes none.
+
+Answers lie in small parquet files, shards, each named after the SHA-256 of its own bytes. A shard
+that was cut short or damaged no longer has its name, is left out, and its answers are asked again.
+"""
+
+import fcntl
+import hashlib
+import io
+import sys
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from stages.contracts.files import canonical_json, replacing
+from stages.runtime.errors import UserError
+
+ROOT = Path(".vouch/work")
+FLUSH_ANSWERS = 256  # a killed run repeats at most this many answers
+FLUSH_SECONDS = 20.0  # and, once an answer is there, at most this much time
+PATIENCE_SECONDS = 12 * 3600.0
+_POLL_SECONDS = 0.5
+
+
+def answer_key(
+    prompt: Mapping[str, Any], pin: str, engine: str, revisions: Sequence[int], settings: Mapping[str, int]
+) -> str:
+    """SHA-256, hexadecimal, of everything that can change the answer to a row of PROMPTS."""
+    asked = {name: prompt[name] for name in ("ask", "system", "text", "marks", "pictures")}
+    whole = {**asked, "pin": pin, "engine": engine, "revisions": list(revisions), "settings": dict(settings)}
+    return hashlib.sha256(canonical_json(whole).encode()).hexdigest()
+
+
+class WorkCache:
+    """The answers of one model under one engine and setting, all in one folder.
+
+    fields: columns of an answer. `damaged` names the shards that were left out.
+    """
+
+    def __init__(self, folder: Path, fields: pa.Schema) -> None:
+        self._folder = folder
+        self._schema = pa.schema([("key", pa.string()), *fields])
+        self._index: dict[str, tuple[Path, int]] = {}
+        self._pending: dict[str, Mapping[str, Any]] = {}
+        self._flushed = time.monotonic()
+        self.damaged: list[str] = []
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._index or key in self._pending
+
+    def look_up(self, wanted: Collection[str]) -> None:
+        """Finds out which of the wanted keys have an answer on disk."""
+        self._index.clear()
+        self.damaged.clear()
+        for path in sorted(self._folder.glob("*.parquet")):
+            table = self._read(path)
+            if table is None:
+                self.damaged.append(path.name)
+                continue
+            for row, key in enumerate(table.column("key").to_pylist()):
+                if key in wanted:
+                    self._index.setdefault(key, (path, row))
+
+    def add(self, key: str, answer: Mapping[str, Any]) -> None:
+        """Remembers an answer; it is on disk after the next flush, which comes by itself."""
+        if not self._pending:
+            self._flushed = time.monotonic()
+        self._pending[key] = {"key": key, **answer}
+        if len(self._pending) >= FLUSH_ANSWERS or time.monotonic() - self._flushed >= FLUSH_SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Writes what is remembered as one shard."""
+        if not self._pending:
+            return
+        table = pa.Table.from_pylist(list(self._pending.values()), schema=self._schema)
+        sink = io.BytesIO()
+        pq.write_table(table, sink, compression="zstd", store_schema=False)
+        data = sink.getvalue()
+        path = self._folder / f"{hashlib.sha256(data).hexdigest()}.parquet"
+        with replacing(path) as temporary:
+            temporary.write_bytes(data)
+        self._index.update({key: (path, row) for row, key in enumerate(self._pending)})
+        self._pending.clear()
+
+    def fetch(self, keys: Sequence[str]) -> list[dict[str, Any]]:
+        """The answers of some keys, in their order; each shard is read once per call.
+
+        Raises UserError where a shard was damaged after it was looked up.
+        """
+        wanted: dict[Path, list[tuple[int, int]]] = {}
+        for place, key in enumerate(keys):
+            path, row = self._index[key]
+            wanted.setdefault(path, []).append((place, row))
+        answers: list[dict[str, Any]] = [{} for _ in keys]
+        for path, places in sorted(wanted.items()):
+            table = self._read(path)
+            if table is None:
+                raise UserError(f"{path}: damaged while in use; run the stage again to repeat its answers")
+            rows = table.take(pa.array([row for _, row in places])).drop_columns(["key"]).to_pylist()
+            for (place, _), answer in zip(places, rows, strict=True):
+                answers[place] = answer
+        return answers
+
+    def _read(self, path: Path) -> pa.Table | None:
+        """A shard, None where it is not what its name says or has other columns."""
+        try:
+            data = path.read_bytes()
+            if hashlib.sha256(data).hexdigest() != path.stem:
+                return None
+            table = pq.read_table(io.BytesIO(data), use_threads=False)
+        except (OSError, pa.ArrowException):
+            return None
+        return table if table.column_names == self._schema.names else None
+
+    @contextmanager
+    def claim(self, patience: float = PATIENCE_SECONDS) -> Iterator[None]:
+        """Holds the folder, so that two runs at once do not answer the same prompts.
+
+        A second run says that it waits, and gives up with a UserError after `patience` seconds. The
+        claim of a killed run ends with its process.
+        """
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with (self._folder / ".lock").open("a", encoding="utf-8") as handle:
+            self._wait_for(handle, patience)
+            for leftover in self._folder.glob(".*.part"):
+                leftover.unlink(missing_ok=True)
+            yield
+
+    def _wait_for(self, handle: TextIO, patience: float) -> None:
+        deadline = time.monotonic() + patience
+        told = False
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    raise UserError(
+                        f"{self._folder}: another run has been asking this model for {patience:.0f} s; "
+                        "wait until it ends, or stop it, then run the stage again"
+                    ) from None
+            if not told:
+                print(f"{self._folder}: another run is asking this model; waiting for it", file=sys.stderr)
+                told = True
+            time.sleep(min(_POLL_SECONDS, patience))

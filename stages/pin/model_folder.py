@@ -1,0 +1,101 @@
+"""What a model folder must be before its weights are trusted: whole, safetensors, without code of its own."""
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from stages.contracts.pins import WEIGHT_SUFFIX
+from stages.runtime.errors import UserError
+
+_PICKLED = (".bin", ".pt", ".pth", ".ckpt")
+_INDEX = "model.safetensors.index.json"
+_SINGLE = "model.safetensors"
+_EXTRA = "__metadata__"  # the entry of a header that is no tensor
+_LENGTH = 8  # bytes before a safetensors header that give its size
+_HEADER_LIMIT = 100_000_000  # the format's own limit
+
+
+def check_model_folder(folder: Path) -> None:
+    """Raises UserError where a folder cannot be pinned, with what is wrong and what to do."""
+    if not folder.is_dir():
+        raise UserError(f"{folder}: no such model folder; correct source.path in models.lock")
+    weights = [path for path in folder.iterdir() if path.suffix == WEIGHT_SUFFIX]
+    if not weights:
+        pickled = sorted(path.name for path in folder.iterdir() if path.suffix in _PICKLED)
+        what = f"only pickled weights ({pickled[0]}), which can run code" if pickled else "no weights"
+        raise UserError(f"{folder}: {what}; save the model as {WEIGHT_SUFFIX} files")
+    if not (folder / "config.json").is_file():
+        raise UserError(f"{folder}: no config.json; the folder is not a whole model, fetch it anew")
+    for path in sorted(folder.glob("*config.json")):
+        if "auto_map" in _json(path):
+            raise UserError(
+                f"{path}: asks for code of its own (auto_map), which is never run; "
+                "take a version of the model that transformers loads by itself"
+            )
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The weight files that transformers loads: those of the index, or the only one. Raises UserError."""
+    index = folder / _INDEX
+    if not index.is_file():
+        single = folder / _SINGLE
+        return [single] if single.is_file() else sorted(folder.glob(f"*{WEIGHT_SUFFIX}"))
+    names = _json(index).get("weight_map")
+    if not isinstance(names, dict):
+        raise UserError(f"{index}: has no weight_map; fetch the model anew")
+    files = [folder / name for name in sorted(set(names.values()))]
+    missing = [path.name for path in files if not path.is_file()]
+    if missing:
+        raise UserError(f"{folder}: {missing[0]}, which {_INDEX} names, is missing; fetch the model anew")
+    return files
+
+
+def count_parameters(folder: Path) -> int:
+    """Numbers stored in the weight files, from their headers. Raises UserError where a file is cut short."""
+    return sum(
+        math.prod(tensor["shape"])
+        for path in weight_files(folder)
+        for name, tensor in _header(path).items()
+        if name != _EXTRA
+    )
+
+
+def check_digests(expected: Mapping[str, str], found: Mapping[str, str], folder: Path) -> None:
+    """Raises UserError where a file has not the digest that models.lock gives for it."""
+    for name, digest in expected.items():
+        if name not in found:
+            raise UserError(
+                f"{folder}: has no {name}, for which models.lock gives a digest; correct one of them"
+            )
+        if found[name] != digest:
+            raise UserError(
+                f"{folder / name}: SHA-256 is {found[name]}, models.lock says {digest}; "
+                "fetch the file anew, or correct models.lock if the change is wanted"
+            )
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: not readable as JSON ({error}); fetch the model anew") from None
+    return value if isinstance(value, dict) else {}
+
+
+def _header(path: Path) -> dict[str, Any]:
+    """The header of a safetensors file, checked against the file's size."""
+    damaged = UserError(f"{path}: damaged or cut short; fetch the model anew")
+    with path.open("rb") as handle:
+        length = int.from_bytes(handle.read(_LENGTH), "little")
+        if length > _HEADER_LIMIT:
+            raise damaged
+        try:
+            header = dict(json.loads(handle.read(length)))
+            end = max((entry["data_offsets"][1] for key, entry in header.items() if key != _EXTRA), default=0)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise damaged from None
+    if path.stat().st_size != _LENGTH + length + end:
+        raise damaged
+    return header

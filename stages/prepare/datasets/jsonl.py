@@ -1,0 +1,197 @@
+"""Your own items: one JSON object per line, images beside them.
+
+    {"id": "q1", "question": "What is this?", "options": ["a kite", "a hat"], "answer": 1, "image": "1.png"}
+
+source is the folder that holds the file (`settings.file`), or the file itself; image paths are
+relative to that folder and may not leave it. Name the folder: then a changed image is noticed too.
+
+answer is one of the following, or a list of them:
+  an integer   the 0-based index of the option; always an index, even where options are numbers
+  a text       the text of exactly one option, or else a capital letter, A for the first option
+A text that names two options, such as "B" among the options "B" and "A" in that order, or a text
+that two options share, is refused: give the index. A null among the options is a missing text.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from stages.prepare.raw import LoaderSettings, RawItem, Rejected, Unusable
+from stages.runtime.errors import UserError
+
+
+class Keys(BaseModel):
+    """Which key of a line holds what. A key named here must be on every line; its value may be null."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    question: str = "question"
+    options: str = "options"
+    answer: str = "answer"
+    image: str = "image"
+    images: str = "images"
+    hint: str = "hint"
+    id: str = "id"
+    category: str = "category"
+
+
+class Settings(LoaderSettings):
+    """file: inside the source folder. group: key whose equal values keep items on one side of the split."""
+
+    file: str = Field(default="items.jsonl", pattern=r"^[^\x00-\x1f]+$")
+    keys: Keys = Keys()
+    group: str | None = None
+
+
+def count(source: Path, name: str, settings: Settings) -> int:
+    """Number of lines that are not blank."""
+    with _find(source, name, settings).open("rb") as lines:
+        return sum(1 for line in lines if line.strip())
+
+
+def read(source: Path, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+    """One entry per line that is not blank; ids default to the line's number, from 1."""
+    path = _find(source, name, settings)
+    empty = True
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            empty, where, known = False, f"{path} line {number}", ""
+            try:
+                values = _object(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
+                known = _id(values, settings.keys, number)
+                yield _item(values, known, where, path.parent, settings)
+            except Unusable as error:
+                yield Rejected(where, known, str(error))
+    if empty:
+        raise UserError(f"{path}: is empty; put one JSON object per line into it")
+
+
+def _find(source: Path, name: str, settings: Settings) -> Path:
+    if source.is_file():
+        return source
+    if not source.is_dir():
+        raise UserError(f"{source}: no such file or folder; correct datasets.{name}.source in params.yaml")
+    path = source / settings.file
+    if not path.resolve().is_relative_to(source.resolve()):
+        raise UserError(f"{path}: leads out of {source}; correct datasets.{name}.settings.file")
+    if not path.is_file():
+        raise UserError(f"{path}: no such file; add it, or name yours in datasets.{name}.settings.file")
+    return path
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(line.decode("utf-8"), parse_constant=_constant, object_pairs_hook=_unique)
+    except UnicodeDecodeError as error:
+        raise Unusable(f"not UTF-8 text (byte {error.start + 1} of the line)") from None
+    except Unusable:
+        raise
+    except json.JSONDecodeError as error:
+        raise Unusable(f"not JSON ({error.msg} at character {error.pos + 1})") from None
+    except (ValueError, RecursionError):
+        raise Unusable("not JSON that can be read (a number too long or brackets too deep)") from None
+    if not isinstance(value, dict):
+        raise Unusable(f"holds a {type(value).__name__}, not an object; write {{...}} on every line")
+    return value
+
+
+def _constant(text: str) -> Any:
+    raise Unusable(f"holds {text}, which is not JSON; use null or a number")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
+        raise Unusable(f"key {twice!r:.60} stands twice in one object")
+    return values
+
+
+def _id(values: Mapping[str, Any], keys: Keys, number: int) -> str:
+    value = values.get(keys.id)
+    if value is None:
+        return str(number)
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise Unusable(f"{keys.id} is a {type(value).__name__}, not a text or an integer")
+    return str(value)
+
+
+def _item(values: Mapping[str, Any], name: str, where: str, root: Path, settings: Settings) -> RawItem:
+    keys = settings.keys
+    needed = {getattr(keys, field) for field in {"question", "options", "answer"} | keys.model_fields_set}
+    missing = sorted((needed | ({settings.group} if settings.group else set())) - values.keys())
+    if missing:
+        raise Unusable(f"has no {', '.join(missing)}; it has {', '.join(sorted(values))[:200] or 'nothing'}")
+    options = _options(values[keys.options], keys.options)
+    return RawItem(
+        id=name,
+        where=where,
+        question=_text(values, keys.question),
+        options=options,
+        answers=_answers(values[keys.answer], options, keys.answer),
+        hint=None if values.get(keys.hint) is None else _text(values, keys.hint),
+        images=_images(values, keys),
+        root=root,
+        category="" if values.get(keys.category) is None else _text(values, keys.category),
+        group=_group(values[settings.group], settings.group) if settings.group else None,
+    )
+
+
+def _text(values: Mapping[str, Any], key: str) -> str:
+    value = values[key]
+    if not isinstance(value, str):
+        raise Unusable(f"{key} is a {type(value).__name__}, not a text")
+    return value
+
+
+def _options(value: Any, key: str) -> list[str | None]:
+    if not isinstance(value, list):
+        raise Unusable(f"{key} is a {type(value).__name__}, not a list of texts")
+    for index, option in enumerate(value):
+        if option is not None and not isinstance(option, str):
+            raise Unusable(f"{key}[{index}] is a {type(option).__name__}, not a text; put it in quotes")
+    return value
+
+
+def _images(values: Mapping[str, Any], keys: Keys) -> list[str]:
+    one, many = values.get(keys.image), values.get(keys.images)
+    if one is not None and many is not None:
+        raise Unusable(f"has both {keys.image} and {keys.images}; keep one of them")
+    if one is not None:
+        return [_text(values, keys.image)]
+    if many is not None and not (isinstance(many, list) and all(isinstance(path, str) for path in many)):
+        raise Unusable(f"{keys.images} is not a list of paths")
+    return list(many or ())
+
+
+def _group(value: Any, key: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise Unusable(f"{key} is a {type(value).__name__}, not a text or an integer that names a group")
+    return str(value)
+
+
+def _answers(value: Any, options: Sequence[str | None], key: str) -> list[int]:
+    answers = value if isinstance(value, list) else [value]
+    return [_index(answer, options, key) for answer in answers]
+
+
+def _index(value: Any, options: Sequence[str | None], key: str) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if not isinstance(value, str):
+        raise Unusable(f"{key} is a {type(value).__name__}, not an index, a letter or an option's text")
+    readings = {index for index, option in enumerate(options) if option == value}
+    letter = ord(value) - ord("A") if len(value) == 1 else -1
+    if 0 <= letter < len(options):
+        readings.add(letter)
+    if not readings:
+        raise Unusable(f"{key} {value!r:.80} is neither a letter nor a text of its {len(options)} options")
+    if len(readings) > 1:
+        letters = " or ".join(chr(ord("A") + index) for index in sorted(readings))
+        raise Unusable(f"{key} {value!r:.80} can mean option {letters}; give the 0-based index")
+    return readings.pop()

@@ -1,0 +1,65 @@
+"""What a dataset file (stages/prepare/datasets/NAME.py) gives to `prepare`.
+
+A dataset file defines
+    class Settings(LoaderSettings)      its options, under `settings:` in params.yaml
+    def read(source: Path, name: str, settings: Settings) -> Iterator[RawItem | Rejected]
+    def count(source: Path, name: str, settings: Settings) -> int      items, before cleaning; cheap
+and, where the source carries published numbers,
+    def published(source: Path, name: str, settings: Settings) -> Iterator[dict]   rows of PUBLISHED
+`name` is the dataset's key in params.yaml. `read` yields items in the order of the source, one at a
+time, so that memory stays flat; it yields Rejected for an entry that cannot become an item, and
+raises UserError where the source as a whole cannot be read.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+
+class LoaderSettings(BaseModel):
+    """Options that every loader has. on_error: `stop` at the first bad item, or `skip` and list it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    on_error: Literal["stop", "skip"] = "stop"
+
+
+@dataclass(frozen=True)
+class RawItem:
+    """One question as its source has it.
+
+    where: file and line (or row) for error messages. options: None marks a missing option text.
+    answers: 0-based indices. images: encoded bytes, or paths inside `root`. root: the folder that
+    image paths may not leave. group: None lets prepare group by question and images.
+    """
+
+    id: str
+    where: str
+    question: str
+    options: Sequence[str | None] = ()
+    answers: Sequence[int] = ()
+    references: Sequence[str] = ()
+    hint: str | None = None
+    images: Sequence[bytes | str] = ()
+    root: Path | None = None
+    category: str = ""
+    kind: Literal["choice", "text"] = "choice"
+    source_id: str = ""
+    group: str | None = None
+    flags: Sequence[str] = field(default_factory=tuple)
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """An entry of the source that cannot become an item: where it stands, its id if any, and why."""
+
+    where: str
+    id: str
+    reason: str
+
+
+class Unusable(ValueError):
+    """Why one entry cannot become an item, in words that fit after its place: `line 3: ...`."""

@@ -1,0 +1,121 @@
+"""report: reads what the other stages found and writes reports/."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+
+from stages.contracts.compared import DIFFERENCES, REPRODUCED, STANDINGS
+from stages.contracts.files import replacing_folder, write_json, write_text
+from stages.contracts.items import ITEMS
+from stages.contracts.outcomes import OUTCOMES
+from stages.contracts.rejects import REJECTS
+from stages.contracts.table import Table
+from stages.report import drawing, figures, plots, tables
+from stages.report.config import Config, Scoring
+from stages.report.csv_text import csv_text
+from stages.report.evidence import Evidence
+from stages.report.metrics_json import metrics_json
+from stages.report.page import Picture, page
+from stages.report.plugins import plugins
+from stages.report.reading import Sources, sources
+from stages.runtime.errors import UserError
+from stages.runtime.stage import Run, run_stage
+
+REPORTS = Path("reports")
+# The page needs no more of these two tables; the rest of them would fill memory.
+OF_OUTCOMES = (
+    "model",
+    "dataset",
+    "prompt",
+    "variation",
+    "predicted",
+    "correct",
+    "confidence",
+    "clean_size_lac",
+)
+OF_ITEMS = ("group", "options", "answers", "images", "category", "flags")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _all(table: Table, paths: Sequence[Path], columns: Sequence[str]) -> pd.DataFrame:
+    parts = [table.read(path, columns) for path in paths]
+    empty = pa.schema([table.schema.field(name) for name in columns]).empty_table()
+    return pa.concat_tables([empty, *parts]).to_pandas()
+
+
+def _items(paths: Iterable[Path]) -> pd.DataFrame:
+    parts = [ITEMS.read(path, OF_ITEMS).to_pandas().assign(dataset=path.stem) for path in paths]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*OF_ITEMS, "dataset"])
+
+
+def read(found: Sources, scoring: Scoring) -> Evidence:
+    """Reads every table. Raises UserError where one is missing or damaged, or where nothing was scored."""
+    standings = STANDINGS.read(found.standings).to_pandas()
+    if standings.empty:
+        raise UserError(
+            f"{found.standings}: holds no scores; name a model in params.yaml and run `dvc repro`"
+        )
+    return Evidence(
+        standings=standings,
+        differences=DIFFERENCES.read(found.differences).to_pandas(),
+        reproduced=REPRODUCED.read(found.reproduced).to_pandas(),
+        outcomes=_all(OUTCOMES, found.outcomes, OF_OUTCOMES),
+        items=_items(found.items),
+        rejects=_all(REJECTS, found.rejects, REJECTS.schema.names),
+        scoring=scoring,
+        digests={path.as_posix(): _digest(path) for path in found.every},
+    )
+
+
+def _draw(
+    evidence: Evidence, folder: Path, pairs: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], Picture]:
+    """Writes each figure of each dataset as SVG and PNG, and returns it for the page."""
+    modules = plugins(figures)
+    pictures: dict[tuple[str, str], Picture] = {}
+    for name, dataset in pairs:
+        chart = modules[name].draw(evidence, dataset)
+        if chart is None:
+            continue
+        document = drawing.svg(chart)
+        (folder / f"{name}-{dataset}.svg").write_text(document + "\n", encoding="utf-8", newline="\n")
+        (folder / f"{name}-{dataset}.png").write_bytes(drawing.png(document))
+        pictures[name, dataset] = Picture(
+            svg=drawing.inline(document, f"f{len(pictures)}"),
+            title=modules[name].TITLE,
+            description=modules[name].describe(evidence, dataset),
+        )
+    return pictures
+
+
+def write(config: Config, evidence: Evidence, run: Run | None = None) -> None:
+    """Writes everything under reports/ in the working directory."""
+    pairs = [(name, dataset) for dataset in evidence.datasets for name in plugins(figures)]
+    with replacing_folder(REPORTS / "figures") as folder:
+        pictures = _draw(evidence, folder, run.progress(pairs, label="figures") if run else pairs)
+    with replacing_folder(REPORTS / "tables") as folder:
+        for name, module in plugins(tables).items():
+            write_text(folder / f"{name}.csv", csv_text(module.build(evidence)))
+    with replacing_folder(REPORTS / "plots") as folder:
+        write_text(folder / "models.csv", csv_text(plots.models(evidence)))
+        write_text(folder / "reliability.csv", csv_text(plots.reliability(evidence)))
+        write_text(folder / "page.html", plots.page())
+    write_json(REPORTS / "metrics.json", metrics_json(evidence))
+    write_text(REPORTS / "index.html", page(config, evidence, pictures))
+
+
+def main(run: Run) -> None:
+    """Reads the declared inputs, writes the report."""
+    config = Config.model_validate(run.params["report"])
+    write(config, read(sources(run.inputs), Scoring.model_validate(run.params["score"])), run)
+
+
+if __name__ == "__main__":
+    run_stage("report", main)

@@ -1,0 +1,26 @@
+"""Parameters of the report."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Config(BaseModel):
+    """params.yaml, `report`. title: what the page is called."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    title: str = Field(min_length=1, max_length=200)
+
+
+class Scoring(BaseModel):
+    """What the page says about params.yaml, `score`; the other keys there are none of its business.
+
+    alpha: target miscoverage. calibration: share of the items that calibrate. splits: repeated
+    splits of the clean reading. bins: of the calibration error.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    alpha: float = Field(gt=0, lt=1)
+    calibration: float = Field(gt=0, lt=1)
+    splits: int = Field(ge=1)
+    bins: int = Field(ge=1)

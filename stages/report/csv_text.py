@@ -1,0 +1,19 @@
+"""CSV that a spreadsheet reads as data, never as formulas."""
+
+import pandas as pd
+
+# A cell that begins so is run by spreadsheets; an apostrophe makes it text.
+ACTIVE = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def _harmless(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(ACTIVE) else value
+
+
+def csv_text(frame: pd.DataFrame) -> str:
+    """UTF-8 text with a header, `\\n` line ends, numbers in full precision, null as an empty cell."""
+    safe = frame.copy()
+    for name in safe.columns:
+        if not pd.api.types.is_numeric_dtype(safe[name]):
+            safe[name] = safe[name].astype(object).map(_harmless, na_action="ignore")
+    return str(safe.to_csv(index=False, lineterminator="\n"))

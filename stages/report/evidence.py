@@ -1,0 +1,206 @@
+"""What the earlier stages found: their tables, and look-ups that every part of the report shares."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import pandas as pd
+
+from stages.report.config import Scoring
+
+# Pairs with a smaller p-value after Holm's correction count as told apart.
+SIGNIFICANCE = 0.05
+PLAIN = "original"
+
+
+class Number(NamedTuple):
+    """One cell of the standings. low, high: 95 % interval, None where there is none."""
+
+    value: float
+    low: float | None
+    high: float | None
+    items: int
+    rank: int | None
+    rank_low: int | None
+    rank_high: int | None
+
+
+class Pair(NamedTuple):
+    """Accuracy of one model minus that of another, on the same items.
+
+    low, high, p_holm: None where the items are too few for an interval.
+    """
+
+    difference: float
+    low: float | None
+    high: float | None
+    p_holm: float | None
+    items: int
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether the data separate the two models."""
+        return self.p_holm is not None and self.p_holm < SIGNIFICANCE
+
+    def turned(self) -> "Pair":
+        """The same with the models in the other order."""
+        low = None if self.high is None else -self.high
+        high = None if self.low is None else -self.low
+        return Pair(-self.difference, low, high, self.p_holm, self.items)
+
+
+def _some(value: float) -> float | None:
+    return None if pd.isna(value) else float(value)
+
+
+def _whole(value: float) -> int | None:
+    return None if pd.isna(value) else int(value)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Frames with the columns of the contract tables of the same names; `items` has `dataset` as well.
+
+    digests: SHA-256 of every data file that was read, by path.
+    """
+
+    standings: pd.DataFrame
+    differences: pd.DataFrame
+    reproduced: pd.DataFrame
+    outcomes: pd.DataFrame
+    items: pd.DataFrame
+    rejects: pd.DataFrame
+    scoring: Scoring
+    digests: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def target(self) -> float:
+        """Coverage that the prediction sets promise."""
+        return 1 - self.scoring.alpha
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[str, ...], Number]:
+        keys = ["dataset", "variation", "reading", "category", "score", "metric", "model"]
+        frame = self.standings.dropna(subset=["value"])
+        columns = [frame[name].tolist() for name in (*keys, *Number._fields)]
+        return {
+            tuple(str(part) for part in row[:7]): Number(
+                float(row[7]),
+                _some(row[8]),
+                _some(row[9]),
+                int(row[10]),
+                _whole(row[11]),
+                _whole(row[12]),
+                _whole(row[13]),
+            )
+            for row in zip(*columns, strict=True)
+        }
+
+    @cached_property
+    def datasets(self) -> tuple[str, ...]:
+        """Names of the datasets that have scores, in alphabetical order."""
+        return tuple(sorted(self.standings["dataset"].unique()))
+
+    @cached_property
+    def _variations(self) -> dict[str, tuple[str, ...]]:
+        frame = self.standings[["dataset", "variation"]].drop_duplicates()
+        found = {name: sorted(group["variation"]) for name, group in frame.groupby("dataset")}
+        return {str(k): tuple(sorted(v, key=lambda name: (name != PLAIN, name))) for k, v in found.items()}
+
+    def variations(self, dataset: str) -> tuple[str, ...]:
+        """Variations of a dataset; the first, `original` where there is one, is the one of all headlines."""
+        return self._variations[dataset]
+
+    @cached_property
+    def _ordered(self) -> dict[str, tuple[str, ...]]:
+        ordered: dict[str, tuple[str, ...]] = {}
+        for name, group in self.standings.groupby("dataset"):
+            dataset = str(name)
+            accuracy = {
+                str(model): number.value if (number := self.number(dataset, str(model), "accuracy")) else -1.0
+                for model in group["model"].unique()
+            }
+            ordered[dataset] = tuple(sorted(accuracy, key=lambda model: (-accuracy[model], model)))
+        return ordered
+
+    def models(self, dataset: str) -> tuple[str, ...]:
+        """Models with scores on a dataset, best accuracy of the clean reading first, ties by name."""
+        return self._ordered[dataset]
+
+    @cached_property
+    def all_models(self) -> tuple[str, ...]:
+        """Every model, in alphabetical order."""
+        return tuple(sorted(self.standings["model"].unique()))
+
+    def number(
+        self,
+        dataset: str,
+        model: str,
+        metric: str,
+        score: str = "",
+        reading: str = "clean",
+        category: str = "all",
+        variation: str | None = None,
+    ) -> Number | None:
+        """One cell of the standings; None where it is missing or null."""
+        key = (dataset, variation or self.variations(dataset)[0], reading, category, score, metric, model)
+        return self._numbers.get(key)
+
+    @cached_property
+    def _pairs(self) -> dict[tuple[str, str, str], Pair]:
+        columns = ["dataset", "first", "second", *Pair._fields]
+        pairs: dict[tuple[str, str, str], Pair] = {}
+        for row in zip(*(self.differences[name].tolist() for name in columns), strict=True):
+            dataset, first, second, difference, low, high, p_holm, items = row
+            pair = Pair(float(difference), _some(low), _some(high), _some(p_holm), int(items))
+            pairs[dataset, first, second], pairs[dataset, second, first] = pair, pair.turned()
+        return pairs
+
+    def pair(self, dataset: str, first: str, second: str) -> Pair | None:
+        """The paired comparison of two models, as `first` minus `second`; None where it was not made."""
+        return self._pairs.get((dataset, first, second))
+
+    def leaders(self, dataset: str) -> tuple[str, ...]:
+        """The model with the best accuracy, and those that the data cannot tell from it.
+
+        Paired comparisons decide; where there is none for a pair, the ranks that the intervals allow.
+        """
+        best, *rest = self.models(dataset)
+        return (best, *(model for model in rest if not self._behind(dataset, best, model)))
+
+    def _behind(self, dataset: str, best: str, model: str) -> bool:
+        pair = self.pair(dataset, best, model)
+        if pair is not None:
+            return pair.told_apart
+        number = self.number(dataset, model, "accuracy")
+        return number is None or (number.rank_low is not None and number.rank_low > 1)
+
+    @cached_property
+    def _chances(self) -> dict[str, float]:
+        asked = self.items[self.items["options"].map(len) > 0]
+        share = asked["answers"].map(len) / asked["options"].map(len)
+        return {str(name): float(mean) for name, mean in share.groupby(asked["dataset"]).mean().items()}
+
+    def chance(self, dataset: str) -> float:
+        """Accuracy of a guess among the native options; 0 where there are none to guess among."""
+        return self._chances.get(dataset, 0.0)
+
+    def categories(self, dataset: str) -> tuple[str, ...]:
+        """Categories of a dataset that have clean scores, in alphabetical order."""
+        frame = self.standings
+        here = frame[(frame["dataset"] == dataset) & (frame["category"] != "all")]
+        return tuple(sorted(here["category"].unique()))
+
+    @cached_property
+    def _plain(self) -> dict[str, pd.DataFrame]:
+        frames = {}
+        for name, group in self.outcomes.groupby("dataset"):
+            dataset = str(name)
+            wanted = self.variations(dataset)[0] if dataset in self._variations else PLAIN
+            frames[dataset] = group[group["variation"] == wanted]
+        return frames
+
+    def plain_outcomes(self, dataset: str) -> pd.DataFrame:
+        """Outcomes of all models on a dataset in the variation of the headlines."""
+        return self._plain.get(dataset, self.outcomes.iloc[:0])

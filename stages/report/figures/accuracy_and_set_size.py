@@ -1,0 +1,117 @@
+"""Accuracy against the size of the prediction sets: the best models stand at the top left."""
+
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from stages.report import labels, palette, words
+from stages.report.evidence import Evidence
+
+TITLE = "Right answers, and how many options it takes to be sure"
+SIZE = (520.0, 430.0)
+FONT = 11
+
+
+def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
+    """One row per model that has both numbers: x, y, their intervals, and whether it leads."""
+    rows = []
+    leaders = evidence.leaders(dataset)
+    for model in evidence.models(dataset):
+        accuracy = evidence.number(dataset, model, "accuracy")
+        size = evidence.number(dataset, model, "set_size", "lac")
+        if accuracy is None or size is None:
+            continue
+        rows.append(
+            {
+                "model": model,
+                "leads": model in leaders,
+                "x": size.value,
+                "x_low": size.value if size.low is None else size.low,
+                "x_high": size.value if size.high is None else size.high,
+                "y": accuracy.value,
+                "y_low": accuracy.value if accuracy.low is None else accuracy.low,
+                "y_high": accuracy.value if accuracy.high is None else accuracy.high,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _domain(data: pd.DataFrame, name: str) -> list[float]:
+    low, high = float(data[f"{name}_low"].min()), float(data[f"{name}_high"].max())
+    margin = 0.05 * (high - low) or 0.05
+    return [low - margin, high + margin]
+
+
+def _labelled(data: pd.DataFrame, x: list[float], y: list[float]) -> pd.DataFrame:
+    """Adds where each label goes, in the units of the axes."""
+    width, height = SIZE
+    pixels = [
+        ((row.x - x[0]) / (x[1] - x[0]) * width, (y[1] - row.y) / (y[1] - y[0]) * height)
+        for row in data.itertuples()
+    ]
+    placed = labels.place(pixels, data["model"].tolist(), SIZE, FONT)
+    rows = [
+        {"model": model, "leads": leads, "x": px, "y": py, "label_x": at.x, "label_y": at.y}
+        | {"align": at.align, "linked": at.linked}
+        for model, leads, (px, py), at in zip(data["model"], data["leads"], pixels, placed, strict=True)
+        if at is not None
+    ]
+    found = pd.DataFrame(rows, columns=["model", "leads", "x", "y", "label_x", "label_y", "align", "linked"])
+    for name in ("x", "label_x"):
+        found[name] = x[0] + found[name] / width * (x[1] - x[0])
+    for name in ("y", "label_y"):
+        found[name] = y[1] - found[name] / height * (y[1] - y[0])
+    return found
+
+
+def draw(evidence: Evidence, dataset: str) -> Any:
+    """Points with 95 % intervals in both directions, the leaders in colour; None where there is no model."""
+    data = frame(evidence, dataset)
+    if data.empty:
+        return None
+    x, y = _domain(data, "x"), _domain(data, "y")
+
+    def across(column: str) -> Any:
+        scale = alt.Scale(domain=x, nice=False, zero=False)
+        return alt.X(f"{column}:Q", title="Options in a prediction set, mean (LAC)", scale=scale)
+
+    def up(column: str) -> Any:
+        scale = alt.Scale(domain=y, nice=False, zero=False)
+        return alt.Y(f"{column}:Q", title="Accuracy", scale=scale, axis=alt.Axis(format=".0%"))
+
+    colour = alt.condition("datum.leads", alt.value(palette.BLUE), alt.value(palette.FAINT))
+    base = alt.Chart(data).encode(x=across("x"), y=up("y"), color=colour)
+    names = _labelled(data, x, y)
+    layers = [
+        base.mark_rule(strokeWidth=1.5, opacity=0.4).encode(x=across("x_low"), x2="x_high:Q"),
+        base.mark_rule(strokeWidth=1.5, opacity=0.4).encode(y=up("y_low"), y2="y_high:Q"),
+        alt.Chart(names[names["linked"]])
+        .mark_rule(color=palette.FAINT, strokeWidth=0.7)
+        .encode(x=across("x"), y=up("y"), x2="label_x:Q", y2="label_y:Q"),
+        base.mark_circle(size=60, opacity=1),
+    ]
+    ink = alt.condition("datum.leads", alt.value(palette.INK), alt.value(palette.MUTED))
+    for align in ("left", "right"):
+        text = alt.Chart(names[names["align"] == align]).encode(
+            x=across("label_x"), y=up("label_y"), text="model:N"
+        )
+        style = {"align": align, "baseline": "middle", "fontSize": FONT}
+        # A wide stroke in the colour of the paper keeps the name readable over lines.
+        layers.append(text.mark_text(**style, stroke=palette.PAPER, strokeWidth=3, opacity=0.85))
+        layers.append(text.mark_text(**style).encode(color=ink))
+    return alt.layer(*layers).properties(width=SIZE[0], height=SIZE[1])
+
+
+def describe(evidence: Evidence, dataset: str) -> str:
+    """The picture in words."""
+    data = frame(evidence, dataset)
+    if data.empty:
+        return ""
+    first, small = data.iloc[0], data.loc[data["x"].idxmin()]
+    return (
+        f"Scatter plot of {words.plural(len(data), 'model')} on {dataset}. "
+        f"{first['model']} has most right answers, {words.percent(first['y'])}, "
+        f"with {words.number(first['x'], 2)} options in a set; "
+        f"{small['model']} has the smallest sets, {words.number(small['x'], 2)} options."
+    )

@@ -1,0 +1,51 @@
+"""Which of a stage's inputs hold which table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from stages.contracts.compared import DIFFERENCES_PATH, REPRODUCED_PATH, STANDINGS_PATH
+from stages.contracts.items import items_path
+from stages.contracts.outcomes import outcomes_path
+from stages.contracts.rejects import rejects_path
+from stages.runtime.errors import UserError
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Paths of the data files; the ones of the last three kinds in alphabetical order."""
+
+    standings: Path
+    differences: Path
+    reproduced: Path
+    outcomes: tuple[Path, ...]
+    items: tuple[Path, ...]
+    rejects: tuple[Path, ...]
+
+    @property
+    def every(self) -> tuple[Path, ...]:
+        """All of them."""
+        single = (self.standings, self.differences, self.reproduced)
+        return (*single, *self.outcomes, *self.items, *self.rejects)
+
+
+def sources(inputs: Sequence[Path]) -> Sources:
+    """Sorts declared inputs by what they hold; code and what is not read are passed over.
+
+    Raises UserError where a table of `compare` is not among them.
+    """
+    known = set(inputs)
+    for path in (STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH):
+        if path not in known:
+            raise UserError(
+                f"{path}: not among the inputs of report; declare it in dvc.yaml and run `dvc repro`"
+            )
+    suffix = outcomes_path("").name
+    return Sources(
+        STANDINGS_PATH,
+        DIFFERENCES_PATH,
+        REPRODUCED_PATH,
+        tuple(p for p in sorted(known) if p == outcomes_path(p.name.removesuffix(suffix))),
+        tuple(p for p in sorted(known) if p == items_path(p.stem)),
+        tuple(p for p in sorted(known) if p == rejects_path(p.stem)),
+    )

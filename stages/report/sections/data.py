@@ -1,0 +1,109 @@
+"""Datasets: what was asked, what cleaning found, what was left out."""
+
+from dataclasses import dataclass
+from math import sqrt
+
+import pandas as pd
+
+from stages.report import words
+from stages.report.evidence import Evidence
+from stages.report.grid import Cell, Column, Grid, whole
+
+MOST_REASONS = 50
+
+
+@dataclass(frozen=True)
+class Data:
+    """findings: what cleaning flagged. rejects: entries that became no items, by reason."""
+
+    overview: Grid
+    findings: Grid | None
+    rejects: Grid | None
+    notes: tuple[str, ...]
+
+
+def build(evidence: Evidence) -> Data:
+    """All datasets, also those that no model has been scored on."""
+    names = sorted(set(evidence.items["dataset"]) | set(evidence.rejects["dataset"]))
+    notes = [note for name in names if (note := _small(evidence, name))]
+    return Data(_overview(evidence, names), _findings(evidence), _rejects(evidence), tuple(notes))
+
+
+def _spread(counts: pd.Series) -> str:
+    """`4 (3,911), 3 (288)`: most frequent first."""
+    tally = counts.value_counts()
+    ordered = sorted(((int(n), int(k)) for k, n in tally.items()), key=lambda pair: (-pair[0], pair[1]))
+    return ", ".join(f"{k} ({words.count(n)})" for n, k in ordered) or "–"
+
+
+def _overview(evidence: Evidence, names: list[str]) -> Grid:
+    columns = (
+        Column("Dataset"),
+        Column("Items", "", True),
+        Column("Groups", "items of a group are never split between calibration and test", True),
+        Column("Images", "distinct pictures", True),
+        Column("Categories", "", True),
+        Column("Options", "number of native options (items)"),
+        Column("Flagged", "items in which cleaning found something", True),
+        Column("Left out", "entries of the source that became no item", True),
+    )
+    rows = []
+    for name in names:
+        items = evidence.items[evidence.items["dataset"] == name]
+        images = {digest for digests in items["images"] for digest in digests}
+        rows.append(
+            (
+                Cell(name),
+                whole(len(items)),
+                whole(items["group"].nunique()),
+                whole(len(images)),
+                whole(items.loc[items["category"] != "", "category"].nunique()),
+                Cell(_spread(items["options"].map(len))),
+                whole(int((items["flags"].map(len) > 0).sum())),
+                whole(int((evidence.rejects["dataset"] == name).sum())),
+            )
+        )
+    return Grid("datasets", "What was asked", columns, rows)
+
+
+def _findings(evidence: Evidence) -> Grid | None:
+    flags = evidence.items[["dataset", "flags"]].explode("flags").dropna()
+    if flags.empty:
+        return None
+    counts = flags.groupby(["dataset", "flags"]).size()
+    columns = (
+        Column("Dataset"),
+        Column("Flag", "stages/prepare/cleaning.py explains them"),
+        Column("Items", "", True),
+    )
+    rows = [
+        (Cell(dataset), Cell(flag.replace("_", " ")), whole(int(n))) for (dataset, flag), n in counts.items()
+    ]
+    return Grid("flags", "What cleaning found", columns, rows)
+
+
+def _rejects(evidence: Evidence) -> Grid | None:
+    if evidence.rejects.empty:
+        return None
+    groups = evidence.rejects.groupby(["dataset", "reason"])
+    found = sorted(((len(g), key, g["where"].iloc[0]) for key, g in groups), key=lambda x: (-x[0], x[1]))
+    columns = (Column("Dataset"), Column("Reason"), Column("Entries", "", True), Column("The first of them"))
+    rows = [(Cell(d), Cell(reason), whole(n), Cell(where)) for n, (d, reason), where in found[:MOST_REASONS]]
+    caption = "What was left out"
+    if len(found) > MOST_REASONS:
+        caption += f": the {MOST_REASONS} most frequent of {words.plural(len(found), 'reason')}"
+    return Grid("rejects", caption, columns, rows)
+
+
+def _small(evidence: Evidence, dataset: str) -> str:
+    """How far chance alone moves the coverage of one split: it has a beta distribution."""
+    items = evidence.items[evidence.items["dataset"] == dataset]
+    calibrating = int(evidence.scoring.calibration * items["group"].nunique())
+    if not calibrating:
+        return ""
+    alpha = evidence.scoring.alpha
+    stray = 1.96 * sqrt(alpha * (1 - alpha) / (calibrating + 2))
+    return (
+        f"{dataset}: about {words.plural(calibrating, 'group')} calibrate, so the coverage of one split may "
+        f"stray from the target by ±{words.number(100 * stray, 1)} points by chance alone."
+    )

@@ -1,0 +1,100 @@
+"""Differences between models: paired on the same items, corrected for the number of pairs."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from stages.report import words
+from stages.report.evidence import SIGNIFICANCE, Evidence, Pair
+from stages.report.grid import MISSING, Cell, Column, Grid, whole
+
+
+@dataclass(frozen=True)
+class DatasetDifferences:
+    """summary: how many pairs can be told apart. models: one row per model. pairs: one row per pair."""
+
+    dataset: str
+    summary: str
+    models: Grid
+    pairs: Grid
+    figures: tuple[str, ...] = ("differences",)
+
+
+def build(evidence: Evidence) -> tuple[DatasetDifferences, ...]:
+    """One part per dataset that has pairs."""
+    found = set(evidence.differences["dataset"])
+    return tuple(_part(evidence, dataset) for dataset in evidence.datasets if dataset in found)
+
+
+def _part(evidence: Evidence, dataset: str) -> DatasetDifferences:
+    frame = evidence.differences
+    here = frame[frame["dataset"] == dataset]
+    apart = int((here["p_holm"] < SIGNIFICANCE).sum())
+    summary = (
+        f"{words.count(apart)} of {words.plural(len(here), 'pair')} can be told apart "
+        f"(p < {SIGNIFICANCE} after Holm's correction)."
+    )
+    return DatasetDifferences(dataset, summary, _models(evidence, dataset), _pairs(evidence, dataset))
+
+
+def _models(evidence: Evidence, dataset: str) -> Grid:
+    columns = (
+        Column("Model"),
+        Column("Better than", "number of models", True),
+        Column("Worse than", "number of models", True),
+        Column("Cannot be told from"),
+    )
+    rows = []
+    models = evidence.models(dataset)
+    for model in models:
+        pairs = {other: evidence.pair(dataset, model, other) for other in models if other != model}
+        better = sum(p is not None and p.told_apart and p.difference > 0 for p in pairs.values())
+        worse = sum(p is not None and p.told_apart and p.difference < 0 for p in pairs.values())
+        alike = [other for other, pair in pairs.items() if pair is not None and not pair.told_apart]
+        rows.append(
+            (
+                Cell(model),
+                whole(better),
+                whole(worse),
+                Cell(words.listed(alike, 30) if alike else "–", key=len(alike)),
+            )
+        )
+    return Grid("differences-models", f"{dataset}: what the data can tell apart", columns, rows)
+
+
+def _difference(pair: Pair) -> Cell:
+    note = words.bracketed(pair.low, pair.high, 1, 100).strip(" ()")
+    tone: Literal["strong", "quiet"] = "strong" if pair.told_apart else "quiet"
+    return Cell(words.number(100 * pair.difference, 1), note, pair.difference, tone=tone)
+
+
+def _p(value: float | None) -> Cell:
+    if value is None:
+        return MISSING
+    return Cell("< 0.0001" if value < 1e-4 else words.number(value, 4), key=value)
+
+
+def _pairs(evidence: Evidence, dataset: str) -> Grid:
+    columns = (
+        Column("Better"),
+        Column("Worse"),
+        Column("Difference", f"points of accuracy, 95{words.NARROW}% interval", True),
+        Column("p, Holm", "", True),
+        Column("Items", "", True),
+    )
+    rows = []
+    models = evidence.models(dataset)
+    for index, first in enumerate(models):
+        for second in models[index + 1 :]:
+            pair = evidence.pair(dataset, first, second)
+            if pair is None:
+                continue
+            rows.append(
+                (
+                    Cell(first),
+                    Cell(second),
+                    _difference(pair),
+                    _p(pair.p_holm),
+                    whole(pair.items),
+                )
+            )
+    return Grid("differences-pairs", f"{dataset}: every pair, in the order of accuracy", columns, rows)

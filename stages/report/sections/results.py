@@ -1,0 +1,175 @@
+"""Results: for each dataset the headline table, every other metric, variations and figures."""
+
+from dataclasses import dataclass
+
+from stages.report import words
+from stages.report.evidence import Evidence, Number
+from stages.report.grid import MISSING, Cell, Column, Grid, figure, ranges
+from stages.report.tables.headline import METRICS
+
+# label, help, decimals, scale
+SHOWN = {
+    "accuracy": ("Accuracy %", "share of right answers", 1, 100.0),
+    "coverage_lac": ("Coverage LAC %", "share of LAC sets that hold the answer", 1, 100.0),
+    "coverage_aps": ("Coverage APS %", "share of APS sets that hold the answer", 1, 100.0),
+    "set_size_lac": ("Set size LAC", "mean number of options in a LAC set", 2, 1.0),
+    "set_size_aps": ("Set size APS", "mean number of options in an APS set", 2, 1.0),
+    "uacc": (
+        "UAcc",
+        "accuracy times the root of the number of options over set size, mean of both scores",
+        2,
+        1.0,
+    ),
+    "ece": ("ECE %", "expected calibration error", 1, 100.0),
+}
+FIGURES = ("accuracy_and_set_size", "coverage", "reliability")
+
+
+@dataclass(frozen=True)
+class DatasetResults:
+    """warnings: sentences a reader must see before the table. figures: names of the figures to show."""
+
+    dataset: str
+    warnings: tuple[str, ...]
+    headline: Grid
+    more: Grid | None
+    variations: Grid | None
+    figures: tuple[str, ...] = FIGURES
+
+
+@dataclass(frozen=True)
+class Results:
+    """overview: models by datasets, where there are several datasets."""
+
+    overview: Grid | None
+    datasets: tuple[DatasetResults, ...]
+
+
+def build(evidence: Evidence) -> Results:
+    """All results of the clean reading."""
+    parts = tuple(
+        DatasetResults(
+            dataset,
+            _warnings(evidence, dataset),
+            _headline(evidence, dataset),
+            _more(evidence, dataset),
+            _variations(evidence, dataset),
+        )
+        for dataset in evidence.datasets
+    )
+    return Results(_overview(evidence) if len(evidence.datasets) > 1 else None, parts)
+
+
+def _headline(evidence: Evidence, dataset: str) -> Grid:
+    models = evidence.models(dataset)
+    leaders = evidence.leaders(dataset)
+    columns = [Column("Model"), Column("Rank", "by accuracy: the ranks that the intervals allow", True)]
+    columns += [Column(label, note, True) for label, note, _, _ in SHOWN.values()]
+    accuracies = [evidence.number(dataset, model, "accuracy") for model in models]
+    drawings = ranges(accuracies)
+    rows = []
+    for model, accuracy, drawing in zip(models, accuracies, drawings, strict=True):
+        row = [Cell(model, tone="strong" if model in leaders else ""), _rank(accuracy)]
+        for name, (_, _, digits, scale) in SHOWN.items():
+            metric, score = METRICS[name]
+            cell = figure(evidence.number(dataset, model, metric, score), digits, scale)
+            if name == "accuracy":
+                cell = Cell(cell.text, cell.note, cell.key, drawing, "strong")
+            row.append(cell)
+        rows.append(row)
+    caption = f"{dataset}: clean reading, 95{words.NARROW}% intervals in small print, best accuracy first"
+    return Grid("headline", caption, columns, rows)
+
+
+def _rank(number: Number | None) -> Cell:
+    if number is None or number.rank is None:
+        return MISSING
+    return Cell(words.ranks(number.rank_low, number.rank_high), key=number.rank)
+
+
+def _warnings(evidence: Evidence, dataset: str) -> tuple[str, ...]:
+    outcomes = evidence.plain_outcomes(dataset)
+    lost = outcomes[outcomes["predicted"].isna()].groupby("model").size()
+    said = [
+        f"{model} gave no answer that could be read to {words.plural(int(number), 'prompt')}."
+        for model, number in lost.items()
+    ]
+    for model in evidence.models(dataset):
+        number = evidence.number(dataset, model, "infinite_threshold_rate")
+        if number and number.value > 0:
+            said.append(
+                f"Too few rows calibrate {model} in {words.percent(number.value, 0)} of the splits: "
+                "sets then hold every option."
+            )
+    return tuple(said)
+
+
+def _more(evidence: Evidence, dataset: str) -> Grid | None:
+    """Whatever else was measured, also metrics that this report has never heard of."""
+    frame = evidence.standings
+    here = frame[(frame["dataset"] == dataset) & (frame["category"] == "all")]
+    known = set(METRICS.values())
+    pairs = sorted(set(zip(here["metric"], here["score"], strict=True)) - known)
+    columns, picks = [Column("Model")], []
+    for metric, score in pairs:
+        for reading in ("clean", "faithful"):
+            numbers = {
+                m: evidence.number(dataset, m, metric, score, reading) for m in evidence.models(dataset)
+            }
+            if any(numbers.values()):
+                label = " ".join(
+                    filter(None, (metric.replace("_", " "), score.upper() if score != "mean" else "mean"))
+                )
+                columns.append(Column(label, f"{reading} reading", True))
+                picks.append(numbers)
+                break
+    if not picks:
+        return None
+    digits = [
+        0 if all(n is None or n.value.is_integer() for n in numbers.values()) else 4 for numbers in picks
+    ]
+    rows = [
+        [Cell(m), *(figure(numbers[m], d, interval=False) for numbers, d in zip(picks, digits, strict=True))]
+        for m in evidence.models(dataset)
+    ]
+    return Grid("more", f"{dataset}: every other metric, clean where there is a clean value", columns, rows)
+
+
+def _variations(evidence: Evidence, dataset: str) -> Grid | None:
+    names = evidence.variations(dataset)
+    if len(names) < 2:
+        return None
+    columns = [Column("Model"), *(Column(name, "accuracy in per cent", True) for name in names)]
+    rows = []
+    for model in evidence.models(dataset):
+        row = [Cell(model)]
+        row += [figure(evidence.number(dataset, model, "accuracy", variation=name), 1, 100) for name in names]
+        rows.append(row)
+    return Grid("variations", f"{dataset}: accuracy in each variation", columns, rows)
+
+
+def _overview(evidence: Evidence) -> Grid:
+    """Accuracy on every dataset and its mean over the datasets, for models that answered all of them."""
+    datasets = evidence.datasets
+    columns = [Column("Model"), *(Column(name, "accuracy in per cent", True) for name in datasets)]
+    columns.append(
+        Column("Mean", "over the datasets, each counted once; only where there are all of them", True)
+    )
+    columns.append(Column("Mean UAcc", "likewise", True))
+    rows = []
+    for model in evidence.all_models:
+        numbers = [evidence.number(dataset, model, "accuracy") for dataset in datasets]
+        uaccs = [evidence.number(dataset, model, "uacc", "mean") for dataset in datasets]
+        rows.append(
+            [Cell(model), *(figure(n, 1, 100) for n in numbers), _mean(numbers, 1, 100), _mean(uaccs, 2, 1)]
+        )
+    rows.sort(key=lambda row: -(row[-2].key if row[-2].key is not None else 0))
+    return Grid("overview", "Accuracy on every dataset", columns, rows)
+
+
+def _mean(numbers: list[Number | None], digits: int, scale: float) -> Cell:
+    known = [n.value for n in numbers if n is not None]
+    if len(known) < len(numbers):
+        return MISSING
+    mean = sum(known) / len(known)
+    return Cell(words.number(scale * mean, digits), key=mean, tone="strong")

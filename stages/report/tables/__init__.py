@@ -1,0 +1,1 @@
+"""Tables. NAME.py defines `build(evidence) -> frame`; nothing is rounded."""

@@ -1,0 +1,10 @@
+"""differences: accuracy of `first` minus accuracy of `second`, on the same items."""
+
+import pandas as pd
+
+from stages.report.evidence import Evidence
+
+
+def build(evidence: Evidence) -> pd.DataFrame:
+    """One row per pair of models and dataset."""
+    return evidence.differences.sort_values(["dataset", "first", "second"])

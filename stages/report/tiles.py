@@ -1,0 +1,118 @@
+"""The three questions beside the verdict: each answered in a few words, and why."""
+
+from dataclasses import dataclass
+
+from stages.report import words
+from stages.report.evidence import Evidence, Number
+
+PROMISE = "Does it keep its promise?"
+EFFORT = "How sure is it?"
+WEAK_SPOT = "Where to be careful?"
+
+
+@dataclass(frozen=True)
+class Tile:
+    """question: what it answers. answer: a few words. why: one or two sentences."""
+
+    question: str
+    answer: str
+    why: str
+
+
+def tiles(evidence: Evidence, model: str, dataset: str) -> tuple[Tile, ...]:
+    """All three, about one model on one dataset."""
+    return (
+        _promise(evidence, model, dataset),
+        _effort(evidence, model, dataset),
+        _weak_spot(evidence, model, dataset),
+    )
+
+
+def _unmeasured(question: str, model: str, dataset: str) -> Tile:
+    return Tile(question, "Not measured", f"There are no prediction sets of {model} on {dataset}.")
+
+
+def _kept(evidence: Evidence, coverage: Number) -> bool:
+    """Whether the interval of a coverage reaches the target."""
+    return (coverage.value if coverage.high is None else coverage.high) >= evidence.target
+
+
+def _promise(evidence: Evidence, model: str, dataset: str) -> Tile:
+    number = evidence.number(dataset, model, "coverage", "lac")
+    if number is None:
+        return _unmeasured(PROMISE, model, dataset)
+    everyone = [
+        _kept(evidence, other)
+        for name in evidence.datasets
+        for asked in evidence.models(name)
+        if (other := evidence.number(name, asked, "coverage", "lac"))
+    ]
+    why = f"The promise is {words.percent(evidence.target, 0)}"
+    if number.low is not None and number.high is not None:
+        reach = words.span(number.low, number.high, 1, 100)
+        why += f"; on {dataset} the choice of the split alone moves it over {reach}"
+    why += "."
+    if len(everyone) > 1:
+        some = f"{sum(everyone)} of {len(everyone)}"
+        why += f" {f'All {len(everyone)}' if all(everyone) else some} runs keep theirs."
+    verdict = "Yes" if _kept(evidence, number) else "No"
+    return Tile(PROMISE, f"{verdict}: {words.percent(number.value)} of its sets hold the answer", why)
+
+
+def _effort(evidence: Evidence, model: str, dataset: str) -> Tile:
+    number = evidence.number(dataset, model, "set_size", "lac")
+    if number is None:
+        return _unmeasured(EFFORT, model, dataset)
+    outcomes = evidence.plain_outcomes(dataset)
+    sizes = outcomes.loc[outcomes["model"] == model, "clean_size_lac"].dropna()
+    why = f"So many options {model} has to name on {dataset} to be right that often."
+    if len(sizes):
+        # Sizes are means over splits: nearer to two than to one.
+        share = float((sizes > 1.5).mean())
+        why += f" For {words.percent(share, 0)} of the questions one option is not enough."
+    return Tile(EFFORT, f"{words.number(number.value, 2)} options in a set", why)
+
+
+def _weak_spot(evidence: Evidence, model: str, dataset: str) -> Tile:
+    """The category with the largest sets; where there are none, the dataset."""
+    categories = evidence.categories(dataset)
+    if len(categories) > 1:
+        places = {name: (dataset, name) for name in categories}
+        within = f"on {dataset}"
+    else:
+        places = {name: (name, "all") for name in evidence.datasets}
+        within = "over the datasets"
+    sizes = {
+        name: number.value
+        for name, (where, category) in places.items()
+        if (number := evidence.number(where, model, "set_size", "lac", category=category))
+    }
+    if len(sizes) < 2:
+        return _doubt(evidence, model, dataset)
+    ordered = sorted(sizes, key=lambda name: (sizes[name], name))
+    best, worst = ordered[0], ordered[-1]
+    where, category = places[worst]
+    accuracy = evidence.number(where, model, "accuracy", category=category)
+    right = f" with {words.percent(accuracy.value, 0)} right" if accuracy else ""
+    return Tile(
+        WEAK_SPOT,
+        worst,
+        f"The largest sets of {model} {within}: {words.number(sizes[worst], 2)} options{right}. "
+        f"The smallest: {best}, {words.number(sizes[best], 2)}.",
+    )
+
+
+def _doubt(evidence: Evidence, model: str, dataset: str) -> Tile:
+    """Without categories or other datasets: how the least confident tenth of the answers does."""
+    outcomes = evidence.plain_outcomes(dataset)
+    own = outcomes[outcomes["model"] == model].dropna(subset=["confidence", "correct"])
+    if len(own) < 10:
+        return Tile(WEAK_SPOT, "Too few answers", "There are fewer than ten answers to look at.")
+    doubtful = own.sort_values(["confidence", "prompt"]).head(len(own) // 10)
+    edge, right = float(doubtful["confidence"].max()), float(doubtful["correct"].astype(float).mean())
+    return Tile(
+        WEAK_SPOT,
+        f"Confidence below {words.percent(edge, 0)}",
+        f"In the least confident tenth of its answers on {dataset}, {model} is right "
+        f"{words.percent(right, 0)} of the time.",
+    )

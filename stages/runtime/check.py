@@ -1,0 +1,157 @@
+"""The whole of params.yaml and models.lock checked before anything runs.
+
+Every stage starts with this. It can only refuse: each stage's own model of its parameters lies in that
+stage's package, so that a new key for one stage is no change to another.
+"""
+
+import importlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from stages.compare.config import Config as CompareConfig
+from stages.extract.config import Config as ExtractConfig
+from stages.ingest.config import Config as IngestConfig
+from stages.pin.config import LockEntry
+from stages.prepare.config import DatasetEntry
+from stages.report.config import Config as ReportConfig
+from stages.runtime.errors import UserError, did_you_mean
+from stages.runtime.yaml12 import load
+from stages.score.config import Config as ScoreConfig
+from stages.zoo.config import Config as ZooConfig
+
+T = TypeVar("T", bound=BaseModel)
+
+PARAMS = Path("params.yaml")
+MODELS = Path("models.lock")
+
+# Letters, digits and underscores: DVC splits parameter paths at dots and joins loop keys with `-`.
+Slug = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
+
+
+class Project(BaseModel):
+    """params.yaml as a whole."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    profile: str
+    datasets: dict[Slug, DatasetEntry]
+    variations: list[Slug] = Field(min_length=1)
+    models: list[Slug]
+    pin: list[Slug]
+    zoo: dict[Slug, ZooConfig]
+    ingest: dict[str, IngestConfig]
+    released: list[Slug]
+    extract: ExtractConfig
+    score: ScoreConfig
+    compare: CompareConfig
+    report: ReportConfig
+
+
+class Models(BaseModel):
+    """models.lock as a whole."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    models: dict[Slug, LockEntry]
+
+
+def check_project() -> Project:
+    """params.yaml and models.lock of the current folder, validated. Raises UserError, one line."""
+    return check_params(load(PARAMS), str(PARAMS))
+
+
+def check_params(values: Any, where: str) -> Project:
+    """The content of a params file, validated against the plugins and models there are."""
+    project = _validated(Project, values, where)
+    locked = _validated(Models, load(MODELS), str(MODELS))
+    _check_plugins(project, where)
+    _check_models(project, locked, where)
+    _check_ingest(project, where)
+    return project
+
+
+def plugins(folder: str) -> list[str]:
+    """Names of the plugin files in a folder."""
+    return sorted(p.stem for p in Path(folder).glob("*.*") if p.suffix in (".py", ".yaml") and p.stem != "__init__")
+
+
+def _validated(model: type[T], values: Any, where: str) -> T:
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise UserError(explain(error, model, where)) from None
+
+
+def explain(error: ValidationError, model: type[BaseModel], where: str) -> str:
+    """The first problem of a validation as one line: file, key, what is wrong, valid keys."""
+    # a misspelt key is two problems, unknown and missing; the unknown one says more
+    first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
+    more = f" (and {error.error_count() - 1} more problems)" if error.error_count() > 1 else ""
+    key = ".".join(str(part) for part in first["loc"] if part != "[key]") or "the whole file"
+    if first["type"] == "extra_forbidden":
+        known = _keys_at(model, first["loc"][:-1])
+        return f"{where}: unknown key {key}; {did_you_mean(str(first['loc'][-1]), known)}{more}"
+    if first["type"] == "missing":
+        return f"{where}: key {key} is missing; add it{more}"
+    message = first["msg"].removeprefix("Value error, ")
+    return f"{where}: {key}: {message}, found {str(first['input'])[:60]!r}{more}"
+
+
+def _keys_at(model: type[BaseModel], path: Iterable[Any]) -> list[str]:
+    """Valid keys at a path of a nested model, empty where the path leaves the models."""
+    level: Any = model
+    for part in path:
+        field = level.model_fields.get(str(part)) if isinstance(level, type) else None
+        annotation = field.annotation if field else level
+        arguments = getattr(annotation, "__args__", ())
+        level = arguments[-1] if arguments else annotation
+    return sorted(level.model_fields) if isinstance(level, type) and issubclass(level, BaseModel) else []
+
+
+def _known(names: Iterable[str], known: list[str], where: str, key: str) -> None:
+    for name in names:
+        if name not in known:
+            raise UserError(f"{where}: {key}: unknown name {name}; {did_you_mean(name, known)}")
+
+
+def _once(names: list[str], where: str, key: str) -> None:
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise UserError(f"{where}: {key}: {twice} stands twice; name it once")
+
+
+def _check_plugins(project: Project, where: str) -> None:
+    loaders, styles = plugins("stages/prepare/datasets"), plugins("stages/styles")
+    for name, entry in project.datasets.items():
+        _known([entry.loader], loaders, where, f"datasets.{name}.loader")
+        _known([entry.style], styles, where, f"datasets.{name}.style")
+        loader = importlib.import_module(f"stages.prepare.datasets.{entry.loader}")
+        try:
+            loader.Settings.model_validate(entry.settings)
+        except ValidationError as error:
+            raise UserError(explain(error, loader.Settings, f"{where}: datasets.{name}.settings")) from None
+    _known(project.variations, plugins("stages/vary/variations"), where, "variations")
+    _once(project.variations, where, "variations")
+
+
+def _check_models(project: Project, locked: Models, where: str) -> None:
+    for key in ("models", "pin", "released"):
+        _once(getattr(project, key), where, key)
+    _known(project.pin, list(locked.models), where, f"pin (entries of {MODELS})")
+    _known(project.models, [*project.zoo, *project.pin], where, "models (made by zoo or pin)")
+    _known([*project.zoo, *project.pin], project.models, where, "zoo and pin (entries of models)")
+    both = set(project.zoo) & set(project.pin) or set(project.models) & set(project.released)
+    if both:
+        raise UserError(f"{where}: {min(both)} is made in two ways (zoo, pin, released); name it in one of them")
+
+
+def _check_ingest(project: Project, where: str) -> None:
+    for cell, entry in project.ingest.items():
+        if cell != f"{entry.model}-{entry.dataset}":
+            raise UserError(f"{where}: ingest.{cell}: the key must be {entry.model}-{entry.dataset}; rename it")
+        _known([entry.model], project.released, where, f"ingest.{cell}.model (entries of released)")
+        _known([entry.dataset], list(project.datasets), where, f"ingest.{cell}.dataset")
+    _known(project.released, [entry.model for entry in project.ingest.values()], where, "released (models of ingest)")

@@ -1,0 +1,63 @@
+"""Digests of files and folders as DVC computes them, remembered by size and modification time."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+from stages.dag import source_files
+
+MEMORY = Path(".vouch/digests.json")
+_CHUNK = 1 << 20
+
+
+class Digests:
+    """MD5 of files, and of folders by DVC's rule: the MD5 of a JSON list of (md5, relpath).
+
+    MD5 because dvc.lock holds it: it names contents here and protects against nothing.
+    """
+
+    def __init__(self, memory: Path = MEMORY) -> None:
+        self._path = memory
+        self._known: dict[str, tuple[int, int, str]] = {}
+        self._changed = False
+        try:
+            entries = json.loads(memory.read_text(encoding="utf-8"))
+            self._known = {path: (int(s), int(t), str(d)) for path, (s, t, d) in entries.items()}
+        except (OSError, ValueError, TypeError, AttributeError):
+            pass  # a memory that is missing or damaged only costs hashing again
+
+    def of(self, path: str) -> str | None:
+        """The digest of a file or folder, None where there is nothing."""
+        if os.path.isdir(path):
+            return self._folder(path)
+        return self._file(path) if os.path.isfile(path) else None
+
+    def _file(self, path: str) -> str:
+        stat = os.stat(path)
+        known = self._known.get(path)
+        if known and known[:2] == (stat.st_size, stat.st_mtime_ns):
+            return known[2]
+        digest = hashlib.md5(usedforsecurity=False)
+        with open(path, "rb") as handle:
+            while chunk := handle.read(_CHUNK):
+                digest.update(chunk)
+        self._known[path] = (stat.st_size, stat.st_mtime_ns, digest.hexdigest())
+        self._changed = True
+        return digest.hexdigest()
+
+    def _folder(self, path: str) -> str:
+        files = sorted((Path(file).relative_to(path).parts, file) for file in source_files(path))
+        listing = [{"md5": self._file(file), "relpath": "/".join(parts)} for parts, file in files]
+        text = json.dumps(listing, sort_keys=True)
+        return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest() + ".dir"
+
+    def save(self) -> None:
+        """Keeps what was computed for the next process; the last writer wins, nothing depends on it."""
+        if not self._changed:
+            return
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}.part")
+        temporary.write_text(json.dumps(self._known), encoding="utf-8")
+        os.replace(temporary, self._path)
+        self._changed = False

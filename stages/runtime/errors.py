@@ -1,0 +1,20 @@
+"""The one kind of error a person is meant to read."""
+
+
+class UserError(Exception):
+    """One line that says what is wrong, where (file, row, key) and what to do about it.
+
+    Stages and the command line print it as it stands, without a traceback, and exit with 1.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(message.split()))
+
+
+def did_you_mean(name: str, known: list[str]) -> str:
+    """`; valid: a, b, c (did you mean a?)` for an unknown name. An empty list says `none`."""
+    import difflib
+
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f" (did you mean {close[0]}?)" if close else ""
+    return f"valid: {', '.join(sorted(known)) or 'none'}{hint}"

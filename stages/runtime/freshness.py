@@ -1,0 +1,139 @@
+"""Which stages are up to date, judged by content alone.
+
+Two records can vouch for a stage: dvc.lock, and the receipt that every stage writes when it has
+finished, whichever engine started it. A stage is fresh if one of them has exactly the present
+command, parameters, inputs and outputs. Modification times never decide.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stages.dag import Dag, Stage
+from stages.runtime.digests import Digests
+from stages.runtime.yaml12 import load
+
+RECEIPTS = Path(".vouch/receipts")
+LOCK = Path("dvc.lock")
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a stage was made from and what it made: paths -> digests, params as in dvc.yaml."""
+
+    cmd: str
+    params: Mapping[str, Mapping[str, Any]]
+    deps: Mapping[str, str | None]
+    outs: Mapping[str, str | None]
+
+
+def present(stage: Stage, digests: Digests) -> Record:
+    """The record that the present files would give."""
+    return Record(
+        cmd=stage.cmd,
+        params={file: dict(values) for file, values in stage.params.items()},
+        deps={dep: digests.of(dep) for dep in stage.deps},
+        outs={out: digests.of(out) for out in stage.outs},
+    )
+
+
+def receipt_path(stage: Stage) -> Path:
+    """Where the receipt of a stage lies."""
+    return RECEIPTS / f"{stage.slug}.json"
+
+
+def read_receipt(stage: Stage) -> Record | None:
+    """The stage's own record, None where there is none or it is damaged."""
+    try:
+        values = json.loads(receipt_path(stage).read_text(encoding="utf-8"))
+        return Record(values["cmd"], values["params"], values["deps"], values["outs"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def read_lock(path: Path = LOCK) -> dict[str, Record]:
+    """DVC's records by stage name, empty where there is no dvc.lock."""
+    if not path.exists():
+        return {}
+    stages = (load(path) or {}).get("stages", {})
+
+    def side(entries: list[Mapping[str, Any]] | None) -> dict[str, str | None]:
+        return {entry["path"]: entry.get("md5") for entry in entries or ()}
+
+    return {
+        name: Record(
+            entry["cmd"], entry.get("params", {}), side(entry.get("deps")), side(entry.get("outs"))
+        )
+        for name, entry in stages.items()
+    }
+
+
+@dataclass(frozen=True)
+class State:
+    """fresh: some record fits. locked: dvc.lock fits. why: what does not fit, for a person."""
+
+    stage: Stage
+    fresh: bool
+    locked: bool
+    why: str = ""
+
+
+def states(dag: Dag, digests: Digests | None = None) -> list[State]:
+    """The state of every stage, in dependency order."""
+    digests = digests or Digests()
+    lock = read_lock()
+    result = []
+    for stage in dag.ordered():
+        now = present(stage, digests)
+        complete = None not in now.outs.values()
+        locked = complete and lock.get(stage.name) == now
+        receipt = None if locked else read_receipt(stage)
+        fresh = locked or (complete and receipt == now)
+        why = "" if fresh else _difference(now, receipt or lock.get(stage.name))
+        result.append(State(stage, fresh, locked, why))
+    digests.save()
+    return result
+
+
+def _difference(now: Record, then: Record | None) -> str:
+    """The first thing that differs, in a few words."""
+    missing = [out for out, digest in now.outs.items() if digest is None]
+    if missing:
+        return f"{missing[0]} is missing"
+    if then is None:
+        return "no record of how its outputs were made"
+    if now.cmd != then.cmd:
+        return "its command changed"
+    for what, new, old in (("input", now.deps, then.deps), ("output", now.outs, then.outs)):
+        for path in sorted({*new, *old}):
+            if new.get(path) != old.get(path):
+                return f"{what} {path} changed"
+    old_values, new_values = _flat(then.params), _flat(now.params)
+    for key in sorted({*old_values, *new_values}):
+        old, new = old_values.get(key, "nothing"), new_values.get(key, "nothing")
+        if old != new:
+            return f"{key} changed from {old} to {new}"
+    return "its record differs"
+
+
+def _flat(params: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested values by dotted key; the file name stands before its keys."""
+    flat: dict[str, Any] = {}
+    for key, value in params.items():
+        name = f"{prefix}{key}"
+        separator = ": " if not prefix else "."
+        flat.update(_flat(value, name + separator) if isinstance(value, Mapping) else {name: value})
+    return flat
+
+
+def by_reason(states: list["State"]) -> list[tuple[str, str]]:
+    """(stages, reason) for a person: stages that share a reason on one line, long lists cut."""
+    reasons: dict[str, list[str]] = {}
+    for state in states:
+        reasons.setdefault(state.why, []).append(state.stage.name)
+    return [
+        (", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else ""), why)
+        for why, names in reasons.items()
+    ]

@@ -1,0 +1,114 @@
+"""How every stage starts and ends: checked parameters, known inputs, one-line errors, a receipt."""
+
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from stages.contracts.files import write_json
+from stages.dag import Dag, Stage, read_dag
+from stages.runtime.check import check_project
+from stages.runtime.digests import Digests
+from stages.runtime.errors import UserError
+from stages.runtime.freshness import present, receipt_path
+from stages.runtime.progress import progress
+from stages.runtime.provenance import provenance
+
+T = TypeVar("T")
+
+
+class Run:
+    """What a stage may know: its keys, the parameters that dvc.yaml declares for it, its inputs."""
+
+    def __init__(self, dag: Dag, stage: Stage, arguments: Sequence[str]) -> None:
+        self.stage = stage.name
+        self.keys = tuple(arguments)
+        self.inputs = [Path(path) for path in dag.inputs(stage)]
+        self.notes: dict[str, Any] = {}
+        self._params = stage.params
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Declared values of params.yaml, nested as there."""
+        return self.lock("params.yaml")
+
+    def lock(self, file: str) -> dict[str, Any]:
+        """Declared values of another parameter file, nested as there."""
+        nested: dict[str, Any] = {}
+        for key, value in self._params.get(file, {}).items():
+            *parents, last = key.split(".")
+            level = nested
+            for parent in parents:
+                level = level.setdefault(parent, {})
+            level[last] = value
+        return nested
+
+    def note(self, key: str, value: Any) -> None:
+        """Adds a fact to the side-car data/runs/STAGE.json."""
+        self.notes[key] = value
+
+    def progress(self, items: Iterable[T], total: int | None = None, label: str = "") -> Iterator[T]:
+        """Passes `items` on and shows how far it is."""
+        return progress(items, total, label or self.stage)
+
+
+def side_car(stage: Stage) -> Path:
+    """Where the provenance of a stage lies: its one output below data/runs."""
+    return next(Path(out) for out in stage.outs if out.startswith("data/runs/"))
+
+
+def _refuse_strays(dag: Dag, stage: Stage) -> None:
+    strays = dag.strays() if dag.fan_ins(stage) else []
+    if strays:
+        more = f" and {len(strays) - 1} more" if len(strays) > 1 else ""
+        raise UserError(
+            f"{strays[0]}{more}: not made by any stage of this profile, so {stage.name} could count it; "
+            "run `vouch prune` to remove what an earlier profile left"
+        )
+
+
+def _run(name: str, arguments: list[str], body: Callable[[Run], None]) -> None:
+    check_project()
+    dag = read_dag()
+    stage = dag.by_command(" ".join(["python -m", f"stages.{name}", *arguments]))
+    _refuse_strays(dag, stage)
+    digests = Digests()
+    before = {dep: digests.of(dep) for dep in stage.deps}
+    run = Run(dag, stage, arguments)
+    start = time.monotonic()
+    body(run)
+    write_json(side_car(stage), provenance(stage.name, time.monotonic() - start, run.notes))
+    after = present(stage, digests)
+    digests.save()
+    if before != after.deps:
+        changed = next(path for path in before if before[path] != after.deps[path])
+        raise UserError(f"{changed}: changed while {stage.name} was reading it; run the stage again")
+    write_json(receipt_path(stage), asdict(after))
+
+
+def run_stage(name: str, body: Callable[[Run], None]) -> NoReturn:
+    """Runs `body` as the stage whose command this process is, and exits; UserError is one line on stderr.
+
+    The environment variable VOUCH_TRACEBACK=1 shows where an error came from.
+    """
+    arguments = sys.argv[1:]
+    try:
+        _run(name, arguments, body)
+    except UserError as error:
+        if os.environ.get("VOUCH_TRACEBACK"):
+            traceback.print_exc()
+        sys.exit(f"vouch: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except OSError as error:
+        if os.environ.get("VOUCH_TRACEBACK"):
+            traceback.print_exc()
+        where = f"{error.filename}: " if error.filename else ""
+        sys.exit(f"vouch: {where}{error.strerror or error}; {name} {' '.join(arguments)} wrote nothing that looks whole")
+    sys.exit(0)
+
+

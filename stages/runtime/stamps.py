@@ -1,0 +1,61 @@
+"""Makes Snakemake see what the contents say.
+
+Snakemake decides by modification times. Every rule has a stamp among its inputs: of a fresh stage it
+is older than everything, of any other it is new. Where a fresh output looks older than its inputs
+(DVC stopped early, or pulled), its time is moved, in dependency order.
+"""
+
+import json
+import os
+import time
+from pathlib import Path
+
+from stages.dag import Dag, Stage
+from stages.runtime.freshness import State, states
+
+STAMPS = Path(".vouch/stamps")
+_LONG_AGO = 1
+
+
+def stamp_path(stage: Stage) -> str:
+    """The stamp of a stage."""
+    return str(STAMPS / f"{stage.slug}.json")
+
+
+def _clock(path: str) -> str:
+    """The file whose time Snakemake takes for a path: in a folder, its own marker if it wrote one."""
+    marker = os.path.join(path, ".snakemake_timestamp")
+    return marker if os.path.isfile(marker) else path
+
+
+def _time_of(path: str) -> int:
+    """When Snakemake thinks a path changed, nanoseconds."""
+    try:
+        return os.stat(_clock(path)).st_mtime_ns
+    except FileNotFoundError:
+        return 0
+
+
+def _touch(path: str, when: int) -> None:
+    os.utime(_clock(path), ns=(when, when), follow_symlinks=False)
+
+
+def settle(dag: Dag) -> list[State]:
+    """Writes all stamps and moves times so that Snakemake plans exactly what is not fresh."""
+    STAMPS.mkdir(parents=True, exist_ok=True)
+    result = states(dag)
+    now = time.time_ns()
+    for state in result:
+        stage = state.stage
+        stamp = stamp_path(stage)
+        text = json.dumps({"cmd": stage.cmd, "params": stage.params, "deps": stage.deps}, sort_keys=True)
+        if not os.path.exists(stamp) or Path(stamp).read_text(encoding="utf-8") != text:
+            Path(stamp).write_text(text, encoding="utf-8")
+        when = _LONG_AGO if state.fresh else now
+        os.utime(stamp, ns=(when, when))
+        if state.fresh:
+            newest = max((_time_of(path) for path in dag.inputs(stage)), default=0)
+            for out in stage.outs:
+                if _time_of(out) < newest:
+                    _touch(out, newest)
+    return result

@@ -1,0 +1,91 @@
+"""YAML read the way DVC (ruamel.yaml) reads it: version 1.2 scalars, safe types, no duplicate keys.
+
+PyYAML implements YAML 1.1, where `12e4567`, `0123456`, `1:30`, `yes` and `on` mean something else
+than they do for DVC. Both engines and every stage must see one value, so the resolvers are
+replaced by those of the 1.2 core schema as ruamel.yaml has them (digits may hold `_`). A plain date is
+refused: DVC makes an object of it that no parameter can be. Standard library and PyYAML only: the Snakefile uses it.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from stages.runtime.errors import UserError
+
+
+class _Loader(yaml.SafeLoader):
+    """SafeLoader with the implicit resolvers of YAML 1.2's core schema."""
+
+
+_Loader.yaml_implicit_resolvers = {}
+for _tag, _pattern, _first in (
+    ("bool", r"^(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
+    ("int", r"^(?:[-+]?[0-9_]+|[-+]?0o[0-7_]+|[-+]?0x[0-9a-fA-F_]+|[-+]?0b[01_]+)$", "-+0123456789"),
+    (
+        "float",
+        r"^(?:[-+]?(?:\.[0-9_]+|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?"
+        r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$",
+        "-+.0123456789",
+    ),
+    ("null", r"^(?:~|null|Null|NULL|)$", "~nN"),
+    ("timestamp", r"^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt \t].*)?$", "0123456789"),
+):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_pattern), list(_first))
+_Loader.yaml_implicit_resolvers.setdefault("", []).append(("tag:yaml.org,2002:null", re.compile(r"^$")))
+
+
+def _int(loader: _Loader, node: yaml.ScalarNode) -> int:
+    text = str(loader.construct_scalar(node)).replace("_", "")
+    return int(text, 0) if text.lstrip("+-").startswith(("0o", "0x", "0b")) else int(text, 10)
+
+
+def _float(loader: _Loader, node: yaml.ScalarNode) -> float:
+    text = str(loader.construct_scalar(node)).replace("_", "").lower()
+    return float(text.replace(".inf", "inf").replace(".nan", "nan"))
+
+
+def _timestamp(_loader: _Loader, node: yaml.ScalarNode) -> None:
+    raise yaml.constructor.ConstructorError(None, None, f"write {node.value} in quotes", node.start_mark)
+
+
+def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
+    seen: set[Any] = set()
+    for key_node, _ in node.value:
+        key = loader.construct_object(key_node)
+        if key in seen:
+            raise yaml.constructor.ConstructorError(
+                None, None, f"key {key!r} stands twice", key_node.start_mark
+            )
+        seen.add(key)
+    loader.flatten_mapping(node)
+    return loader.construct_mapping(node, deep=True)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _int)
+_Loader.add_constructor("tag:yaml.org,2002:float", _float)
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _timestamp)
+_Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
+
+
+def loads(text: str, where: str) -> Any:
+    """The value of one YAML document; `where` names it in errors. Raises UserError."""
+    try:
+        return yaml.load(text, Loader=_Loader)  # noqa: S506 - a subclass of SafeLoader
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or str(error)
+        raise UserError(f"{where}{line}: not valid YAML: {problem}; correct the file") from None
+
+
+def load(path: Path) -> Any:
+    """The value of a YAML file. Raises UserError where it is missing or not valid."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; restore it from version control") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); it must be UTF-8 text") from None
+    return loads(text, str(path))

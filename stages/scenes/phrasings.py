@@ -1,0 +1,94 @@
+"""How each task can be worded. `{subject}` stands for what the question is about.
+
+TRAINED wordings are what demo models learn from. HELD_OUT ones no model has seen in training: they
+ask the same and show how far an answer hangs on the wording.
+"""
+
+TRAINED: dict[str, tuple[str, ...]] = {
+    "colour": (
+        "What colour is the {subject}?",
+        "Which colour does the {subject} have?",
+        "Select the colour of the {subject}.",
+        "Name the colour of the {subject}.",
+        "Colour of the {subject}?",
+        "Please look at the picture carefully and tell me what colour the {subject} in the picture has.",
+    ),
+    "shape": (
+        "What shape is the {subject} object?",
+        "Which shape does the {subject} object have?",
+        "Select the shape of the {subject} object.",
+        "Name the shape of the {subject} object.",
+        "Shape of the {subject} object?",
+        "Please look at the picture carefully and tell me what shape the {subject} object in the picture has.",
+    ),
+    "count": (
+        "How many {subject} are there?",
+        "How many {subject} are in the picture?",
+        "Count the {subject}.",
+        "Select the number of {subject}.",
+        "Number of {subject}?",
+        "Please look at the picture carefully and tell me how many {subject} there are in the picture.",
+    ),
+    "position": (
+        "Where is the {subject}?",
+        "In which corner is the {subject}?",
+        "Select the corner of the {subject}.",
+        "Name the place of the {subject}.",
+        "Place of the {subject}?",
+        "Please look at the picture carefully and tell me where the {subject} is in the picture.",
+    ),
+    "exist": (
+        "Which of these is in the picture?",
+        "What can you see in the picture?",
+        "Select the object that is in the picture.",
+        "Name the object that you can see.",
+        "Object in the picture?",
+        "Please look at the picture carefully and tell me which of these objects you can see in the picture.",
+    ),
+    "exist_not": (
+        "Which of these is not in the picture?",
+        "What can you not see in the picture?",
+        "Select the object that is not in the picture.",
+        "Name the object that you can not see.",
+        "Object not in the picture?",
+        "Please look at the picture carefully and tell me which of these objects you can not see in the picture.",
+    ),
+    "presence": (
+        "Is there a {subject} in the picture?",
+        "Can you see a {subject}?",
+        "Tell me if there is a {subject}.",
+        "A {subject} in the picture?",
+        "Please look at the picture carefully and tell me if there is a {subject} in the picture.",
+    ),
+}
+
+HELD_OUT: dict[str, tuple[str, ...]] = {
+    "colour": (
+        "The {subject} in the picture is painted in which colour?",
+        "Carefully select what the {subject} has as colour.",
+    ),
+    "shape": (
+        "The {subject} object in the picture is drawn in which shape?",
+        "Carefully select what the {subject} object has as shape.",
+    ),
+    "count": (
+        "What is the number that tells how many {subject} the picture has?",
+        "Look at the {subject} and count.",
+    ),
+    "position": (
+        "The {subject} in the picture is at which place?",
+        "Tell what corner has the {subject}.",
+    ),
+    "exist": (
+        "The picture has which of these?",
+        "Look and name what is there.",
+    ),
+    "exist_not": (
+        "The picture has not which of these?",
+        "Look and name what is not there.",
+    ),
+    "presence": (
+        "The picture has a {subject} in it?",
+        "Look and tell if you see a {subject}.",
+    ),
+}

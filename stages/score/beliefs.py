@@ -1,0 +1,127 @@
+"""What a model believes about each prompt, and what the scores derive from that."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stages.score.ordering import descending
+from stages.score.responses import Bools, Floats, Ints, Responses, count
+from stages.score.softmax import softmax
+
+
+@dataclass(frozen=True)
+class Beliefs:
+    """One reading's view of n responses with at most k letters.
+
+    p       [n, k] softmax over the letters that count; 0 where there is none
+    present [n, k] the letters that count
+    answers [n, k] the correct ones among them, at least one a row
+    roles   [n, k] what each letter stands for, see Responses
+    tops    [n, k] the letters with the largest logit, at least one a row
+    picked  [n, k] the predicted letter; or how much of the prediction falls on each, rows sum to 1
+    """
+
+    p: Floats
+    present: Bools
+    answers: Bools
+    roles: NDArray[np.int32]
+    tops: Bools
+    picked: Bools | Floats
+
+    @cached_property
+    def options(self) -> NDArray[np.uint8]:
+        """[n] how many letters count."""
+        return count(self.present)
+
+    @cached_property
+    def correct(self) -> Floats | Bools:
+        """[n] share of the prediction that is correct, or whether it is."""
+        return self.share(self.answers)
+
+    @cached_property
+    def confidence(self) -> Floats:
+        """[n] the largest probability."""
+        return np.asarray(self.p.max(axis=1))
+
+    def share(self, letters: Bools) -> Floats | Bools:
+        """[n] share of the prediction that falls on the marked letters [n, k], or whether it does."""
+        fallen = self.picked * letters
+        return np.asarray(fallen.any(axis=1) if fallen.dtype == bool else fallen.sum(axis=1))
+
+    @cached_property
+    def _ranked(self) -> tuple[Floats, Bools]:
+        if self.present.all():
+            return descending(self.p, self.answers)
+        # Letters that do not count go last, behind letters whose probability is 0.
+        return descending(np.where(self.present, self.p, self.p.dtype.type(-1)), self.answers)
+
+    @cached_property
+    def ranked_present(self) -> Bools:
+        """[n, k] whether a rank has a letter."""
+        return self._ranked[0] >= 0
+
+    @cached_property
+    def ranked(self) -> Floats:
+        """[n, k] probabilities in descending order; -1 where no letter is left."""
+        return self._ranked[0]
+
+    @cached_property
+    def ranked_answers(self) -> Bools:
+        """[n, k] the answers in that order."""
+        return self._ranked[1]
+
+    @cached_property
+    def cumulative(self) -> Floats:
+        """[n, k] running sum of the ranked probabilities, in their dtype."""
+        total = np.maximum(self.ranked, 0)
+        for rank in range(1, total.shape[1]):
+            total[:, rank] += total[:, rank - 1]
+        return total
+
+
+def authors_beliefs(responses: Responses) -> Beliefs:
+    """All letters that the row has, in the stored dtype; a tie at the top goes to the lowest letter."""
+    tops = _tops(responses.logits)
+    picked = tops.copy(order="K")
+    earlier = tops[:, 0].copy()
+    for letter in range(1, tops.shape[1]):
+        picked[:, letter] &= ~earlier
+        earlier |= tops[:, letter]
+    return Beliefs(
+        p=softmax(responses.logits),
+        present=_first(responses.letters, tops),
+        answers=responses.answers,
+        roles=responses.roles,
+        tops=tops,
+        picked=picked,
+    )
+
+
+def clean_beliefs(responses: Responses) -> Beliefs:
+    """Only the options of the prompt, in float64; a tie at the top shares the prediction equally."""
+    present = _first(responses.options, responses.logits)
+    logits = np.where(present, responses.logits.astype(np.float64), -np.inf)
+    tops = _tops(logits)
+    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+    # Summed from the smallest up, so that the order of the options cannot move a bit.
+    total = np.zeros(len(weights))
+    for column in np.sort(weights, axis=1).T:
+        total += column
+    return Beliefs(
+        p=weights / total[:, None],
+        present=present,
+        answers=responses.answers,
+        roles=responses.roles,
+        tops=tops,
+        picked=tops / tops.sum(axis=1, keepdims=True),
+    )
+
+
+def _tops(logits: Floats) -> Bools:
+    return np.asarray(logits == logits.max(axis=1, keepdims=True))
+
+
+def _first(letters: Ints, like: np.ndarray) -> Bools:
+    return np.asarray((np.arange(like.shape[1])[:, None] < letters).T)

@@ -1,0 +1,29 @@
+"""LAC, least ambiguous classifier: 1 - p (Sadinle, Lei and Wasserman 2019)."""
+
+import numpy as np
+
+from stages.score.beliefs import Beliefs
+from stages.score.responses import Floats
+from stages.score.sets import Sets, measure
+
+
+def answer_scores(beliefs: Beliefs) -> Floats:
+    """[n] 1 - p of the answer."""
+    answer = (beliefs.p * beliefs.answers).max(axis=1)
+    return np.asarray(beliefs.p.dtype.type(1) - answer)
+
+
+def authors_sets(beliefs: Beliefs, threshold: np.floating) -> Sets:
+    """The letters with p >= 1 - threshold; where there is none, the most probable one (lowest of equals)."""
+    kept = (beliefs.p >= beliefs.p.dtype.type(1) - threshold) & beliefs.present
+    sets = measure(kept, beliefs.answers)
+    empty = np.flatnonzero(sets.size == 0)
+    if len(empty):
+        kept[empty, beliefs.p[empty].argmax(axis=1)] = True
+        sets = measure(kept, beliefs.answers)
+    return sets
+
+
+def nonconformity(beliefs: Beliefs) -> Floats:
+    """[n, k] 1 - p."""
+    return np.asarray(1 - beliefs.p)

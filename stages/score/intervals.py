@@ -1,0 +1,64 @@
+"""95 % intervals that respect groups: rows of one group are not independent."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stages.score.bins import Bins
+from stages.score.responses import Bools, Floats, Ints
+
+Z95 = 1.959963984540054
+RESAMPLES = 1000
+AT_ONCE = 100  # resamples, so that memory stays flat
+SHARES = (2.5, 97.5)
+
+
+def cluster_mean(values: Floats | Bools, groups: Ints) -> tuple[float | None, float | None]:
+    """Interval of the mean of a rate, values in 0 ... 1 [n], by the sandwich formula over groups [n].
+
+    Variance G/(G-1) sum_g (sum_{i in g} (x_i - mean))^2 / n^2 (Liang and Zeger 1986), normal quantile,
+    cut at 0 and 1. (None, None) with fewer than two groups.
+    """
+    residuals = np.bincount(groups, values - values.mean())
+    clusters = int(np.count_nonzero(np.bincount(groups)))
+    if clusters < 2:
+        return None, None
+    variance = clusters / (clusters - 1) * float((residuals**2).sum()) / len(values) ** 2
+    centre, reach = float(values.mean()), Z95 * math.sqrt(variance)
+    return max(0.0, centre - reach), min(1.0, centre + reach)
+
+
+def resampled(sums: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+    """[RESAMPLES, s] totals of the group sums [G, s] when G groups are drawn with replacement."""
+    total, generator = len(sums), np.random.RandomState(seed)
+    totals = []
+    for _ in range(RESAMPLES // AT_ONCE):
+        draws = generator.randint(0, total, (AT_ONCE, total)) + np.arange(AT_ONCE)[:, None] * total
+        weights = np.bincount(draws.ravel(), minlength=AT_ONCE * total).reshape(AT_ONCE, total)
+        # einsum without BLAS: one order of summation, whatever the number of threads.
+        totals.append(np.einsum("rg,gs->rs", weights.astype(np.float64), sums))
+    return np.concatenate(totals)
+
+
+def resampled_bins(
+    slots: Ints, bins: int, confidence: Floats, correct: Floats | Bools, groups: Ints, seed: int
+) -> Bins:
+    """Bins [RESAMPLES, bins] of a bootstrap over whole groups; arguments [n] as for `tally`."""
+    numbers = np.unique(groups, return_inverse=True)[1]
+    size = (int(numbers.max()) + 1) * bins
+    cells = numbers * bins + slots
+    columns = [np.bincount(cells, weights, size) for weights in (None, confidence, correct)]
+    sums = np.concatenate([column.reshape(-1, bins) for column in columns], axis=1)
+    totals = resampled(sums.astype(np.float64), seed)
+    return Bins(*np.split(totals, 3, axis=1))
+
+
+def centred(value: float, draws: Floats) -> tuple[float, float]:
+    """Interval of a calibration error in 0 ... 1 from its bootstrap draws [RESAMPLES].
+
+    Resampling adds noise to every bin and so moves these errors upwards; the percentiles are taken
+    about the median of the draws instead of about their own place.
+    """
+    low, high = np.percentile(draws, SHARES) - np.median(draws)
+    return max(0.0, value + float(low)), min(1.0, value + float(high))

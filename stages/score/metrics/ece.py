@@ -1,0 +1,10 @@
+"""Expected calibration error: mean gap between confidence and accuracy (Naeini et al. 2015)."""
+
+from typing import Any
+
+from stages.score.bins import Bins
+
+
+def of_bins(bins: Bins) -> Any:
+    """Gaps weighted by the rows of their bin."""
+    return (bins.gap * bins.weight).sum(axis=-1)

@@ -1,0 +1,10 @@
+"""Maximum calibration error: the largest gap of a bin between confidence and accuracy."""
+
+from typing import Any
+
+from stages.score.bins import Bins
+
+
+def of_bins(bins: Bins) -> Any:
+    """The largest gap."""
+    return bins.gap.max(axis=-1)

@@ -1,0 +1,13 @@
+"""Share of the prompts answered with the option "None of the above" that the style adds."""
+
+from stages.contracts.prompts import NONE_OF_ABOVE
+from stages.score.beliefs import Beliefs
+from stages.score.responses import Bools, Floats
+
+AUTHORS_ROWS = "test"
+
+
+def per_row(beliefs: Beliefs) -> Floats | Bools | None:
+    """[n] share of the prediction on that option; None where no prompt has it."""
+    letters = beliefs.roles == NONE_OF_ABOVE
+    return beliefs.share(letters) if letters.any() else None

@@ -1,0 +1,114 @@
+"""The authors' reading (Kostumov et al. 2024): their code's numbers, its quirks included.
+
+One split that tears groups apart, every letter that was released counts, the stored dtype is kept,
+ties fall as numpy's argsort let them fall, and ECE and MCE rest on all rows, the calibration half too.
+There are no intervals: the authors give none.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from stages.contracts.prompts import DONT_KNOW, NONE_OF_ABOVE
+from stages.score.beliefs import Beliefs, authors_beliefs
+from stages.score.bins import tally, torchmetrics_slots
+from stages.score.config import Config
+from stages.score.metrics import SetRows
+from stages.score.plugins import load
+from stages.score.quantile import authors_threshold
+from stages.score.readings import HEADLINE, Column, Figure, Reading
+from stages.score.responses import NO_ROLE, Ints, Responses
+from stages.score.sets import Sets
+from stages.score.splits import authors_split, sibling_share
+
+
+def faithful(responses: Responses, config: Config) -> Reading:
+    """Metrics of n responses and, a row, whether it tests and the size and coverage of its sets.
+
+    `infinite_threshold_rate` is 1 where too few rows calibrate: sets then hold every letter.
+    `sibling_share` is the leak: the share of test rows that have a row of their group in calibration.
+    """
+    if not len(responses):
+        return Reading([])
+    test, calibration = authors_split(len(responses), config.calibration, config.seed)
+    beliefs = authors_beliefs(_with_authors_roles(responses))
+    figures = [*_row_figures(beliefs, test), *_bin_figures(beliefs, config.bins)]
+    groups = responses.groups
+    figures.append(Figure("", "groups", float(np.count_nonzero(np.bincount(groups))), len(groups)))
+    figures.append(Figure("", "sibling_share", sibling_share(groups, test, calibration), len(test)))
+    sets: dict[str, Sets] = {}
+    for name, score in load("conformal").items():
+        threshold = authors_threshold(score.answer_scores(beliefs)[calibration], config.alpha)
+        sets[name] = score.authors_sets(beliefs, threshold)
+    figures.append(Figure("", "infinite_threshold_rate", float(np.isinf(threshold)), len(test)))
+    return Reading([*figures, *_set_figures(beliefs, sets, test)], _columns(sets, test, len(responses)))
+
+
+def _with_authors_roles(responses: Responses) -> Responses:
+    """Where more letters were released than the prompt shows, the last ones stand for the added options.
+
+    The authors count the letters E and F whatever the prompt showed under them.
+    """
+    rows = np.flatnonzero(responses.letters > responses.options)
+    if not len(rows):
+        return responses
+    roles, letters = responses.roles[rows], responses.letters[rows]
+    none, unsure = (roles == NONE_OF_ABOVE).any(axis=1), (roles == DONT_KNOW).any(axis=1)
+    roles[roles < 0] = NO_ROLE
+    roles[none, letters[none] - 1] = NONE_OF_ABOVE
+    roles[unsure, (letters - none)[unsure] - 1] = DONT_KNOW
+    every = responses.roles.copy(order="K")
+    every[rows] = roles
+    return replace(responses, roles=every)
+
+
+def _row_figures(beliefs: Beliefs, test: Ints) -> list[Figure]:
+    figures = []
+    for name, metric in load("metrics").items():
+        values = metric.per_row(beliefs) if hasattr(metric, "per_row") else None
+        if values is not None:
+            rows = values[test] if metric.AUTHORS_ROWS == "test" else values
+            figures.append(Figure("", name, _mean(rows), len(rows)))
+    return figures
+
+
+def _bin_figures(beliefs: Beliefs, bins: int) -> list[Figure]:
+    confidence = beliefs.confidence.astype(np.float32)
+    slots = torchmetrics_slots(confidence, bins)
+    tallied = tally(slots, bins + 1, confidence, beliefs.correct)
+    return [
+        Figure("", name, float(metric.of_bins(tallied)), len(slots))
+        for name, metric in load("metrics").items()
+        if hasattr(metric, "of_bins")
+    ]
+
+
+def _set_figures(beliefs: Beliefs, sets: Mapping[str, Sets], test: Ints) -> list[Figure]:
+    correct, options = beliefs.correct[test], beliefs.options[test]
+    figures: list[Figure] = []
+    for name, metric in load("metrics").items():
+        if not hasattr(metric, "of_sets"):
+            continue
+        values = {}
+        for score, of_score in sets.items():
+            rows = SetRows(of_score.size[test], of_score.covered[test], correct, options)
+            values[score] = float(metric.of_sets(rows, _mean))
+        values["mean"] = sum(values[score] for score in HEADLINE) / len(HEADLINE)
+        figures.extend(Figure(score, name, value, len(test)) for score, value in values.items())
+    return figures
+
+
+def _columns(sets: Mapping[str, Sets], test: Ints, count: int) -> dict[str, Column]:
+    testing = np.zeros(count, dtype=bool)
+    testing[test] = True
+    columns = {"testing": Column(testing, np.ones(count, dtype=bool))}
+    for score, of_score in sets.items():
+        columns[f"size_{score}"] = Column(of_score.size, testing)
+        columns[f"covered_{score}"] = Column(of_score.covered, testing)
+    return columns
+
+
+def _mean(values: np.ndarray) -> float:
+    total = np.count_nonzero(values) if values.dtype == bool else values.sum(dtype=np.float64)
+    return float(total / len(values))

@@ -1,0 +1,16 @@
+"""Softmax over the letters of a prompt, in the dtype of its logits."""
+
+import numpy as np
+
+from stages.score.responses import Floats
+
+
+def softmax(logits: Floats) -> Floats:
+    """exp(l - max) / sum over the letters [n, k]; a letter with -inf gets 0.
+
+    The sum runs from the first letter to the last, as numpy sums a row of fewer than eight values,
+    so that float32 results equal those of row-by-row code bit for bit.
+    """
+    weights: Floats = np.exp(logits - logits.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights

@@ -1,0 +1,79 @@
+"""Readings as rows of the metrics and outcomes tables."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from stages.contracts.outcomes import OUTCOMES
+from stages.score.beliefs import clean_beliefs
+from stages.score.config import Config
+from stages.score.join import Block
+from stages.score.readings import Column, Reading
+from stages.score.readings.clean import clean
+from stages.score.readings.faithful import faithful
+
+READINGS = {"faithful": faithful, "clean": clean}
+
+
+Scored = tuple[list[dict[str, Any]], pa.Table]
+
+
+def score_block(model: str, dataset: str, block: Block, config: Config) -> Scored:
+    """Rows of the metrics table and the outcomes table of one model, dataset and variation.
+
+    Where the items have several categories, each is split and calibrated on its own, as the
+    benchmark's tables by category are; outcomes come from all items together.
+    """
+    rows, readings = [], []
+    for name, reading in READINGS.items():
+        whole = reading(block.responses, config)
+        readings.append(whole)
+        parts = {"all": whole}
+        for category, chosen in _categories(block):
+            parts[category] = reading(block.responses.take(chosen), config)
+        for category, part in parts.items():
+            place = {"model": model, "dataset": dataset, "variation": block.variation, "reading": name}
+            rows += [place | {"category": category} | vars(figure) for figure in part.figures]
+    return rows, _outcomes(model, dataset, block, readings)
+
+
+def _categories(block: Block) -> Iterator[tuple[str, np.ndarray]]:
+    names = [str(name) for name in np.unique(block.categories)]
+    if len(names) > 1:
+        yield from ((name, block.categories == name) for name in names if name)
+
+
+def _outcomes(model: str, dataset: str, block: Block, readings: list[Reading]) -> pa.Table:
+    """What the prompt's own options say, for every row, and what the readings add."""
+    beliefs = clean_beliefs(block.responses)
+    predicted = beliefs.tops.argmax(axis=1)
+    rows = np.arange(len(predicted))
+    surprise = -np.log(np.where(beliefs.p > 0, beliefs.p, 1))
+    columns: dict[str, Any] = {
+        "model": [model] * len(rows),
+        "dataset": [dataset] * len(rows),
+        "prompt": block.prompts,
+        "item": block.items,
+        "group": block.groups,
+        "variation": [block.variation] * len(rows),
+        "predicted": predicted,
+        "correct": beliefs.answers[rows, predicted],
+        "confidence": beliefs.confidence,
+        "entropy": (beliefs.p * surprise).sum(axis=1),
+    }
+    for reading in readings:
+        columns |= reading.columns
+    columns["half"] = np.where(columns.pop("testing").values, "test", "calibration")
+    arrays = [_array(columns.get(field.name), len(rows), field.type) for field in OUTCOMES.schema]
+    return pa.Table.from_arrays(arrays, schema=OUTCOMES.schema)
+
+
+def _array(values: Any, count: int, kind: pa.DataType) -> pa.Array:
+    """Null where a column is not known, and everywhere where a reading without rows made none."""
+    if values is None:
+        return pa.nulls(count, kind)
+    if isinstance(values, Column):
+        return pa.array(values.values, mask=~values.known).cast(kind)
+    return pa.array(values).cast(kind)

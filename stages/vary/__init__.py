@@ -1,0 +1,1 @@
+"""vary: every prompt that will be asked about a dataset. One variation per file of variations/."""

@@ -1,0 +1,78 @@
+"""A prompt style: how an item becomes text. Styles are data, files of stages/styles.
+
+body          the whole text; {hint} {question} {options} are put in
+open_body     the same for open questions, without {options}
+hint          what stands for {hint} where the item has a hint, itself with {hint} in it
+no_hint       what stands there where it has none
+absent_hints  texts that count as no hint, whatever their case; a null always does
+option        one option's line, with {mark} (its letter) and {text}
+added         options that the style adds after the item's own, in this order: dont_know, none_of_above
+system        the system message, or null
+pictures      first: all pictures stand before the text, and the text loses its marks
+              marks: each picture stands where the text marks it
+"""
+
+from collections.abc import Sequence
+from string import Formatter
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+
+from stages.contracts.prompts import DONT_KNOW, NONE_OF_ABOVE
+from stages.runtime.errors import UserError, did_you_mean
+
+ADDED = {"dont_know": DONT_KNOW, "none_of_above": NONE_OF_ABOVE}
+
+
+def _template(*fields: str) -> AfterValidator:
+    """Checks that a text holds each of these fields in braces exactly once and no other braces."""
+
+    def check(text: str) -> str:
+        try:
+            found = [(name, spec, how) for _, name, spec, how in Formatter().parse(text) if name is not None]
+        except ValueError as error:
+            raise ValueError(f"not a template: {error}") from None
+        if sorted(found, key=str) != sorted(((field, "", None) for field in fields), key=str):
+            wanted = " and ".join(f"{{{field}}}" for field in fields)
+            raise ValueError(f"must hold {wanted} once each and no other braces")
+        return text
+
+    return AfterValidator(check)
+
+
+class Style(BaseModel):
+    """A style; the module's docstring explains the keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    body: Annotated[str, _template("hint", "question", "options")]
+    open_body: Annotated[str, _template("hint", "question")] = "{hint}{question}"
+    hint: Annotated[str, _template("hint")]
+    no_hint: str = ""
+    absent_hints: tuple[str, ...] = ()
+    option: Annotated[str, _template("mark", "text")]
+    added: dict[Literal["dont_know", "none_of_above"], str] = {}
+    system: str | None = None
+    pictures: Literal["first", "marks"] = "first"
+
+    def render(self, hint: str | None, question: str, options: Sequence[tuple[str, str]]) -> str:
+        """The text for a hint, a question and (mark, text) of each option; without options the open body."""
+        absent = hint is None or hint.lower() in (text.lower() for text in self.absent_hints)
+        before = self.no_hint if absent else self.hint.format(hint=hint)
+        if not options:
+            return self.open_body.format(hint=before, question=question)
+        lines = "\n".join(self.option.format(mark=mark, text=text) for mark, text in options)
+        return self.body.format(hint=before, question=question, options=lines)
+
+
+def parse_style(value: Any, where: str) -> Style:
+    """The style that a YAML file holds; `where` names the file. Raises UserError for the first wrong key."""
+    if not isinstance(value, dict):
+        raise UserError(f"{where}: holds no keys; a style needs body, hint and option")
+    try:
+        return Style.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        valid = did_you_mean(key, list(Style.model_fields))
+        raise UserError(f"{where}: {key}: {first['msg']}; keys: {valid}") from None

@@ -1,0 +1,54 @@
+"""What a variation file (stages/vary/variations/NAME.py) gives to `vary`.
+
+A variation file defines
+    def vary(item: Item, style: Style) -> Draft | None
+It says what changes and leaves the rendering to stages/vary/prompt.py: other words are an `item` with
+other texts (dataclasses.replace), another instruction is another `style`, another order of the options
+is another `order`, a disturbed image is another recipe among `pictures`. None means that the variation
+does not apply to this item. It is a pure function: randomness comes from the item's id.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from stages.vary.style import Style
+
+
+@dataclass(frozen=True)
+class Item:
+    """What a prompt is made of: columns of the items table. images: digests."""
+
+    id: str
+    question: str
+    hint: str | None
+    options: tuple[str, ...]
+    answers: tuple[int, ...]
+    images: tuple[str, ...]
+    kind: str
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A recipe, rendered where it is used: an operation over source images. `original` shows one as it is."""
+
+    images: tuple[str, ...]
+    operation: str = "original"
+    severity: int = 0
+    revision: int = 1
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A prompt before rendering. order: indices of the item's options as they will be shown."""
+
+    item: Item
+    style: Style
+    order: tuple[int, ...]
+    pictures: tuple[Picture, ...]
+
+
+class Variation(Protocol):
+    """The module of a variation."""
+
+    def vary(self, item: Item, style: Style) -> Draft | None:
+        """The draft of one prompt, or None where the variation does not apply."""

@@ -1,0 +1,86 @@
+"""The tokenizer of the demo models: one token per word, and per frequent phrase.
+
+Words come from the questions' own tables, so every question of stages/scenes can be read, held-out
+wordings included; any other word becomes `<unk>`. Brackets and full stops are dropped, so that `A.`
+and `(A)` are the same single token `A`, and so is a letter right after the generation prompt.
+"""
+
+import re
+from string import ascii_uppercase
+from typing import TYPE_CHECKING
+
+from stages.scenes.phrasings import HELD_OUT, TRAINED
+from stages.scenes.questions import CORNERS, NUMBERS
+from stages.scenes.scene import COLOURS, SHAPES
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+LETTERS = ascii_uppercase
+DONT_KNOW = "I don’t know"
+NONE_OF_THEM = "None of the above"
+BY_LETTER = "Answer with the option's letter from the given choices directly."
+BY_LETTER_SHORT = "Answer with the letter."
+BY_WORD = "Answer the question using a single word or phrase."
+IMAGE_TOKEN = "<image>"
+NOTHING = "<s>"  # what an empty cell of a picture is called
+MAX_TOKENS = 2048
+
+_PHRASES = (
+    DONT_KNOW,
+    NONE_OF_THEM,
+    BY_LETTER.removesuffix("."),
+    BY_LETTER_SHORT.removesuffix("."),
+    BY_WORD.removesuffix("."),
+    *CORNERS,
+    "in the picture",
+    "Please look at the picture carefully and tell me",
+)
+# The longest phrase first, then words (with an apostrophe inside), then single marks other than ( ) .
+_PIECES = "|".join([*sorted(_PHRASES, key=len, reverse=True), r"\w+['’]\w+", r"\w+", r"[^\w\s().]"])
+
+CHAT_TEMPLATE = (
+    "{% for message in messages %}"
+    "{{ message['role'] | upper + ':' }}"
+    "{% if message['content'] is string %}{{ ' ' + message['content'] }}{% else %}"
+    "{% for part in message['content'] if part['type'] == 'image' %}{{ ' <image>' }}{% endfor %}"
+    "{% for part in message['content'] if part['type'] == 'text' %}{{ '\n' + part['text'] }}{% endfor %}"
+    "{% endif %}"
+    "{{ '</s>' if message['role'] == 'assistant' else '\n' }}"
+    "{% endfor %}"
+    "{% if add_generation_prompt %}{{ 'ASSISTANT:' }}{% endif %}"
+)
+
+
+def _words() -> list[str]:
+    wordings = [text for table in (TRAINED, HELD_OUT) for group in table.values() for text in group]
+    plurals = [f"{shape}s" for shape in SHAPES]
+    texts = [*(text.replace("{subject}", " ") for text in wordings), *SHAPES, *plurals, *COLOURS, *NUMBERS]
+    texts += ["object objects yes no", "USER: ASSISTANT: , ?", *_PHRASES]
+    pieces = {piece for text in texts for piece in re.findall(_PIECES, text)}
+    return sorted(pieces | set(LETTERS))
+
+
+def build_tokenizer() -> "PreTrainedTokenizerFast":
+    """The tokenizer with its chat template; pads on the left, adds no special tokens of its own."""
+    from tokenizers import Regex, Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import Split
+    from transformers import PreTrainedTokenizerFast
+
+    tokens = ["<unk>", NOTHING, "</s>", "<pad>", IMAGE_TOKEN, *_words()]
+    tokenizer = Tokenizer(WordLevel({token: index for index, token in enumerate(tokens)}, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = Split(Regex(_PIECES), behavior="removed", invert=True)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        unk_token="<unk>",
+        bos_token=NOTHING,
+        eos_token="</s>",
+        pad_token="<pad>",
+        # Declared this way the processor finds it; as an additional special token it would be split.
+        extra_special_tokens={"image_token": IMAGE_TOKEN},
+        padding_side="left",
+        model_max_length=MAX_TOKENS,
+        clean_up_tokenization_spaces=False,
+        chat_template=CHAT_TEMPLATE,
+    )

@@ -1,0 +1,80 @@
+"""The stage reads the scores that the DAG names and writes its three tables."""
+
+from pathlib import Path
+
+import pytest
+
+from stages.compare.__main__ import main
+from stages.contracts.compared import (
+    DIFFERENCES,
+    DIFFERENCES_PATH,
+    REPRODUCED,
+    REPRODUCED_PATH,
+    STANDINGS,
+    STANDINGS_PATH,
+)
+from stages.contracts.metrics import METRICS, metrics_path
+from stages.contracts.outcomes import OUTCOMES, outcomes_path
+from stages.contracts.published import PUBLISHED, published_path
+from stages.runtime.stage import Run
+from stages.score.join import join
+from stages.score.tables import score_block
+from tests.score.simulated import CONFIG, project_run, simulate, tables
+
+PATHS = (STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH)
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    return project_run(tmp_path, monkeypatch, "compare")
+
+
+def score(model: str, seed: int | None) -> None:
+    """Scores of a model on the dataset `left`; none at all without a seed."""
+    METRICS.write(metrics_path(model), [])
+    OUTCOMES.write(outcomes_path(model), [])
+    if seed is not None:
+        (block,) = join(*tables(simulate(seed, 80, copies=2)), "here")
+        rows, outcomes = score_block(model, "left", block, CONFIG)
+        METRICS.write(metrics_path(model), rows)
+        OUTCOMES.write(outcomes_path(model), outcomes)
+
+
+def publish(*rows: dict[str, object]) -> None:
+    PUBLISHED.write(published_path("left"), rows)
+    PUBLISHED.write(published_path("right"), [])
+
+
+def test_scores_become_standings_differences_and_reproduced(run: Run) -> None:
+    score("tiny_a", 0)
+    score("tiny_b", 1)
+    publish({"model": "tiny_b", "name": "Tiny-B", "metric": "acc", "value": 0.5})
+    main(run)
+    accuracy = [
+        row
+        for row in STANDINGS.read(STANDINGS_PATH).to_pylist()
+        if row["metric"] == "accuracy" and row["reading"] == "clean"
+    ]
+    assert [row["rank"] for row in accuracy] == [1, 2]
+    (pair,) = DIFFERENCES.read(DIFFERENCES_PATH).to_pylist()
+    by_model = {row["model"]: row["value"] for row in accuracy}
+    assert pair["difference"] == pytest.approx(by_model[pair["first"]] - by_model[pair["second"]])
+    (cell,) = REPRODUCED.read(REPRODUCED_PATH).to_pylist()
+    assert (cell["name"], cell["clean"]) == ("Tiny-B", by_model["tiny_b"])
+    before = [path.read_bytes() for path in PATHS]
+    main(run)
+    assert [path.read_bytes() for path in PATHS] == before
+
+
+def test_one_model_and_no_scores_at_all(run: Run) -> None:
+    publish()
+    score("tiny_a", 0)
+    score("tiny_b", None)
+    main(run)
+    assert DIFFERENCES.read(DIFFERENCES_PATH).num_rows == 0
+    assert set(STANDINGS.read(STANDINGS_PATH)["rank"].to_pylist()) == {1, None}
+    score("tiny_a", None)
+    main(run)
+    assert [
+        table.read(p).num_rows for table, p in zip((STANDINGS, DIFFERENCES, REPRODUCED), PATHS, strict=True)
+    ] == [0, 0, 0]

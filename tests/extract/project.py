@@ -1,0 +1,171 @@
+"""A small project in a temporary folder: the real dvc.yaml and stages, its own params, model and tables."""
+
+import io
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+from PIL import Image
+
+from stages.contracts.images import IMAGES, images_path
+from stages.contracts.letters import letters_path
+from stages.contracts.prompts import PROMPTS, prompts_path
+from tests.extract.tiny import sentence
+
+ROOT = Path(__file__).parents[2]
+MODEL, DATASET = "tiny", "quiz"
+PARAMS = {
+    "profile": "test",
+    "datasets": {
+        name: {
+            "loader": "shapes",
+            "source": "stages/scenes",
+            "style": "kostumov",
+            "settings": {"seed": 1, "items": 1},
+        }
+        for name in (DATASET, "other")
+    },
+    "variations": ["original"],
+    "models": [MODEL],
+    "pin": [MODEL],
+    "zoo": {},
+    "ingest": {},
+    "released": [],
+    "extract": {"batch": 4, "bucket": 8, "threads": 1, "device": "cpu"},
+}
+
+
+class Project:
+    """One project; the tests' working folder is its root."""
+
+    def __init__(self, path: Path, model: Path) -> None:
+        self.path, self.model = path, model
+        self.params: dict[str, Any] = json.loads(json.dumps(PARAMS))
+        self.entry: dict[str, Any] = {"source": {"kind": "folder", "path": str(model)}}
+        (path / "dvc.yaml").write_bytes((ROOT / "dvc.yaml").read_bytes())
+        (path / "stages").symlink_to(ROOT / "stages")
+        committed = yaml.safe_load((ROOT / "params.yaml").read_text("utf-8"))
+        self.params.update({key: committed[key] for key in committed if key not in self.params})
+        self.save()
+
+    def save(self) -> None:
+        """Writes params.yaml and models.lock."""
+        (self.path / "params.yaml").write_text(yaml.safe_dump(self.params), "utf-8")
+        (self.path / "models.lock").write_text(yaml.safe_dump({"models": {MODEL: self.entry}}), "utf-8")
+
+    def stage(self, name: str, *keys: str) -> Any:
+        """Runs a stage's main in this process; its Run, with the notes."""
+        import importlib
+
+        from stages.dag import read_dag
+        from stages.runtime.stage import Run
+
+        self.save()
+        dag = read_dag()
+        run = Run(dag, dag.by_command(" ".join([f"python -m stages.{name}", *keys])), keys)
+        importlib.import_module(f"stages.{name}.__main__").main(run)
+        return run
+
+    def pin(self) -> Any:
+        return self.stage("pin", MODEL)
+
+    def extract(self, dataset: str = DATASET) -> Any:
+        return self.stage("extract", MODEL, dataset)
+
+    def start(self, name: str, *keys: str) -> subprocess.Popen[str]:
+        """Starts a stage as its command does."""
+        self.save()
+        return subprocess.Popen(
+            [sys.executable, "-m", f"stages.{name}", *keys],
+            cwd=self.path,
+            env={**os.environ, "PYTHONPATH": str(self.path)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def ask(
+        self, prompts: Iterable[Mapping[str, Any]], images: Iterable[bytes], dataset: str = DATASET
+    ) -> None:
+        """Writes the tables that extract reads."""
+        PROMPTS.write(prompts_path(dataset), prompts)
+        IMAGES.write(
+            images_path(dataset), [{"digest": sha256(data).hexdigest(), "bytes": data} for data in images]
+        )
+
+    def letters(self, dataset: str = DATASET) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = pq.read_table(letters_path(MODEL, dataset)).to_pylist()
+        return rows
+
+    def letters_bytes(self, dataset: str = DATASET) -> bytes:
+        return letters_path(MODEL, dataset).read_bytes()
+
+    def shards(self) -> list[Path]:
+        return sorted(self.path.glob(".vouch/work/**/*.parquet"))
+
+
+def picture(seed: int, size: tuple[int, int] = (40, 24)) -> bytes:
+    """A PNG of coloured noise."""
+    rng = random.Random(seed)
+    image = Image.frombytes("RGB", size, rng.randbytes(3 * size[0] * size[1]))
+    sink = io.BytesIO()
+    image.save(sink, "PNG")
+    return sink.getvalue()
+
+
+def recipe(*images: bytes) -> dict[str, Any]:
+    digests = [sha256(data).hexdigest() for data in images]
+    return {"images": digests, "operation": "original", "severity": 0, "revision": 1}
+
+
+def prompt(
+    id: str,
+    text: str,
+    images: Sequence[bytes] = (),
+    marks: str = "ABCD",
+    system: str | None = None,
+    ask: str = "letters",
+) -> dict[str, Any]:
+    """A row of PROMPTS."""
+    return {
+        "id": id,
+        "item": id,
+        "variation": "original",
+        "style": "plain",
+        "system": system,
+        "text": text,
+        "options": [f"option {mark}" for mark in marks],
+        "order": list(range(len(marks))),
+        "marks": list(marks),
+        "answers": [0],
+        "pictures": [recipe(image) for image in images],
+        "ask": ask,
+    }
+
+
+def quiz(count: int, pictures: int = 3, seed: int = 0) -> tuple[list[dict[str, Any]], list[bytes]]:
+    """Prompts of different lengths about a few pictures."""
+    rng = random.Random(seed)
+    images = [picture(index) for index in range(pictures)]
+    prompts = [
+        prompt(
+            f"q{index}/original",
+            f"{sentence(rng, rng.randint(2, 30))} {index % 3}",
+            [images[index % pictures]],
+        )
+        for index in range(count)
+    ]
+    return prompts, images
+
+
+def letters_table(rows: Iterable[Mapping[str, Any]]) -> dict[str, pa.Table]:
+    return {row["prompt"]: row["logits"] for row in rows}

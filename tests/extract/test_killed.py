@@ -1,0 +1,60 @@
+"""A run that is killed and started again: same bytes, hardly any work twice."""
+
+import json
+import os
+import shutil
+import signal
+import time
+
+import pyarrow.parquet as pq
+
+from stages.contracts.letters import letters_path
+from stages.extract.work_cache import FLUSH_ANSWERS
+from tests.extract.project import DATASET, MODEL, Project, quiz
+
+PROMPTS = 3 * FLUSH_ANSWERS + 17
+
+
+def notes(project: Project) -> dict[str, int]:
+    side_car = json.loads((project.path / f"data/runs/extract-{MODEL}-{DATASET}.json").read_text("utf-8"))
+    answers: dict[str, int] = side_car["notes"]["answers"]
+    return answers
+
+
+def stored(project: Project) -> int:
+    return sum(pq.read_metadata(path).num_rows for path in project.shards())
+
+
+def kill_after(project: Project, shards: int) -> None:
+    """Starts the stage, kills it by its process id once that many shards are there."""
+    process = project.start("extract", MODEL, DATASET)
+    deadline = time.monotonic() + 120
+    while len(project.shards()) < shards and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+    assert process.poll() is None, process.communicate()
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+
+
+def test_killed_runs_end_like_an_undisturbed_one(project: Project) -> None:
+    prompts, images = quiz(PROMPTS)
+    project.ask(prompts, images)
+    project.extract()
+    undisturbed, asked = project.letters_bytes(), stored(project)
+    shutil.rmtree(".vouch")
+    shutil.rmtree("data/responses")
+
+    kill_after(project, 1)
+    kept = stored(project)
+    assert kept >= FLUSH_ANSWERS and not letters_path(MODEL, DATASET).exists()
+    kill_after(project, len(project.shards()) + 1)
+    assert stored(project) >= kept + FLUSH_ANSWERS
+    kept = stored(project)
+
+    process = project.start("extract", MODEL, DATASET)
+    _, error = process.communicate(timeout=120)
+    assert process.returncode == 0, error
+    assert project.letters_bytes() == undisturbed
+    assert notes(project) == {"known": kept, "asked": asked - kept}
+    assert stored(project) == asked  # nothing that was stored was asked again

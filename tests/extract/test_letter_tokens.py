@@ -1,0 +1,61 @@
+"""Letter tokens of a real byte-pair encoder, which knows both spellings and merges across a colon."""
+
+import pytest
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+from stages.extract.letter_tokens import LetterIds, LetterTokens, natural_spelling
+
+
+@pytest.fixture(scope="module")
+def encoder() -> Tokenizer:
+    """Learns `:A` and ` B` as tokens; A and B alone are bytes."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=262, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+    )
+    tokenizer.train_from_iterator(["x:A", " A", " B", " C", "y:A"] * 20, trainer)
+    return tokenizer
+
+
+def letters(encoder: Tokenizer, prompt: str, natural: str) -> LetterTokens:
+    return LetterTokens(lambda text: list(encoder.encode(text).ids), prompt, natural, None)
+
+
+def names(encoder: Tokenizer, ids: tuple[int, ...]) -> list[str]:
+    return [encoder.id_to_token(token).replace("Ġ", " ") for token in ids]
+
+
+def test_both_spellings_are_found_and_the_natural_one_is_read(encoder: Tokenizer) -> None:
+    for natural, read, other in ((" ", [" A", " B"], ["A", "B"]), ("", ["A", "B"], [" A", " B"])):
+        found = letters(encoder, "answer\n", natural).ids("AB")
+        assert found is not None
+        assert (names(encoder, found.read), names(encoder, found.other)) == (read, other)
+
+
+def test_a_letter_that_merges_with_the_prompt_does_not_count(encoder: Tokenizer) -> None:
+    assert encoder.encode("x:A").ids[-1] != encoder.encode("x:B").ids[-2]  # `:A` is one token
+    found = letters(encoder, "x:", "").ids("AB")
+    assert found is not None and names(encoder, found.read) == [" A", " B"] and found.other == ()
+
+
+def test_no_spelling_serves_every_mark(encoder: Tokenizer) -> None:
+    assert letters(encoder, "x\n", " ").ids(["A", "IV"]) is None
+    assert letters(encoder, "x\n", " ").ids(["A", "A"]) is None
+
+
+def test_unknown_token_is_no_letter() -> None:
+    vocabulary = {"?": 0, "x": 1, "A": 2}
+    tokens = LetterTokens(
+        lambda text: [vocabulary.get(piece, 0) for piece in text.replace(" ", "")], "x", "", 0
+    )
+    assert tokens.ids("A") == LetterIds((2,), ())
+    assert tokens.ids("AB") is None
+
+
+@pytest.mark.parametrize(
+    ("answered", "natural"),
+    [("USER: Q ASSISTANT: A ", " "), ("USER: Q ASSISTANT:A", ""), ("something else", ""), ("", "")],
+)
+def test_the_template_says_how_answers_are_written(answered: str, natural: str) -> None:
+    assert natural_spelling("USER: Q ASSISTANT:", answered) == natural

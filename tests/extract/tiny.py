@@ -1,0 +1,146 @@
+"""Real LLaVA models of random weights, small enough to build in a test."""
+
+import random
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
+
+WORDS = """what is shown here the a cat dog house red blue one two three
+USER ASSISTANT SYSTEM : ? , hint be brief""".split()  # noqa: SIM905
+SIZE, PATCH = 32, 16
+CHAT = (
+    "{% for message in messages %}{{ message['role'] | upper + ':' }}"
+    "{% for part in message['content'] %}"
+    "{{ ' <image>' if part['type'] == 'image' else ' ' + part['text'] }}"
+    "{% endfor %}{{ '\n' }}{% endfor %}{% if add_generation_prompt %}ASSISTANT:{% endif %}"
+)
+
+
+def tokenizer(letters: str = ascii_uppercase, chat: str | None = CHAT) -> Any:
+    """One token per word and letter."""
+    from tokenizers import Regex, Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import Split
+    from transformers import PreTrainedTokenizerFast
+
+    words = ["<unk>", "<s>", "</s>", "<pad>", "<image>", *WORDS, *letters]
+    whole = Tokenizer(
+        WordLevel({word: index for index, word in enumerate(dict.fromkeys(words))}, unk_token="<unk>")
+    )
+    whole.pre_tokenizer = Split(Regex(r"\w+|[^\w\s]"), behavior="removed", invert=True)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=whole,
+        unk_token="<unk>",
+        bos_token="<s>",
+        eos_token="</s>",
+        pad_token="<pad>",
+        extra_special_tokens={"image_token": "<image>"},
+        chat_template=chat,
+    )
+
+
+def _towers(words: Any, width: int, layers: int, context: int, size: int = SIZE) -> dict[str, Any]:
+    from transformers import CLIPVisionConfig, LlamaConfig
+
+    vision = CLIPVisionConfig(
+        hidden_size=16,
+        intermediate_size=32,
+        projection_dim=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        image_size=size,
+        patch_size=PATCH,
+        initializer_range=0.3,
+    )
+    text = LlamaConfig(
+        vocab_size=len(words) + 3,  # more rows than tokens, as large models have
+        hidden_size=width,
+        intermediate_size=2 * width,
+        num_hidden_layers=layers,
+        num_attention_heads=4,
+        num_key_value_heads=4,
+        max_position_embeddings=context,
+        initializer_range=0.3,
+        tie_word_embeddings=True,
+        bos_token_id=1,
+        eos_token_id=2,
+        pad_token_id=3,
+    )
+    return {
+        "vision_config": vision,
+        "text_config": text,
+        "image_token_index": words.convert_tokens_to_ids("<image>"),
+        "vision_feature_select_strategy": "default",
+        "vision_feature_layer": -1,
+        "tie_word_embeddings": True,
+    }
+
+
+def save_llava(
+    folder: Path,
+    letters: str = ascii_uppercase,
+    chat: str | None = CHAT,
+    width: int = 32,
+    layers: int = 2,
+    context: int = 256,
+    seed: int = 0,
+    side: int = SIZE,
+) -> Path:
+    """LLaVA-1.5's classes: every picture becomes `side` x `side` pixels, at 32 that is 4 tokens."""
+    import torch
+    from transformers import CLIPImageProcessorPil, LlavaConfig, LlavaForConditionalGeneration, LlavaProcessor
+
+    words = tokenizer(letters, chat)
+    size = {"height": side, "width": side}
+    pictures = CLIPImageProcessorPil(size=size, crop_size=size, do_center_crop=False)
+    processor = LlavaProcessor(
+        pictures,
+        words,
+        patch_size=PATCH,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
+        chat_template=chat,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        towers = _towers(words, width, layers, context, side)
+        model = LlavaForConditionalGeneration(LlavaConfig(image_seq_length=(side // PATCH) ** 2, **towers))
+    model.save_pretrained(folder)
+    processor.save_pretrained(folder)
+    return folder
+
+
+def save_llava_next(folder: Path) -> Path:
+    """LLaVA-NeXT's classes: the number of tokens of a picture depends on its size."""
+    import torch
+    from transformers import (
+        LlavaNextConfig,
+        LlavaNextForConditionalGeneration,
+        LlavaNextImageProcessorPil,
+        LlavaNextProcessor,
+    )
+
+    words = tokenizer()
+    grid = [[SIZE, 2 * SIZE], [2 * SIZE, SIZE], [2 * SIZE, 2 * SIZE]]
+    pictures = LlavaNextImageProcessorPil(
+        size={"shortest_edge": SIZE}, crop_size={"height": SIZE, "width": SIZE}, image_grid_pinpoints=grid
+    )
+    processor = LlavaNextProcessor(
+        pictures,
+        words,
+        patch_size=PATCH,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
+        chat_template=CHAT,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        towers = _towers(words, 32, 2, 256)
+        model = LlavaNextForConditionalGeneration(LlavaNextConfig(image_grid_pinpoints=grid, **towers))
+    model.save_pretrained(folder)
+    processor.save_pretrained(folder)
+    return folder
+
+
+def sentence(rng: random.Random, words: int) -> str:
+    return " ".join(rng.choice(WORDS[:14]) for _ in range(words))

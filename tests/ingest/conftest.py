@@ -1,0 +1,86 @@
+"""A project folder for `ingest`, with prompts of a small dataset, and a way to run it there."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from stages.contracts.letters import LETTERS, letters_path
+from stages.contracts.prompts import PROMPTS, prompts_path
+from stages.dag import Dag, Stage
+from stages.ingest.__main__ import main
+from stages.runtime.stage import Run
+
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "reference"
+
+
+class Project:
+    """tmp_path as the repository root, with items 5, 3 and 9, whose prompts show 4, 3 and 4 options."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.notes: dict[str, Any] = {}
+
+    def prompts(self, shown: dict[str, int], *variations: str) -> None:
+        """Writes prompts: item -> number of options shown."""
+        PROMPTS.write(
+            prompts_path("toy"),
+            [
+                {"id": f"{name}/{variation}", "item": name, "variation": variation, "options": ["o"] * count}
+                for name, count in shown.items()
+                for variation in variations
+            ],
+        )
+
+    def parquet(self, ids: Sequence[Any], logits: Any, kind: pa.DataType | None = None, **more: Any) -> Path:
+        """Writes a released file in the parquet form."""
+        column = pa.array(logits, kind or pa.list_(pa.float32()))
+        path = self.root / "logits.parquet"
+        pq.write_table(pa.table({"id": pa.array(ids), "logits": column, **more}), path)
+        return path
+
+    def ingest(self, file: Path | str) -> pa.Table:
+        """Runs the stage and reads the letters back."""
+        values = {"ingest.m-toy": {"model": "m", "dataset": "toy", "file": str(file)}}
+        stage = Stage("ingest@m-toy", "python -m stages.ingest m toy", (), (), {"params.yaml": values})
+        run = Run(Dag([stage]), stage, ["m", "toy"])
+        main(run)
+        self.notes = run.notes
+        return LETTERS.read(letters_path("m", "toy"))
+
+    def written(self) -> list[str]:
+        """Every file of the responses, half-written ones included."""
+        return sorted(path.name for path in (self.root / "data" / "responses").rglob("*") if path.is_file())
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.chdir(tmp_path)
+    project = Project(tmp_path)
+    project.prompts({"5": 4, "3": 3, "9": 4}, "original", "rotated")
+    return project
+
+
+@pytest.fixture
+def rows() -> Callable[..., list[dict[str, Any]]]:
+    """Rows as the authors pickle them, answering the toy prompts in another order."""
+
+    def make(dtype: str = "f4", letters: int = 4) -> list[dict[str, Any]]:
+        values = np.random.default_rng(7).normal(size=(3, letters)).astype(dtype)
+        extra = {"question": "q", "hint": float("nan"), "answer": "B", "index": 241_000_000, "big": 10**6}
+        return [{**extra, "id": i, "logits": row.copy()} for i, row in zip((9, 5, 3), values, strict=True)]
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def released() -> Path:
+    """The folder of the released logits, or a skip."""
+    path = SHARED / "vlm-uncertainty-bench"
+    if not path.exists():
+        pytest.skip("reference data vlm-uncertainty-bench is not on this machine")
+    return path

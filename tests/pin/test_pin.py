@@ -1,0 +1,137 @@
+"""The stage on model folders: what it writes, and what it refuses in one line."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from stages.contracts.pins import file_digest, pin_path, read_pin
+from stages.pin.model_folder import count_parameters, weight_files
+from stages.runtime.errors import UserError
+from tests.extract.project import MODEL, Project
+from tests.extract.tiny import save_llava
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_llava(tmp_path_factory.mktemp("models") / "tiny")
+
+
+@pytest.fixture
+def project(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A project whose model is a copy that a test may damage; nothing is pinned yet."""
+    (tmp_path / "root").mkdir()
+    monkeypatch.chdir(tmp_path / "root")
+    return Project(tmp_path / "root", Path(shutil.copytree(tiny, tmp_path / "model")))
+
+
+def test_pin_of_a_folder(project: Project) -> None:
+    from transformers import AutoModelForImageTextToText
+
+    project.entry.update(dtype="bfloat16", facts={"family": "llava", "chat": True})
+    project.pin()
+    pin = read_pin(pin_path(MODEL))
+    assert (pin.model, pin.engine, pin.dtype, pin.facts) == (
+        MODEL,
+        "transformers",
+        "bfloat16",
+        project.entry["facts"],
+    )
+    assert pin.source.path == str(project.model)
+    assert pin.files["model.safetensors"] == file_digest(project.model / "model.safetensors")
+    assert {"config.json", "tokenizer.json", "chat_template.jinja"} <= pin.files.keys()
+    model = AutoModelForImageTextToText.from_pretrained(project.model)
+    assert pin.parameters == sum(weight.numel() for weight in model.parameters())
+
+
+def test_same_folder_same_bytes_and_notes_do_not_count(project: Project) -> None:
+    project.pin()
+    first = pin_path(MODEL).read_bytes()
+    (project.model / "README.md").write_text("about the model", "utf-8")
+    (project.model / "pytorch_model.bin").write_bytes(b"a pickle")
+    project.pin()
+    assert pin_path(MODEL).read_bytes() == first
+
+
+def test_parameters_given_in_the_lock_win(project: Project) -> None:
+    project.entry["parameters"] = 7_000_000_000
+    project.pin()
+    assert read_pin(pin_path(MODEL)).parameters == 7_000_000_000
+
+
+def test_digests_of_the_lock_are_checked(project: Project) -> None:
+    file = project.model / "config.json"
+    project.entry["files"] = {"config.json": file_digest(file)}
+    project.pin()
+    file.write_text(file.read_text("utf-8") + " ", "utf-8")
+    refused(project, r"model/config\.json: SHA-256 is .*, models\.lock says")
+    project.entry["files"] = {"weights.safetensors": "0" * 64}
+    refused(project, r"has no weights\.safetensors, for which models\.lock gives a digest")
+
+
+def refused(project: Project, message: str) -> None:
+    pin_path(MODEL).unlink(missing_ok=True)
+    with pytest.raises(UserError, match=message) as caught:
+        project.pin()
+    assert "\n" not in str(caught.value) and not pin_path(MODEL).exists()
+
+
+def test_missing_folder(project: Project) -> None:
+    shutil.rmtree(project.model)
+    refused(project, r"model: no such model folder; correct source\.path in models\.lock")
+
+
+def test_weights_missing_or_pickled(project: Project) -> None:
+    (project.model / "model.safetensors").unlink()
+    refused(project, "model: no weights")
+    (project.model / "pytorch_model.bin").write_bytes(b"a pickle")
+    refused(project, r"only pickled weights \(pytorch_model\.bin\), which can run code")
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json", "processor_config.json"])
+def test_code_of_its_own(project: Project, name: str) -> None:
+    file = project.model / name
+    values = json.loads(file.read_text("utf-8"))
+    file.write_text(json.dumps({**values, "auto_map": {"AutoModel": "modeling.Model"}}), "utf-8")
+    refused(project, rf"{name}: asks for code of its own \(auto_map\)")
+
+
+@pytest.mark.parametrize("damage", ["cut", "longer", "header", "empty"])
+def test_damaged_weights(project: Project, damage: str) -> None:
+    file = project.model / "model.safetensors"
+    data = file.read_bytes()
+    broken = {"cut": data[:-50], "longer": data + b"x", "header": b"\xff" * 8 + data[8:], "empty": b""}
+    file.write_bytes(broken[damage])
+    refused(project, r"model\.safetensors: damaged or cut short")
+
+
+def test_damaged_config(project: Project) -> None:
+    (project.model / "config.json").write_text("{", "utf-8")
+    refused(project, r"config\.json: not readable as JSON")
+    (project.model / "config.json").unlink()
+    refused(project, r"model: no config\.json")
+
+
+def test_weights_in_several_files(project: Project) -> None:
+    from transformers import AutoModelForImageTextToText
+
+    before = count_parameters(project.model)
+    model = AutoModelForImageTextToText.from_pretrained(project.model)
+    (project.model / "model.safetensors").unlink()
+    model.save_pretrained(project.model, max_shard_size="40KB")
+    files = weight_files(project.model)
+    assert len(files) > 1 and count_parameters(project.model) == before
+    (project.model / "consolidated.safetensors").write_bytes(files[0].read_bytes())
+    assert count_parameters(project.model) == before  # not named by the index, so not loaded
+    (project.model / "consolidated.safetensors").unlink()
+    files[0].unlink()
+    refused(project, rf"{files[0].name}, which model\.safetensors\.index\.json names, is missing")
+
+
+def test_command_prints_one_line(project: Project) -> None:
+    (project.model / "model.safetensors").unlink()
+    process = project.start("pin", MODEL)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert error.startswith("vouch: ") and error.count("\n") == 1

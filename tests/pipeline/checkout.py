@@ -1,0 +1,108 @@
+"""Whole checkouts in temporary folders, run by the real DVC and the real Snakemake."""
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SHARED = ROOT.parent / "shared"
+LIMIT = 900  # seconds for one command
+
+
+class Checkout:
+    """A fresh copy of this checkout's files (committed or not) as a git repository of its own."""
+
+    def __init__(self, path: Path, profile: str | None = "small", params: str | None = None) -> None:
+        self.path = path
+        listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+        files = subprocess.run(listing, cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
+        for name in filter(None, files):
+            source = ROOT / name
+            if source.is_file() and name != "dvc.lock":
+                target = path / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(source.read_bytes())
+        if profile:
+            params = (ROOT / "profiles" / f"{profile}.yaml").read_text("utf-8")
+        if params:
+            (path / "params.yaml").write_text(params, "utf-8")
+        self.git("init", "-q")
+        self.commit("start")
+
+    @property
+    def env(self) -> dict[str, str]:
+        bin_folder = str(Path(sys.executable).parent)
+        return {
+            **os.environ,
+            "PATH": bin_folder + os.pathsep + os.environ["PATH"],
+            "PYTHONPATH": str(self.path),
+            "HF_HUB_OFFLINE": "1",
+            "TRANSFORMERS_OFFLINE": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "XDG_CACHE_HOME": str(self.path.parent / f"{self.path.name}-home"),
+        }
+
+    def run(self, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """Runs a command in the checkout; fails the test with its output where it must succeed."""
+        done = subprocess.run(
+            command, cwd=self.path, env=self.env, capture_output=True, text=True, timeout=LIMIT, check=False
+        )
+        if check and done.returncode:
+            raise AssertionError(f"{' '.join(command)} gave {done.returncode}\n{done.stdout}\n{done.stderr}")
+        return done
+
+    def git(self, *arguments: str) -> str:
+        return self.run("git", "-c", "user.name=t", "-c", "user.email=t@example.org", *arguments).stdout
+
+    def commit(self, message: str) -> None:
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", message)
+
+    def vouch(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        return self.run(sys.executable, "-m", "stages.console.main", *arguments, check=check)
+
+    def dvc(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        return self.run("dvc", *arguments, check=check)
+
+    def repro(self) -> set[str]:
+        """`dvc repro`; names of the stages whose command it ran."""
+        return set(re.findall(r"Running stage '([^']+)'", self.dvc("repro").stdout))
+
+    def dvc_status(self) -> dict[str, object]:
+        """`dvc status` by stage, empty where all is clean."""
+        return dict(json.loads(self.dvc("status", "--json").stdout))
+
+    def snakemake(self, check: bool = True) -> subprocess.CompletedProcess[str]:
+        return self.run("snakemake", "--cores", "2", check=check)
+
+    def planned(self) -> set[str]:
+        """Names of the stages that `snakemake -n` would run."""
+        done = self.run("snakemake", "--cores", "2", "--dry-run")
+        rules = set(re.findall(r"^(?:local)?rule (\w+):", done.stdout + done.stderr, re.MULTILINE)) - {"all"}
+        names = self.names()
+        return {names[rule] for rule in rules}
+
+    def names(self) -> dict[str, str]:
+        """Rule name -> stage name."""
+        code = "from stages.dag import read_dag\nfor s in read_dag().stages.values(): print(s.slug, s.name)"
+        return dict(line.split() for line in self.run(sys.executable, "-c", code).stdout.splitlines())
+
+    def edit(self, file: str, old: str, new: str) -> None:
+        """Replaces text that must be there."""
+        path = self.path / file
+        text = path.read_text("utf-8")
+        assert old in text, f"{file} does not hold {old!r}"
+        path.write_text(text.replace(old, new), "utf-8")
+
+    def digests(self) -> dict[str, str]:
+        """Digest of every output but the side-cars, which say where and when."""
+        return {
+            str(file.relative_to(self.path)): hashlib.sha256(file.read_bytes()).hexdigest()
+            for root in ("data", "reports")
+            for file in sorted((self.path / root).rglob("*"))
+            if file.is_file() and file.name != ".snakemake_timestamp" and "runs" not in file.parts
+        }

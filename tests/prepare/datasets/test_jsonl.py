@@ -1,0 +1,252 @@
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from stages.prepare.datasets.jsonl import Settings, count, read
+from stages.prepare.raw import RawItem
+from stages.runtime.errors import UserError
+
+
+def answers(project, item, answer, options=("a kite", "a hat", "a cat")):
+    """The indices that an answer is read as, or the reason why it is refused."""
+    project.lines(item(answer=answer, options=list(options)))
+    (entry,) = read(project.source, "toy", Settings())
+    return list(entry.answers) if isinstance(entry, RawItem) else entry.reason
+
+
+@pytest.mark.parametrize(
+    ("answer", "options", "expected"),
+    [
+        (0, ["x", "y"], [0]),
+        (1, ["1", "0"], [1]),
+        ("B", ["x", "y"], [1]),
+        ("y", ["x", "y"], [1]),
+        ("1", ["1", "0"], [0]),
+        (["x", 1, "A"], ["x", "y"], [0, 1, 0]),
+        ("C", ["A", "B", "C", "D", "E"], [2]),
+        ("C", ["x", None, "y"], [2]),
+        ("C", ["B", "A", "x"], [2]),
+    ],
+)
+def test_answer_forms(project, item, answer, options, expected):
+    assert answers(project, item, answer, options) == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "options", "reason"),
+    [
+        ("B", ["B", "A"], "can mean option A or B"),
+        ("x", ["x", "y", "x"], "can mean option A or C"),
+        ("b", ["x", "y"], "neither"),
+        ("D", ["x", "y", "z"], "neither"),
+        ("X", ["x", "y"], "neither"),
+        ("", ["x", "y"], "neither"),
+        ("0", ["x", "y"], "neither"),
+        ([["A"]], ["x", "y"], "answer is a list"),
+        ({"A": 1}, ["x", "y"], "answer is a dict"),
+        ([True], ["x", "y"], "answer is a bool"),
+    ],
+)
+def test_answers_that_are_refused(project, item, answer, options, reason):
+    assert reason in answers(project, item, answer, options)
+
+
+def test_ids_default_to_line_numbers(project, item):
+    project.lines(item(id=...), b"", item(id=7), item(id=None))
+    assert [entry.id for entry in read(project.source, "toy", Settings())] == ["1", "7", "4"]
+    assert count(project.source, "toy", Settings()) == 3
+
+
+def test_byte_order_mark_and_windows_line_ends(project, item):
+    line = json.dumps(item()).encode()
+    (project.source / "items.jsonl").write_bytes(b"\xef\xbb\xbf" + line + b"\r\n" + line)
+    assert all(isinstance(entry, RawItem) for entry in read(project.source, "toy", Settings()))
+
+
+def test_source_may_be_the_file(project, item):
+    project.image("one.png")
+    project.lines(item(), name="mine.jsonl")
+    assert project.prepare(source="toy/mine.jsonl")["items"].num_rows == 1
+    assert project.prepare(file="mine.jsonl")["items"].num_rows == 1
+
+
+def test_keys_and_groups(project):
+    project.image("one.png")
+    line = {
+        "frage": "Was?",
+        "wahl": ["x", "y"],
+        "richtig": "y",
+        "bild": "one.png",
+        "nr": 3,
+        "thema": "t",
+        "serie": 12,
+    }
+    keys = {
+        "question": "frage",
+        "options": "wahl",
+        "answer": "richtig",
+        "image": "bild",
+        "id": "nr",
+        "category": "thema",
+    }
+    project.lines(line)
+    (row,) = project.prepare(keys=keys, group="serie")["items"].to_pylist()
+    assert (row["id"], row["question"], row["answers"], row["category"], row["group"]) == (
+        "3",
+        "Was?",
+        [1],
+        "t",
+        "12",
+    )
+    assert len(row["images"]) == 1 and row["hint"] is None
+
+
+def test_named_keys_must_be_there(project, item):
+    """A mistyped key would otherwise leave every item without its image."""
+    project.lines(item())
+    with pytest.raises(
+        UserError, match=r"line 1.*has no picture; it has answer, id, image, options, question"
+    ):
+        project.prepare(keys={"image": "picture"})
+    with pytest.raises(UserError, match="has no series"):
+        project.prepare(group="series")
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"images": ["one.png"]}, "both image and images"),
+        ({"image": ..., "images": "one.png"}, "not a list of paths"),
+        ({"image": ..., "images": [1]}, "not a list of paths"),
+        ({"image": ["one.png"]}, "image is a list"),
+        ({"category": 4}, "category is a int"),
+        ({"image": ..., "group": 1.5}, "group is a float"),
+    ],
+)
+def test_wrong_types(project, item, changes, reason):
+    project.image("one.png")
+    project.lines(item(**changes))
+    with pytest.raises(UserError, match=reason):
+        project.prepare(**({"group": "group"} if "group" in changes else {}))
+
+
+def test_no_image_is_no_error(project, item):
+    project.lines(item(image=...), item(id="b", image=None, images=None), item(id="c", image=..., images=[]))
+    tables = project.prepare()
+    assert tables["items"].column("images").to_pylist() == [[], [], []] and tables["images"].num_rows == 0
+
+
+def test_source_problems(project, item):
+    with pytest.raises(UserError, match=r"toy/items.jsonl: no such file; .*datasets.toy.settings.file"):
+        project.prepare()
+    with pytest.raises(UserError, match=r"nowhere: no such file or folder; correct datasets.toy.source"):
+        project.prepare(source="nowhere")
+    outside = project.root / "outside.jsonl"
+    outside.write_text(json.dumps(item()))
+    (project.source / "link.jsonl").symlink_to(outside)
+    for file in ("../outside.jsonl", str(outside), "link.jsonl"):
+        with pytest.raises(UserError, match=r"leads out of toy; correct datasets.toy.settings.file"):
+            project.prepare(file=file)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"file": ""}, {"file": "a\0"}, {"filename": "a"}, {"keys": {"hnit": "h"}}]
+)
+def test_settings_are_checked(settings):
+    with pytest.raises(ValidationError):
+        Settings.model_validate(settings)
+
+
+REAL = {
+    "ai2d_mini": (10, 10),
+    "ccbench_samples": (12, 12),
+    "mathvision_test": (355, 355),
+    "mmbench_samples": (38, 19),
+    "puzzlevqa": (104, None),
+    "scienceqa_test": (272, None),
+}
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_sets(project, shared, name):
+    folder = shared(f"realdata/{name}")
+    lines = [json.loads(line) for line in (folder / "items.jsonl").open(encoding="utf-8")]
+    tables = project.prepare(source=str(folder))
+    items = tables["items"].to_pylist()
+    expected, distinct = REAL[name]
+    assert len(items) == len(lines) == expected and tables["rejects"].num_rows == 0
+    known = {row["digest"]: row for row in tables["images"].to_pylist()}
+    assert len(known) == len({info["sha256"] for line in lines for info in line["image_info"]})
+    assert distinct is None or len(known) == distinct
+    for item, line in zip(items, lines, strict=True):
+        assert (item["id"], item["question"], item["options"]) == (
+            line["id"],
+            line["question"],
+            line["options"],
+        )
+        assert (item["answers"], item["hint"], item["category"]) == (
+            [line["answer"]],
+            line["hint"],
+            line["category"],
+        )
+        assert item["images"] == [info["sha256"] for info in line["image_info"]]
+        for digest, info in zip(item["images"], line["image_info"], strict=True):
+            row = known[digest]
+            assert (row["mode"], row["width"], row["height"]) == (info["mode"], info["width"], info["height"])
+        assert ("empty_hint" in item["flags"]) == (line["hint"] == "")
+        assert ("non_rgb" in item["flags"]) == (line["image_info"][0]["mode"] != "RGB")
+    flags = [flag for item in items for flag in item["flags"]]
+    assert flags.count("duplicate_options") == (1 if name == "mathvision_test" else 0)
+    assert flags.count("unmatched_mark") == sum("<image2>" in line["question"] for line in lines)
+    assert ("unmatched_mark" in flags) == (name == "mathvision_test")
+    assert flags.count("non_rgb") == (4 if name == "puzzlevqa" else 0)
+
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(["A", "x", "one.png"]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)
+KEYS = st.sampled_from(["id", "question", "options", "answer", "image", "images", "hint", "category"])
+LINES = (
+    st.dictionaries(KEYS, VALUES).map(lambda value: json.dumps(value).encode())
+    | VALUES.map(lambda value: json.dumps(value).encode())
+    | st.binary(max_size=40)
+    | st.tuples(
+        st.integers(0, 90), st.binary(min_size=1, max_size=2), st.dictionaries(KEYS, VALUES, max_size=2)
+    ).map(lambda change: _spliced(*change))
+)
+WHOLE = {"id": "q", "question": "What?", "options": ["x", "y", None], "answer": "x", "image": "one.png"}
+
+
+def _spliced(place: int, insert: bytes, changes: dict) -> bytes:
+    line = json.dumps({**WHOLE, **changes}).encode()
+    return line[:place] + insert + line[place + 1 :]
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(lines=st.lists(LINES, max_size=4))
+def test_no_line_does_worse_than_to_be_refused(project, lines):
+    project.image("one.png")
+    path = Path(project.source / "items.jsonl")
+    path.write_bytes(b"\n".join(lines))
+    there = sum(1 for line in path.read_bytes().split(b"\n") if line.strip())
+    try:
+        project.prepare()
+    except UserError as error:
+        assert "\n" not in str(error)
+    try:
+        tables = project.prepare(on_error="skip")
+    except UserError as error:
+        assert "is empty" in str(error) or f"no usable item, {there} rejected" in str(error)
+    else:
+        assert tables["items"].num_rows + tables["rejects"].num_rows == there

@@ -1,0 +1,165 @@
+import io
+
+import pytest
+from PIL import Image
+
+from stages.prepare.cleaning import check, clean, default_group, examine, known_options
+from stages.prepare.raw import RawItem, Unusable
+
+
+def raw(**changes):
+    values = {"id": "q", "where": "here", "question": "Which?", "options": ["x", "y", "z"], "answers": [0]}
+    return RawItem(**{**values, **changes})
+
+
+def encoded(mode="RGB", form="PNG", size=(5, 4), **options):
+    data = io.BytesIO()
+    Image.new(mode, size).save(data, form, **options)
+    return data.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("changes", "flags"),
+    [
+        ({}, []),
+        ({"hint": None}, []),
+        ({"hint": "see"}, []),
+        ({"hint": ""}, ["empty_hint"]),
+        ({"hint": " \n"}, ["empty_hint"]),
+        ({"options": ["x", "y", "y"]}, ["duplicate_options"]),
+        ({"options": ["x", "y", "x"]}, ["duplicate_options", "repeated_answer_text"]),
+        ({"options": ["x", "x", "z"], "answers": [0, 1]}, ["duplicate_options"]),
+        ({"options": ["x", "y", None]}, ["missing_option"]),
+        ({"options": ["x", "y", None, "y"]}, ["missing_option"]),
+        ({"options": ["x", "", "z"]}, ["empty_option"]),
+        ({"question": "See <image 1>"}, ["unmatched_mark"]),
+        ({"options": ["x", "<image2>", "z"]}, ["unmatched_mark"]),
+        ({"hint": "<image_1>"}, ["unmatched_mark"]),
+        ({"flags": ["own"]}, ["own"]),
+    ],
+)
+def test_flags_of_the_text(changes, flags):
+    item = raw(**changes)
+    check(item)
+    assert clean(item, [])["flags"] == flags
+
+
+def test_flags_of_the_pictures():
+    rgb, grey = examine(encoded()), examine(encoded("L"))
+    assert clean(raw(), [rgb])["flags"] == []
+    assert clean(raw(), [rgb, grey])["flags"] == ["non_rgb", "several_images"]
+    assert clean(raw(question="<image1> or <image2>?"), [rgb, rgb])["flags"] == ["several_images"]
+    assert clean(raw(question="<image 2>?"), [rgb, rgb])["flags"] == ["several_images", "unmarked_image"]
+    assert clean(raw(question="<image 3>?"), [rgb, rgb])["flags"] == ["several_images", "unmatched_mark"]
+    frames = io.BytesIO()
+    red, blue = (Image.new("RGB", (3, 3), colour) for colour in ("red", "blue"))
+    red.save(frames, "GIF", save_all=True, append_images=[blue])
+    assert clean(raw(), [examine(frames.getvalue())])["flags"] == ["animated", "non_rgb"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"id": ""}, "id is empty"),
+        ({"id": " q"}, "blanks at an end"),
+        ({"id": "a\nb"}, "line breaks"),
+        ({"question": " \n"}, "question is empty"),
+        ({"question": "half \ud800"}, "surrogate"),
+        ({"options": ["x", "\udc00"]}, "surrogate"),
+        ({"options": []}, "at least 2"),
+        ({"options": ["x"]}, "at least 2"),
+        ({"options": ["x", None, "z"]}, "at least 2"),
+        ({"options": [str(i) for i in range(27)]}, "more than the 26"),
+        ({"answers": []}, "no correct option"),
+        ({"answers": [3]}, "outside"),
+        ({"answers": [-1]}, "outside"),
+        ({"answers": [0, 99999999999]}, "outside"),
+        ({"options": ["x", "y", None], "answers": [2]}, "outside"),
+        ({"kind": "text", "options": [], "answers": []}, "reference answer"),
+    ],
+)
+def test_refused(changes, reason):
+    with pytest.raises(Unusable, match=reason):
+        check(raw(**changes))
+
+
+def test_26_options_and_open_questions_pass():
+    check(raw(options=[str(i) for i in range(26)], answers=[25]))
+    check(raw(kind="text", options=[], answers=[], references=["42"]))
+
+
+def test_options_end_before_the_first_missing_one():
+    assert known_options(["x", None, "z"]) == ["x"]
+    assert clean(raw(options=["x", "y", None, "z"]), [])["options"] == ["x", "y"]
+
+
+def test_answers_are_a_set():
+    assert clean(raw(answers=[2, 0, 2]), [])["answers"] == [0, 2]
+
+
+def test_default_group_is_question_and_pictures():
+    assert default_group("q", ["a"]) == default_group("q", ["a"])
+    assert (
+        len(
+            {
+                default_group("q", ["a"]),
+                default_group("q", ["b"]),
+                default_group("r", ["a"]),
+                default_group("q", []),
+            }
+        )
+        == 4
+    )
+    assert default_group('q", "a', []) != default_group("q", ["a"])
+    assert clean(raw(group="mine"), [])["group"] == "mine"
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16"])
+def test_png_modes(mode):
+    picture = examine(encoded(mode))
+    assert (picture.format, picture.mode, picture.width, picture.height) == ("PNG", mode, 5, 4)
+
+
+@pytest.mark.parametrize("form", ["JPEG", "WEBP", "GIF", "BMP", "TIFF"])
+def test_formats(form):
+    assert examine(encoded(form=form)).format == form
+
+
+def test_exif_rotation_is_left_alone():
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    assert examine(encoded(form="JPEG", exif=exif)).width == 5
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "empty"),
+        (b"<!DOCTYPE html><html>", "web page"),
+        (b"\n  <svg/>", "markup"),
+        (b"version https://git-lfs.github.com/spec/v1\noid", "LFS"),
+        (b"no image at all", "not an image"),
+        (encoded("F", "TIFF"), "mode F"),
+        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "not an image"),
+    ],
+)
+def test_not_an_image(data, reason):
+    with pytest.raises(Unusable, match=reason):
+        examine(data)
+
+
+@pytest.mark.parametrize("form", ["PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF"])
+def test_cut_off(form):
+    noise = Image.effect_noise((64, 64), 60).convert("RGB")
+    data = io.BytesIO()
+    noise.save(data, form)
+    whole = data.getvalue()
+    examine(whole)
+    with pytest.raises(Unusable):
+        examine(whole[: len(whole) // 2])
+
+
+def test_bomb_is_refused_before_it_is_decoded():
+    for size in ((10_000, 10_000), (20_000, 20_000)):
+        with pytest.raises(Unusable, match="pixels"):
+            examine(encoded("1", size=size))

@@ -1,0 +1,118 @@
+"""Letters, prompts and items that fit together become arrays; what does not is refused by name."""
+
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from stages.runtime.errors import UserError
+from stages.score.join import join
+from tests.score.simulated import replace_row, simulate, tables
+
+WHERE = "data/responses/m/d.letters.parquet"
+
+
+def refused(letters: pa.Table, prompts: pa.Table, items: pa.Table) -> str:
+    with pytest.raises(UserError) as caught:
+        join(letters, prompts, items, WHERE)
+    message = str(caught.value)
+    assert message.startswith(WHERE)
+    return message
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_arrays_survive_the_way_through_the_tables(dtype: Any) -> None:
+    base = simulate(0, 25, dtype=dtype, copies=2)
+    options = np.where(np.arange(25) % 4 == 0, 5, 6)
+    roles = base.roles.copy()
+    roles[options == 5, 5] = -3
+    expected = replace(base, options=options, roles=roles, defective=np.arange(25) % 6 == 0)
+    (block,) = join(*tables(expected), WHERE)
+    for field in fields(expected):
+        found, given = getattr(block.responses, field.name), getattr(expected, field.name)
+        assert found.dtype == given.dtype
+        assert (found == given).all(), field.name
+    assert block.responses.logits.flags.f_contiguous
+    assert block.prompts[:2] == ["0/original", "1/original"]
+    assert block.groups[:3] == ["g000000", "g000000", "g000001"]
+
+
+def test_rows_follow_the_items_whatever_order_the_files_have() -> None:
+    letters, prompts, items = tables(simulate(1, 30))
+    (straight,) = join(letters, prompts, items, WHERE)
+    backwards = np.arange(30)[::-1]
+    (turned,) = join(letters.take(backwards), prompts.take(backwards), items, WHERE)
+    assert turned.prompts == straight.prompts
+    assert (turned.responses.logits == straight.responses.logits).all()
+
+
+def test_rows_with_fewer_letters_are_padded() -> None:
+    base = simulate(2, 4)
+    short = np.array([6, 4, 5, 6])
+    (block,) = join(*tables(replace(base, letters=short, options=short)), WHERE)
+    assert np.isneginf(block.responses.logits).sum(axis=1).tolist() == [0, 2, 1, 0]
+    assert (block.responses.roles[1] == [0, 1, 2, 3, -3, -3]).all()
+
+
+def test_each_variation_is_a_block_of_its_own() -> None:
+    letters, prompts, items = tables(simulate(3, 5))
+    more, asked, _ = tables(simulate(4, 5), "blurred")
+    blocks = join(pa.concat_tables([letters, more]), pa.concat_tables([prompts, asked]), items, WHERE)
+    assert [(block.variation, len(block.responses)) for block in blocks] == [("original", 5), ("blurred", 5)]
+
+
+def test_what_nobody_asked_is_not_scored() -> None:
+    letters, prompts, items = tables(simulate(3, 5), ask="nothing")
+    assert join(letters.slice(0, 0), prompts, items, WHERE) == []
+    (block,) = join(letters.slice(0, 3), prompts, items, WHERE)
+    assert block.items == ["0", "1", "2"]
+
+
+def test_released_letters_may_lack_whole_variations_only() -> None:
+    letters, prompts, items = tables(simulate(3, 5), device="released")
+    _, asked, _ = tables(simulate(4, 5), "blurred")
+    both = pa.concat_tables([prompts, asked])
+    assert [block.variation for block in join(letters, both, items, WHERE)] == ["original"]
+    assert "prompt 3/original (and 1 more) was asked" in refused(letters.slice(0, 3), both, items)
+    own = letters.set_column(letters.schema.get_field_index("device"), "device", pa.array(["cpu"] * 5))
+    assert "prompt 0/blurred (and 4 more) was asked" in refused(own, both, items)
+
+
+def test_a_missing_row_is_named() -> None:
+    letters, prompts, items = tables(simulate(0, 6))
+    message = refused(letters.slice(1), prompts, items)
+    assert "prompt 0/original was asked but has no row" in message
+    assert "dvc repro" in message
+    assert "(and 5 more)" in refused(letters.slice(0, 0), prompts, items)
+
+
+def test_an_unknown_and_a_repeated_prompt_are_named() -> None:
+    letters, prompts, items = tables(simulate(0, 6))
+    stray = replace_row(letters, 2, {"prompt": "99/original"})
+    assert "prompt 99/original is no prompt" in refused(stray, prompts, items)
+    twice = pa.concat_tables([letters, letters.slice(4, 1)])
+    assert "prompt 4/original stands twice" in refused(twice, prompts, items)
+    assert "prompt 3/original (and 2 more) belongs to no item" in refused(letters, prompts, items.slice(0, 3))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), None])
+def test_a_logit_that_is_no_number_is_named(value: float | None) -> None:
+    letters, prompts, items = tables(simulate(0, 6))
+    broken = replace_row(letters, 3, {"logits": [1.0, 2.0, value, 0.0, 0.0, 0.0]})
+    assert "prompt 3/original has a logit that is NaN, infinite or null" in refused(broken, prompts, items)
+
+
+@pytest.mark.parametrize("logits", [[1.0, 2.0], [], None])
+def test_fewer_logits_than_options_are_refused(logits: list[float] | None) -> None:
+    letters, prompts, items = tables(simulate(0, 6))
+    broken = replace_row(letters, 3, {"logits": logits})
+    assert f"has {len(logits or [])} logits for 6 options" in refused(broken, prompts, items)
+
+
+@pytest.mark.parametrize("answers", [[], [6], [-1], [0, 17], None])
+def test_a_prompt_needs_an_answer_among_its_options(answers: list[int] | None) -> None:
+    letters, prompts, items = tables(simulate(0, 6))
+    broken = replace_row(prompts, 5, {"answers": answers})
+    assert "prompt 5/original has no answer among its options" in refused(letters, broken, items)

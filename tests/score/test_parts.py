@@ -1,0 +1,122 @@
+"""Quantiles, splits, bins, metrics and intervals on their own."""
+
+import numpy as np
+import pytest
+
+from stages.score.bins import Bins, equal_slots, tally, torchmetrics_slots
+from stages.score.intervals import RESAMPLES, centred, cluster_mean, resampled
+from stages.score.metrics import SetRows, coverage, ece, mce, set_size, uacc
+from stages.score.plugins import load
+from stages.score.quantile import authors_threshold, exact_rank
+from stages.score.splits import authors_split, group_splits, sibling_share
+
+
+def test_the_authors_threshold_is_numpys_higher_quantile() -> None:
+    for count in [*range(1, 60), 997, 2188]:
+        scores = np.random.RandomState(count).rand(count)
+        for alpha in (0.05, 0.1, 0.25, 0.5):
+            level = np.ceil((count + 1) * (1 - alpha)) / count
+            found = authors_threshold(scores, alpha)
+            assert found == (np.quantile(scores, level, method="higher") if level <= 1 else np.inf)
+
+
+def test_no_calibration_row_gives_an_infinite_threshold() -> None:
+    assert authors_threshold(np.zeros(0, dtype=np.float32), 0.1) == np.inf
+
+
+def test_the_exact_rank_has_no_rounding_error() -> None:
+    assert [exact_rank(n, 0.1) for n in (0, 8, 9, 19, 99, 100)] == [1, 9, 9, 18, 90, 91]
+    assert exact_rank(99, 0.05) == 95
+    # In floating point (1 - 0.9) * 10 is 0.9999999999999998 and 100 * (1 - 0.93) is 6.999999999999995.
+    assert exact_rank(99, 0.93) == 7
+    assert exact_rank(9, 0.9) == 1
+
+
+def test_the_authors_split_is_the_documented_permutation() -> None:
+    test, calibration = authors_split(4377, 0.5, 42)
+    assert (len(test), len(calibration)) == (2189, 2188)
+    assert sorted([*test, *calibration]) == list(range(4377))
+    assert test[:3].tolist() == np.random.RandomState(42).permutation(4377)[:3].tolist()
+    test, calibration = authors_split(101, 0.1, 42)
+    assert (len(test), len(calibration)) == (91, 10)
+
+
+def test_group_splits_keep_groups_whole() -> None:
+    groups = np.random.RandomState(0).randint(0, 30, 200)
+    calibrating = group_splits(groups, 0.4, 1, 50)
+    assert calibrating.shape == (50, 200)
+    for split in calibrating:
+        assert not set(groups[split]) & set(groups[~split])
+        assert len(set(groups[split])) == int(0.4 * len(set(groups)))
+    assert len({split.tobytes() for split in calibrating}) == 50
+    assert (calibrating == group_splits(groups, 0.4, 1, 50)).all()
+    assert (calibrating != group_splits(groups, 0.4, 2, 50)).any()
+
+
+def test_sibling_share() -> None:
+    groups = np.array([0, 0, 1, 1, 2, 3])
+    assert sibling_share(groups, np.array([0, 2, 4, 5]), np.array([1, 3])) == 0.5
+
+
+def test_a_confidence_of_one_has_a_bin_of_its_own_with_the_authors() -> None:
+    confidence, correct = np.array([1.0, 0.96], dtype=np.float32), np.array([0.0, 1.0])
+    theirs = tally(torchmetrics_slots(confidence, 15), 16, confidence, correct)
+    assert (ece.of_bins(theirs), mce.of_bins(theirs)) == pytest.approx((0.52, 1.0))
+    ours = tally(equal_slots(confidence, 15), 15, confidence, correct)
+    assert (ece.of_bins(ours), mce.of_bins(ours)) == pytest.approx((0.48, 0.48))
+
+
+@pytest.mark.parametrize("bins", [1, 2, 7, 10, 15, 30])
+def test_bins_are_those_of_torch(bins: int) -> None:
+    torch = pytest.importorskip("torch")
+    edges = torch.linspace(0, 1, bins + 1)
+    exact = edges.numpy()
+    near = [np.nextafter(exact, np.float32(0)), exact, np.nextafter(exact, np.float32(1))]
+    confidence = np.concatenate([*near, np.random.RandomState(0).rand(5000).astype(np.float32)])
+    expected = torch.bucketize(torch.from_numpy(confidence), edges, right=True) - 1
+    assert torchmetrics_slots(confidence, bins).tolist() == expected.tolist()
+
+
+def test_calibration_errors_by_hand() -> None:
+    bins = Bins(np.array([2.0, 0.0, 3.0]), np.array([0.5, 0.0, 2.7]), np.array([1.0, 0.0, 2.0]))
+    assert bins.gap.tolist() == pytest.approx([0.25, 0, 0.7 / 3])
+    assert ece.of_bins(bins) == pytest.approx((0.5 + 0.7) / 5)
+    assert mce.of_bins(bins) == pytest.approx(0.25)
+
+
+def test_set_metrics_by_hand() -> None:
+    rows = SetRows(np.array([1, 3]), np.array([True, False]), np.array([1.0, 0.0]), np.array([4, 4]))
+    assert coverage.of_sets(rows, np.mean) == 0.5
+    assert set_size.of_sets(rows, np.mean) == 2
+    assert uacc.of_sets(rows, np.mean) == pytest.approx(0.5 * 2 / 2)
+
+
+def test_a_file_is_a_metric() -> None:
+    assert list(load("conformal")) == ["aps", "lac"]
+    assert set(load("metrics")) >= {"accuracy", "coverage", "ece", "mce", "set_size", "tie_rate", "uacc"}
+    for metric in load("metrics").values():
+        assert sum(hasattr(metric, kind) for kind in ("per_row", "of_sets", "of_bins")) == 1
+
+
+def test_cluster_interval_equals_the_plain_one_without_clusters() -> None:
+    values = (np.random.RandomState(0).rand(400) < 0.3).astype(float)
+    low, high = cluster_mean(values, np.arange(400))
+    error = values.std(ddof=1) / 20
+    assert (low, high) == pytest.approx(
+        (values.mean() - 1.96 * error, values.mean() + 1.96 * error), abs=1e-5
+    )
+    wide = cluster_mean(np.repeat(values, 4), np.repeat(np.arange(400), 4))
+    assert wide == pytest.approx((low, high))
+
+
+def test_resampling_draws_whole_groups() -> None:
+    sums = np.array([[1.0, 10.0], [2.0, 20.0], [4.0, 40.0]])
+    totals = resampled(sums, 0)
+    assert totals.shape == (RESAMPLES, 2)
+    assert (totals[:, 1] == 10 * totals[:, 0]).all()
+    assert totals[:, 0].mean() == pytest.approx(7, abs=0.3)
+    assert set(totals[:, 0]) <= {a + b + c for a in (1, 2, 4) for b in (1, 2, 4) for c in (1, 2, 4)}
+
+
+def test_a_centred_interval_stays_within_bounds() -> None:
+    assert centred(0.01, np.linspace(0.0, 1.0, RESAMPLES)) == pytest.approx((0.0, 0.485))

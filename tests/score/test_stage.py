@@ -1,0 +1,125 @@
+"""The stage reads and writes tables where dvc.yaml says, with its own parameters."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from stages.contracts.items import ITEMS, items_path
+from stages.contracts.letters import LETTERS, letters_path
+from stages.contracts.metrics import METRICS, metrics_path
+from stages.contracts.outcomes import OUTCOMES, outcomes_path
+from stages.contracts.prompts import PROMPTS, prompts_path
+from stages.contracts.table import Table
+from stages.runtime.errors import UserError
+from stages.runtime.stage import Run
+from stages.score.__main__ import main
+from stages.score.responses import Responses
+from tests.score.simulated import project_run, replace_row, simulate, tables
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    return project_run(tmp_path, monkeypatch, "score", "tiny_a")
+
+
+def fill(table: Table, path: Path, found: pa.Table) -> None:
+    table.write(path, found.to_pylist())
+
+
+def give(dataset: str, responses: Responses, categories: tuple[str, ...] = ("",)) -> None:
+    letters, prompts, items = tables(responses, categories=categories)
+    fill(LETTERS, letters_path("tiny_a", dataset), letters)
+    fill(PROMPTS, prompts_path(dataset), prompts)
+    fill(ITEMS, items_path(dataset), items)
+
+
+def test_every_dataset_is_scored_in_both_readings(run: Run) -> None:
+    broken = simulate(0, 60, copies=2)
+    broken.defective[:3] = True
+    give("left", broken, ("colour", "shape", ""))
+    give("right", simulate(1, 40, 5))
+    main(run)
+    metrics = METRICS.read(metrics_path("tiny_a"))
+    assert set(metrics["dataset"].to_pylist()) == {"left", "right"}
+    assert set(metrics["reading"].to_pylist()) == {"faithful", "clean"}
+    left = metrics.filter(pc.equal(metrics["dataset"], "left"))
+    assert set(left["category"].to_pylist()) == {"all", "colour", "shape"}
+    sizes = left.filter(pc.and_(pc.equal(left["metric"], "set_size"), pc.equal(left["category"], "all")))
+    assert sorted(sizes["score"].to_pylist()) == ["aps", "aps", "lac", "lac", "mean", "mean"]
+    for name in ("value", "low", "high"):
+        assert np.isfinite(metrics[name].drop_null().to_numpy()).all()
+    keys = metrics.select(["dataset", "variation", "reading", "category", "score", "metric"]).to_pylist()
+    assert len({tuple(key.values()) for key in keys}) == len(keys)
+
+
+def test_outcomes_hold_a_row_per_prompt(run: Run) -> None:
+    broken = simulate(0, 60, copies=2)
+    broken.defective[:3] = True
+    give("left", broken)
+    give("right", simulate(1, 40, 5))
+    main(run)
+    rows = OUTCOMES.read(outcomes_path("tiny_a")).to_pylist()
+    assert [row["prompt"] for row in rows] == [f"{i}/original" for i in (*range(60), *range(40))]
+    left = rows[:60]
+    assert sum(row["half"] == "test" for row in left) == 30
+    for row, logits, answers in zip(left, broken.logits, broken.answers, strict=True):
+        p = np.exp(logits.astype(float)) / np.exp(logits.astype(float)).sum()
+        assert row["predicted"] == logits.argmax()
+        assert row["correct"] == answers[logits.argmax()]
+        assert row["confidence"] == pytest.approx(p.max())
+        assert row["entropy"] == pytest.approx(-(p * np.log(p)).sum())
+        testing = row["half"] == "test"
+        assert all(
+            (row[f"{n}_{s}"] is not None) == testing for n in ("size", "covered") for s in ("lac", "aps")
+        )
+    assert [row["clean_correct"] is None for row in left] == [True] * 3 + [False] * 57
+    assert all(row["clean_size_lac"] is None for row in left[:3])
+    assert all(1 <= row["clean_size_aps"] <= 6 for row in left[4:] if row["clean_size_aps"] is not None)
+
+
+def test_same_tables_same_bytes(run: Run) -> None:
+    give("left", simulate(0, 60))
+    give("right", simulate(1, 40))
+    main(run)
+    before = [path("tiny_a").read_bytes() for path in (metrics_path, outcomes_path)]
+    main(run)
+    assert [path("tiny_a").read_bytes() for path in (metrics_path, outcomes_path)] == before
+
+
+def test_schema_only_letters_give_empty_tables(run: Run) -> None:
+    for dataset in ("left", "right"):
+        letters, prompts, items = tables(simulate(0, 6), ask="text")
+        fill(LETTERS, letters_path("tiny_a", dataset), letters.slice(0, 0))
+        fill(PROMPTS, prompts_path(dataset), prompts)
+        fill(ITEMS, items_path(dataset), items)
+    main(run)
+    assert METRICS.read(metrics_path("tiny_a")).num_rows == 0
+    assert OUTCOMES.read(outcomes_path("tiny_a")).num_rows == 0
+
+
+def test_all_rows_defective_leave_only_the_count_of_them(run: Run) -> None:
+    broken = simulate(0, 20)
+    broken.defective[:] = True
+    give("left", broken)
+    give("right", simulate(1, 40))
+    main(run)
+    rows = METRICS.read(metrics_path("tiny_a")).to_pylist()
+    clean = [row for row in rows if row["dataset"] == "left" and row["reading"] == "clean"]
+    assert [(row["metric"], row["value"]) for row in clean] == [("rows_dropped", 20)]
+    outcomes = OUTCOMES.read(outcomes_path("tiny_a")).slice(0, 20)
+    assert outcomes["clean_correct"].null_count == 20
+    assert outcomes["correct"].null_count == 0
+
+
+def test_a_refusal_names_the_file_and_the_prompt_and_writes_nothing(run: Run) -> None:
+    give("left", simulate(0, 60))
+    give("right", simulate(1, 40))
+    letters, _, _ = tables(simulate(1, 40))
+    nan = replace_row(letters, 7, {"logits": [float("nan")] * 6})
+    fill(LETTERS, letters_path("tiny_a", "right"), nan)
+    with pytest.raises(UserError, match=r"data/responses/tiny_a/right\.letters\.parquet: prompt 7/original"):
+        main(run)
+    assert not metrics_path("tiny_a").exists()

@@ -1,0 +1,63 @@
+"""A project folder for `vary` and a way to run it there."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stages.contracts.items import ITEMS, items_path
+from stages.contracts.prompts import PROMPTS, prompts_path
+from stages.dag import Dag, Stage
+from stages.runtime.stage import Run
+from stages.vary.__main__ import main
+
+STYLES = Path(__file__).resolve().parents[2] / "stages" / "styles"
+
+
+class Project:
+    """tmp_path as the repository root, with the styles of the project."""
+
+    def __init__(self, root: Path) -> None:
+        self.styles = root / "stages" / "styles"
+        shutil.copytree(STYLES, self.styles)
+
+    def vary(self, items: list[dict[str, Any]], style: str = "kostumov") -> list[dict[str, Any]]:
+        """Writes the items, runs the stage and reads the prompts back."""
+        ITEMS.write(items_path("toy"), items)
+        values = {"datasets.toy.style": style, "variations": ["original"]}
+        stage = Stage("vary@toy", "python -m stages.vary toy", (), (), {"params.yaml": values})
+        main(Run(Dag([stage]), stage, ["toy"]))
+        rows: list[dict[str, Any]] = PROMPTS.read(prompts_path("toy")).to_pylist()
+        return rows
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.chdir(tmp_path)
+    return Project(tmp_path)
+
+
+@pytest.fixture
+def item() -> Callable[..., dict[str, Any]]:
+    """A row of the items table with changes."""
+
+    def make(**changes: Any) -> dict[str, Any]:
+        return {
+            "id": "q1",
+            "group": "g",
+            "question": "What is shown?",
+            "hint": None,
+            "options": ["a kite", "a hat"],
+            "answers": [1],
+            "references": [],
+            "images": ["d1"],
+            "category": "",
+            "kind": "choice",
+            "source_id": "q1",
+            "flags": [],
+            **changes,
+        }
+
+    return make

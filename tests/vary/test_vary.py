@@ -1,0 +1,143 @@
+import pytest
+
+from stages.contracts.items import items_path
+from stages.contracts.prompts import DONT_KNOW, NONE_OF_ABOVE, prompts_path
+from stages.runtime.errors import UserError
+from stages.runtime.yaml12 import load
+from stages.vary.__main__ import STYLES, read_items
+from stages.vary.prompt import prompt_row
+from stages.vary.style import parse_style
+from stages.vary.variation import Draft, Item, Picture
+
+INSTRUCTION = "Answer with the option's letter from the given choices directly."
+
+
+def test_one_prompt(project, item):
+    (prompt,) = project.vary([item(hint="Look up.", images=["d1"])])
+    assert prompt == {
+        "id": "q1/original",
+        "item": "q1",
+        "variation": "original",
+        "style": "kostumov",
+        "system": None,
+        "text": "Look up.\nWhat is shown?\nA. a kite\nB. a hat\nC. I don\u2019t know\nD. None of the above\n"
+        + INSTRUCTION,
+        "options": ["a kite", "a hat", "I don\u2019t know", "None of the above"],
+        "order": [0, 1, DONT_KNOW, NONE_OF_ABOVE],
+        "marks": ["A", "B", "C", "D"],
+        "answers": [1],
+        "pictures": [{"images": ["d1"], "operation": "original", "severity": 0, "revision": 1}],
+        "ask": "letters",
+    }
+
+
+@pytest.mark.parametrize(
+    ("style", "hint", "start"),
+    [
+        ("kostumov", None, "What"),
+        ("kostumov", "nan", "What"),
+        ("kostumov", "NaN", "What"),
+        ("kostumov", "", "\nWhat"),
+        ("kostumov", "h", "h\nWhat"),
+        ("plain", None, "What"),
+        ("plain", "", "What"),
+        ("plain", "h", "h\nWhat"),
+    ],
+)
+def test_hints(project, item, style, hint, start):
+    (prompt,) = project.vary([item(hint=hint)], style)
+    assert prompt["text"].startswith(start)
+
+
+def test_plain_adds_no_option(project, item):
+    (prompt,) = project.vary([item()], "plain")
+    assert prompt["text"] == f"What is shown?\nA. a kite\nB. a hat\n{INSTRUCTION}"
+    assert prompt["order"] == [0, 1] and prompt["marks"] == ["A", "B"]
+
+
+def test_marks_and_several_pictures(project, item):
+    rows = project.vary(
+        [
+            item(id="a", question="Which?\n<image1>"),
+            item(id="b", question="<image1> or <image2>?", images=["d1", "d2"], options=["<image 1>", "x"]),
+            item(id="c", question="Which?\n<image1>", images=[]),
+        ]
+    )
+    assert rows[0]["text"].startswith("Which?\nA. ")
+    assert rows[1]["text"].startswith("image 1 or image 2?\nA. image 1\n")
+    assert rows[1]["options"][0] == "image 1"
+    assert [picture["images"] for picture in rows[1]["pictures"]] == [["d1"], ["d2"]]
+    assert rows[2]["text"].startswith("Which?\nimage 1\n") and rows[2]["ask"] == "nothing"
+
+
+def test_a_style_that_keeps_marks(project, item):
+    text = (
+        (project.styles / "plain.yaml")
+        .read_text(encoding="utf-8")
+        .replace("pictures: first", "pictures: marks")
+    )
+    (project.styles / "inline.yaml").write_text(text, encoding="utf-8")
+    (prompt,) = project.vary(
+        [item(question="Is it <image_2>?", images=["d1", "d2"], options=["<image3>", "no"])], "inline"
+    )
+    assert prompt["text"].startswith("<image 1>\nIs it <image 2>?\nA. image 3\nB. no\n")
+    assert prompt["style"] == "inline"
+
+
+def test_several_answers_and_what_is_asked(project, item):
+    rows = project.vary(
+        [
+            item(id="a", answers=[0, 1]),
+            item(id="b", images=[]),
+            item(id="c", kind="text", options=[], answers=[], references=["7"], hint="h"),
+        ]
+    )
+    assert [row["answers"] for row in rows] == [[0, 1], [1], []]
+    assert [row["ask"] for row in rows] == ["letters", "nothing", "text"]
+    assert rows[2]["text"] == "h\nWhat is shown?" and rows[2]["options"] == []
+
+
+def test_26_letters(project, item):
+    options = [f"o{number}" for number in range(24)]
+    (prompt,) = project.vary([item(options=options)])
+    assert prompt["marks"][-1] == "Z" and prompt["text"].split("\n")[-2] == "Z. None of the above"
+    options.append("one more")
+    before = prompts_path("toy").read_bytes()
+    with pytest.raises(UserError, match="item q1: 27 options with the 2 that style kostumov adds"):
+        project.vary([item(id="q0"), item(options=options)])
+    assert prompts_path("toy").read_bytes() == before
+    assert len(project.vary([item(options=[*options, "last"])], "plain")[0]["marks"]) == 26
+
+
+def test_a_draft_in_another_order(project):
+    """What a variation that rotates the options would hand in."""
+    source = Item("q", "What?", None, ("x", "y", "z"), (0,), ("d1", "d2"), "choice")
+    picture = Picture(("d1", "d2"), "side_by_side", 3, 2)
+    style = parse_style(load(STYLES / "kostumov.yaml"), "kostumov.yaml")
+    row = prompt_row(Draft(source, style, (2, 0), (picture,)), "rotated", "kostumov")
+    assert row["id"] == "q/rotated" and row["order"] == [2, 0, DONT_KNOW, NONE_OF_ABOVE]
+    assert row["options"][:2] == ["z", "x"] and row["answers"] == [1]
+    assert row["pictures"] == [
+        {"images": ("d1", "d2"), "operation": "side_by_side", "severity": 3, "revision": 2}
+    ]
+
+
+def test_order_of_items_and_same_bytes(project, item):
+    items = [item(id=f"q{number}") for number in range(50, 0, -1)]
+    assert [row["item"] for row in project.vary(items)] == [row["id"] for row in items]
+    first = prompts_path("toy").read_bytes()
+    project.vary(items)
+    assert prompts_path("toy").read_bytes() == first
+
+
+def test_bad_inputs(project, item):
+    with pytest.raises(UserError, match=r"stages/styles/none\.yaml: no such file"):
+        project.vary([item()], "none")
+    (STYLES / "broken.yaml").write_text("body: [", encoding="utf-8")
+    with pytest.raises(UserError, match=r"stages/styles/broken\.yaml line"):
+        project.vary([item()], "broken")
+    project.vary([item()])
+    data = items_path("toy").read_bytes()
+    items_path("toy").write_bytes(data[: len(data) // 2])
+    with pytest.raises(UserError, match=r"data/items/toy\.parquet: not readable"):
+        list(read_items(items_path("toy")))
