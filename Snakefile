@@ -41,4 +41,4 @@ for stage in PIPELINE.stages.values():
 
 
 onsuccess:
-    shell("vouch sync")
+    shell("python -m stages.console.main sync")

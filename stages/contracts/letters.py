@@ -8,7 +8,8 @@ entropy      of the full vocabulary at that position, nats; null where unknown
 pixels       SHA-256 over the decoded pictures that were shown, or empty
 engine       name and revision of the engine, `transformers/1`
 device       cpu | cuda | ... | released
-flags        low_mass (letter mass < 0.5), truncated, ...
+flags        low_mass (letter mass < 0.5), other_spelling (the model prefers `A` where ` A` is read, or the
+             reverse), control_tokens (the text holds a token with a meaning of its own), truncated, ...
 """
 
 from pathlib import Path

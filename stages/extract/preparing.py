@@ -86,7 +86,7 @@ class Preparer:
         except Exception as error:  # templates and processors raise many kinds
             reason = " ".join(str(error).split())[:200]
             raise UserError(
-                f"{where}: the model's processor refuses it ({reason}); correct the prompt or use another style"
+                f"{where}: the model's processor refuses it ({reason}); correct it or use another style"
             ) from None
         lost = chat.dropped(question.system, question.text, rendered)
         if lost:

@@ -31,7 +31,7 @@ def letters(rows: Rows, prompts: pa.Table, schema: pa.Schema, where: str, datase
     items = [prompt["item"] for prompt in asked]
     order = _match(rows, items, where, dataset)
     _check_letters(rows, items, [len(prompt["options"]) for prompt in asked], where, dataset)
-    return _table(rows.logits, [prompt["id"] for prompt in asked], schema)
+    return _table(rows.logits[order], [prompt["id"] for prompt in asked], schema)
 
 
 def _match(rows: Rows, items: list[str], where: str, dataset: str) -> npt.NDArray[Any]:

@@ -95,6 +95,14 @@ def _draw(
     return pictures
 
 
+def write_plots(evidence: Evidence) -> None:
+    """Writes what `dvc plots` needs."""
+    with replacing_folder(REPORTS / "plots") as folder:
+        write_text(folder / "models.csv", csv_text(plots.models(evidence)))
+        write_text(folder / "reliability.csv", csv_text(plots.reliability(evidence)))
+        write_text(folder / "page.html", plots.page())
+
+
 def write(config: Config, evidence: Evidence, run: Run | None = None) -> None:
     """Writes everything under reports/ in the working directory."""
     pairs = [(name, dataset) for dataset in evidence.datasets for name in plugins(figures)]
@@ -103,10 +111,7 @@ def write(config: Config, evidence: Evidence, run: Run | None = None) -> None:
     with replacing_folder(REPORTS / "tables") as folder:
         for name, module in plugins(tables).items():
             write_text(folder / f"{name}.csv", csv_text(module.build(evidence)))
-    with replacing_folder(REPORTS / "plots") as folder:
-        write_text(folder / "models.csv", csv_text(plots.models(evidence)))
-        write_text(folder / "reliability.csv", csv_text(plots.reliability(evidence)))
-        write_text(folder / "page.html", plots.page())
+    write_plots(evidence)
     write_json(REPORTS / "metrics.json", metrics_json(evidence))
     write_text(REPORTS / "index.html", page(config, evidence, pictures))
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from stages.report import palette, sections
 from stages.report.config import Config
@@ -21,9 +21,14 @@ class Picture:
     description: str
 
 
+def breakable(text: str) -> Markup:
+    """The text, escaped, with leave to break the line after each underscore."""
+    return Markup(str(escape(text)).replace("_", "_<wbr>"))
+
+
 def environment() -> Environment:
     """Jinja with escaping everywhere; an unknown name in a template is an error."""
-    return Environment(
+    env = Environment(
         loader=PackageLoader("stages.report", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -31,6 +36,8 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    env.filters["breakable"] = breakable
+    return env
 
 
 def _source(env: Environment, name: str) -> Markup:

@@ -3,6 +3,8 @@
 dvc.yaml names the files under `plots`; .dvc/config names the page as `plots.html_template`.
 """
 
+from functools import cache
+
 import pandas as pd
 import vl_convert
 
@@ -36,6 +38,7 @@ LIBRARIES
 """
 
 
+@cache
 def page() -> str:
     """The template of the page, with vega, vega-lite and vega-embed inside."""
     libraries = vl_convert.javascript_bundle(EXPORT).replace("</script", "<\\/script")

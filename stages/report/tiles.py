@@ -53,8 +53,8 @@ def _promise(evidence: Evidence, model: str, dataset: str) -> Tile:
         why += f"; on {dataset} the choice of the split alone moves it over {reach}"
     why += "."
     if len(everyone) > 1:
-        some = f"{sum(everyone)} of {len(everyone)}"
-        why += f" {f'All {len(everyone)}' if all(everyone) else some} runs keep theirs."
+        every = "Both" if len(everyone) == 2 else f"All {len(everyone)}"
+        why += f" {every if all(everyone) else f'{sum(everyone)} of {len(everyone)}'} runs keep theirs."
     verdict = "Yes" if _kept(evidence, number) else "No"
     return Tile(PROMISE, f"{verdict}: {words.percent(number.value)} of its sets hold the answer", why)
 

@@ -1,4 +1,4 @@
-"""A run that is killed and started again: same bytes, hardly any work twice."""
+"""Runs that are killed and started again, or run at once: same bytes, hardly any work twice."""
 
 import json
 import os
@@ -15,8 +15,8 @@ from tests.extract.project import DATASET, MODEL, Project, quiz
 PROMPTS = 3 * FLUSH_ANSWERS + 17
 
 
-def notes(project: Project) -> dict[str, int]:
-    side_car = json.loads((project.path / f"data/runs/extract-{MODEL}-{DATASET}.json").read_text("utf-8"))
+def notes(project: Project, dataset: str = DATASET) -> dict[str, int]:
+    side_car = json.loads((project.path / f"data/runs/extract-{MODEL}-{dataset}.json").read_text("utf-8"))
     answers: dict[str, int] = side_car["notes"]["answers"]
     return answers
 
@@ -35,6 +35,18 @@ def kill_after(project: Project, shards: int) -> None:
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     assert process.returncode == -signal.SIGKILL
+
+
+def test_two_runs_at_once_share_the_work(project: Project) -> None:
+    prompts, images = quiz(120)
+    for dataset in (DATASET, "other"):
+        project.ask(prompts, images, dataset)
+    processes = [project.start("extract", MODEL, dataset) for dataset in (DATASET, "other")]
+    errors = [process.communicate(timeout=120)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], errors
+    asked = sum(notes(project, dataset)["asked"] for dataset in (DATASET, "other"))
+    assert asked == stored(project)
+    assert project.letters() == project.letters("other")
 
 
 def test_killed_runs_end_like_an_undisturbed_one(project: Project) -> None:

@@ -82,6 +82,18 @@ def test_hub_model_that_is_not_in_the_cache(tmp_path: Path, monkeypatch: pytest.
         pinned_folder(absent)
 
 
+def test_hub_model_in_the_cache(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    snapshot = tmp_path / "models--someone--something" / "snapshots" / ("1" * 40)
+    shutil.copytree(tiny, snapshot)
+    source = Source(kind="hub", repo="someone/something", revision="1" * 40)
+    present = pin(tiny).model_copy(update={"source": source})
+    assert pinned_folder(present) == snapshot
+    (snapshot / "chat_template.jinja").unlink()
+    with pytest.raises(UserError, match=r"chat_template\.jinja: missing"):
+        pinned_folder(present)
+
+
 def test_weights_cut_short(copy: Path, scorer: Callable[..., Any]) -> None:
     file = copy / "model.safetensors"
     file.write_bytes(file.read_bytes()[:-100])

@@ -10,7 +10,6 @@ import pytest
 from stages.contracts.letters import letters_path
 from stages.contracts.likelihood import LIKELIHOOD, likelihood_path
 from stages.contracts.text import TEXT, text_path
-from stages.ingest import rows as rows_module
 from stages.ingest.__main__ import form_of
 from stages.runtime.errors import UserError
 
@@ -149,4 +148,3 @@ def test_missing_prompts(project):
 def test_a_form_for_each_suffix(tmp_path):
     for suffix in (".parquet", ".pkl", ".pickle"):
         assert suffix in form_of(tmp_path / f"x{suffix}").SUFFIXES
-    assert rows_module.MAX_LETTERS == 26

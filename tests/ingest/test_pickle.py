@@ -107,6 +107,7 @@ HOSTILE = {
     "stack underflow": b"\x80\x04\x85.",
     "mark as value": b"\x80\x04](a.",
     "stop at once": b".",
+    "only a name": b"cnumpy\nndarray\n.",
     "stop on a mark": b"(.",
     "deep lists": b"\x80\x04" + b"]" * 1_000_000 + b"a" * 999_999 + b".",
     "nested doubling": b"\x80\x04]" + b"2\x86" * 5000 + b".",
@@ -121,6 +122,12 @@ HOSTILE = {
     "something after the end": pickle.dumps([{"id": 5, "logits": ARRAY}], 4) + b"cos\nsystem\n.",
 }
 
+DATA_ONLY = {
+    "only a name": "does not hold a list",
+    "doubling logits": "id 5: logits is not a numpy array",
+    "doubling id": "id is a tuple",
+}
+
 
 @pytest.mark.parametrize("case", HOSTILE)
 def test_hostile(project, case):
@@ -131,6 +138,8 @@ def test_hostile(project, case):
     with pytest.raises(UserError, match=r"logits\.pkl") as caught:
         project.ingest(path)
     assert time.monotonic() - start < 10
+    reason = DATA_ONLY.get(case, "nothing of it was run")
+    assert reason in str(caught.value)
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 600
     assert project.written() == []
     assert "antigravity" not in set(sys.modules) - modules
@@ -152,7 +161,7 @@ def test_calls_of_every_protocol(tmp_path, monkeypatch, protocol, call):
 def test_a_step_for_every_byte_is_too_many(tmp_path):
     tracemalloc.start()
     start = time.monotonic()
-    with pytest.raises(UserError, match=r"not a list of rows|steps|deep"):
+    with pytest.raises(UserError, match=r"does not hold|steps|deep"):
         parse(b"\x80\x04]" + b"}a" * 300_000 + b"]" * 20_000 + b".", "x.pkl")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -171,10 +180,10 @@ def test_truncated_anywhere(rows):
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        ([], "not a list of rows"),
-        ({"id": 5}, "holds dict, not a list of rows"),
-        (ARRAY, "holds Array, not a list of rows"),
-        ("rows", "holds str, not a list of rows"),
+        ([], "does not hold a list of rows"),
+        ({"id": 5}, "does not hold a list of rows"),
+        (ARRAY, "does not hold a list of rows"),
+        ("rows", "does not hold a list of rows"),
         ([1, 2], "row 1: needs the keys id and logits, it has no keys"),
         ([{"index": 5, "logits": ARRAY}], "row 1: needs the keys id and logits, it has index, logits"),
         ([{"id": 5, "logits": ARRAY}, {"id": 6}], "row 2: needs the keys"),

@@ -54,6 +54,20 @@ def test_same_folder_same_bytes_and_notes_do_not_count(project: Project) -> None
     assert pin_path(MODEL).read_bytes() == first
 
 
+def test_hub_and_folder_of_the_same_files_are_one_model(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.pin()
+    folder = read_pin(pin_path(MODEL))
+    shutil.copytree(project.model, tmp_path / "cache" / "models--owner--tiny" / "snapshots" / ("1" * 40))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    project.entry = {"source": {"kind": "hub", "repo": "owner/tiny", "revision": "1" * 40}}
+    project.pin()
+    hub = read_pin(pin_path(MODEL))
+    assert hub.digest == folder.digest and hub.source.repo == "owner/tiny" and hub.source.path is None
+
+
 def test_parameters_given_in_the_lock_win(project: Project) -> None:
     project.entry["parameters"] = 7_000_000_000
     project.pin()

@@ -24,7 +24,7 @@ def parse(data: bytes, where: str) -> Rows:
     except Refused as error:
         raise UserError(f"{where}: {error}; nothing of it was run; fetch it again, or {_ADVICE}") from None
     if not isinstance(rows, list) or not rows:
-        raise UserError(f"{where}: holds {type(rows).__name__}, not a list of rows; {_ADVICE}")
+        raise UserError(f"{where}: does not hold a list of rows; {_ADVICE}")
     pairs = list(_pairs(rows, where))
     size, dtype = len(pairs[0][1]), pairs[0][1].dtype
     for number, (name, logits) in enumerate(pairs, start=1):

@@ -73,12 +73,14 @@ def draw(evidence: Evidence, dataset: str) -> Any:
     x, y = _domain(data, "x"), _domain(data, "y")
 
     def across(column: str) -> Any:
-        scale = alt.Scale(domain=x, nice=False, zero=False)
-        return alt.X(f"{column}:Q", title="Options in a prediction set, mean (LAC)", scale=scale)
+        scale, steps = alt.Scale(domain=x, nice=False, zero=False), alt.Axis(tickCount=8)
+        return alt.X(f"{column}:Q", title="Options in a prediction set, mean (LAC)", scale=scale, axis=steps)
 
     def up(column: str) -> Any:
         scale = alt.Scale(domain=y, nice=False, zero=False)
-        return alt.Y(f"{column}:Q", title="Accuracy", scale=scale, axis=alt.Axis(format=".0%"))
+        return alt.Y(
+            f"{column}:Q", title="Accuracy", scale=scale, axis=alt.Axis(format=".0%", tickMinStep=0.01)
+        )
 
     colour = alt.condition("datum.leads", alt.value(palette.BLUE), alt.value(palette.FAINT))
     base = alt.Chart(data).encode(x=across("x"), y=up("y"), color=colour)
@@ -98,7 +100,9 @@ def draw(evidence: Evidence, dataset: str) -> Any:
         )
         style = {"align": align, "baseline": "middle", "fontSize": FONT}
         # A wide stroke in the colour of the paper keeps the name readable over lines.
-        layers.append(text.mark_text(**style, stroke=palette.PAPER, strokeWidth=3, opacity=0.85))
+        layers.append(
+            text.mark_text(**style, color=palette.PAPER, stroke=palette.PAPER, strokeWidth=3, opacity=0.85)
+        )
         layers.append(text.mark_text(**style).encode(color=ink))
     return alt.layer(*layers).properties(width=SIZE[0], height=SIZE[1])
 

@@ -34,7 +34,7 @@ def draw(evidence: Evidence, dataset: str) -> Any:
         "value:Q",
         title="Share of sets that hold the answer",
         scale=alt.Scale(domain=[least, 1.0], nice=False, zero=False),
-        axis=alt.Axis(format=".0%", tickCount=7),
+        axis=alt.Axis(format=".0%", tickCount=7, tickMinStep=0.01),
     )
     order = list(dict.fromkeys(data["model"]))
     rows = alt.Y("model:N", sort=order, title=None, axis=alt.Axis(labelLimit=230, labelColor=palette.INK))

@@ -9,10 +9,11 @@ from stages.report import palette, words
 from stages.report.evidence import Evidence
 
 TITLE = "Faithful against clean"
+# heading, metric, score, format and least distance of the ticks
 PANELS = {
-    "accuracy": ("Accuracy", "accuracy", "", ".0%"),
-    "coverage": ("Coverage, LAC", "coverage", "lac", ".0%"),
-    "size": ("Options in a set, LAC", "set_size", "lac", ".1f"),
+    "accuracy": ("Accuracy", "accuracy", "", ".0%", 0.01),
+    "coverage": ("Coverage, LAC", "coverage", "lac", ".0%", 0.01),
+    "size": ("Options in a set, LAC", "set_size", "lac", ".1f", 0.1),
 }
 READINGS = {"clean": "clean, with its interval", "faithful": "faithful"}
 STEP = 16
@@ -20,7 +21,7 @@ STEP = 16
 
 def frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
     """One row per model and reading."""
-    _, metric, score, _ = PANELS[panel]
+    _, metric, score, _, _ = PANELS[panel]
     rows = [
         {"model": model, "reading": name, "value": number.value}
         | ({"low": number.low, "high": number.high} if reading == "clean" else {})
@@ -32,7 +33,7 @@ def frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
 
 
 def _panel(evidence: Evidence, dataset: str, panel: str, named: bool) -> Any:
-    title, _, _, form = PANELS[panel]
+    title, _, _, form, step = PANELS[panel]
     data = frame(evidence, dataset, panel)
     rows = alt.Y(
         "model:N",
@@ -41,7 +42,9 @@ def _panel(evidence: Evidence, dataset: str, panel: str, named: bool) -> Any:
         axis=alt.Axis(labelLimit=230, labelColor=palette.INK, labels=named, ticks=named),
     )
     scale = alt.Scale(zero=False, nice=True)
-    across = alt.X("value:Q", title=title, scale=scale, axis=alt.Axis(format=form, tickCount=5))
+    across = alt.X(
+        "value:Q", title=title, scale=scale, axis=alt.Axis(format=form, tickCount=5, tickMinStep=step)
+    )
     names = list(READINGS.values())
     colour = alt.Color("reading:N", scale=alt.Scale(domain=names, range=[palette.BLUE, palette.ORANGE]))
     shape = alt.Shape("reading:N", scale=alt.Scale(domain=names, range=["circle", "diamond"]))

@@ -1,0 +1,169 @@
+"""A small project whose earlier stages have run: contract tables with made-up numbers."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from stages.contracts.compared import (
+    DIFFERENCES,
+    DIFFERENCES_PATH,
+    REPRODUCED,
+    REPRODUCED_PATH,
+    STANDINGS,
+    STANDINGS_PATH,
+)
+from stages.contracts.items import ITEMS, items_path
+from stages.contracts.metrics import METRICS, metrics_path
+from stages.contracts.outcomes import OUTCOMES, outcomes_path
+from stages.contracts.rejects import REJECTS, rejects_path
+from stages.report.config import Scoring
+
+SCORING = Scoring(alpha=0.1, calibration=0.5, splits=20, bins=15)
+ITEM_COUNT = 40
+
+
+@dataclass(frozen=True)
+class Made:
+    """What to make. accuracy: of each model, in all datasets. apart: whether pairs can be told apart."""
+
+    accuracy: dict[str, float] = field(default_factory=lambda: {"alpha": 0.8, "beta": 0.6, "gamma": 0.5})
+    datasets: Sequence[str] = ("shapes",)
+    categories: Sequence[str] = ()
+    variations: Sequence[str] = ("original",)
+    apart: bool = True
+    published: bool = True
+    half_width: float = 0.05
+    rejects: Sequence[tuple[str, str]] = ()
+
+
+def _number(reading: str, score: str, metric: str, value: float, half: float | None) -> dict[str, Any]:
+    ends = {} if half is None else {"low": value - half, "high": value + half}
+    return {"reading": reading, "score": score, "metric": metric, "value": value, "items": ITEM_COUNT} | ends
+
+
+def _metrics(accuracy: float, half_width: float) -> list[dict[str, Any]]:
+    rows = []
+    for reading, half, shift in (("clean", half_width, 0.0), ("faithful", None, 0.01)):
+        rows.append(_number(reading, "", "accuracy", accuracy + shift, half))
+        rows.append(_number(reading, "", "ece", 0.1 * (1 - accuracy), half and 0.01))
+        rows.append(_number(reading, "", "mce", 0.25, None))
+        for score, size in (
+            ("lac", 3 - 2 * accuracy),
+            ("aps", 4 - 2 * accuracy),
+            ("mean", 3.5 - 2 * accuracy),
+        ):
+            rows.append(_number(reading, score, "coverage", 0.9 + 0.02 * (score == "aps"), half and 0.03))
+            rows.append(_number(reading, score, "set_size", size, half and 0.1))
+            rows.append(_number(reading, score, "uacc", accuracy * 6**0.5 / size, half and 0.05))
+    rows.append(_number("faithful", "", "sibling_share", 0.5, None))
+    rows.append(_number("clean", "", "rows_dropped", 2.0, None))
+    return rows
+
+
+def _standings(made: Made) -> list[dict[str, Any]]:
+    rows = []
+    for dataset in made.datasets:
+        for variation in made.variations:
+            for place, (model, accuracy) in enumerate(made.accuracy.items()):
+                ranks = {"rank": place + 1, "rank_low": 1, "rank_high": len(made.accuracy)}
+                for number, category in enumerate(("all", *made.categories)):
+                    where = {"model": model, "dataset": dataset, "variation": variation, "category": category}
+                    lower = accuracy - 0.1 * number - 0.2 * (variation != "original")
+                    rows += [where | row | ranks for row in _metrics(lower, made.half_width)]
+    return rows
+
+
+def _outcomes(made: Made, model: str) -> list[dict[str, Any]]:
+    dice = random.Random(model)
+    rows = []
+    for dataset in made.datasets:
+        for variation in made.variations:
+            for item in range(ITEM_COUNT):
+                rows.append(
+                    {
+                        "model": model,
+                        "dataset": dataset,
+                        "prompt": f"q{item}/{variation}",
+                        "item": f"q{item}",
+                        "group": f"g{item // 2}",
+                        "variation": variation,
+                        "predicted": dice.randrange(4),
+                        "correct": dice.random() < made.accuracy[model],
+                        "confidence": dice.uniform(0.25, 1),
+                        "half": "test" if item % 2 else "calibration",
+                        "clean_size_lac": dice.uniform(1, 3),
+                    }
+                )
+    return rows
+
+
+def _differences(made: Made) -> list[dict[str, Any]]:
+    rows = []
+    for dataset in made.datasets:
+        for first, second in combinations(sorted(made.accuracy), 2):
+            gap = made.accuracy[first] - made.accuracy[second]
+            p = 0.001 if made.apart else 0.4
+            row = {
+                "dataset": dataset,
+                "first": first,
+                "second": second,
+                "difference": gap,
+                "items": ITEM_COUNT,
+            }
+            rows.append(row | {"low": gap - 0.05, "high": gap + 0.05, "p": p, "p_holm": p})
+    return rows
+
+
+def _reproduced(made: Made) -> list[dict[str, Any]]:
+    rows = []
+    for dataset in made.datasets:
+        for model, accuracy in made.accuracy.items():
+            ours = accuracy + 0.01
+            row = {"dataset": dataset, "model": model, "name": model.upper(), "metric": "acc", "ours": ours}
+            clean = {"clean": accuracy, "clean_low": accuracy - 0.05, "clean_high": accuracy + 0.05}
+            rows.append(row | clean | {"published": ours, "difference": 0.0})
+    return rows
+
+
+def _items(made: Made) -> list[dict[str, Any]]:
+    names = made.categories or [""]
+    return [
+        {
+            "id": f"q{item}",
+            "group": f"g{item // 2}",
+            "question": "What is it?",
+            "options": ["a", "b", "c", "d"][: 3 + item % 2],
+            "answers": [0],
+            "references": [],
+            "images": [f"{item // 2:064d}"],
+            "category": names[item % len(names)],
+            "kind": "choice",
+            "source_id": "",
+            "flags": ["duplicate_options"] if item < 3 else [],
+        }
+        for item in range(ITEM_COUNT)
+    ]
+
+
+def write_tables(made: Made) -> list[Path]:
+    """Writes the tables under the working directory and returns their paths."""
+    STANDINGS.write(STANDINGS_PATH, _standings(made))
+    DIFFERENCES.write(DIFFERENCES_PATH, _differences(made))
+    REPRODUCED.write(REPRODUCED_PATH, _reproduced(made) if made.published else [])
+    paths = [STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH]
+    for place, model in enumerate(made.accuracy):
+        # The rows carry the name; a hostile one is no name for a file.
+        METRICS.write(metrics_path(f"m{place}"), [])
+        OUTCOMES.write(outcomes_path(f"m{place}"), _outcomes(made, model))
+        paths += [metrics_path(f"m{place}"), outcomes_path(f"m{place}")]
+    for dataset in made.datasets:
+        ITEMS.write(items_path(dataset), _items(made))
+        rejects = [
+            {"dataset": dataset, "where": where, "id": "", "reason": why} for where, why in made.rejects
+        ]
+        REJECTS.write(rejects_path(dataset), rejects)
+        paths += [items_path(dataset), rejects_path(dataset)]
+    return paths

@@ -1,0 +1,187 @@
+"""Everything under reports/ but the page: complete, exact, the same each time."""
+
+import csv
+import hashlib
+import io
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from stages.report import figures, palette, plots, tables
+from stages.report.__main__ import read, write, write_plots
+from stages.report.config import Config, Scoring
+from stages.report.csv_text import csv_text
+from stages.report.evidence import Evidence
+from stages.report.metrics_json import metrics_json
+from stages.report.plugins import plugins
+from stages.report.reading import sources
+from stages.runtime.errors import UserError
+from stages.runtime.yaml12 import load
+from tests.report.project import SCORING, Made, write_tables
+
+ROOT = Path(__file__).parents[2]
+Make = Callable[[Made], Evidence]
+CONFIG = Config(title="Vouch")
+
+COLUMNS = {
+    "differences": ["dataset", "first", "second", "difference", "low", "high", "p", "p_holm", "items"],
+    "published": ["dataset", "model", "metric", "published", "ours", "difference"],
+    "rejects": ["dataset", "where", "id", "reason"],
+    "metrics": [
+        *["dataset", "model", "variation", "reading", "category", "score", "metric"],
+        *["value", "low", "high", "items", "rank", "rank_low", "rank_high"],
+    ],
+}
+
+
+def digests() -> dict[str, str]:
+    files = sorted(path for path in Path("reports").rglob("*") if path.is_file())
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def test_every_file_is_written(make: Make) -> None:
+    write(CONFIG, make(Made()))
+    assert {p.name for p in Path("reports").iterdir()} == {
+        *["figures", "tables", "plots", "index.html", "metrics.json"]
+    }
+    assert {p.name for p in Path("reports/tables").iterdir()} == {f"{name}.csv" for name in plugins(tables)}
+    drawn = {f"{name}-shapes.{kind}" for name in plugins(figures) for kind in ("svg", "png")}
+    assert {p.name for p in Path("reports/figures").iterdir()} == drawn
+    assert {p.name for p in Path("reports/plots").iterdir()} == {"models.csv", "reliability.csv", "page.html"}
+
+
+def test_same_inputs_same_bytes_in_another_process(make: Make) -> None:
+    write(CONFIG, make(Made(categories=("big", "small"))))
+    first = digests()
+    again = (
+        "from pathlib import Path; from stages.report.__main__ import read, write;"
+        "from stages.report.config import Config; from stages.report.reading import sources;"
+        "from tests.report.project import SCORING;"
+        "write(Config(title='Vouch'), read(sources(sorted(Path('data').rglob('*.parquet'))), SCORING))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "7"}
+    subprocess.run([sys.executable, "-c", again], check=True, env=environment)
+    assert digests() == first
+
+
+def test_a_changed_number_changes_the_report(make: Make) -> None:
+    write(CONFIG, make(Made()))
+    first = digests()
+    write(CONFIG, make(Made(accuracy={"alpha": 0.81, "beta": 0.6, "gamma": 0.5})))
+    same = {name for name, digest in digests().items() if first[name] == digest}
+    assert {"reports/plots/page.html", "reports/tables/rejects.csv"} <= same
+    changed = {"index.html", "metrics.json", "tables/headline.csv", "plots/models.csv"}
+    assert not same & {f"reports/{name}" for name in changed}
+    assert "reports/figures/accuracy_and_set_size-shapes.png" not in same
+
+
+def table(evidence: Evidence, name: str) -> list[dict[str, str]]:
+    text = csv_text(plugins(tables)[name].build(evidence))
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+@pytest.mark.parametrize("name", sorted(COLUMNS))
+def test_columns_of_tables(make: Make, name: str) -> None:
+    assert list(table(make(Made(rejects=[("file:1", "no image")])), name)[0]) == COLUMNS[name]
+
+
+def test_tables_hold_full_precision_in_a_fixed_order(make: Make) -> None:
+    evidence = make(Made(accuracy={"beta": 1 / 3, "alpha": 2 / 3}))
+    headline = table(evidence, "headline")
+    assert [(row["model"], row["reading"]) for row in headline] == [
+        ("alpha", "clean"),
+        ("alpha", "faithful"),
+        ("beta", "clean"),
+        ("beta", "faithful"),
+    ]
+    assert float(headline[0]["accuracy"]) == 2 / 3
+    assert headline[1]["accuracy_low"] == ""
+    assert headline[0]["items"] == "40"
+    assert float(table(evidence, "differences")[0]["difference"]) == 2 / 3 - 1 / 3
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+def test_text_is_no_formula(make: Make, start: str) -> None:
+    reason = f'{start}cmd|" /C calc"!A0'
+    evidence = make(Made(rejects=[("file:1", reason)]))
+    assert table(evidence, "rejects")[0]["reason"] == f"'{reason}"
+
+
+def test_negative_numbers_stay_numbers(make: Make) -> None:
+    evidence = make(Made(accuracy={"alpha": 0.5, "beta": 0.75}))
+    assert table(evidence, "differences")[0]["difference"] == "-0.25"
+
+
+def test_metrics_for_dvc(make: Make) -> None:
+    found = metrics_json(make(Made()))
+    alpha = found["shapes"]["alpha"]
+    assert alpha["accuracy"] == 0.8
+    assert alpha["faithful"]["accuracy"] == 0.8 + 0.01
+    numbers = {"accuracy", "coverage_lac", "coverage_aps", "set_size_lac", "set_size_aps", "uacc", "ece"}
+    assert set(alpha) == numbers | {"faithful"}
+    assert set(alpha["faithful"]) == numbers
+    assert set(found["shapes"]) == {"alpha", "beta", "gamma"}
+
+
+def test_figures_use_only_colours_that_have_a_dark_twin(make: Make) -> None:
+    write(CONFIG, make(Made(datasets=("shapes",))))
+    for path in Path("reports/figures").glob("*.svg"):
+        colours = set(re.findall(r'(?:fill|stroke)="(#[^"]+|rgb[^"]+|[a-z]+)"', path.read_text("utf-8")))
+        assert colours - {"none", "transparent"} <= set(palette.DARK), path
+
+
+def test_data_for_dvc_plots_fits_dvc_yaml(make: Make) -> None:
+    evidence = make(Made())
+    write_plots(evidence)
+    for plot in load(ROOT / "dvc.yaml").get("plots", []):
+        for name, settings in plot.items():
+            for path, column in settings["y"].items():
+                header = Path(path).read_text("utf-8").splitlines()[0].split(",")
+                assert {column, settings["x"]} <= set(header), name
+
+
+def test_dvc_plots_show_without_a_network(make: Make) -> None:
+    write_plots(make(Made()))
+    shape = "plots:\n  - accuracy:\n      template: bar_horizontal\n      x: accuracy\n"
+    Path("dvc.yaml").write_text(shape + "      y: {reports/plots/models.csv: run}\n", "utf-8")
+    dvc = [sys.executable, "-m", "dvc"]
+    subprocess.run([*dvc, "init", "-q", "--no-scm"], check=True)
+    for setting in (("core.analytics", "false"), ("plots.html_template", "../reports/plots/page.html")):
+        subprocess.run([*dvc, "config", *setting], check=True)
+    subprocess.run([*dvc, "plots", "show", "-o", "shown"], check=True, capture_output=True)
+    shown = Path("shown/index.html").read_text("utf-8")
+    assert "vegaEmbed('#accuracy'" in shown
+    assert '"run": "alpha"' in shown
+    assert not re.search(r"<script[^>]+src=|<link", shown)
+    assert "{plot_divs}" not in shown
+
+
+def test_plot_page_has_one_place_for_plots_and_none_for_scripts() -> None:
+    page = plots.page()
+    assert page.count("{plot_divs}") == 1
+    assert "{scripts}" not in page
+    assert page.count("</script") == 1
+
+
+def test_an_undeclared_table_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    paths = write_tables(Made())
+    with pytest.raises(UserError, match=r"data/compare/standings\.parquet: not among the inputs"):
+        sources(paths[1:])
+
+
+def test_no_scores_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    paths = write_tables(Made(accuracy={}))
+    with pytest.raises(UserError, match="holds no scores"):
+        read(sources(paths), SCORING)
+
+
+def test_scoring_reads_the_projects_parameters() -> None:
+    scoring = Scoring.model_validate(load(ROOT / "params.yaml")["score"])
+    assert 0 < scoring.alpha < 1

@@ -1,0 +1,157 @@
+"""The words of the verdict follow from the numbers."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from stages.report.evidence import Evidence
+from stages.report.sections import differences, published, readings, results, verdict
+from tests.report.project import Made
+
+Make = Callable[[Made], Evidence]
+
+
+def headline(evidence: Evidence) -> str:
+    return verdict.build(evidence).headline
+
+
+def test_a_model_that_is_told_apart_is_trusted(make: Make) -> None:
+    view = verdict.build(make(Made()))
+    assert view.headline == "Trust alpha first."
+    assert "alpha answers 80.0\u202f% of the questions right (95\u202f% interval 75.0–85.0)" in view.because
+    assert "the next model, beta, is 20.0 points behind (15.0–25.0)" in view.because
+    assert "guessing gives 29\u202f%" in view.because
+
+
+def test_models_that_cannot_be_told_apart_are_all_named(make: Make) -> None:
+    view = verdict.build(make(Made(apart=False)))
+    assert view.headline == "Cannot be told apart: alpha, beta and gamma."
+    assert "behind" not in view.because
+
+
+def test_paired_comparisons_outrank_overlapping_intervals(make: Make) -> None:
+    evidence = make(Made(half_width=0.3))
+    assert evidence.leaders("shapes") == ("alpha",)
+
+
+def test_without_pairs_the_intervals_decide(make: Make) -> None:
+    evidence = make(Made())
+    alone = replace(evidence, differences=evidence.differences.iloc[:0])
+    assert alone.leaders("shapes") == ("alpha", "beta", "gamma")
+    standings = evidence.standings.assign(rank_low=evidence.standings["rank"])
+    ranked = replace(evidence, differences=evidence.differences.iloc[:0], standings=standings)
+    assert ranked.leaders("shapes") == ("alpha",)
+
+
+def test_guessing_is_not_trusted(make: Make) -> None:
+    assert headline(make(Made(accuracy={"alpha": 0.3, "beta": 0.2}))) == "No model does better than guessing."
+    assert headline(make(Made(accuracy={"alpha": 0.3}))) == "alpha does no better than guessing."
+
+
+def test_datasets_that_disagree(make: Make) -> None:
+    evidence = make(Made(datasets=("cubes", "shapes")))
+    assert headline(evidence) == "Trust alpha first."
+    swap = {"alpha": "beta", "beta": "alpha"}
+    frames = {}
+    for name, columns in (("standings", ["model"]), ("differences", ["first", "second"])):
+        frame = getattr(evidence, name).copy()
+        cubes = frame["dataset"] == "cubes"
+        for column in columns:
+            frame.loc[cubes, column] = frame.loc[cubes, column].replace(swap)
+        frames[name] = frame
+    swapped = replace(evidence, **frames)
+    assert headline(swapped) == "No model leads everywhere: beta on cubes and alpha on shapes."
+    grid = verdict.build(swapped).grid
+    assert grid is not None
+    assert [[cell.text for cell in row[:2]] for row in grid.rows] == [["cubes", "beta"], ["shapes", "alpha"]]
+
+
+@pytest.mark.parametrize(("high", "answer"), [(0.93, "Yes: 90.0"), (0.89, "No: 90.0")])
+def test_a_promise_is_kept_within_its_interval(make: Make, high: float, answer: str) -> None:
+    evidence = make(Made())
+    standings = evidence.standings.copy()
+    standings.loc[standings["metric"] == "coverage", "high"] = high
+    tile = verdict.build(replace(evidence, standings=standings)).tiles[0]
+    assert tile.answer.startswith(answer)
+    assert ("All 3 runs" in tile.why) == (high > 0.9)
+
+
+def test_the_weak_spot_is_a_category_else_a_dataset_else_a_confidence(make: Make) -> None:
+    assert verdict.build(make(Made(categories=("big", "small")))).tiles[2].answer == "small"
+    evidence = make(Made(datasets=("cubes", "shapes")))
+    assert verdict.build(evidence).tiles[2].answer == "shapes"
+    assert verdict.build(make(Made())).tiles[2].answer.startswith("Confidence below ")
+
+
+def test_a_missing_metric_is_said_to_be_missing(make: Make) -> None:
+    evidence = make(Made())
+    standings = evidence.standings[evidence.standings["score"] == ""]
+    view = verdict.build(replace(evidence, standings=standings))
+    assert [tile.answer for tile in view.tiles[:2]] == ["Not measured", "Not measured"]
+    table = results.build(replace(evidence, standings=standings)).datasets[0].headline
+    assert [cell.text for cell in table.rows[0]][3:8] == ["–"] * 5
+
+
+def test_ranks_are_shown_as_the_intervals_allow(make: Make) -> None:
+    table = results.build(make(Made())).datasets[0].headline
+    assert [row[1].text for row in table.rows] == ["1–3"] * 3
+    assert [row[0].tone for row in table.rows] == ["strong", "", ""]
+
+
+def test_unreadable_answers_and_thin_calibration_are_warned_of(make: Make) -> None:
+    evidence = make(Made())
+    outcomes = evidence.outcomes.copy()
+    outcomes.loc[(outcomes["model"] == "beta") & (outcomes["prompt"] == "q1/original"), "predicted"] = None
+    standings = evidence.standings.replace({"metric": {"mce": "infinite_threshold_rate"}})
+    part = results.build(replace(evidence, outcomes=outcomes, standings=standings)).datasets[0]
+    assert part.warnings[0] == "beta gave no answer that could be read to 1 prompt."
+    assert "Too few rows calibrate alpha in 25\u202f% of the splits" in part.warnings[1]
+
+
+def test_unknown_metrics_are_shown_all_the_same(make: Make) -> None:
+    evidence = make(Made())
+    standings = evidence.standings.replace({"metric": {"mce": "brand_new"}})
+    more = results.build(replace(evidence, standings=standings)).datasets[0].more
+    assert more is not None
+    assert "brand new" in [column.label for column in more.columns]
+
+
+def test_readings_say_what_changes(make: Make) -> None:
+    (part,) = readings.build(make(Made()))
+    text = " ".join(part.sentences)
+    assert "50\u202f% of the test rows have a sibling" in text
+    assert "Accuracy moves by at most 1.0 points" in text
+    assert "0 of 3 models change rank" in text
+    assert "reaches ±5.0 points on average, which leaves a model 3.0 possible ranks" in text
+
+
+def test_published_cells_that_differ_come_first_and_are_counted(make: Make) -> None:
+    evidence = make(Made())
+    reproduced = evidence.reproduced.copy()
+    reproduced.loc[reproduced["model"] == "gamma", "difference"] = -0.02
+    (part,) = published.build(replace(evidence, reproduced=reproduced))
+    assert part.summary == "2 of 3 cells within 1e-6; the largest difference is 0.02 (gamma, acc)"
+    assert not part.agrees
+    assert part.cells.rows[0][0].text == "gamma"
+    reproduced.loc[reproduced["model"] == "gamma", ["ours", "difference"]] = None
+    (part,) = published.build(replace(evidence, reproduced=reproduced))
+    assert part.summary == "2 of 3 cells within 1e-6, 1 without a number of ours"
+
+
+def test_differences_are_counted_both_ways(make: Make) -> None:
+    (part,) = differences.build(make(Made()))
+    assert [[cell.text for cell in row] for row in part.models.rows] == [
+        ["alpha", "2", "0", "–"],
+        ["beta", "1", "1", "–"],
+        ["gamma", "0", "2", "–"],
+    ]
+
+
+def test_pairs_without_an_interval_are_not_told_apart(make: Make) -> None:
+    evidence = make(Made())
+    bare = evidence.differences.assign(low=None, high=None, p=None, p_holm=None)
+    evidence = replace(evidence, differences=bare)
+    assert evidence.leaders("shapes") == ("alpha", "beta", "gamma")
+    (part,) = differences.build(evidence)
+    assert part.pairs.rows[0][3].text == "–"
