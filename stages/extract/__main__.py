@@ -40,7 +40,8 @@ class Extraction:
         self._engine = engine_file(self._pin.engine)
         settings = "-".join(f"{name}{value}" for name, value in self._config.settings.items())
         folder = f"letters-{LETTERS.version}/{self._pin.engine}-{self._engine.REVISION}"
-        self._cache = WorkCache(ROOT / folder / f"{self._pin.digest[:16]}-{settings}", _ANSWER)
+        asked = ROOT / folder / f"{self._pin.digest[:16]}-{settings}"
+        self._cache = WorkCache(asked / self._dataset, _ANSWER)
 
     @cached_property
     def _images(self) -> ImageStore:

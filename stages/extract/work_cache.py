@@ -8,6 +8,8 @@ by the digest of their encoded bytes: a run whose answers are all known decodes 
 
 Answers lie in small parquet files, shards, each named after the SHA-256 of its own bytes. A shard
 that was cut short or damaged no longer has its name, is left out, and its answers are asked again.
+Each dataset's run writes into a folder of its own, so that a model's datasets can run side by side,
+and reads those of its siblings.
 """
 
 import fcntl
@@ -43,9 +45,10 @@ def answer_key(
 
 
 class WorkCache:
-    """The answers of one model under one engine and setting, all in one folder.
+    """The answers of one model under one engine and setting.
 
-    fields: columns of an answer. `damaged` names the shards that were left out.
+    folder: where new shards go; the folders beside it are read as well. fields: columns of an answer.
+    `damaged` names the shards that were left out.
     """
 
     def __init__(self, folder: Path, fields: pa.Schema) -> None:
@@ -63,7 +66,7 @@ class WorkCache:
         """Finds out which of the wanted keys have an answer on disk."""
         self._index.clear()
         self.damaged.clear()
-        for path in sorted(self._folder.glob("*.parquet")):
+        for path in sorted(self._folder.parent.glob("*/*.parquet")):
             table = self._read(path)
             if table is None:
                 self.damaged.append(path.name)

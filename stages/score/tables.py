@@ -15,8 +15,7 @@ from stages.score.readings.clean import clean
 from stages.score.readings.faithful import faithful
 
 READINGS = {"faithful": faithful, "clean": clean}
-
-
+ALL = "all"
 Scored = tuple[list[dict[str, Any]], pa.Table]
 
 
@@ -30,7 +29,7 @@ def score_block(model: str, dataset: str, block: Block, config: Config) -> Score
     for name, reading in READINGS.items():
         whole = reading(block.responses, config)
         readings.append(whole)
-        parts = {"all": whole}
+        parts = {ALL: whole}
         for category, chosen in _categories(block):
             parts[category] = reading(block.responses.take(chosen), config)
         for category, part in parts.items():
@@ -42,7 +41,7 @@ def score_block(model: str, dataset: str, block: Block, config: Config) -> Score
 def _categories(block: Block) -> Iterator[tuple[str, np.ndarray]]:
     names = [str(name) for name in np.unique(block.categories)]
     if len(names) > 1:
-        yield from ((name, block.categories == name) for name in names if name)
+        yield from ((name, block.categories == name) for name in names if name not in ("", ALL))
 
 
 def _outcomes(model: str, dataset: str, block: Block, readings: list[Reading]) -> pa.Table:

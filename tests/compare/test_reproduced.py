@@ -56,6 +56,14 @@ def test_scores_are_told_apart() -> None:
     assert all(row["difference"] == 0 and row["clean"] is None for row in rows)
 
 
+def test_every_published_name_means_one_score_and_metric() -> None:
+    assert len(set(NAMES.values())) == len(NAMES) == 14
+    for name, (score, metric) in NAMES.items():
+        assert name.endswith(f"_{score.upper()}") == (score in ("lac", "aps"))
+        of_sets = next((m for m in ("coverage", "set_size", "uacc") if name.startswith(m)), None)
+        assert metric == of_sets if of_sets else score == ""
+
+
 def test_models_without_scores_are_left_out_and_missing_numbers_are_null() -> None:
     metrics = ours({"reading": "faithful", "metric": "accuracy", "value": 0.7})
     rows = reproduced(published(("a", "E_ratio", 0.1), ("b", "acc", 0.2)), metrics)
@@ -70,4 +78,3 @@ def test_an_unknown_metric_lists_the_known_ones() -> None:
 def test_nothing_published() -> None:
     assert reproduced({}, ours()) == []
     assert reproduced({"d": PUBLISHED.schema.empty_table()}, ours()) == []
-    assert len(NAMES) == 14

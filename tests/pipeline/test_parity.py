@@ -71,8 +71,7 @@ def test_pull_of_one_model(by_dvc, tmp_path):
     assert unknown.returncode == 1 and "did you mean tiny_" in unknown.stderr
 
 
-def test_sync_is_needed_for_nothing_after_a_lost_lock(by_dvc, tmp_path):
-    """Receipts alone let DVC learn what is there."""
+def test_receipts_alone_restore_a_lost_lock(by_dvc, tmp_path):
     copy = Checkout.__new__(Checkout)
     copy.path = tmp_path / "copy"
     shutil.copytree(by_dvc.path, copy.path, symlinks=True)

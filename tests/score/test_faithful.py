@@ -125,6 +125,18 @@ def test_lac_falls_back_to_the_most_probable_letter() -> None:
     assert (sets.size.tolist(), sets.covered.tolist()) == ([1, 1], [True, False])
 
 
+def test_lac_keeps_a_letter_on_the_threshold() -> None:
+    logits = np.log(np.array([[0.5, 0.25, 0.25]]))
+    answers = np.array([[False, False, True]])
+    beliefs = replace(
+        authors_beliefs(replace(simulate(0, 1, 3), logits=logits, answers=answers)),
+        p=np.array([[0.5, 0.25, 0.25]]),
+    )
+    for threshold, size in ((0.74, 1), (0.75, 3), (0.76, 3)):
+        sets = lac.authors_sets(beliefs, np.float64(threshold))
+        assert (sets.size.tolist(), sets.covered.tolist()) == ([size], [size == 3])
+
+
 def test_several_answers_count_as_the_best_of_them() -> None:
     logits = np.log(np.array([[0.5, 0.3, 0.2]]))
     responses = replace(simulate(0, 1, 3), logits=logits, answers=np.array([[False, True, True]]))
