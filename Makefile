@@ -4,6 +4,7 @@
 PYTHON ?= python3
 TORCH ?= auto
 RUN := PATH="$(CURDIR)/.venv/bin:$$PATH" HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1
+BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 
 .PHONY: demo test install bench lint lock clean
 
@@ -23,7 +24,7 @@ lint: install
 	@$(RUN) mypy
 
 bench: install
-	@$(RUN) sh -c 'for script in benchmarks/[a-z]*.py; do python "$$script" || exit 1; done'
+	@for name in $(BENCHMARKS); do $(RUN) python -m benchmarks.$$name || exit 1; done
 
 lock: install
 	@$(RUN) pip install --quiet uv

@@ -92,7 +92,9 @@ class Dag:
 
     def __getitem__(self, name: str) -> Stage:
         if name not in self.stages:
-            raise UserError(f"{DEFINITION}: no stage {name} in this profile; {did_you_mean(name, list(self.stages))}")
+            raise UserError(
+                f"{DEFINITION}: no stage {name} in this profile; {did_you_mean(name, list(self.stages))}"
+            )
         return self.stages[name]
 
     def by_command(self, cmd: str) -> Stage:
@@ -102,7 +104,9 @@ class Dag:
                 return stage
         package = cmd.split()[2].removeprefix("stages.")
         known = [s.cmd.split(" ", 3)[-1] for s in self.stages.values() if f"stages.{package} " in s.cmd]
-        raise UserError(f"{PARAMS}: this profile has no stage `{cmd}`; {did_you_mean(cmd.split(' ', 3)[-1], known)}")
+        raise UserError(
+            f"{PARAMS}: this profile has no stage `{cmd}`; {did_you_mean(cmd.split(' ', 3)[-1], known)}"
+        )
 
     def expand_dep(self, dep: str) -> list[str]:
         """The files behind one dep: itself, the outputs made below it, or a source folder's files."""
@@ -183,14 +187,22 @@ def _instances(group: str, spec: Mapping[str, Any], params: Mapping[str, Any]) -
             for item in _names(data, where):
                 yield f"{group}@{item}", spec["do"], {"item": item}
     elif "matrix" in spec:
-        axes = {axis: _names(_resolve(values, params, where), where) for axis, values in spec["matrix"].items()}
+        axes = {
+            axis: _names(_resolve(values, params, where), where) for axis, values in spec["matrix"].items()
+        }
         for combination in itertools.product(*axes.values()):
-            yield f"{group}@{'-'.join(combination)}", spec, {"item": dict(zip(axes, combination, strict=True))}
+            yield (
+                f"{group}@{'-'.join(combination)}",
+                spec,
+                {"item": dict(zip(axes, combination, strict=True))},
+            )
     else:
         yield group, spec, {}
 
 
-def _stage(name: str, body: Mapping[str, Any], context: Mapping[str, Any], files: dict[str, Any], root: Path) -> Stage:
+def _stage(
+    name: str, body: Mapping[str, Any], context: Mapping[str, Any], files: dict[str, Any], root: Path
+) -> Stage:
     where = f"{DEFINITION}: {name}"
     params: dict[str, dict[str, Any]] = {}
     for entry in body.get("params", ()):
@@ -200,7 +212,7 @@ def _stage(name: str, body: Mapping[str, Any], context: Mapping[str, Any], files
                 files[file] = load(root / file)
             for key in (_fill(key, context, where) for key in keys):
                 params.setdefault(file, {})[key] = _lookup(key, files[file], f"{file}, for {name}")
-    outs = [path for kind in ("outs", "metrics", "plots") for path in _paths(body.get(kind), context, where)]
+    outs = [path for kind in ("outs", "metrics") for path in _paths(body.get(kind), context, where)]
     return Stage(
         name=name,
         cmd=_fill(body["cmd"], context, where),

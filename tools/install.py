@@ -41,13 +41,17 @@ def torch_build(choice: str) -> str:
     if choice != "auto":
         sys.exit(f"install: TORCH={choice} is not known; use TORCH=cpu, TORCH=cuda or TORCH=auto")
     smi = shutil.which("nvidia-smi")
-    return "cuda" if smi and subprocess.run([smi, "-L"], capture_output=True, check=False).returncode == 0 else "cpu"
+    return (
+        "cuda"
+        if smi and subprocess.run([smi, "-L"], capture_output=True, check=False).returncode == 0
+        else "cpu"
+    )
 
 
 def reachable(url: str) -> bool:
     """Whether an index answers at once; a proxy or firewall that swallows packets counts as no."""
     try:
-        with urllib.request.urlopen(f"{url}/torch/", timeout=PATIENCE):  # noqa: S310 - a constant https address
+        with urllib.request.urlopen(f"{url}/torch/", timeout=PATIENCE):
             return True
     except OSError:
         return False
@@ -61,20 +65,21 @@ def install_torch(build: str, pinned: str) -> None:
     else:
         wanted = f"torch=={version}+cpu"
         done = pip("install", "--no-index", "--no-deps", wanted) or (
-            reachable(CPU_INDEX) and pip("install", "--no-deps", "--index-url", CPU_INDEX, wanted, quiet=False)
+            reachable(CPU_INDEX)
+            and pip("install", "--no-deps", "--index-url", CPU_INDEX, wanted, quiet=False)
         )
     if not done:
         sys.exit(
-            f"install: no {build} build of {pinned} for Python {sys.version_info.major}.{sys.version_info.minor} "
-            "here (asked pip's local sources and PyTorch's CPU index); use Python 3.11 to 3.13, give pip a folder "
+            f"install: no {build} build of {pinned} for Python {'.'.join(map(str, sys.version_info[:2]))} here "
+            "(asked pip's local sources and PyTorch's CPU index); use Python 3.11 to 3.13, give pip a folder "
             "with the wheel (PIP_FIND_LINKS), or take the large build with `make install TORCH=cuda`"
         )
 
 
 def main() -> None:
     """Creates or completes the environment."""
-    if sys.version_info < (3, 11):
-        sys.exit(f"install: Python 3.11 or newer is needed, this is {sys.version.split()[0]}; make PYTHON=python3.12")
+    if sys.version_info < (3, 11):  # noqa: UP036 - whoever runs this may have any Python
+        sys.exit(f"install: needs Python 3.11 or newer, not {sys.version.split()[0]}; make PYTHON=python3.12")
     build = torch_build(os.environ.get("TORCH", "auto") or "auto")
     state = f"{hashlib.sha256(LOCK.read_bytes()).hexdigest()} {build} {sys.version_info[:2]} {Path.cwd()}\n"
     if MARK.exists() and MARK.read_text(encoding="utf-8") == state:
@@ -85,10 +90,14 @@ def main() -> None:
         venv.create(VENV, with_pip=True, clear=True, symlinks=not WINDOWS)
     except (subprocess.CalledProcessError, OSError) as error:
         sys.exit(f"install: cannot make .venv ({error}); on Debian: apt install python3-venv")
-    pinned = next(line for line in LOCK.read_text(encoding="utf-8").splitlines() if line.startswith("torch=="))
+    pinned = next(
+        line for line in LOCK.read_text(encoding="utf-8").splitlines() if line.startswith("torch==")
+    )
     install_torch(build, pinned)
     if not pip("install", "--quiet", "--require-virtualenv", "-r", str(LOCK), quiet=False):
-        sys.exit("install: pip could not install requirements.lock; its message is above; run make again to go on")
+        sys.exit(
+            "install: pip could not install requirements.lock; its message is above; run make again to go on"
+        )
     if not pip("install", "--quiet", "--no-deps", "--no-build-isolation", "--editable", ".", quiet=False):
         sys.exit("install: pip could not install this checkout; its message is above")
     MARK.write_text(state, encoding="utf-8")

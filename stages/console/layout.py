@@ -12,7 +12,9 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: set[int] = 
     widths = [max(len(row[i]) for row in clean) for i in range(len(head))]
 
     def line(row: Sequence[str]) -> str:
-        cells = [c.rjust(w) if i in right else c.ljust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))]
+        cells = [
+            c.rjust(w) if i in right else c.ljust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
+        ]
         return "  ".join(cells).rstrip()
 
     return "\n".join([line(clean[0]), "  ".join("-" * w for w in widths), *map(line, clean[1:])]) + "\n"

@@ -22,8 +22,10 @@ def run(_options: argparse.Namespace) -> int:
     project = check_project()
     counts = {name: count_items(name, entry) for name, entry in project.datasets.items()}
     cells = plan_cells(project, counts)
-    print(f"profile {project.profile}: {len(project.datasets)} datasets, {len(project.models)} models to ask, "
-          f"{len(project.released)} with released logits")
+    print(
+        f"profile {project.profile}: {len(project.datasets)} datasets, {len(project.models)} models to ask, "
+        f"{len(project.released)} with released logits"
+    )
     rows = [
         [name, entry.loader, str(counts[name]), str(counts[name] * len(project.variations)), entry.style]
         for name, entry in project.datasets.items()
@@ -31,8 +33,10 @@ def run(_options: argparse.Namespace) -> int:
     print(table(["dataset", "loader", "items", "prompts", "style"], rows, right={2, 3}))
     prompts = sum(cell["prompts"] for cell in cells)
     passes = sum(cell["passes"] for cell in cells)
-    print(f"{len(cells)} cells (model x dataset) to extract: {prompts} prompts, about {passes} forward passes of "
-          f"{project.extract.batch}; answers found in the work cache are not asked again")
+    print(
+        f"{len(cells)} cells (model x dataset) to extract: {prompts} prompts, about {passes} forward passes "
+        f"of {project.extract.batch}; answers found in the work cache are not asked again"
+    )
     waiting = [state for state in states(read_dag()) if not state.fresh]
     print(f"{len(waiting)} stages are not up to date" + (":" if waiting else ""))
     if waiting:

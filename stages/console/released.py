@@ -18,12 +18,14 @@ def expand_released(document: dict[str, Any], where: str) -> None:
     section = dict(document["released"])
     unknown = section.keys() - {"dataset", "path"}
     if unknown or section.keys() != {"dataset", "path"}:
-        raise UserError(f"{where}: released must be {{dataset: NAME, path: FOLDER}}, found keys {sorted(section)}")
+        raise UserError(
+            f"{where}: released must be {{dataset: NAME, path: FOLDER}}, found keys {sorted(section)}"
+        )
     dataset, folder = str(section["dataset"]), Path(str(section["path"]))
     if not (folder / f"items-{dataset}.parquet").is_file():
         raise UserError(
             f"{folder}/items-{dataset}.parquet: no such file; point released.path to a folder laid out like "
-            "VLM-Uncertainty-Bench's (docs/add-a-dataset.md), e.g. `vouch use released --set released.path=FOLDER`"
+            "VLM-Uncertainty-Bench's (docs/add-a-dataset.md): `vouch use released --set released.path=FOLDER`"
         )
     files: dict[str, str] = {}
     for form in _FORMS:
@@ -31,8 +33,15 @@ def expand_released(document: dict[str, Any], where: str) -> None:
             name = file.name.removesuffix(".pkl").removesuffix(f".{dataset}").removesuffix(".parquet")
             files.setdefault(model_slug(name), str(file))
     if not files:
-        raise UserError(f"{folder}: no logits-{dataset}/*.parquet and no pickles/*.{dataset}.pkl; nothing to ingest")
-    entry = {"loader": "released", "source": str(folder), "style": "kostumov", "settings": {"dataset": dataset}}
+        raise UserError(
+            f"{folder}: no logits-{dataset}/*.parquet and no pickles/*.{dataset}.pkl; nothing to ingest"
+        )
+    entry = {
+        "loader": "released",
+        "source": str(folder),
+        "style": "kostumov",
+        "settings": {"dataset": dataset},
+    }
     document["datasets"][model_slug(dataset)] = entry
     document["ingest"] = {
         f"{model}-{model_slug(dataset)}": {"model": model, "dataset": model_slug(dataset), "file": file}

@@ -20,7 +20,9 @@ REPORT = Path("reports/index.html")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vouch show`."""
-    parser.add_argument("--reading", choices=("clean", "faithful"), default="clean", help="which reading to show")
+    parser.add_argument(
+        "--reading", choices=("clean", "faithful"), default="clean", help="which reading to show"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -40,8 +42,12 @@ def headline(rows: list[dict[str, Any]], reading: str) -> str:
             key = (row["dataset"], row["variation"], row["model"])
             cells.setdefault(key, {})[row["metric"], row["score"]] = row
     accuracy = ("accuracy", "")
-    order = sorted(cells, key=lambda key: (key[0], key[1], -(cells[key].get(accuracy, {}).get("value") or 0), key[2]))
-    lines = [[*key, *(_number(cells[key].get((metric, score))) for metric, score, _ in _COLUMNS)] for key in order]
+    order = sorted(
+        cells, key=lambda key: (key[0], key[1], -(cells[key].get(accuracy, {}).get("value") or 0), key[2])
+    )
+    lines = [
+        [*key, *(_number(cells[key].get((metric, score))) for metric, score, _ in _COLUMNS)] for key in order
+    ]
     head = ["dataset", "variation", "model", *(label for _, _, label in _COLUMNS)]
     return table(head, lines, right=set(range(3, len(head))))
 

@@ -29,7 +29,8 @@ def run(_options: argparse.Namespace) -> int:
         _commit(unknown)
         settle(read_dag())
     stale = [state for state in states if not state.fresh]
-    print(f"sync: {len(states) - len(stale)} of {len(states)} stages fit their records, {len(unknown)} newly recorded")
+    fit = len(states) - len(stale)
+    print(f"sync: {fit} of {len(states)} stages fit their records, {len(unknown)} newly recorded")
     for names, why in by_reason(stale):
         print(f"sync: not recorded: {names}: {why}", file=sys.stderr)
     if stale:

@@ -30,7 +30,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vouch use`."""
     parser.add_argument("name", help="a file in profiles/, without .yaml")
     parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="change one value, e.g. score.alpha=0.2"
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="change one value, e.g. score.alpha=0.2",
     )
 
 
@@ -43,7 +47,9 @@ def run(options: argparse.Namespace) -> int:
         shutil.copyfile(PARAMS, BEFORE)
     write_text(Path(PARAMS), text)
     removed = prune(read_dag())
-    print(f"use: params.yaml is now the profile {options.name}; removed {len(removed)} files of the one before")
+    print(
+        f"use: params.yaml is now the profile {options.name}; removed {len(removed)} files of the one before"
+    )
     print("use: `vouch plan` says what would run, `dvc repro` runs it")
     return 0
 

@@ -17,9 +17,7 @@ from stages.contracts.table import Table
 STANDINGS = Table(
     "standings",
     1,
-    pa.schema(
-        [*METRICS.schema, ("rank", pa.int32()), ("rank_low", pa.int32()), ("rank_high", pa.int32())]
-    ),
+    pa.schema([*METRICS.schema, ("rank", pa.int32()), ("rank_low", pa.int32()), ("rank_high", pa.int32())]),
 )
 DIFFERENCES = Table(
     "differences",

@@ -58,7 +58,9 @@ class ImageStore:
     def read(self, digest: str) -> bytes:
         """The encoded bytes of one image. Raises UserError where the digest is not in the table."""
         if digest not in self._where:
-            raise UserError(f"{self._path}: no image {digest[:12]}; run `dvc repro` to prepare the dataset anew")
+            raise UserError(
+                f"{self._path}: no image {digest[:12]}; run `dvc repro` to prepare the dataset anew"
+            )
         group, row = self._where[digest]
         if group not in self._groups:
             self._groups[group] = self._file.read_row_group(group, columns=["bytes"]).column("bytes")

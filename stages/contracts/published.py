@@ -17,7 +17,9 @@ from stages.runtime.errors import UserError
 PUBLISHED = Table(
     "published",
     1,
-    pa.schema([("model", pa.string()), ("name", pa.string()), ("metric", pa.string()), ("value", pa.float64())]),
+    pa.schema(
+        [("model", pa.string()), ("name", pa.string()), ("metric", pa.string()), ("value", pa.float64())]
+    ),
 )
 
 

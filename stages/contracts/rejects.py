@@ -15,7 +15,9 @@ from stages.contracts.table import Table
 REJECTS = Table(
     "rejects",
     1,
-    pa.schema([("dataset", pa.string()), ("where", pa.string()), ("id", pa.string()), ("reason", pa.string())]),
+    pa.schema(
+        [("dataset", pa.string()), ("where", pa.string()), ("id", pa.string()), ("reason", pa.string())]
+    ),
 )
 
 

@@ -69,12 +69,12 @@ class Table:
         except FileNotFoundError:
             raise UserError(f"{path}: no such file; run `dvc repro`, or `dvc pull` to fetch it") from None
         except (OSError, pa.ArrowException) as error:
-            raise UserError(f"{path}: not readable as parquet ({error}); delete it and run `dvc repro`") from None
+            raise UserError(
+                f"{path}: not readable as parquet ({error}); delete it and run `dvc repro`"
+            ) from None
         found = (file.schema_arrow.metadata or {}).get(b"vouch", b"no mark").decode()
         if found != f"{self.name}/{self.version}":
-            raise UserError(
-                f"{path}: holds {found}, expected {self.name}/{self.version}; run `dvc repro` to write it anew"
-            )
+            raise UserError(f"{path}: holds {found}, expected {self.name}/{self.version}; run `dvc repro`")
         self._check(file.schema_arrow, path)
         return file
 
@@ -83,7 +83,9 @@ class Table:
         try:
             return self.open(path).read(columns=list(columns) if columns else None, use_threads=False)
         except (OSError, pa.ArrowException) as error:
-            raise UserError(f"{path}: damaged ({error}); delete it and run `dvc repro`, or `dvc pull` it") from None
+            raise UserError(
+                f"{path}: damaged ({error}); delete it and run `dvc repro`, or `dvc pull` it"
+            ) from None
 
     def _check(self, schema: pa.Schema, path: Path) -> None:
         for field in self.schema:
@@ -103,7 +105,8 @@ def _same(found: pa.DataType, expected: pa.DataType) -> bool:
         return _same(found.value_type, expected.value_type)
     if pa.types.is_struct(found) and pa.types.is_struct(expected):
         return found.num_fields == expected.num_fields and all(
-            found.field(i).name == expected.field(i).name and _same(found.field(i).type, expected.field(i).type)
+            found.field(i).name == expected.field(i).name
+            and _same(found.field(i).type, expected.field(i).type)
             for i in range(found.num_fields)
         )
     return bool(found == expected)

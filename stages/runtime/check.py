@@ -75,7 +75,9 @@ def check_params(values: Any, where: str) -> Project:
 
 def plugins(folder: str) -> list[str]:
     """Names of the plugin files in a folder."""
-    return sorted(p.stem for p in Path(folder).glob("*.*") if p.suffix in (".py", ".yaml") and p.stem != "__init__")
+    return sorted(
+        p.stem for p in Path(folder).glob("*.*") if p.suffix in (".py", ".yaml") and p.stem != "__init__"
+    )
 
 
 def _validated(model: type[T], values: Any, where: str) -> T:
@@ -104,7 +106,8 @@ def _keys_at(model: type[BaseModel], path: Iterable[Any]) -> list[str]:
     """Valid keys at a path of a nested model, empty where the path leaves the models."""
     level: Any = model
     for part in path:
-        field = level.model_fields.get(str(part)) if isinstance(level, type) else None
+        fields: dict[str, Any] = getattr(level, "model_fields", {})
+        field = fields.get(str(part))
         annotation = field.annotation if field else level
         arguments = getattr(annotation, "__args__", ())
         level = arguments[-1] if arguments else annotation
@@ -145,13 +148,22 @@ def _check_models(project: Project, locked: Models, where: str) -> None:
     _known([*project.zoo, *project.pin], project.models, where, "zoo and pin (entries of models)")
     both = set(project.zoo) & set(project.pin) or set(project.models) & set(project.released)
     if both:
-        raise UserError(f"{where}: {min(both)} is made in two ways (zoo, pin, released); name it in one of them")
+        raise UserError(
+            f"{where}: {min(both)} is made in two ways (zoo, pin, released); name it in one of them"
+        )
 
 
 def _check_ingest(project: Project, where: str) -> None:
     for cell, entry in project.ingest.items():
         if cell != f"{entry.model}-{entry.dataset}":
-            raise UserError(f"{where}: ingest.{cell}: the key must be {entry.model}-{entry.dataset}; rename it")
+            raise UserError(
+                f"{where}: ingest.{cell}: the key must be {entry.model}-{entry.dataset}; rename it"
+            )
         _known([entry.model], project.released, where, f"ingest.{cell}.model (entries of released)")
         _known([entry.dataset], list(project.datasets), where, f"ingest.{cell}.dataset")
-    _known(project.released, [entry.model for entry in project.ingest.values()], where, "released (models of ingest)")
+    _known(
+        project.released,
+        [entry.model for entry in project.ingest.values()],
+        where,
+        "released (models of ingest)",
+    )

@@ -47,8 +47,8 @@ class Digests:
         return digest.hexdigest()
 
     def _folder(self, path: str) -> str:
-        files = sorted((Path(file).relative_to(path).parts, file) for file in source_files(path))
-        listing = [{"md5": self._file(file), "relpath": "/".join(parts)} for parts, file in files]
+        files = sorted((Path(file).relative_to(path).as_posix(), file) for file in source_files(path))
+        listing = [{"md5": self._file(file), "relpath": relative} for relative, file in files]
         text = json.dumps(listing, sort_keys=True)
         return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest() + ".dir"
 

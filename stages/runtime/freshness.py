@@ -63,9 +63,7 @@ def read_lock(path: Path = LOCK) -> dict[str, Record]:
         return {entry["path"]: entry.get("md5") for entry in entries or ()}
 
     return {
-        name: Record(
-            entry["cmd"], entry.get("params", {}), side(entry.get("deps")), side(entry.get("outs"))
-        )
+        name: Record(entry["cmd"], entry.get("params", {}), side(entry.get("deps")), side(entry.get("outs")))
         for name, entry in stages.items()
     }
 

@@ -5,7 +5,19 @@ import sys
 from importlib import metadata
 from typing import Any
 
-_LIBRARIES = ("numpy", "pandas", "scipy", "pyarrow", "pillow", "torch", "transformers", "tokenizers", "altair")
+_LIBRARIES = (
+    "numpy",
+    "pandas",
+    "scipy",
+    "pyarrow",
+    "pillow",
+    "torch",
+    "transformers",
+    "tokenizers",
+    "altair",
+    "vl-convert-python",
+    "jinja2",
+)
 
 
 def provenance(stage: str, seconds: float, notes: dict[str, Any]) -> dict[str, Any]:

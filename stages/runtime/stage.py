@@ -108,7 +108,5 @@ def run_stage(name: str, body: Callable[[Run], None]) -> NoReturn:
         if os.environ.get("VOUCH_TRACEBACK"):
             traceback.print_exc()
         where = f"{error.filename}: " if error.filename else ""
-        sys.exit(f"vouch: {where}{error.strerror or error}; {name} {' '.join(arguments)} wrote nothing that looks whole")
+        sys.exit(f"vouch: {where}{error.strerror or error}; nothing that looks whole was written")
     sys.exit(0)
-
-

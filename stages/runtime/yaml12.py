@@ -3,7 +3,8 @@
 PyYAML implements YAML 1.1, where `12e4567`, `0123456`, `1:30`, `yes` and `on` mean something else
 than they do for DVC. Both engines and every stage must see one value, so the resolvers are
 replaced by those of the 1.2 core schema as ruamel.yaml has them (digits may hold `_`). A plain date is
-refused: DVC makes an object of it that no parameter can be. Standard library and PyYAML only: the Snakefile uses it.
+refused: DVC makes an object of it that no parameter can be. Standard library and PyYAML only: the
+Snakefile uses it.
 """
 
 import re
@@ -72,7 +73,7 @@ _Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
 def loads(text: str, where: str) -> Any:
     """The value of one YAML document; `where` names it in errors. Raises UserError."""
     try:
-        return yaml.load(text, Loader=_Loader)  # noqa: S506 - a subclass of SafeLoader
+        return yaml.load(text, Loader=_Loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}" if mark else ""

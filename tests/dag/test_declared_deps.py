@@ -51,7 +51,7 @@ def only_docstring(file: Path) -> bool:
 def plugins(stage: Stage) -> list[Path]:
     """Files that a stage loads by name: those in its own package, and those that it names as deps."""
     package = ROOT / "stages" / stage.cmd.split()[2].removeprefix("stages.")
-    own = [p for p in package.rglob("*.py")] if str(package.relative_to(ROOT)) in stage.deps else []
+    own = list(package.rglob("*.py")) if str(package.relative_to(ROOT)) in stage.deps else []
     return own + [ROOT / dep for dep in stage.deps if dep.startswith("stages/prepare/datasets/")]
 
 
@@ -79,7 +79,9 @@ def test_every_import_is_declared_and_every_dep_is_used(dag):
     for stage in dag.stages.values():
         main = ROOT / Path(*stage.cmd.split()[2].split(".")) / "__main__.py"
         needed = closure([main, *plugins(stage)])
-        code = [dep for dep in stage.deps if dep.startswith("stages/") and not dep.startswith("stages/styles/")]
+        code = [
+            dep for dep in stage.deps if dep.startswith("stages/") and not dep.startswith("stages/styles/")
+        ]
         missing = {file for file in needed if not any(file == d or file.startswith(d + "/") for d in code)}
         assert not missing, f"{stage.name} imports what dvc.yaml does not list: {sorted(missing)}"
         idle = {d for d in code if not any(file == d or file.startswith(d + "/") for file in needed)}

@@ -135,7 +135,7 @@ def test_scalars_are_yaml_1_2(text, value):
 
 
 def test_a_plain_date_is_refused():
-    with pytest.raises(UserError, match="p.yaml line 1: .*quotes"):
+    with pytest.raises(UserError, match=r"p\.yaml line 1: .*quotes"):
         loads("k: 2026-11-20", "p.yaml")
 
 

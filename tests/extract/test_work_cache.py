@@ -26,6 +26,14 @@ PROMPT: dict[str, Any] = {
 }
 
 
+@pytest.fixture
+def tmp_path(tmp_path: Path) -> Path:
+    """A dataset's folder among its model's, as extract lays them out."""
+    folder = tmp_path / "quiz"
+    folder.mkdir()
+    return folder
+
+
 def answer(number: int) -> dict[str, Any]:
     return {"logits": [float(number), 0.1], "device": "cpu"}
 
@@ -52,6 +60,15 @@ def test_answers_come_back_in_the_order_asked(tmp_path: Path) -> None:
     rows = cache.fetch(["k7", "k0", "k3", "k7"])
     assert [row["logits"][0] for row in rows] == [7.0, 0.0, 3.0, 7.0]
     assert rows[0]["logits"][1] == pytest.approx(0.1) and rows[0].keys() == {"logits", "device"}
+
+
+def test_answers_of_a_sibling_folder_are_found_and_its_claim_is_its_own(tmp_path: Path) -> None:
+    sibling = tmp_path.parent / "other"
+    filled(sibling, range(2))
+    cache = opened(tmp_path, "k1")
+    assert cache.fetch(["k1"])[0]["logits"][0] == 1.0
+    with WorkCache(sibling, FIELDS).claim(patience=0.2), cache.claim(patience=0.2):
+        assert (tmp_path / ".lock").exists() and (sibling / ".lock").exists()
 
 
 def test_a_killed_run_loses_less_than_one_shard(tmp_path: Path) -> None:

@@ -87,19 +87,30 @@ def test_inputs_that_are_not_there(params):
     ("line", "words"),
     [
         ("{not json", ["items.jsonl", "2"]),
-        ('{"id": "b", "question": "q?", "options": ["x", "y"], "answer": 0, "image": "gone.png"}', ["gone.png", "b"]),
+        (
+            '{"id": "b", "question": "q?", "options": ["x", "y"], "answer": 0, "image": "gone.png"}',
+            ["gone.png", "b"],
+        ),
         ('{"id": "b", "question": "q?", "options": ["x", "y"], "answer": 7}', ["b"]),
         ('{"id": "b", "question": "q?", "options": ["x"], "answer": 0}', ["b"]),
         ('{"id": "b", "question": "", "options": ["x", "y"], "answer": 0}', ["b"]),
-        ('{"id": "b", "question": "q?", "options": ["x", "y"], "answer": 0, "image": "../../secret.png"}', ["secret"]),
+        (
+            '{"id": "b", "question": "q?", "options": ["x", "y"], "answer": 0, "image": "../../secret.png"}',
+            ["secret"],
+        ),
         ('{"id": "a", "question": "q?", "options": ["x", "y"], "answer": 0}', ["a"]),
-        (json.dumps({"id": "b", "question": "q?", "options": [str(i) for i in range(27)], "answer": 0}), ["27"]),
+        (
+            json.dumps({"id": "b", "question": "q?", "options": [str(i) for i in range(27)], "answer": 0}),
+            ["27"],
+        ),
     ],
 )
 def test_own_data_stops_or_is_listed(params, tmp_path, line, words):
     good = '{"id": "a", "question": "q?", "options": ["x", "y"], "answer": 0}'
     (tmp_path / "items.jsonl").write_text(f"{good}\n{line}\n", "utf-8")
-    entry = f"datasets:\n  own: {{loader: jsonl, source: {tmp_path}, style: plain, settings: {{on_error: stop}}}}"
+    entry = (
+        f"datasets:\n  own: {{loader: jsonl, source: {tmp_path}, style: plain, settings: {{on_error: stop}}}}"
+    )
     params.edit("params.yaml", "datasets:", entry)
     message = refuse(params, "stages.prepare", "own")
     assert all(word in message for word in words), message

@@ -24,7 +24,9 @@ LOCK = "models:\n  borrowed:\n    source: {kind: folder, path: ../weights}\n    
 def params() -> str:
     text = (ROOT / "profiles/small.yaml").read_text("utf-8")
     lines = [line for line in text.splitlines() if not line.startswith("  tiny_b:")]
-    text = "\n".join(lines).replace("tiny_a, tiny_b", "tiny_a, borrowed").replace("pin: []", "pin: [borrowed]")
+    text = (
+        "\n".join(lines).replace("tiny_a, tiny_b", "tiny_a, borrowed").replace("pin: []", "pin: [borrowed]")
+    )
     assert loads(text, "params")["models"] == list(MODELS)
     return text + "\n"
 
@@ -78,7 +80,12 @@ EDITS = [
     # name, edit, stages DVC runs, stages Snakemake runs
     ("nothing", lambda checkout: None, set(), set()),
     ("a comment in report code", comment("stages/report/__main__.py"), {"report"}, {"report"}),
-    ("a comment in the engine", comment("stages/extract/engines/transformers.py"), EXTRACT, EXTRACT | SCORE | END),
+    (
+        "a comment in the engine",
+        comment("stages/extract/engines/transformers.py"),
+        EXTRACT,
+        EXTRACT | SCORE | END,
+    ),
     ("alpha", replace("params.yaml", "alpha: 0.1", "alpha: 0.2"), SCORE | END, SCORE | END),
     (
         "one model's pin",
@@ -172,7 +179,9 @@ def test_a_removed_model_leaves_no_rows(copies):
     assert "borrowed" not in (checkout.path / "reports/index.html").read_text("utf-8")
 
 
-@pytest.mark.parametrize("file", ["reports/index.html", "data/items/left.parquet", "data/models/tiny_a/config.json"])
+@pytest.mark.parametrize(
+    "file", ["reports/index.html", "data/items/left.parquet", "data/models/tiny_a/config.json"]
+)
 def test_sync_refuses_an_output_that_was_edited(copies, file):
     checkout = copies[1]
     path: Path = checkout.path / file

@@ -25,7 +25,11 @@ def checkout(tmp_path_factory):
         f"  {name}: {{loader: jsonl, source: {REAL / name}, style: kostumov, settings: {{on_error: skip}}}}\n"
         for name in SETS
     )
-    lines = [line for line in text.splitlines(keepends=True) if not line.startswith(("  left", "  right", "  tiny_b"))]
+    lines = [
+        line
+        for line in text.splitlines(keepends=True)
+        if not line.startswith(("  left", "  right", "  tiny_b"))
+    ]
     text = "".join(lines).replace("datasets:\n", "datasets:\n" + entries).replace("tiny_a, tiny_b", "tiny_a")
     (checkout.path / "params.yaml").write_text(text, "utf-8")
     checkout.snakemake()
@@ -35,7 +39,9 @@ def checkout(tmp_path_factory):
 @pytest.mark.parametrize("name", SETS)
 def test_counts_in_are_counts_out(checkout, name):
     source = [json.loads(line) for line in (REAL / name / "items.jsonl").read_text("utf-8").splitlines()]
-    table = {kind: pq.read_table(checkout.path / f"data/{kind}/{name}.parquet") for kind in ("items", "rejects")}
+    table = {
+        kind: pq.read_table(checkout.path / f"data/{kind}/{name}.parquet") for kind in ("items", "rejects")
+    }
     letters = pq.read_table(checkout.path / f"data/responses/tiny_a/{name}.letters.parquet")
     assert table["items"].num_rows + table["rejects"].num_rows == len(source)
     assert all(table["rejects"].column("reason").to_pylist())
@@ -43,7 +49,11 @@ def test_counts_in_are_counts_out(checkout, name):
     by_id = {row["id"]: row for row in source}
     for item in table["items"].to_pylist():
         row = by_id[item["id"]]
-        assert (item["question"], item["options"], item["answers"]) == (row["question"], row["options"], [row["answer"]])
+        assert (item["question"], item["options"], item["answers"]) == (
+            row["question"],
+            row["options"],
+            [row["answer"]],
+        )
         assert item["images"] == [info["sha256"] for info in row["image_info"]]
     options = {len(row["options"]) for row in table["items"].to_pylist()}
     assert {len(row) - 2 for row in letters.column("logits").to_pylist()} == options

@@ -34,7 +34,9 @@ def test_all_published_cells_come_out(checkout):
     assert len({row["metric"] for row in cells}) == 14
     for row in cells:
         assert abs(float(row["ours"]) - float(row["published"])) <= 1e-6, row
-        assert float(row["difference"]) == pytest.approx(float(row["ours"]) - float(row["published"]), abs=1e-12)
+        assert float(row["difference"]) == pytest.approx(
+            float(row["ours"]) - float(row["published"]), abs=1e-12
+        )
 
 
 def test_the_report_says_so_and_shows_what_clean_changes(checkout):

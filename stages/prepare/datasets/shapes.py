@@ -38,7 +38,9 @@ class Settings(LoaderSettings):
     @model_validator(mode="after")
     def _ordered(self) -> Self:
         if self.min_options > self.max_options:
-            raise ValueError(f"min_options is {self.min_options}, above max_options {self.max_options}; lower it")
+            raise ValueError(
+                f"min_options is {self.min_options}, above max_options {self.max_options}; lower it"
+            )
         return self
 
 

@@ -1,0 +1,129 @@
+"""Tables: same rows same bytes, checked on reading, never half-written."""
+
+import hashlib
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from stages.contracts.files import replacing, replacing_folder, write_json
+from stages.contracts.items import ITEMS
+from stages.contracts.letters import LETTERS
+from stages.contracts.prompts import PROMPTS
+from stages.contracts.table import Table
+from stages.runtime.errors import UserError
+
+ITEM = {"id": "a", "group": "g", "question": "q?", "hint": None, "options": ["x", "y"], "answers": [1]}
+
+
+def rows(count):
+    return [{**ITEM, "id": str(i), "images": ["d" * 64], "flags": []} for i in range(count)]
+
+
+def test_same_rows_same_bytes_however_they_come(tmp_path):
+    ITEMS.write(tmp_path / "a", rows(10_000))
+    ITEMS.write(tmp_path / "b", iter(rows(10_000)))
+    ITEMS.write(tmp_path / "c", ITEMS.read(tmp_path / "a"))
+    digests = {hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() for name in "abc"}
+    assert len(digests) == 1
+    assert ITEMS.read(tmp_path / "a").num_rows == 10_000
+    assert pq.ParquetFile(tmp_path / "a").num_row_groups == 3
+
+
+def test_a_null_hint_is_not_an_empty_one(tmp_path):
+    ITEMS.write(tmp_path / "a", [{**ITEM, "hint": None}, {**ITEM, "hint": ""}])
+    assert ITEMS.read(tmp_path / "a").column("hint").to_pylist() == [None, ""]
+
+
+def test_nested_prompts_survive(tmp_path):
+    picture = {"images": ["d"], "operation": "original", "severity": 0, "revision": 1}
+    PROMPTS.write(tmp_path / "a", [{"id": "x", "pictures": [picture, picture], "order": [0, -1]}])
+    (row,) = PROMPTS.read(tmp_path / "a").to_pylist()
+    assert row["pictures"] == [picture, picture] and row["order"] == [0, -1]
+
+
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()])
+def test_letters_keep_their_dtype(tmp_path, kind):
+    schema = LETTERS.schema.set(1, pa.field("logits", pa.list_(kind)))
+    table = pa.Table.from_pylist([{"prompt": "a", "logits": [0.1, 2.0]}], schema=schema)
+    LETTERS.write(tmp_path / "a", table)
+    assert LETTERS.read(tmp_path / "a").schema.field("logits").type.value_type == kind
+
+
+def test_an_unknown_column_is_an_error(tmp_path):
+    with pytest.raises(KeyError, match="colour"):
+        ITEMS.write(tmp_path / "a", [{**ITEM, "colour": "red"}])
+    assert not list(tmp_path.iterdir())
+
+
+def refused(path):
+    with pytest.raises(UserError) as caught:
+        ITEMS.read(path)
+    assert "\n" not in str(caught.value) and str(path) in str(caught.value)
+    return str(caught.value)
+
+
+def test_what_is_not_the_table_is_refused(tmp_path):
+    assert "no such file" in refused(tmp_path / "gone")
+    (tmp_path / "text").write_text("not parquet")
+    assert "parquet" in refused(tmp_path / "text")
+    PROMPTS.write(tmp_path / "prompts", [])
+    assert "prompts/1, expected items/1" in refused(tmp_path / "prompts")
+    newer = Table("items", 2, ITEMS.schema)
+    newer.write(tmp_path / "newer", [])
+    assert "items/2, expected items/1" in refused(tmp_path / "newer")
+    fewer = Table("items", 1, ITEMS.schema.remove(0))
+    fewer.write(tmp_path / "fewer", [])
+    assert "column id" in refused(tmp_path / "fewer")
+    pq.write_table(pa.table({"id": ["a"]}), tmp_path / "foreign")
+    assert "no mark" in refused(tmp_path / "foreign")
+
+
+def test_a_flipped_bit_in_the_data_is_noticed(tmp_path):
+    path = tmp_path / "a"
+    ITEMS.write(path, rows(2000))
+    whole = path.read_bytes()
+    for place in range(10, len(whole) - 10, len(whole) // 40):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
+        try:
+            table = ITEMS.read(path)
+        except UserError:
+            continue
+        path.write_bytes(whole)
+        assert table.equals(ITEMS.read(path)), f"bit {place} changed rows unnoticed"
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path):
+    path = tmp_path / "a"
+    ITEMS.write(path, rows(3))
+    before = path.read_bytes()
+    with pytest.raises(RuntimeError), ITEMS.writer(path) as writer:
+        writer.row(ITEM)
+        raise RuntimeError
+    with pytest.raises(RuntimeError), replacing(path) as temporary:
+        temporary.write_text("half")
+        raise RuntimeError
+    assert path.read_bytes() == before and [p.name for p in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_failed_folder_leaves_the_old_one(tmp_path):
+    path = tmp_path / "folder"
+    with replacing_folder(path) as temporary:
+        (temporary / "old").write_text("old")
+    with pytest.raises(RuntimeError), replacing_folder(path) as temporary:
+        (temporary / "new").write_text("new")
+        raise RuntimeError
+    assert [p.name for p in path.iterdir()] == ["old"]
+    with replacing_folder(path) as temporary:
+        (temporary / "new").write_text("new")
+    assert [p.name for p in path.iterdir()] == ["new"] and len(list(tmp_path.iterdir())) == 1
+
+
+def test_json_has_one_spelling(tmp_path):
+    write_json(tmp_path / "a", {"b": 1, "a": "é"})
+    write_json(tmp_path / "b", {"a": "é", "b": 1})
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    with pytest.raises(ValueError):
+        write_json(Path(tmp_path / "c"), float("nan"))
+    assert not (tmp_path / "c").exists()

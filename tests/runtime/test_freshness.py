@@ -1,0 +1,142 @@
+"""Digests as DVC computes them, and the judgement of freshness by content."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stages.dag import Dag, Stage
+from stages.runtime.digests import Digests
+from stages.runtime.freshness import by_reason, present, read_lock, receipt_path, states
+from stages.runtime.stamps import settle, stamp_path
+from stages.runtime.yaml12 import load
+
+DEFINITION = """
+stages:
+  copy:
+    cmd: python -c "import shutil; shutil.copytree('source', 'out'); shutil.copy('source/a', 'out.txt')"
+    deps: [source]
+    outs: [out, out.txt]
+  next:
+    cmd: python -c "import shutil; shutil.copy('out.txt', 'end.txt')"
+    deps: [out.txt]
+    outs: [end.txt]
+"""
+
+
+def in_project(*command):
+    bin_folder = os.path.dirname(sys.executable)
+    env = {**os.environ, "PATH": bin_folder + os.pathsep + os.environ["PATH"]}
+    subprocess.run(command, check=True, capture_output=True, env=env)
+
+
+@pytest.fixture
+def dag(tmp_path, monkeypatch):
+    """A project of two stages, made by DVC."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dvc.yaml").write_text(DEFINITION)
+    (tmp_path / ".dvcignore").write_text("__pycache__\n*.pyc\n.snakemake_timestamp\n")
+    for name in ("a", "z", "sub/b", "sub/c d", "sub-x", "Ü"):
+        path = tmp_path / "source" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"content of {name}")
+    (tmp_path / "source/__pycache__").mkdir()
+    (tmp_path / "source/__pycache__/x.pyc").write_text("ignored")
+    in_project("dvc", "init", "-q", "--no-scm")
+    in_project("dvc", "repro", "-q")
+    stages = load(Path("dvc.yaml"))["stages"]
+    return Dag([Stage(n, s["cmd"], tuple(s["deps"]), tuple(s["outs"]), {}) for n, s in stages.items()])
+
+
+def test_digests_are_those_of_dvc(dag):
+    for name, record in read_lock().items():
+        assert present(dag[name], Digests()) == record
+    assert present(dag["copy"], Digests()).deps["source"].endswith(".dir")
+
+
+def test_memory_is_dropped_when_a_file_changes(dag):
+    first = Digests()
+    before = first.of("out.txt")
+    first.save()
+    assert Digests().of("out.txt") == before
+    Path("out.txt").write_text("content of A")  # same length
+    os.utime("out.txt", ns=(1, 1))
+    assert Digests().of("out.txt") != before
+
+
+@pytest.mark.parametrize("text", ["", "not json", "[1]", '{"out.txt": [1]}', '{"out.txt": "x"}'])
+def test_a_damaged_memory_only_costs_time(dag, text):
+    before = Digests().of("out.txt")
+    Path(".vouch").mkdir(exist_ok=True)
+    Path(".vouch/digests.json").write_text(text)
+    assert Digests().of("out.txt") == before
+
+
+def fresh(dag):
+    return {state.stage.name: state.fresh for state in states(dag)}
+
+
+def why(dag, name):
+    return next(state.why for state in states(dag) if state.stage.name == name)
+
+
+def test_what_dvc_made_is_fresh(dag):
+    assert fresh(dag) == {"copy": True, "next": True}
+
+
+def test_each_kind_of_change_is_named(dag):
+    Path("source/a").write_text("other")
+    assert why(dag, "copy") == "input source changed" and fresh(dag)["next"]
+    Path("source/a").write_text("content of a")
+    Path("end.txt").write_text("by hand")
+    assert why(dag, "next") == "output end.txt changed" and fresh(dag)["copy"]
+    Path("end.txt").unlink()
+    assert why(dag, "next") == "end.txt is missing"
+
+
+def test_a_receipt_vouches_without_dvc(dag):
+    Path("dvc.lock").unlink()
+    assert why(dag, "next") == "no record of how its outputs were made"
+    record = present(dag["next"], Digests())
+    receipt_path(dag["next"]).parent.mkdir(parents=True, exist_ok=True)
+    receipt_path(dag["next"]).write_text(json.dumps(record.__dict__))
+    assert fresh(dag) == {"copy": False, "next": True}
+    receipt_path(dag["next"]).write_text("{damaged")
+    assert fresh(dag) == {"copy": False, "next": False}
+
+
+def test_changed_parameters_are_named_by_key(dag):
+    stage = dag["next"]
+    record = {
+        **present(stage, Digests()).__dict__,
+        "params": {"params.yaml": {"score": {"alpha": 0.1, "seed": 1}}},
+    }
+    receipt_path(stage).parent.mkdir(parents=True, exist_ok=True)
+    receipt_path(stage).write_text(json.dumps(record))
+    Path("dvc.lock").unlink()
+    params = {"params.yaml": {"score": {"seed": 1, "alpha": 0.2}}}
+    other = Dag([dag["copy"], Stage(stage.name, stage.cmd, stage.deps, stage.outs, params)])
+    assert why(other, "next") == "params.yaml: score.alpha changed from 0.1 to 0.2"
+
+
+def test_stamps_say_what_contents_say(dag):
+    settle(dag)
+    for name in ("copy", "next"):
+        assert os.stat(stamp_path(dag[name])).st_mtime_ns == 1
+    os.utime("out.txt")  # newer than what was made from it: the contents did not change
+    settle(dag)
+    assert os.stat("end.txt").st_mtime_ns >= os.stat("out.txt").st_mtime_ns
+    Path("source/a").write_text("other")
+    settle(dag)
+    assert os.stat(stamp_path(dag["copy"])).st_mtime_ns > os.stat("out.txt").st_mtime_ns
+    assert os.stat(stamp_path(dag["next"])).st_mtime_ns == 1
+
+
+def test_reasons_are_grouped(dag):
+    for path in ("out.txt", "end.txt"):
+        Path(path).unlink()
+    lines = by_reason([state for state in states(dag) if not state.fresh])
+    assert lines == [("copy", "out.txt is missing"), ("next", "end.txt is missing")]
