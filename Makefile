@@ -13,7 +13,7 @@ demo: install
 	@$(RUN) vouch show
 
 test: install lint
-	@$(RUN) python -m pytest
+	@$(RUN) python -m pytest -n 2 --dist loadfile
 
 install:
 	@TORCH=$(TORCH) $(PYTHON) tools/install.py

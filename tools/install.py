@@ -70,7 +70,7 @@ def install_torch(build: str, pinned: str) -> None:
         )
     if not done:
         sys.exit(
-            f"install: no {build} build of {pinned} for Python {'.'.join(map(str, sys.version_info[:2]))} here "
+            f"install: no {build} build of {pinned} for Python {sys.version.split()[0]} "
             "(asked pip's local sources and PyTorch's CPU index); use Python 3.11 to 3.13, give pip a folder "
             "with the wheel (PIP_FIND_LINKS), or take the large build with `make install TORCH=cuda`"
         )

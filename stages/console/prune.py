@@ -32,9 +32,7 @@ def prune(dag: Dag, dry_run: bool = False) -> list[str]:
     """Removes strays; returns them, sorted."""
     strays = [path for root in _ROOTS for path in _strays(Path(root), dag)]
     kept = {str(receipt_path(s)) for s in dag.stages.values()} | {stamp_path(s) for s in dag.stages.values()}
-    records = [
-        path for folder in (RECEIPTS, STAMPS) for path in folder.glob("*.json") if str(path) not in kept
-    ]
+    records = [path for folder in (RECEIPTS, STAMPS) for path in folder.glob("*") if str(path) not in kept]
     if not dry_run:
         for path in (*strays, *records):
             path.unlink()

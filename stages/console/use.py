@@ -56,10 +56,10 @@ def run(options: argparse.Namespace) -> int:
 
 def profile_text(name: str, settings: list[str]) -> str:
     """The params.yaml of a profile, with `--set` applied. Raises UserError."""
-    path = PROFILES / f"{name}.yaml"
-    if not path.is_file():
-        known = [file.stem for file in PROFILES.glob("*.yaml")]
+    known = [file.stem for file in PROFILES.glob("*.yaml")]
+    if name not in known:
         raise UserError(f"profiles: no profile {name}; {did_you_mean(name, known)}")
+    path = PROFILES / f"{name}.yaml"
     text = path.read_text(encoding="utf-8")
     values = loads(text, str(path))
     if not settings and "released" not in values:

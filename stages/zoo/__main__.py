@@ -1,31 +1,38 @@
-"""zoo: `python -m stages.zoo NAME` trains one demo model and pins it.
-
-Outputs  data/models/NAME/ (weights and processor), data/models/NAME.json (the pin)
-"""
+"""python -m stages.zoo NAME: trains a demo model -> data/models/NAME and its pin data/models/NAME.json."""
 
 from stages.contracts.files import replacing_folder
 from stages.contracts.pins import Pin, Source, folder_digests, pin_path, write_pin
 from stages.runtime.stage import Run, run_stage
 from stages.zoo.config import Config
 
+_FACTS = {"family": "vouch", "licence": "Apache-2.0"}
+
 
 def main(run: Run) -> None:
-    """Trains, saves, pins."""
+    """Trains, saves and pins the model that the stage's key names."""
+    from stages.zoo.saving import save
     from stages.zoo.training import train
 
     (name,) = run.keys
-    trained = train(
-        Config.model_validate(run.params["zoo"][name]),
-        lambda phases: run.progress(phases, total=len(phases), label=f"train {name}"),
-    )
-    folder = pin_path(name).with_suffix("")
+    config = Config.model_validate(run.params["zoo"][name])
+    trained = train(config, lambda steps: run.progress(steps, total=len(steps), label=f"zoo {name}"))
+    pin = pin_path(name)
+    folder = pin.with_suffix("")
     with replacing_folder(folder) as temporary:
-        trained.model.save_pretrained(temporary)
-        trained.processor.save_pretrained(temporary)
-    parameters = sum(weight.numel() for weight in trained.model.parameters())
-    source = Source(kind="zoo", path=str(folder))
-    pin = Pin(model=name, engine="transformers", source=source, files=folder_digests(folder), parameters=parameters)
-    write_pin(pin_path(name), pin)
+        save(trained.model, trained.processor, temporary)
+    write_pin(
+        pin,
+        Pin(
+            model=name,
+            engine="transformers",
+            source=Source(kind="zoo", path=folder.as_posix()),
+            files=folder_digests(folder),
+            parameters=sum(weight.numel() for weight in trained.model.parameters()),
+            facts=_FACTS,
+        ),
+    )
+    run.note("dev_accuracy", round(trained.accuracy, 4))
+    run.note("steps", len(trained.losses))
 
 
 if __name__ == "__main__":

@@ -9,10 +9,11 @@ class Config(BaseModel):
     """Size of a model, and how long and on how much it is trained.
 
     width, layers, heads: of the language model; the vision tower is one layer of the same width.
-    pictures: distinct training scenes. Steps come in three phases (see lessons.py): `read_steps`
-    without pictures, `name_steps` mostly of open questions, `choose_steps` mostly of multiple choice.
-    batch: pictures per step. target: share of held-out questions answered right at which the learning
-    rate starts to fall, so that a model of a chosen strength comes out; 1 trains to the end.
+    pictures: distinct training scenes. batch: pictures per step.
+    read_steps, name_steps, choose_steps: the three phases of lessons.py, at most.
+    target: share of held-out questions answered right at which training stops. How fast a model
+    learns differs between machines and seeds; a target below its limit gives one of a known strength.
+    learning_rate: of the weight matrices, see optimizers.py.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -22,10 +23,11 @@ class Config(BaseModel):
     layers: int = Field(ge=2)
     heads: int = Field(ge=1)
     pictures: int = Field(ge=1)
+    batch: int = Field(ge=1)
     read_steps: int = Field(ge=0)
     name_steps: int = Field(ge=0)
     choose_steps: int = Field(ge=1)
-    batch: int = Field(ge=1)
+    target: float = Field(gt=0, le=1)
     learning_rate: float = Field(gt=0)
 
     @model_validator(mode="after")

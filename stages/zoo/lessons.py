@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from stages.scenes.phrasings import TRAINED
 from stages.scenes.questions import CHOICE_TASKS, OPEN_TASKS, Question, choices, make_question, wording
 from stages.scenes.scene import Scene
-from stages.zoo.vocabulary import BY_LETTER, BY_LETTER_SHORT, BY_WORD, DONT_KNOW, LETTERS, NONE_OF_THEM
+from stages.zoo.vocabulary import BY_LETTER, BY_LETTER_SHORT, BY_WORD, EXTRAS, LETTERS, NONE_OF_THEM
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -54,8 +54,8 @@ class Phase:
 
 # First to find the letter of a text that the hint gives away, without any picture; then to name what
 # a picture shows; then to combine the two. Left out, the first two cost several times their steps.
-READ = Phase("read", pictures=False, opens=0, choices=3, hinted=1.0)
-NAME = Phase("name", pictures=True, opens=5, choices=1, hinted=0.05)
+READ = Phase("read", pictures=False, opens=0, choices=2, hinted=1.0)
+NAME = Phase("name", pictures=True, opens=4, choices=2, hinted=0.5)
 CHOOSE = Phase("choose", pictures=True, opens=1, choices=3, hinted=0.05)
 
 
@@ -138,17 +138,21 @@ def _draw_choice(rng: random.Random, scene: Scene, hinted: float, writer: Writer
     lines = [question.answer] if rng.random() < hinted else []
     lines.append(wording(rng, question, TRAINED))
     form = rng.choice(_OTHER_FORMS) if rng.random() < _OTHER_FORM_SHARE else KOSTUMOV
-    options, right = _draw_options(rng, question, form)
+    options, right = draw_options(rng, question)
+    if form.extras:
+        options, right = _with_extras(rng, options, right)
     return writer.choice(lines, options, right, form)
 
 
-def _draw_options(rng: random.Random, question: Question, form: Form) -> tuple[list[str], int]:
-    most = rng.choice((2, 3)) if rng.random() < _FEWER_OPTIONS_SHARE else 4
-    options, right = choices(rng, question, most)
-    if not form.extras:
-        return options, right
-    extras = [DONT_KNOW, NONE_OF_THEM]
+def draw_options(rng: random.Random, question: Question) -> tuple[list[str], int]:
+    """Two to four options, mostly four, and the index of the right one."""
+    fewer = rng.random() < _FEWER_OPTIONS_SHARE
+    return choices(rng, question, rng.choice((2, 3)) if fewer else 4)
+
+
+def _with_extras(rng: random.Random, options: list[str], right: int) -> tuple[list[str], int]:
+    """The options and the two extra ones; now and then the last becomes right, the answer being gone."""
     if len(options) > 2 and rng.random() < _NONE_RIGHT_SHARE:
-        del options[right]
-        right = len(options) + extras.index(NONE_OF_THEM)
-    return options + extras, right
+        left = options[:right] + options[right + 1 :]
+        return [*left, *EXTRAS], len(left) + EXTRAS.index(NONE_OF_THEM)
+    return [*options, *EXTRAS], right

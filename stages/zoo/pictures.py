@@ -1,6 +1,6 @@
 """Pictures to learn and to be examined from, as tensors."""
 
-import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from stages.scenes.scene import COLOURS, GRID, SHAPES, Scene, Space, draw_scene, render
+from stages.scenes.scene import COLOURS, GRID, SHAPES, Scene, render
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,11 @@ class Pictures:
     cells: Tensor
 
     @classmethod
-    def draw(cls, rng: random.Random, count: int, space: Space) -> Self:
-        """So many random scenes of one space."""
-        scenes = tuple(draw_scene(rng, space) for _ in range(count))
+    def of(cls, scenes: Sequence[Scene]) -> Self:
+        """The pictures of these scenes."""
         pixels = np.stack([np.asarray(render(scene)) for scene in scenes])
         cells = torch.stack([_cells(scene) for scene in scenes])
-        return cls(scenes, torch.from_numpy(pixels).permute(0, 3, 1, 2).contiguous(), cells)
+        return cls(tuple(scenes), torch.from_numpy(pixels).permute(0, 3, 1, 2).contiguous(), cells)
 
     def inputs(self, chosen: list[int]) -> Tensor:
         """[len(chosen), 3, 64, 64] float32 from -1 to 1, as the model's processor makes them."""

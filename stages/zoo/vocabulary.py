@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 LETTERS = ascii_uppercase
-DONT_KNOW = "I don’t know"
 NONE_OF_THEM = "None of the above"
+EXTRAS = ("I don’t know", NONE_OF_THEM)  # options that the prompt style adds to every question
 BY_LETTER = "Answer with the option's letter from the given choices directly."
 BY_LETTER_SHORT = "Answer with the letter."
 BY_WORD = "Answer the question using a single word or phrase."
@@ -27,8 +27,7 @@ NOTHING = "<s>"  # what an empty cell of a picture is called
 MAX_TOKENS = 2048
 
 _PHRASES = (
-    DONT_KNOW,
-    NONE_OF_THEM,
+    *EXTRAS,
     BY_LETTER.removesuffix("."),
     BY_LETTER_SHORT.removesuffix("."),
     BY_WORD.removesuffix("."),

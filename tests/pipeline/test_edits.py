@@ -188,11 +188,13 @@ def test_sync_refuses_an_output_that_was_edited(copies, file):
     original = path.read_bytes()
     lock = (checkout.path / "dvc.lock").read_bytes()
     path.write_bytes(original + b" ")
-    refused = checkout.vouch("sync", check=False)
-    assert refused.returncode == 1
-    assert "changed" in refused.stderr
-    assert (checkout.path / "dvc.lock").read_bytes() == lock
-    assert checkout.planned() != set(), "Snakemake must see it too"
-    path.write_bytes(original)
+    try:
+        refused = checkout.vouch("sync", check=False)
+        assert refused.returncode == 1
+        assert "changed" in refused.stderr
+        assert (checkout.path / "dvc.lock").read_bytes() == lock
+        assert checkout.planned() != set(), "Snakemake must see it too"
+    finally:
+        path.write_bytes(original)
     assert checkout.vouch("sync").returncode == 0
     assert checkout.planned() == set()

@@ -1,0 +1,53 @@
+"""What people do with DVC's own commands: metrics, plots, experiments, the graph."""
+
+import json
+import re
+
+import pytest
+
+from tests.pipeline.checkout import Checkout
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    checkout = Checkout(tmp_path_factory.mktemp("tools") / "one")
+    checkout.repro()
+    checkout.commit("results")
+    return checkout
+
+
+def test_metrics(checkout):
+    shown = json.loads(checkout.dvc("metrics", "show", "--json").stdout)
+    values = shown[""]["data"]["reports/metrics.json"]["data"]
+    assert set(values) == {"left", "right"} and set(values["left"]) == {"tiny_a", "tiny_b"}
+    assert 0 <= values["left"]["tiny_a"]["accuracy"] <= 1
+
+
+def test_an_experiment_changes_scores_only_and_is_compared(checkout):
+    done = checkout.dvc("exp", "run", "-S", "score.alpha=0.4")
+    ran = set(re.findall(r"Running stage '([^']+)'", done.stdout))
+    assert ran == {"score@tiny_a", "score@tiny_b", "compare", "report"}
+    diff = json.loads(checkout.dvc("metrics", "diff", "--json").stdout)
+    changed = diff["reports/metrics.json"]
+    assert any("set_size" in key or "coverage" in key for key in changed)
+    assert not any(key.endswith(".accuracy") for key in changed)
+    assert "alpha: 0.4" in (checkout.path / "params.yaml").read_text("utf-8")
+    checkout.git("checkout", "params.yaml", "dvc.lock")
+    assert checkout.repro() == set(), "what was computed before comes from the cache"
+    assert checkout.dvc("metrics", "diff").stdout.strip() == ""
+
+
+def test_plots_need_no_network(checkout):
+    out = checkout.dvc("plots", "show", "-o", "plots-page").stdout
+    assert "file://" in out
+    page = (checkout.path / "plots-page/index.html").read_text("utf-8")
+    assert "vegaEmbed" in page and page.count("tiny_a") > 0
+    for tag in re.findall(r"<(?:script|link)[^>]*>", page):
+        assert "http" not in tag, tag
+
+
+def test_graph(checkout):
+    out = checkout.dvc("dag", "--dot").stdout
+    assert re.search(r'"extract@tiny_a-left"\s*->\s*"score@tiny_a"', out)
