@@ -14,7 +14,7 @@ try:
     PIPELINE = read_dag()
     if workflow.is_main_process:
         settle(PIPELINE)
-except UserError as error:
+except (UserError, OSError) as error:
     sys.exit(f"vouch: {error}")
 
 

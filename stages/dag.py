@@ -34,8 +34,11 @@ class Stage:
 
     @property
     def slug(self) -> str:
-        """The name as a file name and rule name: `extract@a-b` -> `extract_a_b`."""
-        return re.sub(r"\W+", "_", self.name)
+        """The name as a file name and rule name: `extract@a-b` -> `extract-a-b`.
+
+        No two stages share one: the names that stages are made of hold `_` but never `-` or `@`.
+        """
+        return self.name.replace("@", "-")
 
 
 def is_folder(out: str) -> bool:

@@ -9,4 +9,4 @@ class Config(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     seed: int = Field(ge=0, lt=2**32)
-    resamples: int = Field(ge=1)
+    resamples: int = Field(ge=1, le=1_000_000)

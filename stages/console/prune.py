@@ -6,7 +6,7 @@ from pathlib import Path
 
 from stages.contracts.files import write_text
 from stages.dag import Dag, read_dag
-from stages.runtime.freshness import LOCK, RECEIPTS, receipt_path
+from stages.runtime.freshness import LOCK, RECEIPTS, read_lock, receipt_path
 from stages.runtime.stamps import STAMPS, stamp_path
 
 _ROOTS = ("data", "reports")
@@ -33,12 +33,14 @@ def prune(dag: Dag, dry_run: bool = False) -> list[str]:
     strays = [path for root in _ROOTS for path in _strays(Path(root), dag)]
     kept = {str(receipt_path(s)) for s in dag.stages.values()} | {stamp_path(s) for s in dag.stages.values()}
     records = [path for folder in (RECEIPTS, STAMPS) for path in folder.glob("*") if str(path) not in kept]
+    gone = [name for name in read_lock() if name not in dag.stages]
     if not dry_run:
         for path in (*strays, *records):
             path.unlink()
         for root in _ROOTS:
             _remove_empty_folders(Path(root))
-        _prune_lock(dag)
+        if gone:
+            _prune_lock(gone)
     return sorted(str(path) for path in strays)
 
 
@@ -60,20 +62,16 @@ def _remove_empty_folders(root: Path) -> None:
             folder.rmdir()
 
 
-def _prune_lock(dag: Dag) -> None:
+def _prune_lock(gone: list[str]) -> None:
     """Drops the entries of stages that are gone, so that one dvc.lock describes one profile."""
-    if not LOCK.exists():
-        return
     from io import StringIO
 
     from ruamel.yaml import YAML
 
     yaml = YAML()
     lock = yaml.load(LOCK.read_text(encoding="utf-8"))
-    gone = [name for name in lock.get("stages", {}) if name not in dag.stages]
-    if gone:
-        for name in gone:
-            del lock["stages"][name]
-        text = StringIO()
-        yaml.dump(lock, text)
-        write_text(LOCK, text.getvalue())
+    for name in gone:
+        del lock["stages"][name]
+    text = StringIO()
+    yaml.dump(lock, text)
+    write_text(LOCK, text.getvalue())

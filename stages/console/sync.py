@@ -39,11 +39,11 @@ def run(_options: argparse.Namespace) -> int:
 
 
 def _commit(names: list[str]) -> None:
-    command = ["dvc", "commit", "--force", "--quiet", *names]
+    command = ["dvc", "commit", "--force", *names]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except FileNotFoundError:
         raise UserError("dvc: no such command; activate the environment (`. .venv/bin/activate`)") from None
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise UserError(f"dvc commit: {last}; wait until no other DVC command runs, then `vouch sync` again")
+        said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["no message"]
+        raise UserError(f"dvc commit: {said[-1]}; correct it, or wait until no other DVC command runs")

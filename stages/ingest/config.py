@@ -1,6 +1,6 @@
 """Parameters of `ingest`: one entry `ingest.MODEL-DATASET` of params.yaml."""
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class Config(BaseModel):
@@ -10,4 +10,4 @@ class Config(BaseModel):
 
     model: str
     dataset: str
-    file: str
+    file: str = Field(pattern=r"^[^\x00-\x1f\x7f]+$")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class Config(BaseModel):
@@ -11,7 +11,7 @@ class Config(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     loader: str
-    source: str
+    source: str = Field(pattern=r"^[^\x00-\x1f\x7f]+$")
     settings: dict[str, Any]
 
 

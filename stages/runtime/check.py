@@ -28,7 +28,8 @@ PARAMS = Path("params.yaml")
 MODELS = Path("models.lock")
 
 # Letters, digits and underscores: DVC splits parameter paths at dots and joins loop keys with `-`.
-Slug = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
+# They become file names, two of them in one: a file name has 255 bytes at most.
+Slug = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=100)]
 
 
 class Project(BaseModel):
@@ -82,7 +83,7 @@ def plugins(folder: str) -> list[str]:
 
 def _validated(model: type[T], values: Any, where: str) -> T:
     try:
-        return model.model_validate(values)
+        return model.model_validate(values, strict=True)  # `true` is no seed, "0.1" no share
     except ValidationError as error:
         raise UserError(explain(error, model, where)) from None
 
@@ -133,7 +134,7 @@ def _check_plugins(project: Project, where: str) -> None:
         _known([entry.style], styles, where, f"datasets.{name}.style")
         loader = importlib.import_module(f"stages.prepare.datasets.{entry.loader}")
         try:
-            loader.Settings.model_validate(entry.settings)
+            loader.Settings.model_validate(entry.settings, strict=True)
         except ValidationError as error:
             raise UserError(explain(error, loader.Settings, f"{where}: datasets.{name}.settings")) from None
     _known(project.variations, plugins("stages/vary/variations"), where, "variations")

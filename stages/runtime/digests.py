@@ -1,4 +1,4 @@
-"""Digests of files and folders as DVC computes them, remembered by size and modification time."""
+"""Digests of files and folders as DVC computes them, remembered by size and times."""
 
 import hashlib
 import json
@@ -14,16 +14,17 @@ _CHUNK = 1 << 20
 class Digests:
     """MD5 of files, and of folders by DVC's rule: the MD5 of a JSON list of (md5, relpath).
 
-    MD5 because dvc.lock holds it: it names contents here and protects against nothing.
+    MD5 because dvc.lock holds it: it names contents here and protects against nothing. The time of the
+    last change of status counts as well, because `cp -p` and the like set the modification time.
     """
 
     def __init__(self, memory: Path = MEMORY) -> None:
         self._path = memory
-        self._known: dict[str, tuple[int, int, str]] = {}
+        self._known: dict[str, tuple[int, int, int, str]] = {}
         self._changed = False
         try:
             entries = json.loads(memory.read_text(encoding="utf-8"))
-            self._known = {path: (int(s), int(t), str(d)) for path, (s, t, d) in entries.items()}
+            self._known = {path: (int(s), int(m), int(c), str(d)) for path, (s, m, c, d) in entries.items()}
         except (OSError, ValueError, TypeError, AttributeError):
             pass  # a memory that is missing or damaged only costs hashing again
 
@@ -35,14 +36,15 @@ class Digests:
 
     def _file(self, path: str) -> str:
         stat = os.stat(path)
+        seen = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
         known = self._known.get(path)
-        if known and known[:2] == (stat.st_size, stat.st_mtime_ns):
-            return known[2]
+        if known and known[:3] == seen:
+            return known[3]
         digest = hashlib.md5(usedforsecurity=False)
         with open(path, "rb") as handle:
             while chunk := handle.read(_CHUNK):
                 digest.update(chunk)
-        self._known[path] = (stat.st_size, stat.st_mtime_ns, digest.hexdigest())
+        self._known[path] = (*seen, digest.hexdigest())
         self._changed = True
         return digest.hexdigest()
 

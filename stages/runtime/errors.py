@@ -4,11 +4,13 @@
 class UserError(Exception):
     """One line that says what is wrong, where (file, row, key) and what to do about it.
 
-    Stages and the command line print it as it stands, without a traceback, and exit with 1.
+    Stages and the command line print it as it stands, without a traceback, and exit with 1. Names and
+    values of others may be quoted in it: control characters do not reach the terminal.
     """
 
     def __init__(self, message: str) -> None:
-        super().__init__(" ".join(message.split()))
+        line = " ".join(message.split())
+        super().__init__("".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line))
 
 
 def did_you_mean(name: str, known: list[str]) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from stages.dag import Dag, Stage
 from stages.runtime.digests import Digests
+from stages.runtime.errors import UserError
 from stages.runtime.yaml12 import load
 
 RECEIPTS = Path(".vouch/receipts")
@@ -48,24 +49,31 @@ def read_receipt(stage: Stage) -> Record | None:
     """The stage's own record, None where there is none or it is damaged."""
     try:
         values = json.loads(receipt_path(stage).read_text(encoding="utf-8"))
-        return Record(values["cmd"], values["params"], values["deps"], values["outs"])
+        return Record(values["cmd"], *(dict(values[side]) for side in ("params", "deps", "outs")))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 def read_lock(path: Path = LOCK) -> dict[str, Record]:
-    """DVC's records by stage name, empty where there is no dvc.lock."""
+    """DVC's records by stage name, empty where there is no dvc.lock. Raises UserError where it is damaged."""
     if not path.exists():
         return {}
-    stages = (load(path) or {}).get("stages", {})
 
     def side(entries: list[Mapping[str, Any]] | None) -> dict[str, str | None]:
         return {entry["path"]: entry.get("md5") for entry in entries or ()}
 
-    return {
-        name: Record(entry["cmd"], entry.get("params", {}), side(entry.get("deps")), side(entry.get("outs")))
-        for name, entry in stages.items()
-    }
+    try:
+        return {
+            name: Record(
+                entry["cmd"], dict(entry.get("params", {})), side(entry.get("deps")), side(entry.get("outs"))
+            )
+            for name, entry in load(path).get("stages", {}).items()
+        }
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise UserError(
+            f"{path}: not the lock file that DVC writes; restore it from version control, or delete it and "
+            "run `vouch sync`"
+        ) from None
 
 
 @dataclass(frozen=True)

@@ -37,36 +37,62 @@ for _tag, _pattern, _first in (
 _Loader.yaml_implicit_resolvers.setdefault("", []).append(("tag:yaml.org,2002:null", re.compile(r"^$")))
 
 
+_MOST_DIGITS = 100  # more than any parameter needs, few enough to be printed
+
+
+def _refused(problem: str, node: yaml.Node) -> yaml.constructor.ConstructorError:
+    return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+
+
 def _int(loader: _Loader, node: yaml.ScalarNode) -> int:
     text = str(loader.construct_scalar(node)).replace("_", "")
-    return int(text, 0) if text.lstrip("+-").startswith(("0o", "0x", "0b")) else int(text, 10)
+    try:
+        if len(text) > _MOST_DIGITS:
+            raise ValueError
+        return int(text, 0) if text.lstrip("+-").startswith(("0o", "0x", "0b")) else int(text, 10)
+    except ValueError:  # `0x_`, or a tag on something else
+        raise _refused(f"{node.value[:40]} is no integer that can be read", node) from None
 
 
 def _float(loader: _Loader, node: yaml.ScalarNode) -> float:
     text = str(loader.construct_scalar(node)).replace("_", "").lower()
-    return float(text.replace(".inf", "inf").replace(".nan", "nan"))
+    try:
+        return float(text.replace(".inf", "inf").replace(".nan", "nan"))
+    except ValueError:
+        raise _refused(f"{node.value[:40]} is no number that can be read", node) from None
 
 
 def _timestamp(_loader: _Loader, node: yaml.ScalarNode) -> None:
-    raise yaml.constructor.ConstructorError(None, None, f"write {node.value} in quotes", node.start_mark)
+    raise _refused(f"write {node.value} in quotes", node)
+
+
+def _str(loader: _Loader, node: yaml.ScalarNode) -> str:
+    text = str(loader.construct_scalar(node))
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise _refused("a text holds half a surrogate pair, which UTF-8 has no form for", node) from None
+    return text
 
 
 def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
     seen: set[Any] = set()
     for key_node, _ in node.value:
+        if not isinstance(key_node, yaml.ScalarNode):
+            raise _refused("a key must be a plain name, not a list or mapping", key_node)
         key = loader.construct_object(key_node)
+        if key == "<<":  # no part of YAML 1.2, but DVC would merge
+            raise _refused("merge keys (<<) are not read, write the keys out", key_node)
         if key in seen:
-            raise yaml.constructor.ConstructorError(
-                None, None, f"key {key!r} stands twice", key_node.start_mark
-            )
+            raise _refused(f"key {key!r} stands twice", key_node)
         seen.add(key)
-    loader.flatten_mapping(node)
     return loader.construct_mapping(node, deep=True)
 
 
 _Loader.add_constructor("tag:yaml.org,2002:int", _int)
 _Loader.add_constructor("tag:yaml.org,2002:float", _float)
 _Loader.add_constructor("tag:yaml.org,2002:timestamp", _timestamp)
+_Loader.add_constructor("tag:yaml.org,2002:str", _str)
 _Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
 
 
@@ -79,6 +105,8 @@ def loads(text: str, where: str) -> Any:
         line = f" line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or str(error)
         raise UserError(f"{where}{line}: not valid YAML: {problem}; correct the file") from None
+    except (ValueError, KeyError, RecursionError) as error:  # tags on values they do not fit, brackets too deep
+        raise UserError(f"{where}: not YAML that can be read ({error!s:.80}); correct the file") from None
 
 
 def load(path: Path) -> Any:

@@ -14,5 +14,5 @@ class Config(BaseModel):
     alpha: float = Field(gt=0, lt=1)
     calibration: float = Field(gt=0, lt=1)
     seed: int = Field(ge=0, lt=2**32)
-    splits: int = Field(ge=1)
-    bins: int = Field(ge=1)
+    splits: int = Field(ge=1, le=100_000)
+    bins: int = Field(ge=1, le=10_000)

@@ -7,16 +7,17 @@ Output   data/prompts/NAME.parquet, items in their order, for each the variation
 import importlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from stages.contracts.items import ITEMS, items_path
 from stages.contracts.prompts import PROMPTS, prompts_path
+from stages.runtime.errors import UserError
 from stages.runtime.stage import Run, run_stage
 from stages.runtime.yaml12 import load
 from stages.vary.config import Config
 from stages.vary.prompt import prompt_row
 from stages.vary.style import Style, parse_style
-from stages.vary.variation import Item, Variation
+from stages.vary.variation import Draft, Item, Variation
 
 STYLES = Path("stages/styles")
 _COLUMNS = ["id", "question", "hint", "options", "answers", "images", "kind"]
@@ -41,6 +42,13 @@ def read_items(path: Path) -> Iterator[Item]:
             yield Item(**{**row, **{name: tuple(row[name]) for name in _LISTS}})
 
 
+def _row(draft: Draft, variation: str, style: str, source: Path) -> dict[str, Any]:
+    try:
+        return prompt_row(draft, variation, style)
+    except UserError as error:
+        raise UserError(f"{source}: {error}") from None
+
+
 def main(run: Run) -> None:
     """Writes the prompts."""
     (name,) = run.keys
@@ -54,7 +62,7 @@ def main(run: Run) -> None:
             for variation, module in variations.items():
                 draft = module.vary(item, style)
                 if draft is not None:
-                    prompts.row(prompt_row(draft, variation, config.style))
+                    prompts.row(_row(draft, variation, config.style, source))
     run.note("prompts", prompts.count)
 
 

@@ -43,7 +43,7 @@ class Examination:
         batch = pack(self._opening, [[example] for example in examples], self._padding)
         hidden = model.model(
             input_ids=batch.tokens,
-            pixel_values=self._pictures.inputs(list(chosen)),
+            pixel_values=self._pictures.inputs(chosen),
             attention_mask=batch.mask,
             position_ids=batch.positions,
             use_cache=False,

@@ -70,7 +70,8 @@ class Trainer:
         self._padding: int = tokenizer.pad_token_id
         self.examination = Examination(config.seed, self._writer, self._padding)
         self._rng = random.Random(f"zoo/{config.seed}")
-        self._pictures = Pictures.of([draw_scene(self._rng, "train") for _ in range(config.pictures)])
+        scenes = [draw_scene(self._rng, "train") for _ in range(config.pictures)]
+        self._pictures = Pictures.of(scenes, wear=self._rng)
         self._batch = config.batch
         self._alignment = WordAlignment(tokenizer)
         with torch.random.fork_rng(devices=[]):

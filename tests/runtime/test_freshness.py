@@ -10,6 +10,7 @@ import pytest
 
 from stages.dag import Dag, Stage
 from stages.runtime.digests import Digests
+from stages.runtime.errors import UserError
 from stages.runtime.freshness import by_reason, present, read_lock, receipt_path, states
 from stages.runtime.stamps import settle, stamp_path
 from stages.runtime.yaml12 import load
@@ -67,6 +68,16 @@ def test_memory_is_dropped_when_a_file_changes(dag):
     assert Digests().of("out.txt") != before
 
 
+def test_memory_is_not_fooled_by_a_copied_time(dag):
+    first = Digests()
+    before = first.of("out.txt")
+    first.save()
+    stat = os.stat("out.txt")
+    Path("out.txt").write_text("content of A")  # same length
+    os.utime("out.txt", ns=(stat.st_atime_ns, stat.st_mtime_ns))  # as `cp -p` or `tar` would leave it
+    assert Digests().of("out.txt") != before
+
+
 @pytest.mark.parametrize("text", ["", "not json", "[1]", '{"out.txt": [1]}', '{"out.txt": "x"}'])
 def test_a_damaged_memory_only_costs_time(dag, text):
     before = Digests().of("out.txt")
@@ -106,6 +117,25 @@ def test_a_receipt_vouches_without_dvc(dag):
     assert fresh(dag) == {"copy": False, "next": True}
     receipt_path(dag["next"]).write_text("{damaged")
     assert fresh(dag) == {"copy": False, "next": False}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "42", "<<<<<<< HEAD\n", "stages:\n", "stages: []", "stages: {next: 3}", "stages: {next: {}}",
+     "stages: {next: {cmd: x, deps: 3}}", "stages: {next: {cmd: x, deps: [3]}}", "stages: ["],
+)  # fmt: skip
+def test_a_damaged_lock_is_refused_in_one_line(dag, text):
+    Path("dvc.lock").write_text(text)
+    with pytest.raises(UserError, match=r"^dvc\.lock"):
+        states(dag)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"cmd": 1, "params": 2, "deps": 3, "outs": 4}'])
+def test_a_damaged_receipt_vouches_for_nothing(dag, text):
+    Path("dvc.lock").unlink()
+    receipt_path(dag["next"]).parent.mkdir(parents=True, exist_ok=True)
+    receipt_path(dag["next"]).write_text(text)
+    assert why(dag, "next") == "no record of how its outputs were made"
 
 
 def test_changed_parameters_are_named_by_key(dag):

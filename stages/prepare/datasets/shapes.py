@@ -29,7 +29,7 @@ class Settings(LoaderSettings):
     """
 
     seed: int = Field(ge=0)
-    items: int = Field(ge=1)
+    items: int = Field(ge=1, le=1_000_000)
     min_options: int = Field(default=2, ge=2, le=4)
     max_options: int = Field(default=4, ge=2, le=4)
     fewer: float = Field(default=0.15, ge=0, le=1)
