@@ -103,4 +103,7 @@ def folder_digests(folder: Path) -> dict[str, str]:
     )
     if not any(name.endswith(WEIGHT_SUFFIX) for name in names):
         raise UserError(f"{folder}: no *{WEIGHT_SUFFIX} weights; save the model with safe serialization")
+    for name in names:
+        if not name.isprintable():  # half a surrogate pair stands for bytes that are not UTF-8
+            raise UserError(f"{folder}: holds a file with the unprintable name {name!a}; rename or remove it")
     return {name: file_digest(folder / name) for name in names}

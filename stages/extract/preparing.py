@@ -119,7 +119,13 @@ class Preparer:
 
     def _letter_tokens(self) -> LetterTokens:
         asked, _ = chat.messages(None, _PROBE_TEXT, 0)
-        prompt = self._render(asked)
+        try:
+            prompt = self._render(asked)
+        except Exception as error:  # a template can raise whatever it likes
+            reason = " ".join(str(error).split())[:200]
+            raise UserError(
+                f"the model's chat template fails ({reason}); correct chat_template.jinja in the model's folder"
+            ) from None
         try:
             answer = {"role": "assistant", "content": [{"type": "text", "text": "A"}]}
             written = self._render([*asked, answer], answer=True)

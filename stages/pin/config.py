@@ -1,5 +1,6 @@
 """One entry of models.lock."""
 
+import json
 import re
 from typing import Annotated, Any, Literal
 
@@ -65,4 +66,13 @@ class LockEntry(_Entry):
         for name, digest in value.items():
             if not _DIGEST.fullmatch(digest):
                 raise ValueError(f"{name} needs a SHA-256, 64 hexadecimal digits")
+        return value
+
+    @field_validator("facts")
+    @classmethod
+    def _json(cls, value: dict[str, Any]) -> dict[str, Any]:
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError):
+            raise ValueError("facts go into a JSON file: texts, finite numbers, lists and mappings") from None
         return value

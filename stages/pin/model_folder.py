@@ -43,8 +43,8 @@ def weight_files(folder: Path) -> list[Path]:
         single = folder / _SINGLE
         return [single] if single.is_file() else sorted(folder.glob(f"*{WEIGHT_SUFFIX}"))
     names = _json(index).get("weight_map")
-    if not isinstance(names, dict):
-        raise UserError(f"{index}: has no weight_map; fetch the model anew")
+    if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
+        raise UserError(f"{index}: has no weight_map from tensors to file names; fetch the model anew")
     files = [folder / name for name in sorted(set(names.values()))]
     missing = [path.name for path in files if not path.is_file()]
     if missing:
@@ -55,10 +55,7 @@ def weight_files(folder: Path) -> list[Path]:
 def count_parameters(folder: Path) -> int:
     """Numbers stored in the weight files, from their headers. Raises UserError where a file is cut short."""
     return sum(
-        math.prod(tensor["shape"])
-        for path in weight_files(folder)
-        for name, tensor in _header(path).items()
-        if name != _EXTRA
+        math.prod(tensor["shape"]) for path in weight_files(folder) for tensor in _tensors(path).values()
     )
 
 
@@ -79,23 +76,25 @@ def check_digests(expected: Mapping[str, str], found: Mapping[str, str], folder:
 def _json(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: not readable as JSON ({error}); fetch the model anew") from None
     return value if isinstance(value, dict) else {}
 
 
-def _header(path: Path) -> dict[str, Any]:
-    """The header of a safetensors file, checked against the file's size."""
+def _tensors(path: Path) -> dict[str, Any]:
+    """What the header of a safetensors file says about each tensor, checked against the file's size."""
     damaged = UserError(f"{path}: damaged or cut short; fetch the model anew")
     with path.open("rb") as handle:
         length = int.from_bytes(handle.read(_LENGTH), "little")
         if length > _HEADER_LIMIT:
             raise damaged
         try:
-            header = dict(json.loads(handle.read(length)))
-            end = max((entry["data_offsets"][1] for key, entry in header.items() if key != _EXTRA), default=0)
-        except (ValueError, TypeError, KeyError, AttributeError):
+            tensors = {name: entry for name, entry in json.loads(handle.read(length)).items() if name != _EXTRA}
+            end = max((entry["data_offsets"][1] for entry in tensors.values()), default=0)
+            sizes = [size for entry in tensors.values() for size in entry["shape"]]
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
             raise damaged from None
-    if path.stat().st_size != _LENGTH + length + end:
+    whole = path.stat().st_size == _LENGTH + length + end
+    if not whole or not all(type(size) is int and size >= 0 for size in sizes):
         raise damaged
-    return header
+    return tensors

@@ -11,7 +11,7 @@ TRAINED: dict[str, tuple[str, ...]] = {
         "Select the colour of the {subject}.",
         "Name the colour of the {subject}.",
         "Colour of the {subject}?",
-        "Please look at the picture carefully and tell me what colour the {subject} in the picture has.",
+        "Please look at the picture carefully and tell me what colour the {subject} has.",
     ),
     "shape": (
         "What shape is the {subject} object?",
@@ -19,7 +19,7 @@ TRAINED: dict[str, tuple[str, ...]] = {
         "Select the shape of the {subject} object.",
         "Name the shape of the {subject} object.",
         "Shape of the {subject} object?",
-        "Please look at the picture carefully and tell me what shape the {subject} object in the picture has.",
+        "Please look at the picture carefully and tell me what shape the {subject} object has.",
     ),
     "count": (
         "How many {subject} are there?",
@@ -27,7 +27,7 @@ TRAINED: dict[str, tuple[str, ...]] = {
         "Count the {subject}.",
         "Select the number of {subject}.",
         "Number of {subject}?",
-        "Please look at the picture carefully and tell me how many {subject} there are in the picture.",
+        "Please look at the picture carefully and tell me how many {subject} there are.",
     ),
     "position": (
         "Where is the {subject}?",
@@ -35,7 +35,7 @@ TRAINED: dict[str, tuple[str, ...]] = {
         "Select the corner of the {subject}.",
         "Name the place of the {subject}.",
         "Place of the {subject}?",
-        "Please look at the picture carefully and tell me where the {subject} is in the picture.",
+        "Please look at the picture carefully and tell me where the {subject} is.",
     ),
     "exist": (
         "Which of these is in the picture?",
@@ -43,7 +43,7 @@ TRAINED: dict[str, tuple[str, ...]] = {
         "Select the object that is in the picture.",
         "Name the object that you can see.",
         "Object in the picture?",
-        "Please look at the picture carefully and tell me which of these objects you can see in the picture.",
+        "Please look at the picture carefully and tell me which of these objects you can see.",
     ),
     "exist_not": (
         "Which of these is not in the picture?",
@@ -51,14 +51,14 @@ TRAINED: dict[str, tuple[str, ...]] = {
         "Select the object that is not in the picture.",
         "Name the object that you can not see.",
         "Object not in the picture?",
-        "Please look at the picture carefully and tell me which of these objects you can not see in the picture.",
+        "Please look at the picture carefully and tell me which of these objects you can not see.",
     ),
     "presence": (
         "Is there a {subject} in the picture?",
         "Can you see a {subject}?",
         "Tell me if there is a {subject}.",
         "A {subject} in the picture?",
-        "Please look at the picture carefully and tell me if there is a {subject} in the picture.",
+        "Please look at the picture carefully and tell me if there is a {subject}.",
     ),
 }
 

@@ -33,5 +33,5 @@ class Config(BaseModel):
     @model_validator(mode="after")
     def _divisible(self) -> Self:
         if self.width % (2 * self.heads):
-            raise ValueError(f"width {self.width} is no multiple of twice {self.heads} heads; change one of them")
+            raise ValueError(f"width {self.width} is no multiple of twice the {self.heads} heads; change one")
         return self

@@ -29,9 +29,9 @@ class Optimizers:
     convolution, biases, norms and the parts that are thrown away after training.
     """
 
-    def __init__(self, model: "LlavaForConditionalGeneration", extra: nn.Module, learning_rate: float) -> None:
-        linear = [part for part in model.modules() if isinstance(part, nn.Linear) and part is not model.lm_head]
-        matrices = [part.weight for part in linear]
+    def __init__(self, model: "LlavaForConditionalGeneration", extra: nn.Module, full_rate: float) -> None:
+        linear = [part for part in model.modules() if isinstance(part, nn.Linear)]
+        matrices = [part.weight for part in linear if part is not model.lm_head]
         known = {id(weight) for weight in matrices}
         others = [w for w in [*model.parameters(), *extra.parameters()] if id(w) not in known]
         groups = [
@@ -39,9 +39,9 @@ class Optimizers:
             {"params": [w for w in others if w.ndim < 2], "weight_decay": 0.0},
         ]
         self._weights = matrices + others
-        self._rate = learning_rate
-        self._muon = torch.optim.Muon(matrices, lr=learning_rate, weight_decay=_DECAY)
-        self._adam = torch.optim.AdamW(groups, lr=learning_rate, betas=(0.9, 0.98), fused=True)
+        self._full_rate = full_rate
+        self._muon = torch.optim.Muon(matrices, lr=full_rate, weight_decay=_DECAY)
+        self._adam = torch.optim.AdamW(groups, lr=full_rate, betas=(0.9, 0.98), fused=True)
 
     def step(self, loss: torch.Tensor, share: float) -> None:
         """Moves every weight against the gradient of the loss, at a share of the learning rate."""
@@ -51,5 +51,5 @@ class Optimizers:
         nn.utils.clip_grad_norm_(self._weights, 1.0)
         for optimizer, factor in ((self._muon, 1.0), (self._adam, _ADAM_SHARE)):
             for group in optimizer.param_groups:
-                group["lr"] = self._rate * share * factor
-            optimizer.step()
+                group["lr"] = self._full_rate * share * factor
+            optimizer.step()  # type: ignore[no-untyped-call]

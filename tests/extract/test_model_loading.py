@@ -124,6 +124,13 @@ def test_processor_without_chat_template(tmp_path: Path, scorer: Callable[..., A
         scorer(save_llava(tmp_path / "mute", chat=None))
 
 
+@pytest.mark.parametrize("template", ["{% for", "{{ raise_exception('no\nway') }}", "{{ cycler.__init__ }}"])
+def test_chat_template_that_fails(copy: Path, scorer: Callable[..., Any], template: str) -> None:
+    (copy / "chat_template.jinja").write_text(template, "utf-8")
+    with pytest.raises(UserError, match=r"the model's chat template fails \(.*; correct chat_template\.jinja"):
+        scorer(copy)
+
+
 def test_cuda_where_there_is_none() -> None:
     import torch
 

@@ -1,6 +1,7 @@
 """The stage on model folders: what it writes, and what it refuses in one line."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -96,6 +97,11 @@ def test_missing_folder(project: Project) -> None:
     refused(project, r"model: no such model folder; correct source\.path in models\.lock")
 
 
+def test_a_file_name_that_is_no_text(project: Project) -> None:
+    (project.model / os.fsdecode(b"\xff.json")).write_text("{}", "utf-8")
+    refused(project, r"unprintable name '\\udcff\.json'")
+
+
 def test_weights_missing_or_pickled(project: Project) -> None:
     (project.model / "model.safetensors").unlink()
     refused(project, "model: no weights")
@@ -120,9 +126,33 @@ def test_damaged_weights(project: Project, damage: str) -> None:
     refused(project, r"model\.safetensors: damaged or cut short")
 
 
+@pytest.mark.parametrize("shape", [None, "ab", [-1, 2], [1.5], [[1]], "missing"])
+def test_a_header_with_an_impossible_shape(project: Project, shape: object) -> None:
+    file = project.model / "model.safetensors"
+    data = file.read_bytes()
+    start = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:start])
+    tensor = next(entry for name, entry in header.items() if name != "__metadata__")
+    if shape == "missing":
+        del tensor["shape"]
+    else:
+        tensor["shape"] = shape
+    text = json.dumps(header).encode()
+    file.write_bytes(len(text).to_bytes(8, "little") + text + data[start:])
+    refused(project, r"model\.safetensors: damaged or cut short")
+
+
+@pytest.mark.parametrize("names", [["x"], 3, None])
+def test_an_index_that_names_no_files(project: Project, names: object) -> None:
+    index = project.model / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {"a": names}}), "utf-8")
+    refused(project, r"index\.json: has no weight_map from tensors to file names")
+
+
 def test_damaged_config(project: Project) -> None:
-    (project.model / "config.json").write_text("{", "utf-8")
-    refused(project, r"config\.json: not readable as JSON")
+    for text in ("{", "[" * 100_000):
+        (project.model / "config.json").write_text(text, "utf-8")
+        refused(project, r"config\.json: not readable as JSON")
     (project.model / "config.json").unlink()
     refused(project, r"model: no config\.json")
 

@@ -1,0 +1,137 @@
+"""Training: the same bytes twice, a falling loss, a model that loads and answers anything."""
+
+import math
+import random
+from pathlib import Path
+
+import pytest
+import torch
+from PIL import Image
+
+from stages.contracts.pins import folder_digests
+from stages.zoo.batches import IGNORED
+from stages.zoo.optimizers import rate
+from stages.zoo.saving import save
+from stages.zoo.scaffold import OptionHead, WordAlignment, content_loss
+from stages.zoo.training import Trained, train
+from stages.zoo.vocabulary import BY_LETTER, LETTERS, build_tokenizer
+from tests.zoo.tiny import tiny
+
+
+def trained(**changes: object) -> Trained:
+    return train(tiny(**changes), iter)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("model")
+    result = trained()
+    save(result.model, result.processor, path)
+    return path
+
+
+def test_training_twice_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None:
+    torch.manual_seed(99)  # what the process drew before must not matter
+    torch.rand(7)
+    random.seed(99)
+    for name, seed in (("again", 0), ("other", 1)):
+        result = trained(seed=seed)
+        (tmp_path / name).mkdir()
+        save(result.model, result.processor, tmp_path / name)
+    first, again, other = (folder_digests(path) for path in (folder, tmp_path / "again", tmp_path / "other"))
+    assert first == again
+    assert first["model.safetensors"] != other["model.safetensors"]
+    assert first["tokenizer.json"] == other["tokenizer.json"]
+
+
+def test_the_loss_falls() -> None:
+    losses = trained(read_steps=60, name_steps=0, choose_steps=1, batch=8).losses[:60]
+    assert losses[0] > 0.8 * math.log(len(build_tokenizer()))
+    assert sum(losses[-5:]) < 0.5 * sum(losses[:5])
+
+
+def test_training_stops_at_its_target() -> None:
+    easy = trained(read_steps=0, name_steps=0, choose_steps=60, target=0.01)
+    assert len(easy.losses) == 25 and 0.01 <= easy.accuracy < 0.9
+
+
+def test_an_untrained_model_is_at_chance() -> None:
+    assert trained(read_steps=0, name_steps=0, choose_steps=1).accuracy < 0.4
+
+
+def test_it_loads_offline_and_answers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from transformers import AutoModelForImageTextToText, AutoProcessor, LlavaForConditionalGeneration
+
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    processor = AutoProcessor.from_pretrained(folder)
+    model = AutoModelForImageTextToText.from_pretrained(folder).eval()
+    assert isinstance(model, LlavaForConditionalGeneration) and model.dtype == torch.float32
+    long = " ".join(["An unknown “word” — naïve 猫"] * 200) + f"\nA. red\nB. blue\n{BY_LETTER}"
+    texts = ["What colour is the star?\nA. red\nB. blue\n" + BY_LETTER, long]
+    images = [Image.new("RGB", (64, 64)), Image.new("RGB", (333, 71), "red")]
+    content = [[{"type": "image"}, {"type": "text", "text": text}] for text in texts]
+    chats = [[{"role": "user", "content": parts}] for parts in content]
+    prompts = [processor.apply_chat_template(chat, add_generation_prompt=True) for chat in chats]
+    inputs = processor(images=[[image] for image in images], text=prompts, return_tensors="pt", padding=True)
+    assert inputs["input_ids"].shape[1] > 1000
+    with torch.no_grad():
+        logits = model(**inputs).logits[:, -1]
+        replies = model.generate(**inputs, max_new_tokens=3, do_sample=False)
+    letters = processor.tokenizer.convert_tokens_to_ids(list(LETTERS))
+    assert torch.isfinite(logits).all() and logits[:, letters].shape == (2, 26)
+    assert replies.shape[0] == 2
+
+
+def test_nothing_of_the_scaffold_is_saved(folder: Path) -> None:
+    from safetensors import safe_open
+
+    with safe_open(folder / "model.safetensors", "pt") as weights:
+        names = set(weights.keys())
+    expected = {name for name, _ in trained().model.named_parameters()} - {"lm_head.weight"}
+    assert len(names) == len(expected)
+    assert "transformers_version" not in (folder / "config.json").read_text()
+
+
+def test_rate_rises_stays_and_falls() -> None:
+    shares = [rate(step, 1000) for step in range(1000)]
+    assert shares[0] == 0.02 and shares[49] == shares[649] == 1.0
+    assert shares[:50] == sorted(shares[:50]) and shares[650:] == sorted(shares[650:], reverse=True)
+    assert 0 < shares[-1] <= 0.02
+
+
+def test_option_loss_counts_only_marked_places() -> None:
+    head = OptionHead(4)
+    torch.nn.init.zeros_(head.linear.weight)
+    torch.nn.init.constant_(head.linear.bias, 2.0)
+    options = torch.tensor([[IGNORED, 1, IGNORED, 0]])
+    loss = head.loss(torch.rand(1, 4, 4), options)
+    assert loss.item() == pytest.approx((math.log1p(math.exp(-2)) + math.log1p(math.exp(2))) / 2)
+    assert head.loss(torch.rand(1, 4, 4), torch.full((1, 4), IGNORED)).item() == 0
+
+
+def test_content_loss_counts_only_marked_places() -> None:
+    hidden = torch.tensor([[[5.0, 0.0], [0.0, 5.0], [9.0, 9.0]]])
+    identity = torch.nn.Identity()
+    right = content_loss(identity, identity, hidden, torch.tensor([[0, 1, IGNORED]]))
+    wrong = content_loss(identity, identity, hidden, torch.tensor([[1, 0, IGNORED]]))
+    assert right.item() == pytest.approx(math.log1p(math.exp(-5)))
+    assert wrong.item() == pytest.approx(5 + right.item())
+
+
+def test_alignment_is_least_where_patches_are_their_words() -> None:
+    tokenizer = build_tokenizer()
+    alignment = WordAlignment(tokenizer)
+    embeddings = torch.eye(len(tokenizer))
+    cells = torch.zeros(1, 16, 2, dtype=torch.long)
+    cells[0, 3] = torch.tensor([4, 1])  # a red star in the top right
+    word = tokenizer.convert_tokens_to_ids
+    nothing = [embeddings[word("<s>")]] * 16
+    places = ["top left", "top left", "top right", "top right"] * 2
+    places += ["bottom left", "bottom left", "bottom right", "bottom right"] * 2
+    patches = torch.stack([a + embeddings[word(place)] for a, place in zip(nothing, places, strict=True)])[
+        None
+    ]
+    patches[0, 3] += embeddings[word("red")] + embeddings[word("star")] - embeddings[word("<s>")]
+    good = alignment.loss(patches, embeddings, cells)
+    turned = alignment.loss(patches.flip(1), embeddings, cells)
+    assert good < 0.02 < 1 < turned
