@@ -1,7 +1,6 @@
 # The same DAG as dvc.yaml, for clusters. No rule is written here: stages/dag.py reads dvc.yaml, and a
 # stage is run when its contents say so (stages/runtime/stamps.py), as `dvc repro` would.
 #   snakemake --cores 2                       on this machine
-#   snakemake --profile profiles/slurm        on a cluster
 import sys
 
 sys.path.insert(0, workflow.basedir)
@@ -41,4 +40,4 @@ for stage in PIPELINE.stages.values():
 
 
 onsuccess:
-    shell("python -m stages.console.main sync")
+    shell("python -m stages.console.main sync --partial")

@@ -6,7 +6,9 @@ Standard library and PyYAML only, because cluster jobs read the Snakefile again.
 the result with DVC's own index of stages.
 """
 
+import fnmatch
 import itertools
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +21,9 @@ from stages.runtime.yaml12 import load
 DEFINITION = Path("dvc.yaml")
 PARAMS = "params.yaml"
 _REFERENCE = re.compile(r"\$\{\s*([^}\s]+)\s*\}")
-_IGNORED = ("__pycache__", ".snakemake_timestamp")
+# What .dvcignore leaves out of folders inside the repository; the tests compare the two.
+IGNORED = ("__pycache__", "*.pyc", ".*.part", ".snakemake_timestamp", ".snakemake", ".venv", ".vouch", ".git")
+_IGNORED = re.compile("|".join(fnmatch.translate(pattern) for pattern in IGNORED))
 
 
 @dataclass(frozen=True)
@@ -159,11 +163,12 @@ class Dag:
 
 
 def source_files(folder: str) -> list[str]:
-    """Sorted files below a folder, without what .dvcignore leaves out."""
+    """Sorted files below a folder, without what .dvcignore leaves out inside the repository."""
+    inside = not os.path.isabs(folder) and not os.path.normpath(folder).startswith("..")
     return sorted(
         str(path)
         for path in Path(folder).rglob("*")
-        if path.is_file() and not any(part in _IGNORED or part.endswith(".pyc") for part in path.parts)
+        if path.is_file() and not (inside and any(_IGNORED.fullmatch(part) for part in path.parts))
     )
 
 

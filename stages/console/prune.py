@@ -1,58 +1,132 @@
-"""Remove what no stage of the present profile makes: files of data/ and reports/, receipts, stamps,
-and entries of dvc.lock. DVC's cache keeps the contents: switching back computes nothing."""
+"""Remove what an earlier profile made and this one does not: outputs that dvc.lock or a receipt names,
+with their records. DVC's cache must hold them, so that switching back computes nothing; what it does not
+hold stays unless --force is given. Files that no record names are listed and left alone."""
 
 import argparse
+import json
+import os
+import re
+import subprocess
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from stages.contracts.files import write_text
+from stages.contracts.files import PART, write_text
 from stages.dag import Dag, read_dag
+from stages.runtime.digests import Digests
+from stages.runtime.errors import UserError
 from stages.runtime.freshness import LOCK, RECEIPTS, read_lock, receipt_path
 from stages.runtime.stamps import STAMPS, stamp_path
 
 _ROOTS = ("data", "reports")
 
 
+@dataclass
+class Pruning:
+    """Files removed, and files left because no record says that a stage made them."""
+
+    removed: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+
+
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vouch prune`."""
     parser.add_argument("-n", "--dry-run", action="store_true", help="only list what would go")
+    parser.add_argument(
+        "--force", action="store_true", help="also what DVC's cache does not hold: lost for good"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Prunes and says what went."""
-    removed = prune(read_dag(), dry_run=options.dry_run)
+    pruning = prune(read_dag(), options.dry_run, options.force)
     verb = "would remove" if options.dry_run else "removed"
-    for path in removed:
+    for path in pruning.removed:
         print(f"prune: {verb} {path}")
-    if not removed:
+    for path in pruning.left:
+        print(f"prune: left {path}: no record says that a stage made it; move it away if a stage refuses it")
+    if not pruning.removed:
         print("prune: nothing to remove")
     return 0
 
 
-def prune(dag: Dag, dry_run: bool = False) -> list[str]:
-    """Removes strays; returns them, sorted."""
-    strays = [path for root in _ROOTS for path in _strays(Path(root), dag)]
+def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
+    """Removes outputs of stages that are gone. Raises UserError where that would lose one."""
+    gone_lock = [name for name in read_lock() if name not in dag.stages]
     kept = {str(receipt_path(s)) for s in dag.stages.values()} | {stamp_path(s) for s in dag.stages.values()}
     records = [path for folder in (RECEIPTS, STAMPS) for path in folder.glob("*") if str(path) not in kept]
-    gone = [name for name in read_lock() if name not in dag.stages]
+    made = {out for name in gone_lock for out in read_lock()[name].outs}
+    made |= {out for path in records if path.parent == RECEIPTS for out in _outs(path)}
+    sources = {dep for stage in dag.stages.values() for dep in stage.deps if dep not in dag.maker}
+    sources -= {dep for stage in dag.stages.values() for dep in dag.fan_ins(stage)}
+
+    pruning, temporary = Pruning(), []
+    for path in sorted(path for root in _ROOTS for path in _files(Path(root))):
+        if _at_or_below(path, set(dag.maker) | sources):
+            continue
+        if PART.fullmatch(path.name):
+            temporary += [path] if _abandoned(path.name) else []
+        elif _at_or_below(path, made):
+            pruning.removed.append(str(path))
+        else:
+            pruning.left.append(str(path))
+    if not force:
+        _refuse_loss(pruning.removed)
     if not dry_run:
-        for path in (*strays, *records):
+        for path in (*map(Path, pruning.removed), *temporary, *records):
             path.unlink()
         for root in _ROOTS:
             _remove_empty_folders(Path(root))
-        if gone:
-            _prune_lock(gone)
-    return sorted(str(path) for path in strays)
+        if gone_lock:
+            _prune_lock(gone_lock)
+    return pruning
 
 
-def _strays(root: Path, dag: Dag) -> list[Path]:
+def _files(root: Path) -> list[Path]:
     if root.is_symlink() or not root.is_dir():
         return []
-    made = set(dag.maker)
+    return [path for path in root.rglob("*") if path.is_file() or path.is_symlink()]
 
-    def belongs(path: Path) -> bool:
-        return any(str(p) in made for p in (path, *path.parents))
 
-    return [path for path in root.rglob("*") if (path.is_file() or path.is_symlink()) and not belongs(path)]
+def _outs(receipt: Path) -> list[str]:
+    try:
+        return list(json.loads(receipt.read_text(encoding="utf-8"))["outs"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def _at_or_below(path: Path, places: set[str]) -> bool:
+    return any(str(place) in places for place in (path, *path.parents))
+
+
+def _abandoned(name: str) -> bool:
+    """Whether the process that a temporary file is named after has ended."""
+    match = re.search(r"\.(\d+)\.part$", name)
+    try:
+        os.kill(int(match[1]) if match else 0, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _refuse_loss(paths: list[str]) -> None:
+    """Raises UserError where DVC's cache does not hold the contents of a file."""
+    if not paths:
+        return
+    done = subprocess.run(["dvc", "cache", "dir"], capture_output=True, text=True, check=False)
+    cache, digests = Path(done.stdout.strip()) / "files" / "md5", Digests()
+    lost = []
+    for path in paths:
+        digest = digests.of(path)
+        if digest and not (cache / digest[:2] / digest[2:]).exists():
+            lost.append(path)
+    if lost:
+        more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+        raise UserError(
+            f"{lost[0]}{more}: made by an earlier profile, and DVC's cache does not hold it; go back to that "
+            "profile and run `vouch sync`, or let `vouch prune --force` remove it for good"
+        )
 
 
 def _remove_empty_folders(root: Path) -> None:

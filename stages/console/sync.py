@@ -12,21 +12,25 @@ import sys
 from stages.dag import read_dag
 from stages.runtime.check import check_project
 from stages.runtime.errors import UserError
-from stages.runtime.freshness import by_reason
+from stages.runtime.freshness import State, by_reason
 from stages.runtime.stamps import settle
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """No options: there is one right hand-over."""
+    """Options of `vouch sync`."""
+    parser.add_argument(
+        "--partial",
+        action="store_true",
+        help="stages that are not up to date are no failure (Snakemake's hook)",
+    )
 
 
-def run(_options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Records fresh stages for DVC, sets times for Snakemake, lists the rest."""
     check_project()
     states = settle(read_dag())
-    unknown = [state.stage.name for state in states if state.fresh and not state.locked]
+    unknown = record(states)
     if unknown:
-        _commit(unknown)
         settle(read_dag())
     stale = [state for state in states if not state.fresh]
     fit = len(states) - len(stale)
@@ -35,7 +39,15 @@ def run(_options: argparse.Namespace) -> int:
         print(f"sync: not recorded: {names}: {why}", file=sys.stderr)
     if stale:
         print("sync: `dvc repro` or `snakemake --cores N` makes them", file=sys.stderr)
-    return 1 if stale else 0
+    return 1 if stale and not options.partial else 0
+
+
+def record(states: list[State]) -> list[str]:
+    """Tells DVC of the fresh stages that dvc.lock does not know; returns their names."""
+    unknown = [state.stage.name for state in states if state.fresh and not state.locked]
+    if unknown:
+        _commit(unknown)
+    return unknown
 
 
 def _commit(names: list[str]) -> None:

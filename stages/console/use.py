@@ -16,10 +16,12 @@ from ruamel.yaml.comments import CommentedMap
 
 from stages.console.prune import prune
 from stages.console.released import expand_released
+from stages.console.sync import record
 from stages.contracts.files import write_text
 from stages.dag import PARAMS, read_dag
 from stages.runtime.check import check_params
 from stages.runtime.errors import UserError, did_you_mean
+from stages.runtime.freshness import states
 from stages.runtime.yaml12 import loads
 
 PROFILES = Path("profiles")
@@ -43,15 +45,25 @@ def run(options: argparse.Namespace) -> int:
     text = profile_text(options.name, options.set)
     check_params(loads(text, PARAMS), f"profiles/{options.name}.yaml")
     if Path(PARAMS).exists():
+        _record_results()
         BEFORE.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(PARAMS, BEFORE)
     write_text(Path(PARAMS), text)
-    removed = prune(read_dag())
-    print(
-        f"use: params.yaml is now the profile {options.name}; removed {len(removed)} files of the one before"
-    )
+    pruning = prune(read_dag())
+    print(f"use: params.yaml is now {options.name}; removed {len(pruning.removed)} files it does not make")
+    for path in pruning.left:
+        print(f"use: left {path}: no record says that a stage made it")
     print("use: `vouch plan` says what would run, `dvc repro` runs it")
     return 0
+
+
+def _record_results() -> None:
+    """Results that DVC does not know yet go into its cache, so that switching loses none."""
+    try:
+        dag = read_dag()
+    except UserError:
+        return  # a params.yaml that cannot be read made nothing
+    record(states(dag))
 
 
 def profile_text(name: str, settings: list[str]) -> str:

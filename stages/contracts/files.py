@@ -2,11 +2,14 @@
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+PART = re.compile(r"\..+\.part")  # names of temporary files; nothing counts them as outputs
 
 
 def _sync(path: Path) -> None:

@@ -89,7 +89,9 @@ def _tensors(path: Path) -> dict[str, Any]:
         if length > _HEADER_LIMIT:
             raise damaged
         try:
-            tensors = {name: entry for name, entry in json.loads(handle.read(length)).items() if name != _EXTRA}
+            tensors = {
+                name: entry for name, entry in json.loads(handle.read(length)).items() if name != _EXTRA
+            }
             end = max((entry["data_offsets"][1] for entry in tensors.values()), default=0)
             sizes = [size for entry in tensors.values() for size in entry["shape"]]
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):

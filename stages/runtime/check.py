@@ -142,6 +142,9 @@ def _check_plugins(project: Project, where: str) -> None:
 
 
 def _check_models(project: Project, locked: Models, where: str) -> None:
+    if not project.datasets or not project.models + project.released:
+        # nothing would be left for compare and report to read, and DVC would only name a missing folder
+        raise UserError(f"{where}: needs one dataset and one model (or released logits) at least; name them")
     for key in ("models", "pin", "released"):
         _once(getattr(project, key), where, key)
     _known(project.pin, list(locked.models), where, f"pin (entries of {MODELS})")

@@ -10,7 +10,9 @@ class UserError(Exception):
 
     def __init__(self, message: str) -> None:
         line = " ".join(message.split())
-        super().__init__("".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line))
+        super().__init__(
+            "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)
+        )
 
 
 def did_you_mean(name: str, known: list[str]) -> str:

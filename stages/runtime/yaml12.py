@@ -105,7 +105,11 @@ def loads(text: str, where: str) -> Any:
         line = f" line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or str(error)
         raise UserError(f"{where}{line}: not valid YAML: {problem}; correct the file") from None
-    except (ValueError, KeyError, RecursionError) as error:  # tags on values they do not fit, brackets too deep
+    except (
+        ValueError,
+        KeyError,
+        RecursionError,
+    ) as error:  # tags on values they do not fit, brackets too deep
         raise UserError(f"{where}: not YAML that can be read ({error!s:.80}); correct the file") from None
 
 

@@ -60,6 +60,8 @@ def test_use_sets_values_and_keeps_comments(kept):
         (["small", "--set", "score.alpha=[0.1"], ["score.alpha", "YAML"]),
         (["small", "--set", "datasets.left.loader=jsnol"], ["did you mean jsonl?"]),
         (["small", "--set", "variations=[]"], ["variations"]),
+        (["small", "--set", "datasets={}"], ["needs one dataset and one model"]),
+        (["released", "--set", "released=[]"], ["needs one dataset and one model"]),
     ],
 )
 def test_a_refused_switch_changes_nothing(kept, arguments, words):
@@ -69,21 +71,53 @@ def test_a_refused_switch_changes_nothing(kept, arguments, words):
     assert (kept.path / "params.yaml").read_bytes() == before
 
 
-def test_prune_removes_what_no_stage_makes_and_nothing_else(kept):
-    made = kept.path / "data/items/left.parquet"
-    strays = [kept.path / name for name in ("data/items/old.parquet", "reports/notes.txt", "data/models/old/x.json")]
-    outside = kept.path / "elsewhere.txt"
-    for path in (made, outside, *strays):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("content")
-    (kept.path / "data/link").symlink_to(outside)
+def test_prune_removes_what_a_record_names_and_nothing_else(kept):
+    """Own data below data/ and files of unknown origin stay; outputs of a gone stage go once they are cached."""
+    own = kept.path / "data/raw/kites"
+    own.mkdir(parents=True)
+    (own / "items.jsonl").write_text('{"question": "q?", "options": ["x", "y"], "answer": 0}\n')
+    kept.edit(
+        "params.yaml",
+        "datasets:",
+        "datasets:\n  kites: {loader: jsonl, source: data/raw/kites, style: plain, settings: {}}",
+    )
+    kept.dvc("repro", "prepare@kites", "prepare@left")
+    unknown = kept.path / "reports/notes.txt"
+    unknown.parent.mkdir(exist_ok=True)
+    unknown.write_text("mine")
+    (kept.path / "data/items/.left.parquet.999999999.part").write_text("half")
+    kept.edit("params.yaml", "  left: {loader: shapes", "  moved: {loader: shapes")
+
     listed = kept.vouch("prune", "--dry-run").stdout
-    assert all(path.exists() for path in strays) and "would remove data/items/old.parquet" in listed
+    assert "would remove data/items/left.parquet" in listed and "left reports/notes.txt" in listed
+    assert (kept.path / "data/items/left.parquet").exists()
     kept.vouch("prune")
-    assert made.exists() and outside.exists()
-    assert not any(path.exists() for path in strays) and not (kept.path / "data/models").exists()
-    assert not (kept.path / "data/link").is_symlink()
+    assert not list((kept.path / "data").rglob("*left*"))
+    assert (
+        (own / "items.jsonl").exists()
+        and unknown.exists()
+        and (kept.path / "data/items/kites.parquet").exists()
+    )
     assert "nothing to remove" in kept.vouch("prune").stdout
+    unknown.unlink()
+
+
+def test_prune_refuses_to_lose_what_the_cache_does_not_hold(kept):
+    kept.run("python", "-m", "stages.prepare", "right")
+    kept.edit("params.yaml", "  right: {loader: shapes", "  moved: {loader: shapes")
+    made = kept.path / "data/items/right.parquet"
+    assert "--force" in line(kept.vouch("prune", check=False)) and made.exists()
+    kept.vouch("prune", "--force")
+    assert not made.exists()
+
+
+def test_a_switch_records_results_before_it_removes_them(kept):
+    kept.run("python", "-m", "stages.prepare", "right")
+    kept.vouch("use", "demo")
+    assert not (kept.path / "data/items/right.parquet").exists()
+    kept.vouch("use", "small")
+    assert "Running" not in kept.dvc("repro", "prepare@right").stdout
+    assert (kept.path / "data/items/right.parquet").exists()
 
 
 def test_show_without_results_says_what_to_run(checkout):

@@ -127,7 +127,9 @@ def test_processor_without_chat_template(tmp_path: Path, scorer: Callable[..., A
 @pytest.mark.parametrize("template", ["{% for", "{{ raise_exception('no\nway') }}", "{{ cycler.__init__ }}"])
 def test_chat_template_that_fails(copy: Path, scorer: Callable[..., Any], template: str) -> None:
     (copy / "chat_template.jinja").write_text(template, "utf-8")
-    with pytest.raises(UserError, match=r"the model's chat template fails \(.*; correct chat_template\.jinja"):
+    with pytest.raises(
+        UserError, match=r"the model's chat template fails \(.*; correct chat_template\.jinja"
+    ):
         scorer(copy)
 
 

@@ -36,6 +36,8 @@ def test_hub_entry() -> None:
         ({"source": {"kind": "folder", "path": "x", "revision": COMMIT}}, "revision"),
         ({"source": {"kind": "folder", "path": "x"}, "files": {"a": "12"}}, "a needs a SHA-256"),
         ({"source": {"kind": "folder", "path": "x"}, "dtype": "int8"}, "dtype"),
+        ({"source": {"kind": "folder", "path": "x"}, "facts": {"a": float("nan")}}, "finite numbers"),
+        ({"source": {"kind": "folder", "path": "x"}, "facts": {"a": b"x"}}, "texts, finite numbers"),
         ({"source": {"kind": "folder", "path": "x"}, "engine": "../x"}, "engine"),
         ({"source": {"kind": "folder", "path": "x"}, "trust_remote_code": True}, "trust_remote_code"),
     ],

@@ -82,7 +82,9 @@ class Checkout:
     def planned(self) -> set[str]:
         """Names of the stages that `snakemake -n` would run."""
         done = self.run("snakemake", "--cores", "2", "--dry-run")
-        rules = set(re.findall(r"^(?:local)?rule ([\w-]+):", done.stdout + done.stderr, re.MULTILINE)) - {"all"}
+        rules = set(re.findall(r"^(?:local)?rule ([\w-]+):", done.stdout + done.stderr, re.MULTILINE)) - {
+            "all"
+        }
         names = self.names()
         return {names[rule] for rule in rules}
 

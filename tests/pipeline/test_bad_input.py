@@ -52,6 +52,12 @@ def refuse(checkout, *command):
         ("width: 16", "width: sixteen", ["zoo.tiny_a.width"]),
         ("profile: small", "profile: [small", ["params.yaml", "YAML"]),
         ("splits: 10", "splits: 10, splits: 11", ["stands twice"]),
+        ("seed: 42, splits", "seed: true, splits", ["params.yaml", "score.seed", "True"]),
+        ("alpha: 0.1", 'alpha: "0.1"', ["params.yaml", "score.alpha", "0.1"]),
+        ("splits: 10", "splits: 10_000_000", ["params.yaml", "score.splits", "10000000"]),
+        ("source: stages/scenes, style: plain", 'source: "", style: plain', ["datasets.right.source"]),
+        ("source: stages/scenes, style: plain", 'source: "a\\0b", style: plain', ["datasets.right.source"]),
+        ("  right:", "  r" + "i" * 100 + "ght:", ["at most 100 characters"]),
     ],
 )  # fmt: skip
 def test_params(params, old, new, words):

@@ -65,6 +65,7 @@ def published(source: Path, name: str, settings: Settings) -> Iterator[dict[str,
     if not path.is_file():
         return
     names: dict[str, str] = {}
+    seen: set[tuple[str, str]] = set()
     try:
         with path.open(encoding="utf-8", newline="") as lines:
             table = csv.DictReader(lines)
@@ -73,7 +74,15 @@ def published(source: Path, name: str, settings: Settings) -> Iterator[dict[str,
                 raise UserError(f"{path}: no column {', '.join(sorted(missing))}; fetch it again")
             for row in table:
                 if row["dataset"] == dataset:
-                    yield _published(row, f"{path} line {table.line_num}", names)
+                    where = f"{path} line {table.line_num}"
+                    found = _published(row, where, names)
+                    cell = (found["model"], found["metric"])
+                    if cell in seen:
+                        raise UserError(
+                            f"{where}: {found['name']} has {found['metric']} a second time; keep one"
+                        )
+                    seen.add(cell)
+                    yield found
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{path}: not readable as CSV in UTF-8 ({error}); fetch it again") from None
 
