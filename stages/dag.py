@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from stages.runtime.errors import UserError, did_you_mean
-from stages.runtime.yaml12 import load
+from stages.yaml12 import load
 
 DEFINITION = Path("dvc.yaml")
 PARAMS = "params.yaml"

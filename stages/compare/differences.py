@@ -24,7 +24,7 @@ def differences(outcomes: pa.Table, seed: int, resamples: int) -> list[dict[str,
     Clean accuracy of the variation `original` on the prompts that both models have. Interval: 2.5 and
     97.5 percentiles of a bootstrap over whole groups. p: t-test with the sandwich variance over groups
     (a bootstrap of 1,000 could not survive the correction), Holm-corrected over the pairs of a dataset
-    (Holm 1979). Fewer than two groups have neither.
+    (Holm 1979). Fewer than two groups have neither; where all groups agree there is no interval.
     """
     keep = pc.and_(pc.equal(outcomes["variation"], VARIATION), pc.is_valid(outcomes["clean_correct"]))
     outcomes = outcomes.filter(keep)
@@ -48,12 +48,13 @@ def _pairs(outcomes: pa.Table, seed: int, resamples: int) -> Iterator[dict[str, 
     p = _p_values(mean, sums - mean * counts, items, clusters)
     for pair in np.flatnonzero(items):
         tested = clusters[pair] > 1
+        varies = tested and (low[pair] < high[pair] or mean[pair] == 0)
         yield {
             "first": models[firsts[pair]],
             "second": models[seconds[pair]],
             "difference": float(mean[pair] / UNITS),
-            "low": float(low[pair]) if tested else None,
-            "high": float(high[pair]) if tested else None,
+            "low": float(low[pair]) if varies else None,
+            "high": float(high[pair]) if varies else None,
             "p": float(p[pair]) if tested else None,
             "items": int(items[pair]),
         }
@@ -102,12 +103,16 @@ def _bootstrap(sums: Array, counts: Array, seed: int, resamples: int) -> Array:
 
 
 def _p_values(mean: Array, residuals: Array, items: Array, clusters: NDArray[np.int64]) -> Array:
-    """Two-sided, from the group sums of the residuals [groups, pairs]; 1 or 0 where nothing varies."""
+    """Two-sided, from the group sums of the residuals [groups, pairs].
+
+    Where all groups agree there is no variance to test with: then the exact sign-flip test, 2^(1-G).
+    """
     freedom = np.maximum(clusters - 1, 1)
     error = np.sqrt(clusters / freedom * (residuals**2).sum(axis=0)) / np.maximum(items, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(mean == 0, 0.0, np.abs(mean) / error)
-    return np.asarray(2 * stdtr(freedom, -t))
+    agreed = (error == 0) & (mean != 0)
+    return np.asarray(np.where(agreed, np.exp2(1.0 - clusters), 2 * stdtr(freedom, -t)))
 
 
 def holm(p_values: list[float | None]) -> list[float | None]:

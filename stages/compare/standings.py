@@ -16,14 +16,16 @@ HIGHER_IS_BETTER = {
     "ece": False,
     "mce": False,
 }
+SPLIT_ONLY = ("coverage", "set_size", "uacc")
 PLACE = ("dataset", "variation", "reading", "category", "score", "metric")
 
 
 def standings(metrics: pa.Table) -> list[dict[str, Any]]:
     """Rows of STANDINGS from rows of METRICS, by place and then by rank and model.
 
-    Equal values share the better rank. A metric that is neither good nor bad has no ranks, and a
-    value without an interval has no rank_low and rank_high.
+    Equal values share the better rank. A metric that is neither good nor bad has no ranks. rank_low and
+    rank_high need an interval that says how another sample of items would come out; those of set
+    metrics say how another split would, so these have none.
     """
     places = defaultdict(list)
     for row in metrics.to_pylist():
@@ -33,6 +35,8 @@ def standings(metrics: pa.Table) -> list[dict[str, Any]]:
         rows = sorted(places[place], key=lambda row: row["model"])
         higher = HIGHER_IS_BETTER.get(place[-1])
         columns = {name: [row[name] for row in rows] for name in ("value", "low", "high")}
+        if place[-1] in SPLIT_ONLY:
+            columns |= {"low": [None] * len(rows), "high": [None] * len(rows)}
         found = _ranks(**columns, higher=higher) if higher is not None else [{}] * len(rows)
         empty = {"rank": None, "rank_low": None, "rank_high": None}
         ranked = [empty | row | ranks for row, ranks in zip(rows, found, strict=True)]

@@ -34,8 +34,8 @@ def run(_options: argparse.Namespace) -> int:
     prompts = sum(cell["prompts"] for cell in cells)
     passes = sum(cell["passes"] for cell in cells)
     print(
-        f"{len(cells)} cells (model x dataset) to extract: {prompts} prompts, about {passes} forward passes "
-        f"of {project.extract.batch}; answers found in the work cache are not asked again"
+        f"{len(cells)} cells (model x dataset) to extract: {prompts} prompts, at least {passes} "
+        f"forward passes of {project.extract.batch}; answers found in the work cache are not asked again"
     )
     waiting = [state for state in states(read_dag()) if not state.fresh]
     print(f"{len(waiting)} stages are not up to date" + (":" if waiting else ""))

@@ -22,7 +22,7 @@ from stages.dag import PARAMS, read_dag
 from stages.runtime.check import check_params
 from stages.runtime.errors import UserError, did_you_mean
 from stages.runtime.freshness import states
-from stages.runtime.yaml12 import loads
+from stages.yaml12 import loads
 
 PROFILES = Path("profiles")
 BEFORE = Path(".vouch/params.yaml.before")
@@ -48,8 +48,13 @@ def run(options: argparse.Namespace) -> int:
         _record_results()
         BEFORE.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(PARAMS, BEFORE)
+    before = Path(PARAMS).read_text(encoding="utf-8") if Path(PARAMS).exists() else text
     write_text(Path(PARAMS), text)
-    pruning = prune(read_dag())
+    try:
+        pruning = prune(read_dag())
+    except UserError:
+        write_text(Path(PARAMS), before)
+        raise
     print(f"use: params.yaml is now {options.name}; removed {len(pruning.removed)} files it does not make")
     for path in pruning.left:
         print(f"use: left {path}: no record says that a stage made it")

@@ -2,7 +2,7 @@
 
 model   slug of the model, see `model_slug`
 name    the model's name as published
-metric  acc, cr_lac, cr_aps, ss_lac, ... as the source names it
+metric  acc, coverage_all_LAC, set_sizes_LAC, ... as the source names it
 value   full precision where the source has it
 """
 

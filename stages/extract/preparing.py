@@ -124,7 +124,7 @@ class Preparer:
         except Exception as error:  # a template can raise whatever it likes
             reason = " ".join(str(error).split())[:200]
             raise UserError(
-                f"the model's chat template fails ({reason}); correct chat_template.jinja in the model's folder"
+                f"the model's chat template fails ({reason}); correct chat_template.jinja in its folder"
             ) from None
         try:
             answer = {"role": "assistant", "content": [{"type": "text", "text": "A"}]}

@@ -5,6 +5,7 @@ Outputs  data/items, data/images, data/rejects, data/published: NAME.parquet eac
 """
 
 import importlib
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -100,6 +101,7 @@ def main(run: Run) -> None:
     loader = importlib.import_module(f"stages.prepare.datasets.{config.loader}")
     settings, source = loader.Settings.model_validate(config.settings), Path(config.source)
     places: dict[str, str] = {}
+    blind = 0
     with ExitStack() as stack:
         items = stack.enter_context(ITEMS.writer(items_path(name)))
         image_rows = stack.enter_context(IMAGES.writer(images_path(name)))
@@ -110,15 +112,22 @@ def main(run: Run) -> None:
             try:
                 if isinstance(entry, Rejected):
                     raise Unusable(entry.reason)
-                items.row(item_row(entry, images, places))
+                items.row(row := item_row(entry, images, places))
+                blind += not row["images"]
                 places[entry.id] = entry.where
             except Unusable as error:
                 rejects.row(reject_row(name, entry, str(error), settings.on_error == "stop"))
         if not items.count:
             raise UserError(f"{source}: no usable item, {rejects.count} rejected; correct datasets.{name}")
-        for row in loader.published(source, name, settings) if hasattr(loader, "published") else ():
-            published.row(row)
+        for number in loader.published(source, name, settings) if hasattr(loader, "published") else ():
+            published.row(number)
+    if blind:
+        print(
+            f"prepare {name}: {blind} of {items.count} items have no picture: no model is asked them",
+            file=sys.stderr,
+        )
     run.note("items", items.count)
+    run.note("items_without_picture", blind)
     run.note("images", image_rows.count)
     run.note("rejects", rejects.count)
 

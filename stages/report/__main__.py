@@ -32,7 +32,7 @@ OF_OUTCOMES = (
     "prompt",
     "variation",
     "predicted",
-    "correct",
+    "clean_correct",
     "confidence",
     "clean_size_lac",
 )

@@ -68,11 +68,11 @@ def reliability(evidence: Evidence) -> pd.DataFrame:
     columns = ["run", "confidence", "accuracy", "answers"]
     parts = [pd.DataFrame(columns=columns)]
     for dataset in evidence.datasets:
-        outcomes = evidence.plain_outcomes(dataset).dropna(subset=["correct", "confidence"])
+        outcomes = evidence.plain_outcomes(dataset).dropna(subset=["clean_correct", "confidence"])
         for model in chosen(evidence, dataset):
             own = outcomes[outcomes["model"] == model]
             if len(own):
-                confidence, correct = own["confidence"].to_numpy(float), own["correct"].to_numpy(bool)
+                confidence, correct = own["confidence"].to_numpy(float), own["clean_correct"].to_numpy(float)
                 table = bins(confidence, correct, evidence.scoring.bins)
                 parts.append(table.assign(run=_label(evidence, dataset, model))[columns])
     return pd.concat(parts[1:] or parts, ignore_index=True)

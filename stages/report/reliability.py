@@ -9,7 +9,8 @@ Z = 1.959963984540054  # 97.5 % point of the normal distribution
 def bins(confidence: np.ndarray, correct: np.ndarray, number: int) -> pd.DataFrame:
     """One row per bin that holds an answer: bin, confidence (mean), accuracy, low, high, answers.
 
-    confidence: in [0, 1]; correct: booleans; both of shape (answers,). low, high: Wilson's 95 % interval.
+    confidence: in [0, 1]; correct: share of the prediction that is right, for ties share it; both of shape
+    (answers,). low, high: Wilson's 95 % interval.
     """
     index = np.minimum((confidence * number).astype(int), number - 1)
     answers = np.bincount(index, minlength=number)

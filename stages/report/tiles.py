@@ -105,11 +105,11 @@ def _weak_spot(evidence: Evidence, model: str, dataset: str) -> Tile:
 def _doubt(evidence: Evidence, model: str, dataset: str) -> Tile:
     """Without categories or other datasets: how the least confident tenth of the answers does."""
     outcomes = evidence.plain_outcomes(dataset)
-    own = outcomes[outcomes["model"] == model].dropna(subset=["confidence", "correct"])
+    own = outcomes[outcomes["model"] == model].dropna(subset=["confidence", "clean_correct"])
     if len(own) < 10:
         return Tile(WEAK_SPOT, "Too few answers", "There are fewer than ten answers to look at.")
     doubtful = own.sort_values(["confidence", "prompt"]).head(len(own) // 10)
-    edge, right = float(doubtful["confidence"].max()), float(doubtful["correct"].astype(float).mean())
+    edge, right = float(doubtful["confidence"].max()), float(doubtful["clean_correct"].mean())
     return Tile(
         WEAK_SPOT,
         f"Confidence below {words.percent(edge, 0)}",

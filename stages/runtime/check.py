@@ -18,8 +18,8 @@ from stages.pin.config import LockEntry
 from stages.prepare.config import DatasetEntry
 from stages.report.config import Config as ReportConfig
 from stages.runtime.errors import UserError, did_you_mean
-from stages.runtime.yaml12 import load
 from stages.score.config import Config as ScoreConfig
+from stages.yaml12 import load
 from stages.zoo.config import Config as ZooConfig
 
 T = TypeVar("T", bound=BaseModel)
@@ -41,7 +41,7 @@ class Project(BaseModel):
     datasets: dict[Slug, DatasetEntry]
     variations: list[Slug] = Field(min_length=1)
     models: list[Slug]
-    pin: list[Slug]
+    pin: dict[Slug, str]
     zoo: dict[Slug, ZooConfig]
     ingest: dict[str, IngestConfig]
     released: list[Slug]
@@ -145,11 +145,16 @@ def _check_models(project: Project, locked: Models, where: str) -> None:
     if not project.datasets or not project.models + project.released:
         # nothing would be left for compare and report to read, and DVC would only name a missing folder
         raise UserError(f"{where}: needs one dataset and one model (or released logits) at least; name them")
-    for key in ("models", "pin", "released"):
+    for key in ("models", "released"):
         _once(getattr(project, key), where, key)
     _known(project.pin, list(locked.models), where, f"pin (entries of {MODELS})")
     _known(project.models, [*project.zoo, *project.pin], where, "models (made by zoo or pin)")
     _known([*project.zoo, *project.pin], project.models, where, "zoo and pin (entries of models)")
+    for name, path in project.pin.items():
+        source = locked.models[name].source
+        expected = source.path if source.kind == "folder" else str(MODELS)
+        if path != expected:
+            raise UserError(f"{where}: pin.{name}: is {path}, but {MODELS} says {expected}; write that here")
     both = set(project.zoo) & set(project.pin) or set(project.models) & set(project.released)
     if both:
         raise UserError(

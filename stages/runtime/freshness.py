@@ -14,7 +14,7 @@ from typing import Any
 from stages.dag import Dag, Stage
 from stages.runtime.digests import Digests
 from stages.runtime.errors import UserError
-from stages.runtime.yaml12 import load
+from stages.yaml12 import load
 
 RECEIPTS = Path(".vouch/receipts")
 LOCK = Path("dvc.lock")

@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from stages.score.bins import Bins
 from stages.score.responses import Bools, Floats, Ints
 
-Z95 = 1.959963984540054
 RESAMPLES = 1000
 AT_ONCE = 100  # resamples, so that memory stays flat
 SHARES = (2.5, 97.5)
@@ -17,15 +17,20 @@ SHARES = (2.5, 97.5)
 def cluster_mean(values: Floats | Bools, groups: Ints) -> tuple[float | None, float | None]:
     """Interval of the mean of a rate, values in 0 ... 1 [n], by the sandwich formula over groups [n].
 
-    Variance G/(G-1) sum_g (sum_{i in g} (x_i - mean))^2 / n^2 (Liang and Zeger 1986), normal quantile,
-    cut at 0 and 1. (None, None) with fewer than two groups.
+    Variance G/(G-1) sum_g (sum_{i in g} (x_i - mean))^2 / n^2 (Liang and Zeger 1986), quantile of
+    Student's t with G-1 degrees of freedom, cut at 0 and 1. Where all values are 0 or all are 1, the
+    one-sided exact bound on G groups (Clopper and Pearson 1934). (None, None) with fewer than two groups.
     """
     residuals = np.bincount(groups, values - values.mean())
     clusters = int(np.count_nonzero(np.bincount(groups)))
     if clusters < 2:
         return None, None
+    centre = float(values.mean())
+    if centre in (0.0, 1.0):
+        bound = 0.025 ** (1 / clusters)
+        return (0.0, 1 - bound) if centre == 0 else (bound, 1.0)
     variance = clusters / (clusters - 1) * float((residuals**2).sum()) / len(values) ** 2
-    centre, reach = float(values.mean()), Z95 * math.sqrt(variance)
+    reach = float(stdtrit(clusters - 1, 0.975)) * math.sqrt(variance)
     return max(0.0, centre - reach), min(1.0, centre + reach)
 
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from stages.runtime.errors import UserError
 from stages.score.responses import NO_ROLE, Bools, Ints, Responses
 
-DEFECTIVE = ("missing_option", "duplicate_options")
+DEFECTIVE = ("missing_option", "duplicate_options", "empty_option")
 """Flags of items whose prompts do not show what the question meant; the clean reading drops them."""
 AGAIN = "run `dvc repro` to make it anew, or correct the released file"
 

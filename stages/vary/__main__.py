@@ -13,11 +13,11 @@ from stages.contracts.items import ITEMS, items_path
 from stages.contracts.prompts import PROMPTS, prompts_path
 from stages.runtime.errors import UserError
 from stages.runtime.stage import Run, run_stage
-from stages.runtime.yaml12 import load
 from stages.vary.config import Config
 from stages.vary.prompt import prompt_row
 from stages.vary.style import Style, parse_style
 from stages.vary.variation import Draft, Item, Variation
+from stages.yaml12 import load
 
 STYLES = Path("stages/styles")
 _COLUMNS = ["id", "question", "hint", "options", "answers", "images", "kind"]

@@ -94,6 +94,14 @@ def test_one_group_gives_no_interval() -> None:
     assert (row["low"], row["high"], row["p"], row["p_holm"]) == (None, None, None, None)
 
 
+def test_groups_that_all_agree_are_counted_not_divided_by_nothing() -> None:
+    (row,) = differences(outcomes({"a": np.ones(2), "b": np.zeros(2)}), 0, 50)
+    assert (row["difference"], row["low"], row["high"]) == (1.0, None, None)
+    assert row["p"] == row["p_holm"] == 0.5, "two groups cannot tell more"
+    (row,) = differences(outcomes({"a": np.ones(11), "b": np.zeros(11)}), 0, 50)
+    assert row["p"] == 2.0**-10
+
+
 def test_one_model_other_variations_and_nothing() -> None:
     assert differences(outcomes({"a": np.ones(5)}), 0, 10) == []
     assert differences(outcomes({"a": np.ones(5), "b": np.ones(5)}, variation="blurred"), 0, 10) == []

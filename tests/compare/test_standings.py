@@ -35,8 +35,10 @@ def test_more_accuracy_ranks_first_and_intervals_blur_it() -> None:
     assert found == {"b": (1, 1, 2), "c": (2, 1, 2), "a": (3, 3, 3)}
 
 
-def test_less_set_size_ranks_first() -> None:
+def test_less_set_size_ranks_first_and_intervals_over_splits_say_nothing_of_ranks() -> None:
     rows = [metric(m, v, 0.1, metric="set_size") for m, v in (("a", 1.5), ("b", 3.0), ("c", 2.95))]
+    assert ranks(*rows) == {"a": (1, None, None), "c": (2, None, None), "b": (3, None, None)}
+    rows = [metric(m, v, 0.1, metric="ece") for m, v in (("a", 0.5), ("b", 2.0), ("c", 1.95))]
     assert ranks(*rows) == {"a": (1, 1, 1), "c": (2, 2, 3), "b": (3, 2, 3)}
 
 

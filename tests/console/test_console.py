@@ -2,6 +2,8 @@
 
 import pytest
 
+from stages.runtime.check import check_params
+from stages.yaml12 import load
 from tests.pipeline.checkout import ROOT, Checkout
 
 
@@ -30,6 +32,12 @@ def test_the_committed_params_are_the_demo():
 @pytest.mark.parametrize("profile", sorted(path.stem for path in (ROOT / "profiles").glob("*.yaml")))
 def test_every_profile_names_itself(profile):
     assert f"\nprofile: {profile}\n" in (ROOT / f"profiles/{profile}.yaml").read_text("utf-8")
+
+
+@pytest.mark.parametrize("profile", ["demo", "small"])
+def test_profiles_are_valid(profile, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    assert check_params(load(ROOT / f"profiles/{profile}.yaml"), profile).profile == profile
 
 
 def test_plan_before_anything_runs(checkout):

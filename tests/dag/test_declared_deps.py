@@ -61,7 +61,7 @@ def dag(tmp_path_factory) -> Dag:
     folder = tmp_path_factory.mktemp("deps")
     text = (ROOT / "profiles/small.yaml").read_text("utf-8")
     text = text.replace("ingest: {}", "ingest: {r-own: {model: r, dataset: own, file: r.parquet}}")
-    text = text.replace("released: []", "released: [r]").replace("pin: []", "pin: [p]")
+    text = text.replace("released: []", "released: [r]").replace("pin: {}", "pin: {p: ../weights}")
     text = text.replace(
         "datasets:",
         "datasets:\n  own: {loader: jsonl, source: o, style: plain, settings: {}}\n"

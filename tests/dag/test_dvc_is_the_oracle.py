@@ -9,7 +9,7 @@ from dvc.repo import Repo
 
 from stages.dag import read_dag
 from stages.runtime.errors import UserError
-from stages.runtime.yaml12 import loads
+from stages.yaml12 import loads
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,7 +22,7 @@ datasets:
   gamma: {loader: released, source: ../elsewhere, style: kostumov, settings: {flag: yes, ratio: 1_0.5, tiny: 1e-3}}
 variations: [original]
 models: [one, two, three]
-pin: [two, three]
+pin: {two: ../weights, three: models.lock}
 zoo: {one: {seed: 12e4, width: 8, learning_rate: 3.0e-3, nested: {on: off, list: [1, 2.5, null, ~]}}}
 ingest:
   four-gamma: {model: four, dataset: gamma, file: ../elsewhere/four.parquet}
@@ -32,7 +32,9 @@ score: {alpha: .1, calibration: 0.5, seed: 42, splits: 3, bins: 15}
 compare: {seed: 1, resamples: 10}
 report: {title: "Ünïcode"}
 """
-NONE = MANY.replace("models: [one, two, three]", "models: []").replace("pin: [two, three]", "pin: []")
+NONE = MANY.replace("models: [one, two, three]", "models: []").replace(
+    "pin: {two: ../weights, three: models.lock}", "pin: {}"
+)
 LOCK = 'models:\n  two: {source: {kind: folder, path: "0123456"}}\n  three: {source: {kind: hub, revision: "12e4567"}}\n'
 
 

@@ -36,7 +36,6 @@ PARAMS = {
     },
     "variations": ["original"],
     "models": [MODEL],
-    "pin": [MODEL],
     "zoo": {},
     "ingest": {},
     "released": [],
@@ -59,6 +58,7 @@ class Project:
 
     def save(self) -> None:
         """Writes params.yaml and models.lock."""
+        self.params["pin"] = {MODEL: self.entry["source"].get("path", "models.lock")}
         (self.path / "params.yaml").write_text(yaml.safe_dump(self.params), "utf-8")
         (self.path / "models.lock").write_text(yaml.safe_dump({"models": {MODEL: self.entry}}), "utf-8")
 

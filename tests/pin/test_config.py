@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from stages.pin.config import FolderSource, HubSource, LockEntry
-from stages.runtime.yaml12 import loads
+from stages.yaml12 import loads
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

@@ -47,7 +47,7 @@ def refuse(checkout, *command):
         ("variations: [original]", "variations: [orignal]", ["variations", "did you mean original?"]),
         ("models: [tiny_a, tiny_b]", "models: [tiny_a, tiny_c]", ["models", "tiny_c", "did you mean tiny_"]),
         ("models: [tiny_a, tiny_b]", "models: [tiny_a]", ["tiny_b"]),
-        ("pin: []", "pin: [nowhere]", ["models.lock", "nowhere"]),
+        ("pin: {}", "pin: {nowhere: ../x}", ["models.lock", "nowhere"]),
         ("  left:", "  Left:", ["Left"]),
         ("width: 16", "width: sixteen", ["zoo.tiny_a.width"]),
         ("profile: small", "profile: [small", ["params.yaml", "YAML"]),

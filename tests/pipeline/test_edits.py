@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stages.runtime.yaml12 import loads
+from stages.yaml12 import loads
 from tests.pipeline.checkout import ROOT, Checkout
 
 pytestmark = pytest.mark.slow
@@ -25,7 +25,9 @@ def params() -> str:
     text = (ROOT / "profiles/small.yaml").read_text("utf-8")
     lines = [line for line in text.splitlines() if not line.startswith("  tiny_b:")]
     text = (
-        "\n".join(lines).replace("tiny_a, tiny_b", "tiny_a, borrowed").replace("pin: []", "pin: [borrowed]")
+        "\n".join(lines)
+        .replace("tiny_a, tiny_b", "tiny_a, borrowed")
+        .replace("pin: {}", "pin: {borrowed: ../weights}")
     )
     assert loads(text, "params")["models"] == list(MODELS)
     return text + "\n"
@@ -167,7 +169,7 @@ def test_switch_of_profile_and_back(copies):
 def test_a_removed_model_leaves_no_rows(copies):
     checkout = copies[0]
     checkout.edit("params.yaml", "models: [tiny_a, borrowed]", "models: [tiny_a]")
-    checkout.edit("params.yaml", "pin: [borrowed]", "pin: []")
+    checkout.edit("params.yaml", "pin: {borrowed: ../weights}", "pin: {}")
     refused = checkout.dvc("repro", check=False)
     assert refused.returncode != 0 and "vouch prune" in refused.stderr + refused.stdout
     assert checkout.planned() == END

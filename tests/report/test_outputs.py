@@ -21,7 +21,7 @@ from stages.report.metrics_json import metrics_json
 from stages.report.plugins import plugins
 from stages.report.reading import sources
 from stages.runtime.errors import UserError
-from stages.runtime.yaml12 import load
+from stages.yaml12 import load
 from tests.report.project import SCORING, Made, write_tables
 
 ROOT = Path(__file__).parents[2]

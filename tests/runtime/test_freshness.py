@@ -13,7 +13,7 @@ from stages.runtime.digests import Digests
 from stages.runtime.errors import UserError
 from stages.runtime.freshness import by_reason, present, read_lock, receipt_path, states
 from stages.runtime.stamps import settle, stamp_path
-from stages.runtime.yaml12 import load
+from stages.yaml12 import load
 
 DEFINITION = """
 stages:

@@ -102,11 +102,19 @@ def test_cluster_interval_equals_the_plain_one_without_clusters() -> None:
     values = (np.random.RandomState(0).rand(400) < 0.3).astype(float)
     low, high = cluster_mean(values, np.arange(400))
     error = values.std(ddof=1) / 20
+    quantile = 1.965927  # of Student's t with 399 degrees of freedom
     assert (low, high) == pytest.approx(
-        (values.mean() - 1.96 * error, values.mean() + 1.96 * error), abs=1e-5
+        (values.mean() - quantile * error, values.mean() + quantile * error), abs=1e-6
     )
     wide = cluster_mean(np.repeat(values, 4), np.repeat(np.arange(400), 4))
     assert wide == pytest.approx((low, high))
+
+
+def test_cluster_interval_at_the_ends_is_not_a_point() -> None:
+    ones = np.ones(20)
+    assert cluster_mean(ones, np.arange(20)) == pytest.approx((0.025 ** (1 / 20), 1.0))
+    assert cluster_mean(ones, np.repeat(np.arange(5), 4)) == pytest.approx((0.025 ** (1 / 5), 1.0))
+    assert cluster_mean(0 * ones, np.arange(20)) == pytest.approx((0.0, 1 - 0.025 ** (1 / 20)))
 
 
 def test_resampling_draws_whole_groups() -> None:

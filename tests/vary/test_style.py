@@ -1,8 +1,8 @@
 import pytest
 
 from stages.runtime.errors import UserError
-from stages.runtime.yaml12 import load, loads
 from stages.vary.style import Style, parse_style
+from stages.yaml12 import load, loads
 
 GOOD = {"body": "{hint}{question}\n{options}", "hint": "{hint}\n", "option": "{mark}) {text}"}
 QWEN = r"""

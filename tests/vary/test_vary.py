@@ -3,11 +3,11 @@ import pytest
 from stages.contracts.items import items_path
 from stages.contracts.prompts import DONT_KNOW, NONE_OF_ABOVE, prompts_path
 from stages.runtime.errors import UserError
-from stages.runtime.yaml12 import load
 from stages.vary.__main__ import STYLES, read_items
 from stages.vary.prompt import prompt_row
 from stages.vary.style import parse_style
 from stages.vary.variation import Draft, Item, Picture
+from stages.yaml12 import load
 
 INSTRUCTION = "Answer with the option's letter from the given choices directly."
 
@@ -103,7 +103,7 @@ def test_26_letters(project, item):
     assert prompt["marks"][-1] == "Z" and prompt["text"].split("\n")[-2] == "Z. None of the above"
     options.append("one more")
     before = prompts_path("toy").read_bytes()
-    with pytest.raises(UserError, match="item q1: 27 options with the 2 that style kostumov adds"):
+    with pytest.raises(UserError, match=r"^data/items/.*\.parquet: item q1: 27 options with the 2 "):
         project.vary([item(id="q0"), item(options=options)])
     assert prompts_path("toy").read_bytes() == before
     assert len(project.vary([item(options=[*options, "last"])], "plain")[0]["marks"]) == 26

@@ -2,8 +2,8 @@
 
     {"id": "q1", "question": "What is this?", "options": ["a kite", "a hat"], "answer": 1, "image": "1.png"}
 
-source is the folder that holds the file (`settings.file`), or the file itself; image paths are
-relative to that folder and may not leave it. Name the folder: then a changed image is noticed too.
+source is the folder that holds the file (`settings.file`); image paths are relative to that folder and
+may not leave it, so that a changed image is noticed.
 
 answer is one of the following, or a list of them:
   an integer   the 0-based index of the option; always an index, even where options are numbers
@@ -73,7 +73,10 @@ def read(source: Path, name: str, settings: Settings) -> Iterator[RawItem | Reje
 
 def _find(source: Path, name: str, settings: Settings) -> Path:
     if source.is_file():
-        return source
+        raise UserError(
+            f"{source}: is a file; name its folder as datasets.{name}.source, so that its pictures are "
+            "watched, and the file in settings.file"
+        )
     if not source.is_dir():
         raise UserError(f"{source}: no such file or folder; correct datasets.{name}.source in params.yaml")
     path = source / settings.file

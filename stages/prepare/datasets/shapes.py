@@ -14,10 +14,12 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from stages.prepare.raw import LoaderSettings, RawItem
+from stages.runtime.errors import UserError
 from stages.scenes.phrasings import HELD_OUT, TRAINED
 from stages.scenes.questions import CHOICE_TASKS, Question, choices, make_question, wording
 from stages.scenes.scene import Scene, draw_scene, png, render
 
+RENDERER = Path("stages/scenes")
 _PER_PICTURE = 2
 _PHRASINGS = {"trained": TRAINED, "held_out": HELD_OUT}
 
@@ -50,7 +52,11 @@ def count(source: Path, name: str, settings: Settings) -> int:
 
 
 def read(source: Path, name: str, settings: Settings) -> Iterator[RawItem]:
-    """The items in order. `source` is the folder of the code that draws them; nothing is read from it."""
+    """The items in order. `source` must be the folder of the drawing code, so that it is watched."""
+    if source != RENDERER:
+        raise UserError(
+            f"params.yaml: datasets.{name}.source is {source}; {RENDERER} draws shapes, write that"
+        )
     for first in range(0, settings.items, _PER_PICTURE):
         picture = first // _PER_PICTURE
         rng = random.Random(f"shapes/{settings.seed}/{picture}")

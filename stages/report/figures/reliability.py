@@ -27,7 +27,7 @@ def chosen(evidence: Evidence, dataset: str) -> tuple[str, ...]:
 
 def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
     """One row per model and bin, with a heading for the model's panel."""
-    outcomes = evidence.plain_outcomes(dataset).dropna(subset=["correct", "confidence"])
+    outcomes = evidence.plain_outcomes(dataset).dropna(subset=["clean_correct", "confidence"])
     parts = []
     for model in chosen(evidence, dataset):
         own = outcomes[outcomes["model"] == model]
@@ -35,7 +35,9 @@ def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
             continue
         error = evidence.number(dataset, model, "ece")
         note = f"{model} (ECE {words.number(100 * error.value, 1)} %)" if error else model
-        table = bins(own["confidence"].to_numpy(float), own["correct"].to_numpy(bool), evidence.scoring.bins)
+        table = bins(
+            own["confidence"].to_numpy(float), own["clean_correct"].to_numpy(float), evidence.scoring.bins
+        )
         parts.append(table.assign(model=model, panel=note))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 

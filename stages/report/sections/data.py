@@ -96,13 +96,13 @@ def _rejects(evidence: Evidence) -> Grid | None:
 
 
 def _small(evidence: Evidence, dataset: str) -> str:
-    """How far chance alone moves the coverage of one split: it has a beta distribution."""
+    """How far chance alone moves the coverage of one split: it has a beta-binomial distribution."""
     items = evidence.items[evidence.items["dataset"] == dataset]
     calibrating = int(evidence.scoring.calibration * items["group"].nunique())
     if not calibrating:
         return ""
-    alpha = evidence.scoring.alpha
-    stray = 1.96 * sqrt(alpha * (1 - alpha) / (calibrating + 2))
+    alpha, testing = evidence.scoring.alpha, int(items["group"].nunique()) - calibrating
+    stray = 1.96 * sqrt(alpha * (1 - alpha) * (1 / (calibrating + 2) + 1 / max(testing, 1)))
     return (
         f"{dataset}: about {words.plural(calibrating, 'group')} calibrate, so the coverage of one split may "
         f"stray from the target by ±{words.number(100 * stray, 1)} points by chance alone."

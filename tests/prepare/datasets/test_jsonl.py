@@ -70,7 +70,8 @@ def test_byte_order_mark_and_windows_line_ends(project, item):
 def test_source_may_be_the_file(project, item):
     project.image("one.png")
     project.lines(item(), name="mine.jsonl")
-    assert project.prepare(source="toy/mine.jsonl")["items"].num_rows == 1
+    with pytest.raises(UserError, match=r"toy/mine.jsonl: is a file; .*settings.file"):
+        project.prepare(source="toy/mine.jsonl")
     assert project.prepare(file="mine.jsonl")["items"].num_rows == 1
 
 

@@ -16,8 +16,8 @@ import yaml
 from stages.runtime.errors import UserError
 
 
-class _Loader(yaml.SafeLoader):
-    """SafeLoader with the implicit resolvers of YAML 1.2's core schema."""
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """SafeLoader, the C one where there is one, with the implicit resolvers of YAML 1.2's core schema."""
 
 
 _Loader.yaml_implicit_resolvers = {}
@@ -86,7 +86,7 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
         if key in seen:
             raise _refused(f"key {key!r} stands twice", key_node)
         seen.add(key)
-    return loader.construct_mapping(node, deep=True)
+    return dict(loader.construct_mapping(node, deep=True))
 
 
 _Loader.add_constructor("tag:yaml.org,2002:int", _int)
