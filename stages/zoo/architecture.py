@@ -58,7 +58,7 @@ def build_model(config: Config, tokenizer: "PreTrainedTokenizerFast") -> "LlavaF
         num_attention_heads=config.heads,
         num_key_value_heads=config.heads,
         max_position_embeddings=MAX_TOKENS,
-        # At the usual 0.02 a model this narrow hardly learns to look at its picture.
+        # Embeddings of length one, whatever the width; the usual 0.02 suits widths in the thousands.
         initializer_range=round(config.width**-0.5, 4),
         rope_parameters={"rope_type": "default", "rope_theta": 1000.0},
         tie_word_embeddings=True,

@@ -53,7 +53,7 @@ class Phase:
 
 
 # First to find the letter of a text that the hint gives away, without any picture; then to name what
-# a picture shows; then to combine the two. Left out, the first two cost several times their steps.
+# a picture shows; then to combine the two. Without the first, the smaller demo model stays near chance.
 READ = Phase("read", pictures=False, opens=0, choices=2, hinted=1.0)
 NAME = Phase("name", pictures=True, opens=4, choices=2, hinted=0.5)
 CHOOSE = Phase("choose", pictures=True, opens=1, choices=3, hinted=0.05)

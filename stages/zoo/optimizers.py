@@ -23,7 +23,7 @@ def rate(step: int, steps: int) -> float:
 
 
 class Optimizers:
-    """Muon moves the weights of linear layers: demo models learn in half the steps that AdamW takes.
+    """Muon moves the weights of linear layers: demo models learn far faster than by AdamW alone.
 
     AdamW moves what Muon is not made for: embeddings (and the output layer tied to them), the patch
     convolution, biases, norms and the parts that are thrown away after training.

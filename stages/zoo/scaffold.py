@@ -1,8 +1,8 @@
 """Losses that help a demo model to see, used in training only: nothing of them is in the saved model.
 
-On the answer's loss alone models of this size stay at chance for thousands of steps: a letter says
-nothing about a picture until the model has found, all at once, what to look for, where it is, and
-which option names it. Each loss here gives one of these steps a gradient of its own.
+On the answer's loss alone models of this size stay near chance for as long as they are trained here:
+a letter says nothing about a picture until the model has found, all at once, what to look for, where
+it is, and which option names it. Each loss here gives one of these steps a gradient of its own.
 """
 
 import torch
