@@ -3,13 +3,13 @@
 import argparse
 import importlib
 import math
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from stages.console.layout import table
 from stages.dag import read_dag
 from stages.prepare.config import DatasetEntry
-from stages.runtime.check import check_project
+from stages.runtime.check import Project, check_project
 from stages.runtime.freshness import by_reason, states
 
 
@@ -21,7 +21,9 @@ def run(_options: argparse.Namespace) -> int:
     """Prints the plan."""
     project = check_project()
     counts = {name: count_items(name, entry) for name, entry in project.datasets.items()}
-    cells = plan_cells(project, counts)
+    waiting = [state for state in states(read_dag()) if not state.fresh]
+    stale = {state.stage.name for state in waiting}
+    cells = [cell for cell in plan_cells(project, counts) if cell.stage in stale]
     print(
         f"profile {project.profile}: {len(project.datasets)} datasets, {len(project.models)} models to ask, "
         f"{len(project.released)} with released logits"
@@ -31,13 +33,11 @@ def run(_options: argparse.Namespace) -> int:
         for name, entry in project.datasets.items()
     ]
     print(table(["dataset", "loader", "items", "prompts", "style"], rows, right={2, 3}))
-    prompts = sum(cell["prompts"] for cell in cells)
-    passes = sum(cell["passes"] for cell in cells)
+    prompts, passes = sum(cell.prompts for cell in cells), sum(cell.passes for cell in cells)
     print(
         f"{len(cells)} cells (model x dataset) to extract: {prompts} prompts, at least {passes} "
         f"forward passes of {project.extract.batch}; answers found in the work cache are not asked again"
     )
-    waiting = [state for state in states(read_dag()) if not state.fresh]
     print(f"{len(waiting)} stages are not up to date" + (":" if waiting else ""))
     if waiting:
         print(table(["stages", "because"], [list(line) for line in by_reason(waiting)]), end="")
@@ -50,15 +50,24 @@ def count_items(name: str, entry: DatasetEntry) -> int:
     return int(loader.count(Path(entry.source), name, loader.Settings.model_validate(entry.settings)))
 
 
-def plan_cells(project: Any, counts: dict[str, int]) -> list[dict[str, Any]]:
-    """One row per model x dataset that extraction covers: prompts and forward passes."""
+@dataclass(frozen=True)
+class Cell:
+    """One model x dataset of extraction: its stage, prompts and forward passes."""
+
+    stage: str
+    prompts: int
+    passes: int
+
+
+def plan_cells(project: Project, counts: dict[str, int]) -> list[Cell]:
+    """Every cell that extraction covers, fresh or not."""
+    prompts = {name: count * len(project.variations) for name, count in counts.items()}
     return [
-        {
-            "model": model,
-            "dataset": dataset,
-            "prompts": (prompts := counts[dataset] * len(project.variations)),
-            "passes": math.ceil(prompts / project.extract.batch),
-        }
+        Cell(
+            f"extract@{model}-{dataset}",
+            prompts[dataset],
+            math.ceil(prompts[dataset] / project.extract.batch),
+        )
         for model in project.models
         for dataset in project.datasets
     ]

@@ -24,6 +24,9 @@ def run(options: argparse.Namespace) -> int:
     command = ["dvc", "pull", *(["--remote", options.remote] if options.remote else []), *names]
     print(f"pull: {', '.join(names)}")
     try:
+        remotes = subprocess.run(["dvc", "remote", "list"], capture_output=True, text=True, check=False)
+        if not remotes.stdout.strip():
+            raise UserError("dvc: no remote to pull from; name one with `dvc remote add --default NAME URL`")
         return subprocess.run(command, check=False).returncode
     except FileNotFoundError:
         raise UserError("dvc: no such command; activate the environment (`. .venv/bin/activate`)") from None

@@ -11,7 +11,8 @@ _COLUMNS = (
     ("accuracy", "", "accuracy"),
     ("coverage", "lac", "coverage LAC"),
     ("coverage", "aps", "coverage APS"),
-    ("set_size", "mean", "set size"),
+    ("set_size", "lac", "set size LAC"),
+    ("set_size", "aps", "set size APS"),
     ("uacc", "mean", "UAcc"),
     ("ece", "", "ECE"),
 )

@@ -2,11 +2,11 @@
 
 A profile is a params.yaml in profiles/. Where it has a section `released` ({dataset, path}: a folder
 laid out as VLM-Uncertainty-Bench releases its files), the datasets and models found there are written out.
-The former params.yaml is kept as .vouch/params.yaml.before.
+A params.yaml that is no profile is kept in .vouch/params.
 """
 
 import argparse
-import shutil
+import hashlib
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from stages.runtime.freshness import states
 from stages.yaml12 import loads
 
 PROFILES = Path("profiles")
-BEFORE = Path(".vouch/params.yaml.before")
+BEFORE = Path(".vouch/params")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,8 +46,7 @@ def run(options: argparse.Namespace) -> int:
     check_params(loads(text, PARAMS), f"profiles/{options.name}.yaml")
     if Path(PARAMS).exists():
         _record_results()
-        BEFORE.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(PARAMS, BEFORE)
+        _keep(Path(PARAMS).read_bytes())
     before = Path(PARAMS).read_text(encoding="utf-8") if Path(PARAMS).exists() else text
     write_text(Path(PARAMS), text)
     try:
@@ -60,6 +59,16 @@ def run(options: argparse.Namespace) -> int:
         print(f"use: left {path}: no record says that a stage made it")
     print("use: `vouch plan` says what would run, `dvc repro` runs it")
     return 0
+
+
+def _keep(content: bytes) -> None:
+    """Keeps a params.yaml that no profile holds, under a name of its own, and says where."""
+    if any(content == file.read_bytes() for file in PROFILES.glob("*.yaml")):
+        return
+    path = BEFORE / f"{hashlib.sha256(content).hexdigest()[:12]}.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    print(f"use: the params.yaml so far is kept as {path}")
 
 
 def _record_results() -> None:

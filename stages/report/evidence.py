@@ -99,8 +99,21 @@ class Evidence:
 
     @cached_property
     def datasets(self) -> tuple[str, ...]:
-        """Names of the datasets that have scores, in alphabetical order."""
-        return tuple(sorted(self.standings["dataset"].unique()))
+        """Names of the datasets that have scores: alphabetical, those too small to judge by last."""
+        return tuple(sorted(self.standings["dataset"].unique(), key=lambda name: (name in self._small, name)))
+
+    @cached_property
+    def judged(self) -> tuple[str, ...]:
+        """Datasets that a verdict may rest on; all of them where all are too small."""
+        return tuple(name for name in self.datasets if name not in self._small) or self.datasets
+
+    @cached_property
+    def _small(self) -> frozenset[str]:
+        """Datasets where too few rows calibrate in most splits: their sets hold every option."""
+        frame = self.standings
+        rows = frame[(frame["metric"] == "infinite_threshold_rate") & (frame["reading"] == "clean")]
+        rows = rows[rows["category"] == "all"]
+        return frozenset(str(name) for name, group in rows.groupby("dataset") if group["value"].min() > 0.5)
 
     @cached_property
     def _variations(self) -> dict[str, tuple[str, ...]]:

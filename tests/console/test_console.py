@@ -53,7 +53,12 @@ def test_use_sets_values_and_keeps_comments(kept):
     kept.vouch("use", "small", "--set", "score.alpha=0.25")
     text = (kept.path / "params.yaml").read_text("utf-8")
     assert "alpha: 0.25" in text and text.startswith("# As small as")
-    assert "alpha: 0.1" in (kept.path / ".vouch/params.yaml.before").read_text("utf-8")
+    edited = text + "# mine\n"
+    (kept.path / "params.yaml").write_text(edited, "utf-8")
+    said = kept.vouch("use", "small").stdout
+    kept.vouch("use", "demo")
+    (backup,) = [f for f in (kept.path / ".vouch/params").glob("*.yaml") if f.read_text("utf-8") == edited]
+    assert str(backup.relative_to(kept.path)) in said
 
 
 @pytest.mark.parametrize(
@@ -126,6 +131,11 @@ def test_a_switch_records_results_before_it_removes_them(kept):
     kept.vouch("use", "small")
     assert "Running" not in kept.dvc("repro", "prepare@right").stdout
     assert (kept.path / "data/items/right.parquet").exists()
+
+
+def test_pull_without_a_remote_says_what_to_add(checkout):
+    done = checkout.vouch("pull", "tiny_a", check=False)
+    assert done.returncode == 1 and "dvc remote add" in done.stderr
 
 
 def test_show_without_results_says_what_to_run(checkout):

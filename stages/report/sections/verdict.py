@@ -29,7 +29,9 @@ def build(evidence: Evidence) -> Verdict:
     lead, dataset = _spokesman(evidence)
     return Verdict(
         headline=_headline(evidence),
-        because=" ".join(filter(None, (_because(evidence, name) for name in datasets[:2]))),
+        because=" ".join(
+            filter(None, (*(_because(evidence, d) for d in evidence.judged[:2]), _left(evidence)))
+        ),
         tiles=tiles(evidence, lead, dataset),
         grid=_grid(evidence) if len(datasets) > 1 else None,
         scope=" · ".join(scope),
@@ -38,7 +40,7 @@ def build(evidence: Evidence) -> Verdict:
 
 def _common(evidence: Evidence) -> list[str]:
     """Models that lead on every dataset, in the order of the first."""
-    first, *rest = evidence.datasets
+    first, *rest = evidence.judged
     return [m for m in evidence.leaders(first) if all(m in evidence.leaders(d) for d in rest)]
 
 
@@ -58,19 +60,19 @@ def _able(evidence: Evidence, dataset: str) -> bool:
 
 def _headline(evidence: Evidence) -> str:
     names = evidence.all_models
-    if not any(_able(evidence, dataset) for dataset in evidence.datasets):
+    if not any(_able(evidence, dataset) for dataset in evidence.judged):
         who = f"{names[0]} does no" if len(names) == 1 else "No model does"
         return f"{who} better than guessing."
     if len(names) == 1:
         return f"One model was asked: {names[0]}."
     common = _common(evidence)
-    where = " on every dataset" if len(evidence.datasets) > 1 else ""
+    where = " on every dataset" if len(evidence.judged) > 1 else ""
     if not common:
-        leads = [f"{words.listed(evidence.leaders(d), 2)} on {d}" for d in evidence.datasets]
+        leads = [f"{words.listed(evidence.leaders(d), 2)} on {d}" for d in evidence.judged]
         return f"No model leads everywhere: {words.listed(leads, 3)}."
     if len(common) > 1:
         return f"Cannot be told apart{where}: {words.listed(common, 3)}."
-    alone = all(len(evidence.leaders(dataset)) == 1 for dataset in evidence.datasets)
+    alone = all(len(evidence.leaders(dataset)) == 1 for dataset in evidence.judged)
     return f"Trust {common[0]} first." if alone else f"Trust {common[0]} first: it is among the best{where}."
 
 
@@ -85,6 +87,12 @@ def _because(evidence: Evidence, dataset: str) -> str:
     if evidence.chance(dataset):
         said += f", where guessing gives {words.percent(evidence.chance(dataset), 0)}"
     return f"{said}{_follower(evidence, dataset)}."
+
+
+def _left(evidence: Evidence) -> str:
+    """Names the datasets that the verdict does not rest on."""
+    small = [name for name in evidence.datasets if name not in evidence.judged]
+    return f"Too small to judge by: {words.listed(small, 3)}." if small else ""
 
 
 def _follower(evidence: Evidence, dataset: str) -> str:
