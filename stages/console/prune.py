@@ -51,17 +51,18 @@ def run(options: argparse.Namespace) -> int:
 
 def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
     """Removes outputs of stages that are gone. Raises UserError where that would lose one."""
-    gone_lock = [name for name in read_lock() if name not in dag.stages]
+    gone = {name: record for name, record in read_lock().items() if name not in dag.stages}
     kept = {str(receipt_path(s)) for s in dag.stages.values()} | {stamp_path(s) for s in dag.stages.values()}
     records = [path for folder in (RECEIPTS, STAMPS) for path in folder.glob("*") if str(path) not in kept]
-    made = {out for name in gone_lock for out in read_lock()[name].outs}
+    made = {out for record in gone.values() for out in record.outs}
     made |= {out for path in records if path.parent == RECEIPTS for out in _outs(path)}
     sources = {dep for stage in dag.stages.values() for dep in stage.deps if dep not in dag.maker}
     sources -= {dep for stage in dag.stages.values() for dep in dag.fan_ins(stage)}
+    ours = set(dag.maker) | sources
 
     pruning, temporary = Pruning(), []
     for path in sorted(path for root in _ROOTS for path in _files(Path(root))):
-        if _at_or_below(path, set(dag.maker) | sources):
+        if _at_or_below(path, ours):
             continue
         if PART.fullmatch(path.name):
             temporary += [path] if _abandoned(path.name) else []
@@ -76,8 +77,8 @@ def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
             path.unlink()
         for root in _ROOTS:
             _remove_empty_folders(Path(root))
-        if gone_lock:
-            _prune_lock(gone_lock)
+        if gone:
+            _prune_lock(list(gone))
     return pruning
 
 
