@@ -15,11 +15,13 @@ def figure(
     peer: str | None = None,
     peer_value: float | None = None,
     ratio: float | None = None,
+    limit: float | None = None,
 ) -> None:
     """Prints a figure and the machine it was measured on.
 
     value, peer_value: in `unit`. peer: what the figure is compared with. ratio: how many times better
-    than the peer, above 1 is better, whichever way the unit points.
+    than the peer, above 1 is better, whichever way the unit points. limit: the ratio that the
+    floating-point operations of both sides would give.
     """
     line = {
         "name": name,
@@ -28,6 +30,7 @@ def figure(
         "peer": peer,
         "peer_value": peer_value,
         "ratio": ratio,
+        "limit": limit,
         "machine": machine(),
     }
     print(json.dumps(line), flush=True)

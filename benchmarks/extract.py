@@ -1,109 +1,168 @@
-"""Speed and memory of asking a model: `python -m benchmarks.extract` from the repository root.
+"""Speed of asking a model: `python -m benchmarks.extract` from the repository root.
 
-A LLaVA of random weights (64 wide, 4 layers, 16 tokens a picture) on one thread. The peer is the loop
-that evaluation scripts use: one prompt per forward pass, logits of every position, the last one read.
-Both sides run the processor, in turn on the same prompts; the best of the rounds counts. Memory is the
-peak of a process of its own, answering many prompts against few.
+k prompts about a picture, one item and variation, against the loop (_asking.py) on a LLaVA of random
+weights (_llava.py): 576 tokens of the picture, 60 to 100 of text. Both sides do all that a user waits for,
+from a question to its numbers: templates, tokens, pixels, the model, what is read out. They run in turn on
+the same prompts, every round with new pictures; figures are medians, their ratio the median of the rounds'.
+
+Without a GPU a small model on one core, in processor time; only the ratios mean something. `limit` is what
+the operations of both sides would give. With one (`--device cuda`) LLaVA-1.5-7B in bfloat16, in time of the
+wall, and `floor`: the time that this GPU would need at least, by the rates it is seen to reach on a large
+product and a copy. `--dry` tries that path on any machine with a model of a toy's size.
 """
 
+import argparse
+import os
 import random
-import subprocess
+import statistics
 import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from dataclasses import dataclass, replace
 
-from PIL import Image
+import numpy as np
+import torch
 
+from benchmarks._asking import Loop, Values, by_engine, questions
+from benchmarks._clock import seconds
 from benchmarks._figure import figure
+from benchmarks._limits import Rates, floor, limit, measured_rates
+from benchmarks._llava import DRY, SEVEN_B, SMALL, Shape, as_published, load
+from stages.contracts.prompts import LETTERS, LIKELIHOOD
 from stages.extract.config import Config
-from stages.extract.engine import Question
-from stages.extract.letter_scorer import LetterScorer
-from stages.extract.model_loading import LoadedModel, load_model
-from tests.extract.tiny import save_llava, sentence
+from stages.extract.engine import Engine, Question
+from stages.extract.shared_prefix import shared_prefix
 
-CONFIG = Config(batch=32, bucket=32, threads=1, device="cpu")
-SIDE, MARKS = 64, "ABCDEF"
-PROMPTS, ROUNDS = 192, 5
-MANY, FEW = 4000, 500
+PEER = "one prompt per forward pass, all logits"
+TOLERANCE = {"float32": 1e-4, "bfloat16": 0.2}  # of the standard deviation of the numbers
 
 
-def questions(count: int) -> Iterator[Question]:
-    """Prompts of 10 to 50 words, each with a picture of its own."""
-    rng = random.Random(0)
-    for index in range(count):
-        picture = Image.frombytes("RGB", (SIDE, SIDE), rng.randbytes(3 * SIDE * SIDE))
-        yield Question(f"q{index}", None, sentence(rng, rng.randint(10, 50)), MARKS, (picture,))
+@dataclass(frozen=True)
+class Case:
+    """prompts: about each picture. pictures: of a round, so that short ones can be timed."""
+
+    name: str
+    ask: str
+    prompts: int
+    pictures: int
+    rounds: int
 
 
-def one_by_one(loaded: LoadedModel, asked: list[Question]) -> list[list[float]]:
-    """The peer."""
-    import torch
-
-    processor, found = loaded.processor, []
-    ids = processor.tokenizer.convert_tokens_to_ids(list(MARKS))
-    for question in asked:
-        content = [{"type": "image"}, {"type": "text", "text": question.text}]
-        text = processor.apply_chat_template(
-            [{"role": "user", "content": content}], add_generation_prompt=True
-        )
-        inputs = processor(text=text, images=list(question.pictures), return_tensors="pt")
-        with torch.no_grad():
-            found.append(loaded.model(**inputs).logits[0, -1, ids].tolist())
-    return found
-
-
-def milliseconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return (time.perf_counter() - start) * 1000 / PROMPTS
+ON_CPU = (
+    Case("letters_k1", LETTERS, 1, 4, 7),
+    Case("letters_k4", LETTERS, 4, 1, 7),
+    Case("letters_k12", LETTERS, 12, 1, 5),
+    Case("letters_k48", LETTERS, 48, 1, 3),
+    Case("likelihood_4x12", LIKELIHOOD, 12, 1, 3),
+)
+ON_GPU = (
+    Case("letters_k1", LETTERS, 1, 32, 5),
+    Case("letters_k4", LETTERS, 4, 8, 5),
+    Case("letters_k12", LETTERS, 12, 8, 5),
+    Case("letters_k48", LETTERS, 48, 2, 5),
+    Case("likelihood_4x12", LIKELIHOOD, 12, 4, 5),
+)
 
 
-def speed(folder: Path) -> None:
-    loaded = load_model(folder, "float32", CONFIG)
-    scorer = LetterScorer(loaded, CONFIG)
-    asked = list(questions(PROMPTS))
-    batched = dict(scorer.letters(asked))
-    for question, logits in zip(asked, one_by_one(loaded, asked), strict=True):
-        assert max(abs(a - b) for a, b in zip(batched[question.id].logits, logits, strict=True)) < 1e-4
-    ours, peer = [], []
-    for _ in range(ROUNDS):
-        ours.append(milliseconds(lambda: list(scorer.letters(asked))))
-        peer.append(milliseconds(lambda: one_by_one(loaded, asked)))
-    value, peer_value = min(ours), min(peer)
-    name = "one prompt per forward pass, all logits"
-    figure("letters_batched_vs_batch1", value, "ms/prompt", name, peer_value, peer_value / value)
+@dataclass(frozen=True)
+class Round:
+    """Seconds of both sides, and how far their numbers are apart at most."""
+
+    ours: float
+    theirs: float
+    apart: float
 
 
-def peak(folder: Path, count: int) -> float:
-    """MiB that a process needs at most to answer `count` prompts."""
-    command = [sys.executable, "-m", "benchmarks.extract", str(folder), str(count)]
-    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+def difference(ours: Values, theirs: Values) -> float:
+    """Largest difference, in standard deviations of the loop's numbers."""
+    mine, loop = (np.array([value for row in side for value in row]) for side in (ours, theirs))
+    return float(np.abs(mine - loop).max() / loop.std())
 
 
-def high_water() -> float:
-    """Peak resident memory of this process, MiB; getrusage would count what its parent had."""
-    status = Path("/proc/self/status").read_text(encoding="utf-8")
-    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+def both(case: Case, engine: Engine, loop: Loop, asked: list[list[Question]], ours_first: bool) -> Round:
+    """Seconds and numbers of both sides, one after the other."""
+    every = [one for of_picture in asked for one in of_picture]
+    sides = [lambda: by_engine(engine, case.ask, asked), lambda: loop.answer(case.ask, every)]
+    order = (0, 1) if ours_first else (1, 0)
+    timed = {side: seconds(sides[side], engine.device) for side in order}
+    (ours, mine), (theirs, its) = timed[0], timed[1]
+    return Round(ours, theirs, difference(mine, its))
 
 
-def memory(folder: Path) -> None:
-    few, many = peak(folder, FEW), peak(folder, MANY)
-    figure("letters_peak_memory", many, "MiB", f"{FEW} prompts instead of {MANY}", few, few / many)
+def measure(case: Case, shape: Shape, engine: Engine, loop: Loop, rates: Rates | None) -> float:
+    """Prints the figures of a case; the largest difference of the two sides."""
+    rng = random.Random(case.name)
+    count = case.pictures * case.prompts
+    rounds, limits, floors = [], [], []
+    both(case, engine, loop, [questions(shape, rng, case.ask, 1)], True)  # first calls set things up
+    for number in range(case.rounds):
+        asked = [questions(shape, rng, case.ask, case.prompts) for _ in range(case.pictures)]
+        rounds.append(both(case, engine, loop, asked, number % 2 == 0))
+        limits.append(statistics.mean(limit(shape, of_picture) for of_picture in asked))
+        if rates:
+            floors.append(sum(floor(shape, rates, of_picture) for of_picture in asked))
+    value, peer = (
+        1000 / count * statistics.median(side)
+        for side in ([one.ours for one in rounds], [one.theirs for one in rounds])
+    )
+    ratio = statistics.median(one.theirs / one.ours for one in rounds)
+    figure(case.name, value, "ms/prompt", PEER, peer, ratio, statistics.median(limits))
+    if rates:
+        least = 1000 / count * statistics.median(floors)
+        figure(f"{case.name}_floor", value, "ms/prompt", "computed floor", least, least / value)
+    return max(one.apart for one in rounds)
+
+
+def processor(loop: Loop, shape: Shape, device: str) -> None:
+    """What the processor takes of the loop's time."""
+    asked = questions(shape, random.Random(0), LETTERS, 24)
+
+    def work() -> None:
+        for one in asked:
+            loop.inputs(one)
+
+    times = [seconds(work, device)[0] for _ in range(3)]
+    figure("processor", 1000 * statistics.median(times) / len(asked), "ms/prompt")
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.extract")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    parser.add_argument("--dry", action="store_true")
+    parser.add_argument("--batch", type=int, nargs="+", default=[1], help="rows of a pass, one run for each")
+    parser.add_argument("--cases", nargs="+", default=[case.name for case in ON_CPU])
+    return parser.parse_args()
 
 
 def main() -> None:
-    if len(sys.argv) == 3:  # the process that `peak` measures
-        scorer = LetterScorer(load_model(Path(sys.argv[1]), "float32", CONFIG), CONFIG)
-        for _ in scorer.letters(questions(int(sys.argv[2]))):
-            pass
-        print(high_water())
-        return
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = save_llava(Path(scratch) / "model", width=64, layers=4, side=SIDE)
-        speed(folder)
-        memory(folder)
+    """Measures and prints every figure; fails where the two sides disagree."""
+    given = arguments()
+    cuda = torch.cuda.is_available() if given.device == "auto" else given.device == "cuda"
+    device = "cuda" if cuda else "cpu"
+    absolute = cuda or given.dry
+    shape = DRY if given.dry else SEVEN_B if cuda else SMALL
+    if not cuda and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    rates = measured_rates(device, 256 if given.dry else 8192) if absolute else None
+    if rates:
+        figure("product_bfloat16", rates.peak / 1e12, "TFLOP/s")
+        figure("copy", rates.bandwidth / 1e12, "TB/s")
+    cases = [case for case in (ON_GPU if absolute else ON_CPU) if case.name in given.cases]
+    if given.dry:
+        cases = [replace(case, pictures=1, rounds=1) for case in cases]
+    wrong = []
+    config = Config(batch=1, bucket=8, threads=1, device=device, workers=8 if cuda else 1)
+    loaded = load(shape, device)
+    loop = Loop(as_published(loaded.model), loaded.processor)
+    processor(loop, shape, device)
+    for batch in given.batch:
+        engine = shared_prefix(loaded, None, config.model_copy(update={"batch": batch}))
+        for case in cases:
+            apart = measure(case, shape, engine, loop, rates)
+            figure(f"{case.name}_difference", apart, "standard deviations")
+            if not apart <= TOLERANCE[shape.dtype]:
+                wrong.append(case.name)
+        print(engine.notes, file=sys.stderr)
+    if wrong:
+        raise SystemExit(f"the engine and the loop disagree: {', '.join(wrong)}")
 
 
 if __name__ == "__main__":

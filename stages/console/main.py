@@ -16,6 +16,9 @@ COMMANDS = {
     "prune": "remove data and reports that no stage of the present profile makes",
     "sync": "hand over between DVC and Snakemake, refusing what is stale",
     "pull": "fetch everything that belongs to one model",
+    "warm": "ask one model everything at once, loading it once; the stages then only write",
+    "export": "write a model's answers as a log of lm-evaluation-harness or lmms-eval",
+    "lock": "pin a model in models.lock: its commit and the digests of its files",
 }
 
 

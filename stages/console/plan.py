@@ -3,14 +3,20 @@
 import argparse
 import importlib
 import math
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from stages.console.layout import table
+from stages.contracts.prompts import PROMPTS, TEXT, prompts_path
 from stages.dag import read_dag
+from stages.extract.asking import PACK_PROMPTS
+from stages.extract.config import Config
 from stages.prepare.config import DatasetEntry
-from stages.runtime.check import Project, check_project
+from stages.runtime.check import check_project
 from stages.runtime.freshness import by_reason, states
+from stages.vary.__main__ import read_style
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,23 +26,38 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(_options: argparse.Namespace) -> int:
     """Prints the plan."""
     project = check_project()
-    counts = {name: count_items(name, entry) for name, entry in project.datasets.items()}
+    items = {name: count_items(name, entry) for name, entry in project.datasets.items()}
     waiting = [state for state in states(read_dag()) if not state.fresh]
     stale = {state.stage.name for state in waiting}
-    cells = [cell for cell in plan_cells(project, counts) if cell.stage in stale]
+    counts = {
+        name: estimate(items[name], entry, len(project.variations))
+        if f"vary@{name}" in stale
+        else count_prompts(prompts_path(name))
+        for name, entry in project.datasets.items()
+    }
+    cells = [
+        counts[dataset]
+        for model in project.models
+        for dataset in project.datasets
+        if f"extract@{model}-{dataset}" in stale
+    ]
     print(
         f"profile {project.profile}: {len(project.datasets)} datasets, {len(project.models)} models to ask, "
         f"{len(project.released)} with released logits"
     )
     rows = [
-        [name, entry.loader, str(counts[name]), str(counts[name] * len(project.variations)), entry.style]
+        [name, entry.loader, str(items[name]), counts[name].said, ", ".join(counts[name].asks), entry.style]
         for name, entry in project.datasets.items()
     ]
-    print(table(["dataset", "loader", "items", "prompts", "style"], rows, right={2, 3}))
-    prompts, passes = sum(cell.prompts for cell in cells), sum(cell.passes for cell in cells)
+    print(table(["dataset", "loader", "items", "prompts", "asks", "style"], rows, right={2, 3}))
+    prompts = sum(cell.prompts for cell in cells)
+    answers = sum(cell.answers(project.extract) for cell in cells)
+    passes = sum(cell.passes(project.extract) for cell in cells)
     print(
-        f"{len(cells)} cells (model x dataset) to extract: {prompts} prompts, at least {passes} "
-        f"forward passes of {project.extract.batch}; answers found in the work cache are not asked again"
+        f"{len(cells)} cells (model x dataset) to extract: {prompts} prompts, {answers} answers, at least "
+        f"{passes} forward passes of {project.extract.batch} rows; more for texts (one a token) and for "
+        "models whose pictures keep their size (one row a pass); answers found in the work cache are not "
+        "asked again"
     )
     print(f"{len(waiting)} stages are not up to date" + (":" if waiting else ""))
     if waiting:
@@ -51,23 +72,52 @@ def count_items(name: str, entry: DatasetEntry) -> int:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One model x dataset of extraction: its stage, prompts and forward passes."""
+class Count:
+    """Prompts of a dataset. asks: how many ask for what; packs: in how many packs (see asking.py).
 
-    stage: str
+    exact: counted from the prompts; else from the items, as if every variation made one prompt of each.
+    """
+
     prompts: int
-    passes: int
+    asks: Mapping[str, int]
+    packs: Mapping[str, int]
+    exact: bool
+
+    @property
+    def said(self) -> str:
+        """The number of prompts for a person."""
+        return str(self.prompts) if self.exact else f"about {self.prompts}"
+
+    def answers(self, config: Config) -> int:
+        """Of one model."""
+        return sum(count * _times(ask, config) for ask, count in self.asks.items())
+
+    def passes(self, config: Config) -> int:
+        """Fewest forward passes of one model."""
+        return sum(math.ceil(count / config.batch) * _times(ask, config) for ask, count in self.packs.items())
 
 
-def plan_cells(project: Project, counts: dict[str, int]) -> list[Cell]:
-    """Every cell that extraction covers, fresh or not."""
-    prompts = {name: count * len(project.variations) for name, count in counts.items()}
-    return [
-        Cell(
-            f"extract@{model}-{dataset}",
-            prompts[dataset],
-            math.ceil(prompts[dataset] / project.extract.batch),
-        )
-        for model in project.models
-        for dataset in project.datasets
-    ]
+def _times(ask: str, config: Config) -> int:
+    """Answers to a prompt: of texts the greedy one and every sample."""
+    return 1 + sum(sampling.samples for sampling in config.sampling) if ask == TEXT else 1
+
+
+def estimate(items: int, entry: DatasetEntry, variations: int) -> Count:
+    """Before there are prompts."""
+    prompts = items * variations
+    asks = dict.fromkeys(read_style(entry.style).asks, prompts)
+    return Count(prompts, asks, asks, exact=False)
+
+
+def count_prompts(path: Path) -> Count:
+    """What a table of prompts holds. Raises UserError."""
+    prompts, groups = 0, Counter[tuple[str, str, str]]()
+    for batch in PROMPTS.open(path).iter_batches(columns=["item", "variation", "asks"], use_threads=False):
+        for row in batch.to_pylist():
+            prompts += 1
+            groups.update((ask, row["item"], row["variation"]) for ask in row["asks"])
+    asks, packs = Counter[str](), Counter[str]()
+    for (ask, _, _), count in groups.items():
+        asks[ask] += count
+        packs[ask] += count if ask == TEXT else math.ceil(count / PACK_PROMPTS)
+    return Count(prompts, asks, packs, exact=True)

@@ -1,9 +1,12 @@
-"""likelihood: how likely a model finds each option text as the continuation of a prompt.
+"""likelihood: how likely a model finds each option text as its answer to a prompt. A row for each option.
 
 prompt  id of the prompt
 option  0-based index of the option as shown
-nll     summed negative log-likelihood of the option's tokens, nats
-tokens  number of tokens, bytes: number of UTF-8 bytes, so that every reduction comes from one pass
+nll     summed negative log-likelihood of the option's tokens, nats; null without an answer. With the
+        end-of-sequence token for encoder-decoder models, without for the others (as in ReForm-Eval,
+        Li et al. 2023)
+tokens  number of tokens in that sum, bytes: UTF-8 bytes of the option; so every reduction comes from one pass
+pixels, engine, mode, rows, device, flags, problem   as in letters
 """
 
 from pathlib import Path
@@ -14,7 +17,7 @@ from stages.contracts.table import Table
 
 LIKELIHOOD = Table(
     "likelihood",
-    1,
+    2,
     pa.schema(
         [
             ("prompt", pa.string()),
@@ -22,6 +25,13 @@ LIKELIHOOD = Table(
             ("nll", pa.float64()),
             ("tokens", pa.int32()),
             ("bytes", pa.int32()),
+            ("pixels", pa.string()),
+            ("engine", pa.string()),
+            ("mode", pa.string()),
+            ("rows", pa.int32()),
+            ("device", pa.string()),
+            ("flags", pa.list_(pa.string())),
+            ("problem", pa.string()),
         ]
     ),
 )

@@ -2,14 +2,15 @@
 
 model       slug
 engine      file in stages/extract/engines
-source      {"kind": "zoo" | "folder" | "hub", "path" or "repo", "revision"}
+source      {"kind": "zoo" | "folder" | "hub" | "server", "path", "repo" and "revision", or "url" and "name"}
+template    text of the chat template that stands in for the model's own, null for its own
 files       name -> SHA-256 of every file of the model folder that may be loaded
 dtype       float32 | bfloat16 | float16
 parameters  number of parameters, null where unknown
 facts       what analyses group by: family, base or chat, licence, ... (from models.lock)
 
-The pin's digest covers what can change an answer (files, engine, dtype) and nothing else: not the
-path, so that moving a folder repeats no work.
+The pin's digest covers what can change an answer (files, template, engine, dtype, a server's name for the
+model) and nothing else: not the path or address, so that moving a folder repeats no work.
 """
 
 import hashlib
@@ -28,14 +29,16 @@ CHUNK = 1 << 20
 
 
 class Source(BaseModel):
-    """Where the model folder comes from."""
+    """Where the model folder comes from, or which server answers for the model."""
 
     model_config = ConfigDict(extra="forbid")
 
-    kind: Literal["zoo", "folder", "hub"]
+    kind: Literal["zoo", "folder", "hub", "server"]
     path: str | None = None
     repo: str | None = None
     revision: str | None = None
+    url: str | None = None
+    name: str | None = None
 
 
 class Pin(BaseModel):
@@ -43,11 +46,12 @@ class Pin(BaseModel):
 
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
 
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     model: str
     engine: str
     source: Source
     files: dict[str, str]
+    template: str | None = None
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     parameters: int | None = None
     facts: dict[str, Any] = {}
@@ -55,7 +59,13 @@ class Pin(BaseModel):
     @property
     def digest(self) -> str:
         """SHA-256 over everything that can change an answer, hexadecimal."""
-        relevant = {"engine": self.engine, "files": self.files, "dtype": self.dtype}
+        relevant = {
+            "engine": self.engine,
+            "files": self.files,
+            "template": self.template,
+            "dtype": self.dtype,
+            "name": self.source.name,
+        }
         return hashlib.sha256(canonical_json(relevant).encode()).hexdigest()
 
 
@@ -71,7 +81,7 @@ def read_pin(path: Path) -> Pin:
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; run `dvc repro`, or `dvc pull` to fetch it") from None
     except (ValueError, ValidationError) as error:
-        raise UserError(f"{path}: not a pin of version 1 ({str(error)[:120]}); run `dvc repro`") from None
+        raise UserError(f"{path}: not a pin of version 2 ({str(error)[:120]}); run `dvc repro`") from None
 
 
 def write_pin(path: Path, pin: Pin) -> None:

@@ -5,15 +5,20 @@ item       id of the item
 variation  name of the variation (file in stages/vary/variations)
 style      name of the prompt style (file in stages/styles)
 system     system message, or null
-text       the user's text, options and instruction included; `<image 1>` marks where a picture goes,
-           no mark means: all pictures first
-options    option texts as shown
+turns      earlier exchanges of the conversation, `question` of the user and `answer` of the assistant
+text       the user's last text, options and instruction included; `<image 1>` marks where a picture
+           goes, in `turns` as well; no mark means: all pictures first
+response   how the assistant's answer begins, null where the model starts it
+earlier    for the hole `{answer k}` in `turns` or `text`: ids of the prompts, all before this one in
+           the table, whose answers fill it; of several the most common answer, of equals the first
+options    option texts as shown; for likelihood the texts that are scored
 order      for each shown option its index among the item's options; DONT_KNOW or NONE_OF_ABOVE for
            an option that the style adds
 marks      the letter shown before each option
 answers    0-based indices of the correct options as shown
 pictures   recipes: source digests, operation, severity and the operation's revision; rendered where used
-ask        letters | likelihood | text | nothing (prompts of datasets without pictures, for released logits)
+asks       what is read out, of ASKS; empty for prompts that nobody asks (released logits join on them)
+max_tokens most tokens of a generated text, null for `extract.max_tokens`
 """
 
 from pathlib import Path
@@ -25,6 +30,12 @@ from stages.contracts.table import Table
 DONT_KNOW = -1
 NONE_OF_ABOVE = -2
 
+LETTERS = "letters"
+LIKELIHOOD = "likelihood"
+TEXT = "text"
+ASKS = (LETTERS, LIKELIHOOD, TEXT)
+
+TURN = pa.struct([("question", pa.string()), ("answer", pa.string())])
 PICTURE = pa.struct(
     [
         ("images", pa.list_(pa.string())),
@@ -36,7 +47,7 @@ PICTURE = pa.struct(
 
 PROMPTS = Table(
     "prompts",
-    1,
+    2,
     pa.schema(
         [
             ("id", pa.string()),
@@ -44,13 +55,17 @@ PROMPTS = Table(
             ("variation", pa.string()),
             ("style", pa.string()),
             ("system", pa.string()),
+            ("turns", pa.list_(TURN)),
             ("text", pa.string()),
+            ("response", pa.string()),
+            ("earlier", pa.list_(pa.list_(pa.string()))),
             ("options", pa.list_(pa.string())),
             ("order", pa.list_(pa.int32())),
             ("marks", pa.list_(pa.string())),
             ("answers", pa.list_(pa.int32())),
             ("pictures", pa.list_(PICTURE)),
-            ("ask", pa.string()),
+            ("asks", pa.list_(pa.string())),
+            ("max_tokens", pa.int32()),
         ]
     ),
 )

@@ -1,11 +1,14 @@
-"""text: what a model generates for a prompt.
+"""text: what a model generates for a prompt. A row for the greedy text and one for each sample.
 
-prompt    id of the prompt
-sample    0 for greedy decoding, 1 ... T for samples
-text      the generated text
-logprobs  log-probability of each generated token, nats
-entropies entropy of the full vocabulary at each step, divided by the log of its size
-eos       0-based position of the end-of-sequence token, null where generation was cut
+prompt       id of the prompt
+temperature  of sampling; 0 for greedy decoding
+sample       0 for greedy decoding, 1 ... T for the samples at a temperature
+text         the generated text without the end-of-sequence token; null without an answer
+logprobs     log-probability (at temperature 1) of each generated token, nats; with the end-of-sequence token
+entropies    of the full vocabulary (at temperature 1) at each of these steps, divided by the logarithm of
+             the number of tokens; null where a server does not tell
+eos          0-based position of the end-of-sequence token, null where `max_tokens` cut the text
+pixels, engine, mode, rows, device, flags, problem   as in letters
 """
 
 from pathlib import Path
@@ -16,15 +19,23 @@ from stages.contracts.table import Table
 
 TEXT = Table(
     "text",
-    1,
+    2,
     pa.schema(
         [
             ("prompt", pa.string()),
+            ("temperature", pa.float32()),
             ("sample", pa.int32()),
             ("text", pa.string()),
             ("logprobs", pa.list_(pa.float32())),
             ("entropies", pa.list_(pa.float32())),
             ("eos", pa.int32()),
+            ("pixels", pa.string()),
+            ("engine", pa.string()),
+            ("mode", pa.string()),
+            ("rows", pa.int32()),
+            ("device", pa.string()),
+            ("flags", pa.list_(pa.string())),
+            ("problem", pa.string()),
         ]
     ),
 )

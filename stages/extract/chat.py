@@ -1,7 +1,9 @@
-"""A prompt as the messages that chat templates of vision-language models expect."""
+"""A question as the messages that chat templates of vision-language models expect."""
 
 import re
 from typing import Any
+
+from stages.extract.engine import Question
 
 _MARK = re.compile(r"<image (\d+)>")
 
@@ -9,31 +11,51 @@ _MARK = re.compile(r"<image (\d+)>")
 TEMPLATE_VARIABLES = {"date_string": "01 Jan 2025"}
 
 
-def messages(system: str | None, text: str, pictures: int) -> tuple[list[dict[str, Any]], list[int]]:
+def messages(question: Question) -> tuple[list[dict[str, Any]], list[int]]:
     """Messages, and the 0-based order in which pictures appear in them.
 
-    Pictures stand where `<image 1>`, `<image 2>`, ... are, or all first where there is no such mark.
-    Raises ValueError where the marks do not name each picture once.
+    Pictures stand where `<image 1>`, `<image 2>`, ... are, or all before the first turn where there is
+    no such mark. Raises ValueError where the marks do not name each picture once.
     """
-    pieces = _MARK.split(text)  # text, number, text, number, ..., text
-    order = [int(number) - 1 for number in pieces[1::2]]
-    if order and sorted(order) != list(range(pictures)):
-        raise ValueError(f"marks of pictures {[index + 1 for index in order]}, but {pictures} pictures")
-    content = [] if order else [{"type": "image"}] * pictures
-    for place, piece in enumerate(pieces):
+    asked = [text for text, _ in question.turns] + [question.text]
+    order = [int(number) - 1 for text in asked for number in _MARK.findall(text)]
+    count = len(question.pictures)
+    if order and sorted(order) != list(range(count)):
+        raise ValueError(f"marks of pictures {[index + 1 for index in order]}, but {count} pictures")
+    contents = [_content(text) for text in asked]
+    if not order:
+        contents[0] = [{"type": "image"}] * count + contents[0]
+    result: list[dict[str, Any]] = []
+    if question.system is not None:
+        result.append({"role": "system", "content": [{"type": "text", "text": question.system}]})
+    for place, content in enumerate(contents):
+        result.append({"role": "user", "content": content})
+        if place < len(question.turns):
+            said = {"type": "text", "text": question.turns[place][1]}
+            result.append({"role": "assistant", "content": [said]})
+    return result, order or list(range(count))
+
+
+def _content(text: str) -> list[dict[str, Any]]:
+    content: list[dict[str, Any]] = []
+    for place, piece in enumerate(_MARK.split(text)):  # text, number, text, number, ..., text
         if place % 2:
             content.append({"type": "image"})
         elif piece.strip():
             content.append({"type": "text", "text": piece})
-    result: list[dict[str, Any]] = [{"role": "user", "content": content}]
-    if system is not None:
-        result.insert(0, {"role": "system", "content": [{"type": "text", "text": system}]})
-    return result, order or list(range(pictures))
+    return content
 
 
-def dropped(system: str | None, text: str, rendered: str) -> str | None:
-    """The part of a prompt that a template left out of what it rendered, None where all is there."""
-    if (system or "").strip() not in rendered:
+def dropped(question: Question, rendered: str) -> str | None:
+    """The part of a question that a template left out of what it rendered, None where all is there."""
+    if (question.system or "").strip() not in rendered:
         return "system message"
-    lost = any(piece.strip() not in rendered for piece in _MARK.split(text)[::2])
-    return "text" if lost else None
+    if any(_lost(text, rendered) for text, _ in question.turns):
+        return "earlier turns"
+    if any(answer.strip() not in rendered for _, answer in question.turns):
+        return "earlier answers"
+    return "text" if _lost(question.text, rendered) else None
+
+
+def _lost(text: str, rendered: str) -> bool:
+    return any(piece.strip() not in rendered for piece in _MARK.split(text)[::2])

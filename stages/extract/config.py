@@ -2,15 +2,27 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+
+class Sampling(BaseModel):
+    """Samples drawn of every prompt that asks for text. samples: how many at this temperature."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    temperature: float = Field(gt=0, le=10, allow_inf_nan=False)
+    samples: int = Field(ge=1, le=1000)
 
 
 class Config(BaseModel):
-    """How prompts are packed into forward passes.
+    """How prompts are packed into forward passes, and what texts are generated.
 
     batch: rows of a forward pass. bucket: lengths are padded to a multiple of this many tokens.
-    threads: of torch. All three move the last bits of the logits, so they belong to what an answer
-    is remembered by; the device does not, it is written beside each answer.
+    threads: of torch. Each engine says which settings can change its answers.
+    device: `split` spreads a model over all GPUs.
+    workers: threads that decode and prepare pictures while the model computes.
+    max_tokens: of a generated text whose prompt sets no cap. Beside the greedy text, `sampling` draws
+    samples; `seed` decides which.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -18,9 +30,15 @@ class Config(BaseModel):
     batch: int = Field(ge=1, le=4096)
     bucket: int = Field(ge=1, le=4096)
     threads: int = Field(ge=1, le=1024)
-    device: Literal["auto", "cpu", "cuda"] = "auto"
+    device: Literal["auto", "cpu", "cuda", "split"] = "auto"
+    workers: int = Field(default=2, ge=1, le=64)
+    max_tokens: int = Field(default=30, ge=1, le=4096)
+    sampling: list[Sampling] = []
+    seed: int = Field(default=42, ge=0, lt=2**32)
 
-    @property
-    def settings(self) -> dict[str, int]:
-        """What moves the bits of an answer."""
-        return {"batch": self.batch, "bucket": self.bucket, "threads": self.threads}
+    @field_validator("sampling")
+    @classmethod
+    def _each_once(cls, sampling: list[Sampling]) -> list[Sampling]:
+        if len({one.temperature for one in sampling}) < len(sampling):
+            raise ValueError("names a temperature twice; give each once with all its samples")
+        return sampling

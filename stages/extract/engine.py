@@ -3,14 +3,19 @@
 REVISION: int
     raised by hand when the same question may get another answer; answers of another revision are
     not used again
+SETTINGS: tuple[str, ...]
+    keys of Config that can change an answer; they belong to what it is remembered by
 def load(pin: Pin, config: Config) -> Engine
     the pinned model, checked and ready to answer; heavy imports happen in here, so that a run whose
     answers are all known never pays for them
+
+The bits of an answer may depend on everything in its pack, on the pin and on `extract:` in
+params.yaml; never on other packs, their order or their number.
 """
 
 import importlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -22,27 +27,109 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 ENGINES = Path(__file__).parent / "engines"
+GREEDY_TEMPERATURE = 0.0
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """One text wanted of a question: greedy (temperature 0, sample 0), or sample number 1, 2, ...
+
+    seed: 64 bits that belong to this question, temperature and sample alone.
+    """
+
+    temperature: float = GREEDY_TEMPERATURE
+    sample: int = 0
+    seed: int = 0
 
 
 @dataclass(frozen=True)
 class Question:
-    """One prompt with its pictures rendered. id: of the prompt, for messages; it changes no answer."""
+    """One prompt, its holes filled and its pictures rendered. id: of the prompt; it changes no answer.
+
+    turns: earlier (question, answer) pairs. response: how the answer begins. marks: letters to read.
+    options: texts to score. max_tokens and decodings: of generated text.
+    """
 
     id: str
     system: str | None
     text: str
-    marks: Sequence[str]
+    turns: Sequence[tuple[str, str]] = ()
+    response: str | None = None
+    marks: Sequence[str] = ()
+    options: Sequence[str] = ()
     pictures: Sequence["Image"] = ()
+    max_tokens: int = 0
+    decodings: Sequence[Decoding] = ()
+
+
+@dataclass(frozen=True)
+class Pack:
+    """Questions asked in one go: the prompts of one item and variation, or a single one for text.
+
+    ask: one of stages.contracts.prompts.ASKS.
+    """
+
+    ask: str
+    questions: Sequence[Question]
 
 
 @dataclass(frozen=True)
 class LetterAnswer:
-    """What a model gives to the marks of a question. logits: one per mark; entropy in nats."""
+    """See stages/contracts/letters.py for the fields; one logit per mark."""
 
     logits: Sequence[float]
-    letter_mass: float
-    entropy: float
-    flags: Sequence[str] = field(default_factory=tuple)
+    spelling: str | None = None
+    other_logits: Sequence[float] | None = None
+    upper: Sequence[float] | None = None
+    letter_mass: float | None = None
+    bracket_mass: float | None = None
+    nll: float | None = None
+    entropy: float | None = None
+
+
+@dataclass(frozen=True)
+class LikelihoodAnswer:
+    """nll, tokens: one per option; see stages/contracts/likelihood.py."""
+
+    nll: Sequence[float]
+    tokens: Sequence[int]
+
+
+@dataclass(frozen=True)
+class TextAnswer:
+    """The text of one decoding; see stages/contracts/text.py."""
+
+    text: str
+    logprobs: Sequence[float]
+    entropies: Sequence[float] | None
+    eos: int | None
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a question has no answer, one line without its id.
+
+    passing: a trouble of this run (a server, the memory): the question is asked again by the next run.
+    Otherwise the refusal is remembered like an answer.
+    """
+
+    problem: str
+    passing: bool = False
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An answer with what goes beside it. question: id. decoding: the one of a TextAnswer, else None.
+
+    A Refusal to text stands for all decodings of the question when `decoding` is None.
+    """
+
+    question: str
+    answer: LetterAnswer | LikelihoodAnswer | TextAnswer | Refusal
+    decoding: Decoding | None = None
+    flags: Sequence[str] = ()
+    mode: str | None = None
+    rows: int | None = None
 
 
 class Engine(Protocol):
@@ -51,8 +138,12 @@ class Engine(Protocol):
     device: str
     notes: dict[str, Any]
 
-    def letters(self, questions: Iterable[Question]) -> Iterator[tuple[str, LetterAnswer]]:
-        """(id, answer) for every question, in any order. Raises UserError naming a prompt that fails."""
+    def answer(self, packs: Iterable[Pack]) -> Iterator[Answered]:
+        """An answer for every question (for text: for every decoding) of every pack, in any order.
+
+        A question that cannot be answered gets a Refusal and the others go on. Raises UserError only
+        for what no question can survive; answers given before it are kept.
+        """
         ...
 
 
@@ -60,6 +151,7 @@ class EngineFile(Protocol):
     """The module of an engine."""
 
     REVISION: int
+    SETTINGS: tuple[str, ...]
 
     def load(self, pin: Pin, config: Config) -> Engine:
         """See the head of this file."""

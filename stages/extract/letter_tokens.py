@@ -1,30 +1,37 @@
-"""Which vocabulary entries are the option letters, right after the generation prompt.
+"""Which vocabulary entries are the option letters, right where an answer begins.
 
 After `ASSISTANT:` both `A` and ` A` can be the first token of an answer, and byte-pair encoders may
 merge a letter with the colon before it. A spelling (nothing or a space before the letter) counts for
 a letter only if it leaves the tokens of the prompt unchanged and adds exactly one.
 
-One spelling is read per model: the one in which the model's own chat template writes an assistant's
+One spelling is read per prompt: the one in which the model's own chat template writes an assistant's
 answer, which is the one it was trained on. Released logits hold one entry per letter as well; the
 sum over spellings would mix two sets of logits, their maximum would favour letters by chance. The
-choice depends on tokenizer and template alone, so no prompt can change the reading of another. The
-mass counts both spellings, and an answer whose model prefers the other one is flagged.
+choice depends on tokenizer, template and the answer's given beginning alone, so no question can change
+the reading of another. The other spelling's logits are kept beside, the mass counts both, and an
+answer whose model prefers the other one is flagged.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 SPELLINGS = ("", " ")
+BRACKET = "("
 
 Encode = Callable[[str], list[int]]
 
 
 @dataclass(frozen=True)
 class LetterIds:
-    """read: one token per mark. other: tokens of the same marks in the other spelling, if it has them."""
+    """read: one token per mark, in `spelling`. other: the same marks in the other spelling, if it has them.
 
+    bracket: tokens of an opening bracket in either spelling.
+    """
+
+    spelling: str
     read: tuple[int, ...]
     other: tuple[int, ...]
+    bracket: tuple[int, ...]
 
 
 def natural_spelling(prompt: str, answered: str) -> str:
@@ -36,7 +43,7 @@ def natural_spelling(prompt: str, answered: str) -> str:
 
 
 class LetterTokens:
-    """Token ids of letters after one generation prompt."""
+    """Token ids of letters after one beginning of an answer. prompt: a conversation up to there."""
 
     def __init__(self, encode: Encode, prompt: str, natural: str, unknown: int | None) -> None:
         self._encode, self._prompt, self._unknown = encode, prompt, unknown
@@ -54,12 +61,14 @@ class LetterTokens:
 
     def ids(self, marks: Sequence[str]) -> LetterIds | None:
         """The tokens of some marks, None where no spelling has a distinct single token for each."""
-        found = []
+        found: list[tuple[str, tuple[int, ...]]] = []
         for spelling in self.order:
             ids = tuple(token for mark in marks if (token := self._id(spelling, mark)) is not None)
             if len(ids) == len(marks) == len(set(ids)):
-                found.append(ids)
+                found.append((spelling, ids))
         if not found:
             return None
-        read, other = found[0], found[-1]
-        return LetterIds(read, () if other == read else other)
+        (spelling, read), (_, other) = found[0], found[-1]
+        brackets = [self._id(one, BRACKET) for one in SPELLINGS]
+        bracket = tuple(sorted({token for token in brackets if token is not None}))
+        return LetterIds(spelling, read, () if other == read else other, bracket)

@@ -1,6 +1,7 @@
 """Loading a model and its processor from a folder: safetensors, no code from the folder, no network."""
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -10,53 +11,112 @@ import transformers
 from stages.extract.config import Config
 from stages.runtime.errors import UserError
 
+_LOCAL = {"local_files_only": True, "trust_remote_code": False}
+
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A model in evaluation mode with its processor. context: most tokens it can read, None if unlimited."""
+    """A model in evaluation mode with its processor.
+
+    device: where inputs go. context: most tokens it can read, None if unlimited. image_token: stands
+    where a picture's features go, None where a model has no such token.
+    """
 
     model: Any
     processor: Any
     device: str
     context: int | None
+    image_token: int | None
 
 
-def load_model(folder: Path, dtype: str, config: Config) -> LoadedModel:
-    """Raises UserError, one line, whatever is wrong with the folder or the device."""
+def load_model(folder: Path, dtype: str, template: str | None, config: Config) -> LoadedModel:
+    """The model of a folder; `template` stands in for its chat template.
+
+    Raises UserError, one line, whatever is wrong with the folder or the device.
+    """
     device = choose_device(config.device)
     torch.set_num_threads(config.threads)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
-    local = {"local_files_only": True, "trust_remote_code": False}
     try:
-        # Where torchvision is installed it would resize pictures differently: ask for Pillow everywhere.
-        processor = transformers.AutoProcessor.from_pretrained(folder, backend="pil", **local)
+        processor = _processor(folder)
         model, report = transformers.AutoModelForImageTextToText.from_pretrained(
-            folder, dtype=getattr(torch, dtype), use_safetensors=True, output_loading_info=True, **local
+            folder,
+            dtype=getattr(torch, dtype),
+            use_safetensors=True,
+            output_loading_info=True,
+            **({"device_map": "auto"} if config.device == "split" else {}),
+            **_LOCAL,
         )
     except Exception as error:  # the loaders of many model classes raise many kinds
         reason = " ".join(str(error).split())[:200]
-        raise UserError(
-            f"{folder}: cannot be loaded ({type(error).__name__}: {reason}); save the model anew"
-        ) from None
+        problem = _without_torchvision(reason)
+        if problem is None:
+            problem = f"cannot be loaded ({type(error).__name__}: {reason}); save the model anew"
+        raise UserError(f"{folder}: {problem}") from None
     missing = sorted(report["missing_keys"])
     if missing:
         # transformers would fill them with random numbers and say so in a warning.
         raise UserError(
             f"{folder}: the weights lack {missing[0]} ({len(missing)} in all); save the model anew"
         )
-    if not getattr(processor, "chat_template", None):
-        raise UserError(f"{folder}: the processor has no chat template; add chat_template.jinja to the model")
-    model.eval().to(device)
+    if template is None and not getattr(processor, "chat_template", None):
+        raise UserError(
+            f"{folder}: the processor has no chat template; name one of stages/templates as `template` in "
+            "models.lock, or add chat_template.jinja to the model"
+        )
+    model.eval()
+    if config.device == "split":
+        if any(value.is_meta for value in model.parameters()):
+            raise UserError(
+                f"{folder}: does not fit on all GPUs of this machine together; use more of them, or a "
+                "smaller dtype in models.lock"
+            )
+        device = str(model.device)
+    else:
+        model.to(device)
     if dtype != "float32":
-        _head_in_float32(model)
-    return LoadedModel(model, processor, device, _context(model))
+        head_in_float32(model)
+    return LoadedModel(model, processor, device, _context(model), _image_token(model))
+
+
+def _processor(folder: Path) -> Any:
+    """Where torchvision is installed it would resize pictures differently: Pillow does it everywhere."""
+    processor = transformers.AutoProcessor.from_pretrained(folder, **_LOCAL)
+    if hasattr(processor, "image_processor"):
+        pictures = transformers.AutoImageProcessor.from_pretrained(folder, backend="pil", **_LOCAL)
+        processor.image_processor = pictures
+    return processor
+
+
+def _without_torchvision(reason: str) -> str | None:
+    """What is wrong with torchvision, if that is why a model cannot be loaded."""
+    if find_spec("torchvision") is None:
+        if "torchvision" not in reason.lower():
+            return None
+        return (
+            "its processor reads videos as well, for which it needs torchvision; "
+            "run `pip install -e '.[video]'` in this checkout"
+        )
+    try:
+        import torchvision  # noqa: F401
+    except Exception as error:  # a build for another torch raises what it likes
+        return f"torchvision does not fit this torch ({error}); install the build that does, or remove it"
+    return None
 
 
 def choose_device(wanted: str) -> str:
-    """cpu or cuda. Raises UserError where CUDA is asked for and not there."""
-    if wanted == "auto":
+    """cpu or cuda; a split model takes its inputs on the device of its first part.
+
+    Raises UserError where CUDA, or what splitting needs, is asked for and not there.
+    """
+    if wanted == "split" and find_spec("accelerate") is None:
+        raise UserError(
+            "params.yaml: extract.device is split, which needs accelerate; "
+            "run `pip install accelerate`, or set it to auto"
+        )
+    if wanted in ("auto", "split"):
         return "cuda" if torch.cuda.is_available() else "cpu"
     if wanted == "cuda" and not torch.cuda.is_available():
         why = "no GPU is visible" if torch.version.cuda else "this build of torch has no CUDA"
@@ -69,7 +129,15 @@ def _context(model: Any) -> int | None:
     return int(limit) if limit else None
 
 
-def _head_in_float32(model: Any) -> None:
+def _image_token(model: Any) -> int | None:
+    for name in ("image_token_id", "image_token_index"):
+        token = getattr(model.config, name, None)
+        if token is not None:
+            return int(token)
+    return None
+
+
+def head_in_float32(model: Any) -> None:
     """Computes the last projection in float32: half-precision logits are so coarse that letters tie."""
     head = model.get_output_embeddings()
     for name, value in list(head.named_parameters(recurse=False)):

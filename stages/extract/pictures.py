@@ -15,6 +15,11 @@ from stages.runtime.errors import UserError, did_you_mean
 
 REVISION = 1  # raise when the same recipe comes out with other pixels
 
+
+class Undecodable(UserError):
+    """A source image that is no picture: an answer of its own kind, where other errors end the run."""
+
+
 _SIXTEEN_BIT = ("I;16", "I;16L", "I;16B", "I;16N", "I")
 _CONVERTED = ("1", "L", "P", "CMYK", "YCbCr", "LAB", "HSV")
 _TRANSPARENT = ("RGBA", "LA", "PA", "La", "RGBa")
@@ -55,7 +60,10 @@ OPERATIONS: Mapping[str, tuple[int, Callable[[Sequence[Image.Image], int], Image
 
 
 def render(recipe: Mapping[str, Any], read: Callable[[str], bytes]) -> Image.Image:
-    """The picture of one recipe; `read` gives the encoded bytes of a digest. Raises UserError."""
+    """The picture of one recipe; `read` gives the encoded bytes of a digest.
+
+    Raises UserError for a recipe that is not understood, Undecodable for damaged pictures.
+    """
     name = recipe["operation"]
     if name not in OPERATIONS:
         raise UserError(f"picture operation {name} is unknown; {did_you_mean(name, list(OPERATIONS))}")
@@ -71,7 +79,7 @@ def render(recipe: Mapping[str, Any], read: Callable[[str], bytes]) -> Image.Ima
         try:
             images.append(decode(data))
         except Exception as error:  # Pillow's decoders raise whatever the damage makes them raise
-            raise UserError(
+            raise Undecodable(
                 f"image {digest[:12]} cannot be decoded ({error}); remove the item, or repair its picture"
             ) from None
     return operation(images, recipe["severity"])

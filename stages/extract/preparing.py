@@ -1,104 +1,174 @@
-"""From a question to the tensors of one row: chat template, processor, letter tokens, padding."""
+"""From a question to tokens and tensors of one row: chat template, processor, letters, options."""
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+import copy
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import torch
 from PIL import Image
 
 from stages.extract import chat
-from stages.extract.batches import padded_length
+from stages.extract.chat_template import ChatTemplate, reason
 from stages.extract.engine import Question
-from stages.extract.letter_tokens import LetterIds, LetterTokens, natural_spelling
+from stages.extract.letter_tokens import LetterIds, LetterTokens
+from stages.extract.model_loading import LoadedModel
+from stages.extract.prepared import Needs, Prepared
+from stages.extract.processed_pictures import ProcessedPictures
 from stages.runtime.errors import UserError
 
 _PROBES = ((64, 64), (96, 32), (640, 400), (400, 900))  # sizes that tell whether size reaches the model
-_PROBE_TEXT = "Which?"
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A tokenised question. inputs: tensors of one row, padded. tokens: its length without padding."""
-
-    id: str
-    letters: LetterIds
-    tokens: int
-    inputs: dict[str, torch.Tensor]
-    flags: tuple[str, ...]
-
-    @property
-    def shape(self) -> Hashable:
-        """What rows of one forward pass must have in common."""
-        return tuple((name, value.shape) for name, value in sorted(self.inputs.items()))
 
 
 class Preparer:
-    """A model's processor with its chat template. context: most tokens the model reads, None if unlimited."""
+    """A model's processor with a chat template, `template` or the processor's own."""
 
-    def __init__(self, processor: Any, context: int | None, bucket: int) -> None:
-        self._processor, self._tokenizer = processor, processor.tokenizer
-        self._context, self._bucket = context, bucket
-        template = str(processor.chat_template)
-        self._variables = {name: value for name, value in chat.TEMPLATE_VARIABLES.items() if name in template}
-        self._letters = self._letter_tokens()
-        self.vocabulary: int = max(self._tokenizer.get_vocab().values()) + 1
+    def __init__(self, processor: Any, template: str | None, needs: Needs) -> None:
+        self._original, self._template, self.needs = processor, template, needs
+        self._processor = copy.copy(processor)
+        self._processor.image_processor = ProcessedPictures(processor.image_processor)
+        self._tokenizer = processor.tokenizer
+        self._chat = ChatTemplate(self._processor, template, needs.answers_apart)
+        self._letters: dict[str | None, LetterTokens] = {}
 
-    @property
-    def spelling(self) -> str:
-        """What stands before a letter where it is read: nothing or a space."""
-        return self._letters.order[0]
+    @classmethod
+    def of(cls, loaded: LoadedModel, template: str | None) -> "Preparer":
+        """One for a loaded model."""
+        config = loaded.model.config
+        apart = bool(config.get_text_config().is_encoder_decoder)
+        qformer = getattr(getattr(config, "qformer_config", None), "max_position_embeddings", None)
+        return cls(loaded.processor, template, Needs(loaded.context, loaded.image_token, apart, qformer))
+
+    def for_thread(self) -> "Preparer":
+        """One with a processor of its own: a tokenizer must not be used by two threads at once."""
+        return Preparer(copy.deepcopy(self._original), self._template, self.needs)
+
+    @cached_property
+    def vocabulary(self) -> int:
+        """Number of tokens."""
+        return int(max(self._tokenizer.get_vocab().values())) + 1
 
     def one_shape(self) -> bool:
         """Whether pictures of every size come to the model in one shape and number of tokens."""
-        pictures = [Image.new("RGB", size, "grey") for size in _PROBES]
-        rows = [self.prepare(Question("(probe)", None, _PROBE_TEXT, (), (picture,))) for picture in pictures]
-        return len({(row.tokens, row.shape) for row in rows}) == 1
+        rows = [self.prepare(_probe(size)) for size in _PROBES]
+        return len({(len(row.ids), row.prefix, row.shown_shape) for row in rows}) == 1
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of generated tokens, without special ones."""
+        return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
 
     def prepare(self, question: Question) -> Prepared:
-        """The row of a question. Raises UserError naming its prompt."""
-        where = f"prompt {question.id}"
-        inputs = self._checked_inputs(question, where)
-        letters = self._letters.ids(question.marks)
-        if letters is None:
+        """The row of a question. Raises UserError without naming its prompt."""
+        control = self._control_tokens(question)
+        rendered, inputs = self._checked_inputs(question)
+        tokens = tuple(inputs.pop("input_ids")[0].tolist())
+        inputs.pop("attention_mask", None)
+        places = self._places(tokens, question)
+        before = (question.response or "") if self.needs.answers_apart else rendered
+        letters = self._letter_ids(question) if question.marks else None
+        options = self._options(before, question.options)
+        begun = tuple(self._encode(before)) if self.needs.answers_apart else ()
+        self._check_length(len(tokens), inputs, question, options)
+        by_token = {name: value for name, value in inputs.items() if _by_token(name, value, len(tokens))}
+        shown = {name: value for name, value in inputs.items() if name not in by_token}
+        prefix = places[-1] + 1 if places and places[-1] + 1 < len(tokens) else 0
+        flags = ("control_tokens",) if control else ()
+        return Prepared(question, tokens, prefix, shown, by_token, letters, options, flags, begun)
+
+    def _control_tokens(self, question: Question) -> bool:
+        """Whether the question holds a token with a meaning of its own. Raises UserError for a picture's."""
+        said = [question.system or "", question.text, question.response or "", *question.options]
+        whole = "\n".join([*said, *(text for turn in question.turns for text in turn)])
+        if self.needs.image_token is not None:
+            token = self._tokenizer.convert_ids_to_tokens(self.needs.image_token)
+            if token in whole:
+                raise UserError(f"it holds {token}, where this model expects a picture; correct the item")
+        return any(token in whole for token in self._tokenizer.all_special_tokens)
+
+    def _places(self, tokens: Sequence[int], question: Question) -> list[int]:
+        """Where pictures stand in the tokens."""
+        if len(question.pictures) > 1 and not self._sees_all:
             raise UserError(
-                f"{where}: the model's tokenizer has no distinct single token for each of "
-                f"{', '.join(question.marks)}; ask this model with another style"
+                f"it has {len(question.pictures)} pictures, of which this model sees one; leave the item out"
             )
-        tokens = int(inputs["input_ids"].shape[1])
-        limit = self._context or tokens + self._bucket
-        if tokens >= limit:
+        return [place for place, token in enumerate(tokens) if token == self.needs.image_token]
+
+    @cached_property
+    def _sees_all(self) -> bool:
+        """Whether a second picture takes tokens of its own; without, some models pass it over silently."""
+        counts = []
+        for count in (1, 2):
+            question = _probe(*_PROBES[:1] * count)
+            tokens = self._checked_inputs(question)[1]["input_ids"][0].tolist()
+            counts.append(tokens.count(self.needs.image_token))
+        return self.needs.image_token is None or counts[0] < counts[1]
+
+    def _check_length(
+        self,
+        tokens: int,
+        inputs: Mapping[str, torch.Tensor],
+        question: Question,
+        options: Sequence[Sequence[int]],
+    ) -> None:
+        answer = max([1, question.max_tokens if question.decodings else 0, *map(len, options)])
+        if self.needs.context is not None and tokens + answer > self.needs.context:
             raise UserError(
-                f"{where}: its {tokens} tokens and an answer exceed the {limit} that the model reads; "
+                f"its {tokens} tokens and an answer of {answer} exceed the {self.needs.context} that the "
+                "model reads; shorten the item, or leave it out"
+            )
+        most, given = self.needs.qformer_context, inputs.get("qformer_input_ids")
+        if most is not None and given is not None and given.shape[1] >= most:  # one place is for padding
+            raise UserError(
+                f"its {given.shape[1]} tokens exceed the {most - 1} that the model's Q-Former reads; "
                 "shorten the item, or leave it out"
             )
-        length = padded_length(tokens, self._bucket, limit)
-        padded = {name: self._padded(name, value, tokens, length) for name, value in inputs.items()}
-        said = f"{question.system or ''}\n{question.text}"
-        control = any(token in said for token in self._tokenizer.all_special_tokens)
-        return Prepared(question.id, letters, tokens, padded, ("control_tokens",) if control else ())
 
-    def _checked_inputs(self, question: Question, where: str) -> dict[str, torch.Tensor]:
+    def _letter_ids(self, question: Question) -> LetterIds:
+        response = question.response
+        if response not in self._letters:
+            before = self._chat.beginning(response)
+            unknown = self._tokenizer.unk_token_id
+            self._letters[response] = LetterTokens(self._encode, before, self._chat.between(before), unknown)
+        letters = self._letters[response].ids(question.marks)
+        if letters is None:
+            raise UserError(
+                f"the model's tokenizer has no distinct single token for each of "
+                f"{', '.join(question.marks)}; ask this model with another style"
+            )
+        return letters
+
+    def _options(self, before: str, options: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+        """Tokens of options after a text.
+
+        Tokenised together with it where that leaves the text's own tokens unchanged, else apart from it.
+        """
+        known = self._encode(before) if options else []
+        end = (int(self._tokenizer.eos_token_id),) if self.needs.answers_apart else ()
+        found = []
+        for option in options:
+            whole = self._encode(before + self._chat.between(before) + option)
+            together = whole[: len(known)] == known and len(whole) > len(known)
+            ids = whole[len(known) :] if together else self._encode(option)
+            if not ids:
+                raise UserError(f"option {option!r} has no tokens, so it has no likelihood; correct the item")
+            found.append((*ids, *end))
+        return tuple(found)
+
+    def _checked_inputs(self, question: Question) -> tuple[str, dict[str, torch.Tensor]]:
         try:
-            messages, order = chat.messages(question.system, question.text, len(question.pictures))
-            rendered = self._render(messages)
+            messages, order = chat.messages(question)
+            rendered = self._chat.render(messages)
+            if question.response and not self.needs.answers_apart:
+                rendered += self._chat.between(rendered) + question.response
             inputs = self._inputs(rendered, [question.pictures[index] for index in order])
         except Exception as error:  # templates and processors raise many kinds
-            reason = " ".join(str(error).split())[:200]
             raise UserError(
-                f"{where}: the model's processor refuses it ({reason}); correct it or use another style"
+                f"the model's processor refuses it ({reason(error)}); correct it or use another style"
             ) from None
-        lost = chat.dropped(question.system, question.text, rendered)
+        lost = chat.dropped(question, rendered)
         if lost:
-            raise UserError(f"{where}: the model's chat template drops the {lost}; use another style")
-        return inputs
-
-    def _render(self, messages: list[dict[str, Any]], answer: bool = False) -> str:
-        return str(
-            self._processor.apply_chat_template(
-                messages, tokenize=False, add_generation_prompt=not answer, **self._variables
-            )
-        )
+            raise UserError(f"the model's chat template drops the {lost}; use another style")
+        return rendered, inputs
 
     def _inputs(self, rendered: str, pictures: Sequence[Image.Image]) -> dict[str, torch.Tensor]:
         begin = self._tokenizer.bos_token
@@ -106,34 +176,16 @@ class Preparer:
         options = {"add_special_tokens": False} if begin and rendered.startswith(begin) else {}
         nested = [list(pictures)] if pictures else None
         inputs = self._processor(text=[rendered], images=nested, return_tensors="pt", **options)
-        tensors = {name: value for name, value in inputs.items() if name != "labels"}
-        tensors.setdefault("attention_mask", torch.ones_like(tensors["input_ids"]))
-        return tensors
+        return {name: value for name, value in inputs.items() if name != "labels"}
 
-    def _padded(self, name: str, value: torch.Tensor, tokens: int, length: int) -> torch.Tensor:
-        if name.startswith(("pixel", "image")) or value.ndim < 2 or value.shape[1] != tokens:
-            return value
-        sides = [0, 0] * (value.ndim - 2) + [0, length - tokens]
-        filler = self._tokenizer.pad_token_id or 0 if name == "input_ids" else 0
-        return torch.nn.functional.pad(value, sides, value=filler)
+    def _encode(self, text: str) -> list[int]:
+        return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
 
-    def _letter_tokens(self) -> LetterTokens:
-        asked, _ = chat.messages(None, _PROBE_TEXT, 0)
-        try:
-            prompt = self._render(asked)
-        except Exception as error:  # a template can raise whatever it likes
-            reason = " ".join(str(error).split())[:200]
-            raise UserError(
-                f"the model's chat template fails ({reason}); correct chat_template.jinja in its folder"
-            ) from None
-        try:
-            answer = {"role": "assistant", "content": [{"type": "text", "text": "A"}]}
-            written = self._render([*asked, answer], answer=True)
-        except Exception:  # a template need not know how to write answers
-            written = ""
-        return LetterTokens(
-            lambda text: list(self._tokenizer(text, add_special_tokens=False)["input_ids"]),
-            prompt,
-            natural_spelling(prompt, written),
-            self._tokenizer.unk_token_id,
-        )
+
+def _probe(*sizes: tuple[int, int]) -> Question:
+    return Question("probe", None, "Which?", pictures=[Image.new("RGB", size, "grey") for size in sizes])
+
+
+def _by_token(name: str, value: torch.Tensor, tokens: int) -> bool:
+    # A Q-Former reads tokens of its own; their number can be the prompt's by chance.
+    return not name.startswith(("pixel", "image", "qformer")) and value.ndim >= 2 and value.shape[1] == tokens

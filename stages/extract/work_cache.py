@@ -1,10 +1,11 @@
 """Answers already given, found again by what was asked: content-addressed, outside every stage output.
 
-A key covers all that can change an answer: the prompt's words and marks, its pictures' recipes and
-source digests, the model's pin (which covers the dtype), the settings of the forward pass, the
-engine's and the pictures' REVISION. It covers no name of a dataset or prompt, so a prompt that
-another dataset shares is asked once; and never the code, so a comment repeats no work. Pictures enter
-by the digest of their encoded bytes: a run whose answers are all known decodes none.
+A key (see asking.py) covers all that can change an answer: the words and marks of the prompt and of
+those asked in one go with it, its pictures' recipes and source digests, the model's pin (which covers
+the dtype), the settings of the forward pass, the engine's and the pictures' REVISION. It covers no
+name of a dataset or prompt, so a prompt that another dataset shares is asked once; and never the code,
+so a comment repeats no work. Pictures enter by the digest of their encoded bytes: a run whose answers
+are all known decodes none.
 
 Answers lie in small parquet files, shards, each named after the SHA-256 of its own bytes. A shard
 that was cut short or damaged no longer has its name, is left out, and its answers are asked again.
@@ -17,6 +18,7 @@ import hashlib
 import io
 import sys
 import time
+from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,27 +27,20 @@ from typing import Any, TextIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stages.contracts.files import canonical_json, replacing
+from stages.contracts.files import replacing
 from stages.runtime.errors import UserError
 
 ROOT = Path(".vouch/work")
+KEY_BYTES = 32
 FLUSH_ANSWERS = 256  # a killed run repeats at most this many answers
 FLUSH_SECONDS = 20.0  # and, once an answer is there, at most this much time
 PATIENCE_SECONDS = 12 * 3600.0
 _POLL_SECONDS = 0.5
-
-
-def answer_key(
-    prompt: Mapping[str, Any], pin: str, engine: str, revisions: Sequence[int], settings: Mapping[str, int]
-) -> str:
-    """SHA-256, hexadecimal, of everything that can change the answer to a row of PROMPTS."""
-    asked = {name: prompt[name] for name in ("ask", "system", "text", "marks", "pictures")}
-    whole = {**asked, "pin": pin, "engine": engine, "revisions": list(revisions), "settings": dict(settings)}
-    return hashlib.sha256(canonical_json(whole).encode()).hexdigest()
+_SHARDS_HELD = 4  # decoded shards kept, for answers fetched a few at a time
 
 
 class WorkCache:
-    """The answers of one model under one engine and setting.
+    """The answers of one kind that one model gave under one engine and setting.
 
     folder: where new shards go; the folders beside it are read as well. fields: columns of an answer.
     `damaged` names the shards that were left out.
@@ -53,21 +48,22 @@ class WorkCache:
 
     def __init__(self, folder: Path, fields: pa.Schema) -> None:
         self._folder = folder
-        self._schema = pa.schema([("key", pa.string()), *fields])
-        self._index: dict[str, tuple[Path, int]] = {}
-        self._pending: dict[str, Mapping[str, Any]] = {}
+        self._schema = pa.schema([("key", pa.binary(KEY_BYTES)), *fields])
+        self._index: dict[bytes, tuple[Path, int]] = {}
+        self._pending: dict[bytes, Mapping[str, Any]] = {}
         self._flushed = time.monotonic()
+        self._held: OrderedDict[Path, pa.Table] = OrderedDict()
         self.damaged: list[str] = []
 
-    def __contains__(self, key: str) -> bool:
+    def __contains__(self, key: bytes) -> bool:
         return key in self._index or key in self._pending
 
-    def look_up(self, wanted: Collection[str]) -> None:
+    def look_up(self, wanted: Collection[bytes]) -> None:
         """Finds out which of the wanted keys have an answer on disk."""
         self._index.clear()
         self.damaged.clear()
         for path in sorted(self._folder.parent.glob("*/*.parquet")):
-            table = self._read(path)
+            table = self._read(path, ["key"])
             if table is None:
                 self.damaged.append(path.name)
                 continue
@@ -75,7 +71,7 @@ class WorkCache:
                 if key in wanted:
                     self._index.setdefault(key, (path, row))
 
-    def add(self, key: str, answer: Mapping[str, Any]) -> None:
+    def add(self, key: bytes, answer: Mapping[str, Any]) -> None:
         """Remembers an answer; it is on disk after the next flush, which comes by itself."""
         if not self._pending:
             self._flushed = time.monotonic()
@@ -97,35 +93,50 @@ class WorkCache:
         self._index.update({key: (path, row) for row, key in enumerate(self._pending)})
         self._pending.clear()
 
-    def fetch(self, keys: Sequence[str]) -> list[dict[str, Any]]:
-        """The answers of some keys, in their order; each shard is read once per call.
+    def fetch(self, keys: Sequence[bytes]) -> list[dict[str, Any]]:
+        """The answers of some keys, in their order, flushed or not; each shard is read once per call.
 
         Raises UserError where a shard was damaged after it was looked up.
         """
         wanted: dict[Path, list[tuple[int, int]]] = {}
-        for place, key in enumerate(keys):
-            path, row = self._index[key]
-            wanted.setdefault(path, []).append((place, row))
         answers: list[dict[str, Any]] = [{} for _ in keys]
+        for place, key in enumerate(keys):
+            if key in self._pending:
+                answers[place] = {name: self._pending[key].get(name) for name in self._schema.names[1:]}
+            else:
+                path, row = self._index[key]
+                wanted.setdefault(path, []).append((place, row))
         for path, places in sorted(wanted.items()):
-            table = self._read(path)
-            if table is None:
-                raise UserError(f"{path}: damaged while in use; run the stage again to repeat its answers")
+            table = self._shard(path)
             rows = table.take(pa.array([row for _, row in places])).drop_columns(["key"]).to_pylist()
             for (place, _), answer in zip(places, rows, strict=True):
                 answers[place] = answer
         return answers
 
-    def _read(self, path: Path) -> pa.Table | None:
-        """A shard, None where it is not what its name says or has other columns."""
+    def _shard(self, path: Path) -> pa.Table:
+        """A shard that was looked up, kept for a while. Raises UserError where it was damaged since."""
+        if path not in self._held:
+            table = self._read(path)
+            if table is None:
+                raise UserError(f"{path}: damaged while in use; run the stage again to repeat its answers")
+            self._held[path] = table
+            if len(self._held) > _SHARDS_HELD:
+                self._held.popitem(last=False)
+        self._held.move_to_end(path)
+        return self._held[path]
+
+    def _read(self, path: Path, columns: list[str] | None = None) -> pa.Table | None:
+        """Columns of a shard (all), None where it is not what its name says or holds something else."""
         try:
             data = path.read_bytes()
             if hashlib.sha256(data).hexdigest() != path.stem:
                 return None
-            table = pq.read_table(io.BytesIO(data), use_threads=False)
+            file = pq.ParquetFile(io.BytesIO(data))
+            if file.schema_arrow.names != self._schema.names:
+                return None
+            return file.read(columns, use_threads=False)
         except (OSError, pa.ArrowException):
             return None
-        return table if table.column_names == self._schema.names else None
 
     @contextmanager
     def claim(self, patience: float = PATIENCE_SECONDS) -> Iterator[None]:

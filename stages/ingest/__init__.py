@@ -1,1 +1,1 @@
-"""ingest: logits that others released become a model's responses. One file form per file of forms/."""
+"""ingest: what others released of a model becomes its responses. One file form per file of forms/."""

@@ -1,7 +1,8 @@
-"""ingest: `python -m stages.ingest MODEL DATASET` takes in logits that others released.
+"""ingest: `python -m stages.ingest MODEL DATASET` takes in what others released of a model.
 
-Inputs   the released file, data/prompts/DATASET.parquet
-Outputs  data/responses/MODEL/DATASET.letters.parquet, and without rows .likelihood.parquet, .text.parquet
+Inputs   the released file, data/prompts/DATASET.parquet, data/items/DATASET.parquet
+Outputs  data/responses/MODEL/DATASET.letters.parquet from logits, .likelihood.parquet or .text.parquet from
+         logs of samples; the others without rows
 """
 
 import importlib
@@ -10,6 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
 
+from stages.contracts.items import ITEMS, items_path
 from stages.contracts.letters import LETTERS, letters_path
 from stages.contracts.likelihood import LIKELIHOOD, likelihood_path
 from stages.contracts.prompts import PROMPTS, prompts_path
@@ -17,22 +19,32 @@ from stages.contracts.text import TEXT, text_path
 from stages.ingest import forms
 from stages.ingest.config import Config
 from stages.ingest.join import letters
-from stages.runtime.errors import UserError
+from stages.ingest.sample_join import join_samples, likelihood_rows, text_rows
+from stages.ingest.samples import read_samples
+from stages.runtime.errors import UserError, did_you_mean
 from stages.runtime.stage import Run, run_stage
 
 MAX_BYTES = 256 * 2**20
 
 
-def form_of(path: Path) -> ModuleType:
-    """The file form that a suffix stands for. Raises UserError listing the suffixes there are."""
-    suffixes: dict[str, str] = {}
-    for form in pkgutil.iter_modules(forms.__path__):
-        module = importlib.import_module(f"{forms.__name__}.{form.name}")
-        if path.suffix in module.SUFFIXES:
-            return module
-        suffixes.update(dict.fromkeys(module.SUFFIXES, form.name))
-    found = path.suffix or "nothing"
-    raise UserError(f"{path}: files ending in {found} are not read; valid: {', '.join(suffixes)}")
+def form_of(path: Path, name: str | None = None) -> ModuleType:
+    """The file form of that name, or the one that the suffix stands for. Raises UserError."""
+    names = [form.name for form in pkgutil.iter_modules(forms.__path__)]
+    if name is not None and name not in names:
+        raise UserError(f"{path}: unknown form {name}; {did_you_mean(name, names)}")
+    modules = {form: importlib.import_module(f"{forms.__name__}.{form}") for form in names}
+    if name is not None:
+        return modules[name]
+    fitting = [form for form, module in modules.items() if path.suffix in module.SUFFIXES]
+    if len(fitting) > 1:
+        raise UserError(
+            f"{path}: {' and '.join(fitting)} write such files; say which in its entry of ingest, e.g. "
+            f"`form: {fitting[0]}`"
+        )
+    if not fitting:
+        suffixes = ", ".join(sorted({suffix for module in modules.values() for suffix in module.SUFFIXES}))
+        raise UserError(f"{path}: files ending in {path.suffix or 'nothing'} are not read; valid: {suffixes}")
+    return modules[fitting[0]]
 
 
 def read_bytes(path: Path, key: str) -> bytes:
@@ -40,25 +52,36 @@ def read_bytes(path: Path, key: str) -> bytes:
     if not path.is_file():
         raise UserError(f"{path}: no such file; correct ingest.{key}.file in params.yaml")
     if path.stat().st_size > MAX_BYTES:
-        raise UserError(f"{path}: larger than {MAX_BYTES:,} bytes; keep the columns id and logits only")
+        raise UserError(f"{path}: larger than {MAX_BYTES:,} bytes; leave out what is not needed")
     return path.read_bytes()
 
 
 def main(run: Run) -> None:
     """Writes the three tables, all or none."""
     model, dataset = run.keys
-    key = f"{model}-{dataset}"
-    config = Config.model_validate(run.params["ingest"][key])
+    config = Config.model_validate(run.params["ingest"][f"{model}-{dataset}"])
     path = Path(config.file)
-    form = form_of(path)
-    rows = form.parse(read_bytes(path, key), str(path))
+    form = form_of(path, config.form)
+    data = read_bytes(path, f"{model}-{dataset}")
     prompts = PROMPTS.read(prompts_path(dataset), ["id", "item", "variation", "options"])
-    answers = letters(rows, prompts, LETTERS.schema, str(path), dataset)
+    answers, pairs = LETTERS.schema.empty_table(), []
+    if hasattr(form, "responses"):
+        items = ITEMS.read(items_path(dataset), ["id", "source_id"]).to_pylist()
+        samples = read_samples(data, str(path), form, config.key, config.filter)
+        pairs = join_samples(samples, prompts.to_pylist(), items, config.key is not None, str(path), dataset)
+    elif config.key or config.filter:
+        raise UserError(f"{path}: key and filter are for logs of samples only; leave them out")
+    else:
+        answers = letters(form.parse(data, str(path)), prompts, LETTERS.schema, str(path), dataset)
     with ExitStack() as stack:
         stack.enter_context(LETTERS.writer(letters_path(model, dataset), answers.schema)).table(answers)
-        stack.enter_context(LIKELIHOOD.writer(likelihood_path(model, dataset)))
-        stack.enter_context(TEXT.writer(text_path(model, dataset)))
-    run.note("rows", answers.num_rows)
+        likelihood = stack.enter_context(LIKELIHOOD.writer(likelihood_path(model, dataset)))
+        text = stack.enter_context(TEXT.writer(text_path(model, dataset)))
+        for row in likelihood_rows(pairs):
+            likelihood.row(row)
+        for row in text_rows(pairs):
+            text.row(row)
+    run.note("rows", answers.num_rows + likelihood.count + text.count)
 
 
 if __name__ == "__main__":

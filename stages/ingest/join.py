@@ -4,6 +4,7 @@ A row belongs to the prompt whose item has the row's id: loaders of released ite
 as text, as the item's id, so the join needs no third table. Only the variation `original` was asked.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from stages.ingest.rows import Rows
 from stages.runtime.errors import UserError
 
 VARIATION = "original"
-ENGINE = "released/1"
+CONSTANT = {"engine": "released/1", "device": "released", "pixels": "", "flags": []}
+"""What every row of a released file says of its making."""
 
 
 def letters(rows: Rows, prompts: pa.Table, schema: pa.Schema, where: str, dataset: str) -> pa.Table:
@@ -23,15 +25,21 @@ def letters(rows: Rows, prompts: pa.Table, schema: pa.Schema, where: str, datase
     prompts: columns id, item, variation, options of the prompts table. schema: of the letters table.
     Raises UserError where ids do not match or a row has fewer logits than its prompt has options.
     """
-    asked = [prompt for prompt in prompts.to_pylist() if prompt["variation"] == VARIATION]
-    if not asked:
-        raise UserError(
-            f"{where}: {dataset} has no prompts of variation {VARIATION}; name it in params.yaml, variations"
-        )
+    asked = asked_prompts(prompts.to_pylist(), where, dataset)
     items = [prompt["item"] for prompt in asked]
     order = _match(rows, items, where, dataset)
     _check_letters(rows, items, [len(prompt["options"]) for prompt in asked], where, dataset)
     return _table(rows.logits[order], [prompt["id"] for prompt in asked], schema)
+
+
+def asked_prompts(prompts: Sequence[Mapping[str, Any]], where: str, dataset: str) -> list[Mapping[str, Any]]:
+    """Those of the variation that others asked. Raises UserError where there is none."""
+    asked = [prompt for prompt in prompts if prompt["variation"] == VARIATION]
+    if not asked:
+        raise UserError(
+            f"{where}: {dataset} has no prompts of variation {VARIATION}; name it in params.yaml, variations"
+        )
+    return asked
 
 
 def _match(rows: Rows, items: list[str], where: str, dataset: str) -> npt.NDArray[Any]:
@@ -73,13 +81,12 @@ def _table(logits: npt.NDArray[Any], prompts: list[str], schema: pa.Schema) -> p
     count, size = logits.shape
     kind = pa.list_(pa.from_numpy_dtype(logits.dtype))
     offsets = pa.array(np.arange(count + 1, dtype=np.int32) * size)
-    constant = {"engine": ENGINE, "device": "released", "pixels": "", "flags": []}
     columns: dict[str, Any] = {
         "prompt": pa.array(prompts, pa.string()),
         "logits": pa.ListArray.from_arrays(offsets, pa.array(logits.ravel()), type=kind),
     }
     fields = [field.with_type(kind) if field.name == "logits" else field for field in schema]
     arrays = [
-        columns.get(field.name, pa.array([constant.get(field.name)] * count, field.type)) for field in fields
+        columns.get(field.name, pa.array([CONSTANT.get(field.name)] * count, field.type)) for field in fields
     ]
     return pa.table(arrays, schema=pa.schema(fields))

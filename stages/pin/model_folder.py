@@ -9,9 +9,9 @@ from typing import Any
 from stages.contracts.pins import WEIGHT_SUFFIX
 from stages.runtime.errors import UserError
 
-_PICKLED = (".bin", ".pt", ".pth", ".ckpt")
-_INDEX = "model.safetensors.index.json"
-_SINGLE = "model.safetensors"
+PICKLED = (".bin", ".pt", ".pth", ".ckpt")
+INDEX = "model.safetensors.index.json"
+SINGLE = "model.safetensors"
 _EXTRA = "__metadata__"  # the entry of a header that is no tensor
 _LENGTH = 8  # bytes before a safetensors header that give its size
 _HEADER_LIMIT = 100_000_000  # the format's own limit
@@ -23,33 +23,43 @@ def check_model_folder(folder: Path) -> None:
         raise UserError(f"{folder}: no such model folder; correct source.path in models.lock")
     weights = [path for path in folder.iterdir() if path.suffix == WEIGHT_SUFFIX]
     if not weights:
-        pickled = sorted(path.name for path in folder.iterdir() if path.suffix in _PICKLED)
+        pickled = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLED)
         what = f"only pickled weights ({pickled[0]}), which can run code" if pickled else "no weights"
         raise UserError(f"{folder}: {what}; save the model as {WEIGHT_SUFFIX} files")
     if not (folder / "config.json").is_file():
         raise UserError(f"{folder}: no config.json; the folder is not a whole model, fetch it anew")
     for path in sorted(folder.glob("*config.json")):
-        if "auto_map" in _json(path):
-            raise UserError(
-                f"{path}: asks for code of its own (auto_map), which is never run; "
-                "take a version of the model that transformers loads by itself"
-            )
+        check_no_code(path)
+
+
+def check_no_code(path: Path) -> None:
+    """Raises UserError where a configuration asks for code that comes with the model."""
+    if "auto_map" in read_json(path):
+        raise UserError(
+            f"{path}: asks for code of its own (auto_map), which is never run; "
+            "take a version of the model that transformers loads by itself"
+        )
 
 
 def weight_files(folder: Path) -> list[Path]:
     """The weight files that transformers loads: those of the index, or the only one. Raises UserError."""
-    index = folder / _INDEX
+    index = folder / INDEX
     if not index.is_file():
-        single = folder / _SINGLE
+        single = folder / SINGLE
         return [single] if single.is_file() else sorted(folder.glob(f"*{WEIGHT_SUFFIX}"))
-    names = _json(index).get("weight_map")
-    if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
-        raise UserError(f"{index}: has no weight_map from tensors to file names; fetch the model anew")
-    files = [folder / name for name in sorted(set(names.values()))]
+    files = [folder / name for name in indexed_files(index)]
     missing = [path.name for path in files if not path.is_file()]
     if missing:
-        raise UserError(f"{folder}: {missing[0]}, which {_INDEX} names, is missing; fetch the model anew")
+        raise UserError(f"{folder}: {missing[0]}, which {INDEX} names, is missing; fetch the model anew")
     return files
+
+
+def indexed_files(index: Path) -> list[str]:
+    """Names of the weight files that an index lists, sorted. Raises UserError."""
+    names = read_json(index).get("weight_map")
+    if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
+        raise UserError(f"{index}: has no weight_map from tensors to file names; fetch the model anew")
+    return sorted(set(names.values()))
 
 
 def count_parameters(folder: Path) -> int:
@@ -73,7 +83,8 @@ def check_digests(expected: Mapping[str, str], found: Mapping[str, str], folder:
             )
 
 
-def _json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
+    """The mapping in a JSON file, empty where it holds something else. Raises UserError."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:

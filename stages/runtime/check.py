@@ -42,6 +42,7 @@ class Project(BaseModel):
     variations: list[Slug] = Field(min_length=1)
     models: list[Slug]
     pin: dict[Slug, str]
+    unpinned: list[Slug]
     zoo: dict[Slug, ZooConfig]
     ingest: dict[str, IngestConfig]
     released: list[Slug]
@@ -145,11 +146,12 @@ def _check_models(project: Project, locked: Models, where: str) -> None:
     if not project.datasets or not project.models + project.released:
         # nothing would be left for compare and report to read, and DVC would only name a missing folder
         raise UserError(f"{where}: needs one dataset and one model (or released logits) at least; name them")
-    for key in ("models", "released"):
+    for key in ("models", "released", "unpinned"):
         _once(getattr(project, key), where, key)
     _known(project.pin, list(locked.models), where, f"pin (entries of {MODELS})")
     _known(project.models, [*project.zoo, *project.pin], where, "models (made by zoo or pin)")
     _known([*project.zoo, *project.pin], project.models, where, "zoo and pin (entries of models)")
+    _known(project.unpinned, list(project.pin), where, "unpinned (entries of pin)")
     for name, path in project.pin.items():
         source = locked.models[name].source
         expected = source.path if source.kind == "folder" else str(MODELS)

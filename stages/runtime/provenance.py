@@ -14,6 +14,8 @@ _LIBRARIES = (
     "torch",
     "transformers",
     "tokenizers",
+    "accelerate",
+    "openai",
     "altair",
     "vl-convert-python",
     "jinja2",

@@ -13,6 +13,7 @@ from stages.score.join import Block
 from stages.score.readings import Column, Reading
 from stages.score.readings.clean import clean
 from stages.score.readings.faithful import faithful
+from stages.score.unanswered import unanswered
 
 READINGS = {"faithful": faithful, "clean": clean}
 ALL = "all"
@@ -23,25 +24,31 @@ def score_block(model: str, dataset: str, block: Block, config: Config) -> Score
     """Rows of the metrics table and the outcomes table of one model, dataset and variation.
 
     Where the items have several categories, each is split and calibrated on its own, as the
-    benchmark's tables by category are; outcomes come from all items together.
+    benchmark's tables by category are; outcomes come from all items together. Prompts without an answer
+    are counted by `unanswered` and rest in nothing else: where none is answered, it stands alone.
     """
     rows, readings = [], []
+    asked = block.asked
     for name, reading in READINGS.items():
-        whole = reading(block.responses, config)
-        readings.append(whole)
-        parts = {ALL: whole}
-        for category, chosen in _categories(block):
-            parts[category] = reading(block.responses.take(chosen), config)
-        for category, part in parts.items():
-            place = {"model": model, "dataset": dataset, "variation": block.variation, "reading": name}
-            rows += [place | {"category": category} | vars(figure) for figure in part.figures]
+        place = {"model": model, "dataset": dataset, "variation": block.variation, "reading": name}
+        for category, chosen in _categories(asked.categories):
+            kept = chosen[asked.answered]
+            part = reading(block.responses.take(kept), config) if kept.any() else Reading([])
+            if category == ALL:
+                readings.append(part)
+            figures = [*part.figures, *unanswered(name, asked, chosen)]
+            rows += [place | {"category": category} | vars(figure) for figure in figures]
+    if not len(block.responses):
+        return rows, OUTCOMES.schema.empty_table()
     return rows, _outcomes(model, dataset, block, readings)
 
 
-def _categories(block: Block) -> Iterator[tuple[str, np.ndarray]]:
-    names = [str(name) for name in np.unique(block.categories)]
+def _categories(categories: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """Every part that is scored by itself, and which rows [m] it has."""
+    yield ALL, np.ones(len(categories), dtype=bool)
+    names = [str(name) for name in np.unique(categories)]
     if len(names) > 1:
-        yield from ((name, block.categories == name) for name in names if name not in ("", ALL))
+        yield from ((name, categories == name) for name in names if name not in ("", ALL))
 
 
 def _outcomes(model: str, dataset: str, block: Block, readings: list[Reading]) -> pa.Table:

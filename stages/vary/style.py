@@ -10,18 +10,25 @@ added         options that the style adds after the item's own, in this order: d
 system        the system message, or null
 pictures      first: all pictures stand before the text, and the text loses its marks
               marks: each picture stands where the text marks it
+asks          what is read out of a prompt with options: letters, likelihood, text, or several of them
+open_asks     the same for open questions: text
+response      how the assistant's answer begins, or null
+max_tokens    most tokens of a generated text; `references`: the 75th percentile, rounded up, of the number
+              of words of the dataset's references (as ReForm-Eval caps captions, Li et al. 2023); or null
 """
 
 from collections.abc import Sequence
 from string import Formatter
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, PlainValidator, ValidationError
 
-from stages.contracts.prompts import DONT_KNOW, NONE_OF_ABOVE
+from stages.contracts.prompts import ASKS, DONT_KNOW, LETTERS, NONE_OF_ABOVE, TEXT
 from stages.runtime.errors import UserError, did_you_mean
 
 ADDED = {"dont_know": DONT_KNOW, "none_of_above": NONE_OF_ABOVE}
+REFERENCES = "references"
+MAX_TOKENS = 4096
 
 
 def _template(*fields: str) -> AfterValidator:
@@ -40,6 +47,27 @@ def _template(*fields: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _asks(known: Sequence[str]) -> AfterValidator:
+    """Checks that a list names some of `known`, each once."""
+
+    def check(names: tuple[str, ...]) -> tuple[str, ...]:
+        if not names or len(set(names)) < len(names):
+            raise ValueError(f"must name one or several of {', '.join(known)}, each once")
+        for name in names:
+            if name not in known:
+                raise ValueError(f"unknown name {name}; {did_you_mean(name, list(known))}")
+        return names
+
+    return AfterValidator(check)
+
+
+def _max_tokens(value: Any) -> Any:
+    number = isinstance(value, int) and not isinstance(value, bool)
+    if value in (None, REFERENCES) or (number and 1 <= value <= MAX_TOKENS):
+        return value
+    raise ValueError(f"must be a whole number of 1 to {MAX_TOKENS}, or {REFERENCES}, or null")
+
+
 class Style(BaseModel):
     """A style; the module's docstring explains the keys."""
 
@@ -54,6 +82,10 @@ class Style(BaseModel):
     added: dict[Literal["dont_know", "none_of_above"], str] = {}
     system: str | None = None
     pictures: Literal["first", "marks"] = "first"
+    asks: Annotated[tuple[str, ...], _asks(ASKS)] = (LETTERS,)
+    open_asks: Annotated[tuple[str, ...], _asks((TEXT,))] = (TEXT,)  # no options, so nothing else to read
+    response: str | None = None
+    max_tokens: Annotated[int | Literal["references"] | None, PlainValidator(_max_tokens)] = None
 
     def render(self, hint: str | None, question: str, options: Sequence[tuple[str, str]]) -> str:
         """The text for a hint, a question and (mark, text) of each option; without options the open body."""

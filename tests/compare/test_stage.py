@@ -1,7 +1,9 @@
 """The stage reads the scores that the DAG names and writes its three tables."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from stages.compare.__main__ import main
@@ -19,7 +21,7 @@ from stages.contracts.published import PUBLISHED, published_path
 from stages.runtime.stage import Run
 from stages.score.join import join
 from stages.score.tables import score_block
-from tests.score.simulated import CONFIG, project_run, simulate, tables
+from tests.score.simulated import CONFIG, project_run, replace_row, simulate, tables
 
 PATHS = (STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH)
 
@@ -29,12 +31,15 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return project_run(tmp_path, monkeypatch, "compare")
 
 
-def score(model: str, seed: int | None) -> None:
-    """Scores of a model on the dataset `left`; none at all without a seed."""
+def score(model: str, seed: int | None, silent: Sequence[int] = ()) -> None:
+    """Scores of a model on the dataset `left`, without an answer in some rows; none at all without a seed."""
     METRICS.write(metrics_path(model), [])
     OUTCOMES.write(outcomes_path(model), [])
     if seed is not None:
-        (block,) = join(*tables(simulate(seed, 80, copies=2)), "here")
+        letters, prompts, items = tables(simulate(seed, 80, copies=2))
+        for row in silent:
+            letters = replace_row(letters, row, {"logits": None, "problem": "no answer"})
+        (block,) = join(letters, prompts, items, "here")
         rows, outcomes = score_block(model, "left", block, CONFIG)
         METRICS.write(metrics_path(model), rows)
         OUTCOMES.write(outcomes_path(model), outcomes)
@@ -78,3 +83,32 @@ def test_one_model_and_no_scores_at_all(run: Run) -> None:
     assert [
         table.read(p).num_rows for table, p in zip((STANDINGS, DIFFERENCES, REPRODUCED), PATHS, strict=True)
     ] == [0, 0, 0]
+
+
+def test_pairs_rest_on_prompts_that_both_models_answered(run: Run) -> None:
+    publish()
+    score("tiny_a", 0, silent=range(10))
+    score("tiny_b", 1, silent=range(5, 30))
+    main(run)
+    (pair,) = DIFFERENCES.read(DIFFERENCES_PATH).to_pylist()
+    outcomes = {model: OUTCOMES.read(outcomes_path(model)).to_pylist() for model in ("tiny_a", "tiny_b")}
+    correct = [{row["item"]: row["clean_correct"] for row in rows} for rows in outcomes.values()]
+    common = [str(item) for item in range(30, 80)]
+    assert pair["items"] == len(common) == len(correct[0].keys() & correct[1].keys())
+    assert pair["difference"] == pytest.approx(np.mean([correct[0][i] - correct[1][i] for i in common]))
+    shares = {
+        row["model"]: (row["value"], row["rank"])
+        for row in STANDINGS.read(STANDINGS_PATH).to_pylist()
+        if (row["metric"], row["reading"]) == ("unanswered", "clean")
+    }
+    assert shares == {"tiny_a": (10 / 80, None), "tiny_b": (25 / 80, None)}
+
+
+def test_a_model_that_never_answered_stands_alone(run: Run) -> None:
+    publish({"model": "tiny_b", "name": "Tiny-B", "metric": "acc", "value": 0.5})
+    score("tiny_a", 0)
+    score("tiny_b", 1, silent=range(80))
+    main(run)
+    assert DIFFERENCES.read(DIFFERENCES_PATH).num_rows == 0
+    (cell,) = REPRODUCED.read(REPRODUCED_PATH).to_pylist()
+    assert (cell["ours"], cell["clean"]) == (None, None)

@@ -23,6 +23,7 @@ datasets:
 variations: [original]
 models: [one, two, three]
 pin: {two: ../weights, three: models.lock}
+unpinned: [two]
 zoo: {one: {seed: 12e4, width: 8, learning_rate: 3.0e-3, nested: {on: off, list: [1, 2.5, null, ~]}}}
 ingest:
   four-gamma: {model: four, dataset: gamma, file: ../elsewhere/four.parquet}

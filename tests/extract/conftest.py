@@ -1,16 +1,11 @@
 """A tiny model per test session, and a project around it."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from stages.extract.config import Config
-from tests.extract.project import Project
+from tests.extract.project import MODEL, Project
 from tests.extract.tiny import save_llava
-
-CONFIG = Config(batch=4, bucket=8, threads=1, device="cpu")
 
 
 @pytest.fixture(scope="session")
@@ -24,19 +19,6 @@ def project(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> Proj
     """A project in its own folder, which is the working folder; the model is pinned."""
     monkeypatch.chdir(tmp_path)
     made = Project(tmp_path, tiny)
+    made.params["unpinned"] = [MODEL]
     made.pin()
     return made
-
-
-@pytest.fixture
-def scorer() -> Callable[..., Any]:
-    """Loads a model folder into a LetterScorer; keywords change the config, `dtype` the weights."""
-
-    def load(folder: Path, dtype: str = "float32", **config: Any) -> Any:
-        from stages.extract.letter_scorer import LetterScorer
-        from stages.extract.model_loading import load_model
-
-        settings = CONFIG.model_copy(update=config)
-        return LetterScorer(load_model(folder, dtype, settings), settings)
-
-    return load

@@ -17,8 +17,8 @@ import yaml
 from PIL import Image
 
 from stages.contracts.images import IMAGES, images_path
-from stages.contracts.letters import letters_path
-from stages.contracts.prompts import PROMPTS, prompts_path
+from stages.contracts.prompts import ASKS, LETTERS, PROMPTS, prompts_path
+from stages.extract.answers import PATHS
 from tests.extract.tiny import sentence
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +39,7 @@ PARAMS = {
     "zoo": {},
     "ingest": {},
     "released": [],
-    "extract": {"batch": 4, "bucket": 8, "threads": 1, "device": "cpu"},
+    "extract": {"batch": 4, "bucket": 8, "threads": 1, "device": "cpu", "max_tokens": 4},
 }
 
 
@@ -102,12 +102,17 @@ class Project:
             images_path(dataset), [{"digest": sha256(data).hexdigest(), "bytes": data} for data in images]
         )
 
-    def letters(self, dataset: str = DATASET) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = pq.read_table(letters_path(MODEL, dataset)).to_pylist()
+    def rows(self, ask: str, dataset: str = DATASET) -> list[dict[str, Any]]:
+        """A response table."""
+        rows: list[dict[str, Any]] = pq.read_table(PATHS[ask](MODEL, dataset)).to_pylist()
         return rows
 
-    def letters_bytes(self, dataset: str = DATASET) -> bytes:
-        return letters_path(MODEL, dataset).read_bytes()
+    def letters(self, dataset: str = DATASET) -> list[dict[str, Any]]:
+        return self.rows(LETTERS, dataset)
+
+    def bytes(self, dataset: str = DATASET) -> dict[str, bytes]:
+        """The bytes of every response table."""
+        return {ask: PATHS[ask](MODEL, dataset).read_bytes() for ask in ASKS}
 
     def shards(self) -> list[Path]:
         return sorted(self.path.glob(".vouch/work/**/*.parquet"))
@@ -132,37 +137,50 @@ def prompt(
     text: str,
     images: Sequence[bytes] = (),
     marks: str = "ABCD",
-    system: str | None = None,
-    ask: str = "letters",
+    asks: Sequence[str] = (LETTERS,),
+    turns: Sequence[tuple[str, str]] = (),
+    earlier: Sequence[Sequence[str]] = (),
+    **columns: Any,
 ) -> dict[str, Any]:
-    """A row of PROMPTS."""
+    """A row of PROMPTS; `id` is ITEM/VARIATION or ITEM/VARIATION/NUMBER."""
+    item, variation, *_ = id.split("/")
     return {
         "id": id,
-        "item": id,
-        "variation": "original",
+        "item": item,
+        "variation": variation,
         "style": "plain",
-        "system": system,
+        "turns": [{"question": question, "answer": answer} for question, answer in turns],
         "text": text,
-        "options": [f"option {mark}" for mark in marks],
+        "earlier": earlier,
+        "options": [f"red {mark} cat"[: 7 if index % 2 else 5] for index, mark in enumerate(marks)],
         "order": list(range(len(marks))),
         "marks": list(marks),
         "answers": [0],
         "pictures": [recipe(image) for image in images],
-        "ask": ask,
+        "asks": asks,
+        **columns,
     }
 
 
-def quiz(count: int, pictures: int = 3, seed: int = 0) -> tuple[list[dict[str, Any]], list[bytes]]:
-    """Prompts of different lengths about a few pictures."""
+def quiz(
+    count: int,
+    pictures: int = 3,
+    seed: int = 0,
+    asks: Sequence[str] = (LETTERS,),
+    variations: Sequence[str] = ("original",),
+) -> tuple[list[dict[str, Any]], list[bytes]]:
+    """Prompts of different lengths about a few pictures, `count` for each variation."""
     rng = random.Random(seed)
     images = [picture(index) for index in range(pictures)]
     prompts = [
         prompt(
-            f"q{index}/original",
+            f"q{index}/{variation}",
             f"{sentence(rng, rng.randint(2, 30))} {index % 3}",
             [images[index % pictures]],
+            asks=asks,
         )
         for index in range(count)
+        for variation in variations
     ]
     return prompts, images
 

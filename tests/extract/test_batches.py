@@ -26,7 +26,7 @@ def test_everything_comes_once_in_batches_of_one_shape(shapes: list[int], rows: 
             yield item
 
     given_back = []
-    for batch in in_batches(counted(), rows, held):  # type: ignore[arg-type]
+    for batch in in_batches(counted(), lambda _: rows, held):  # type: ignore[arg-type]
         assert 0 < len(batch) <= rows and len({item.shape for item in batch}) == 1
         assert taken - len(given_back) <= max(held, rows)
         given_back += batch
@@ -35,9 +35,9 @@ def test_everything_comes_once_in_batches_of_one_shape(shapes: list[int], rows: 
 
 def test_full_batches_where_there_is_room() -> None:
     items = [Item(number, number % 2) for number in range(8)]
-    assert [len(batch) for batch in in_batches(items, 4, 100)] == [4, 4]
+    assert [len(batch) for batch in in_batches(items, lambda _: 4, 100)] == [4, 4]
+    assert [len(batch) for batch in in_batches(items, lambda item: 1 + item.shape, 100)] == [1, 1, 2, 1, 1, 2]
 
 
 def test_padding_leaves_a_spare_place() -> None:
-    assert [padded_length(tokens, 8, 100) for tokens in (1, 7, 8, 9, 15, 16)] == [8, 8, 16, 16, 16, 24]
-    assert padded_length(97, 8, 100) == 100
+    assert [padded_length(tokens, 8) for tokens in (1, 7, 8, 9, 15, 16)] == [8, 8, 16, 16, 16, 24]

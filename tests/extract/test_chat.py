@@ -1,8 +1,17 @@
-"""Prompts as messages."""
+"""Questions as messages."""
+
+from typing import Any
 
 import pytest
 
 from stages.extract.chat import dropped, messages
+from stages.extract.engine import Question
+
+
+def asked(text: str, pictures: int = 0, **changes: Any) -> Question:
+    """A question with placeholders for pictures, which are only counted here."""
+    shown: Any = range(pictures)
+    return Question("q", changes.pop("system", None), text, pictures=shown, **changes)
 
 
 def kinds(content: list[dict[str, str]]) -> list[str]:
@@ -10,34 +19,53 @@ def kinds(content: list[dict[str, str]]) -> list[str]:
 
 
 def test_pictures_first_without_marks() -> None:
-    (said,), order = messages(None, "Which?", 2)
+    (said,), order = messages(asked("Which?", 2))
     assert kinds(said["content"]) == ["image", "image", "Which?"] and order == [0, 1]
 
 
 def test_pictures_at_their_marks() -> None:
-    (said,), order = messages(None, "<image 2>\nIs it like <image 1>?", 2)
+    (said,), order = messages(asked("<image 2>\nIs it like <image 1>?", 2))
     assert kinds(said["content"]) == ["image", "\nIs it like ", "image", "?"] and order == [1, 0]
 
 
 def test_text_is_kept_to_the_letter() -> None:
-    (said,), _ = messages(None, "\nWhich?\nA. <b> \n", 0)
+    (said,), _ = messages(asked("\nWhich?\nA. <b> \n"))
     assert kinds(said["content"]) == ["\nWhich?\nA. <b> \n"]
 
 
 def test_system_message_comes_first() -> None:
-    system, user = messages("Be brief.", "Which?", 0)[0]
+    system, user = messages(asked("Which?", system="Be brief."))[0]
     assert (system["role"], user["role"]) == ("system", "user") and kinds(system["content"]) == ["Be brief."]
+
+
+def test_earlier_turns_alternate_and_take_the_pictures() -> None:
+    said, order = messages(asked("Why?", 1, turns=[("Which?", "A."), ("Sure?", "Yes.")]))
+    assert [one["role"] for one in said] == ["user", "assistant"] * 2 + ["user"] and order == [0]
+    assert [kinds(one["content"]) for one in said] == [
+        ["image", "Which?"],
+        ["A."],
+        ["Sure?"],
+        ["Yes."],
+        ["Why?"],
+    ]
+    said, order = messages(asked("Why? <image 1>", 2, turns=[("Is it <image 2>?", "A.")]))
+    assert order == [1, 0] and kinds(said[0]["content"]) == ["Is it ", "image", "?"]
 
 
 @pytest.mark.parametrize("text", ["<image 1> <image 1>", "<image 2>", "<image 0>", "<image 1>"])
 def test_marks_must_name_each_picture_once(text: str) -> None:
     with pytest.raises(ValueError, match="marks of pictures"):
-        messages(None, text, 2)
+        messages(asked(text, 2))
 
 
 def test_what_a_template_dropped() -> None:
-    assert (
-        dropped("Be brief.", " Which? <image 1> Now. ", "SYSTEM: Be brief. USER: Which? <image> Now.") is None
-    )
-    assert dropped("Be brief.", "Which?", "USER: Which?") == "system message"
-    assert dropped(None, "Which? <image 1> Now.", "USER: Which?") == "text"
+    whole = asked("Which? <image 1> Now.", 1, system="Be brief.", turns=[("Here?", "Yes, here.")])
+    text = "SYSTEM: Be brief. USER: Here? ASSISTANT: Yes, here. USER: Which? <image> Now."
+    assert dropped(whole, text) is None
+    for part, name in (
+        ("Be brief.", "system message"),
+        ("Here?", "earlier turns"),
+        ("Yes, here.", "earlier answers"),
+        ("Now.", "text"),
+    ):
+        assert dropped(whole, text.replace(part, "")) == name

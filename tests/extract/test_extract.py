@@ -12,68 +12,160 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from stages.contracts.letters import LETTERS, letters_path
-from stages.contracts.likelihood import LIKELIHOOD, likelihood_path
 from stages.contracts.pins import read_pin
-from stages.contracts.text import TEXT, text_path
+from stages.contracts.prompts import ASKS, LETTERS, LIKELIHOOD, TEXT
+from stages.extract import pictures
+from stages.extract.answers import PATHS, TABLES
 from stages.extract.engines import transformers as engine
 from stages.runtime.errors import UserError
+from tests.extract.plain import Plain
 from tests.extract.project import DATASET, MODEL, Project, letters_table, picture, prompt, quiz
 
 REALDATA = Path(__file__).parents[3] / "shared" / "reference" / "realdata"
 
 
-def passes(run: Any) -> int:
-    """Forward passes of a run; 0 where it did not even load the model."""
-    return int(run.notes.get("engine", {}).get("forward_passes", 0))
+def counts(run: Any) -> tuple[int, int]:
+    """Answers known and asked."""
+    answers = run.notes["answers"]
+    return answers["known"], answers["asked"]
 
 
-def test_answers_stand_in_the_order_of_the_prompts(project: Project) -> None:
-    prompts, images = quiz(11)
-    prompts.insert(4, prompt("open/original", "what is here", [images[0]], ask="text"))
+def mixed(count: int, *variations: str) -> tuple[list[dict[str, Any]], list[bytes]]:
+    """Prompts that ask for everything, and some that ask for less."""
+    prompts, images = quiz(count, asks=ASKS, variations=variations or ("original",))
+    for index, row in enumerate(prompts):
+        row["asks"] = [(LETTERS, LIKELIHOOD, TEXT), (TEXT,), (LIKELIHOOD, LETTERS), ()][index % 4]
+    return prompts, images
+
+
+def test_three_tables_in_the_order_of_the_prompts(project: Project) -> None:
+    project.params["extract"]["sampling"] = [{"temperature": 0.7, "samples": 2}]
+    prompts, images = mixed(11)
     project.ask(prompts, images)
     run = project.extract()
-    rows = project.letters()
-    assert [row["prompt"] for row in rows] == [p["id"] for p in prompts if p["ask"] == "letters"]
-    assert run.notes["answers"] == {"known": 0, "asked": 11}
-    assert {row["engine"] for row in rows} == {f"transformers/{engine.REVISION}"} and rows[0][
-        "device"
-    ] == "cpu"
-    assert all(len(row["logits"]) == 4 and row["entropy"] > 0 and 0 < row["letter_mass"] < 1 for row in rows)
+    asking = {ask: [row["id"] for row in prompts if ask in row["asks"]] for ask in ASKS}
+    assert [row["prompt"] for row in project.rows(LETTERS)] == asking[LETTERS]
+    assert [(row["prompt"], row["option"]) for row in project.rows(LIKELIHOOD)] == [
+        (name, option) for name in asking[LIKELIHOOD] for option in range(4)
+    ]
+    samples = [(0.0, 0), (pytest.approx(0.7), 1), (pytest.approx(0.7), 2)]
+    assert [(row["prompt"], row["temperature"], row["sample"]) for row in project.rows(TEXT)] == [
+        (name, *sample) for name in asking[TEXT] for sample in samples
+    ]
+    assert counts(run) == (0, len(asking[LETTERS]) + len(asking[LIKELIHOOD]) + 3 * len(asking[TEXT]))
+    assert run.notes["engine"].items() >= {"device": "cpu", "mode": "trie", "rows": 4}.items()
+    assert run.notes["engine"]["passes"]["trie"] > 0
+    revision = f"transformers/{engine.REVISION}.{pictures.REVISION}"
+    for ask in ASKS:
+        assert TABLES[ask].read(PATHS[ask](MODEL, DATASET)).num_rows == len(project.rows(ask))
+        assert {(row["engine"], row["device"], row["problem"]) for row in project.rows(ask)} == {
+            (revision, "cpu", None)
+        }
     decoded = np.asarray(Image.open(io.BytesIO(images[0])))
     height, width, _ = decoded.shape
-    assert rows[0]["pixels"] == sha256(f"RGB {width} {height}\n".encode() + decoded.tobytes()).hexdigest()
-    assert LETTERS.read(letters_path(MODEL, DATASET)).num_rows == 11
-    assert LIKELIHOOD.read(likelihood_path(MODEL, DATASET)).num_rows == 0
-    assert TEXT.read(text_path(MODEL, DATASET)).num_rows == 0
+    digest = sha256(f"RGB {width} {height}\n".encode() + decoded.tobytes()).hexdigest()
+    assert all(project.rows(ask)[0]["pixels"] == digest for ask in (LETTERS, LIKELIHOOD))
+
+
+def test_answers_are_those_of_a_plain_forward(project: Project) -> None:
+    prompts, images = mixed(9)
+    project.ask(prompts, images)
+    project.extract()
+    plain = Plain(project.model)
+    of = {row["id"]: row for row in prompts}
+    data = {sha256(image).hexdigest(): image for image in images}
+
+    def asked(row: dict[str, Any]) -> tuple[str, Image.Image]:
+        found = of[row["prompt"]]
+        return found["text"], pictures.decode(data[found["pictures"][0]["images"][0]])
+
+    for row in project.rows(LETTERS):
+        assert row["logits"] == pytest.approx(plain.letters(*asked(row), "ABCD"), abs=2e-5)
+    for row in project.rows(LIKELIHOOD):
+        option = of[row["prompt"]]["options"][row["option"]]
+        nll, tokens = plain.likelihood(*asked(row), option)
+        assert row["nll"] == pytest.approx(nll, abs=1e-4)
+        assert (row["tokens"], row["bytes"]) == (tokens, len(option))
+    for row in project.rows(TEXT):
+        assert row["text"] == plain.text(*asked(row), 4)
+
+
+def test_a_variation_added_later_gives_the_bytes_of_a_run_that_had_it(project: Project) -> None:
+    prompts, images = quiz(7, asks=ASKS, variations=("original", "other"))
+    project.ask([row for row in prompts if row["variation"] == "original"], images)
+    assert counts(project.extract()) == (0, 21)
+    project.ask(prompts, images)
+    assert counts(project.extract()) == (21, 21)
+    grown = project.bytes()
+    shutil.rmtree(".vouch")
+    assert counts(project.extract()) == (0, 42)
+    assert project.bytes() == grown
 
 
 def test_two_runs_give_the_same_bytes(project: Project) -> None:
-    prompts, images = quiz(10)
+    prompts, images = mixed(10)
     project.ask(prompts, images)
-    assert passes(project.extract()) > 0
-    first = project.letters_bytes()
-    assert passes(project.extract()) == 0
-    assert project.letters_bytes() == first
-    shutil.rmtree(".vouch")
-    assert passes(project.extract()) > 0
-    assert project.letters_bytes() == first
-
-
-def test_more_or_reordered_prompts_change_no_bits_and_repeat_no_work(project: Project) -> None:
-    prompts, images = quiz(14)
-    project.ask(prompts[:9], images)
     project.extract()
-    before = letters_table(project.letters())
+    first = project.bytes()
+    assert "engine" not in project.extract().notes, "nothing to ask loads no model"
+    assert project.bytes() == first
+
+
+def test_reordered_items_repeat_no_work_and_change_no_bits(project: Project) -> None:
+    prompts, images = quiz(12, asks=ASKS)
+    project.ask(prompts, images)
+    project.extract()
+    before = {ask: {row["prompt"]: row for row in project.rows(ask)} for ask in ASKS}
     random.Random(3).shuffle(prompts)
     project.ask(prompts, images)
-    run = project.extract()
-    assert run.notes["answers"] == {"known": 9, "asked": 5}
-    cached = project.letters()
-    assert before.items() <= letters_table(cached).items()
+    assert counts(project.extract()) == (36, 0)
+    assert {ask: {row["prompt"]: row for row in project.rows(ask)} for ask in ASKS} == before
+    assert [row["prompt"] for row in project.letters()] == [row["id"] for row in prompts]
+    cached = project.bytes()
     shutil.rmtree(".vouch")
     project.extract()
-    assert project.letters() == cached
+    assert project.bytes() == cached
+
+
+def test_new_temperatures_and_more_samples_ask_only_for_themselves(project: Project) -> None:
+    prompts, images = quiz(5, asks=(LETTERS, TEXT))
+    project.ask(prompts, images)
+    assert counts(project.extract()) == (0, 10)
+    greedy = project.bytes()
+    texts = project.rows(TEXT)
+    for sampling, known, asked in [
+        ([{"temperature": 0.7, "samples": 2}], 10, 10),
+        ([{"temperature": 0.7, "samples": 3}], 20, 5),
+        ([{"temperature": 1.5, "samples": 1}, {"temperature": 0.7, "samples": 3}], 25, 5),
+    ]:
+        project.params["extract"]["sampling"] = sampling
+        assert counts(project.extract()) == (known, asked)
+        assert project.bytes()[LETTERS] == greedy[LETTERS]
+        assert [row for row in project.rows(TEXT) if row["sample"] == 0] == texts
+    at_once = project.bytes()
+    assert len({row["text"] for row in project.rows(TEXT) if row["prompt"] == "q0/original"}) > 1
+    shutil.rmtree(".vouch")
+    project.extract()
+    assert project.bytes() == at_once
+
+
+def test_a_pack_half_known_gives_the_same_bits(project: Project) -> None:
+    prompts, images = quiz(30, pictures=1, asks=(LETTERS, LIKELIHOOD))
+    for number, row in enumerate(prompts):
+        row |= {"item": "q", "id": f"q/original/{number}"}
+    project.ask(prompts, images)
+    project.extract()
+    whole = project.bytes()
+    for shard in project.shards():
+        table = pq.read_table(shard)
+        sink = io.BytesIO()
+        pq.write_table(
+            table.take(list(range(0, len(table), 2))), sink, compression="zstd", store_schema=False
+        )
+        shard.unlink()
+        shard.with_name(f"{sha256(sink.getvalue()).hexdigest()}.parquet").write_bytes(sink.getvalue())
+    assert counts(project.extract()) == (30, 30)
+    assert project.bytes() == whole
 
 
 def test_same_content_in_another_dataset_is_known(project: Project) -> None:
@@ -82,18 +174,10 @@ def test_same_content_in_another_dataset_is_known(project: Project) -> None:
     project.extract()
     project.ask([{**row, "id": f"x/{row['id']}"} for row in prompts[:4]], images, "other")
     run = project.extract("other")
-    assert run.notes["answers"] == {"known": 4, "asked": 0} and "engine" not in run.notes
+    assert counts(run) == (4, 0) and "engine" not in run.notes
     assert [row["logits"] for row in project.letters("other")] == [
         row["logits"] for row in project.letters()[:4]
     ]
-
-
-def test_a_prompt_that_stands_twice_is_asked_once(project: Project) -> None:
-    prompts, images = quiz(2)
-    project.ask([*prompts, {**prompts[0], "id": "again/original"}], images)
-    assert project.extract().notes["answers"]["asked"] == 2
-    rows = project.letters()
-    assert rows[2]["logits"] == rows[0]["logits"] and rows[2]["prompt"] == "again/original"
 
 
 def test_only_a_raised_revision_repeats_work(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,13 +186,15 @@ def test_only_a_raised_revision_repeats_work(project: Project, monkeypatch: pyte
     project.extract()
     first = letters_table(project.letters())
     monkeypatch.setattr(engine, "REVISION", engine.REVISION + 1)
-    assert project.extract().notes["answers"]["asked"] == 5
+    assert counts(project.extract()) == (0, 5)
     assert letters_table(project.letters()) == first
-    assert project.letters()[0]["engine"] == f"transformers/{engine.REVISION}"
+    monkeypatch.setattr(pictures, "REVISION", pictures.REVISION + 1)
+    assert counts(project.extract()) == (0, 5)
+    assert project.letters()[0]["engine"] == f"transformers/{engine.REVISION}.{pictures.REVISION}"
 
 
 def test_an_edited_comment_repeats_no_work(project: Project) -> None:
-    prompts, images = quiz(5)
+    prompts, images = quiz(5, asks=ASKS)
     project.ask(prompts, images)
     project.extract()
     copied = project.path / "edited"
@@ -119,12 +205,12 @@ def test_an_edited_comment_repeats_no_work(project: Project) -> None:
         file.write_text(file.read_text("utf-8") + "# an afterthought\n", "utf-8")
     (project.path / "stages").unlink()
     copied.rename(project.path / "stages")
-    before = project.letters_bytes()
-    letters_path(MODEL, DATASET).unlink()
+    before = project.bytes()
+    shutil.rmtree("data/responses")
     process = project.start("extract", MODEL, DATASET)
     _, error = process.communicate(timeout=120)
     assert process.returncode == 0, error
-    assert project.letters_bytes() == before and len(project.shards()) == 1
+    assert project.bytes() == before and len(project.shards()) == 3
     assert '"asked": 0' in (project.path / f"data/runs/extract-{MODEL}-{DATASET}.json").read_text("utf-8")
 
 
@@ -134,10 +220,10 @@ def test_settings_that_move_bits_are_part_of_the_key(project: Project, setting: 
     project.ask(prompts, images)
     project.extract()
     project.params["extract"][setting] += 1
-    assert project.extract().notes["answers"]["asked"] == 3
+    assert counts(project.extract()) == (0, 3)
     project.params["extract"][setting] -= 1
-    project.params["extract"]["device"] = "auto"
-    assert project.extract().notes["answers"]["asked"] == 0
+    project.params["extract"] |= {"device": "auto", "workers": 3}
+    assert counts(project.extract()) == (3, 0)
 
 
 def test_moving_the_model_folder_repeats_no_work(project: Project, tmp_path: Path) -> None:
@@ -147,7 +233,7 @@ def test_moving_the_model_folder_repeats_no_work(project: Project, tmp_path: Pat
     moved = shutil.copytree(project.model, tmp_path / "moved")
     project.entry["source"]["path"] = str(moved)
     project.pin()
-    assert project.extract().notes["answers"]["asked"] == 0
+    assert counts(project.extract()) == (3, 0)
 
 
 def test_damaged_shard_is_noted_and_asked_again(project: Project) -> None:
@@ -156,36 +242,19 @@ def test_damaged_shard_is_noted_and_asked_again(project: Project) -> None:
     project.extract()
     project.ask(prompts, images)
     project.extract()
-    whole = project.letters_bytes()
+    whole = project.bytes()
     shard = min(project.shards(), key=lambda path: pq.read_metadata(path).num_rows)
     shard.write_bytes(shard.read_bytes()[:-9])
     run = project.extract()
-    assert run.notes["answers"] == {"known": 4, "asked": 2} and run.notes["damaged_shards"] == [shard.name]
-    assert project.letters_bytes() == whole
-
-
-def test_finished_answers_survive_a_failing_prompt(project: Project) -> None:
-    prompts, images = quiz(12)
-    project.ask([*prompts, prompt("bad/original", "what " * 300, [images[0]])], images)
-    with pytest.raises(UserError, match=r"prompt bad/original: its 3.. tokens"):
-        project.extract()
-    assert not letters_path(MODEL, DATASET).exists()
-    project.ask(prompts, images)
-    assert project.extract().notes["answers"]["known"] > 0
+    assert counts(run) == (4, 2) and run.notes["damaged_shards"] == [shard.name]
+    assert project.bytes() == whole
 
 
 def test_bad_inputs_are_one_line(project: Project) -> None:
     prompts, images = quiz(1)
-    for bad, message in [
-        (prompt("p", "what", [b"gone"]), "no image"),
-        (prompt("p", "what", [b"not a picture"]), "cannot be decoded"),
-        (prompt("p", "what", [images[0]], marks=""), "asks for letters but has no marks"),
-        (prompt("p", "what", [images[0]], marks="AÄ"), "no distinct single token"),
-    ]:
-        project.ask([*prompts, bad], [*images, b"not a picture"])
-        with pytest.raises(UserError, match=message) as caught:
-            project.extract()
-        assert "prompt p" in str(caught.value) and "\n" not in str(caught.value)
+    project.ask([*prompts, prompt("p/original", "what", [b"gone"])], images)
+    with pytest.raises(UserError, match=r"data/images/quiz\.parquet: no image"):
+        project.extract()
     Path("data/models/tiny.json").write_text("{}", "utf-8")
     with pytest.raises(UserError, match="not a pin"):
         project.extract()
@@ -197,12 +266,17 @@ def test_damaged_prompts_are_one_line(project: Project) -> None:
     prompts, images = quiz(40)
     project.ask(prompts, images)
     path = Path("data/prompts/quiz.parquet")
-    column = pq.read_metadata(path).row_group(0).column(5)
-    assert column.path_in_schema == "text"
+    group = pq.read_metadata(path).row_group(0)
+    column = next(
+        group.column(index)
+        for index in range(group.num_columns)
+        if group.column(index).path_in_schema == "text"
+    )
     data = bytearray(path.read_bytes())
-    data[column.data_page_offset + column.total_compressed_size // 2] ^= 1
+    start = column.dictionary_page_offset or column.data_page_offset
+    data[start + column.total_compressed_size // 2] ^= 1
     path.write_bytes(data)
-    with pytest.raises(UserError, match=r"data/prompts/quiz\.parquet: damaged"):
+    with pytest.raises(UserError, match=r"^data/prompts/quiz\.parquet: damaged [^\n]*; delete it"):
         project.extract()
 
 
@@ -219,15 +293,15 @@ def test_tampered_weights_are_refused_before_anything_is_asked(project: Project,
         project.extract()
 
 
-def test_no_letters_to_ask(project: Project) -> None:
-    project.ask([prompt("p", "what", [picture(1)], ask="text")], [picture(1)])
-    assert project.extract().notes["answers"] == {"known": 0, "asked": 0}
-    assert project.letters() == []
+def test_nothing_to_ask(project: Project) -> None:
+    project.ask([prompt("p/original", "what", [picture(1)], asks=())], [picture(1)])
+    assert counts(project.extract()) == (0, 0)
+    assert [project.rows(ask) for ask in ASKS] == [[], [], []]
 
 
 @pytest.mark.skipif(not REALDATA.is_dir(), reason="the reference photographs are not there")
 def test_real_photographs(project: Project) -> None:
-    files = sorted(path for path in REALDATA.rglob("*") if path.suffix in (".png", ".jpg"))[::3]
+    files = sorted(path for path in REALDATA.rglob("*") if path.suffix in (".png", ".jpg"))[::9]
     images = [path.read_bytes() for path in files]
     project.ask(
         [prompt(f"{n}/original", "what is shown here ?", [data]) for n, data in enumerate(images)], images

@@ -5,14 +5,14 @@ import os
 import shutil
 import signal
 import time
+from typing import Any
 
 import pyarrow.parquet as pq
 
-from stages.contracts.letters import letters_path
+from stages.contracts.prompts import ASKS, LETTERS, TEXT
+from stages.extract.answers import PATHS
 from stages.extract.work_cache import FLUSH_ANSWERS
-from tests.extract.project import DATASET, MODEL, Project, quiz
-
-PROMPTS = 3 * FLUSH_ANSWERS + 17
+from tests.extract.project import DATASET, MODEL, Project, prompt, quiz
 
 
 def notes(project: Project, dataset: str = DATASET) -> dict[str, int]:
@@ -37,8 +37,16 @@ def kill_after(project: Project, shards: int) -> None:
     assert process.returncode == -signal.SIGKILL
 
 
+def finish(project: Project) -> dict[str, int]:
+    """Runs the stage to its end; what its side-car says of the answers."""
+    process = project.start("extract", MODEL, DATASET)
+    _, error = process.communicate(timeout=120)
+    assert process.returncode == 0, error
+    return notes(project)
+
+
 def test_two_runs_at_once_share_the_work(project: Project) -> None:
-    prompts, images = quiz(120)
+    prompts, images = quiz(60, asks=(LETTERS, TEXT))
     for dataset in (DATASET, "other"):
         project.ask(prompts, images, dataset)
     processes = [project.start("extract", MODEL, DATASET) for _ in range(2)]
@@ -51,23 +59,49 @@ def test_two_runs_at_once_share_the_work(project: Project) -> None:
 
 
 def test_killed_runs_end_like_an_undisturbed_one(project: Project) -> None:
-    prompts, images = quiz(PROMPTS)
+    prompts, images = quiz(2 * FLUSH_ANSWERS + 17, asks=ASKS)
+    for number, row in enumerate(prompts):
+        row["asks"] = [LETTERS] if number % 32 else ASKS
     project.ask(prompts, images)
     project.extract()
-    undisturbed, asked = project.letters_bytes(), stored(project)
+    undisturbed, asked = project.bytes(), stored(project)
     shutil.rmtree(".vouch")
     shutil.rmtree("data/responses")
 
     kill_after(project, 1)
     kept = stored(project)
-    assert kept >= FLUSH_ANSWERS and not letters_path(MODEL, DATASET).exists()
+    assert kept >= FLUSH_ANSWERS and not PATHS[LETTERS](MODEL, DATASET).exists()
     kill_after(project, len(project.shards()) + 1)
     assert stored(project) >= kept + FLUSH_ANSWERS
     kept = stored(project)
 
-    process = project.start("extract", MODEL, DATASET)
-    _, error = process.communicate(timeout=120)
-    assert process.returncode == 0, error
-    assert project.letters_bytes() == undisturbed
-    assert notes(project) == {"known": kept, "asked": asked - kept}
+    assert finish(project) == {"known": kept, "asked": asked - kept}
+    assert project.bytes() == undisturbed
     assert stored(project) == asked  # nothing that was stored was asked again
+
+
+def test_a_dialogue_killed_between_its_turns_ends_like_an_undisturbed_one(project: Project) -> None:
+    questions, images = quiz(FLUSH_ANSWERS + 5, asks=[TEXT])
+    prompts: list[dict[str, Any]] = []
+    for first in questions:
+        name = first["id"]
+        first["max_tokens"] = 2
+        turns = {
+            "turns": [(first["text"], "{answer 1}")],
+            "earlier": [[name]],
+            "asks": [TEXT],
+            "max_tokens": 2,
+        }
+        later = prompt(f"{name}/2", "why", **turns) | {"pictures": first["pictures"]}
+        prompts += [first, later]
+    project.ask(prompts, images)
+    project.extract()
+    undisturbed, asked = project.bytes(), stored(project)
+    shutil.rmtree(".vouch")
+    shutil.rmtree("data/responses")
+
+    kill_after(project, 2)  # the second shard ends the first turn
+    kept = stored(project)
+    assert len(questions) <= kept < asked
+    assert finish(project) == {"known": kept, "asked": asked - kept}
+    assert project.bytes() == undisturbed and stored(project) == asked

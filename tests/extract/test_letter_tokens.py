@@ -1,21 +1,15 @@
 """Letter tokens of a real byte-pair encoder, which knows both spellings and merges across a colon."""
 
 import pytest
-from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer
 
 from stages.extract.letter_tokens import LetterIds, LetterTokens, natural_spelling
+from tests.extract.tiny import CHAT, byte_pairs, pieces
 
 
 @pytest.fixture(scope="module")
 def encoder() -> Tokenizer:
-    """Learns `:A` and ` B` as tokens; A and B alone are bytes."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    trainer = trainers.BpeTrainer(
-        vocab_size=262, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
-    )
-    tokenizer.train_from_iterator(["x:A", " A", " B", " C", "y:A"] * 20, trainer)
-    return tokenizer
+    return byte_pairs(CHAT).backend_tokenizer
 
 
 def letters(encoder: Tokenizer, prompt: str, natural: str) -> LetterTokens:
@@ -39,6 +33,26 @@ def test_a_letter_that_merges_with_the_prompt_does_not_count(encoder: Tokenizer)
     assert found is not None and names(encoder, found.read) == [" A", " B"] and found.other == ()
 
 
+def test_brackets_of_both_spellings(encoder: Tokenizer) -> None:
+    found = letters(encoder, "answer\n", "").ids("AB")
+    assert found is not None and names(encoder, found.bracket) == ["("]  # ` (` is two tokens here
+
+
+def test_pieces_that_hold_the_space_before_a_word() -> None:
+    """As SentencePiece does it: where a text begins, both spellings are one and the same token."""
+    words = pieces()
+
+    def encode(text: str) -> list[int]:
+        return list(words(text, add_special_tokens=False)["input_ids"])
+
+    first = LetterTokens(encode, "", "", words.unk_token_id).ids("AB")
+    assert first is not None and words.convert_ids_to_tokens(first.read) == ["▁A", "▁B"]
+    assert first.spelling == "" and first.other == ()
+    later = LetterTokens(encode, "the house is", " ", words.unk_token_id).ids("AB")
+    assert later is not None and words.convert_ids_to_tokens(later.read) == ["▁A", "▁B"]
+    assert later.spelling == " " and words.convert_ids_to_tokens(later.other) == ["A", "B"]
+
+
 def test_no_spelling_serves_every_mark(encoder: Tokenizer) -> None:
     assert letters(encoder, "x\n", " ").ids(["A", "IV"]) is None
     assert letters(encoder, "x\n", " ").ids(["A", "A"]) is None
@@ -49,7 +63,7 @@ def test_unknown_token_is_no_letter() -> None:
     tokens = LetterTokens(
         lambda text: [vocabulary.get(piece, 0) for piece in text.replace(" ", "")], "x", "", 0
     )
-    assert tokens.ids("A") == LetterIds((2,), ())
+    assert tokens.ids("A") == LetterIds("", (2,), (), ())
     assert tokens.ids("AB") is None
 
 

@@ -1,18 +1,27 @@
 """A model folder that cannot be trusted or loaded is refused in one line."""
 
 import shutil
-from collections.abc import Callable
+import sys
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
+import torch
 
 from stages.contracts.pins import Pin, Source, folder_digests
 from stages.extract.engine import engine_file
 from stages.extract.model_folder import pinned_folder
-from stages.extract.model_loading import choose_device
+from stages.extract.model_loading import choose_device, head_in_float32, load_model
+from stages.extract.shared_prefix import shared_prefix
 from stages.runtime.errors import UserError
-from tests.extract.tiny import save_llava
+from tests.extract.engines import CONFIG
+from tests.extract.families.family import family, fresh
+from tests.extract.test_families import NAMES
+from tests.extract.tiny import save_llava, tokenizer
+
+
+def opened(folder: Path) -> None:
+    shared_prefix(load_model(folder, "float32", None, CONFIG), None, CONFIG)
 
 
 @pytest.fixture
@@ -94,14 +103,14 @@ def test_hub_model_in_the_cache(tiny: Path, tmp_path: Path, monkeypatch: pytest.
         pinned_folder(present)
 
 
-def test_weights_cut_short(copy: Path, scorer: Callable[..., Any]) -> None:
+def test_weights_cut_short(copy: Path) -> None:
     file = copy / "model.safetensors"
     file.write_bytes(file.read_bytes()[:-100])
     with pytest.raises(UserError, match="copy: cannot be loaded"):
-        scorer(copy)
+        opened(copy)
 
 
-def test_weights_that_lack_a_tensor_are_not_filled_with_noise(copy: Path, scorer: Callable[..., Any]) -> None:
+def test_weights_that_lack_a_tensor_are_not_filled_with_noise(copy: Path) -> None:
     from safetensors.torch import load_file, save_file
 
     weights = load_file(copy / "model.safetensors")
@@ -109,35 +118,34 @@ def test_weights_that_lack_a_tensor_are_not_filled_with_noise(copy: Path, scorer
     del weights[name]
     save_file(weights, copy / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(UserError, match=r"the weights lack .*layers\.0\.mlp\.up_proj\.weight \(1 in all\)"):
-        scorer(copy)
+        opened(copy)
 
 
-def test_config_of_no_known_model(copy: Path, scorer: Callable[..., Any]) -> None:
+def test_config_of_no_known_model(copy: Path) -> None:
     config = copy / "config.json"
     config.write_text(config.read_text("utf-8").replace('"llava"', '"unheard_of"'), "utf-8")
     with pytest.raises(UserError, match="copy: cannot be loaded"):
-        scorer(copy)
+        opened(copy)
 
 
-def test_processor_without_chat_template(tmp_path: Path, scorer: Callable[..., Any]) -> None:
+def test_processor_without_chat_template(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="the processor has no chat template"):
-        scorer(save_llava(tmp_path / "mute", chat=None))
+        opened(save_llava(tmp_path / "mute", chat=None))
 
 
 @pytest.mark.parametrize(
     "template", ["{% for", "{{ raise_exception('no\nway') }}", "{{ cycler.__init__.__globals__ }}"]
 )
-def test_chat_template_that_fails(copy: Path, scorer: Callable[..., Any], template: str) -> None:
+def test_chat_template_that_fails(copy: Path, template: str) -> None:
     (copy / "chat_template.jinja").write_text(template, "utf-8")
     with pytest.raises(
-        UserError, match=r"the model's chat template fails \(.*; correct chat_template\.jinja"
+        UserError,
+        match=r"processor or chat template fails at a plain question .*; correct chat_template\.jinja",
     ):
-        scorer(copy)
+        opened(copy)
 
 
 def test_cuda_where_there_is_none() -> None:
-    import torch
-
     assert choose_device("cpu") == "cpu"
     if torch.cuda.is_available():
         pytest.skip("this machine has a GPU")
@@ -147,5 +155,73 @@ def test_cuda_where_there_is_none() -> None:
 
 
 def test_unknown_engine_lists_the_known_ones() -> None:
-    with pytest.raises(UserError, match="engine transfomers is unknown; valid: transformers"):
+    with pytest.raises(UserError, match="engine transfomers is unknown; valid: openai, transformers"):
         engine_file("transfomers")
+
+
+# -- parts that a model may need ----------------------------------------------------------------------
+
+
+def test_processor_that_needs_torchvision(tmp_path: Path) -> None:
+    from transformers import Qwen2VLImageProcessorPil
+
+    family("qwen2_vl").model.save_pretrained(tmp_path)
+    tokenizer().save_pretrained(tmp_path)
+    Qwen2VLImageProcessorPil().save_pretrained(tmp_path)
+    assert find_spec("torchvision") is None, "this test is about its absence"
+    with pytest.raises(UserError, match=r"reads videos as well, .* run `pip install -e '\.\[video\]'`"):
+        load_model(tmp_path, "float32", None, CONFIG)
+
+
+def test_pictures_are_read_with_pillow(tiny: Path) -> None:
+    from transformers import CLIPImageProcessorPil
+
+    assert type(load_model(tiny, "float32", None, CONFIG).processor.image_processor) is CLIPImageProcessorPil
+
+
+def test_split_model_has_the_same_bits(tiny: Path) -> None:
+    if torch.cuda.is_available():
+        pytest.skip("this machine would split it over GPUs")
+    models = [
+        load_model(tiny, "bfloat16", None, CONFIG.model_copy(update={"device": device})).model
+        for device in ("cpu", "split")
+    ]
+    ids = torch.arange(6, 40)[None]
+    with torch.no_grad():
+        logits = [model(input_ids=ids).logits for model in models]
+    assert torch.equal(*logits)
+
+
+def test_split_without_accelerate(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "accelerate", None)
+    with pytest.raises(
+        UserError, match=r"extract\.device is split, which needs accelerate; run `pip install"
+    ):
+        choose_device("split")
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"), [*((name, torch.bfloat16) for name in NAMES), ("gemma3", torch.float16)]
+)
+def test_last_projection_in_float32(name: str, dtype: torch.dtype) -> None:
+    one = fresh(name)
+    model = one.model.to(dtype)
+    inputs: list[torch.Tensor] = []
+    head = model.get_output_embeddings()
+    weight, read = head.weight.detach().clone(), model.get_input_embeddings().weight.detach().clone()
+    head_in_float32(model)
+    head.register_forward_hook(lambda module, given, output: inputs.append(given[0]))
+    prompt = one.prepared("one", 5)
+    logits = one.logits(prompt)
+    right = torch.nn.functional.linear(inputs[0], weight.float())[0, :, : logits.shape[-1]]
+    assert inputs[0].dtype == torch.float32
+    assert torch.equal(logits, right)
+    assert model.get_input_embeddings().weight.dtype == dtype
+    assert torch.equal(model.get_input_embeddings().weight, read)
+
+
+def test_shared_head_leaves_the_input_embeddings(tiny: Path) -> None:
+    model = load_model(tiny, "bfloat16", None, CONFIG).model
+    head, read = model.get_output_embeddings().weight, model.get_input_embeddings().weight
+    assert (head.dtype, read.dtype) == (torch.float32, torch.bfloat16)
+    assert torch.equal(head, read.float())

@@ -1,4 +1,4 @@
-"""Real LLaVA models of random weights, small enough to build in a test."""
+"""Real models of random weights, small enough to build in a test."""
 
 import random
 from pathlib import Path
@@ -88,19 +88,10 @@ def save_llava(
 ) -> Path:
     """LLaVA-1.5's classes: every picture becomes `side` x `side` pixels, at 32 that is 4 tokens."""
     import torch
-    from transformers import CLIPImageProcessorPil, LlavaConfig, LlavaForConditionalGeneration, LlavaProcessor
+    from transformers import LlavaConfig, LlavaForConditionalGeneration
 
     words = tokenizer(letters, chat)
-    size = {"height": side, "width": side}
-    pictures = CLIPImageProcessorPil(size=size, crop_size=size, do_center_crop=False)
-    processor = LlavaProcessor(
-        pictures,
-        words,
-        patch_size=PATCH,
-        vision_feature_select_strategy="default",
-        num_additional_image_tokens=1,
-        chat_template=chat,
-    )
+    processor = llava_processor(words, side, chat)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         towers = _towers(words, width, layers, context, side)
@@ -137,6 +128,119 @@ def save_llava_next(folder: Path) -> Path:
         torch.manual_seed(0)
         towers = _towers(words, 32, 2, 256)
         model = LlavaNextForConditionalGeneration(LlavaNextConfig(image_grid_pinpoints=grid, **towers))
+    model.save_pretrained(folder)
+    processor.save_pretrained(folder)
+    return folder
+
+
+def pieces() -> Any:
+    """A tokenizer as T5 has one: words begin with a mark for the space before them, a text ends with </s>."""
+    from tokenizers import Tokenizer
+    from tokenizers.decoders import Metaspace as Joined
+    from tokenizers.models import Unigram
+    from tokenizers.pre_tokenizers import Metaspace
+    from tokenizers.processors import TemplateProcessing
+    from transformers import PreTrainedTokenizerFast
+
+    characters = sorted({character for word in WORDS for character in word} | set(ascii_uppercase) | {"."})
+    words = [f"▁{word}" for word in [*WORDS, *ascii_uppercase, "Question", "Answer"]]
+    given = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0)]
+    scores = [(word, -2.0) for word in words] + [(one, -9.0) for one in ["▁", *characters]]
+    whole = Tokenizer(Unigram([*given, *scores], unk_id=2))
+    whole.pre_tokenizer, whole.decoder = Metaspace(), Joined()
+    whole.post_processor = TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=whole, unk_token="<unk>", eos_token="</s>", pad_token="<pad>"
+    )
+
+
+def byte_pairs(chat: str) -> Any:
+    """A byte-level tokenizer that has learnt `:A`, ` A`, ` B` and ` C` as tokens; A and B alone are bytes."""
+    from tokenizers import Tokenizer
+    from tokenizers.decoders import ByteLevel as Joined
+    from tokenizers.models import BPE
+    from tokenizers.pre_tokenizers import ByteLevel
+    from tokenizers.trainers import BpeTrainer
+    from transformers import PreTrainedTokenizerFast
+
+    whole = Tokenizer(BPE())
+    whole.pre_tokenizer = ByteLevel(add_prefix_space=False, use_regex=False)
+    whole.decoder = Joined()
+    trainer = BpeTrainer(vocab_size=262, initial_alphabet=ByteLevel.alphabet(), show_progress=False)
+    whole.train_from_iterator(["x:A", " A", " B", " C", "y:A"] * 20, trainer)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=whole,
+        eos_token="</s>",
+        pad_token="<pad>",
+        extra_special_tokens={"image_token": "<image>"},
+        chat_template=chat,
+    )
+
+
+def llava_processor(words: Any, side: int = SIZE, chat: str | None = CHAT) -> Any:
+    """LLaVA-1.5's processor for a tokenizer."""
+    from transformers import CLIPImageProcessorPil, LlavaProcessor
+
+    size = {"height": side, "width": side}
+    return LlavaProcessor(
+        CLIPImageProcessorPil(size=size, crop_size=size, do_center_crop=False),
+        words,
+        patch_size=PATCH,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
+        chat_template=chat,
+    )
+
+
+def save_blip(folder: Path, instruct: bool = False, seed: int = 0) -> Path:
+    """BLIP-2's classes on T5, or InstructBLIP's; like the real ones without a chat template."""
+    import torch
+    import transformers as t
+    from tokenizers.processors import TemplateProcessing
+
+    kind = "InstructBlip" if instruct else "Blip2"
+    words, queries = pieces(), 3
+    pictures = t.BlipImageProcessorPil(size={"height": SIZE, "width": SIZE})
+    arguments = [pictures, words]
+    if instruct:
+        other = tokenizer(chat=None)
+        other.backend_tokenizer.post_processor = TemplateProcessing(
+            single="<s> $A </s>", special_tokens=[("<s>", 1), ("</s>", 2)]
+        )
+        arguments.append(other)
+    processor = getattr(t, f"{kind}Processor")(*arguments, num_query_tokens=queries)
+    sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    text = t.T5Config(
+        vocab_size=len(words) + 3,
+        d_model=16,
+        d_kv=8,
+        d_ff=32,
+        num_layers=2,
+        num_heads=2,
+        decoder_start_token_id=0,
+        dropout_rate=0.0,
+    )
+    shared = {"initializer_range": 0.3}
+    vision = getattr(t, f"{kind}VisionConfig")(image_size=SIZE, patch_size=PATCH, **sizes, **shared)
+    former = getattr(t, f"{kind}QFormerConfig")(
+        vocab_size=200, encoder_hidden_size=16, max_position_embeddings=40, **sizes, **shared
+    )
+    config = getattr(t, f"{kind}Config")(
+        vision_config=vision,
+        qformer_config=former,
+        text_config=text,
+        num_query_tokens=queries,
+        image_token_index=words.convert_tokens_to_ids("<image>"),
+        **shared,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = getattr(t, f"{kind}ForConditionalGeneration")(config)
+        with torch.no_grad():
+            model.query_tokens.normal_()
+            for name, value in model.language_model.named_parameters():
+                if "layer_norm" not in name:
+                    value.normal_(0, 0.5)
     model.save_pretrained(folder)
     processor.save_pretrained(folder)
     return folder

@@ -1,5 +1,7 @@
 """A project folder for `ingest`, with prompts of a small dataset, and a way to run it there."""
 
+import gzip
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from stages.contracts.items import ITEMS, items_path
 from stages.contracts.letters import LETTERS, letters_path
 from stages.contracts.prompts import PROMPTS, prompts_path
 from stages.dag import Dag, Stage
@@ -25,8 +28,12 @@ class Project:
         self.root = root
         self.notes: dict[str, Any] = {}
 
-    def prompts(self, shown: dict[str, int], *variations: str) -> None:
-        """Writes prompts: item -> number of options shown."""
+    def prompts(self, shown: dict[str, int], *variations: str, sources: Sequence[str] = ()) -> None:
+        """Writes items and prompts: item -> number of options shown; sources: source_ids, or the ids."""
+        ITEMS.write(
+            items_path("toy"),
+            [{"id": name, "source_id": source} for name, source in zip(shown, sources or shown, strict=True)],
+        )
         PROMPTS.write(
             prompts_path("toy"),
             [
@@ -43,9 +50,17 @@ class Project:
         pq.write_table(pa.table({"id": pa.array(ids), "logits": column, **more}), path)
         return path
 
-    def ingest(self, file: Path | str) -> pa.Table:
-        """Runs the stage and reads the letters back."""
-        values = {"ingest.m-toy": {"model": "m", "dataset": "toy", "file": str(file)}}
+    def log(self, *samples: Any, name: str = "samples.jsonl") -> Path:
+        """Writes a log of samples: objects, or bytes as they stand."""
+        lines = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in samples]
+        path = self.root / name
+        data = b"".join(line + b"\n" for line in lines)
+        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        return path
+
+    def ingest(self, file: Path | str, **more: str) -> pa.Table:
+        """Runs the stage with more keys in its entry and reads the letters back."""
+        values = {"ingest.m-toy": {"model": "m", "dataset": "toy", "file": str(file), **more}}
         stage = Stage("ingest@m-toy", "python -m stages.ingest m toy", (), (), {"params.yaml": values})
         run = Run(Dag([stage]), stage, ["m", "toy"])
         main(run)

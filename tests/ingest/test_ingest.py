@@ -148,3 +148,16 @@ def test_missing_prompts(project):
 def test_a_form_for_each_suffix(tmp_path):
     for suffix in (".parquet", ".pkl", ".pickle"):
         assert suffix in form_of(tmp_path / f"x{suffix}").SUFFIXES
+    for name in ("lm_eval", "lmms_eval"):
+        assert form_of(tmp_path / "x.jsonl", name).__name__.endswith(f".{name}")
+    for name in ("x.jsonl", "x.jsonl.gz"):
+        with pytest.raises(UserError, match=r"lm_eval and lmms_eval write such files; .* `form: lm_eval`"):
+            form_of(tmp_path / name)
+    with pytest.raises(UserError, match=r"unknown form lmeval; valid: .*did you mean lm_eval\?"):
+        form_of(tmp_path / "x.jsonl", "lmeval")
+
+
+def test_key_and_filter_are_for_logs_of_samples(project):
+    for name in ("key", "filter"):
+        with pytest.raises(UserError, match="key and filter are for logs of samples only"):
+            project.ingest(project.parquet(IDS, LOGITS), **{name: "x"})

@@ -41,7 +41,7 @@ def test_from_source_to_letters(project, released):
     run(vary, ["mmbench"], {"datasets.mmbench.style": "kostumov", "variations": ["original"]})
     prompts = PROMPTS.read(prompts_path("mmbench")).to_pylist()
     assert [len(prompt["options"]) for prompt in prompts].count(6) == 4360
-    assert {prompt["ask"] for prompt in prompts} == {"nothing"}
+    assert all(prompt["asks"] == [] for prompt in prompts)
     assert prompts[0]["text"].endswith(
         "\nE. I don\u2019t know\nF. None of the above\n"
         "Answer with the option's letter from the given choices directly."

@@ -9,9 +9,11 @@ import pytest
 
 from stages.contracts.pins import file_digest, pin_path, read_pin
 from stages.pin.model_folder import count_parameters, weight_files
+from stages.runtime.check import check_project
 from stages.runtime.errors import UserError
-from tests.extract.project import MODEL, Project
+from tests.extract.project import MODEL, ROOT, Project
 from tests.extract.tiny import save_llava
+from tests.pin.loopback_hub import Repo, serving
 
 
 @pytest.fixture(scope="module")
@@ -21,16 +23,18 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def project(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A project whose model is a copy that a test may damage; nothing is pinned yet."""
+    """A project whose model is a copy that a test may damage; it may be pinned without digests."""
     (tmp_path / "root").mkdir()
     monkeypatch.chdir(tmp_path / "root")
-    return Project(tmp_path / "root", Path(shutil.copytree(tiny, tmp_path / "model")))
+    project = Project(tmp_path / "root", Path(shutil.copytree(tiny, tmp_path / "model")))
+    project.params["unpinned"] = [MODEL]
+    return project
 
 
 def test_pin_of_a_folder(project: Project) -> None:
     from transformers import AutoModelForImageTextToText
 
-    project.entry.update(dtype="bfloat16", facts={"family": "llava", "chat": True})
+    project.entry.update(dtype="bfloat16", facts={"family": "LLaVA", "base_or_chat": "chat"})
     project.pin()
     pin = read_pin(pin_path(MODEL))
     assert (pin.model, pin.engine, pin.dtype, pin.facts) == (
@@ -69,6 +73,88 @@ def test_hub_and_folder_of_the_same_files_are_one_model(
     assert hub.digest == folder.digest and hub.source.repo == "owner/tiny" and hub.source.path is None
 
 
+def test_a_hub_model_without_revision_is_pinned_to_what_main_is_now(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {path.name: path.read_bytes() for path in project.model.iterdir()}
+    project.entry = {"source": {"kind": "hub", "repo": "owner/tiny", "revision": None}}
+    with serving({"owner/tiny": Repo({"1" * 40: files}, {"main": "1" * 40})}, tmp_path / "hub", monkeypatch):
+        project.pin()
+    assert read_pin(pin_path(MODEL)).source.revision == "1" * 40
+
+
+def test_a_server_is_pinned_by_its_name_for_the_model(project: Project) -> None:
+    source = {"kind": "server", "url": "http://127.0.0.1:8000/v1", "name": "tiny-1"}
+    project.entry = {"source": source, "engine": "openai", "facts": {"papers": ["azad"]}}
+    project.params["unpinned"] = []
+    project.pin()
+    pin = read_pin(pin_path(MODEL))
+    assert pin.source.model_dump(exclude_none=True) == source
+    assert (pin.engine, pin.files, pin.parameters, pin.facts) == ("openai", {}, None, {"papers": ["azad"]})
+    project.entry["source"] = {**source, "url": "http://127.0.0.1:9000/v1"}
+    project.pin()
+    assert read_pin(pin_path(MODEL)).digest == pin.digest
+    project.entry["source"] = {**source, "name": "tiny-2"}
+    project.pin()
+    assert read_pin(pin_path(MODEL)).digest != pin.digest
+
+
+def test_a_template_of_ours_is_part_of_the_pin(project: Project) -> None:
+    project.pin()
+    own = read_pin(pin_path(MODEL))
+    assert own.template is None
+    project.entry["template"] = "vicuna_v1"
+    project.pin()
+    pin = read_pin(pin_path(MODEL))
+    assert pin.template == (ROOT / "stages/templates/vicuna_v1.jinja").read_text("utf-8")
+    assert pin.digest != own.digest
+    project.entry["template"] = "vicuna"
+    refused(
+        project, r"no template vicuna in stages/templates; valid: .*paligemma.* \(did you mean vicuna_v1\?\)"
+    )
+
+
+def test_a_model_that_is_not_pinned_is_refused(project: Project) -> None:
+    project.params["unpinned"] = []
+    refused(
+        project, rf"{MODEL} is not pinned, its commit or the digests of its weights .* `vouch lock {MODEL}`"
+    )
+    project.entry["files"] = {"config.json": file_digest(project.model / "config.json")}
+    refused(project, rf"{MODEL} is not pinned.*`vouch lock {MODEL}`")
+    project.entry["files"] = {"model.safetensors": file_digest(project.model / "model.safetensors")}
+    project.pin()
+    project.entry["source"] = {"kind": "hub", "repo": "owner/tiny", "revision": None}
+    refused(project, rf"{MODEL} is not pinned.*`vouch lock {MODEL}`")
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["other"], rf"unpinned \(entries of pin\): unknown name other; valid: {MODEL}"),
+        ([MODEL, MODEL], f"unpinned: {MODEL} stands twice"),
+    ],
+)
+def test_unpinned_names_models_that_are_pinned_here(project: Project, names: list[str], message: str) -> None:
+    project.params["unpinned"] = names
+    project.save()
+    with pytest.raises(UserError, match=message):
+        check_project()
+
+
+def test_one_shard_without_a_digest_is_refused(project: Project) -> None:
+    from transformers import AutoModelForImageTextToText
+
+    model = AutoModelForImageTextToText.from_pretrained(project.model)
+    (project.model / "model.safetensors").unlink()
+    model.save_pretrained(project.model, max_shard_size="40KB")
+    files = weight_files(project.model)
+    project.params["unpinned"] = []
+    project.entry["files"] = {path.name: file_digest(path) for path in files[1:]}
+    refused(project, rf"{MODEL} is not pinned, {files[0].name} has no digest; run `vouch lock {MODEL}`")
+    project.entry["files"][files[0].name] = file_digest(files[0])
+    project.pin()
+
+
 def test_parameters_given_in_the_lock_win(project: Project) -> None:
     project.entry["parameters"] = 7_000_000_000
     project.pin()
@@ -79,6 +165,10 @@ def test_digests_of_the_lock_are_checked(project: Project) -> None:
     file = project.model / "config.json"
     project.entry["files"] = {"config.json": file_digest(file)}
     project.pin()
+    weights = project.model / "model.safetensors"
+    project.entry["files"] = {"config.json": file_digest(file), "model.safetensors": "0" * 64}
+    refused(project, r"model/model\.safetensors: SHA-256 is .*, models\.lock says 0000")
+    project.entry["files"] = {"config.json": file_digest(file), "model.safetensors": file_digest(weights)}
     file.write_text(file.read_text("utf-8") + " ", "utf-8")
     refused(project, r"model/config\.json: SHA-256 is .*, models\.lock says")
     project.entry["files"] = {"weights.safetensors": "0" * 64}

@@ -28,6 +28,7 @@ def params() -> str:
         "\n".join(lines)
         .replace("tiny_a, tiny_b", "tiny_a, borrowed")
         .replace("pin: {}", "pin: {borrowed: ../weights}")
+        .replace("unpinned: []", "unpinned: [borrowed]")
     )
     assert loads(text, "params")["models"] == list(MODELS)
     return text + "\n"
@@ -170,6 +171,7 @@ def test_a_removed_model_leaves_no_rows(copies):
     checkout = copies[0]
     checkout.edit("params.yaml", "models: [tiny_a, borrowed]", "models: [tiny_a]")
     checkout.edit("params.yaml", "pin: {borrowed: ../weights}", "pin: {}")
+    checkout.edit("params.yaml", "unpinned: [borrowed]", "unpinned: []")
     refused = checkout.dvc("repro", check=False)
     assert refused.returncode != 0 and "vouch prune" in refused.stderr + refused.stdout
     assert checkout.planned() == END

@@ -42,7 +42,7 @@ def asked() -> tuple[pa.Table, pa.Table]:
                 "options": [*shown, "I don’t know", "None of the above"],
                 "order": [*range(len(shown)), -1, -2],
                 "answers": ["ABCD".index(row["answer"])],
-                "ask": "nothing",
+                "asks": [],
             }
         )
     return (
@@ -55,8 +55,11 @@ def block(model: str) -> Block:
     """What one model answered on MMBench."""
     logits = pq.read_table(SHARED / "logits-mmbench" / f"{model}.parquet")
     prompt = pa.array([f"{name}/original" for name in logits["id"].to_pylist()])
-    device = pa.array(["released"] * len(prompt))
-    letters = pa.table({"prompt": prompt, "logits": logits["logits"], "device": device})
+    absent = {
+        "upper": pa.nulls(len(prompt), pa.list_(pa.float32())),
+        "problem": pa.nulls(len(prompt), pa.string()),
+    }
+    letters = pa.table({"prompt": prompt, "logits": logits["logits"], **absent})
     (found,) = join(letters, *asked(), model)
     return found
 

@@ -73,9 +73,8 @@ def values(figures: list[Figure]) -> dict[tuple[str, str], float]:
 def tables(
     responses: Responses,
     variation: str = "original",
-    ask: str = "letters",
+    asks: tuple[str, ...] = ("letters",),
     categories: tuple[str, ...] = ("",),
-    device: str = "cpu",
 ) -> tuple[pa.Table, pa.Table, pa.Table]:
     """letters, prompts and items that join to these responses."""
     items, prompts, letters = [], [], []
@@ -97,11 +96,11 @@ def tables(
                 "options": [f"option {k}" for k in range(options)],
                 "order": responses.roles[row, :options].tolist(),
                 "answers": np.flatnonzero(responses.answers[row]).tolist(),
-                "ask": ask,
+                "asks": asks,
             }
         )
         logits = responses.logits[row, : responses.letters[row]].tolist()
-        letters.append({"prompt": f"{row}/{variation}", "logits": logits, "device": device})
+        letters.append({"prompt": f"{row}/{variation}", "logits": logits})
     return tuple(
         pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
         for rows, schema in (

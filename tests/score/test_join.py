@@ -14,9 +14,9 @@ from tests.score.simulated import replace_row, simulate, tables
 WHERE = "data/responses/m/d.letters.parquet"
 
 
-def refused(letters: pa.Table, prompts: pa.Table, items: pa.Table) -> str:
+def refused(letters: pa.Table, prompts: pa.Table, items: pa.Table, released: bool = False) -> str:
     with pytest.raises(UserError) as caught:
-        join(letters, prompts, items, WHERE)
+        join(letters, prompts, items, WHERE, released)
     message = str(caught.value)
     assert message.startswith(WHERE)
     return message
@@ -64,20 +64,20 @@ def test_each_variation_is_a_block_of_its_own() -> None:
 
 
 def test_what_nobody_asked_is_not_scored() -> None:
-    letters, prompts, items = tables(simulate(3, 5), ask="nothing")
+    letters, prompts, items = tables(simulate(3, 5), asks=())
     assert join(letters.slice(0, 0), prompts, items, WHERE) == []
     (block,) = join(letters.slice(0, 3), prompts, items, WHERE)
     assert block.items == ["0", "1", "2"]
 
 
 def test_released_letters_may_lack_whole_variations_only() -> None:
-    letters, prompts, items = tables(simulate(3, 5), device="released")
+    letters, prompts, items = tables(simulate(3, 5))
     _, asked, _ = tables(simulate(4, 5), "blurred")
     both = pa.concat_tables([prompts, asked])
-    assert [block.variation for block in join(letters, both, items, WHERE)] == ["original"]
-    assert "prompt 3/original (and 1 more) was asked" in refused(letters.slice(0, 3), both, items)
-    own = letters.set_column(letters.schema.get_field_index("device"), "device", pa.array(["cpu"] * 5))
-    assert "prompt 0/blurred (and 4 more) was asked" in refused(own, both, items)
+    assert [block.variation for block in join(letters, both, items, WHERE, released=True)] == ["original"]
+    assert "prompt 3/original (and 1 more) was asked" in refused(letters.slice(0, 3), both, items, True)
+    assert join(letters.slice(0, 0), both, items, WHERE, released=True) == []
+    assert "prompt 0/blurred (and 4 more) was asked" in refused(letters, both, items)
 
 
 def test_a_missing_row_is_named() -> None:
@@ -116,3 +116,57 @@ def test_a_prompt_needs_an_answer_among_its_options(answers: list[int] | None) -
     letters, prompts, items = tables(simulate(0, 6))
     broken = replace_row(prompts, 5, {"answers": answers})
     assert "prompt 5/original has no answer among its options" in refused(letters, broken, items)
+
+
+def unanswer(letters: pa.Table, *rows: int) -> pa.Table:
+    """The table without an answer in these rows."""
+    for row in rows:
+        letters = replace_row(letters, row, {"logits": None, "problem": "server: HTTP 500"})
+    return letters
+
+
+def test_prompts_without_an_answer_are_counted_and_left_out() -> None:
+    base = replace(simulate(5, 12, copies=2), defective=np.arange(12) % 5 == 0)
+    letters, prompts, items = tables(base, categories=("a", "b"))
+    (block,) = join(unanswer(letters, 3, 10), prompts, items, WHERE)
+    kept = np.delete(np.arange(12), [3, 10])
+    assert block.items == [str(row) for row in kept]
+    for field in fields(base):
+        assert (getattr(block.responses, field.name) == getattr(base, field.name)[kept]).all(), field.name
+    assert np.flatnonzero(~block.asked.answered).tolist() == [3, 10]
+    assert (block.asked.groups == base.groups).all() and (block.asked.defective == base.defective).all()
+    assert block.asked.categories.tolist() == ["a", "b"] * 6
+
+
+def test_a_row_may_be_missing_only_with_a_problem() -> None:
+    letters, prompts, items = tables(simulate(5, 4))
+    silent = unanswer(letters, 0, 1, 2, 3)
+    (block,) = join(silent, prompts, items, WHERE)
+    assert not len(block.responses) and not block.asked.answered.any()
+    assert "prompt 0/original was asked but has no row" in refused(silent.slice(1), prompts, items)
+
+
+CENSORED = [1.0, float("-inf"), 2.0, float("-inf"), float("-inf"), float("-inf")]
+
+
+def test_letters_that_a_server_left_out_count_as_impossible() -> None:
+    letters, prompts, items = tables(simulate(0, 6))
+    upper = [1.0, -3.0, 2.0, -3.0, -3.0, -3.0]
+    (block,) = join(replace_row(letters, 3, {"logits": CENSORED, "upper": upper}), prompts, items, WHERE)
+    assert block.asked.answered.all()
+    assert block.responses.logits[3].tolist() == CENSORED
+    assert "prompt 3/original has a logit" in refused(
+        replace_row(letters, 3, {"logits": CENSORED}), prompts, items
+    )
+    for value in (float("nan"), float("inf"), None):
+        broken = replace_row(letters, 3, {"logits": [value, *CENSORED[1:]], "upper": upper})
+        assert "prompt 3/original has a logit" in refused(broken, prompts, items)
+
+
+def test_a_row_without_any_letter_of_its_options_is_no_answer() -> None:
+    options = np.array([6, 6, 4, 6])
+    letters, prompts, items = tables(replace(simulate(0, 4), options=options))
+    none = replace_row(letters, 1, {"logits": [float("-inf")] * 6, "upper": [-9.0] * 6})
+    behind = replace_row(none, 2, {"logits": [*[float("-inf")] * 4, 1.0, 2.0], "upper": [-9.0] * 6})
+    (block,) = join(behind, prompts, items, WHERE)
+    assert block.items == ["0", "3"]

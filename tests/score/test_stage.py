@@ -91,7 +91,7 @@ def test_same_tables_same_bytes(run: Run) -> None:
 
 def test_schema_only_letters_give_empty_tables(run: Run) -> None:
     for dataset in ("left", "right"):
-        letters, prompts, items = tables(simulate(0, 6), ask="text")
+        letters, prompts, items = tables(simulate(0, 6), asks=("text",))
         fill(LETTERS, letters_path("tiny_a", dataset), letters.slice(0, 0))
         fill(PROMPTS, prompts_path(dataset), prompts)
         fill(ITEMS, items_path(dataset), items)
@@ -123,3 +123,101 @@ def test_a_refusal_names_the_file_and_the_prompt_and_writes_nothing(run: Run) ->
     with pytest.raises(UserError, match=r"data/responses/tiny_a/right\.letters\.parquet: prompt 7/original"):
         main(run)
     assert not metrics_path("tiny_a").exists()
+
+
+def give_silent(dataset: str, responses: Responses, silent: list[int], categories: tuple[str, ...]) -> None:
+    """Like `give`, with rows that have no answer."""
+    give(dataset, responses, categories)
+    letters = LETTERS.read(letters_path("tiny_a", dataset))
+    for row in silent:
+        letters = replace_row(letters, row, {"logits": None, "problem": "no answer in 60 s"})
+    fill(LETTERS, letters_path("tiny_a", dataset), letters)
+
+
+def figures(dataset: str, metric: str) -> dict[tuple[str, str], tuple[float, int, bool]]:
+    """By reading and category: value, rows behind it, whether it has an interval."""
+    return {
+        (row["reading"], row["category"]): (row["value"], row["items"], row["low"] is not None)
+        for row in METRICS.read(metrics_path("tiny_a")).to_pylist()
+        if row["dataset"] == dataset and row["metric"] == metric
+    }
+
+
+def test_unanswered_prompts_are_counted_beside_every_other_metric(run: Run) -> None:
+    broken = simulate(0, 60)
+    broken.defective[:6] = True
+    give_silent("left", broken, [0, 1, 7, 9, 11], ("a", "b"))
+    give("right", simulate(1, 40))
+    main(run)
+    assert figures("left", "unanswered") == {
+        ("faithful", "all"): (5 / 60, 60, False),
+        ("faithful", "a"): (1 / 30, 30, False),
+        ("faithful", "b"): (4 / 30, 30, False),
+        ("clean", "all"): (3 / 54, 54, True),
+        ("clean", "a"): (0, 27, True),
+        ("clean", "b"): (3 / 27, 27, True),
+    }
+    assert figures("right", "unanswered") == {
+        ("faithful", "all"): (0, 40, False),
+        ("clean", "all"): (0, 40, True),
+    }
+    rows_of = figures("left", "tie_rate")
+    assert (rows_of["faithful", "all"][1], rows_of["clean", "all"][1]) == (55, 51)
+    assert run.notes == {"unanswered": {"left/original": 5}}
+    rows = OUTCOMES.read(outcomes_path("tiny_a"))
+    assert rows.num_rows == 95 and "7/original" not in rows["prompt"].to_pylist()[:55]
+
+
+def test_the_others_are_scored_as_if_only_they_had_been_asked(run: Run) -> None:
+    base = simulate(0, 60)
+    give_silent("left", base, list(range(50, 60)), ("",))
+    give("right", base.take(np.arange(50)))
+    main(run)
+    left, right = (
+        {
+            (row["reading"], row["score"], row["metric"]): (row["value"], row["low"], row["high"])
+            for row in METRICS.read(metrics_path("tiny_a")).to_pylist()
+            if row["dataset"] == dataset and row["metric"] != "unanswered"
+        }
+        for dataset in ("left", "right")
+    )
+    assert left == right and len(left) > 20
+
+
+def test_a_model_that_never_answered_has_no_other_metric(run: Run) -> None:
+    """One dead server must not hide the scores of other datasets, so it is no error."""
+    give_silent("left", simulate(0, 20), list(range(20)), ("a", "b"))
+    give("right", simulate(1, 40))
+    main(run)
+    rows = [row for row in METRICS.read(metrics_path("tiny_a")).to_pylist() if row["dataset"] == "left"]
+    assert {row["metric"] for row in rows} == {"unanswered"} and {row["value"] for row in rows} == {1}
+    assert len(rows) == 6
+    assert OUTCOMES.read(outcomes_path("tiny_a")).num_rows == 40
+
+
+def test_censored_letters_are_scored_at_their_lower_end(run: Run) -> None:
+    give("left", simulate(0, 60))
+    give("right", simulate(1, 40))
+    letters = LETTERS.read(letters_path("tiny_a", "left"))
+    logits = [2.0, float("-inf"), 1.0, *[float("-inf")] * 3]
+    letters = replace_row(letters, 4, {"logits": logits, "upper": [2.0, -1.0, 1.0, -1.0, -1.0, -1.0]})
+    fill(LETTERS, letters_path("tiny_a", "left"), letters)
+    main(run)
+    row = OUTCOMES.read(outcomes_path("tiny_a")).to_pylist()[4]
+    p = 1 / (1 + np.exp(-1))
+    assert row["predicted"] == 0 and row["confidence"] == pytest.approx(p)
+    assert row["entropy"] == pytest.approx(-(p * np.log(p) + (1 - p) * np.log(1 - p)))
+    metrics = METRICS.read(metrics_path("tiny_a"))
+    for name in ("value", "low", "high"):
+        assert np.isfinite(metrics[name].drop_null().to_numpy()).all()
+
+
+def test_released_models_may_have_other_answers_than_letters(run: Run) -> None:
+    for dataset in ("left", "right"):
+        give(dataset, simulate(0, 6))
+        fill(LETTERS, letters_path("tiny_a", dataset), LETTERS.schema.empty_table())
+    with pytest.raises(UserError, match="was asked but has no row"):
+        main(run)
+    run.stage = "score_released@tiny_a"
+    main(run)
+    assert METRICS.read(metrics_path("tiny_a")).num_rows == 0

@@ -19,6 +19,12 @@ def test_defaults():
     assert style.render("h", "q", [("A", "x")]) == "h\nq\nA) x"
     assert style.render("h", "q", []) == "h\nq"
     assert (style.system, style.added, style.pictures) == (None, {}, "first")
+    assert (style.asks, style.open_asks, style.response, style.max_tokens) == (
+        ("letters",),
+        ("text",),
+        None,
+        None,
+    )
 
 
 def test_other_layouts_are_data():
@@ -48,6 +54,16 @@ def test_braces_in_an_item_are_text():
         ({"pictures": "last"}, "pictures: .*'first' or 'marks'"),
         ({"absent_hints": "nan"}, "absent_hints"),
         ({"body": ...}, "body: Field required"),
+        ({"asks": ["leters"]}, r"asks: .*unknown name leters; .*did you mean letters\?"),
+        ({"asks": ["text", "text"]}, "asks: .*each once"),
+        ({"asks": []}, "asks: .*name one or several of letters, likelihood, text"),
+        ({"asks": "letters"}, "asks: "),
+        ({"open_asks": ["letters"]}, "open_asks: .*unknown name letters; valid: text"),
+        ({"max_tokens": 0}, "max_tokens: .*1 to 4096, or references"),
+        ({"max_tokens": True}, "max_tokens"),
+        ({"max_tokens": "many"}, "max_tokens"),
+        ({"max_tokens": [7]}, "max_tokens"),
+        ({"response": 3}, "response"),
     ],
 )
 def test_bad_style(changes, reason):

@@ -1,12 +1,18 @@
+import math
+from dataclasses import replace
+
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stages.contracts.items import items_path
 from stages.contracts.prompts import DONT_KNOW, NONE_OF_ABOVE, prompts_path
 from stages.runtime.errors import UserError
-from stages.vary.__main__ import STYLES, read_items
+from stages.vary.__main__ import STYLES, item_rows, load_variation, read_items, upper_quartile
 from stages.vary.prompt import prompt_row
 from stages.vary.style import parse_style
-from stages.vary.variation import Draft, Item, Picture
+from stages.vary.variation import Draft, Item, Picture, prompt_id
 from stages.yaml12 import load
 
 INSTRUCTION = "Answer with the option's letter from the given choices directly."
@@ -20,14 +26,18 @@ def test_one_prompt(project, item):
         "variation": "original",
         "style": "kostumov",
         "system": None,
+        "turns": [],
         "text": "Look up.\nWhat is shown?\nA. a kite\nB. a hat\nC. I don\u2019t know\nD. None of the above\n"
         + INSTRUCTION,
+        "response": None,
+        "earlier": [],
         "options": ["a kite", "a hat", "I don\u2019t know", "None of the above"],
         "order": [0, 1, DONT_KNOW, NONE_OF_ABOVE],
         "marks": ["A", "B", "C", "D"],
         "answers": [1],
         "pictures": [{"images": ["d1"], "operation": "original", "severity": 0, "revision": 1}],
-        "ask": "letters",
+        "asks": ["letters"],
+        "max_tokens": None,
     }
 
 
@@ -67,7 +77,7 @@ def test_marks_and_several_pictures(project, item):
     assert rows[1]["text"].startswith("image 1 or image 2?\nA. image 1\n")
     assert rows[1]["options"][0] == "image 1"
     assert [picture["images"] for picture in rows[1]["pictures"]] == [["d1"], ["d2"]]
-    assert rows[2]["text"].startswith("Which?\nimage 1\n") and rows[2]["ask"] == "nothing"
+    assert rows[2]["text"].startswith("Which?\nimage 1\n") and rows[2]["asks"] == []
 
 
 def test_a_style_that_keeps_marks(project, item):
@@ -93,7 +103,7 @@ def test_several_answers_and_what_is_asked(project, item):
         ]
     )
     assert [row["answers"] for row in rows] == [[0, 1], [1], []]
-    assert [row["ask"] for row in rows] == ["letters", "nothing", "text"]
+    assert [row["asks"] for row in rows] == [["letters"], [], ["text"]]
     assert rows[2]["text"] == "h\nWhat is shown?" and rows[2]["options"] == []
 
 
@@ -111,10 +121,10 @@ def test_26_letters(project, item):
 
 def test_a_draft_in_another_order(project):
     """What a variation that rotates the options would hand in."""
-    source = Item("q", "What?", None, ("x", "y", "z"), (0,), ("d1", "d2"), "choice")
+    source = Item("q", "g", "What?", None, ("x", "y", "z"), (0,), ("d1", "d2"), "choice")
     picture = Picture(("d1", "d2"), "side_by_side", 3, 2)
     style = parse_style(load(STYLES / "kostumov.yaml"), "kostumov.yaml")
-    row = prompt_row(Draft(source, style, (2, 0), (picture,)), "rotated", "kostumov")
+    row = prompt_row(Draft(source, style, (2, 0), (picture,)), "rotated", "kostumov", None)
     assert row["id"] == "q/rotated" and row["order"] == [2, 0, DONT_KNOW, NONE_OF_ABOVE]
     assert row["options"][:2] == ["z", "x"] and row["answers"] == [1]
     assert row["pictures"] == [
@@ -141,3 +151,92 @@ def test_bad_inputs(project, item):
     items_path("toy").write_bytes(data[: len(data) // 2])
     with pytest.raises(UserError, match=r"data/items/toy\.parquet: not readable"):
         list(read_items(items_path("toy")))
+
+
+def of_style(project, name="own", **keys):
+    """Writes the style `plain` with more keys."""
+    plain = (project.styles / "plain.yaml").read_text(encoding="utf-8")
+    more = "".join(f"{key}: {value}\n" for key, value in keys.items())
+    (project.styles / f"{name}.yaml").write_text(plain + more, encoding="utf-8")
+    return name
+
+
+def test_a_style_says_what_is_asked(project, item):
+    style = of_style(project, asks="[likelihood, text]", response='"The answer is"', max_tokens=7)
+    closed, blind, free = project.vary(
+        [item(), item(id="b", images=[]), item(id="c", kind="text", options=[], answers=[])], style
+    )
+    assert (closed["asks"], closed["max_tokens"]) == (["likelihood", "text"], 7)
+    assert (blind["asks"], blind["max_tokens"]) == ([], None)
+    assert (free["asks"], free["max_tokens"]) == (["text"], 7)
+    assert {row["response"] for row in (closed, blind, free)} == {"The answer is"}
+    (letters,) = project.vary([item()], of_style(project, max_tokens=7))
+    assert (letters["asks"], letters["max_tokens"]) == (["letters"], None)
+
+
+def test_texts_are_capped_by_the_references(project, item):
+    style = of_style(project, max_tokens="references")
+    texts = ["a b c d", " a\tb\n", "a b c d e f g h i", "a"]
+    shared = {"kind": "text", "options": [], "answers": []}
+    rows = project.vary([item(id=text, references=[text], **shared) for text in texts], style)
+    # 1, 2, 4, 9 words: the percentile is 4 + (9 - 4) / 4
+    assert [row["max_tokens"] for row in rows] == [6] * 4
+    assert project.vary([item()], style)[0]["max_tokens"] is None
+    with pytest.raises(UserError, match=r"prompt q1/original: no item has a reference .*own\.yaml a number"):
+        project.vary([item(**shared)], style)
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=40))
+def test_the_upper_quartile_is_numpys_rounded_up(counts):
+    assert upper_quartile(counts) == max(1, math.ceil(np.percentile(counts, 75)))
+
+
+class Dialogue:
+    """A variation that asks twice: the second prompt shows the first one's answer."""
+
+    def __init__(self, *drafts):
+        self.drafts = drafts
+
+    def vary(self, item, style):
+        shared = Draft(item, style, (0, 1), (Picture(("d1",)),))
+        return [replace(shared, **changes) for changes in self.drafts]
+
+
+def made(project, *drafts):
+    style = parse_style(load(STYLES / "plain.yaml"), "plain.yaml")
+    source = Item("q", "g", "What?", None, ("x", "y"), (0,), ("d1",), "choice")
+    modules = {"original": load_variation("original"), "dialogue": Dialogue(*drafts)}
+    return list(item_rows(source, modules, style, "plain", None, before=set()))
+
+
+def test_several_drafts_are_numbered(project):
+    first, one, two = made(
+        project,
+        {"number": 1},
+        {
+            "number": 2,
+            "turns": (("Sure?", "{answer 1}"),),
+            "earlier": ((prompt_id("q", "dialogue", 1), "q/original"),),
+        },
+    )
+    assert [row["id"] for row in (first, one, two)] == ["q/original", "q/dialogue/1", "q/dialogue/2"]
+    assert two["turns"] == [{"question": "Sure?", "answer": "{answer 1}"}]
+    assert two["earlier"] == [["q/dialogue/1", "q/original"]] and one["earlier"] == one["turns"] == []
+    assert [row["id"] for row in made(project, {"number": 1})][1] == "q/dialogue/1"
+    assert len(made(project)) == 1
+
+
+@pytest.mark.parametrize(
+    ("drafts", "reason"),
+    [
+        (({"earlier": (("q/dialogue",),)},), r"q/dialogue: an answer comes from 'q/dialogue', no earlier"),
+        (({"number": 1, "earlier": (("q/dialogue/2",),)}, {"number": 2}), "from 'q/dialogue/2'"),
+        (({"earlier": (("p/original",),)},), "from 'p/original'"),
+        (({"earlier": ((),)},), "from ''"),
+        (({}, {}), r"prompt q/dialogue: stands twice; correct stages/vary/variations/dialogue\.py"),
+        (({"number": 1}, {"number": 1}), "prompt q/dialogue/1: stands twice"),
+    ],
+)
+def test_bad_drafts(project, drafts, reason):
+    with pytest.raises(UserError, match=reason):
+        made(project, *drafts)

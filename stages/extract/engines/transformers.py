@@ -1,17 +1,21 @@
-"""Plain engine: right-padded batches of whole prompts through a model of the transformers library."""
+"""Models of the transformers library: the engine that suits the model's kind."""
 
 from stages.contracts.pins import Pin
 from stages.extract.config import Config
 from stages.extract.engine import Engine
 from stages.extract.model_folder import pinned_folder
 
-REVISION = 1
+REVISION = 2
+SETTINGS = ("batch", "bucket", "threads")  # they move the last bits
 
 
 def load(pin: Pin, config: Config) -> Engine:
     """The pinned model. Raises UserError where its files are not those pinned or cannot be loaded."""
     folder = pinned_folder(pin)
-    from stages.extract.letter_scorer import LetterScorer
+    from stages.extract.encoder_decoder import encoder_decoder
     from stages.extract.model_loading import load_model
+    from stages.extract.shared_prefix import shared_prefix
 
-    return LetterScorer(load_model(folder, pin.dtype, config), config)
+    loaded = load_model(folder, pin.dtype, pin.template, config)
+    apart = loaded.model.config.get_text_config().is_encoder_decoder
+    return (encoder_decoder if apart else shared_prefix)(loaded, pin.template, config)

@@ -1,0 +1,175 @@
+"""Pin a model: write the commit of its hub repository, or what its folder holds, and the SHA-256 of every
+file it is loaded from into models.lock. What people wrote there stays: only the revision and the digests
+are replaced, and what is missing (engine, dtype, parameters, licence) is filled in. No weights are
+downloaded."""
+
+import argparse
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.nodes import ScalarNode
+from ruamel.yaml.representer import RoundTripRepresenter
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+from stages.contracts.files import write_text
+from stages.contracts.pins import folder_digests
+from stages.pin.config import FolderSource, HubSource
+from stages.pin.hub import BRANCH
+from stages.pin.model_folder import check_model_folder, count_parameters, read_json
+from stages.pin.resolve import check_model_type, dtype_of, resolve
+from stages.runtime.check import MODELS, Models, explain
+from stages.runtime.errors import UserError, did_you_mean
+from stages.yaml12 import loads
+
+
+class _Representer(RoundTripRepresenter):
+    """Writes null as `null`, as models.lock does, not as nothing."""
+
+    def represent_null(self, _value: None) -> ScalarNode:
+        node: ScalarNode = self.represent_scalar("tag:yaml.org,2002:null", "null")
+        return node
+
+
+_Representer.add_representer(type(None), _Representer.represent_null)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `vouch lock`."""
+    parser.add_argument("name", help="the model's name in models.lock; a new one needs --repo")
+    parser.add_argument("--repo", metavar="OWNER/NAME", help="repository of the hub")
+    parser.add_argument("--revision", help=f"branch, tag or commit to resolve, default: {BRANCH}")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Rewrites one entry of models.lock."""
+    if not MODELS.is_file():
+        raise UserError(f"{MODELS}: no such file; restore it from version control")
+    before = MODELS.read_text(encoding="utf-8")
+    text, said = locked(before, options.name, options.repo, options.revision)
+    if text != before:
+        write_text(MODELS, text)
+    print(f"lock: {options.name}: {said}" + ("" if text != before else "; nothing to change"))
+    return 0
+
+
+def locked(text: str, name: str, repo: str | None, revision: str | None) -> tuple[str, str]:
+    """models.lock with one entry pinned, and what it is pinned to. Raises UserError."""
+    _validated(text)
+    yaml = YAML()
+    yaml.Representer = _Representer
+    yaml.preserve_quotes = True
+    yaml.width = 100_000  # digests stay on their lines
+    document = yaml.load(text)
+    models = document["models"]
+    if (repo or revision) and name in models and models[name]["source"]["kind"] != "hub":
+        raise UserError(
+            f"{MODELS}: {name} is no model of the hub; leave out --repo and --revision, or take a new name"
+        )
+    if name not in models:
+        if not repo:
+            known = did_you_mean(name, list(models))
+            raise UserError(f"{MODELS}: no model {name}; give --repo OWNER/NAME to add it; {known}")
+        models.fa.set_block_style()  # an empty `models: {}`
+        models[name] = CommentedMap(source=_flow(kind="hub", repo=repo, revision=None))
+    elif repo:
+        models[name]["source"]["repo"] = repo
+    entry = _as_block(models, name)
+    # a new name or repository may be wrong: say so before the hub is asked
+    source = _validated(_dumped(yaml, document)).models[name].source
+    if isinstance(source, HubSource):
+        found = resolve(source.repo, revision or BRANCH, f"vouch lock {name}")
+        entry["source"]["revision"] = DoubleQuotedScalarString(found.revision)
+        facts = {"licence": found.licence} if found.licence else {}
+        _fill(entry, found.files, found.dtype, found.parameters, facts)
+        said = f"{source.repo} at {found.revision[:12]}, {len(found.files)} files"
+    elif isinstance(source, FolderSource):
+        folder = Path(source.path)
+        check_model_folder(folder)
+        config = read_json(folder / "config.json")
+        check_model_type(config, str(folder))
+        files = folder_digests(folder)
+        _fill(entry, files, dtype_of(config), count_parameters(folder), {})
+        said = f"{folder}, {len(files)} files"
+    else:
+        raise UserError(
+            f"{MODELS}: {name} is answered by a server, which has no files to pin; use it as it is"
+        )
+    changed = _dumped(yaml, document)
+    _validated(changed)
+    return changed, said
+
+
+def _as_block(models: CommentedMap, name: str) -> CommentedMap:
+    """The entry, over several lines if it stood on one; what follows it stays behind it."""
+    entry: CommentedMap = models[name]
+    if entry.fa.flow_style():
+        entry.fa.set_block_style()
+        if name in models.ca.items:
+            entry.ca.items[next(reversed(entry))] = models.ca.items.pop(name)
+            entry.ca.comment = None  # ruamel.yaml keeps the same comment here
+    return entry
+
+
+def _fill(entry: CommentedMap, files: dict[str, str], dtype: str, parameters: int, facts: Any) -> None:
+    _put(entry, "engine", "transformers")
+    _put(entry, "dtype", dtype)
+    _put(entry, "parameters", parameters)
+    if facts:
+        _put(entry, "facts", _flow())
+        for key, value in facts.items():
+            if entry["facts"].get(key) is None:
+                entry["facts"].pop(key, None)
+                _put(entry["facts"], key, value)
+    if "files" not in entry:
+        _put(entry, "files", CommentedMap())
+    entry["files"] = _digests(entry["files"], files)
+
+
+def _put(entry: CommentedMap, key: str, value: Any) -> None:
+    """Adds a key that is missing, before the last one: comments behind that one belong to what follows."""
+    if key not in entry:
+        entry.insert(max(len(entry) - 1, 0) if _has_tail(entry) else len(entry), key, value)
+
+
+def _has_tail(entry: CommentedMap) -> bool:
+    """Whether a comment or empty line stands behind the last line of a mapping."""
+    last = next(reversed(entry), None)
+    value = entry.get(last)
+    if isinstance(value, CommentedMap) and not value.fa.flow_style():
+        return _has_tail(value)
+    return last in entry.ca.items
+
+
+def _digests(old: CommentedMap, files: dict[str, str]) -> CommentedMap:
+    """Sorted digests, with the comments that stood beside the old ones and behind the last of them."""
+    new = CommentedMap((name, files[name]) for name in sorted(files))
+    last = next(reversed(old), None)
+    for name, comment in old.ca.items.items():
+        if name in new and name != last:
+            new.ca.items[name] = comment
+    if last in old.ca.items:
+        new.ca.items[next(reversed(new))] = old.ca.items[last]
+    return new
+
+
+def _flow(**values: Any) -> CommentedMap:
+    mapping = CommentedMap(values)
+    mapping.fa.set_flow_style()
+    return mapping
+
+
+def _dumped(yaml: YAML, document: Any) -> str:
+    out = StringIO()
+    yaml.dump(document, out)
+    return out.getvalue()
+
+
+def _validated(text: str) -> Models:
+    try:
+        return Models.model_validate(loads(text, str(MODELS)), strict=True)
+    except ValidationError as error:
+        raise UserError(explain(error, Models, str(MODELS))) from None

@@ -1,0 +1,91 @@
+"""Answer all prompts of all datasets with one model, which is loaded once: the stages then find the answers
+in the work cache and only write. Responses that are already there, for instance pulled, are taken into the
+work cache first, if a record says that they were made from the present prompts, images, pin and
+parameters."""
+
+import argparse
+from collections.abc import Mapping
+
+from stages.contracts.pins import pin_path, read_pin
+from stages.dag import Dag, Stage, read_dag
+from stages.extract.answers import PATHS
+from stages.extract.asked_dataset import AskedDataset
+from stages.extract.asked_model import AskedModel
+from stages.extract.extraction import answer
+from stages.extract.responses import restore
+from stages.runtime.check import check_project
+from stages.runtime.digests import Digests
+from stages.runtime.errors import UserError, did_you_mean
+from stages.runtime.freshness import Record, present, read_lock, read_receipt, states
+from stages.runtime.progress import progress
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `vouch warm`."""
+    parser.add_argument("model", help="slug of the model, as in params.yaml")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Fills the work cache."""
+    project, dag, digests = check_project(), read_dag(), Digests()
+    name = options.model
+    if name not in project.models:
+        raise UserError(
+            f"params.yaml: no model {name} to ask in this profile; {did_you_mean(name, project.models)}"
+        )
+    stages = {dataset: dag[f"extract@{name}-{dataset}"] for dataset in project.datasets}
+    _check_inputs(dag, list(stages.values()), digests)
+    model = AskedModel(read_pin(pin_path(name)), project.extract)
+    for dataset, stage in stages.items():
+        asked = AskedDataset(model, dataset)
+        taken = _taken_over(asked, stage, digests)
+        answers = answer(asked, progress)["answers"]
+        print(f"warm: {name} {dataset}: {taken}{answers['asked']} asked, {answers['known']} known before")
+    digests.save()
+    return 0
+
+
+def _check_inputs(dag: Dag, stages: list[Stage], digests: Digests) -> None:
+    """Raises UserError unless all that the stages read of other stages is there and up to date."""
+    needed = {before for stage in stages for before in dag.upstream(stage)}
+    for state in states(dag, digests):
+        if state.stage.name in needed and not state.fresh:
+            raise UserError(
+                f"{state.stage.outs[0]}: not there or not up to date ({state.why}); run "
+                f"`dvc repro {' '.join(sorted(needed))}` first"
+            )
+
+
+def _taken_over(asked: AskedDataset, stage: Stage, digests: Digests) -> str:
+    """Restores what can be trusted; what to say of it."""
+    tables = [str(path(asked.model.name, asked.name)) for path in PATHS.values()]
+    if None in (digests.of(table) for table in tables):
+        return ""
+    now = present(stage, digests)
+    if not any(
+        _vouches(record, now, tables) for record in (read_lock().get(stage.name), read_receipt(stage))
+    ):
+        return "its responses are left alone (no record that they belong to the present inputs), "
+    try:
+        return f"{restore(asked)} taken over from its responses, "
+    except UserError as error:
+        return f"its responses are left alone ({error}), "
+
+
+def _vouches(record: Record | None, now: Record, tables: list[str]) -> bool:
+    """Whether a record says that the present tables came from the present inputs.
+
+    Code may differ: the responses themselves name the revisions of what can change an answer.
+    """
+    if record is None:
+        return False
+    return (
+        record.cmd == now.cmd
+        and record.params == now.params
+        and _data(record.deps) == _data(now.deps)
+        and all(record.outs.get(table) == now.outs[table] for table in tables)
+    )
+
+
+def _data(deps: Mapping[str, str | None]) -> dict[str, str | None]:
+    return {path: digest for path, digest in deps.items() if path.startswith("data/")}

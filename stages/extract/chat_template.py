@@ -1,0 +1,83 @@
+"""A model's chat template, and the habits of writing answers that can be read off it."""
+
+from functools import cached_property
+from typing import Any
+
+from stages.extract import chat
+from stages.extract.engine import Question
+from stages.extract.letter_tokens import natural_spelling
+from stages.runtime.errors import UserError
+
+_PROBE = Question("probe", None, "Which?")
+_OPEN = ("(", "[", "{", '"', "'")  # after these an answer goes on without a space
+
+
+class ChatTemplate:
+    """The template of a processor, `text` or the processor's own.
+
+    answers_apart: the model has a decoder of its own for what it says, so answers begin from nothing.
+    """
+
+    def __init__(self, processor: Any, text: str | None, answers_apart: bool) -> None:
+        self._processor, self._text, self._apart = processor, text, answers_apart
+        written = text or str(processor.chat_template)
+        self._variables = {name: value for name, value in chat.TEMPLATE_VARIABLES.items() if name in written}
+
+    def render(self, messages: list[dict[str, Any]], answer: bool = False) -> str:
+        """Messages up to where the model answers, or with `answer` those of a finished conversation."""
+        template = {} if self._text is None else {"chat_template": self._text}
+        return str(
+            self._processor.apply_chat_template(
+                messages, tokenize=False, add_generation_prompt=not answer, **template, **self._variables
+            )
+        )
+
+    @cached_property
+    def asked(self) -> str:
+        """A conversation up to where the model answers. Raises UserError where the template fails."""
+        messages, _ = chat.messages(_PROBE)
+        try:
+            return self.render(messages)
+        except Exception as error:  # a template can raise whatever it likes
+            raise UserError(
+                f"the model's chat template fails ({reason(error)}); correct it, or name another one as "
+                "`template` in models.lock"
+            ) from None
+
+    @cached_property
+    def _generation_prompt(self) -> str:
+        """What the template writes after the user's text."""
+        return self.asked.rpartition(_PROBE.text)[2]
+
+    @cached_property
+    def _natural(self) -> str:
+        """What the template writes between the generation prompt and an answer."""
+        messages, _ = chat.messages(_PROBE)
+        said = {"role": "assistant", "content": [{"type": "text", "text": "A"}]}
+        try:
+            written = self.render([*messages, said], answer=True)
+        except Exception:  # a template need not know how to write answers
+            written = ""
+        return natural_spelling(self.asked, written)
+
+    def between(self, before: str) -> str:
+        """What stands between a text and how it goes on: the template's own habit, or a space."""
+        if self._apart:
+            habit = "" if not before else None
+        else:
+            habit = self._natural if before.endswith(self._generation_prompt) else None
+        if habit is not None:
+            return habit
+        return "" if before[-1:].isspace() or before.endswith(_OPEN) else " "
+
+    def beginning(self, response: str | None) -> str:
+        """What stands before an answer's first free token, in a conversation about nothing."""
+        before = "" if self._apart else self.asked
+        if response:
+            before += ("" if self._apart else self.between(before)) + response
+        return before
+
+
+def reason(error: Exception) -> str:
+    """An error of a template or processor in one line."""
+    return " ".join(str(error).split())[:200]

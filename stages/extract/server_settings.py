@@ -1,0 +1,81 @@
+"""How a server is asked: everything that the environment says and that changes no answer.
+
+OPENAI_API_KEY              the key; VOUCH_SERVER_KEY_NAME (the model's name in capitals) wins over it
+VOUCH_SERVER_CONCURRENCY    requests under way at once, default 16
+VOUCH_SERVER_RATE           most requests a minute, retries included; default: no limit
+VOUCH_SERVER_TRIES          how often one question is tried, default 6
+VOUCH_SERVER_TIMEOUT        seconds without an answer after which a try has failed, default 120
+VOUCH_PRICE_INPUT, _OUTPUT  price of a million tokens, for the cost in the side-car
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+from stages.runtime.errors import UserError
+
+HIDDEN = "[key]"
+SHORTEST_SECRET = 8  # a shorter key is a placeholder such as EMPTY, which is also a word
+
+
+@dataclass(frozen=True)
+class Settings:
+    """key: None where the server wants none. rate: requests a minute. timeout: seconds.
+
+    backoff: seconds before the second try; each later wait is twice as long. prices: of a million
+    input and output tokens.
+    """
+
+    key: str | None = field(default=None, repr=False)
+    concurrency: int = 16
+    rate: float = math.inf
+    tries: int = 6
+    timeout: float = 120.0
+    backoff: float = 1.0
+    prices: tuple[float, float] | None = None
+
+    def redact(self, text: str) -> str:
+        """What a server said, without the key should it repeat it, as it stands or escaped."""
+        if self.key is None or len(self.key) < SHORTEST_SECRET:
+            return text
+        for form in (self.key, self.key.replace("/", "\\/"), quote(self.key, safe="")):
+            text = text.replace(form, HIDDEN)
+        return text
+
+
+def read_settings(model: str, environment: Mapping[str, str]) -> Settings:
+    """The settings for a model. Raises UserError that names the variable, never the key."""
+    own = f"VOUCH_SERVER_KEY_{model.upper()}"
+    name = own if environment.get(own) else "OPENAI_API_KEY"
+    key = environment.get(name, "").strip() or None
+    if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
+        raise UserError(f"{name}: a key is plain ASCII without spaces; set it anew")
+    prices = [_number(environment, f"VOUCH_PRICE_{kind}", math.nan, 0.0) for kind in ("INPUT", "OUTPUT")]
+    if math.isnan(sum(prices)) and not all(map(math.isnan, prices)):
+        raise UserError("VOUCH_PRICE_INPUT, VOUCH_PRICE_OUTPUT: set both prices, or neither")
+    return Settings(
+        key=key,
+        concurrency=int(_number(environment, "VOUCH_SERVER_CONCURRENCY", Settings.concurrency, 1.0, 1024.0)),
+        rate=_number(environment, "VOUCH_SERVER_RATE", Settings.rate, 0.001),
+        tries=int(_number(environment, "VOUCH_SERVER_TRIES", Settings.tries, 1.0, 100.0)),
+        timeout=_number(environment, "VOUCH_SERVER_TIMEOUT", Settings.timeout, 0.1),
+        prices=None if math.isnan(prices[0]) else (prices[0], prices[1]),
+    )
+
+
+def _number(
+    environment: Mapping[str, str], name: str, default: float, least: float, most: float = 1e9
+) -> float:
+    given = environment.get(name, "").strip()
+    if not given:
+        return default
+    try:
+        value = float(given)
+    except ValueError:
+        value = math.nan
+    whole = type(default) is not int or value.is_integer()
+    if not (least <= value <= most and whole):
+        kind = "a whole number" if type(default) is int else "a number"
+        raise UserError(f"{name}: give {kind} from {least:g} to {most:g}, not {given[:40]}")
+    return value

@@ -1,0 +1,53 @@
+"""What `vouch plan` counts."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stages.console.plan import count_prompts, estimate
+from stages.contracts.prompts import ASKS, LETTERS, PROMPTS, TEXT
+from stages.extract.asking import PACK_PROMPTS
+from stages.extract.config import Config, Sampling
+from stages.prepare.config import DatasetEntry
+from tests.extract.project import ROOT, prompt
+
+GREEDY = Config(batch=4, bucket=8, threads=1)
+SAMPLED = Config(
+    batch=4,
+    bucket=8,
+    threads=1,
+    sampling=(Sampling(temperature=0.5, samples=2), Sampling(temperature=1, samples=3)),
+)
+
+
+def counted(path: Path, rows: list[dict[str, Any]]) -> Any:
+    PROMPTS.write(path / "prompts.parquet", rows)
+    return count_prompts(path / "prompts.parquet")
+
+
+def test_counts_of_prompts_that_are_there(tmp_path: Path) -> None:
+    rows = [prompt(f"q{n}/original", "what", asks=ASKS) for n in range(9)]
+    rows += [prompt(f"q/many/{n}", "what", asks=[LETTERS]) for n in range(PACK_PROMPTS + 1)]
+    rows.append(prompt("silent/original", "what", asks=()))
+    count = counted(tmp_path, rows)
+    assert count.said == "23" and count.prompts == 23
+    assert count.answers(GREEDY) == (9 + 13) + 9 + 9
+    assert count.answers(SAMPLED) == (9 + 13) + 9 + 9 * 6
+    assert count.passes(GREEDY) == 3 + 3 + 3, "11 packs of letters, 9 of likelihood, 9 texts, in fours"
+    assert count.passes(SAMPLED) == 3 + 3 + 3 * 6
+
+
+def test_an_estimate_says_so_and_follows_the_style(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    entry = DatasetEntry.model_validate(
+        {"loader": "shapes", "source": "stages/scenes", "style": "kostumov", "settings": {}}
+    )
+    count = estimate(10, entry, 3)
+    assert count.said == "about 30" and count.answers(SAMPLED) == 30 and count.passes(GREEDY) == 8
+
+
+def test_nothing_to_ask(tmp_path: Path) -> None:
+    count = counted(tmp_path, [prompt("q/original", "what", asks=())])
+    assert (count.prompts, count.answers(SAMPLED), count.passes(SAMPLED)) == (1, 0, 0)
+    assert TEXT not in count.asks

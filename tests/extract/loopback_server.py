@@ -1,0 +1,230 @@
+"""A chat completions server on 127.0.0.1 that runs a real tiny model, and can be told to misbehave."""
+
+import base64
+import io
+import json
+import math
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+NAME = "tiny-llava"
+# Some words of the tiny vocabulary under other names, so that letters have several spellings.
+RENAMED = {"cat": " A", "dog": " B", "house": "A.", "hint": "(", "be": " C", "brief": "B."}
+
+
+class TinyModel:
+    """A LLaVA folder as a server runs it: its own template, its own next-token distribution."""
+
+    def __init__(self, folder: Path) -> None:
+        import torch
+        from transformers import AutoModelForImageTextToText, AutoProcessor
+
+        torch.set_num_threads(1)
+        self._torch, self._lock = torch, threading.Lock()
+        self.processor = AutoProcessor.from_pretrained(folder)
+        self.model = AutoModelForImageTextToText.from_pretrained(folder, dtype=torch.float32).eval()
+        self.image = self.model.config.image_token_id
+        known = len(self.processor.tokenizer)
+        rows = self.model.config.text_config.vocab_size
+        special = set(self.processor.tokenizer.all_special_ids) - {self.image}
+        self.ends = special | set(range(known, rows))  # several, so that a random model ends some texts
+        self.names = [self._name(index) if index < known else f"<row {index}>" for index in range(rows)]
+
+    def _name(self, index: int) -> str:
+        token = self.processor.tokenizer.convert_ids_to_tokens(index)
+        return RENAMED.get(token, f" {token}" if token.islower() else token)
+
+    def render(self, conversation: list[dict[str, Any]], begun: str = "") -> str:
+        rendered: str = self.processor.apply_chat_template(conversation, add_generation_prompt=True)
+        return rendered + begun
+
+    def next(self, prompt: str, pictures: list[Image.Image], said: list[int]) -> list[float]:
+        """Log-probabilities of the whole vocabulary after a prompt and some tokens."""
+        torch = self._torch
+        with self._lock, torch.inference_mode():
+            inputs = self.processor(text=prompt, images=pictures or None, return_tensors="pt")
+            ids = torch.cat([inputs.pop("input_ids"), torch.tensor([said], dtype=torch.long)], 1)
+            inputs.pop("attention_mask")
+            logits = self.model(input_ids=ids, **inputs).logits[0, -1]
+            row: list[float] = torch.log_softmax(logits.double(), -1).tolist()
+            return row
+
+    def generate(
+        self, prompt: str, pictures: list[Image.Image], most: int, temperature: float, seed: int
+    ) -> tuple[list[int], list[list[float]]]:
+        """Tokens with the distribution that each came from; the last is the end-of-sequence token or the cap."""
+        torch = self._torch
+        generator = torch.Generator().manual_seed(seed)
+        said: list[int] = []
+        steps: list[list[float]] = []
+        while len(said) < most and (not said or said[-1] not in self.ends):
+            steps.append(self.next(prompt, pictures, said))
+            row = torch.tensor(steps[-1])
+            row[self.image] = -math.inf  # a placeholder in the text would want a picture of its own
+            if temperature:
+                drawn = torch.multinomial(torch.softmax(row / temperature, -1), 1, generator=generator)
+            else:
+                drawn = row.argmax()
+            said.append(int(drawn))
+        return said, steps
+
+
+@dataclass
+class Reply:
+    """What is sent in place of an answer. cut: the connection closes in the middle of the body."""
+
+    status: int = 200
+    body: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+    cut: bool = False
+
+
+def error(status: int, message: str, code: str | None = None, **headers: str) -> Reply:
+    body = json.dumps({"error": {"message": message, "code": code, "type": None}})
+    return Reply(status, body, {name.replace("_", "-"): value for name, value in headers.items()})
+
+
+@dataclass
+class Loopback:
+    """A running server. instead: a Reply for some requests (JSON, number from 1), None for an answer.
+
+    edit: changes an answer before it is sent. most: largest top_logprobs. eos: whether the log-probability
+    of the end-of-sequence token is told. requests, keys: what came in; peak: most at once.
+    """
+
+    model: TinyModel
+    url: str = ""
+    instead: Callable[[dict[str, Any], int], Reply | None] = lambda request, number: None
+    edit: Callable[[dict[str, Any]], None] = lambda answer: None
+    most: int = 20
+    eos: bool = True
+    requests: list[dict[str, Any]] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    peak: int = 0
+    _active: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def reply(self, request: dict[str, Any], key: str) -> Reply:
+        with self._lock:
+            self.requests.append(request)
+            self.keys.append(key)
+            number = len(self.requests)
+            self._active += 1
+            self.peak = max(self.peak, self._active)
+        try:
+            return self.instead(request, number) or self._answer(request)
+        finally:
+            with self._lock:
+                self._active -= 1
+
+    def _answer(self, request: dict[str, Any]) -> Reply:
+        if request.get("top_logprobs", 0) > self.most:
+            asked = request["top_logprobs"]
+            return error(
+                400, f"Requested sample logprobs of {asked}, which is greater than max allowed: {self.most}"
+            )
+        prompt, pictures = self._prompt(request)
+        said, steps = self.model.generate(
+            prompt, pictures, request["max_tokens"], request["temperature"], request.get("seed", 0)
+        )
+        ended = said[-1] in self.model.ends
+        names = self.model.names
+        told = [
+            {"token": names[token], "logprob": row[token], "top_logprobs": self._top(row, request)}
+            for token, row in zip(said, steps, strict=True)
+        ]
+        body = {
+            "object": "chat.completion",
+            "model": request["model"],
+            "system_fingerprint": "fp_tiny",
+            "choices": [
+                {
+                    "index": 0,
+                    "message": {
+                        "role": "assistant",
+                        "content": "".join(names[token] for token in said[: len(said) - ended]),
+                    },
+                    "logprobs": {"content": told[: len(told) - (ended and not self.eos)]},
+                    "finish_reason": "stop" if ended else "length",
+                }
+            ],
+            "usage": {"prompt_tokens": len(prompt.split()), "completion_tokens": len(said)},
+        }
+        self.edit(body)
+        return Reply(200, json.dumps(body))
+
+    def _top(self, row: list[float], request: dict[str, Any]) -> list[dict[str, Any]]:
+        best = sorted(range(len(row)), key=lambda index: -row[index])[: request.get("top_logprobs", 0)]
+        return [{"token": self.model.names[index], "logprob": row[index]} for index in best]
+
+    def _prompt(self, request: dict[str, Any]) -> tuple[str, list[Image.Image]]:
+        conversation, pictures, begun = [], list[Image.Image](), ""
+        messages = list(request["messages"])
+        if messages[-1]["role"] == "assistant":
+            assert request["continue_final_message"] and not request["add_generation_prompt"]
+            begun = " " + messages.pop()["content"]
+        for message in messages:
+            parts = message["content"]
+            if isinstance(parts, str):
+                parts = [{"type": "text", "text": parts}]
+            content = []
+            for part in parts:
+                if part["type"] == "image_url":
+                    head, data = part["image_url"]["url"].split(",")
+                    assert head == "data:image/png;base64"
+                    pictures.append(Image.open(io.BytesIO(base64.b64decode(data))))
+                    part = {"type": "image"}
+                content.append(part)
+            conversation.append({"role": message["role"], "content": content})
+        return self.model.render(conversation, begun), pictures
+
+
+def _handler(loopback: Loopback) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            with suppress(ConnectionError):  # the client may be gone by now
+                self._reply(self.rfile.read(int(self.headers["Content-Length"])))
+
+        def _reply(self, data: bytes) -> None:
+            assert self.path == "/v1/chat/completions"
+            key = self.headers["Authorization"].removeprefix("Bearer ")
+            reply = loopback.reply(json.loads(data), key)
+            body = reply.body.encode()
+            self.send_response(reply.status)
+            for name, value in reply.headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body) + 100 * reply.cut))
+            self.end_headers()
+            self.wfile.write(body)
+            self.close_connection = reply.cut
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    return Handler
+
+
+@contextmanager
+def serving(model: TinyModel) -> Iterator[Loopback]:
+    """A server in threads of this process until the block ends."""
+    loopback = Loopback(model)
+    with ThreadingHTTPServer(("127.0.0.1", 0), _handler(loopback)) as server:
+        server.daemon_threads = True
+        loopback.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        try:
+            yield loopback
+        finally:
+            server.shutdown()
+            thread.join(10)

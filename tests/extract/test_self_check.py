@@ -1,0 +1,226 @@
+"""The fastest sound way to ask is chosen for every family, and each planted fault is found."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from stages.extract import raised_weights
+from stages.extract.forward import Forward, Read, State
+from stages.extract.jobs import Mode
+from stages.extract.model_loading import load_model
+from stages.extract.prepared import Prepared
+from stages.extract.raised_weights import in_float32
+from stages.extract.self_check import choose_mode
+from stages.extract.shared_prefix import shared_prefix
+from stages.extract.tries import Trie
+from stages.runtime.errors import UserError
+from tests.extract.engines import CONFIG
+from tests.extract.families.asked import forward_of
+from tests.extract.families.family import WORDS, Family, family, fresh
+from tests.extract.test_families import NAMES
+
+BUCKET = 8
+
+
+def probes(one: Family) -> list[Prepared]:
+    return [one.prepared("short", 5), one.prepared("long", 19), one.prepared("other", 9, picture=1)]
+
+
+def checked(one: Family, kind: type[Forward] = Forward) -> tuple[Mode, dict[str, Any]]:
+    return choose_mode(kind(one.model, "cpu", WORDS, 0), probes(one), BUCKET)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_family_in_its_mode(name: str) -> None:
+    mode, report = checked(family(name))
+    assert mode == family(name).mode
+    assert report["in"] == "float32"
+    assert report["plain"]["logits"] < 1e-4
+    assert list(report["refused"]) == {"trie": [], "batch": ["trie"], "plain": ["trie", "batch"]}[mode]
+
+
+# -- planted faults -----------------------------------------------------------------------------------
+
+
+class StalePositions(Forward):
+    """Without positions and a mask a Qwen goes on from the positions of the last forward."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._text_model = self._forgetful
+
+    def _forgetful(self, input_ids: torch.Tensor, attention_mask: Any, position_ids: Any, **more: Any) -> Any:
+        if input_ids.shape[1] > 1:
+            self.model.model.rope_deltas = torch.zeros((1, 1), dtype=torch.long)  # of a prompt of text
+            return self.model(input_ids=input_ids, **more)
+        return self.model(
+            input_ids=input_ids, attention_mask=attention_mask, position_ids=position_ids, **more
+        )
+
+
+class SuffixWithoutCrossMask(Forward):
+    def _beside(self, rows: Any, past: int, length: int, last: bool = False) -> dict[str, torch.Tensor]:
+        return {} if past and length > 1 else super()._beside(rows, past, length, last)
+
+
+class PaddedWhateverFollows(Forward):
+    def may_pad(self, tokens: int) -> bool:
+        return True
+
+
+class ShortPrefix(Forward):
+    def prefixes(self, rows: Sequence[Prepared]) -> list[State]:
+        return super().prefixes([replace(row, prefix=row.prefix - 1) for row in rows])
+
+
+class LongPrefix(Forward):
+    def prefixes(self, rows: Sequence[Prepared]) -> list[State]:
+        return super().prefixes([replace(row, prefix=row.prefix + 1) for row in rows])
+
+
+class PositionsWrongByOne(Forward):
+    def prefixes(self, rows: Sequence[Prepared]) -> list[State]:
+        return [replace(state, next=state.next + 1) for state in super().prefixes(rows)]
+
+
+class StepWrongByOne(Forward):
+    def step(self, rows: Any, tokens: Any, mask: Any, read: Read, number: int) -> torch.Tensor:
+        return super().step(rows, tokens, mask, read, number + 1)
+
+
+class SiblingsSeen(Forward):
+    def tries(self, rows: Any, tries: Sequence[Trie], *more: Any) -> Read:
+        blind = [replace(trie, sees=np.tril(np.ones_like(trie.sees))) for trie in tries]
+        return super().tries(rows, blind, *more)
+
+
+class AnotherPicture(Forward):
+    """All rows of a pass get the first one's picture."""
+
+    def _shown(self, rows: Sequence[Prepared]) -> dict[str, torch.Tensor]:
+        return super()._shown([rows[0]] * len(rows))
+
+
+PLAIN_INSTEAD = [
+    ("qwen2_vl", StalePositions),
+    ("qwen3_vl", StalePositions),
+    ("mllama", SuffixWithoutCrossMask),
+    *(
+        (name, kind)
+        for name in ("llava", "qwen2_vl", "gemma3", "blip_2")
+        for kind in (ShortPrefix, LongPrefix)
+    ),
+    *((name, PositionsWrongByOne) for name in ("llava", "qwen2_5_vl", "blip_2", "mllama")),
+]
+
+
+@pytest.mark.parametrize(("name", "kind"), PLAIN_INSTEAD)
+def test_fault_after_a_prefix(name: str, kind: type[Forward]) -> None:
+    mode, report = checked(family(name), kind)
+    assert mode == "plain"
+    assert set(report["refused"]) == {"trie", "batch"}
+
+
+@pytest.mark.parametrize(("name", "kind"), [("qwen2_vl", StalePositions), ("llava", PositionsWrongByOne)])
+def test_positions_are_compared_as_numbers(name: str, kind: type[Forward]) -> None:
+    assert checked(family(name), kind)[1]["refused"] == dict.fromkeys(("trie", "batch"), "positions differ")
+
+
+@pytest.mark.parametrize("name", ["llava", "qwen2_vl", "gemma3", "gemma3_narrow", "mllama", "blip_2"])
+def test_branches_that_see_each_other(name: str) -> None:
+    mode, report = checked(family(name), SiblingsSeen)
+    assert mode == "batch"
+    assert report["refused"] == {"trie": "logits differ"}
+
+
+@pytest.mark.parametrize("name", ["gemma3_narrow", "qwen3_5"])
+def test_text_after_padding(name: str) -> None:
+    with pytest.raises(UserError, match=r"padding the model's prompts .* \(logits differ"):
+        checked(family(name), PaddedWhateverFollows)
+
+
+@pytest.mark.parametrize("kind", [StepWrongByOne, AnotherPicture])
+def test_fault_in_every_mode(kind: type[Forward]) -> None:
+    with pytest.raises(UserError, match="this model cannot be asked"):
+        checked(family("llava"), kind)
+
+
+@pytest.mark.parametrize(
+    ("name", "lost"),
+    [("gemma3", "token_type_ids"), ("paligemma", "token_type_ids"), ("qwen2_vl", "mm_token_type_ids")],
+)
+def test_input_that_both_arms_would_lack(name: str, lost: str) -> None:
+    one = family(name)
+    without = [replace(prepared, by_token={}) for prepared in probes(one)]
+    with pytest.raises(UserError, match=f"does not give {lost}, without which"):
+        choose_mode(forward_of(one), without, BUCKET)
+
+
+def test_no_place_of_a_picture() -> None:
+    one = family("llava")
+    unknown = [replace(prepared, prefix=0) for prepared in probes(one)]
+    assert choose_mode(forward_of(one), unknown, BUCKET)[0] == "plain"
+
+
+# -- half precision -----------------------------------------------------------------------------------
+
+
+def bits(model: Any) -> dict[str, torch.Tensor]:
+    tensors = [*model.named_parameters(), *model.named_buffers()]
+    return {name: value.detach().clone().reshape(-1).view(torch.uint8) for name, value in tensors}
+
+
+@pytest.mark.parametrize("name", ["blip_2", "mllama", "paligemma"])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_weights_are_raised_and_restored(name: str, dtype: torch.dtype) -> None:
+    one = fresh(name)
+    one.model.to(dtype)
+    next(one.model.parameters()).data = next(one.model.parameters()).data.float()  # some models mix types
+    before, dtypes = bits(one.model), [value.dtype for value in one.model.parameters()]
+    with in_float32(one.model) as raised:
+        assert raised
+        assert {value.dtype for value in one.model.parameters()} == {torch.float32}
+    next(one.model.parameters()).data = next(one.model.parameters()).data.float()
+    mode, report = checked(one)
+    assert (mode, report["in"]) == (one.mode, "float32")
+    assert [value.dtype for value in one.model.parameters()] == dtypes
+    after = bits(one.model)
+    assert all(torch.equal(after[name], value) for name, value in before.items())
+
+
+def test_weights_are_restored_after_an_error() -> None:
+    one = fresh("llava")
+    one.model.to(torch.bfloat16)
+    with pytest.raises(ZeroDivisionError), in_float32(one.model):
+        raise ZeroDivisionError
+    assert one.model.dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize(
+    ("kind", "mode"), [(Forward, "trie"), (PositionsWrongByOne, "plain"), (SiblingsSeen, "batch")]
+)
+def test_without_memory_for_float32(kind: type[Forward], mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(raised_weights, "SPARE", 2**60)
+    one = fresh("llava")
+    one.model.to(torch.bfloat16)
+    chosen, report = checked(one, kind)
+    assert (chosen, report["in"]) == (mode, "bfloat16")
+    assert one.model.dtype == torch.bfloat16
+
+
+# -- with a real processor ----------------------------------------------------------------------------
+
+
+def test_engine_notes_what_was_found(tiny: Path) -> None:
+    loaded = load_model(tiny, "bfloat16", None, CONFIG)
+    notes = [shared_prefix(loaded, None, CONFIG).notes for _ in range(2)]
+    assert notes[0] == notes[1]
+    assert (notes[0]["mode"], notes[0]["self_check"]["in"]) == ("trie", "float32")
+    assert notes[0]["self_check"]["trie"]["positions"]
+    json.dumps(notes[0])

@@ -1,0 +1,127 @@
+"""A small hub on the loopback address, for the real client of huggingface_hub."""
+
+import json
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+LARGE = (".safetensors", ".bin")  # kept in LFS, so that the hub itself knows their SHA-256
+
+
+@dataclass
+class Repo:
+    """A repository: commit -> name -> bytes, branch -> commit. refuses: error code of every file."""
+
+    commits: dict[str, dict[str, bytes]]
+    branches: dict[str, str] = field(default_factory=dict)
+    card: dict[str, Any] = field(default_factory=dict)
+    refuses: str | None = None
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Serves `repos`; an unknown one refuses as the hub does. owner/busy answers with a status of its own."""
+
+    repos: ClassVar[dict[str, Repo]] = {}
+    requests: ClassVar[list[str]] = []
+    served: ClassVar[dict[str, int]] = {}  # bytes sent of each file
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def do_GET(self) -> None:
+        path = self.path.split("?")[0]
+        self.requests.append(path)
+        api = re.fullmatch(r"/api/models/([^/]+/[^/]+)/(revision|tree)/([^/]+)", path)
+        file = re.fullmatch(r"/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path)
+        match = api or file
+        name = match[1] if match else ""
+        if name == "owner/busy":
+            return self._answer(418, b"")
+        repo = self.repos.get(name)
+        if match is None or repo is None:
+            return self._answer(401, b"", {"X-Error-Code": "RepoNotFound"})
+        wanted = match[3] if api else match[2]
+        commit = repo.branches.get(wanted, wanted)
+        if commit not in repo.commits:
+            return self._answer(404, b"", {"X-Error-Code": "RevisionNotFound"})
+        if api:
+            listing = (
+                self._info(name, repo, commit) if match[2] == "revision" else _tree(repo.commits[commit])
+            )
+            return self._answer(200, json.dumps(listing).encode(), {"Content-Type": "application/json"})
+        if repo.refuses:
+            return self._answer(403, b"", {"X-Error-Code": repo.refuses})
+        self._file(match[3], repo.commits[commit].get(match[3]), commit)
+
+    def _info(self, name: str, repo: Repo, commit: str) -> dict[str, Any]:
+        siblings = [
+            {"rfilename": file, "size": len(data), "blobId": f"{len(data):040x}", **_lfs(file, data)}
+            for file, data in repo.commits[commit].items()
+        ]
+        return {"id": name, "modelId": name, "sha": commit, "siblings": siblings, "cardData": repo.card}
+
+    def _file(self, name: str, data: bytes | None, commit: str) -> None:
+        if data is None:
+            return self._answer(404, b"", {"X-Error-Code": "EntryNotFound"})
+        headers = {"ETag": f'"{sha256(data).hexdigest()[:40]}"', "X-Repo-Commit": commit}
+        part = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        body = data[int(part[1]) : int(part[2]) + 1] if part else data
+        if self.command == "GET":
+            self.served[name] = self.served.get(name, 0) + len(body)
+        self._answer(206 if part else 200, body, headers)
+
+    def _answer(self, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in {**(headers or {}), "Content-Length": str(len(body))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body)
+
+
+def _lfs(name: str, data: bytes) -> dict[str, Any]:
+    if not name.endswith(LARGE):
+        return {}
+    return {"lfs": {"sha256": sha256(data).hexdigest(), "size": len(data), "pointerSize": 135}}
+
+
+def _tree(files: Mapping[str, bytes]) -> list[dict[str, Any]]:
+    return [
+        {"type": "file", "path": name, "size": len(data), "oid": f"{len(data):040x}"}
+        for name, data in files.items()
+    ]
+
+
+@contextmanager
+def serving(
+    repos: dict[str, Repo], cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[ThreadingHTTPServer]:
+    """A hub with some repositories, which the client asks; its cache is `cache`."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    Handler.repos = repos
+    Handler.requests.clear()
+    Handler.served.clear()
+    address = f"http://127.0.0.1:{server.server_port}"
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", address)
+    files = "{repo_id}/resolve/{revision}/{filename}"
+    monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", f"{address}/{files}")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(cache))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
