@@ -1,4 +1,4 @@
-"""`python -m stages.compare`: scores of all models -> standings, differences, reproduced."""
+"""`python -m stages.compare`: scores of all models -> standings, differences, reproduced, variations."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,6 +9,7 @@ from stages.compare.config import Config
 from stages.compare.differences import differences
 from stages.compare.reproduced import reproduced
 from stages.compare.standings import standings
+from stages.compare.variations import variations
 from stages.contracts.compared import (
     DIFFERENCES,
     DIFFERENCES_PATH,
@@ -16,6 +17,8 @@ from stages.contracts.compared import (
     REPRODUCED_PATH,
     STANDINGS,
     STANDINGS_PATH,
+    VARIATIONS,
+    VARIATIONS_PATH,
 )
 from stages.contracts.metrics import METRICS
 from stages.contracts.outcomes import OUTCOMES
@@ -23,7 +26,10 @@ from stages.contracts.published import PUBLISHED
 from stages.contracts.table import Table
 from stages.runtime.stage import Run, run_stage
 
-PAIRED = ("model", "dataset", "prompt", "group", "variation", "clean_correct")
+COMPARED = (
+    *("model", "dataset", "prompt", "item", "group", "variation", "chosen", "confidence"),
+    *("clean_correct", "clean_size_lac", "clean_size_aps"),
+)
 
 
 def main(run: Run) -> None:
@@ -31,13 +37,14 @@ def main(run: Run) -> None:
     config = Config.model_validate(run.params["compare"])
     scores = [path for path in run.inputs if path.parent == Path("data/scores")]
     metrics = _read(METRICS, [path for path in scores if path.name.endswith(".metrics.parquet")])
-    outcomes = _read(OUTCOMES, [path for path in scores if path.name.endswith(".outcomes.parquet")], PAIRED)
+    outcomes = _read(OUTCOMES, [path for path in scores if path.name.endswith(".outcomes.parquet")], COMPARED)
     published = {
         path.stem: PUBLISHED.read(path) for path in run.inputs if path.parent == Path("data/published")
     }
     STANDINGS.write(STANDINGS_PATH, standings(metrics))
     DIFFERENCES.write(DIFFERENCES_PATH, differences(outcomes, config.seed, config.resamples))
     REPRODUCED.write(REPRODUCED_PATH, reproduced(published, metrics))
+    VARIATIONS.write(VARIATIONS_PATH, variations(outcomes, config.seed, config.resamples))
 
 
 def _read(table: Table, paths: Sequence[Path], columns: Sequence[str] | None = None) -> pa.Table:

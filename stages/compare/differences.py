@@ -9,13 +9,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-Array = NDArray[np.float64]
+from stages.compare.resampling import Array, intervals, means
 
 VARIATION = "original"
 UNITS = 2520
-"""One correct answer in units that make every share of a tie up to ten letters a whole number: sums of
-whole numbers are exact, so no order of summation and no number of threads can move a bit."""
-AT_ONCE = 100  # resamples, so that memory stays flat
+"""One correct answer in units that make every share of a tie up to ten letters a whole number."""
 
 
 def differences(outcomes: pa.Table, seed: int, resamples: int) -> list[dict[str, Any]]:
@@ -43,19 +41,18 @@ def _pairs(outcomes: pa.Table, seed: int, resamples: int) -> Iterator[dict[str, 
         return
     sums, counts = _group_sums(correct, groups, firsts, seconds)
     items, clusters = counts.sum(axis=0), (counts > 0).sum(axis=0)
-    mean = sums.sum(axis=0) / np.maximum(items, 1)
-    low, high = np.percentile(_bootstrap(sums, counts, seed, resamples), (2.5, 97.5), axis=0) / UNITS
+    mean = means(sums, counts)
+    low, high = intervals(sums, counts, seed, resamples)
     p = _p_values(mean, sums - mean * counts, items, clusters)
     for pair in np.flatnonzero(items):
-        tested = clusters[pair] > 1
-        varies = tested and (low[pair] < high[pair] or mean[pair] == 0)
+        varies = not np.isnan(low[pair])
         yield {
             "first": models[firsts[pair]],
             "second": models[seconds[pair]],
             "difference": float(mean[pair] / UNITS),
-            "low": float(low[pair]) if varies else None,
-            "high": float(high[pair]) if varies else None,
-            "p": float(p[pair]) if tested else None,
+            "low": float(low[pair] / UNITS) if varies else None,
+            "high": float(high[pair] / UNITS) if varies else None,
+            "p": float(p[pair]) if clusters[pair] > 1 else None,
             "items": int(items[pair]),
         }
 
@@ -88,18 +85,6 @@ def _group_sums(
         counts[:, pairs] = np.add.reduceat((~np.isnan(gaps)).astype(float), starts)
         sums[:, pairs] = np.add.reduceat(np.nan_to_num(gaps), starts)
     return sums, counts
-
-
-def _bootstrap(sums: Array, counts: Array, seed: int, resamples: int) -> Array:
-    """[resamples, pairs] mean differences when whole groups are drawn with replacement."""
-    generator, total = np.random.RandomState(seed), len(sums)
-    means = []
-    for start in range(0, resamples, AT_ONCE):
-        size = min(AT_ONCE, resamples - start)
-        draws = generator.randint(0, total, (size, total)) + np.arange(size)[:, None] * total
-        weights = np.bincount(draws.ravel(), minlength=size * total).reshape(size, total).astype(float)
-        means.append((weights @ sums) / np.maximum(weights @ counts, 1))
-    return np.concatenate(means)
 
 
 def _p_values(mean: Array, residuals: Array, items: Array, clusters: NDArray[np.int64]) -> Array:

@@ -18,10 +18,8 @@ from typing import Any
 
 from stages.contracts.files import replacing
 from stages.contracts.items import ITEMS, items_path
-from stages.contracts.letters import LETTERS, letters_path
-from stages.contracts.likelihood import LIKELIHOOD, likelihood_path
 from stages.contracts.prompts import ASKS, PROMPTS, prompts_path
-from stages.contracts.text import TEXT, text_path
+from stages.contracts.text import RESPONSES
 from stages.ingest import forms
 from stages.ingest.record import Record
 from stages.runtime.errors import UserError, did_you_mean
@@ -80,13 +78,13 @@ def _answers(
     """Which kind of answers there is, and that of each prompt with a row, None where it has no answer."""
     found: dict[str, dict[str, Answer | None]] = {}
     for ask in [options.ask] if options.ask else ASKS:
-        table, path, convert = _KINDS[ask]
+        table, path = RESPONSES[ask]
         rows: dict[str, list[dict[str, Any]]] = {}
         for row in table.read(path(options.model, options.dataset)).to_pylist():
             if row["prompt"] in prompts:
                 rows.setdefault(row["prompt"], []).append(row)
         if rows:
-            found[ask] = {prompt: convert(prompts[prompt], own) for prompt, own in rows.items()}
+            found[ask] = {prompt: _CONVERT[ask](prompts[prompt], own) for prompt, own in rows.items()}
     place = f"data/responses/{options.model}/{options.dataset}.*.parquet"
     if len(found) > 1:
         raise UserError(f"{place}: holds {' and '.join(found)}; choose one of them by --ask")
@@ -124,17 +122,7 @@ def _of_text(_prompt: Prompt, rows: Sequence[Mapping[str, Any]]) -> Answer | Non
     return ((), (greedy[0],)) if greedy else None
 
 
-_KINDS = dict(
-    zip(
-        ASKS,
-        (
-            (LETTERS, letters_path, _of_letters),
-            (LIKELIHOOD, likelihood_path, _of_likelihood),
-            (TEXT, text_path, _of_text),
-        ),
-        strict=True,
-    )
-)
+_CONVERT = dict(zip(ASKS, (_of_letters, _of_likelihood, _of_text), strict=True))
 
 
 def _records(

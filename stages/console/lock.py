@@ -16,10 +16,10 @@ from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from stages.contracts.files import write_text
-from stages.contracts.pins import folder_digests
+from stages.contracts.pins import folder_digests, read_json
 from stages.pin.config import FolderSource, HubSource
 from stages.pin.hub import BRANCH
-from stages.pin.model_folder import check_model_folder, count_parameters, read_json
+from stages.pin.model_folder import check_model_folder, count_parameters
 from stages.pin.resolve import check_model_type, dtype_of, resolve
 from stages.runtime.check import MODELS, Models, explain
 from stages.runtime.errors import UserError, did_you_mean

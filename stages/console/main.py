@@ -11,11 +11,11 @@ from stages.runtime.errors import UserError
 
 COMMANDS = {
     "plan": "what would run: items, prompts, cells, forward passes, stages",
-    "show": "the headline table in the terminal",
+    "show": "the headline table in the terminal, or its change since a revision",
     "use": "switch to a profile: validate it, write params.yaml, prune",
     "prune": "remove data and reports that no stage of the present profile makes",
     "sync": "hand over between DVC and Snakemake, refusing what is stale",
-    "pull": "fetch everything that belongs to one model",
+    "pull": "fetch versioned results: everything, or what belongs to one model",
     "warm": "ask one model everything at once, loading it once; the stages then only write",
     "export": "write a model's answers as a log of lm-evaluation-harness or lmms-eval",
     "lock": "pin a model in models.lock: its commit and the digests of its files",

@@ -56,7 +56,8 @@ def run(_options: argparse.Namespace) -> int:
     print(
         f"{len(cells)} cells (model x dataset) to extract: {prompts} prompts, {answers} answers, at least "
         f"{passes} forward passes of {project.extract.batch} rows; more for texts (one a token) and for "
-        "models whose pictures keep their size (one row a pass); answers found in the work cache are not "
+        "models whose pictures keep their size (one row a pass), and passes over pictures' prefixes are not "
+        "counted; answers found in the work cache are not "
         "asked again"
     )
     print(f"{len(waiting)} stages are not up to date" + (":" if waiting else ""))
@@ -93,7 +94,7 @@ class Count:
         return sum(count * _times(ask, config) for ask, count in self.asks.items())
 
     def passes(self, config: Config) -> int:
-        """Fewest forward passes of one model."""
+        """Fewest forward passes of one model, those over pictures' prefixes not counted."""
         return sum(math.ceil(count / config.batch) * _times(ask, config) for ask, count in self.packs.items())
 
 

@@ -1,41 +1,69 @@
-"""Fetch from the DVC remote everything that belongs to one model: weights, responses, scores.
+"""Fetch versioned results from the DVC remote: everything, or what belongs to one model.
 
-DVC cannot pull a folder or a pattern of loop stages, so their full names are spelled out to it.
+DVC cannot pull a folder or a pattern of loop stages, so a model's stages are spelled out to it. Objects
+are verified as they come (`verify` in .dvc/config); what is missing or damaged is named at the end.
 """
 
 import argparse
 import subprocess
+from pathlib import Path
 
-from stages.dag import read_dag
+from stages.dag import Dag, read_dag
 from stages.runtime.errors import UserError, did_you_mean
+from stages.runtime.freshness import read_lock
 
 _OF_A_MODEL = ("zoo", "pin", "ingest", "extract", "score", "score_released")
+STORAGE = Path(".dvc/storage")  # the remote inside this repository
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vouch pull`."""
-    parser.add_argument("model", help="slug of the model, as in params.yaml")
+    parser.add_argument("model", nargs="?", help="slug of a model, as in params.yaml; default: everything")
     parser.add_argument("-r", "--remote", help="name of the DVC remote, default: the default remote")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Pulls the model's stages; returns DVC's exit status."""
-    names = stages_of(options.model)
-    command = ["dvc", "pull", *(["--remote", options.remote] if options.remote else []), *names]
-    print(f"pull: {', '.join(names)}")
+    """Pulls; returns 0 where everything came."""
+    dag = read_dag()
+    names = list(dag.stages) if options.model is None else stages_of(dag, options.model)
+    remote = ["--remote", options.remote] if options.remote else []
+    targets = [] if options.model is None else names
     try:
         remotes = subprocess.run(["dvc", "remote", "list"], capture_output=True, text=True, check=False)
         if not remotes.stdout.strip():
             raise UserError("dvc: no remote to pull from; name one with `dvc remote add --default NAME URL`")
-        return subprocess.run(command, check=False).returncode
+        status = subprocess.run(["dvc", "pull", *remote, *targets], check=False).returncode
     except FileNotFoundError:
         raise UserError("dvc: no such command; activate the environment (`. .venv/bin/activate`)") from None
+    if status:
+        _explain(names, options.remote)
+    return status
 
 
-def stages_of(model: str) -> list[str]:
+def _explain(names: list[str], remote: str | None) -> None:
+    """Raises UserError that names what did not come, where something is missing."""
+    records = read_lock()
+    missing = [
+        (path, digest)
+        for name in names
+        if name in records
+        for path, digest in sorted(records[name].outs.items())
+        if not Path(path).exists()
+    ]
+    if missing:
+        path, digest = missing[0]
+        more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+        own = "" if remote else f"`git checkout -- {STORAGE}` brings back what came with this repository, "
+        raise UserError(
+            f"{path}{more}: its object {digest} is missing or damaged in the remote; {own}"
+            "`dvc repro` computes it anew, `dvc push` then repairs the remote"
+        )
+
+
+def stages_of(dag: Dag, model: str) -> list[str]:
     """Full names of the stages that make something of one model. Raises UserError for an unknown one."""
     names: dict[str, list[str]] = {}
-    for stage in read_dag().stages.values():
+    for stage in dag.stages.values():
         group, _, keys = stage.name.partition("@")
         if group in _OF_A_MODEL:
             names.setdefault(keys.split("-")[0], []).append(stage.name)

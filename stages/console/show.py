@@ -1,11 +1,15 @@
 """The headline table: how often each model is right, how sure it is, and whether that is honest."""
 
 import argparse
+import subprocess
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from stages.console.layout import table
 from stages.contracts.compared import STANDINGS, STANDINGS_PATH
+from stages.runtime.errors import UserError
 
 _COLUMNS = (
     ("accuracy", "", "accuracy"),
@@ -18,43 +22,103 @@ _COLUMNS = (
 )
 REPORT = Path("reports/index.html")
 
+Line = tuple[str, str, str]  # dataset, variation, model
+Cells = Mapping[Line, Mapping[tuple[str, str], Mapping[str, Any]]]
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vouch show`."""
     parser.add_argument(
         "--reading", choices=("clean", "faithful"), default="clean", help="which reading to show"
     )
+    parser.add_argument("--rev", help="a commit, tag or branch: show how its results differ from these")
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints the table and where the report is."""
-    rows = STANDINGS.read(STANDINGS_PATH).to_pylist()
-    print(headline(rows, options.reading), end="")
+    now = cells(STANDINGS.read(STANDINGS_PATH).to_pylist(), options.reading)
+    if options.rev is not None:
+        then = cells(standings_at(options.rev), options.reading)
+        print(f"now, and in brackets what changed since {options.rev}")
+        print(compared(now, then), end="")
+        return 0
+    print(headline(now), end="")
     if REPORT.exists():
         print(f"report: {REPORT}")
     return 0
 
 
-def headline(rows: list[dict[str, Any]], reading: str) -> str:
-    """The table of one reading: a line per dataset, variation and model, best accuracy first."""
-    cells: dict[tuple[str, str, str], dict[tuple[str, str], dict[str, Any]]] = {}
+def standings_at(revision: str) -> list[dict[str, Any]]:
+    """Rows of the standings at a revision, from DVC's cache or remote. Raises UserError."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / STANDINGS_PATH.name
+        command = ["dvc", "get", ".", str(STANDINGS_PATH), "--rev", revision, "--out", str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            reason = done.stderr.strip().splitlines() or ["no reason given"]
+            raise UserError(
+                f"{STANDINGS_PATH} at {revision}: {reason[0].removeprefix('ERROR: ')}; name a commit whose "
+                "results were recorded, and pull them (`dvc pull`) where they are not here"
+            )
+        rows: list[dict[str, Any]] = STANDINGS.read(path).to_pylist()
+        return rows
+
+
+def cells(rows: list[dict[str, Any]], reading: str) -> Cells:
+    """Rows of one reading over all categories, by line and by (metric, score)."""
+    found: dict[Line, dict[tuple[str, str], dict[str, Any]]] = {}
     for row in rows:
         if row["reading"] == reading and row["category"] == "all":
             key = (row["dataset"], row["variation"], row["model"])
-            cells.setdefault(key, {})[row["metric"], row["score"]] = row
-    accuracy = ("accuracy", "")
-    order = sorted(
-        cells, key=lambda key: (key[0], key[1], -(cells[key].get(accuracy, {}).get("value") or 0), key[2])
-    )
+            found.setdefault(key, {})[row["metric"], row["score"]] = row
+    return found
+
+
+def headline(now: Cells) -> str:
+    """A line per dataset, variation and model, best accuracy first."""
     lines = [
-        [*key, *(_number(cells[key].get((metric, score))) for metric, score, _ in _COLUMNS)] for key in order
+        [*key, *(_number(now[key].get((metric, score))) for metric, score, _ in _COLUMNS)]
+        for key in _ordered(now)
     ]
+    return _table(lines)
+
+
+def compared(now: Cells, then: Cells) -> str:
+    """The same lines with the change of every number; lines that only one side has say so."""
+    lines = []
+    for key in _ordered(now):
+        line = [*key]
+        for metric, score, _ in _COLUMNS:
+            line.append(_change(now[key].get((metric, score)), then.get(key, {}).get((metric, score))))
+        lines.append(line)
+    gone = [[*key, "gone", *[""] * (len(_COLUMNS) - 1)] for key in _ordered(then) if key not in now]
+    return _table(lines + gone)
+
+
+def _table(lines: list[list[str]]) -> str:
     head = ["dataset", "variation", "model", *(label for _, _, label in _COLUMNS)]
     return table(head, lines, right=set(range(3, len(head))))
 
 
-def _number(row: dict[str, Any] | None) -> str:
+def _ordered(found: Cells) -> list[Line]:
+    def place(key: Line) -> tuple[str, str, float, str]:
+        accuracy = found[key].get(("accuracy", ""), {}).get("value")
+        return key[0], key[1], -(accuracy or 0), key[2]
+
+    return sorted(found, key=place)
+
+
+def _number(row: Mapping[str, Any] | None) -> str:
     if row is None or row["value"] is None:
         return "n.a."
     interval = "" if row["low"] is None else f" [{row['low']:.3f}, {row['high']:.3f}]"
     return f"{row['value']:.3f}{interval}"
+
+
+def _change(now: Mapping[str, Any] | None, then: Mapping[str, Any] | None) -> str:
+    if now is None or now["value"] is None:
+        return "n.a."
+    if then is None or then["value"] is None:
+        return f"{now['value']:.3f} (new)"
+    change = now["value"] - then["value"]
+    return f"{now['value']:.3f} ({change:+.3f})" if change else f"{now['value']:.3f} (=)"

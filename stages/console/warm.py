@@ -7,8 +7,8 @@ import argparse
 from collections.abc import Mapping
 
 from stages.contracts.pins import pin_path, read_pin
+from stages.contracts.text import RESPONSES
 from stages.dag import Dag, Stage, read_dag
-from stages.extract.answers import PATHS
 from stages.extract.asked_dataset import AskedDataset
 from stages.extract.asked_model import AskedModel
 from stages.extract.extraction import answer
@@ -58,7 +58,7 @@ def _check_inputs(dag: Dag, stages: list[Stage], digests: Digests) -> None:
 
 def _taken_over(asked: AskedDataset, stage: Stage, digests: Digests) -> str:
     """Restores what can be trusted; what to say of it."""
-    tables = [str(path(asked.model.name, asked.name)) for path in PATHS.values()]
+    tables = [str(one.path(asked.model.name, asked.name)) for one in RESPONSES.values()]
     if None in (digests.of(table) for table in tables):
         return ""
     now = present(stage, digests)

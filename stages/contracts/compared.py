@@ -1,10 +1,15 @@
-"""What needs several models: standings, paired differences, and published against ours.
+"""What needs several models or variations: standings, differences, and published against ours.
 
 STANDINGS    every metric of every model on one page, with ranks: rank_low, rank_high are the best and
              worst rank that the intervals allow
 DIFFERENCES  paired difference of accuracy between two models on the same items, interval clustered by
              group, p-value after Holm's correction over the pairs of a dataset
 REPRODUCED   published numbers beside ours in both readings
+VARIATIONS   what each variation other than `original` does to a model, on the same items in the clean
+             reading: `value` in the variation, of the original, their difference and its interval, clustered
+             by group; null where the items are too few for one. metric: accuracy; confidence (mean); set_size
+             with its score, sets calibrated anew for each variation; flipped, the share of the items for
+             which another option was chosen, with 0 as the original's
 """
 
 from pathlib import Path
@@ -54,7 +59,27 @@ REPRODUCED = Table(
         ]
     ),
 )
+VARIATIONS = Table(
+    "variations",
+    1,
+    pa.schema(
+        [
+            ("dataset", pa.string()),
+            ("model", pa.string()),
+            ("variation", pa.string()),
+            ("metric", pa.string()),
+            ("score", pa.string()),
+            ("value", pa.float64()),
+            ("original", pa.float64()),
+            ("difference", pa.float64()),
+            ("low", pa.float64()),
+            ("high", pa.float64()),
+            ("items", pa.int64()),
+        ]
+    ),
+)
 
 STANDINGS_PATH = Path("data/compare/standings.parquet")
 DIFFERENCES_PATH = Path("data/compare/differences.parquet")
 REPRODUCED_PATH = Path("data/compare/reproduced.parquet")
+VARIATIONS_PATH = Path("data/compare/variations.parquet")

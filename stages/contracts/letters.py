@@ -21,6 +21,8 @@ flags         low_mass (letter mass < 0.5), other_spelling (the model prefers `A
               reverse), control_tokens (the text holds a token with a meaning of its own), close (the two best
               letters are less than 0.25 apart), censored, other_model (a server answered for another model)
 problem       why there is no answer, one line; null where there is one
+
+Scores read prompt, logits, upper and problem. The other columns are for people and exports so far.
 """
 
 from pathlib import Path
@@ -28,6 +30,17 @@ from pathlib import Path
 import pyarrow as pa
 
 from stages.contracts.table import Table
+
+# Of every answer, whatever was asked.
+ANSWER_FIELDS = [
+    ("pixels", pa.string()),
+    ("engine", pa.string()),
+    ("mode", pa.string()),
+    ("rows", pa.int32()),
+    ("device", pa.string()),
+    ("flags", pa.list_(pa.string())),
+    ("problem", pa.string()),
+]
 
 LETTERS = Table(
     "letters",
@@ -43,13 +56,7 @@ LETTERS = Table(
             ("bracket_mass", pa.float32()),
             ("nll", pa.float32()),
             ("entropy", pa.float32()),
-            ("pixels", pa.string()),
-            ("engine", pa.string()),
-            ("mode", pa.string()),
-            ("rows", pa.int32()),
-            ("device", pa.string()),
-            ("flags", pa.list_(pa.string())),
-            ("problem", pa.string()),
+            *ANSWER_FIELDS,
         ]
     ),
     alternatives={"logits": (pa.list_(pa.float64()),)},

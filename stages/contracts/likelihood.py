@@ -7,12 +7,15 @@ nll     summed negative log-likelihood of the option's tokens, nats; null withou
         Li et al. 2023)
 tokens  number of tokens in that sum, bytes: UTF-8 bytes of the option; so every reduction comes from one pass
 pixels, engine, mode, rows, device, flags, problem   as in letters
+
+No score reads this table so far; `vouch export` reads prompt, option, nll and problem.
 """
 
 from pathlib import Path
 
 import pyarrow as pa
 
+from stages.contracts.letters import ANSWER_FIELDS
 from stages.contracts.table import Table
 
 LIKELIHOOD = Table(
@@ -25,13 +28,7 @@ LIKELIHOOD = Table(
             ("nll", pa.float64()),
             ("tokens", pa.int32()),
             ("bytes", pa.int32()),
-            ("pixels", pa.string()),
-            ("engine", pa.string()),
-            ("mode", pa.string()),
-            ("rows", pa.int32()),
-            ("device", pa.string()),
-            ("flags", pa.list_(pa.string())),
-            ("problem", pa.string()),
+            *ANSWER_FIELDS,
         ]
     ),
 )

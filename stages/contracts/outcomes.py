@@ -2,6 +2,8 @@
 
 model, dataset, prompt, item, group, variation
 predicted    0-based index of the option with the largest logit (ties: lowest), null where unknown
+chosen       the same option as its index among the item's options, DONT_KNOW or NONE_OF_ABOVE for one that
+             the style adds, whatever the order shown (ties: the lowest index, added options last)
 correct      whether `predicted` is among the answers, null where unknown
 confidence   softmax probability of `predicted`
 entropy      of the softmax over the options, nats
@@ -22,7 +24,7 @@ from stages.contracts.table import Table
 
 OUTCOMES = Table(
     "outcomes",
-    1,
+    2,
     pa.schema(
         [
             ("model", pa.string()),
@@ -32,6 +34,7 @@ OUTCOMES = Table(
             ("group", pa.string()),
             ("variation", pa.string()),
             ("predicted", pa.int32()),
+            ("chosen", pa.int32()),
             ("correct", pa.bool_()),
             ("confidence", pa.float64()),
             ("entropy", pa.float64()),

@@ -15,6 +15,7 @@ model) and nothing else: not the path or address, so that moving a folder repeat
 
 import hashlib
 import json
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,7 +25,10 @@ from stages.contracts.files import canonical_json, write_json
 from stages.runtime.errors import UserError
 
 WEIGHT_SUFFIX = ".safetensors"
-LOADED_SUFFIXES = (WEIGHT_SUFFIX, ".json", ".txt", ".model", ".jinja")
+INDEX = "model.safetensors.index.json"
+# What transformers loads of a model folder; other texts (a licence, a note) change no answer.
+LOADED = (f"*{WEIGHT_SUFFIX}", "*.json", "*.model", "*.jinja", "merges.txt", "vocab.txt", "dict.txt")
+FURTHER_TEMPLATES = "additional_chat_templates"  # a folder from which transformers would take templates
 CHUNK = 1 << 20
 
 
@@ -89,6 +93,70 @@ def write_pin(path: Path, pin: Pin) -> None:
     write_json(path, pin.model_dump())
 
 
+def is_loaded(name: str) -> bool:
+    """Whether transformers may load a file of that name, directly in a model folder."""
+    plain = "/" not in name and not name.startswith(".")
+    return plain and any(fnmatchcase(name, pattern) for pattern in LOADED)
+
+
+def hub_snapshot(repo: str, revision: str, local: bool) -> Path:
+    """The folder in the hub's cache that holds one commit, with the files that are loaded and no subfolder.
+
+    local: nothing is fetched. Raises what huggingface_hub raises.
+    """
+    from huggingface_hub import snapshot_download
+
+    return Path(
+        snapshot_download(
+            repo,
+            revision=revision,
+            allow_patterns=list(LOADED),
+            ignore_patterns=["*/*"],
+            local_files_only=local,
+        )
+    )
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The mapping in a JSON file of a model, empty where it holds something else. Raises UserError."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"{path}: not readable as JSON ({error}); fetch the model anew") from None
+    return value if isinstance(value, dict) else {}
+
+
+def indexed_files(index: Path) -> list[str]:
+    """Names of the weight files that an index lists, sorted; all beside it. Raises UserError."""
+    names = read_json(index).get("weight_map")
+    if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
+        raise UserError(f"{index}: has no weight_map from tensors to file names; fetch the model anew")
+    for name in sorted(set(names.values())):
+        if Path(name).name != name or not name.endswith(WEIGHT_SUFFIX):
+            raise UserError(
+                f"{index}: names the weights {name[:80]!r}, which no digest would cover; save the model as "
+                f"{WEIGHT_SUFFIX} files in one folder"
+            )
+    return sorted(set(names.values()))
+
+
+def check_covered(folder: Path) -> None:
+    """Raises UserError where transformers would load a file that `folder_digests` does not cover."""
+    if (folder / FURTHER_TEMPLATES).exists():
+        raise UserError(
+            f"{folder / FURTHER_TEMPLATES}: chat templates that no digest covers; move this folder "
+            "away, and name the right one as `template` in models.lock"
+        )
+    if (folder / INDEX).is_file():
+        indexed_files(folder / INDEX)
+    config = folder / "config.json"
+    if config.is_file() and "transformers_weights" in read_json(config):
+        raise UserError(
+            f"{config}: names weights of its own (transformers_weights), which no digest would cover; save "
+            "the model anew"
+        )
+
+
 def file_digest(path: Path) -> str:
     """SHA-256 of a file, hexadecimal."""
     digest = hashlib.sha256()
@@ -106,11 +174,7 @@ def folder_digests(folder: Path) -> dict[str, str]:
     """
     if not folder.is_dir():
         raise UserError(f"{folder}: no such model folder; run `dvc repro`, or `dvc pull` to fetch it")
-    names = sorted(
-        path.name
-        for path in folder.iterdir()
-        if path.is_file() and path.suffix in LOADED_SUFFIXES and not path.name.startswith(".")
-    )
+    names = sorted(path.name for path in folder.iterdir() if path.is_file() and is_loaded(path.name))
     if not any(name.endswith(WEIGHT_SUFFIX) for name in names):
         raise UserError(f"{folder}: no *{WEIGHT_SUFFIX} weights; save the model with safe serialization")
     for name in names:

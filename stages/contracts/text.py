@@ -9,12 +9,20 @@ entropies    of the full vocabulary (at temperature 1) at each of these steps, d
              the number of tokens; null where a server does not tell
 eos          0-based position of the end-of-sequence token, null where `max_tokens` cut the text
 pixels, engine, mode, rows, device, flags, problem   as in letters
+
+No score reads this table so far; `vouch export` reads prompt, temperature and text, and a prompt that
+repeats an answer its text.
 """
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 
+from stages.contracts.letters import ANSWER_FIELDS, LETTERS, letters_path
+from stages.contracts.likelihood import LIKELIHOOD, likelihood_path
+from stages.contracts.prompts import ASKS
 from stages.contracts.table import Table
 
 TEXT = Table(
@@ -29,13 +37,7 @@ TEXT = Table(
             ("logprobs", pa.list_(pa.float32())),
             ("entropies", pa.list_(pa.float32())),
             ("eos", pa.int32()),
-            ("pixels", pa.string()),
-            ("engine", pa.string()),
-            ("mode", pa.string()),
-            ("rows", pa.int32()),
-            ("device", pa.string()),
-            ("flags", pa.list_(pa.string())),
-            ("problem", pa.string()),
+            *ANSWER_FIELDS,
         ]
     ),
 )
@@ -44,3 +46,24 @@ TEXT = Table(
 def text_path(model: str, dataset: str) -> Path:
     """Where the generated texts of a model on a dataset lie."""
     return Path("data/responses") / model / f"{dataset}.text.parquet"
+
+
+class Response(NamedTuple):
+    """A table of answers. path: where that of a model on a dataset lies."""
+
+    table: Table
+    path: Callable[[str, str], Path]
+
+
+# What is asked -> where its answers go.
+RESPONSES: Mapping[str, Response] = dict(
+    zip(
+        ASKS,
+        (
+            Response(LETTERS, letters_path),
+            Response(LIKELIHOOD, likelihood_path),
+            Response(TEXT, text_path),
+        ),
+        strict=True,
+    )
+)

@@ -1,23 +1,14 @@
 """Answers as rows: of the work cache, one a key, and of the response tables."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from stages.contracts import letters, likelihood, text
 from stages.contracts.prompts import LETTERS, LIKELIHOOD, TEXT
-from stages.contracts.table import Table
+from stages.contracts.text import RESPONSES
 from stages.extract.engine import Answered, Decoding, Refusal
-
-TABLES: Mapping[str, Table] = {LETTERS: letters.LETTERS, LIKELIHOOD: likelihood.LIKELIHOOD, TEXT: text.TEXT}
-PATHS: Mapping[str, Callable[[str, str], Path]] = {
-    LETTERS: letters.letters_path,
-    LIKELIHOOD: likelihood.likelihood_path,
-    TEXT: text.text_path,
-}
 
 # What follows from the prompt and the decoding is not remembered with an answer.
 _OF_PROMPT = ("prompt", "engine", "option", "bytes", "temperature", "sample")
@@ -26,7 +17,7 @@ _LISTS = {"nll": pa.list_(pa.float64()), "tokens": pa.list_(pa.int32())}  # one 
 
 def remembered(ask: str) -> pa.Schema:
     """Columns that the work cache keeps of an answer."""
-    fields = [field for field in TABLES[ask].schema if field.name not in _OF_PROMPT]
+    fields = [field for field in RESPONSES[ask].table.schema if field.name not in _OF_PROMPT]
     if ask == LIKELIHOOD:
         fields = [pa.field(field.name, _LISTS.get(field.name, field.type)) for field in fields]
     return pa.schema(fields)

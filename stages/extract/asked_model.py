@@ -4,8 +4,9 @@ from functools import cached_property
 from pathlib import Path
 
 from stages.contracts.pins import Pin
+from stages.contracts.text import RESPONSES
 from stages.extract import pictures
-from stages.extract.answers import TABLES, remembered
+from stages.extract.answers import remembered
 from stages.extract.asking import Keys
 from stages.extract.config import Config
 from stages.extract.engine import Engine, engine_file
@@ -43,4 +44,4 @@ class AskedModel:
         settings = [f"{name}{value}" for name, value in self._settings.items()]
         asked = "-".join([self._pin.digest[:16], *settings])
         folder = Path(self.revision.replace("/", "-"), asked, dataset)
-        return WorkCache(ROOT / f"{ask}-{TABLES[ask].version}" / folder, remembered(ask))
+        return WorkCache(ROOT / f"{ask}-{RESPONSES[ask].table.version}" / folder, remembered(ask))

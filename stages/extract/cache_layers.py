@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from stages.runtime.errors import UserError
+from stages.extract.trie_masks import Unsupported
 
 # Continuing a cache puts new tensors in their place and never writes in them, so rows may share memory.
 _NEVER_WRITTEN = frozenset({"keys", "values"})
@@ -39,6 +39,8 @@ def _changed(
     layer: Any, make: Callable[[str, Sequence[torch.Tensor]], torch.Tensor], layers: Sequence[Any]
 ) -> Any:
     """A copy of `layer` whose tensors of rows are made from those of `layers`."""
+    for one in layers:
+        _check_rows(one)
     changed = copy.copy(layer)
     for name, value in vars(layer).items():
         others = [getattr(one, name) for one in layers]
@@ -51,8 +53,25 @@ def _changed(
             }
             setattr(changed, name, made)
         elif isinstance(value, list) and value:
-            raise UserError(f"the model's cache layer {type(layer).__name__} is of an unknown kind")
+            raise _unknown(layer)
     return changed
+
+
+def _check_rows(layer: Any) -> None:
+    """Raises Unsupported where a tensor of one or two axes may hold something of each row."""
+    tensors = [
+        part
+        for value in vars(layer).values()
+        for part in (value.values() if isinstance(value, dict) else (value,))
+        if isinstance(part, torch.Tensor)
+    ]
+    rows = {one.shape[0] for one in tensors if _has_rows(one)}
+    if any(1 <= one.ndim <= 2 and one.shape[0] in rows for one in tensors):
+        raise _unknown(layer)
+
+
+def _unknown(layer: Any) -> Unsupported:
+    return Unsupported(f"the model's cache layer {type(layer).__name__} is of an unknown kind")
 
 
 def _has_rows(value: Any) -> bool:

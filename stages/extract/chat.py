@@ -7,8 +7,25 @@ from stages.extract.engine import Question
 
 _MARK = re.compile(r"<image (\d+)>")
 
-# Templates that print today's date take it from this variable: an answer must not depend on the day.
+# Templates that print today's date take it from this variable or ask a function for it, in whose place the
+# macro stands: an answer must not depend on the day.
 TEMPLATE_VARIABLES = {"date_string": "01 Jan 2025"}
+_DAY = {
+    "%d": "01", "%-d": "1", "%e": " 1", "%j": "001", "%m": "01", "%-m": "1", "%b": "Jan", "%B": "January",
+    "%Y": "2025", "%y": "25", "%A": "Wednesday", "%a": "Wed", "%H": "00", "%M": "00", "%S": "00",
+}  # fmt: skip
+_FUNCTION = "strftime_now"
+_MACRO = (
+    "{%- macro " + _FUNCTION + "(format) -%}{%- set said = format"
+    + "".join(f" | replace('{name}', '{value}')" for name, value in _DAY.items())
+    + " -%}{%- if '%' in said -%}{{- raise_exception('no fixed date for ' ~ format) -}}{%- endif -%}"
+    "{{- said -}}{%- endmacro -%}"
+)  # fmt: skip
+
+
+def dated(template: str) -> str:
+    """A template whose date is the same every day."""
+    return _MACRO + template if _FUNCTION in template else template
 
 
 def messages(question: Question) -> tuple[list[dict[str, Any]], list[int]]:

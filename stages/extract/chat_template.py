@@ -12,6 +12,10 @@ _PROBE = Question("probe", None, "Which?")
 _OPEN = ("(", "[", "{", '"', "'")  # after these an answer goes on without a space
 
 
+# Troubles of this machine and not of a question: never taken for a refusal, which would be remembered.
+HERE = (MemoryError, ImportError, OSError)
+
+
 class ChatTemplate:
     """The template of a processor, `text` or the processor's own.
 
@@ -19,8 +23,10 @@ class ChatTemplate:
     """
 
     def __init__(self, processor: Any, text: str | None, answers_apart: bool) -> None:
-        self._processor, self._text, self._apart = processor, text, answers_apart
-        written = text or str(processor.chat_template)
+        own = processor.chat_template
+        written = str(text or (own.get("default") if isinstance(own, dict) else own) or "")
+        self._processor, self._apart = processor, answers_apart
+        self._text = chat.dated(written) or None
         self._variables = {name: value for name, value in chat.TEMPLATE_VARIABLES.items() if name in written}
 
     def render(self, messages: list[dict[str, Any]], answer: bool = False) -> str:
@@ -38,11 +44,18 @@ class ChatTemplate:
         messages, _ = chat.messages(_PROBE)
         try:
             return self.render(messages)
+        except HERE:
+            raise
         except Exception as error:  # a template can raise whatever it likes
             raise UserError(
                 f"the model's chat template fails ({reason(error)}); correct it, or name another one as "
                 "`template` in models.lock"
             ) from None
+
+    @property
+    def merges(self) -> bool:
+        """Whether an answer follows the user's own words at once, so that tokens may span both."""
+        return not self._apart and not self._generation_prompt
 
     @cached_property
     def _generation_prompt(self) -> str:
@@ -56,6 +69,8 @@ class ChatTemplate:
         said = {"role": "assistant", "content": [{"type": "text", "text": "A"}]}
         try:
             written = self.render([*messages, said], answer=True)
+        except HERE:
+            raise
         except Exception:  # a template need not know how to write answers
             written = ""
         return natural_spelling(self.asked, written)

@@ -85,7 +85,6 @@ class Decoder:
     ) -> list[_Growing]:
         logits, number = continued.logits, 0
         growing = [_Growing(limit) for limit in most]
-        draws = None if draws is None else draws.to(logits.device)
         chosen = logits.new_zeros(len(logits), dtype=torch.long)
         while not all(one.done for one in growing):
             if number:
@@ -93,7 +92,7 @@ class Decoder:
             if draws is None:
                 chosen = logits.argmax(dim=-1)
             else:
-                drawn = draws.new_zeros(len(logits))
+                drawn = draws.new_zeros(len(logits))  # rows that fill the pass draw nothing
                 drawn[: len(growing)] = draws[:, number]
                 chosen = sampled(logits / temperature, drawn)
             for one, (token, logprob, entropy) in zip(growing, _told(logits, chosen), strict=False):
@@ -129,6 +128,8 @@ def _draws(decodings: Sequence[Decoding | None], most: Sequence[int]) -> torch.T
 
 def sampled(logits: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
     """[r] for each row the token at which its distribution function passes a uniform number [r]."""
-    shares = logits.double().softmax(dim=-1).cumsum(dim=-1)
-    level = drawn.to(shares.dtype) * shares[:, -1]
-    return torch.searchsorted(shares, level[:, None], right=True)[:, 0].clamp(max=logits.shape[-1] - 1)
+    # On the CPU: a GPU adds up in an order that may change from run to run.
+    shares = logits.double().softmax(dim=-1).cpu().cumsum(dim=-1)
+    level = drawn.to(shares) * shares[:, -1]
+    tokens = torch.searchsorted(shares, level[:, None], right=True)[:, 0]
+    return tokens.clamp(max=logits.shape[-1] - 1).to(logits.device)

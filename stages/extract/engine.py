@@ -10,7 +10,8 @@ def load(pin: Pin, config: Config) -> Engine
     answers are all known never pays for them
 
 The bits of an answer may depend on everything in its pack, on the pin and on `extract:` in
-params.yaml; never on other packs, their order or their number.
+params.yaml; never on other packs, their order or their number. The exception is memory that runs out:
+passes of a shape then have fewer rows, and the answer says how many.
 """
 
 import importlib

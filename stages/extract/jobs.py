@@ -10,6 +10,7 @@ from stages.extract.prepared import Prepared
 from stages.extract.tries import Trie, build
 
 Mode = Literal["trie", "batch", "plain"]
+MODES: tuple[Mode, ...] = ("trie", "batch", "plain")  # fastest first
 
 MAX_NODES = 1024  # of a trie: its mask grows with the square
 MAX_WANTED = 512  # rows of the vocabulary's width

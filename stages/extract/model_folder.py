@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
-from stages.contracts.pins import LOADED_SUFFIXES, Pin, folder_digests
+from stages.contracts.pins import Pin, check_covered, folder_digests, hub_snapshot
 from stages.runtime.errors import UserError
 
 
 def pinned_folder(pin: Pin) -> Path:
-    """The model's folder, every file compared with its pin. Raises UserError where one differs."""
+    """The model's folder, every file compared with its pin. Raises UserError where one differs, or
+    where a file beside them would be loaded."""
     folder = _hub_folder(pin) if pin.source.kind == "hub" else Path(pin.source.path or "")
     found = folder_digests(folder)
     for name in sorted({*found, *pin.files}):
@@ -20,26 +21,18 @@ def pinned_folder(pin: Pin) -> Path:
                 f"{folder / name}: {problem}; restore the folder, or pin what it holds now with "
                 f"`dvc repro --force --single-item {stage}@{pin.model}`"
             )
+    check_covered(folder)
     return folder
 
 
 def _hub_folder(pin: Pin) -> Path:
-    from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
-    repo, revision = pin.source.repo or "", pin.source.revision
+    repo, revision = pin.source.repo or "", pin.source.revision or ""
     try:
-        return Path(
-            snapshot_download(
-                repo,
-                revision=revision,
-                allow_patterns=[f"*{suffix}" for suffix in LOADED_SUFFIXES],
-                ignore_patterns=["*/*"],
-                local_files_only=True,
-            )
-        )
+        return hub_snapshot(repo, revision, local=True)
     except LocalEntryNotFoundError:
         raise UserError(
-            f"{repo} at {str(revision)[:12]}: not whole in this machine's cache; fetch it with "
+            f"{repo} at {revision[:12]}: not whole in this machine's cache; fetch it with "
             f"`dvc repro --force --single-item pin@{pin.model}` where there is a network"
         ) from None

@@ -37,6 +37,7 @@ def load_model(folder: Path, dtype: str, template: str | None, config: Config) -
     device = choose_device(config.device)
     torch.set_num_threads(config.threads)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = True, False
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     try:

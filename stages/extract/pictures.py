@@ -9,7 +9,7 @@ import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from PIL import Image, ImageOps
+from PIL import Image, ImageFilter, ImageOps
 
 from stages.runtime.errors import UserError, did_you_mean
 
@@ -53,9 +53,55 @@ def _original(images: Sequence[Image.Image], severity: int) -> Image.Image:
     return image
 
 
+# By severity, 1 to 5, as in ImageNet-C (Hendrycks and Dietterich 2019), whose pictures are 224 pixels wide;
+# PARC leaves its strengths open. A blur scales with the shorter side, so that small and large pictures
+# lose as much.
+BLUR = (1.0, 2.0, 3.0, 4.0, 6.0)  # standard deviation in pixels where the shorter side has BLUR_SIDE
+BLUR_SIDE = 224
+LIGHT = (0.1, 0.2, 0.3, 0.4, 0.5)  # added to every channel, as a share of the full range
+GREY = (128, 128, 128)
+
+
+def _strength(levels: Sequence[float], severity: int) -> float:
+    if not 1 <= severity <= len(levels):
+        raise UserError(
+            f"picture severity {severity} is none of 1 to {len(levels)}; correct the file of "
+            "stages/vary/variations that names it"
+        )
+    return levels[severity - 1]
+
+
+def _blur(images: Sequence[Image.Image], severity: int) -> Image.Image:
+    (image,) = images
+    sigma = _strength(BLUR, severity) * min(image.size) / BLUR_SIDE
+    return image.filter(ImageFilter.GaussianBlur(sigma))
+
+
+def _brighten(images: Sequence[Image.Image], severity: int) -> Image.Image:
+    # Channels alone, in whole numbers: by way of hue and saturation the last bits would be the machine's.
+    (image,) = images
+    more = round(255 * _strength(LIGHT, severity))
+    return image.point([min(255, value + more) for value in range(256)] * 3)
+
+
+def _rotate(images: Sequence[Image.Image], severity: int) -> Image.Image:
+    """By 90 degrees clockwise; Pillow counts the other way."""
+    (image,) = images
+    return image.transpose(Image.Transpose.ROTATE_270)
+
+
+def _blank(images: Sequence[Image.Image], severity: int) -> Image.Image:
+    (image,) = images
+    return Image.new("RGB", image.size, GREY)
+
+
 # name -> the revision that its recipes carry, and what makes the picture from sources and severity
 OPERATIONS: Mapping[str, tuple[int, Callable[[Sequence[Image.Image], int], Image.Image]]] = {
-    "original": (1, _original)
+    "original": (1, _original),
+    "blank": (1, _blank),
+    "blur": (1, _blur),
+    "brighten": (1, _brighten),
+    "rotate": (1, _rotate),
 }
 
 
@@ -78,6 +124,8 @@ def render(recipe: Mapping[str, Any], read: Callable[[str], bytes]) -> Image.Ima
         data = read(digest)
         try:
             images.append(decode(data))
+        except MemoryError:
+            raise
         except Exception as error:  # Pillow's decoders raise whatever the damage makes them raise
             raise Undecodable(
                 f"image {digest[:12]} cannot be decoded ({error}); remove the item, or repair its picture"

@@ -9,7 +9,7 @@ import torch
 from PIL import Image
 
 from stages.extract import chat
-from stages.extract.chat_template import ChatTemplate, reason
+from stages.extract.chat_template import HERE, ChatTemplate, reason
 from stages.extract.engine import Question
 from stages.extract.letter_tokens import LetterIds, LetterTokens
 from stages.extract.model_loading import LoadedModel
@@ -58,7 +58,10 @@ class Preparer:
         return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
 
     def prepare(self, question: Question) -> Prepared:
-        """The row of a question. Raises UserError without naming its prompt."""
+        """The row of a question.
+
+        Raises UserError without naming its prompt, OSError and MemoryError where this machine is at fault.
+        """
         control = self._control_tokens(question)
         rendered, inputs = self._checked_inputs(question)
         tokens = tuple(inputs.pop("input_ids")[0].tolist())
@@ -66,6 +69,8 @@ class Preparer:
         places = self._places(tokens, question)
         before = (question.response or "") if self.needs.answers_apart else rendered
         letters = self._letter_ids(question) if question.marks else None
+        if letters is not None and self._chat.merges:
+            self._check_letters(rendered, tokens, question.marks, letters)
         options = self._options(before, question.options)
         begun = tuple(self._encode(before)) if self.needs.answers_apart else ()
         self._check_length(len(tokens), inputs, question, options)
@@ -137,6 +142,28 @@ class Preparer:
             )
         return letters
 
+    def _check_letters(
+        self, rendered: str, tokens: Sequence[int], marks: Sequence[str], letters: LetterIds
+    ) -> None:
+        """Raises UserError where a letter is not the next token of the whole prompt.
+
+        Its tokens were found in a conversation about nothing, whose last words are others.
+        """
+        for end in ("", "\n"):  # some processors end the prompt's line, as PaliGemma's does
+            before = self._encode(rendered + end)
+            shown = [place for place, token in enumerate(before) if token == self.needs.image_token]
+            words = before[shown[-1] + 1 if shown else 0 :]
+            if words == list(tokens[max(len(tokens) - len(words), 0) :]):
+                break
+        else:
+            raise UserError("its tokens are not those of its text; ask this model with another template")
+        for mark, token in zip(marks, letters.read, strict=True):
+            if self._encode(rendered + end + letters.spelling + mark) != [*before, token]:
+                raise UserError(
+                    f"the letter {mark} and the prompt's last characters become one token; ask this model "
+                    "with another style or template"
+                )
+
     def _options(self, before: str, options: Sequence[str]) -> tuple[tuple[int, ...], ...]:
         """Tokens of options after a text.
 
@@ -161,6 +188,10 @@ class Preparer:
             if question.response and not self.needs.answers_apart:
                 rendered += self._chat.between(rendered) + question.response
             inputs = self._inputs(rendered, [question.pictures[index] for index in order])
+        except ImportError as error:
+            raise OSError(f"the model's processor lacks a package ({reason(error)}); install it") from None
+        except HERE:
+            raise
         except Exception as error:  # templates and processors raise many kinds
             raise UserError(
                 f"the model's processor refuses it ({reason(error)}); correct it or use another style"

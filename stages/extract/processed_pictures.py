@@ -2,24 +2,30 @@
 
 import copy
 import hashlib
-from collections import OrderedDict
 from typing import Any
 
 import torch
 from PIL import Image
 from torch.utils.weak import WeakTensorKeyDictionary
 
+from stages.extract.recent import Recent
+
 HELD = 8  # results
 
 _digests = WeakTensorKeyDictionary()
+# Of all threads: each has a processor of its own, set up like the others, and they show the same pictures.
+_results: Recent[tuple[Any, Any, Any]] = Recent(HELD)
 
 
 class ProcessedPictures:
-    """An image processor that remembers its last results. Pictures are told apart by identity."""
+    """An image processor that shares its last results with others of the same settings.
+
+    Pictures are told apart by identity, so they must not be changed.
+    """
 
     def __init__(self, processor: Any) -> None:
         self._processor = processor
-        self._results: OrderedDict[str, tuple[list[Any], Any]] = OrderedDict()
+        self._settings = f"{type(processor)} {processor!r}"
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._processor, name)
@@ -29,14 +35,12 @@ class ProcessedPictures:
         pictures = _flat(images)
         if not all(isinstance(one, Image.Image) for one in pictures):
             return self._processor(images, *args, **kwargs)
-        key = f"{_identities(images)} {args} {sorted(kwargs.items())}"
-        if key not in self._results:
-            # The pictures are kept as well, so that no other one can come to bear their identity.
-            self._results[key] = pictures, self._processor(images, *args, **kwargs)
-            if len(self._results) > HELD:
-                self._results.popitem(last=False)
-        self._results.move_to_end(key)
-        return copy.copy(self._results[key][1])  # callers take entries out of it
+        key = f"{self._settings} {_identities(images)} {args} {sorted(kwargs.items())}"
+        # Pictures and processor are kept as well, so that no other one can come to bear their identity.
+        made = _results.get(
+            key, lambda: (pictures, self._processor, self._processor(images, *args, **kwargs))
+        )
+        return copy.copy(made[2])  # callers take entries out of it
 
 
 def tensor_digest(value: torch.Tensor) -> bytes:

@@ -1,7 +1,8 @@
 """Packs with their pictures rendered, put to an engine; and which key each answer belongs to."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from stages.contracts.prompts import LETTERS, LIKELIHOOD
@@ -9,12 +10,14 @@ from stages.extract import pictures
 from stages.extract.ahead import ahead
 from stages.extract.asking import Member, Wanted
 from stages.extract.engine import Answered, Decoding, Engine, Pack, Question, Refusal
+from stages.extract.recent import Recent
 from stages.extract.work_cache import WorkCache
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 AHEAD = 16  # packs whose pictures are rendered before they are used
+HELD = 8  # pictures kept for the packs that follow, which often show the same
 _NOTHING_CAME = Refusal("the engine gave no answer", passing=True)
 
 
@@ -53,6 +56,8 @@ class Questions:
         self._open: dict[str, dict[Decoding | None, Slot]] = {}
         self._flying: set[bytes] = set()
         self._refused: list[tuple[Answered, list[Slot]]] = []
+        self._rendered: Recent[Image] = Recent(HELD)
+        self._digests: Recent[str] = Recent(HELD)
 
     def ask(self, engine: Engine, wanted: Iterable[Wanted]) -> Iterator[tuple[Answered, list[Slot]]]:
         """Every answer with where it is to be kept: in several places for a text refused as a whole.
@@ -81,7 +86,7 @@ class Questions:
         self._flying.difference_update(slot.key for slot in slots)
 
     def _packs(self, wanted: Iterable[Wanted]) -> Iterator[Pack]:
-        for shown in ahead(_shown, self._unknown(wanted), self._workers, AHEAD):
+        for shown in ahead(self._shown, self._unknown(wanted), self._workers, AHEAD):
             self._refused += shown.refused
             self._open.update(shown.slots)
             if shown.pack.questions:
@@ -98,6 +103,40 @@ class Questions:
                 digests = {digest for recipe in recipes for digest in recipe["images"]}
                 yield _Work(pack, unknown, {digest: self._read(digest) for digest in sorted(digests)})
 
+    def _shown(self, work: _Work) -> _Shown:
+        """Renders the pictures of a pack; runs in a worker thread."""
+        ask = work.pack.ask
+        questions: list[Question] = []
+        slots: dict[str, dict[Decoding | None, Slot]] = {}
+        refused: list[tuple[Answered, list[Slot]]] = []
+        for member in work.pack.members:
+            wanted = {
+                decoding: key
+                for decoding, key in zip(member.decodings or (None,), member.keys, strict=True)
+                if key in work.unknown
+            }
+            try:
+                shown, pixels = self._pictures(member.prompt["pictures"] or (), work.images)
+            except pictures.Undecodable as error:
+                answered = Answered(member.prompt["id"], Refusal(str(error)))
+                refused.append((answered, [Slot(ask, key, "") for key in wanted.values()]))
+                continue
+            question = _question(ask, member, shown, tuple(one for one in wanted if one is not None))
+            if wanted:
+                slots[question.id] = {decoding: Slot(ask, key, pixels) for decoding, key in wanted.items()}
+            questions.append(question)
+        return _Shown(Pack(ask, questions), slots, tuple(refused))
+
+    def _pictures(self, recipes: Sequence[Any], images: Mapping[str, bytes]) -> tuple[list["Image"], str]:
+        """Pictures and the digest of their pixels, each made once for the packs that show it."""
+        names = tuple(map(str, recipes))
+
+        def rendered(place: int) -> "Image":
+            return pictures.render(recipes[place], images.__getitem__)
+
+        shown = [self._rendered.get(name, partial(rendered, place)) for place, name in enumerate(names)]
+        return shown, self._digests.get(names, lambda: pictures.pixel_digest(shown))
+
     def _slots(self, answered: Answered) -> list[Slot]:
         slots = self._open.get(answered.question, {})
         if isinstance(answered.answer, Refusal) and answered.decoding is None:
@@ -109,40 +148,6 @@ class Questions:
         if not slots:
             self._open.pop(answered.question, None)
         return found
-
-
-def _shown(work: _Work) -> _Shown:
-    """Renders the pictures of a pack; runs in a worker thread."""
-    ask = work.pack.ask
-    questions: list[Question] = []
-    slots: dict[str, dict[Decoding | None, Slot]] = {}
-    refused: list[tuple[Answered, list[Slot]]] = []
-    rendered: dict[str, Image] = {}
-    for member in work.pack.members:
-        wanted = {
-            decoding: key
-            for decoding, key in zip(member.decodings or (None,), member.keys, strict=True)
-            if key in work.unknown
-        }
-        try:
-            shown = [_rendered(recipe, work.images, rendered) for recipe in member.prompt["pictures"] or ()]
-        except pictures.Undecodable as error:
-            answered = Answered(member.prompt["id"], Refusal(str(error)))
-            refused.append((answered, [Slot(ask, key, "") for key in wanted.values()]))
-            continue
-        question = _question(ask, member, shown, tuple(one for one in wanted if one is not None))
-        pixels = pictures.pixel_digest(shown)
-        if wanted:
-            slots[question.id] = {decoding: Slot(ask, key, pixels) for decoding, key in wanted.items()}
-        questions.append(question)
-    return _Shown(Pack(ask, questions), slots, tuple(refused))
-
-
-def _rendered(recipe: Any, images: Mapping[str, bytes], known: dict[str, "Image"]) -> "Image":
-    name = str(recipe)
-    if name not in known:
-        known[name] = pictures.render(recipe, images.__getitem__)
-    return known[name]
 
 
 def _question(ask: str, member: Member, shown: list["Image"], decodings: tuple[Decoding, ...]) -> Question:

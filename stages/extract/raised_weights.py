@@ -8,6 +8,8 @@ from typing import Any
 import psutil
 import torch
 
+from stages.extract.memory import out_of_memory
+
 SPARE = 2  # so many times the memory that it takes must be free
 
 
@@ -35,7 +37,9 @@ def _raised(tensors: Sequence[torch.Tensor]) -> bool:
     try:
         for one in tensors:
             one.data = one.data.float()
-    except torch.OutOfMemoryError:
+    except (RuntimeError, MemoryError) as error:
+        if not out_of_memory(error):
+            raise
         for one, dtype in zip(tensors, before, strict=True):
             one.data = one.data.to(dtype)
         return False

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 import torch
 
 from stages.extract.engine import LetterAnswer, LikelihoodAnswer, Refusal
+from stages.extract.letter_flags import letter_flags
 from stages.extract.letter_tokens import LetterIds
-
-LOW_MASS = 0.5
-CLOSE = 0.25  # logits; half-precision logits near 18 have steps of 0.125
 
 NOT_FINITE = Refusal(
     "the model's logits are not finite; check its weights, or give it another dtype in models.lock"
@@ -52,10 +50,8 @@ def _letter_answer(
     if not all(map(math.isfinite, (*logits[:read], nll, entropy))):
         return NOT_FINITE, []
     mass, other_mass = math.fsum(shares[:read]), math.fsum(shares[read:other])
-    ranked = sorted(logits[:read], reverse=True)
-    flags = ["low_mass"] if mass + other_mass < LOW_MASS else []
+    flags = letter_flags(logits[:read], mass + other_mass)
     flags += ["other_spelling"] if other_mass > mass else []
-    flags += ["close"] if read > 1 and ranked[0] - ranked[1] < CLOSE else []
     answer = LetterAnswer(
         logits=logits[:read],
         spelling=letters.spelling,

@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from stages.contracts.prompts import ASKS, TEXT
-from stages.extract.answers import PATHS, TABLES, answers_of, refused, rows_of
+from stages.contracts.text import RESPONSES
+from stages.extract.answers import answers_of, refused, rows_of
 from stages.extract.asked_dataset import WINDOW, AskedDataset
 from stages.extract.asking import Member
 from stages.runtime.errors import UserError
@@ -34,13 +35,13 @@ class _Tally:
 def write(dataset: AskedDataset) -> dict[str, Any]:
     """Puts the answers together in the order of the prompts; returns notes for the side-car.
 
-    Prompts without an answer are told on stderr, in one line. Raises UserError where every prompt of a
-    table is without; then nothing is written.
+    Prompts without an answer are told on stderr, in one line. Raises UserError where all of them are
+    without in every table; then nothing is written.
     """
     tallies = {ask: _Tally() for ask in ASKS}
     with ExitStack() as files:
-        paths = {ask: PATHS[ask](dataset.model.name, dataset.name) for ask in ASKS}
-        writers = {ask: files.enter_context(TABLES[ask].writer(paths[ask])) for ask in ASKS}
+        paths = {ask: RESPONSES[ask].path(dataset.model.name, dataset.name) for ask in ASKS}
+        writers = {ask: files.enter_context(RESPONSES[ask].table.writer(paths[ask])) for ask in ASKS}
         for window in dataset.windows():
             for ask in ASKS:
                 members = [member for what, member in window if what == ask]
@@ -48,9 +49,10 @@ def write(dataset: AskedDataset) -> dict[str, Any]:
                     tallies[ask].count(member, answers)
                     for row in rows_of(ask, member.prompt, answers, member.decodings, dataset.model.revision):
                         writers[ask].row(row)
-        for ask, tally in tallies.items():
-            if tally.prompts and tally.lacking == tally.prompts:
-                raise UserError(f"{paths[ask]}: none of {tally.prompts} prompts has an answer; {tally.first}")
+        prompts = sum(tally.prompts for tally in tallies.values())
+        if prompts and prompts == sum(tally.lacking for tally in tallies.values()):
+            ask, tally = next((ask, tally) for ask, tally in tallies.items() if tally.prompts)
+            raise UserError(f"{paths[ask]}: none of {tally.prompts} prompts has an answer; {tally.first}")
     lacking = {ask: tally for ask, tally in tallies.items() if tally.lacking}
     if not lacking:
         return {}
@@ -75,38 +77,63 @@ def restore(dataset: AskedDataset) -> int:
     """Takes answers over from the response tables into the work cache; how many it did not have.
 
     For the caller to know: the tables were made from the present prompts and images, by the model as it
-    is pinned, under the present settings. Raises UserError where this engine did not make them.
+    is pinned, under the present settings. Raises UserError where this engine did not make them; then
+    what the dataset's prompts repeat is as it was.
     """
-    repeated = dataset.prompts.repeated
-    for row in _rows(dataset, TEXT) if repeated else ():
-        if row["prompt"] in repeated and row["sample"] == 0:
-            dataset.said[row["prompt"]] = row["text"]
+    before = dataset.said
     with dataset.claim():
-        dataset.look_up()
-        taken = 0
-        rows = {ask: _rows(dataset, ask) for ask in ASKS}
-        for window in dataset.windows():
-            for ask, member in window:
-                try:
-                    answers = answers_of(
-                        ask, member.prompt, rows[ask], member.decodings, dataset.model.revision
-                    )
-                except ValueError as error:
-                    path = PATHS[ask](dataset.model.name, dataset.name)
-                    raise UserError(f"{path}: {error}; nothing further is taken from it") from None
-                for key, answer in zip(member.keys, answers[: len(member.keys)], strict=True):
-                    if key not in dataset.caches[ask]:
-                        dataset.caches[ask].add(key, answer)
-                        taken += 1
+        dataset.said = _said(dataset)
+        try:
+            dataset.look_up()
+            taken = sum(_taken(dataset))
+        except UserError:
+            dataset.said = before
+            raise
         for cache in dataset.caches.values():
             cache.flush()
     return taken
 
 
+def _said(dataset: AskedDataset) -> dict[str, str | None]:
+    """The texts that other prompts repeat, from the table. Raises UserError for those of another engine."""
+    said: dict[str, str | None] = {}
+    repeated, revision = dataset.prompts.repeated, dataset.model.revision
+    for row in _rows(dataset, TEXT) if repeated else ():
+        if row["engine"] != revision:
+            raise _other(dataset, TEXT, f"not the answers of {revision} to prompt {row['prompt']}")
+        if row["prompt"] in repeated and row["sample"] == 0:
+            said[row["prompt"]] = row["text"]
+    return said
+
+
+def _taken(dataset: AskedDataset) -> Iterator[int]:
+    """How many answers of each prompt the work cache did not have; it has them now. Raises UserError."""
+    rows = {ask: _rows(dataset, ask) for ask in ASKS}
+    for window in dataset.windows():
+        for ask, member in window:
+            try:
+                answers = answers_of(ask, member.prompt, rows[ask], member.decodings, dataset.model.revision)
+            except ValueError as error:
+                raise _other(dataset, ask, str(error)) from None
+            unknown = [
+                (key, answer)
+                for key, answer in zip(member.keys, answers[: len(member.keys)], strict=True)
+                if key not in dataset.caches[ask]
+            ]
+            for key, answer in unknown:
+                dataset.caches[ask].add(key, answer)
+            yield len(unknown)
+
+
+def _other(dataset: AskedDataset, ask: str, problem: str) -> UserError:
+    path = RESPONSES[ask].path(dataset.model.name, dataset.name)
+    return UserError(f"{path}: {problem}; nothing further is taken from it")
+
+
 def _rows(dataset: AskedDataset, ask: str) -> Iterator[dict[str, Any]]:
-    path = PATHS[ask](dataset.model.name, dataset.name)
+    path = RESPONSES[ask].path(dataset.model.name, dataset.name)
     try:
-        for batch in TABLES[ask].open(path).iter_batches(WINDOW, use_threads=False):
+        for batch in RESPONSES[ask].table.open(path).iter_batches(WINDOW, use_threads=False):
             yield from batch.to_pylist()
     except (OSError, pa.ArrowException) as error:
         raise UserError(f"{path}: damaged ({error}); delete it and run `dvc repro`") from None

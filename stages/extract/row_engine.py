@@ -2,12 +2,16 @@
 
 Every pass of one shape has the same number of rows, whoever shares it: missing rows are filled with
 copies of the last one. What a row holds follows from its pack alone. So the bits of an answer depend
-on its own pack and on `extract:` in params.yaml, never on which other prompts are asked.
+on its own pack and on `extract:` in params.yaml, never on which other prompts are asked. The exception:
+where memory runs out twice, passes of that shape have half the rows, which moves the last bits; every
+answer says with how many rows it was computed.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
+from queue import SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
 import torch
@@ -16,6 +20,7 @@ from stages.extract.ahead import ahead
 from stages.extract.batches import Shaped, in_batches
 from stages.extract.config import Config
 from stages.extract.engine import Answered, Pack, Refusal
+from stages.extract.memory import RowLimits, out_of_memory
 from stages.extract.prepared import Prepared
 from stages.extract.preparing import Preparer
 from stages.runtime.errors import UserError
@@ -43,6 +48,8 @@ class RowEngine(ABC, Generic[J]):
         # Where the size of a picture reaches the model hardly two prompts share a shape, and filling
         # every pass with copies would cost more than it saves: one row then.
         self._rows = config.batch if preparer.one_shape() else 1
+        self._limits = RowLimits()
+        self._current: tuple[Hashable, int] = (None, 0)  # shape and rows of the pass under way
         self._without: set[str] = set()  # questions refused for want of memory
         self.notes: dict[str, Any] = {
             "mode": mode,
@@ -72,14 +79,14 @@ class RowEngine(ABC, Generic[J]):
         """See Engine.answer."""
         self._without.clear()
         refused: list[Answered] = []
-        spare = [self._preparer.for_thread() for _ in range(self._config.workers)]
+        spare = self._spare
 
         def prepare(pack: Pack) -> tuple[str, list[Prepared], list[Answered]]:
-            preparer = spare.pop()  # there are as many as threads
+            preparer = spare.get()  # there are as many as threads
             try:
                 return _prepared(preparer, pack)
             finally:
-                spare.append(preparer)
+                spare.put(preparer)
 
         def waiting() -> Iterator[J]:
             workers = self._config.workers
@@ -93,31 +100,47 @@ class RowEngine(ABC, Generic[J]):
             yield from self._answers(batch)
         yield from refused
 
+    @cached_property
+    def _spare(self) -> "SimpleQueue[Preparer]":
+        """A preparer for every thread; copying a processor takes long."""
+        spare: SimpleQueue[Preparer] = SimpleQueue()
+        for _ in range(self._config.workers):
+            spare.put(self._preparer.for_thread())
+        return spare
+
     def _rows_of(self, job: J) -> int:
         """Rows of a pass over jobs of this shape."""
-        return min(self._rows, max(1, PASS_TOKENS // job.length))
+        return self._limits.of(job.shape, min(self._rows, max(1, PASS_TOKENS // job.length)))
 
     def _answers(self, batch: Sequence[J]) -> Iterator[Answered]:
-        """Answers of a batch; rows are halved where memory runs out, and stay so."""
+        """Answers of a batch; without memory it is tried again with nothing kept, then with half the rows."""
         while batch:
             rows = self._rows_of(batch[0])
             part = batch[:rows]
             answers = self._tried(part, rows)
-            if answers is None and rows > 1:
-                self._rows = rows // 2
-                self.notes["halved"] += 1
-                self.notes["rows"] = self._rows
+            if answers is None:
+                answers = self._tried(part, rows)
+            if answers is None and self._halved(batch[0].shape, rows):
                 continue
             yield from self._refused(part[0]) if answers is None else answers
             batch = batch[len(part) :]
 
+    def _halved(self, shape: Hashable, rows: int) -> bool:
+        """Fewer rows for the pass that failed, else for the jobs it was to serve; False if both have one."""
+        found = self._limits.halve(*self._current) or self._limits.halve(shape, rows)
+        self.notes["halved"] += found
+        return found
+
     def _tried(self, part: Sequence[J], count: int) -> list[Answered] | None:
         """The answers of a pass of so many rows, None where memory ran out."""
         rows = [*part, *[part[-1]] * (count - len(part))]
+        self._current = part[0].shape, count
         try:
             with torch.inference_mode():
                 answers = self._computed(rows, len(part))
-        except torch.OutOfMemoryError:
+        except (RuntimeError, MemoryError) as error:
+            if not out_of_memory(error):
+                raise
             self._forget()
         else:
             self.notes["filling_rows"] += len(rows) - len(part)

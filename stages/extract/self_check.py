@@ -6,55 +6,33 @@ prefix, the logits, and those of a text that goes on. Whatever differs by more t
 another order explains is not used. The choice follows from the model alone, never from the data.
 """
 
-import random
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
 import torch
-from PIL import Image
 
 from stages.contracts.prompts import LIKELIHOOD, TEXT
+from stages.extract.continuation import Continued, Prompts, logits_of
 from stages.extract.differences import FLOAT32, HALF, Differences, Limits
-from stages.extract.engine import Question
 from stages.extract.forward import Forward, State
-from stages.extract.jobs import Job, Mode, jobs
+from stages.extract.jobs import MODES, Job, Mode, jobs
+from stages.extract.memory import out_of_memory
 from stages.extract.prepared import Prepared
-from stages.extract.preparing import Preparer
 from stages.extract.raised_weights import in_float32
 from stages.extract.trie_masks import Unsupported
 from stages.runtime.errors import UserError
 
-MODES: tuple[Mode, ...] = ("trie", "batch", "plain")  # fastest first
 ANSWER = 3  # tokens
 
-_SIDE = 224
-_TEXTS = ("What is it?", "Is it day or night? A: day B: night", "How many colours are there?")
 # What a model raises that cannot be asked in some way.
 _FAILURES = (RuntimeError, ValueError, TypeError, LookupError, AttributeError, NotImplementedError)
 
 
 def _told(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
-
-
-def probes(preparer: Preparer) -> list[Prepared]:
-    """The questions: two about one picture, one about another of the same size."""
-    noise = random.Random(0)
-    pictures = [Image.frombytes("RGB", (_SIDE, _SIDE), noise.randbytes(3 * _SIDE**2)) for _ in range(2)]
-    shown = (pictures[0], pictures[0], pictures[1])
-    try:
-        return [
-            preparer.prepare(Question(f"probe {number}", None, text, pictures=(picture,)))
-            for number, (text, picture) in enumerate(zip(_TEXTS, shown, strict=True))
-        ]
-    except UserError as error:
-        raise UserError(
-            f"the model's processor or chat template fails at a plain question about a picture ({error}); "
-            "correct chat_template.jinja in its folder, or name another one as `template` in models.lock"
-        ) from None
 
 
 def choose_mode(forward: Forward, asked: Sequence[Prepared], bucket: int) -> tuple[Mode, dict[str, Any]]:
@@ -76,8 +54,11 @@ def choose_mode(forward: Forward, asked: Sequence[Prepared], bucket: int) -> tup
         for one in asked
     ]
     for allowed in (True, False):
-        with suppress(torch.OutOfMemoryError):
+        try:
             return _chosen(forward, asked, bucket, allowed)
+        except (RuntimeError, MemoryError) as error:
+            if not out_of_memory(error):
+                raise
     raise UserError(f"no memory left on {forward.device} for a few short prompts; choose another device")
 
 
@@ -115,9 +96,9 @@ class _Check:
             return "plain"
         try:
             noise = self._differences("plain")
-        except torch.OutOfMemoryError:
-            raise
-        except _FAILURES as error:
+        except (*_FAILURES, Unsupported) as error:
+            if out_of_memory(error):
+                raise
             raise UserError(
                 f"the model fails at a few short prompts ({_told(error)}); choose another"
             ) from None
@@ -138,9 +119,9 @@ class _Check:
             except Unsupported as error:
                 refused[mode] = str(error)
                 continue
-            except torch.OutOfMemoryError:
-                raise
             except _FAILURES as error:
+                if out_of_memory(error):
+                    raise
                 refused[mode] = _told(error)
                 continue
             report[mode] = found.told
@@ -182,15 +163,7 @@ class _Check:
         return states
 
     def _read(self, rows: Sequence[Job], states: dict[str, State], found: Differences) -> None:
-        prepared = [job.prepared for job in rows]
-        after = [states[one.prefix_digest] for one in prepared] if rows[0].mode != "plain" else None
-        wanted = torch.tensor([job.wanted for job in rows])
-        if rows[0].mode == "trie":
-            tries = [job.trie for job in rows if job.trie is not None]
-            logits = self._forward.tries(prepared, tries, after or (), rows[0].length, wanted).logits
-        else:
-            sequences = [job.sequence for job in rows]
-            logits = self._forward.chains(prepared, sequences, after, rows[0].length, wanted).logits
+        logits = logits_of(self._forward, rows, _after(rows, states))
         received = self._received(len(rows), rows[0].length)
         for row, job in enumerate(rows):
             where = {place: number for number, place in enumerate(job.wanted)}
@@ -203,19 +176,10 @@ class _Check:
     def _continued(self, rows: Sequence[Job], states: dict[str, State], found: Differences) -> None:
         """Feeds the answer token by token, as a text would grow."""
         prepared = [job.prepared for job in rows]
-        after = [states[one.prefix_digest] for one in prepared] if rows[0].mode != "plain" else None
-        last = torch.tensor([job.wanted for job in rows])
-        read = self._forward.chains(
-            prepared, [job.sequence for job in rows], after, rows[0].length, last, keep=True
-        )
-        past = after[0].length if after else 0
-        mask = torch.ones((len(rows), past + rows[0].length), dtype=torch.long, device=self._forward.device)
-        for row, job in enumerate(rows):
-            mask[row, past + len(job.sequence) :] = 0
+        continued = Continued(Prompts(self._forward, rows, _after(rows, states)))
         for number in range(ANSWER - 1):
-            mask = torch.cat([mask, torch.ones_like(mask[:, :1])], dim=1)
             tokens = torch.tensor([one.options[0][number] for one in prepared], device=self._forward.device)
-            logits = self._forward.step(prepared, tokens, mask, read, number)
+            logits = continued.step(tokens)
             received = self._received(len(rows), 1)
             for row, one in enumerate(prepared):
                 found.against(self._own[one.question.id][number + 1 : number + 2], logits[row : row + 1])
@@ -235,3 +199,8 @@ class _Check:
         own = self._positions[one.question.id][:, first : first + received.shape[-1]]
         if not bool((own == received).all()):
             found.positions = False
+
+
+def _after(rows: Sequence[Job], states: dict[str, State]) -> list[State] | None:
+    """The state after each row's prefix, None where rows are whole prompts."""
+    return None if rows[0].mode == "plain" else [states[row.prepared.prefix_digest] for row in rows]

@@ -81,6 +81,8 @@ class Client:
             max_retries=0,
             timeout=settings.timeout,
         )
+        # The client has taken these from the environment, whatever the address.
+        self._api.organization, self._api.project = settings.organization, settings.project
 
     async def close(self) -> None:
         """Closes all connections."""
@@ -149,8 +151,8 @@ class Client:
         if status == 401:
             # What it says is left out: servers quote parts of the key.
             return UserError(
-                f"{self._url}: 401, the server does not accept the key; set OPENAI_API_KEY, or "
-                "VOUCH_SERVER_KEY_ and the model's name in capitals, to one that it accepts"
+                f"{self._url}: 401, the server does not accept the key; set VOUCH_SERVER_KEY_ "
+                "and the model's name in capitals (for OpenAI, OPENAI_API_KEY) to one that it accepts"
             )
         if status == 402 or any(code in _NO_QUOTA for code in codes):
             return UserError(f"{self._url}: {said}; the quota is used up, add to it and run the stage again")

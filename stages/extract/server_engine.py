@@ -7,6 +7,7 @@ from typing import Any
 
 from stages.extract import server_reading as reading
 from stages.extract.engine import Answered, LetterAnswer, Pack, Refusal, TextAnswer
+from stages.extract.letter_flags import letter_flags
 from stages.extract.server_client import Client, GivenUp, Tally, TurnedDown
 from stages.extract.server_requests import Job, jobs
 from stages.extract.server_settings import Settings
@@ -104,7 +105,8 @@ class ServerEngine:
         else:
             answer = reading.letters(said, job.question.marks)
         if isinstance(answer, LetterAnswer):
-            flags = reading.letter_flags(answer) + flags
+            flags += letter_flags(answer.logits, answer.letter_mass or 0.0)
+            flags += ["censored"] if answer.upper is not None else []
         self._answering = True
         return answer, flags
 

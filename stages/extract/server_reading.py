@@ -20,11 +20,11 @@ from pydantic import BaseModel, Field, ValidationError
 
 from stages.extract.engine import LetterAnswer, Refusal, TextAnswer
 
-LOW_MASS = 0.5
-CLOSE = 0.25
 _ABOVE_ONE = 1e-3  # most by which rounded probabilities may add to more than one
 _ROUNDING = 2e-6  # of a sum of probabilities whose logarithms are 32-bit numbers
-
+SMALLER = (5, 1)  # top_logprobs to try where a server does not say how many it gives
+_MAXIMUM = re.compile(r"(?:<=|at most|\bmax(?:imum)?\b|less than or equal to)\D{0,30}?(\d+)", re.IGNORECASE)
+_VERSION = re.compile(r"(-\d{4}-\d{2}-\d{2}|-\d{4}|@.+)?")
 
 # What servers say where a question, not the server, is at fault: too long, or not allowed.
 _ABOUT_QUESTION = re.compile(
@@ -131,17 +131,6 @@ def letters(said: Completion, marks: Sequence[str]) -> LetterAnswer | Refusal:
     )
 
 
-def letter_flags(answer: LetterAnswer) -> list[str]:
-    """Flags of stages/contracts/letters.py that follow from the values."""
-    flags = []
-    if answer.letter_mass is not None and answer.letter_mass < LOW_MASS:
-        flags.append("low_mass")
-    best = sorted(answer.logits, reverse=True)[:2]
-    if len(best) == 2 and best[1] > -math.inf and best[0] - best[1] < CLOSE:
-        flags.append("close")
-    return flags + (["censored"] if answer.upper is not None else [])
-
-
 def text(said: Completion) -> TextAnswer | Refusal:
     """The generated text with the log-probability of each token. Raises BadAnswer."""
     positions = _positions(said)
@@ -181,16 +170,21 @@ def _log_sum_exp(values: Sequence[float]) -> float:
 
 
 def largest_allowed(message: str, asked: int) -> int | None:
-    """The maximum of `top_logprobs` that a server names when it turns `asked` down, else None."""
+    """How many `top_logprobs` to ask for after a server turned `asked` down.
+
+    The maximum that it names, else the next of SMALLER; None where they are not its trouble, or none is left.
+    """
     if "logprobs" not in message.lower():
         return None
-    numbers = [int(number) for number in re.findall(r"\d+", message)]
-    return max((number for number in numbers if 1 <= number < asked), default=None)
+    named = [int(number) for number in _MAXIMUM.findall(message) if 1 <= int(number) < asked]
+    return max(named or [number for number in SMALLER if number < asked], default=None)
 
 
 def other_model(answered: str | None, pinned: str) -> bool:
     """Whether a server answered for another model; hosts add a date or version to the name."""
-    return answered is not None and not answered.startswith(pinned)
+    if answered is None:
+        return False
+    return not answered.startswith(pinned) or not _VERSION.fullmatch(answered[len(pinned) :])
 
 
 def is_about_question(problem: str) -> bool:

@@ -2,25 +2,28 @@
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from pathlib import Path
 
 import torch
 
 from stages.contracts.prompts import LETTERS, TEXT
-from stages.extract.cache_layers import fresh
 from stages.extract.config import Config
+from stages.extract.continuation import Continued, Prompts, logits_of
 from stages.extract.decoding import Decoder, ends
-from stages.extract.engine import Answered, LetterAnswer, LikelihoodAnswer, Refusal
-from stages.extract.forward import Forward, Read, State
+from stages.extract.engine import Answered, LetterAnswer, LikelihoodAnswer, Pack, Refusal
+from stages.extract.forward import Forward, State
 from stages.extract.jobs import Job, Mode, Reading, jobs
+from stages.extract.mode_store import keep_mode, known_mode
 from stages.extract.model_loading import LoadedModel
 from stages.extract.prepared import Prepared
 from stages.extract.preparing import Preparer
+from stages.extract.probes import probes
 from stages.extract.read_out import letter_answers, likelihood_answer, token_nlls
 from stages.extract.row_engine import PASS_TOKENS, RowEngine
-from stages.extract.self_check import choose_mode, probes
+from stages.extract.self_check import choose_mode
 
-STATES_HELD = 2  # prefixes kept after their use, in batches
+PREFIX_TOKENS = 512  # of one pass over prefixes, about: few are missing at once, and copies fill the rest
+TOKENS_HELD = 8 * PASS_TOKENS  # of prefixes that are kept after their use
 
 
 class SharedPrefix(RowEngine[Job]):
@@ -31,6 +34,11 @@ class SharedPrefix(RowEngine[Job]):
         self._forward, self._mode, self._decoder = forward, mode, decoder
         self._states: OrderedDict[str, State] = OrderedDict()
         self._options: dict[str, dict[int, list[float]]] = {}
+
+    def answer(self, packs: Iterable[Pack]) -> Iterator[Answered]:
+        """See Engine.answer."""
+        self._options.clear()
+        yield from super().answer(packs)
 
     def _jobs(self, ask: str, prepared: Sequence[Prepared]) -> Iterator[Job]:
         return jobs(ask, prepared, self._mode, self._config.bucket, self._forward.may_pad)
@@ -46,17 +54,9 @@ class SharedPrefix(RowEngine[Job]):
         self.notes["passes"][rows[0].mode] += 1
         if rows[0].readings[0].ask == TEXT:
             return self._texts(rows, states, real)
-        prepared = [row.prepared for row in rows]
-        wanted = torch.tensor([row.wanted for row in rows])
-        if rows[0].mode == "trie":
-            tries = [row.trie for row in rows if row.trie is not None]
-            read = self._forward.tries(prepared, tries, states or (), rows[0].length, wanted)
-        else:
-            sequences = [row.sequence for row in rows]
-            read = self._forward.chains(prepared, sequences, states, rows[0].length, wanted)
         return [
             answered
-            for job, logits in zip(rows[:real], read.logits, strict=False)
+            for job, logits in zip(rows[:real], logits_of(self._forward, rows, states), strict=False)
             for answered in self._of_job(job, logits)
         ]
 
@@ -64,17 +64,22 @@ class SharedPrefix(RowEngine[Job]):
         """The state after each row's prefix; known ones are not read again."""
         missing = {one.prefix_digest: one for one in prepared if one.prefix_digest not in self._states}
         waiting = list(missing.values())
-        size = min(self._rows, max(1, PASS_TOKENS // prepared[0].prefix))
+        shape = "prefix", prepared[0].prefix, prepared[0].shown_shape
+        size = self._limits.of(shape, max(1, min(self._rows, PREFIX_TOKENS // prepared[0].prefix)))
+        asking, self._current = self._current, (shape, size)
         for start in range(0, len(waiting), size):
             part = waiting[start : start + size]
             read = self._forward.prefixes([*part, *[part[-1]] * (size - len(part))])
             self.notes["passes"]["prefix"] += 1
             self._states.update(zip((one.prefix_digest for one in part), read, strict=False))
+        self._current = asking
         for one in prepared:
             self._states.move_to_end(one.prefix_digest)
         states = [self._states[one.prefix_digest] for one in prepared]
-        while len(self._states) > STATES_HELD * self._rows:
-            self._states.popitem(last=False)
+        needed = len({one.prefix_digest for one in prepared})
+        tokens = sum(state.length for state in self._states.values())
+        while tokens > TOKENS_HELD and len(self._states) > needed:
+            tokens -= self._states.popitem(last=False)[1].length
         return states
 
     def _of_job(self, job: Job, logits: torch.Tensor) -> Iterator[Answered]:
@@ -118,53 +123,31 @@ class SharedPrefix(RowEngine[Job]):
 
     def _texts(self, rows: Sequence[Job], states: Sequence[State] | None, real: int) -> list[Answered]:
         """Every decoding of the first `real` rows; the prompts are read once for all of them."""
-        prompts = _Prompts(self._forward, rows, states)
+        prompts = Prompts(self._forward, rows, states)
         questions = [row.prepared.question for row in rows[:real]]
         return [
             Answered(questions[row].id, answer, decoding, rows[row].prepared.flags, rows[0].mode)
-            for row, decoding, answer in self._decoder.texts(questions, lambda: _Continued(prompts))
+            for row, decoding, answer in self._decoder.texts(questions, lambda: Continued(prompts))
         ]
 
 
-class _Prompts:
-    """A pass over whole prompts that can be continued several times. mask: [r, tokens] of the cache."""
+def shared_prefix(
+    loaded: LoadedModel, template: str | None, config: Config, kept: Path | None = None
+) -> SharedPrefix:
+    """The engine of a loaded model, in the fastest mode that gives this model's own numbers.
 
-    def __init__(self, forward: Forward, rows: Sequence[Job], states: Sequence[State] | None) -> None:
-        self.forward, self.prepared = forward, [row.prepared for row in rows]
-        sequences = [row.sequence for row in rows]
-        last = torch.tensor([row.wanted for row in rows])
-        self.read: Read = forward.chains(self.prepared, sequences, states, rows[0].length, last, keep=True)
-        past = states[0].length if states else 0
-        mask = torch.zeros((len(rows), past + rows[0].length), dtype=torch.long)
-        for row, sequence in enumerate(sequences):
-            mask[row, : past + len(sequence)] = 1
-        self.mask = mask.to(forward.device)
-
-
-class _Continued:
-    """One continuation; the cache of the prompts stays as it is."""
-
-    def __init__(self, prompts: _Prompts) -> None:
-        self._prompts, self._mask, self._number = prompts, prompts.mask, 0
-        self._read = replace(prompts.read, cache=fresh(prompts.read.cache))
-        self.logits = prompts.read.logits[:, 0]
-
-    def step(self, tokens: torch.Tensor) -> torch.Tensor:
-        """See decoding.Continued."""
-        self._mask = torch.cat([self._mask, torch.ones_like(self._mask[:, :1])], dim=1)
-        one = self._prompts
-        logits = one.forward.step(one.prepared, tokens, self._mask, self._read, self._number)
-        self._number += 1
-        return logits
-
-
-def shared_prefix(loaded: LoadedModel, template: str | None, config: Config) -> SharedPrefix:
-    """The engine of a loaded model, in the fastest mode that gives this model's own numbers."""
+    kept: file of the mode found earlier; without it, or where it does not exist, the model is checked.
+    """
     preparer = Preparer.of(loaded, template)
     pad = loaded.processor.tokenizer.pad_token_id or 0
     forward = Forward(loaded.model, loaded.device, preparer.vocabulary, pad)
     decoder = Decoder(preparer.decode, ends(loaded.model))
-    mode, report = choose_mode(forward, probes(preparer), config.bucket)
+    found = known_mode(kept) if kept else None
+    if found is None:
+        found = choose_mode(forward, probes(preparer), config.bucket)
+        if kept:
+            keep_mode(kept, found)
+    mode, report = found
     engine = SharedPrefix(forward, preparer, config, mode, decoder)
     engine.notes["self_check"] = report
     return engine

@@ -4,9 +4,11 @@ from typing import Any
 
 import torch
 
+from stages.runtime.errors import UserError
 
-class Unsupported(Exception):
-    """This model cannot read a trie."""
+
+class Unsupported(UserError):
+    """This model cannot be asked in some way: read a trie, or go on from what it remembers."""
 
 
 def layer_kinds(config: Any) -> set[str]:

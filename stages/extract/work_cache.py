@@ -19,7 +19,7 @@ import io
 import sys
 import time
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
@@ -43,15 +43,15 @@ class WorkCache:
     """The answers of one kind that one model gave under one engine and setting.
 
     folder: where new shards go; the folders beside it are read as well. fields: columns of an answer.
-    `damaged` names the shards that were left out.
+    clock: seconds, to flush by. `damaged` names the shards that were left out.
     """
 
-    def __init__(self, folder: Path, fields: pa.Schema) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, fields: pa.Schema, clock: Callable[[], float] = time.monotonic) -> None:
+        self._folder, self._clock = folder, clock
         self._schema = pa.schema([("key", pa.binary(KEY_BYTES)), *fields])
         self._index: dict[bytes, tuple[Path, int]] = {}
         self._pending: dict[bytes, Mapping[str, Any]] = {}
-        self._flushed = time.monotonic()
+        self._flushed = clock()
         self._held: OrderedDict[Path, pa.Table] = OrderedDict()
         self.damaged: list[str] = []
 
@@ -59,10 +59,14 @@ class WorkCache:
         return key in self._index or key in self._pending
 
     def look_up(self, wanted: Collection[bytes]) -> None:
-        """Finds out which of the wanted keys have an answer on disk."""
+        """Finds out which of the wanted keys have an answer on disk.
+
+        Of several the own one counts: this dataset's responses may have been written from it.
+        """
         self._index.clear()
         self.damaged.clear()
-        for path in sorted(self._folder.parent.glob("*/*.parquet")):
+        found = self._folder.parent.glob("*/*.parquet")
+        for path in sorted(found, key=lambda path: (path.parent != self._folder, path)):
             table = self._read(path, ["key"])
             if table is None:
                 self.damaged.append(path.name)
@@ -74,9 +78,9 @@ class WorkCache:
     def add(self, key: bytes, answer: Mapping[str, Any]) -> None:
         """Remembers an answer; it is on disk after the next flush, which comes by itself."""
         if not self._pending:
-            self._flushed = time.monotonic()
+            self._flushed = self._clock()
         self._pending[key] = {"key": key, **answer}
-        if len(self._pending) >= FLUSH_ANSWERS or time.monotonic() - self._flushed >= FLUSH_SECONDS:
+        if len(self._pending) >= FLUSH_ANSWERS or self._clock() - self._flushed >= FLUSH_SECONDS:
             self.flush()
 
     def flush(self) -> None:

@@ -12,10 +12,8 @@ from pathlib import Path
 from types import ModuleType
 
 from stages.contracts.items import ITEMS, items_path
-from stages.contracts.letters import LETTERS, letters_path
-from stages.contracts.likelihood import LIKELIHOOD, likelihood_path
-from stages.contracts.prompts import PROMPTS, prompts_path
-from stages.contracts.text import TEXT, text_path
+from stages.contracts.prompts import LETTERS, LIKELIHOOD, PROMPTS, TEXT, prompts_path
+from stages.contracts.text import RESPONSES
 from stages.ingest import forms
 from stages.ingest.config import Config
 from stages.ingest.join import letters
@@ -64,7 +62,7 @@ def main(run: Run) -> None:
     form = form_of(path, config.form)
     data = read_bytes(path, f"{model}-{dataset}")
     prompts = PROMPTS.read(prompts_path(dataset), ["id", "item", "variation", "options"])
-    answers, pairs = LETTERS.schema.empty_table(), []
+    answers, pairs = RESPONSES[LETTERS].table.schema.empty_table(), []
     if hasattr(form, "responses"):
         items = ITEMS.read(items_path(dataset), ["id", "source_id"]).to_pylist()
         samples = read_samples(data, str(path), form, config.key, config.filter)
@@ -72,16 +70,19 @@ def main(run: Run) -> None:
     elif config.key or config.filter:
         raise UserError(f"{path}: key and filter are for logs of samples only; leave them out")
     else:
-        answers = letters(form.parse(data, str(path)), prompts, LETTERS.schema, str(path), dataset)
+        answers = letters(form.parse(data, str(path)), prompts, answers.schema, str(path), dataset)
+    rows = {LIKELIHOOD: likelihood_rows(pairs), TEXT: text_rows(pairs)}
     with ExitStack() as stack:
-        stack.enter_context(LETTERS.writer(letters_path(model, dataset), answers.schema)).table(answers)
-        likelihood = stack.enter_context(LIKELIHOOD.writer(likelihood_path(model, dataset)))
-        text = stack.enter_context(TEXT.writer(text_path(model, dataset)))
-        for row in likelihood_rows(pairs):
-            likelihood.row(row)
-        for row in text_rows(pairs):
-            text.row(row)
-    run.note("rows", answers.num_rows + likelihood.count + text.count)
+        count = answers.num_rows
+        for ask, (table, place) in RESPONSES.items():
+            schema = answers.schema if ask == LETTERS else table.schema
+            writer = stack.enter_context(table.writer(place(model, dataset), schema))
+            if ask == LETTERS:
+                writer.table(answers)
+            for row in rows.get(ask, ()):
+                writer.row(row)
+                count += 1
+    run.note("rows", count)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from stages.contracts.pins import LOADED_SUFFIXES
+from stages.contracts.pins import hub_snapshot
 from stages.runtime.errors import UserError
 
 BRANCH = "main"  # what a revision that is not resolved yet stands for
@@ -16,18 +16,10 @@ def fetch(repo: str, revision: str | None) -> Path:
     Only files that a model is loaded from are fetched, and none of subfolders. With HF_HUB_OFFLINE=1
     the cache alone is asked. The folder is named after the commit.
     """
-    from huggingface_hub import constants, snapshot_download
+    from huggingface_hub import constants
 
     with one_line(repo, revision or BRANCH, "pin", "source in models.lock"):
-        return Path(
-            snapshot_download(
-                repo,
-                revision=revision or BRANCH,
-                allow_patterns=[f"*{suffix}" for suffix in LOADED_SUFFIXES],
-                ignore_patterns=["*/*"],
-                local_files_only=constants.HF_HUB_OFFLINE,
-            )
-        )
+        return hub_snapshot(repo, revision or BRANCH, constants.HF_HUB_OFFLINE)
 
 
 @contextmanager

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from stages.contracts.pins import WEIGHT_SUFFIX
+from stages.contracts.pins import INDEX, WEIGHT_SUFFIX, check_covered, indexed_files, read_json
 from stages.runtime.errors import UserError
 
 PICKLED = (".bin", ".pt", ".pth", ".ckpt")
-INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"
 _EXTRA = "__metadata__"  # the entry of a header that is no tensor
 _LENGTH = 8  # bytes before a safetensors header that give its size
@@ -30,6 +29,7 @@ def check_model_folder(folder: Path) -> None:
         raise UserError(f"{folder}: no config.json; the folder is not a whole model, fetch it anew")
     for path in sorted(folder.glob("*config.json")):
         check_no_code(path)
+    check_covered(folder)
 
 
 def check_no_code(path: Path) -> None:
@@ -54,14 +54,6 @@ def weight_files(folder: Path) -> list[Path]:
     return files
 
 
-def indexed_files(index: Path) -> list[str]:
-    """Names of the weight files that an index lists, sorted. Raises UserError."""
-    names = read_json(index).get("weight_map")
-    if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
-        raise UserError(f"{index}: has no weight_map from tensors to file names; fetch the model anew")
-    return sorted(set(names.values()))
-
-
 def count_parameters(folder: Path) -> int:
     """Numbers stored in the weight files, from their headers. Raises UserError where a file is cut short."""
     return sum(
@@ -81,15 +73,6 @@ def check_digests(expected: Mapping[str, str], found: Mapping[str, str], folder:
                 f"{folder / name}: SHA-256 is {found[name]}, models.lock says {digest}; "
                 "fetch the file anew, or correct models.lock if the change is wanted"
             )
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """The mapping in a JSON file, empty where it holds something else. Raises UserError."""
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{path}: not readable as JSON ({error}); fetch the model anew") from None
-    return value if isinstance(value, dict) else {}
 
 
 def _tensors(path: Path) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stages.contracts.pins import LOADED_SUFFIXES, WEIGHT_SUFFIX, file_digest
+from stages.contracts.pins import INDEX, WEIGHT_SUFFIX, file_digest, indexed_files, is_loaded, read_json
 from stages.pin.hub import one_line
-from stages.pin.model_folder import INDEX, PICKLED, SINGLE, check_no_code, indexed_files, read_json
+from stages.pin.model_folder import PICKLED, SINGLE, check_no_code
 from stages.runtime.errors import UserError
 
 _DTYPES = ("float32", "bfloat16", "float16")
@@ -40,7 +40,7 @@ def resolve(repo: str, revision: str, command: str) -> Resolved:
         info = api.model_info(repo, revision=revision, files_metadata=True)
         commit = str(info.sha)
         found = {file.rfilename: file for file in info.siblings or ()}
-        names = sorted(name for name in found if _is_loaded(name))
+        names = sorted(name for name in found if is_loaded(name))
         _check_names(repo, list(found), names)
         known = {name: str(found[name].lfs.sha256) for name in names if found[name].lfs}
         read = [name for name in names if name not in known or name.endswith("config.json") or name == INDEX]
@@ -84,10 +84,6 @@ def check_model_type(config: Mapping[str, Any], where: str) -> None:
             f"{where}: model_type {kind} is none that transformers {__version__} loads for pictures and "
             "text; take a converted version of the model (often named -hf)"
         )
-
-
-def _is_loaded(name: str) -> bool:
-    return "/" not in name and not name.startswith(".") and name.endswith(LOADED_SUFFIXES)
 
 
 def _check_names(repo: str, found: list[str], names: list[str]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 
-from stages.contracts.compared import DIFFERENCES, REPRODUCED, STANDINGS
+from stages.contracts.compared import DIFFERENCES, REPRODUCED, STANDINGS, VARIATIONS
 from stages.contracts.files import replacing_folder, write_json, write_text
 from stages.contracts.items import ITEMS
 from stages.contracts.outcomes import OUTCOMES
@@ -66,6 +66,7 @@ def read(found: Sources, scoring: Scoring) -> Evidence:
         standings=standings,
         differences=DIFFERENCES.read(found.differences).to_pandas(),
         reproduced=REPRODUCED.read(found.reproduced).to_pandas(),
+        costs=VARIATIONS.read(found.variations).to_pandas(),
         outcomes=_all(OUTCOMES, found.outcomes, OF_OUTCOMES),
         items=_items(found.items),
         rejects=_all(REJECTS, found.rejects, REJECTS.schema.names),

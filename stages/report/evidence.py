@@ -60,7 +60,8 @@ def _whole(value: float) -> int | None:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Frames with the columns of the contract tables of the same names; `items` has `dataset` as well.
+    """Frames with the columns of the contract tables of the same names, `costs` of the table `variations`;
+    `items` has `dataset` as well.
 
     digests: SHA-256 of every data file that was read, by path.
     """
@@ -68,6 +69,7 @@ class Evidence:
     standings: pd.DataFrame
     differences: pd.DataFrame
     reproduced: pd.DataFrame
+    costs: pd.DataFrame
     outcomes: pd.DataFrame
     items: pd.DataFrame
     rejects: pd.DataFrame

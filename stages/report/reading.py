@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stages.contracts.compared import DIFFERENCES_PATH, REPRODUCED_PATH, STANDINGS_PATH
+from stages.contracts.compared import DIFFERENCES_PATH, REPRODUCED_PATH, STANDINGS_PATH, VARIATIONS_PATH
 from stages.contracts.items import items_path
 from stages.contracts.outcomes import outcomes_path
 from stages.contracts.rejects import rejects_path
@@ -18,6 +18,7 @@ class Sources:
     standings: Path
     differences: Path
     reproduced: Path
+    variations: Path
     outcomes: tuple[Path, ...]
     items: tuple[Path, ...]
     rejects: tuple[Path, ...]
@@ -25,7 +26,7 @@ class Sources:
     @property
     def every(self) -> tuple[Path, ...]:
         """All of them."""
-        single = (self.standings, self.differences, self.reproduced)
+        single = (self.standings, self.differences, self.reproduced, self.variations)
         return (*single, *self.outcomes, *self.items, *self.rejects)
 
 
@@ -35,7 +36,7 @@ def sources(inputs: Sequence[Path]) -> Sources:
     Raises UserError where a table of `compare` is not among them.
     """
     known = set(inputs)
-    for path in (STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH):
+    for path in (STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH):
         if path not in known:
             raise UserError(
                 f"{path}: not among the inputs of report; declare it in dvc.yaml and run `dvc repro`"
@@ -45,6 +46,7 @@ def sources(inputs: Sequence[Path]) -> Sources:
         STANDINGS_PATH,
         DIFFERENCES_PATH,
         REPRODUCED_PATH,
+        VARIATIONS_PATH,
         tuple(p for p in sorted(known) if p == outcomes_path(p.name.removesuffix(suffix))),
         tuple(p for p in sorted(known) if p == items_path(p.stem)),
         tuple(p for p in sorted(known) if p == rejects_path(p.stem)),

@@ -1,13 +1,15 @@
-"""The three questions beside the verdict: each answered in a few words, and why."""
+"""The questions beside the verdict: each answered in a few words, and why."""
 
 from dataclasses import dataclass
 
 from stages.report import words
+from stages.report.costs import ACCURACY, costs, dearest, meaning, real_changes
 from stages.report.evidence import Evidence, Number
 
 PROMISE = "Does it keep its promise?"
 EFFORT = "How sure is it?"
 WEAK_SPOT = "Where to be careful?"
+BREAKS = "Which change breaks it?"
 
 
 @dataclass(frozen=True)
@@ -20,11 +22,12 @@ class Tile:
 
 
 def tiles(evidence: Evidence, model: str, dataset: str) -> tuple[Tile, ...]:
-    """All three, about one model on one dataset."""
+    """All of them, about one model on one dataset; the last only where the prompt was changed."""
     return (
         _promise(evidence, model, dataset),
         _effort(evidence, model, dataset),
         _weak_spot(evidence, model, dataset),
+        *_breaks(evidence, model, dataset),
     )
 
 
@@ -116,3 +119,25 @@ def _doubt(evidence: Evidence, model: str, dataset: str) -> Tile:
         f"In the least confident tenth of its answers on {dataset}, {model} is right "
         f"{words.percent(right, 0)} of the time.",
     )
+
+
+def _breaks(evidence: Evidence, model: str, dataset: str) -> tuple[Tile, ...]:
+    """The change of the prompt that takes most accuracy, if any surely does."""
+    found = costs(evidence, dataset)
+    tried = [name for name in real_changes(found) if (model, name, *ACCURACY) in found]
+    if not tried:
+        return ()
+    worst = dearest(found, model)
+    if worst is None:
+        every = words.plural(len(tried), "change")
+        why = f"Of {every} of the prompt on {dataset}, none takes {model} accuracy that can be measured."
+        return (Tile(BREAKS, "None measurably", why),)
+    cost = found[model, worst, *ACCURACY]
+    assert cost.low is not None and cost.high is not None
+    answer = f"{words.number(-100 * cost.difference, 1)} points lost: {meaning(worst)}"
+    why = (
+        f"In {worst} {model} answers {words.percent(cost.value)} right on {dataset} instead of "
+        f"{words.percent(cost.original)}; 95{words.NARROW}% interval of the loss "
+        f"{words.span(-cost.high, -cost.low, 1, 100)}."
+    )
+    return (Tile(BREAKS, answer, why),)

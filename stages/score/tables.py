@@ -7,12 +7,13 @@ import numpy as np
 import pyarrow as pa
 
 from stages.contracts.outcomes import OUTCOMES
-from stages.score.beliefs import clean_beliefs
+from stages.score.beliefs import Beliefs, clean_beliefs
 from stages.score.config import Config
 from stages.score.join import Block
 from stages.score.readings import Column, Reading
 from stages.score.readings.clean import clean
 from stages.score.readings.faithful import faithful
+from stages.score.responses import Ints
 from stages.score.unanswered import unanswered
 
 READINGS = {"faithful": faithful, "clean": clean}
@@ -65,6 +66,7 @@ def _outcomes(model: str, dataset: str, block: Block, readings: list[Reading]) -
         "group": block.groups,
         "variation": [block.variation] * len(rows),
         "predicted": predicted,
+        "chosen": _chosen(beliefs),
         "correct": beliefs.answers[rows, predicted],
         "confidence": beliefs.confidence,
         "entropy": (beliefs.p * surprise).sum(axis=1),
@@ -74,6 +76,14 @@ def _outcomes(model: str, dataset: str, block: Block, readings: list[Reading]) -
     columns["half"] = np.where(columns.pop("testing").values, "test", "calibration")
     arrays = [_array(columns.get(field.name), len(rows), field.type) for field in OUTCOMES.schema]
     return pa.Table.from_arrays(arrays, schema=OUTCOMES.schema)
+
+
+def _chosen(beliefs: Beliefs) -> Ints:
+    """[n] what the option with the largest logit stands for, the same whatever order options stand in."""
+    # Without a sign the negative numbers of added options are the largest: they come last.
+    numbers = beliefs.roles.astype(np.uint32).astype(np.int64)
+    place = np.where(beliefs.tops, numbers, 2**32).argmin(axis=1)
+    return np.asarray(beliefs.roles[np.arange(len(place)), place])
 
 
 def _array(values: Any, count: int, kind: pa.DataType) -> pa.Array:

@@ -1,9 +1,10 @@
-"""The stage reads the scores that the DAG names and writes its three tables."""
+"""The stage reads the scores that the DAG names and writes its tables."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from stages.compare.__main__ import main
@@ -14,6 +15,8 @@ from stages.contracts.compared import (
     REPRODUCED_PATH,
     STANDINGS,
     STANDINGS_PATH,
+    VARIATIONS,
+    VARIATIONS_PATH,
 )
 from stages.contracts.metrics import METRICS, metrics_path
 from stages.contracts.outcomes import OUTCOMES, outcomes_path
@@ -23,7 +26,8 @@ from stages.score.join import join
 from stages.score.tables import score_block
 from tests.score.simulated import CONFIG, project_run, replace_row, simulate, tables
 
-PATHS = (STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH)
+PATHS = (STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH)
+TABLES = (STANDINGS, DIFFERENCES, REPRODUCED, VARIATIONS)
 
 
 @pytest.fixture
@@ -71,6 +75,30 @@ def test_scores_become_standings_differences_and_reproduced(run: Run) -> None:
     assert [path.read_bytes() for path in PATHS] == before
 
 
+def test_a_variation_is_held_against_the_original(run: Run) -> None:
+    publish()
+    rows, outcomes = [], []
+    for variation, seed in (("original", 0), ("vr_b", 1)):
+        (block,) = join(*tables(simulate(seed, 80, copies=2), variation), "here")
+        found = score_block("tiny_a", "left", block, CONFIG)
+        rows += found[0]
+        outcomes.append(found[1])
+    METRICS.write(metrics_path("tiny_a"), rows)
+    OUTCOMES.write(outcomes_path("tiny_a"), pa.concat_tables(outcomes))
+    score("tiny_b", None)
+    main(run)
+    accuracy, *rest = VARIATIONS.read(VARIATIONS_PATH).to_pylist()
+    clean = {
+        row["variation"]: row["value"]
+        for row in rows
+        if (row["metric"], row["reading"], row["category"]) == ("accuracy", "clean", "all")
+    }
+    assert accuracy["original"] == pytest.approx(clean["original"])
+    assert accuracy["value"] == pytest.approx(clean["vr_b"])
+    assert accuracy["low"] < accuracy["difference"] < accuracy["high"]
+    assert {(row["model"], row["items"]) for row in rest} == {("tiny_a", 80)}
+
+
 def test_one_model_and_no_scores_at_all(run: Run) -> None:
     publish()
     score("tiny_a", 0)
@@ -80,9 +108,7 @@ def test_one_model_and_no_scores_at_all(run: Run) -> None:
     assert set(STANDINGS.read(STANDINGS_PATH)["rank"].to_pylist()) == {1, None}
     score("tiny_a", None)
     main(run)
-    assert [
-        table.read(p).num_rows for table, p in zip((STANDINGS, DIFFERENCES, REPRODUCED), PATHS, strict=True)
-    ] == [0, 0, 0]
+    assert [table.read(path).num_rows for table, path in zip(TABLES, PATHS, strict=True)] == [0] * 4
 
 
 def test_pairs_rest_on_prompts_that_both_models_answered(run: Run) -> None:

@@ -134,7 +134,11 @@ def test_a_switch_records_results_before_it_removes_them(kept):
 
 
 def test_pull_without_a_remote_says_what_to_add(checkout):
+    settings = (checkout.path / ".dvc/config").read_text("utf-8")
+    if "remote" in settings:
+        checkout.dvc("remote", "remove", "results")
     done = checkout.vouch("pull", "tiny_a", check=False)
+    (checkout.path / ".dvc/config").write_text(settings, "utf-8")
     assert done.returncode == 1 and "dvc remote add" in done.stderr
 
 

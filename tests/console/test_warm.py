@@ -13,8 +13,8 @@ import yaml
 
 from stages.console.main import main
 from stages.contracts.prompts import ASKS, LETTERS
+from stages.contracts.text import RESPONSES
 from stages.dag import read_dag
-from stages.extract.answers import PATHS
 from stages.extract.engines import transformers
 from stages.runtime.freshness import read_receipt, receipt_path
 from stages.runtime.stage import run_stage
@@ -88,7 +88,7 @@ def extract(dataset: str) -> int:
 
 
 def responses() -> dict[str, bytes]:
-    paths = [path(MODEL, dataset) for path in PATHS.values() for dataset in DATASETS]
+    paths = [one.path(MODEL, dataset) for one in RESPONSES.values() for dataset in DATASETS]
     return {str(path): path.read_bytes() for path in paths}
 
 
@@ -167,7 +167,7 @@ def other_settings(project: Project) -> None:
 
 
 def other_letters(project: Project) -> None:
-    path = PATHS[LETTERS](MODEL, "quiz")
+    path = RESPONSES[LETTERS].path(MODEL, "quiz")
     path.write_bytes(path.read_bytes().replace(b"q", b"p", 1))
 
 
@@ -176,7 +176,7 @@ def no_record(project: Project) -> None:
 
 
 def gone(project: Project) -> None:
-    PATHS[ASKS[-1]](MODEL, "quiz").unlink()
+    RESPONSES[ASKS[-1]].path(MODEL, "quiz").unlink()
 
 
 @pytest.mark.parametrize("change", [other_prompts, other_pin, other_settings, other_letters, no_record, gone])

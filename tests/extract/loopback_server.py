@@ -5,7 +5,7 @@ import io
 import json
 import math
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -96,7 +96,7 @@ class Loopback:
     """A running server. instead: a Reply for some requests (JSON, number from 1), None for an answer.
 
     edit: changes an answer before it is sent. most: largest top_logprobs. eos: whether the log-probability
-    of the end-of-sequence token is told. requests, keys: what came in; peak: most at once.
+    of the end-of-sequence token is told. requests, keys, headers: what came in; peak: most at once.
     """
 
     model: TinyModel
@@ -107,6 +107,7 @@ class Loopback:
     eos: bool = True
     requests: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
+    headers: list[Mapping[str, str]] = field(default_factory=list)
     peak: int = 0
     _active: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -197,6 +198,7 @@ def _handler(loopback: Loopback) -> type[BaseHTTPRequestHandler]:
         def _reply(self, data: bytes) -> None:
             assert self.path == "/v1/chat/completions"
             key = self.headers["Authorization"].removeprefix("Bearer ")
+            loopback.headers.append({name.lower(): value for name, value in self.headers.items()})
             reply = loopback.reply(json.loads(data), key)
             body = reply.body.encode()
             self.send_response(reply.status)

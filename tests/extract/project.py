@@ -18,7 +18,7 @@ from PIL import Image
 
 from stages.contracts.images import IMAGES, images_path
 from stages.contracts.prompts import ASKS, LETTERS, PROMPTS, prompts_path
-from stages.extract.answers import PATHS
+from stages.contracts.text import RESPONSES
 from tests.extract.tiny import sentence
 
 ROOT = Path(__file__).parents[2]
@@ -104,7 +104,7 @@ class Project:
 
     def rows(self, ask: str, dataset: str = DATASET) -> list[dict[str, Any]]:
         """A response table."""
-        rows: list[dict[str, Any]] = pq.read_table(PATHS[ask](MODEL, dataset)).to_pylist()
+        rows: list[dict[str, Any]] = pq.read_table(RESPONSES[ask].path(MODEL, dataset)).to_pylist()
         return rows
 
     def letters(self, dataset: str = DATASET) -> list[dict[str, Any]]:
@@ -112,7 +112,7 @@ class Project:
 
     def bytes(self, dataset: str = DATASET) -> dict[str, bytes]:
         """The bytes of every response table."""
-        return {ask: PATHS[ask](MODEL, dataset).read_bytes() for ask in ASKS}
+        return {ask: RESPONSES[ask].path(MODEL, dataset).read_bytes() for ask in ASKS}
 
     def shards(self) -> list[Path]:
         return sorted(self.path.glob(".vouch/work/**/*.parquet"))

@@ -11,7 +11,7 @@ import pytest
 import torch
 from PIL import Image
 
-from stages.contracts.pins import Pin
+from stages.contracts.pins import Pin, Source
 from stages.extract.engine import Decoding, LikelihoodAnswer, Question, Refusal, TextAnswer
 from tests.extract.engines import CONFIG, alone, answered, apart, loaded, question
 from tests.extract.test_shared_prefix import OPTIONS, letters_of, packs_of, refusal
@@ -135,7 +135,7 @@ def test_rows_are_halved_where_memory_runs_out(blip: Path, ask: str) -> None:
 
     engine._model.language_model.register_forward_pre_hook(check, with_kwargs=True)
     found = answered(engine, ask, with_pictures(ask))
-    assert engine.notes["rows"] == engine.notes["halved"] == 2
+    assert engine.notes["rows"] == 8 and engine.notes["halved"] >= 2
     assert found == answered(apart(blip, TEMPLATE, batch=2), ask, with_pictures(ask))
     most = 0
     found = answered(engine, ask, with_pictures(ask))
@@ -166,12 +166,18 @@ def test_the_qformer_of_instructblip_reads_the_text(tmp_path: Path) -> None:
     assert not torch.equal(seen[0][0], seen[0][1])
 
 
-def test_the_engine_suits_the_model(blip: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_engine_suits_the_model(
+    blip: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from stages.extract.encoder_decoder import EncoderDecoder
     from stages.extract.engines import transformers as engine
     from stages.extract.shared_prefix import SharedPrefix
 
+    monkeypatch.chdir(tmp_path)  # a mode that was found is kept there
     for folder, template, kind in ((blip, TEMPLATE, EncoderDecoder), (tiny, None, SharedPrefix)):
         monkeypatch.setattr(engine, "pinned_folder", lambda pin, folder=folder: folder)
-        pin = Pin.model_construct(dtype="float32", template=template)
+        source = Source(kind="folder", path=str(folder))
+        pin = Pin(model="m", engine="transformers", source=source, files={}, template=template)
         assert isinstance(engine.load(pin, CONFIG), kind)
+        kept = list(tmp_path.glob(".vouch/work/modes/*.json"))
+        assert len(kept) == (kind is SharedPrefix)

@@ -14,8 +14,8 @@ from PIL import Image
 
 from stages.contracts.pins import read_pin
 from stages.contracts.prompts import ASKS, LETTERS, LIKELIHOOD, TEXT
+from stages.contracts.text import RESPONSES
 from stages.extract import pictures
-from stages.extract.answers import PATHS, TABLES
 from stages.extract.engines import transformers as engine
 from stages.runtime.errors import UserError
 from tests.extract.plain import Plain
@@ -57,7 +57,9 @@ def test_three_tables_in_the_order_of_the_prompts(project: Project) -> None:
     assert run.notes["engine"]["passes"]["trie"] > 0
     revision = f"transformers/{engine.REVISION}.{pictures.REVISION}"
     for ask in ASKS:
-        assert TABLES[ask].read(PATHS[ask](MODEL, DATASET)).num_rows == len(project.rows(ask))
+        assert RESPONSES[ask].table.read(RESPONSES[ask].path(MODEL, DATASET)).num_rows == len(
+            project.rows(ask)
+        )
         assert {(row["engine"], row["device"], row["problem"]) for row in project.rows(ask)} == {
             (revision, "cpu", None)
         }

@@ -12,7 +12,7 @@ from stages.extract.jobs import Mode
 from stages.extract.prepared import Prepared
 from stages.runtime.errors import UserError
 from tests.extract.families.asked import asked, generated
-from tests.extract.families.family import EOS, WORDS, Family, family
+from tests.extract.families.family import EOS, WORDS, Family, family, fresh
 from tests.extract.families.family import LETTERS as LETTER_IDS
 
 NAMES = """blip_2 gemma3 gemma3_narrow idefics3 instructblip internvl llava llava_next llava_onevision mllama
@@ -102,6 +102,31 @@ def test_text(one: Family) -> None:
         assert answered.answer.logprobs == pytest.approx(right.tolist(), abs=2e-3)
         written.update(tokens)
     assert len(written) > len(LENGTHS) and max(written) < WORDS
+
+
+@pytest.mark.parametrize("ask", [LETTERS, TEXT])
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        ("llava", torch.float32),
+        ("llava", torch.bfloat16),
+        ("qwen2_vl", torch.float32),
+        ("gemma3_narrow", torch.float32),
+        ("paligemma", torch.float32),
+        ("qwen3_5", torch.float32),
+    ],
+)
+def test_bits_do_not_depend_on_the_company(name: str, dtype: torch.dtype, ask: str) -> None:
+    one = family(name) if dtype == torch.float32 else fresh(name)
+    one.model.to(dtype)
+    prompts = packs(one, **({"max_tokens": 3} if ask == TEXT else {}))
+    if ask == TEXT:
+        prompts = [[prompt] for pack in prompts for prompt in pack]
+    whole = asked(one, ask, prompts)
+    assert len(whole) == 2 * len(LENGTHS)
+    for part in (prompts[::-1], prompts[:1], prompts[1::2]):
+        found = asked(one, ask, part)
+        assert found and found.items() <= whole.items()
 
 
 @pytest.mark.parametrize("name", ["llava", "qwen2_vl", "gemma3", "paligemma", "mllama"])

@@ -17,7 +17,7 @@ from stages.extract.engines import transformers as engine
 from tests.extract.engines import answered, shared
 from tests.extract.tiny import save_llava
 
-REVISION = 2
+REVISION = 3
 LETTERS = {
     "plain": [-0.557342, 0.83836, 0.038354, 3.824691],
     "turns": [-0.668555, 0.582838, 0.031753, 3.838237],

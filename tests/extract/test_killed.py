@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from stages.contracts.prompts import ASKS, LETTERS, TEXT
-from stages.extract.answers import PATHS
+from stages.contracts.text import RESPONSES
 from stages.extract.work_cache import FLUSH_ANSWERS
 from tests.extract.project import DATASET, MODEL, Project, prompt, quiz
 
@@ -70,7 +70,7 @@ def test_killed_runs_end_like_an_undisturbed_one(project: Project) -> None:
 
     kill_after(project, 1)
     kept = stored(project)
-    assert kept >= FLUSH_ANSWERS and not PATHS[LETTERS](MODEL, DATASET).exists()
+    assert kept >= FLUSH_ANSWERS and not RESPONSES[LETTERS].path(MODEL, DATASET).exists()
     kill_after(project, len(project.shards()) + 1)
     assert stored(project) >= kept + FLUSH_ANSWERS
     kept = stored(project)

@@ -225,3 +225,10 @@ def test_shared_head_leaves_the_input_embeddings(tiny: Path) -> None:
     head, read = model.get_output_embeddings().weight, model.get_input_embeddings().weight
     assert (head.dtype, read.dtype) == (torch.float32, torch.bfloat16)
     assert torch.equal(head, read.float())
+
+
+def test_a_gpu_computes_the_same_way_each_time(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.cudnn, "deterministic", False)
+    monkeypatch.setattr(torch.backends.cudnn, "benchmark", True)
+    load_model(tiny, "float32", None, CONFIG)
+    assert torch.backends.cudnn.deterministic and not torch.backends.cudnn.benchmark

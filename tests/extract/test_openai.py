@@ -35,7 +35,7 @@ from stages.extract.server_client import error_message, retry_after
 from stages.extract.server_engine import ENOUGH, ServerEngine
 from stages.extract.server_reading import NoLogprobs, completion, is_about_question, largest_allowed, text
 from stages.extract.server_requests import data_url
-from stages.extract.server_settings import Settings, read_settings
+from stages.extract.server_settings import OPENAI, Settings, read_settings
 from stages.runtime.errors import UserError
 from tests.extract.loopback_server import NAME, Loopback, Reply, TinyModel, error, serving
 from tests.extract.project import DATASET, MODEL, Project
@@ -339,7 +339,7 @@ def test_an_answer_that_never_comes_is_given_up(server: Loopback) -> None:
 @pytest.mark.parametrize(
     ("reply", "message"),
     [
-        (error(401, "Incorrect API key provided: sk-se***789"), "set OPENAI_API_KEY"),
+        (error(401, "Incorrect API key provided: sk-se***789"), "set VOUCH_SERVER_KEY_"),
         (error(404, "The model `tiny-llava` does not exist"), "correct source.name or source.url"),
         (error(400, "tiny-llava is no model", "model_not_found"), "correct source.name or source.url"),
         (error(429, "You exceeded your current quota", "insufficient_quota"), "the quota is used up"),
@@ -409,7 +409,18 @@ def test_when_all_are_turned_down_the_server_is_at_fault(server: Loopback) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "other"), [(NAME, False), (f"{NAME}-2025-01-01", False), ("tiny", True), ("big-llava", True)]
+    ("name", "other"),
+    [
+        (NAME, False),
+        (f"{NAME}-2025-01-01", False),
+        (f"{NAME}-0613", False),
+        (f"{NAME}@20250101", False),
+        (f"{NAME}-mini-2025-01-01", True),
+        (f"{NAME}-06131", True),
+        (f"{NAME}2", True),
+        ("tiny", True),
+        ("big-llava", True),
+    ],
 )
 def test_another_model_is_flagged_and_noted(server: Loopback, name: str, other: bool) -> None:
     server.edit = lambda answer: answer.update(model=name)
@@ -529,6 +540,7 @@ def test_load_takes_the_key_of_the_model_before_the_common_one(
         model="my_model", engine="openai", source=Source(kind="server", url=server.url, name=NAME), files={}
     )
     file = engine_file("openai")
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     for name, key in [("OPENAI_API_KEY", "common-key"), ("VOUCH_SERVER_KEY_MY_MODEL", "own-key-1")]:
         monkeypatch.setenv(name, key)
         loaded = file.load(pin, CONFIG)
@@ -538,8 +550,51 @@ def test_load_takes_the_key_of_the_model_before_the_common_one(
         file.load(pin.model_copy(update={"source": Source(kind="folder", path="x")}), CONFIG)
 
 
+def test_what_is_openais_is_sent_nowhere_else(server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = Source(kind="server", url=server.url, name=NAME)
+    pin = Pin(model="my_model", engine="openai", source=source, files={})
+    for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(name, KEY)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    assert len(list(engine_file("openai").load(pin, CONFIG).answer(letters(questions(1))))) == 1
+    assert server.keys == ["none"] and KEY not in str(server.headers)
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    assert len(list(engine_file("openai").load(pin, CONFIG).answer(letters(questions(1))))) == 1
+    assert server.keys[-1] == KEY
+    assert [server.headers[-1][name] for name in ("openai-organization", "openai-project")] == [KEY, KEY]
+
+
+@pytest.mark.parametrize(
+    ("url", "base", "key"),
+    [
+        ("https://api.openai.com/v1", None, "k"),
+        ("https://api.openai.com.evil.org/v1", None, None),
+        ("https://other.org/api.openai.com/v1", None, None),
+        ("http://127.0.0.1:8000/v1", None, None),
+        ("https://gateway.org/v1", "https://gateway.org/openai", "k"),
+        ("https://gateway.org/v1", "https://other.org/v1", None),
+    ],
+)
+def test_the_common_key_is_for_openai_alone(url: str, base: str | None, key: str | None) -> None:
+    given = {"OPENAI_API_KEY": "k", "OPENAI_ORG_ID": "o", "OPENAI_PROJECT_ID": "p"}
+    found = read_settings("m", url, given | ({"OPENAI_BASE_URL": base} if base else {}))
+    assert (found.key, found.organization, found.project) == ((key, "o", "p") if key else (None, None, None))
+    assert read_settings("m", url, {**given, "VOUCH_SERVER_KEY_M": "own"}).key == "own"
+
+
+def test_a_key_is_not_sent_unencrypted_to_another_machine() -> None:
+    given = {"VOUCH_SERVER_KEY_M": KEY}
+    for host in ("localhost:8000", "127.0.0.2", "[::1]:8000"):
+        assert read_settings("m", f"http://{host}/v1", given).key == KEY
+    for host in ("10.0.0.2:8000", "localhost.evil.org", "127.0.0.1.evil.org"):
+        assert read_settings("m", f"http://{host}/v1", {}).key is None
+        with pytest.raises(UserError, match="VOUCH_SERVER_KEY_M would be sent unencrypted") as caught:
+            read_settings("m", f"http://{host}/v1", given)
+        assert KEY not in str(caught.value)
+
+
 def test_settings_come_from_the_environment() -> None:
-    assert read_settings("m", {}) == Settings()
+    assert read_settings("m", OPENAI, {}) == Settings()
     given = {
         "VOUCH_SERVER_CONCURRENCY": "4",
         "VOUCH_SERVER_RATE": "90.5",
@@ -549,7 +604,9 @@ def test_settings_come_from_the_environment() -> None:
         "VOUCH_PRICE_OUTPUT": "0.6",
         "OPENAI_API_KEY": " k ",
     }
-    assert read_settings("m", given) == Settings("k", 4, 90.5, 2, 7.0, prices=(0.15, 0.6))
+    assert read_settings("m", OPENAI, given) == Settings(
+        "k", concurrency=4, rate=90.5, tries=2, timeout=7.0, prices=(0.15, 0.6)
+    )
     assert Settings(key="EMPTY").redact("EMPTY box") == "EMPTY box"
 
 
@@ -567,13 +624,23 @@ def test_settings_come_from_the_environment() -> None:
 )
 def test_a_wrong_setting_names_its_variable(name: str, value: str) -> None:
     with pytest.raises(UserError, match=name) as caught:
-        read_settings("m", {name: value})
+        read_settings("m", OPENAI, {name: value})
     assert "KEY" not in name or value not in str(caught.value)
 
 
 def test_what_servers_say_is_understood() -> None:
     assert largest_allowed("'top_logprobs': integer above maximum. Expected <= 5, but got 20", 20) == 5
-    assert largest_allowed("logprobs are not supported", 20) is None
+    for said, allowed in [
+        ("Requested sample logprobs of 20, which is greater than max allowed: 8", 8),
+        ("error 17: top_logprobs must be at most 5", 5),
+        ("top_logprobs: must be less than or equal to 10 (id 12)", 10),
+        ("model-7b: 4 of top_logprobs, the maximum is 3", 3),
+    ]:
+        assert largest_allowed(said, 20) == allowed
+    steps = [20]
+    while step := largest_allowed("req-19 of model-7b: too many logprobs", steps[-1]):
+        steps.append(step)
+    assert steps == [20, 5, 1]
     assert largest_allowed("at most 5 images", 20) is None
     assert error_message('{"detail": "no\\n such"}') == ("no such", [])
     assert error_message('{"error": {"message": "m", "code": "c", "type": "t"}}') == ("m", ["c", "t"])
@@ -607,7 +674,7 @@ def _row(item: str, words: str, data: bytes | None, asks: list[str]) -> dict[str
 def project(server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     """A project whose model is the server, pinned; the key is in the environment."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv(f"VOUCH_SERVER_KEY_{MODEL.upper()}", KEY)
     made = Project(tmp_path, tmp_path)
     made.entry = {"source": {"kind": "server", "url": server.url, "name": NAME}, "engine": "openai"}
     made.pin()
@@ -650,5 +717,5 @@ def test_a_stage_that_fails_says_why_in_one_line_without_the_key(server: Loopbac
     server.instead = lambda request, number: error(401, f"no such key: {KEY}")
     process = project.start("extract", MODEL, DATASET)
     out, err = process.communicate(timeout=100)
-    assert process.returncode == 1 and "set OPENAI_API_KEY" in err.strip().splitlines()[-1]
+    assert process.returncode == 1 and "set VOUCH_SERVER_KEY_" in err.strip().splitlines()[-1]
     assert KEY not in out + err and "Traceback" not in err and not _holds_key(project)

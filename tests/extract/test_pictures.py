@@ -95,7 +95,7 @@ def test_recipe_of_the_original() -> None:
 @pytest.mark.parametrize(
     ("changes", "data", "message"),
     [
-        ({"operation": "blurr"}, b"", "picture operation blurr is unknown; valid: original"),
+        ({"operation": "blurr"}, b"", "picture operation blurr is unknown; valid: .*did you mean blur"),
         ({"revision": 2}, b"", "original is at revision 1, the prompts were made for 2"),
         ({}, b"no picture", "image dddddddddddd cannot be decoded"),
         ({}, encoded(Image.new("RGB", (64, 64), "red"))[:90], "image dddddddddddd cannot be decoded"),
@@ -107,6 +107,69 @@ def test_recipes_that_cannot_be_rendered(changes: dict[str, Any], data: bytes, m
         render(recipe(**changes), lambda digest: data)
 
 
+def shown(operation: str, size: tuple[int, int] = (64, 48), severity: int = 0) -> Image.Image:
+    """A picture of bars and a slope after an operation."""
+    down, across = np.mgrid[: size[1], : size[0]]
+    values = np.stack([across // 8 % 2 * 200, down * 255 // size[1], across * 255 // size[0]], axis=2)
+    data = encoded(Image.fromarray(values.astype(np.uint8)))
+    return render(recipe(operation=operation, severity=severity), lambda digest: data)
+
+
+@pytest.mark.parametrize(
+    ("operation", "severity", "digest"),
+    [
+        ("blank", 0, "36244d94c8ea626d"),
+        ("blur", 1, "add8413f1906bd91"),
+        ("blur", 3, "444c478e40b64dd1"),
+        ("blur", 5, "410838484a803358"),
+        ("brighten", 1, "a3940b4868a3b53d"),
+        ("brighten", 3, "2066f3f9444c9d83"),
+        ("brighten", 5, "4b049c161d1ac89f"),
+        ("rotate", 0, "ca8eae8e7ec7fab5"),
+    ],
+)
+def test_operations_keep_their_bytes_at_their_revision(operation: str, severity: int, digest: str) -> None:
+    assert pixel_digest([shown(operation, severity=severity)])[:16] == digest
+
+
+def test_a_picture_is_turned_clockwise() -> None:
+    before, after = shown("original"), shown("rotate")
+    assert after.size == (48, 64)
+    assert after.getpixel((47, 0)) == before.getpixel((0, 0)), "the top left corner goes to the top right"
+    assert after.getpixel((0, 0)) == before.getpixel((0, 47))
+
+
+def test_light_is_added_and_stops_at_white() -> None:
+    before, after = (np.asarray(shown(name, severity=3), dtype=int) for name in ("original", "brighten"))
+    assert np.array_equal(after, np.minimum(before + 76, 255))
+
+
+def test_nothing_is_left_on_a_blank_sheet() -> None:
+    sheet = shown("blank")
+    assert sheet.size == (64, 48) and sheet.getcolors() == [(64 * 48, (128, 128, 128))]
+
+
+def test_a_blur_grows_with_its_severity_and_hurts_small_and_large_pictures_alike() -> None:
+    def lost(side: int, severity: int) -> float:
+        half = Image.new("L", (side, side), 0)
+        half.paste(255, (0, 0, side // 2, side))
+        data = encoded(half)
+        drawn = render(recipe(operation="blur", severity=severity), lambda digest: data)
+        row = np.asarray(drawn, dtype=float)[side // 2, :, 0]
+        return float(((row > 10) & (row < 245)).mean())
+
+    large = [lost(1024, severity) for severity in range(1, 6)]
+    assert large == sorted(set(large))
+    assert [lost(side, 5) for side in (128, 256, 512)] == pytest.approx([large[4]] * 3, abs=0.02)
+
+
+@pytest.mark.parametrize("operation", ["blur", "brighten"])
+@pytest.mark.parametrize("severity", [0, 6])
+def test_severities_have_five_levels(operation: str, severity: int) -> None:
+    with pytest.raises(UserError, match=f"picture severity {severity} is none of 1 to 5"):
+        shown(operation, severity=severity)
+
+
 @pytest.mark.skipif(not REALDATA.is_dir(), reason="the reference photographs are not there")
 def test_real_pictures_decode() -> None:
     files = sorted(path for path in REALDATA.rglob("*") if path.suffix in (".png", ".jpg"))
@@ -114,3 +177,15 @@ def test_real_pictures_decode() -> None:
     for path in files:
         image = decode(path.read_bytes())
         assert image.mode == "RGB" and min(image.size) > 0
+
+
+def test_want_of_memory_is_no_damaged_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(self: Image.Image) -> None:
+        raise MemoryError
+
+    sink = io.BytesIO()
+    Image.new("RGB", (4, 4)).save(sink, "PNG")
+    monkeypatch.setattr("PIL.PngImagePlugin.PngImageFile.load", load)
+    recipe = {"images": ["0" * 64], "operation": "original", "severity": 0, "revision": 1}
+    with pytest.raises(MemoryError):
+        render(recipe, lambda digest: sink.getvalue())

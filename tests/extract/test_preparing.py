@@ -17,6 +17,7 @@ from tests.extract.tiny import CHAT, PATCH, SIZE, byte_pairs, llava_processor, p
 
 # Templates as they come: an answer behind the colon, or behind a colon and a space.
 PLAIN = "{% for m in messages %}{{ m['role'] + ':' }}{% for p in m['content'] %}{{ '<image>' if p['type'] == 'image' else p['text'] }}{% endfor %}{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}"
+BARE = PLAIN.replace("{{ m['role'] + ':' }}", "").replace("assistant:", "")
 SPACED = PLAIN.replace("m['role'] + ':'", "m['role'] + ': '")
 
 
@@ -125,9 +126,9 @@ def test_a_picture_is_processed_once_for_its_prompts(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(CLIPImageProcessorPil, "preprocess", preprocess)
     ready = preparer()
-    prepared = [ready.prepare(question(n, 3 + n, [1])) for n in range(5)]
+    prepared = [ready.prepare(question(n, 3 + n, [71])) for n in range(5)]
     assert len(counted) == 1 and len({id(one.shown["pixel_values"]) for one in prepared}) == 1
-    for number in (2, 3, 2, 3):
+    for number in (72, 73, 72, 73):
         ready.prepare(question(number, 3, [number]))
     assert len(counted) == 3
     for number in range(20):
@@ -188,6 +189,78 @@ def test_the_date_of_a_template_is_pinned() -> None:
         "{{ date_string }}\n"
     )
     assert preparer(template=dated + CHAT)._chat.asked.startswith("01 Jan 2025\n")
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ("%Y-%m-%d", "2025-01-01"),
+        ("%d %B %Y", "01 January 2025"),
+        ("%A, %b %-d, %y", "Wednesday, Jan 1, 25"),
+        ("at %H:%M:%S", "at 00:00:00"),
+    ],
+)
+@pytest.mark.parametrize("own", [True, False])
+def test_the_date_that_a_template_asks_for_is_pinned(form: str, said: str, own: bool) -> None:
+    template = "{% macro day() %}{{ strftime_now('" + form + "') }}{% endmacro %}{{ day() }}\n" + CHAT
+    words = tokenizer(chat=None)
+    needs = Needs(image_token=words.convert_tokens_to_ids("<image>"))
+    processor = llava_processor(words, chat=template if own else None)
+    ready = Preparer(processor, None if own else template, needs)
+    assert ready._chat.asked == f"{said}\n{preparer()._chat.asked}"
+
+
+def test_a_form_of_date_that_cannot_be_pinned() -> None:
+    with pytest.raises(UserError, match="no fixed date for %s"):
+        preparer(template="{{ strftime_now('%s') }}" + CHAT).prepare(question(1, 5))
+
+
+@pytest.mark.parametrize(
+    ("trouble", "raised"),
+    [
+        (MemoryError(), MemoryError),
+        (OSError(24, "Too many open files"), OSError),
+        (ImportError("No module named 'x'"), OSError),
+        (RuntimeError("odd"), UserError),
+    ],
+)
+def test_trouble_of_the_machine_is_no_refusal(
+    monkeypatch: pytest.MonkeyPatch, trouble: Exception, raised: type[Exception]
+) -> None:
+    from transformers import CLIPImageProcessorPil
+
+    def preprocess(self: Any, images: Any, *args: Any, **kwargs: Any) -> Any:
+        raise trouble
+
+    monkeypatch.setattr(CLIPImageProcessorPil, "preprocess", preprocess)
+    with pytest.raises(raised):
+        preparer().prepare(question(1, 3, pictures=(Image.new("RGB", (21, 20)),)))
+
+
+def test_a_letter_that_merges_with_the_users_last_words() -> None:
+    ready = preparer(byte_pairs(BARE), BARE)
+    prepared = ready.prepare(Question("q", None, "is it", marks="AB"))
+    assert prepared.letters is not None and said(ready, prepared.letters.read) == ["A", "B"]
+    with pytest.raises(UserError, match="the letter A and the prompt's last characters become one token"):
+        ready.prepare(Question("q", None, "is it:", marks="AB"))
+    assert ready.prepare(Question("q", None, "is it:", marks="BC")).letters is not None
+    assert preparer(byte_pairs(PLAIN), SPACED).prepare(Question("q", None, "x:", marks="AB")).letters
+
+
+@pytest.mark.parametrize("pictures", [1, 2])
+def test_a_prompt_whose_line_the_processor_ends(pictures: int) -> None:
+    from transformers import PaliGemmaProcessor, SiglipImageProcessorPil
+
+    words = byte_pairs("unused")
+    words.add_special_tokens({"bos_token": "<bos>"})
+    shown = SiglipImageProcessorPil(size={"height": SIZE, "width": SIZE})
+    shown.image_seq_length = 4
+    processor = PaliGemmaProcessor(shown, words)
+    template = Path("stages/templates/paligemma.jinja").read_text()
+    ready = Preparer(processor, template, Needs(image_token=processor.image_token_id))
+    prepared = ready.prepare(question(1, 3, [*range(pictures)], text="is it:", marks="AB"))
+    assert prepared.letters is not None and said(ready, prepared.letters.read) == ["A", "B"]
+    assert said(ready, prepared.ids) == ["<image>"] * 4 * pictures + ["<bos>", *"is it:", "Ċ"]
 
 
 @pytest.mark.parametrize(

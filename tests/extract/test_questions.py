@@ -171,3 +171,17 @@ def test_what_did_not_come_is_passing_and_asked_again(caches: dict[str, WorkCach
         (TEXT, "xx"),
     ]
     assert engine.packs[3].questions[0].decodings == (Decoding(),)
+
+
+def test_a_picture_is_rendered_once_for_adjacent_packs(caches: dict[str, WorkCache]) -> None:
+    other = picture(2)
+    IMAGES[recipe(other)["images"][0]] = other
+    rows = [
+        prompt(f"q{n}/a", "x" * n, [other if n == 3 else NOISE], asks=(LETTERS, TEXT)) for n in range(1, 5)
+    ]
+    packs = wanted(*rows)
+    engine, _ = ask(caches, packs)
+    shown = [id(one) for pack in engine.packs for question in pack.questions for one in question.pictures]
+    assert len(shown) == 8 and len(set(shown)) == 2
+    pixels = [caches[pack.ask].fetch(member.keys)[0]["pixels"] for pack in packs for member in pack.members]
+    assert len(set(pixels)) == 2 and pixels.count(pixels[0]) == 6

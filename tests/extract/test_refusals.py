@@ -74,18 +74,26 @@ def test_flagged_rows_beside_answers(project: Project) -> None:
     assert project.extract().notes["answers"]["asked"] == 0, "the others were kept"
 
 
-def test_a_table_without_any_answer_is_an_error(project: Project) -> None:
+def test_no_answer_at_all_is_an_error(project: Project) -> None:
     prompts, images = quiz(2, asks=[LETTERS])
     project.ask(prompts, images)
     project.extract()
     before = project.bytes()
-    project.ask([*prompts, prompt("long/original", "what " * 300, [images[0]], asks=[TEXT])], images)
+    project.ask([prompt("long/original", "what " * 300, [images[0]], asks=[LETTERS, TEXT])], images)
     with pytest.raises(
-        UserError, match=r"quiz\.text\.parquet: none of 1 prompts has an answer; prompt long/"
+        UserError, match=r"quiz\.letters\.parquet: none of 1 prompts has an answer; prompt long/"
     ) as caught:
         project.extract()
     assert "\n" not in str(caught.value)
     assert project.bytes() == before, "nothing was written"
+
+
+def test_a_table_without_any_answer_does_not_take_the_others_along(project: Project) -> None:
+    prompts, images = quiz(2, asks=[LETTERS])
+    project.ask([*prompts, prompt("long/original", "what " * 300, [images[0]], asks=[TEXT])], images)
+    assert project.extract().notes["unanswered"] == {TEXT: 1}
+    assert len(project.letters()) == 2
+    assert [row["problem"] is None for row in project.rows(TEXT)] == [False]
 
 
 def test_passing_trouble_keeps_the_rest_and_is_asked_again(

@@ -7,10 +7,11 @@ import pytest
 
 from stages.contracts.pins import pin_path, read_pin
 from stages.contracts.prompts import ASKS, LETTERS, TEXT
-from stages.extract.answers import PATHS, TABLES
+from stages.contracts.text import RESPONSES
 from stages.extract.asked_dataset import AskedDataset
 from stages.extract.asked_model import AskedModel
 from stages.extract.config import Config
+from stages.extract.extraction import answer
 from stages.extract.responses import restore
 from stages.runtime.errors import UserError
 from tests.extract.project import DATASET, MODEL, Project, prompt, quiz
@@ -49,7 +50,7 @@ def test_rows_that_do_not_fit_are_one_line(project: Project) -> None:
     prompts, images = quiz(5, asks=[TEXT])
     project.ask(prompts, images)
     project.extract()
-    path = PATHS[TEXT](MODEL, DATASET)
+    path = RESPONSES[TEXT].path(MODEL, DATASET)
     rows = project.rows(TEXT)
     for bad, reason in [
         (rows[:3], "prompt q3/original"),
@@ -57,10 +58,32 @@ def test_rows_that_do_not_fit_are_one_line(project: Project) -> None:
         ([{**row, "engine": "transformers/1.1"} for row in rows], "prompt q0/original"),
     ]:
         shutil.rmtree(".vouch", ignore_errors=True)
-        TABLES[TEXT].write(path, bad)
+        RESPONSES[TEXT].table.write(path, bad)
         with pytest.raises(UserError, match=rf"^{path}: not the answers of transformers/[0-9.]+ to {reason}"):
             restore(asked(project))
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(UserError, match=r"quiz\.text\.parquet: not readable"):
         restore(asked(project))
     assert not list(Path(".vouch").rglob("*.parquet"))
+
+
+def test_a_text_of_another_revision_is_not_repeated(project: Project) -> None:
+    prompts, images = quiz(3, asks=[TEXT])
+    talk = {"asks": [TEXT], "turns": [("what", "{answer 1}")], "earlier": [["q1/original"]]}
+    project.ask([*prompts, prompt("talk/original", "why", [images[0]], **talk)], images)
+    project.extract()
+    right = {row["prompt"]: row["text"] for row in project.rows(TEXT)}["q1/original"]
+    table, path = RESPONSES[TEXT]
+    for change in ({"engine": "transformers/1.1"}, {"sample": 1}):
+        rows = [
+            {**row, "text": "other words", **(change if row["prompt"] == "q2/original" else {})}
+            for row in project.rows(TEXT)
+        ]
+        table.write(path(MODEL, DATASET), rows[:-1] if "sample" in change else rows)
+        shutil.rmtree(".vouch")
+        dataset = asked(project)
+        with pytest.raises(UserError, match="nothing further is taken"):
+            restore(dataset)
+        assert dataset.said == {}
+        answer(dataset, lambda answers, total, label: answers)
+        assert dataset.said == {"q1/original": right}

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import pytest
 import torch
 
 from stages.extract import raised_weights
+from stages.extract.differences import FLOAT32, HALF, Differences, Limits
 from stages.extract.forward import Forward, Read, State
 from stages.extract.jobs import Mode
+from stages.extract.mode_store import keep_mode, known_mode, mode_path
 from stages.extract.model_loading import load_model
 from stages.extract.prepared import Prepared
 from stages.extract.raised_weights import in_float32
@@ -214,6 +217,23 @@ def test_without_memory_for_float32(kind: type[Forward], mode: str, monkeypatch:
     assert one.model.dtype == torch.bfloat16
 
 
+@pytest.mark.parametrize(
+    ("limits", "noise", "logits", "sound"),
+    [
+        (HALF, 0.0, 0.04, True),
+        (HALF, 0.0, 0.07, False),  # as a lost sliding window
+        (HALF, 0.08, 0.11, True),
+        (HALF, 0.3, 0.18, False),  # as lost token types, however loud the noise
+        (FLOAT32, 0.0, 2e-3, False),
+        (FLOAT32, 4e-3, 4.5e-3, True),
+        (FLOAT32, 4e-3, 5.5e-3, False),
+    ],
+)
+def test_noise_widens_limits_only_so_far(limits: Limits, noise: float, logits: float, sound: bool) -> None:
+    problem = Differences(logits=logits).within(limits, Differences(logits=noise))
+    assert problem == (None if sound else "logits differ")
+
+
 # -- with a real processor ----------------------------------------------------------------------------
 
 
@@ -224,3 +244,27 @@ def test_engine_notes_what_was_found(tiny: Path) -> None:
     assert (notes[0]["mode"], notes[0]["self_check"]["in"]) == ("trie", "float32")
     assert notes[0]["self_check"]["trie"]["positions"]
     json.dumps(notes[0])
+
+
+def test_a_mode_is_found_once(tiny: Path, tmp_path: Path) -> None:
+    """So that it cannot depend on how much memory a later run finds free."""
+    path = mode_path(tmp_path / "modes", "ab" * 32, 3)
+    assert path.name.startswith(f"{'ab' * 8}-3-torch{version('torch')}-transformers")
+    loaded = load_model(tiny, "float32", None, CONFIG)
+    found = shared_prefix(loaded, None, CONFIG, path).notes
+    assert known_mode(path) == (found["mode"], found["self_check"])
+    keep_mode(path, ("batch", {"in": "bfloat16"}))
+    notes = shared_prefix(loaded, None, CONFIG, path).notes
+    assert (notes["mode"], notes["self_check"]) == ("batch", {"in": "bfloat16"})
+    path.write_bytes(path.read_bytes()[:-9])
+    assert shared_prefix(loaded, None, CONFIG, path).notes == found
+    assert known_mode(path) == (found["mode"], found["self_check"])
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [b"", b"[]", b"{}", b"\xff", b'{"mode": "fast", "report": {}}', b'{"mode": "trie", "report": 1}'],
+)
+def test_a_damaged_mode_is_none(tmp_path: Path, damaged: bytes) -> None:
+    (tmp_path / "mode.json").write_bytes(damaged)
+    assert known_mode(tmp_path / "mode.json") is None

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 
+from stages.extract import shared_prefix as shared_prefix_file
 from stages.extract.engine import Answered, Decoding, LetterAnswer, LikelihoodAnswer, Question, Refusal
 from tests.extract.engines import (
     alone,
@@ -251,16 +253,18 @@ def test_template_that_drops_or_refuses_a_part(tmp_path: Path) -> None:
 
 
 class Memory:
-    """Lets a model really run out of memory above so many rows of a pass."""
+    """Lets a model run out of memory above so many rows of a pass, a number of times."""
 
-    def __init__(self, engine: Any, rows: int) -> None:
-        self.rows, self.seen = rows, list[int]()
+    def __init__(self, engine: Any, rows: int, times: float = inf, error: Exception | None = None) -> None:
+        self.rows, self.seen, self.times = rows, list[int](), times
+        self._error = error or torch.OutOfMemoryError("simulated")
         engine._forward.model.register_forward_pre_hook(self._check, with_kwargs=True)
 
     def _check(self, _module: Any, _inputs: Any, given: dict[str, Any]) -> None:
         self.seen.append(len(given["input_ids"]))
-        if self.seen[-1] > self.rows:
-            raise torch.OutOfMemoryError("simulated")
+        if self.seen[-1] > self.rows and self.times > 0:
+            self.times -= 1
+            raise self._error
 
 
 @pytest.mark.parametrize("ask", ASKS)
@@ -268,10 +272,54 @@ def test_rows_are_halved_where_memory_runs_out(tiny: Path, ask: str) -> None:
     engine = shared(tiny, own=True, batch=8)
     memory = Memory(engine, rows=2)
     found = answered(engine, ask, packs_of(ask))
-    assert engine.notes["rows"] == 2 and engine.notes["halved"] == 2
-    assert max(memory.seen[2:]) == 2  # never tries more rows again
+    assert engine.notes["rows"] == 8 and engine.notes["halved"] >= 2
     assert found == answered(shared(tiny, batch=2), ask, packs_of(ask))
     assert {one.rows for one in found.values()} == {2}
+    memory.seen.clear()
+    assert answered(engine, ask, packs_of(ask)) == found
+    assert max(memory.seen) == 2  # never tries more rows of these shapes again
+
+
+@pytest.mark.parametrize("said", [None, "DefaultCPUAllocator: can't allocate memory", "no such kernel"])
+def test_memory_that_ran_out_once_changes_nothing(tiny: Path, said: str | None) -> None:
+    engine = shared(tiny, own=True)
+    whole = answered(engine, "letters", packs_of("letters"))
+    memory = Memory(engine, 0, 1, RuntimeError(said) if said else None)
+    if said == "no such kernel":
+        with pytest.raises(RuntimeError, match=said):
+            answered(engine, "letters", packs_of("letters"))
+        return
+    assert answered(engine, "letters", packs_of("letters")) == whole
+    assert engine.notes["halved"] == 0 and memory.times == 0
+
+
+def test_only_the_shape_that_does_not_fit_is_halved(tiny: Path) -> None:
+    engine = shared(tiny, own=True, batch=4)
+    plain = [
+        question(n, 3, [], id=f"bare {n}") for n in range(4)
+    ]  # hold no picture, so one shape of their own
+    engine._forward.model.register_forward_pre_hook(refuse_pictures_of_many, with_kwargs=True)
+    found = alone(engine, "letters", [*(question(n, 3) for n in range(4)), *plain])
+    assert {name: one.rows for name, one in found.items()} == {
+        **{f"q{n}": 4 for n in range(4)},
+        **{f"bare {n}": 4 for n in range(4)},
+    }
+    assert engine.notes["halved"] == 1  # of the pass over prefixes alone
+
+
+def refuse_pictures_of_many(_module: Any, _inputs: Any, given: dict[str, Any]) -> None:
+    if given.get("pixel_values") is not None and len(given["pixel_values"]) > 2:
+        raise torch.OutOfMemoryError("simulated")
+
+
+def test_prefixes_share_a_pass_as_far_as_tokens_allow(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, passes = [question(n, 3) for n in range(4)], []
+    for tokens in (shared_prefix_file.PREFIX_TOKENS, 1):
+        monkeypatch.setattr(shared_prefix_file, "PREFIX_TOKENS", tokens)
+        engine = shared(tiny)
+        alone(engine, "letters", asked)
+        passes.append(engine.notes["passes"]["prefix"])
+    assert passes == [1, 4]
 
 
 @pytest.mark.parametrize("ask", ASKS)
@@ -296,12 +344,16 @@ def test_logits_are_made_for_wanted_places_only(tiny: Path, ask: str) -> None:
     assert shapes and max(shape[1] for shape in shapes) <= wanted
 
 
-def test_a_prefix_is_read_once_for_its_pack_and_kept_for_the_next(tiny: Path) -> None:
+def test_a_prefix_is_read_once_for_its_pack_and_kept_for_the_next(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     engine = shared(tiny, batch=2)
     for ask in ("letters", "likelihood"):
         given: dict[str, Any] = {} if ask == "letters" else {"marks": (), "options": OPTIONS}
         answered(engine, ask, [[question(n, 4 + n, [1], **given) for n in range(6)]])
     assert engine.notes["passes"] == {"prefix": 1, "trie": 2, "batch": 0, "plain": 0}
+    (state,) = engine._states.values()
+    monkeypatch.setattr(shared_prefix_file, "TOKENS_HELD", 4 * state.length)
     for number in range(2, 7):  # more than are kept
         alone(engine, "letters", [question(number, 4)])
     alone(engine, "letters", [question(1, 4)])

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -75,14 +74,26 @@ def test_a_killed_run_loses_less_than_one_shard(tmp_path: Path) -> None:
     assert sum(key(f"k{number}") in found for number in range(count)) == 2 * work_cache.FLUSH_ANSWERS
 
 
-def test_slow_answers_are_flushed_by_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work_cache, "FLUSH_SECONDS", 0.05)
-    cache = WorkCache(tmp_path, FIELDS)
+def test_slow_answers_are_flushed_by_time(tmp_path: Path) -> None:
+    now = 100.0
+    cache = WorkCache(tmp_path, FIELDS, clock=lambda: now)
+    now += 3 * work_cache.FLUSH_SECONDS  # time in which no answer came does not count
     cache.add(key("k1"), answer(1))
-    assert key("k1") not in opened(tmp_path, "k1")
-    time.sleep(0.06)
+    now += 0.9 * work_cache.FLUSH_SECONDS
     cache.add(key("k2"), answer(2))
-    assert key("k1") in opened(tmp_path, "k1")
+    assert key("k1") not in opened(tmp_path, "k1")
+    now += 0.1 * work_cache.FLUSH_SECONDS
+    cache.add(key("k3"), answer(3))
+    assert all(key(name) in opened(tmp_path, name) for name in ("k1", "k2", "k3"))
+
+
+@pytest.mark.parametrize("sibling", ["a-sibling", "z-sibling"])
+def test_an_own_answer_is_not_replaced_by_a_later_one_of_a_sibling(tmp_path: Path, sibling: str) -> None:
+    for folder, number in [(tmp_path, 1), (tmp_path.parent / sibling, 2)]:
+        cache = WorkCache(folder, FIELDS)
+        cache.add(key("k"), answer(number))
+        cache.flush()
+    assert opened(tmp_path, "k").fetch([key("k")])[0]["logits"][0] == 1.0
 
 
 def test_a_flipped_bit_anywhere_is_seen(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ FILES = {
     "chat_template.jinja": b"{{ messages }}",
     "pytorch_model.bin": b"a pickle",
     "modeling.py": b"import os",
+    "vocab.txt": b"the",
+    "LICENSE.txt": b"notes",
     "original/consolidated.safetensors": b"other weights",
 }
 
@@ -34,7 +36,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThreadingHT
 
 def test_only_what_a_model_is_loaded_from_is_fetched(hub: ThreadingHTTPServer) -> None:
     folder = fetch("owner/open", COMMIT)
-    names = ["chat_template.jinja", "config.json", "model.safetensors"]
+    names = ["chat_template.jinja", "config.json", "model.safetensors", "vocab.txt"]
     assert sorted(path.name for path in folder.iterdir()) == names
     assert (folder / "model.safetensors").read_bytes() == FILES["model.safetensors"]
 

@@ -25,6 +25,14 @@ def test_entry(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert entry.template is None or read_template(entry.template)
 
 
+def test_dvc_reads_it_as_we_do() -> None:
+    """DVC's parser is another one, and stricter about colons in braces."""
+    from dvc.utils.serialize import parse_yaml
+
+    path = ROOT / "models.lock"
+    assert parse_yaml(path.read_text("utf-8"), str(path)) == load(path)
+
+
 def test_no_two_entries_are_one_model() -> None:
     repos = [entry.source.repo for entry in ENTRIES.values() if isinstance(entry.source, HubSource)]
     assert len(repos) == len(set(repos)) >= 30

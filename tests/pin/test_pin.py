@@ -3,11 +3,13 @@
 import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from stages.contracts.pins import file_digest, pin_path, read_pin
+from stages.extract.model_folder import pinned_folder
 from stages.pin.model_folder import count_parameters, weight_files
 from stages.runtime.check import check_project
 from stages.runtime.errors import UserError
@@ -55,8 +57,13 @@ def test_same_folder_same_bytes_and_notes_do_not_count(project: Project) -> None
     first = pin_path(MODEL).read_bytes()
     (project.model / "README.md").write_text("about the model", "utf-8")
     (project.model / "pytorch_model.bin").write_bytes(b"a pickle")
+    for name in ("LICENSE.txt", "README.txt", "requirements.txt"):
+        (project.model / name).write_text("about the model", "utf-8")
     project.pin()
     assert pin_path(MODEL).read_bytes() == first
+    (project.model / "merges.txt").write_text("#version: 0.2", "utf-8")
+    project.pin()
+    assert "merges.txt" in read_pin(pin_path(MODEL)).files
 
 
 def test_hub_and_folder_of_the_same_files_are_one_model(
@@ -237,6 +244,53 @@ def test_an_index_that_names_no_files(project: Project, names: object) -> None:
     index = project.model / "model.safetensors.index.json"
     index.write_text(json.dumps({"weight_map": {"a": names}}), "utf-8")
     refused(project, r"index\.json: has no weight_map from tensors to file names")
+
+
+@pytest.mark.parametrize(
+    "name", ["sub/model.safetensors", "../x.safetensors", "/x.safetensors", "model.bin", ".."]
+)
+def test_an_index_that_names_weights_no_digest_covers(project: Project, name: str) -> None:
+    project.pin()
+    pin = read_pin(pin_path(MODEL))
+    index = project.model / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {"a": "model.safetensors", "b": name}}), "utf-8")
+    (project.model / "sub").mkdir()
+    for place in (project.model / "sub" / "model.safetensors", project.model.parent / "x.safetensors"):
+        shutil.copy(project.model / "model.safetensors", place)
+    refused(project, rf"index\.json: names the weights '{name}', which no digest would cover")
+    pin.files[index.name] = file_digest(index)
+    with pytest.raises(UserError, match="which no digest would cover"):
+        pinned_folder(pin)
+
+
+def further_templates(folder: Path) -> None:
+    (folder / "additional_chat_templates").mkdir()
+    (folder / "additional_chat_templates" / "default.jinja").write_text("hello", "utf-8")
+
+
+def other_weights(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    changed = {**config, "transformers_weights": "sub/model.safetensors"}
+    (folder / "config.json").write_text(json.dumps(changed), "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (further_templates, "additional_chat_templates: chat templates that no digest covers"),
+        (other_weights, r"config\.json: names weights of its own \(transformers_weights\)"),
+    ],
+)
+def test_what_transformers_would_load_beside_the_digests(
+    project: Project, change: Callable[[Path], None], message: str
+) -> None:
+    project.pin()
+    pin = read_pin(pin_path(MODEL))
+    change(project.model)
+    refused(project, message)
+    pin.files["config.json"] = file_digest(project.model / "config.json")
+    with pytest.raises(UserError, match=message):
+        pinned_folder(pin)
 
 
 def test_damaged_config(project: Project) -> None:

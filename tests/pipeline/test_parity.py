@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from stages.yaml12 import load
 from tests.pipeline.checkout import Checkout
 
 pytestmark = pytest.mark.slow
@@ -69,6 +70,46 @@ def test_pull_of_one_model(by_dvc, tmp_path):
     assert not (clone.path / "data/responses/tiny_b").exists()
     unknown = clone.vouch("pull", "tiny_c", check=False)
     assert unknown.returncode == 1 and "did you mean tiny_" in unknown.stderr
+
+
+def test_a_damaged_object_in_the_remote_is_named(by_dvc, tmp_path):
+    by_dvc.dvc("remote", "add", "-f", "-d", "store", str(tmp_path / "remote"))
+    by_dvc.dvc("remote", "modify", "store", "verify", "true")
+    by_dvc.dvc("push")
+    by_dvc.commit("results")
+    by_dvc.run("git", "clone", "-q", str(by_dvc.path), str(tmp_path / "clone"))
+    clone = Checkout.__new__(Checkout)
+    clone.path = tmp_path / "clone"
+    path = "data/responses/tiny_a/left.letters.parquet"
+    outs = [out for stage in load(by_dvc.path / "dvc.lock")["stages"].values() for out in stage["outs"]]
+    digest = next(out["md5"] for out in outs if out["path"] == path)
+    stored = tmp_path / "remote/files/md5" / digest[:2] / digest[2:]
+    stored.chmod(0o644)
+    data = bytearray(stored.read_bytes())
+    data[len(data) // 2] ^= 1
+    stored.write_bytes(data)
+    done = clone.vouch("pull", check=False)
+    assert done.returncode == 1 and not (clone.path / path).exists()
+    last = done.stderr.strip().splitlines()[-1]
+    assert (
+        last.startswith(f"vouch: {path}: its object {digest} is missing or damaged") and "dvc repro" in last
+    )
+    assert (clone.path / "reports/index.html").exists(), "all else came"
+    clone.repro()
+    assert clone.digests() == by_dvc.digests()
+
+
+def test_results_of_two_revisions_are_compared(by_dvc):
+    by_dvc.commit("results")
+    assert re.search(r"tiny_a +0\.\d+ \(=\)", by_dvc.vouch("show", "--rev", "HEAD").stdout)
+    by_dvc.edit("params.yaml", "alpha: 0.1", "alpha: 0.4")
+    by_dvc.repro()
+    changed = by_dvc.vouch("show", "--rev", "HEAD").stdout
+    assert re.search(r"tiny_a +0\.\d+ \(=\).*\([-+]0\.\d+\)", changed), "accuracy stays, set sizes do not"
+    wrong = by_dvc.vouch("show", "--rev", "nowhere", check=False)
+    assert wrong.returncode == 1 and "nowhere" in wrong.stderr and wrong.stderr.count("\n") == 1
+    by_dvc.git("checkout", "params.yaml", "dvc.lock")
+    by_dvc.repro()
 
 
 def test_receipts_alone_restore_a_lost_lock(by_dvc, tmp_path):

@@ -14,6 +14,8 @@ from stages.contracts.compared import (
     REPRODUCED_PATH,
     STANDINGS,
     STANDINGS_PATH,
+    VARIATIONS,
+    VARIATIONS_PATH,
 )
 from stages.contracts.items import ITEMS, items_path
 from stages.contracts.metrics import METRICS, metrics_path
@@ -27,7 +29,10 @@ ITEM_COUNT = 40
 
 @dataclass(frozen=True)
 class Made:
-    """What to make. accuracy: of each model, in all datasets. apart: whether pairs can be told apart."""
+    """What to make. accuracy: of each model, in all datasets. apart: whether pairs can be told apart.
+
+    variations: the first is the original, each of the others takes 0.2 of the accuracy.
+    """
 
     accuracy: dict[str, float] = field(default_factory=lambda: {"alpha": 0.8, "beta": 0.6, "gamma": 0.5})
     datasets: Sequence[str] = ("shapes",)
@@ -118,6 +123,22 @@ def _differences(made: Made) -> list[dict[str, Any]]:
     return rows
 
 
+def _variations(made: Made) -> list[dict[str, Any]]:
+    rows = []
+    measures = {("accuracy", ""): -0.2, ("confidence", ""): -0.1, ("set_size", "lac"): 0.5}
+    measures |= {("set_size", "aps"): 0.0, ("flipped", ""): 0.3}
+    for dataset in made.datasets:
+        for model, accuracy in made.accuracy.items():
+            for variation in made.variations[1:]:
+                for (metric, score), gap in measures.items():
+                    row = {"dataset": dataset, "model": model, "variation": variation, "metric": metric}
+                    original = 0.0 if metric == "flipped" else accuracy
+                    row |= {"score": score, "value": original + gap, "original": original}
+                    row |= {"difference": gap, "low": gap - 0.05, "high": gap + 0.05, "items": ITEM_COUNT}
+                    rows.append(row)
+    return rows
+
+
 def _reproduced(made: Made) -> list[dict[str, Any]]:
     rows = []
     for dataset in made.datasets:
@@ -154,7 +175,8 @@ def write_tables(made: Made) -> list[Path]:
     STANDINGS.write(STANDINGS_PATH, _standings(made))
     DIFFERENCES.write(DIFFERENCES_PATH, _differences(made))
     REPRODUCED.write(REPRODUCED_PATH, _reproduced(made) if made.published else [])
-    paths = [STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH]
+    VARIATIONS.write(VARIATIONS_PATH, _variations(made))
+    paths = [STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH]
     for place, model in enumerate(made.accuracy):
         # The rows carry the name; a hostile one is no name for a file.
         METRICS.write(metrics_path(f"m{place}"), [])

@@ -32,6 +32,10 @@ COLUMNS = {
     "differences": ["dataset", "first", "second", "difference", "low", "high", "p", "p_holm", "items"],
     "published": ["dataset", "model", "metric", "published", "ours", "difference"],
     "rejects": ["dataset", "where", "id", "reason"],
+    "variations": [
+        *["dataset", "model", "variation", "metric", "score"],
+        *["value", "original", "difference", "low", "high", "items"],
+    ],
     "metrics": [
         *["dataset", "model", "variation", "reading", "category", "score", "metric"],
         *["value", "low", "high", "items", "rank", "rank_low", "rank_high"],
@@ -45,7 +49,7 @@ def digests() -> dict[str, str]:
 
 
 def test_every_file_is_written(make: Make) -> None:
-    write(CONFIG, make(Made()))
+    write(CONFIG, make(Made(variations=("original", "rotated"))))
     assert {p.name for p in Path("reports").iterdir()} == {
         *["figures", "tables", "plots", "index.html", "metrics.json"]
     }
@@ -56,7 +60,7 @@ def test_every_file_is_written(make: Make) -> None:
 
 
 def test_same_inputs_same_bytes_in_another_process(make: Make) -> None:
-    write(CONFIG, make(Made(categories=("big", "small"))))
+    write(CONFIG, make(Made(categories=("big", "small"), variations=("original", "vr_b"))))
     first = digests()
     again = (
         "from pathlib import Path; from stages.report.__main__ import read, write;"
@@ -87,7 +91,8 @@ def table(evidence: Evidence, name: str) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize("name", sorted(COLUMNS))
 def test_columns_of_tables(make: Make, name: str) -> None:
-    assert list(table(make(Made(rejects=[("file:1", "no image")])), name)[0]) == COLUMNS[name]
+    made = Made(rejects=[("file:1", "no image")], variations=("original", "vr_b"))
+    assert list(table(make(made), name)[0]) == COLUMNS[name]
 
 
 def test_tables_hold_full_precision_in_a_fixed_order(make: Make) -> None:
@@ -130,7 +135,7 @@ def test_metrics_for_dvc(make: Make) -> None:
 
 
 def test_figures_use_only_colours_that_have_a_dark_twin(make: Make) -> None:
-    write(CONFIG, make(Made(datasets=("shapes",))))
+    write(CONFIG, make(Made(variations=("original", "rotated"))))
     for path in Path("reports/figures").glob("*.svg"):
         colours = set(re.findall(r'(?:fill|stroke)="(#[^"]+|rgb[^"]+|[a-z]+)"', path.read_text("utf-8")))
         assert colours - {"none", "transparent"} <= set(palette.DARK), path

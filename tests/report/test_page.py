@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = Made(
         datasets=("cubes", "shapes"),
         categories=("big", "small"),
-        variations=("original", "rotated"),
+        variations=("original", "blank", "rotated", "vr_b"),
         rejects=[("file:3", "no image")],
     )
     path = tmp_path_factory.mktemp("rich")
@@ -52,7 +52,8 @@ def rich(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Page:
 def test_is_well_formed_and_every_figure_and_section_is_there(rich: Page) -> None:
     assert rich.crossed == []
     sections = {a["id"] for a in rich.all("section") if "id" in a}
-    parts = {"readings", "published", "differences", "categories", "data", "method", "provenance"}
+    parts = {"readings", "published", "differences", "variations", "categories"}
+    parts |= {"data", "method", "provenance"}
     assert sections == {"verdict", "results"} | parts
     shown = [a["class"] for a in rich.all("figure")]
     assert {name: shown.count(name) for name in plugins(figures)} == dict.fromkeys(plugins(figures), 2)
@@ -100,7 +101,8 @@ def test_says_what_the_tables_hold(rich: Page) -> None:
         "leaves 2 rows out",
         "no image",
         "duplicate options",
-        "rotated",
+        "pictures blurred",
+        "rotated costs alpha most: 20.0 points of accuracy (15.0–25.0)",
     ):
         assert words in rich.text, words
 
@@ -141,7 +143,7 @@ def test_one_model_and_nothing_published(make: Make) -> None:
     assert found.crossed == []
     assert "One model was asked: alpha." in found.text
     ids = {a.get("id") for a in found.all("section")}
-    assert not ids & {"published", "differences", "categories"}
+    assert not ids & {"published", "differences", "variations", "categories"}
     assert Path("reports/tables/published.csv").read_text("utf-8").count("\n") == 1
     assert Path("reports/tables/differences.csv").read_text("utf-8").count("\n") == 1
     assert "differences-shapes.svg" not in {path.name for path in Path("reports/figures").iterdir()}

@@ -16,8 +16,10 @@ from stages.contracts.table import Table
 from stages.runtime.errors import UserError
 from stages.runtime.stage import Run
 from stages.score.__main__ import main
+from stages.score.join import join
 from stages.score.responses import Responses
-from tests.score.simulated import project_run, replace_row, simulate, tables
+from stages.score.tables import score_block
+from tests.score.simulated import CONFIG, project_run, replace_row, simulate, tables
 
 
 @pytest.fixture
@@ -221,3 +223,23 @@ def test_released_models_may_have_other_answers_than_letters(run: Run) -> None:
     run.stage = "score_released@tiny_a"
     main(run)
     assert METRICS.read(metrics_path("tiny_a")).num_rows == 0
+
+
+@pytest.mark.parametrize(
+    ("order", "logits", "chosen"),
+    [
+        ([0, 1, 2, -1, -2], [0, 3, 1, 0, 0], 1),
+        ([2, 1, 0, -1, -2], [0, 1, 3, 0, 0], 0),
+        ([2, 1, 0, -1, -2], [3, 1, 3, 0, 0], 0),  # a tie of 2 and 0
+        ([0, 1, 2, -1, -2], [3, 1, 3, 3, 0], 0),
+        ([2, 1, 0, -1, -2], [1, 1, 0, 3, 3], -2),
+        ([2, 1, 0, -1, -2], [1, 1, 3, 3, 0], 0),
+    ],
+)
+def test_what_was_chosen_does_not_hang_on_the_order(order: list[int], logits: list[int], chosen: int) -> None:
+    responses = simulate(0, 2, 5)
+    responses.roles[:] = order
+    responses.logits[:] = logits
+    (block,) = join(*tables(responses), "here")
+    _, outcomes = score_block("m", "d", block, CONFIG)
+    assert outcomes["chosen"].to_pylist() == [chosen] * 2

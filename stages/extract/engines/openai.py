@@ -24,4 +24,4 @@ def load(pin: Pin, config: Config) -> Engine:
         raise UserError(
             f"models.lock: {pin.model}: engine openai wants source: {{kind: server, url: ..., name: ...}}"
         )
-    return ServerEngine(pin.source.url, pin.source.name, read_settings(pin.model, os.environ))
+    return ServerEngine(pin.source.url, pin.source.name, read_settings(pin.model, pin.source.url, os.environ))

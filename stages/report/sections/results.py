@@ -1,4 +1,4 @@
-"""Results: for each dataset the headline table, every other metric, variations and figures."""
+"""Results: for each dataset the headline table, every other metric and figures."""
 
 from dataclasses import dataclass
 
@@ -33,7 +33,6 @@ class DatasetResults:
     warnings: tuple[str, ...]
     headline: Grid
     more: Grid | None
-    variations: Grid | None
     figures: tuple[str, ...] = FIGURES
 
 
@@ -53,7 +52,6 @@ def build(evidence: Evidence) -> Results:
             _warnings(evidence, dataset),
             _headline(evidence, dataset),
             _more(evidence, dataset),
-            _variations(evidence, dataset),
         )
         for dataset in evidence.datasets
     )
@@ -133,19 +131,6 @@ def _more(evidence: Evidence, dataset: str) -> Grid | None:
         for m in evidence.models(dataset)
     ]
     return Grid("more", f"{dataset}: every other metric, clean where there is a clean value", columns, rows)
-
-
-def _variations(evidence: Evidence, dataset: str) -> Grid | None:
-    names = evidence.variations(dataset)
-    if len(names) < 2:
-        return None
-    columns = [Column("Model"), *(Column(name, "accuracy in per cent", True) for name in names)]
-    rows = []
-    for model in evidence.models(dataset):
-        row = [Cell(model)]
-        row += [figure(evidence.number(dataset, model, "accuracy", variation=name), 1, 100) for name in names]
-        rows.append(row)
-    return Grid("variations", f"{dataset}: accuracy in each variation", columns, rows)
 
 
 def _overview(evidence: Evidence) -> Grid:

@@ -1,0 +1,83 @@
+"""What each variation does to a model: every prompt against the original prompt of its item."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stages.compare.differences import UNITS, VARIATION
+from stages.compare.resampling import Array, intervals, means
+
+GRAIN = UNITS * 2**13
+"""One in units in which rounding moves no share of a tie, and a probability or mean size by 3e-8 at most."""
+FLIPPED = "flipped"
+# metric, score, column of the outcomes
+MEASURES = (
+    ("accuracy", "", "clean_correct"),
+    ("confidence", "", "confidence"),
+    ("set_size", "lac", "clean_size_lac"),
+    ("set_size", "aps", "clean_size_aps"),
+    (FLIPPED, "", "chosen"),
+)
+PAIR = ["dataset", "model", "item"]
+
+
+def variations(outcomes: pa.Table, seed: int, resamples: int) -> list[dict[str, Any]]:
+    """Rows of VARIATIONS from rows of OUTCOMES, by dataset, model, variation and MEASURES.
+
+    Only prompts that the clean reading keeps and whose item has an original prompt that it keeps as well.
+    Interval: 2.5 and 97.5 percentiles of a bootstrap over whole groups, which moves the items and not the
+    splits. Every variation of a dataset rests on the same draws.
+    """
+    frame = outcomes.filter(pc.is_valid(outcomes["clean_correct"])).to_pandas()
+    plain = frame["variation"] == VARIATION
+    columns = [column for *_, column in MEASURES]
+    pairs = frame[~plain].merge(frame.loc[plain, [*PAIR, *columns]], on=PAIR, suffixes=("", "_original"))
+    rows: list[dict[str, Any]] = []
+    for dataset, found in pairs.groupby("dataset"):
+        rows += [{"dataset": dataset} | row for row in _rows(found, seed, resamples)]
+    return rows
+
+
+def _rows(pairs: pd.DataFrame, seed: int, resamples: int) -> list[dict[str, Any]]:
+    groups, total = pd.factorize(pairs["group"], sort=True)[0], pairs["group"].nunique()
+    named: list[dict[str, Any]] = []
+    sums: list[Array] = []
+    counts: list[Array] = []
+    for (model, variation), place in sorted(pairs.groupby(["model", "variation"]).indices.items()):
+        for metric, score, column in MEASURES:
+            value, original = _values(pairs.iloc[place], metric, column)
+            known = ~np.isnan(value - original)
+            if not known.any():
+                continue
+            of_group, gap = groups[place][known], (value - original)[known]
+            sums.append(np.bincount(of_group, gap, total).astype(float))
+            counts.append(np.bincount(of_group, minlength=total).astype(float))
+            row = {"model": model, "variation": variation, "metric": metric, "score": score}
+            row |= {"value": value[known].mean() / GRAIN, "original": original[known].mean() / GRAIN}
+            named.append(row | {"items": int(known.sum())})
+    if not named:
+        return []
+    of_groups, number = np.stack(sums, axis=1), np.stack(counts, axis=1)
+    mean = means(of_groups, number) / GRAIN
+    ends = [end / GRAIN for end in intervals(of_groups, number, seed, resamples)]
+    return [
+        row
+        | {"difference": float(mean[at])}
+        | {name: _some(end[at]) for name, end in zip(("low", "high"), ends, strict=True)}
+        for at, row in enumerate(named)
+    ]
+
+
+def _values(pairs: pd.DataFrame, metric: str, column: str) -> tuple[Array, Array]:
+    """In the variation and in the original, in units; whether an answer is another one and 0 for flips."""
+    value, original = (pairs[name].to_numpy(float) for name in (column, f"{column}_original"))
+    if metric == FLIPPED:
+        value, original = (value != original).astype(float), np.zeros(len(value))
+    return np.rint(GRAIN * value), np.rint(GRAIN * original)
+
+
+def _some(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

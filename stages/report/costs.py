@@ -1,0 +1,96 @@
+"""What variations of the prompt cost a model: look-ups in the table of that name."""
+
+from typing import NamedTuple
+
+import pandas as pd
+
+from stages.report.evidence import Evidence
+
+# Takes the question its picture: it shows what words alone give, and nobody would ask so.
+CONTROL = "blank"
+MEANING = {
+    "blank": "grey sheets in place of the pictures",
+    "option_order": "options in reversed order",
+    "vr_b": "pictures blurred",
+    "vr_l": "pictures brightened",
+    "vr_r": "pictures turned by 90°",
+}
+"""In words, for readers who do not know the names; another variation goes by its name alone."""
+ACCURACY = ("accuracy", "")
+CONFIDENCE = ("confidence", "")
+SIZE_LAC = ("set_size", "lac")
+SIZE_APS = ("set_size", "aps")
+FLIPPED = ("flipped", "")
+
+
+class Cost(NamedTuple):
+    """A measure in a variation and in the original, on the same items.
+
+    low, high: 95 % interval of the difference, None where the items are too few for one.
+    """
+
+    value: float
+    original: float
+    difference: float
+    low: float | None
+    high: float | None
+    items: int
+
+    @property
+    def rises(self) -> bool:
+        """Whether the interval lies above zero."""
+        return self.low is not None and self.low > 0
+
+    @property
+    def falls(self) -> bool:
+        """Whether the interval lies below zero."""
+        return self.high is not None and self.high < 0
+
+
+Costs = dict[tuple[str, str, str, str], Cost]
+
+
+def costs(evidence: Evidence, dataset: str) -> Costs:
+    """Everything about a dataset by model, variation, metric and score."""
+    frame = evidence.costs[evidence.costs["dataset"] == dataset]
+    columns = [frame[name].tolist() for name in ("model", "variation", "metric", "score", *Cost._fields)]
+    return {
+        (model, variation, metric, score): Cost(value, original, difference, _end(low), _end(high), items)
+        for model, variation, metric, score, value, original, difference, low, high, items in zip(
+            *columns, strict=True
+        )
+    }
+
+
+def _end(value: float) -> float | None:
+    return None if pd.isna(value) else float(value)
+
+
+def changes(found: Costs) -> tuple[str, ...]:
+    """Variations in alphabetical order, the control last."""
+    return tuple(sorted({key[1] for key in found}, key=lambda name: (name == CONTROL, name)))
+
+
+def real_changes(found: Costs) -> tuple[str, ...]:
+    """The same without the control."""
+    return tuple(name for name in changes(found) if name != CONTROL)
+
+
+def dearest(found: Costs, model: str) -> str | None:
+    """The change that takes a model most accuracy, of those that surely take some; the control is none."""
+    losses = {
+        variation: cost.difference
+        for variation in real_changes(found)
+        if (cost := found.get((model, variation, *ACCURACY))) and cost.falls
+    }
+    return min(losses, key=lambda name: (losses[name], name)) if losses else None
+
+
+def meaning(variation: str) -> str:
+    """What a variation does, in words if there are any."""
+    return MEANING.get(variation, variation)
+
+
+def named(variation: str) -> str:
+    """A variation and what it does."""
+    return f"{variation} ({MEANING[variation]})" if variation in MEANING else variation

@@ -1,0 +1,119 @@
+"""Variations: what another way to put the same question does to accuracy, certainty and set size."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from stages.report import words
+from stages.report.costs import (
+    ACCURACY,
+    CONFIDENCE,
+    CONTROL,
+    FLIPPED,
+    MEANING,
+    SIZE_APS,
+    SIZE_LAC,
+    Cost,
+    Costs,
+    changes,
+    costs,
+    dearest,
+    named,
+    real_changes,
+)
+from stages.report.evidence import Evidence
+from stages.report.figures.reliability import chosen
+from stages.report.grid import MISSING, Cell, Column, Grid
+
+
+@dataclass(frozen=True)
+class DatasetVariations:
+    """sentences: what costs the models most, and what the control says."""
+
+    dataset: str
+    sentences: tuple[str, ...]
+    grid: Grid
+    figures: tuple[str, ...] = ("variations",)
+
+
+def build(evidence: Evidence) -> tuple[DatasetVariations, ...]:
+    """One part per dataset that was asked in another variation than the original."""
+    found = {dataset: costs(evidence, dataset) for dataset in evidence.datasets}
+    return tuple(
+        DatasetVariations(dataset, _sentences(evidence, dataset, of), _grid(evidence, dataset, of))
+        for dataset, of in found.items()
+        if of
+    )
+
+
+def _sentences(evidence: Evidence, dataset: str, found: Costs) -> tuple[str, ...]:
+    models = chosen(evidence, dataset)
+    said = [_worst(found, model) for model in models] if real_changes(found) else []
+    said += [_control(evidence, dataset, found, model) for model in models]
+    return tuple(filter(None, said))
+
+
+def _worst(found: Costs, model: str) -> str:
+    variation = dearest(found, model)
+    if variation is None:
+        return f"No change takes {model} accuracy that can be measured."
+    cost = found[model, variation, *ACCURACY]
+    assert cost.low is not None and cost.high is not None
+    return (
+        f"{named(variation)} costs {model} most: {words.number(-100 * cost.difference, 1)} points of accuracy"
+        f"{words.bracketed(-cost.high, -cost.low, 1, 100)}."
+    )
+
+
+def _control(evidence: Evidence, dataset: str, found: Costs, model: str) -> str:
+    cost = found.get((model, CONTROL, *ACCURACY))
+    if cost is None:
+        return ""
+    guess = evidence.chance(dataset)
+    guessing = f", where guessing gives {words.percent(guess, 0)}" if guess else ""
+    return f"Without its pictures {model} answers {words.percent(cost.value)} right{guessing}."
+
+
+def _grid(evidence: Evidence, dataset: str, found: Costs) -> Grid:
+    columns = (
+        Column("Variation"),
+        Column("Model"),
+        Column("Accuracy %", "in the variation", True),
+        Column("Accuracy, change", "in points, against the original on the same items", True),
+        Column("Certainty, change", "of the mean probability of the chosen option, in points", True),
+        Column("Set size LAC, change", "in options; sets calibrated anew for the variation", True),
+        Column("Set size APS, change", "in options; sets calibrated anew for the variation", True),
+        Column("Other answer %", "share of items for which another option was chosen", True),
+    )
+    rows = []
+    for variation in changes(found):
+        for model in evidence.models(dataset):
+            accuracy = found.get((model, variation, *ACCURACY))
+            if accuracy is None:
+                continue
+            flipped = found.get((model, variation, *FLIPPED))
+            rows.append(
+                (
+                    Cell(variation, MEANING.get(variation, "")),
+                    Cell(model),
+                    Cell(words.number(100 * accuracy.value, 1), key=accuracy.value),
+                    _change(accuracy, 1, 100),
+                    _change(found.get((model, variation, *CONFIDENCE)), 1, 100),
+                    _change(found.get((model, variation, *SIZE_LAC)), 2, 1, judged=False),
+                    _change(found.get((model, variation, *SIZE_APS)), 2, 1, judged=False),
+                    MISSING
+                    if flipped is None
+                    else Cell(words.number(100 * flipped.value, 1), key=flipped.value),
+                )
+            )
+    caption = f"{dataset}: every variation against the original, 95{words.NARROW}% intervals in small print"
+    return Grid("variations", caption, columns, rows)
+
+
+def _change(cost: Cost | None, digits: int, scale: float, judged: bool = True) -> Cell:
+    if cost is None:
+        return MISSING
+    note = words.bracketed(cost.low, cost.high, digits, scale).strip(" ()")
+    tone: Literal["", "strong", "quiet"] = ""
+    if judged:
+        tone = "strong" if cost.rises or cost.falls else "quiet"
+    return Cell(words.number(scale * cost.difference, digits), note, cost.difference, tone=tone)

@@ -1,0 +1,103 @@
+"""What the report says of variations follows from their costs."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from stages.report.evidence import Evidence
+from stages.report.figures import variations as figure
+from stages.report.sections import variations, verdict
+from stages.report.tiles import BREAKS
+from tests.report.project import Made
+
+Make = Callable[[Made], Evidence]
+NAMES = ("original", "blank", "option_order", "vr_b")
+
+
+def with_cost(
+    evidence: Evidence, variation: str, metric: str = "accuracy", **changes: float | None
+) -> Evidence:
+    """The evidence with other numbers for one variation of every model."""
+    costs = evidence.costs.copy()
+    rows = (costs["variation"] == variation) & (costs["metric"] == metric)
+    for name, value in changes.items():
+        costs.loc[rows, name] = value
+    return replace(evidence, costs=costs)
+
+
+def test_the_dearest_change_is_named_beside_the_verdict(make: Make) -> None:
+    evidence = with_cost(make(Made(variations=NAMES)), "vr_b", difference=-0.3, low=-0.4, high=-0.2)
+    tile = verdict.build(evidence).tiles[-1]
+    assert (tile.question, tile.answer) == (BREAKS, "30.0 points lost: pictures blurred")
+    assert tile.why.startswith("In vr_b alpha answers 60.0\u202f% right on shapes instead of 80.0\u202f%")
+    assert "20.0–40.0" in tile.why
+
+
+@pytest.mark.parametrize("ends", [(-0.4, 0.01), (None, None)])
+def test_a_loss_that_may_be_none_is_no_loss(make: Make, ends: tuple[float | None, float | None]) -> None:
+    evidence = make(Made(variations=NAMES))
+    for name in NAMES[2:]:
+        evidence = with_cost(evidence, name, difference=-0.3, low=ends[0], high=ends[1])
+    tile = verdict.build(evidence).tiles[-1]
+    assert tile.answer == "None measurably" and "Of 2 changes of the prompt on shapes" in tile.why
+    (part,) = variations.build(evidence)
+    assert part.sentences[0] == "No change takes alpha accuracy that can be measured."
+
+
+def test_the_control_is_no_change_of_the_prompt(make: Make) -> None:
+    evidence = with_cost(
+        make(Made(variations=NAMES)), "blank", value=0.3, difference=-0.5, low=-0.6, high=-0.4
+    )
+    assert "blank" not in verdict.build(evidence).tiles[-1].why
+    (part,) = variations.build(evidence)
+    assert (
+        "Without its pictures alpha answers 30.0\u202f% right, where guessing gives 29\u202f%."
+        in part.sentences
+    )
+    assert not any("blank" in sentence and "costs" in sentence for sentence in part.sentences)
+    assert set(figure.frame(evidence, "shapes", "accuracy")["variation"]) == {
+        "options in reversed order",
+        "pictures blurred",
+    }
+    alone = make(Made(variations=NAMES[:2]))
+    assert len(verdict.build(alone).tiles) == 3
+    assert figure.draw(alone, "shapes") is None
+    (part,) = variations.build(alone)
+    assert [row[0].text for row in part.grid.rows] == ["blank"] * 3
+
+
+def test_only_the_original_says_nothing(make: Make) -> None:
+    evidence = make(Made())
+    assert variations.build(evidence) == ()
+    assert len(verdict.build(evidence).tiles) == 3
+    assert figure.draw(evidence, "shapes") is None
+
+
+def test_rows_hold_the_change_and_say_whether_it_can_be_told(make: Make) -> None:
+    evidence = with_cost(
+        make(Made(variations=NAMES)), "vr_b", "confidence", difference=0.01, low=-0.01, high=0.03
+    )
+    (part,) = variations.build(evidence)
+    rows = {(row[0].text, row[1].text): row for row in part.grid.rows}
+    assert list(rows) == [
+        (v, m) for v in ("option_order", "vr_b", "blank") for m in ("alpha", "beta", "gamma")
+    ]
+    name, model, accuracy, change, certainty, lac, _, flipped = rows["vr_b", "alpha"]
+    assert (name.note, model.text, accuracy.text) == ("pictures blurred", "alpha", "60.0")
+    assert (change.text, change.note, change.tone) == ("−20.0", "−25.0 to −15.0", "strong")
+    assert (certainty.text, certainty.tone) == ("1.0", "quiet")
+    assert (lac.text, lac.tone, flipped.text) == ("0.50", "", "30.0")
+
+
+def test_the_figure_judges_what_the_intervals_allow(make: Make) -> None:
+    evidence = make(Made(variations=("original", "a", "b", "c")))
+    evidence = with_cost(evidence, "a", difference=0.1, low=0.05, high=0.15)
+    evidence = with_cost(evidence, "b", difference=0.1, low=None, high=None)
+    frame = figure.frame(evidence, "shapes", "accuracy")
+    verdicts = dict(zip(frame["variation"], frame["verdict"], strict=True))
+    assert verdicts == {"a": "gains", "b": "cannot tell", "c": "costs"}
+    assert pd.isna(frame.loc[frame["variation"] == "b", "low"]).all()
+    assert figure.draw(evidence, "shapes") is not None
+    assert "c costs alpha most accuracy, 20.0 points" in figure.describe(evidence, "shapes")
