@@ -10,6 +10,7 @@ added         options that the style adds after the item's own, in this order: d
 system        the system message, or null
 pictures      first: all pictures stand before the text, and the text loses its marks
               marks: each picture stands where the text marks it
+              joined: two pictures are shown side by side as one, and marks become words
 """
 
 from collections.abc import Sequence
@@ -53,7 +54,7 @@ class Style(BaseModel):
     option: Annotated[str, _template("mark", "text")]
     added: dict[Literal["dont_know", "none_of_above"], str] = {}
     system: str | None = None
-    pictures: Literal["first", "marks"] = "first"
+    pictures: Literal["first", "marks", "joined"] = "first"
 
     def render(self, hint: str | None, question: str, options: Sequence[tuple[str, str]]) -> str:
         """The text for a hint, a question and (mark, text) of each option; without options the open body."""

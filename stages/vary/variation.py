@@ -47,6 +47,13 @@ class Draft:
     pictures: tuple[Picture, ...]
 
 
+def shown(images: tuple[str, ...], style: Style) -> tuple[Picture, ...]:
+    """Recipes that show images untouched, as a style has it: two joined ones are one picture."""
+    if style.pictures == "joined" and len(images) == 2:
+        return (Picture(images, "side_by_side"),)
+    return tuple(Picture((digest,)) for digest in images)
+
+
 class Variation(Protocol):
     """The module of a variation."""
 
