@@ -53,9 +53,23 @@ def _original(images: Sequence[Image.Image], severity: int) -> Image.Image:
     return image
 
 
+def _side_by_side(images: Sequence[Image.Image], severity: int) -> Image.Image:
+    left, right = images
+    if left.height != right.height:
+        raise UserError(
+            f"picture operation side_by_side joins pictures of one height, these have {left.height} and "
+            f"{right.height} pixels; give the dataset a style with `pictures: first`"
+        )
+    whole = Image.new("RGB", (left.width + right.width, left.height))
+    whole.paste(left, (0, 0))
+    whole.paste(right, (left.width, 0))
+    return whole
+
+
 # name -> the revision that its recipes carry, and what makes the picture from sources and severity
 OPERATIONS: Mapping[str, tuple[int, Callable[[Sequence[Image.Image], int], Image.Image]]] = {
-    "original": (1, _original)
+    "original": (1, _original),
+    "side_by_side": (1, _side_by_side),
 }
 
 
