@@ -11,6 +11,10 @@ references  correct free-text answers
 images      SHA-256 digests into the images table, in the order of the source
 category    the source's own category, or empty
 kind        choice | text
+turns       ids of the earlier items of the same conversation, first to last, all before this one in
+            the table; empty where an item stands alone
+exchange    for each image the digest of one that turns the answer when it is put in its place, or null;
+            empty where the source has none
 source_id   the item's name in its source, for joins with what others released
 flags       what cleaning found, see stages/prepare/cleaning.py
 """
@@ -40,6 +44,8 @@ ITEMS = Table(
             ("images", pa.list_(pa.string())),
             ("category", pa.string()),
             ("kind", pa.string()),
+            ("turns", pa.list_(pa.string())),
+            ("exchange", pa.list_(pa.string())),
             ("source_id", pa.string()),
             ("flags", pa.list_(pa.string())),
         ]

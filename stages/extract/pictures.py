@@ -95,6 +95,19 @@ def _blank(images: Sequence[Image.Image], severity: int) -> Image.Image:
     return Image.new("RGB", image.size, GREY)
 
 
+def _side_by_side(images: Sequence[Image.Image], severity: int) -> Image.Image:
+    left, right = images
+    if left.height != right.height:
+        raise UserError(
+            f"picture operation side_by_side joins pictures of one height, these have {left.height} and "
+            f"{right.height} pixels; give the dataset a style with `pictures: first`"
+        )
+    whole = Image.new("RGB", (left.width + right.width, left.height))
+    whole.paste(left, (0, 0))
+    whole.paste(right, (left.width, 0))
+    return whole
+
+
 # name -> the revision that its recipes carry, and what makes the picture from sources and severity
 OPERATIONS: Mapping[str, tuple[int, Callable[[Sequence[Image.Image], int], Image.Image]]] = {
     "original": (1, _original),
@@ -102,6 +115,7 @@ OPERATIONS: Mapping[str, tuple[int, Callable[[Sequence[Image.Image], int], Image
     "blur": (1, _blur),
     "brighten": (1, _brighten),
     "rotate": (1, _rotate),
+    "side_by_side": (1, _side_by_side),
 }
 
 

@@ -54,10 +54,13 @@ class Images:
         self._known: dict[str, Picture] = {}
 
     def take(self, raw: RawItem) -> list[Picture]:
-        """The pictures of an entry; new ones are written only when all of them are good. Raises Unusable."""
+        """The pictures of an entry, those for exchange last; new ones are written only when all are good.
+
+        Raises Unusable.
+        """
         pictures: list[Picture] = []
         new: dict[str, tuple[Picture, bytes]] = {}
-        for image in raw.images:
+        for image in (*raw.images, *(image for image in raw.exchange if image is not None)):
             data = image if isinstance(image, bytes) else read_image(image, raw.root)
             digest = digest_of(data)
             picture = self._known.get(digest)
@@ -85,7 +88,13 @@ def item_row(raw: RawItem, images: Images, places: Mapping[str, str]) -> Mapping
     check(raw)
     if raw.id in places:
         raise Unusable(f"the id stands a second time, first at {places[raw.id]}; ids must be unique")
-    return clean(raw, images.take(raw))
+    for turn in raw.turns:
+        if turn not in places:
+            raise Unusable(f"turn {turn!r:.80}: no usable item before this one has that id")
+    pictures = images.take(raw)
+    shown, spare = pictures[: len(raw.images)], iter(pictures[len(raw.images) :])
+    exchange = [None if image is None else next(spare).digest for image in raw.exchange]
+    return {**clean(raw, shown), "exchange": exchange}
 
 
 def entries(run: Run, loader: ModuleType, source: Path, name: str, settings: LoaderSettings) -> Iterator[Any]:

@@ -94,6 +94,8 @@ def check(raw: RawItem) -> None:
             raise Unusable(f"the text {text[:40]!r} holds half a surrogate pair, which UTF-8 has no form for")
     if not raw.question.strip():
         raise Unusable("the question is empty")
+    if raw.exchange and len(raw.exchange) != len(raw.images):
+        raise Unusable(f"has {len(raw.images)} images, but {len(raw.exchange)} entries for their exchange")
     if raw.kind == "text":
         if not raw.references:
             raise Unusable("an open question needs at least one reference answer")
@@ -147,6 +149,7 @@ def clean(raw: RawItem, pictures: Sequence[Picture]) -> dict[str, Any]:
         "images": images,
         "category": raw.category,
         "kind": raw.kind,
+        "turns": list(raw.turns),
         "source_id": raw.source_id or raw.id,
         "flags": sorted({*raw.flags, *_text_flags(raw, options, answers), *_picture_flags(raw, pictures)}),
     }

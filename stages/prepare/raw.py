@@ -34,6 +34,8 @@ class RawItem:
     where: file and line (or row) for error messages. options: None marks a missing option text.
     answers: 0-based indices. images: encoded bytes, or paths inside `root`. root: the folder that
     image paths may not leave. group: None lets prepare group by question and images.
+    turns: ids of the earlier items of the conversation. exchange: for each image one that turns the
+    answer when it is put in its place, or None; empty where the source has none.
     """
 
     id: str
@@ -50,6 +52,8 @@ class RawItem:
     source_id: str = ""
     group: str | None = None
     flags: Sequence[str] = field(default_factory=tuple)
+    turns: Sequence[str] = ()
+    exchange: Sequence[bytes | str | None] = ()
 
 
 @dataclass(frozen=True)

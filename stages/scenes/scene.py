@@ -1,8 +1,9 @@
 """Scenes of coloured shapes: drawn at random from a seed, rendered to 64 x 64 pixels.
 
-A scene has 4 x 4 cells of 16 pixels and at most one thing in a cell. Scenes are divided by their
-layout (which shape of which colour stands in which cell) into three spaces that share no layout:
-what a demo model is trained on, what its training is steered by, and what it is tested on.
+A scene has 4 x 4 cells of 16 pixels and at most one thing in a cell; a half scene, one picture of a
+pair, has the same rows and 2 columns. Scenes are divided by their layout (which shape of which colour
+stands in which cell) into three spaces that share no layout: what a demo model is trained on, what
+its training is steered by, and what it is tested on.
 """
 
 import hashlib
@@ -28,6 +29,8 @@ COLOURS = {
     "black": (25, 25, 25),
 }
 FEWEST, MOST = 2, 6
+HALF = GRID // 2  # columns of a half scene
+HALF_FEWEST, HALF_MOST = 1, 5
 Space = Literal["train", "dev", "test"]
 # Sixteenths of all layouts, by the first digit of the layout's digest.
 _SHARES: dict[Space, str] = {"train": "0123456789abcd", "dev": "e", "test": "f"}
@@ -63,6 +66,7 @@ class Scene:
 
     things: tuple[Thing, ...]
     background: RGB
+    columns: int = GRID
 
     @property
     def space(self) -> Space:
@@ -74,11 +78,20 @@ class Scene:
 
 def draw_scene(rng: random.Random, space: Space) -> Scene:
     """A random scene of a space: 2 to 6 things on a light background."""
-    cells = [(column, row) for row in range(GRID) for column in range(GRID)]
+    return _draw(rng, space, GRID, FEWEST, MOST)
+
+
+def draw_half(rng: random.Random, space: Space) -> Scene:
+    """A random half scene of a space: 1 to 5 things on a light background."""
+    return _draw(rng, space, HALF, HALF_FEWEST, HALF_MOST)
+
+
+def _draw(rng: random.Random, space: Space, columns: int, fewest: int, most: int) -> Scene:
+    cells = [(column, row) for row in range(GRID) for column in range(columns)]
     while True:
-        things = _scatter(rng, cells, rng.randint(FEWEST, MOST))
+        things = _scatter(rng, cells, rng.randint(fewest, most))
         background = (rng.randint(225, 255), rng.randint(225, 255), rng.randint(225, 255))
-        scene = Scene(things, background)
+        scene = Scene(things, background, columns)
         if scene.space == space:
             return scene
 
@@ -101,13 +114,13 @@ def _thing(rng: random.Random, column: int, row: int) -> Thing:
 
 
 def render(scene: Scene) -> Image.Image:
-    """The picture of a scene: RGB, 64 x 64, drawn three times as large and then reduced."""
-    size = SIZE * _OVERSAMPLING
-    canvas = Image.new("RGB", (size, size), scene.background)
+    """The picture of a scene: RGB, 64 pixels high, drawn three times as large and then reduced."""
+    width = scene.columns * CELL
+    canvas = Image.new("RGB", (width * _OVERSAMPLING, SIZE * _OVERSAMPLING), scene.background)
     pen = ImageDraw.Draw(canvas)
     for thing in scene.things:
         _paint(pen, thing)
-    return canvas.resize((SIZE, SIZE), Image.Resampling.BILINEAR)
+    return canvas.resize((width, SIZE), Image.Resampling.BILINEAR)
 
 
 def png(image: Image.Image) -> bytes:

@@ -5,7 +5,7 @@ mark per picture. A mark without a place for a picture reads `image 1`, in words
 
 Pictures first: with one picture, marks at the ends of a line go (the figure under a question, a
 composite figure with several marks too), marks within a line become words. With several pictures every
-mark becomes words, because the text needs them to tell the pictures apart.
+mark becomes words, because the text needs them to tell the pictures apart; so it is with joined ones.
 Pictures at their marks: the first mark of a picture stays, spelled `<image 1>`; later ones become
 words, and pictures that no mark speaks of go first.
 """
@@ -53,7 +53,7 @@ class Placing:
 
     def option(self, text: str) -> str:
         """An option's text; a mark may be all that it holds, so it never just goes."""
-        return in_words(text) if self._mode == "first" else IMAGE_MARK.sub(self._place, text)
+        return in_words(text) if self._mode != "marks" else IMAGE_MARK.sub(self._place, text)
 
     def _place(self, mark: re.Match[str]) -> str:
         number = int(mark[1])

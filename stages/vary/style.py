@@ -10,6 +10,7 @@ added         options that the style adds after the item's own, in this order: d
 system        the system message, or null
 pictures      first: all pictures stand before the text, and the text loses its marks
               marks: each picture stands where the text marks it
+              joined: two pictures are shown side by side as one, and marks become words
 asks          what is read out of a prompt with options: letters, likelihood, text, or several of them
 open_asks     the same for open questions: text
 response      how the assistant's answer begins, or null
@@ -81,7 +82,7 @@ class Style(BaseModel):
     option: Annotated[str, _template("mark", "text")]
     added: dict[Literal["dont_know", "none_of_above"], str] = {}
     system: str | None = None
-    pictures: Literal["first", "marks"] = "first"
+    pictures: Literal["first", "marks", "joined"] = "first"
     asks: Annotated[tuple[str, ...], _asks(ASKS)] = (LETTERS,)
     open_asks: Annotated[tuple[str, ...], _asks((TEXT,))] = (TEXT,)  # no options, so nothing else to read
     response: str | None = None

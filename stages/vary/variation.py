@@ -65,6 +65,13 @@ def prompt_id(item: str, variation: str, number: int | None = None) -> str:
     return f"{item}/{variation}" if number is None else f"{item}/{variation}/{number}"
 
 
+def shown(images: tuple[str, ...], style: Style) -> tuple[Picture, ...]:
+    """Recipes that show images untouched, as a style has it: two joined ones are one picture."""
+    if style.pictures == "joined" and len(images) == 2:
+        return (Picture(images, "side_by_side"),)
+    return tuple(Picture((digest,)) for digest in images)
+
+
 class Variation(Protocol):
     """The module of a variation."""
 

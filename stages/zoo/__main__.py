@@ -5,7 +5,7 @@ from stages.contracts.pins import Pin, Source, folder_digests, pin_path, write_p
 from stages.runtime.stage import Run, run_stage
 from stages.zoo.config import Config
 
-_FACTS = {"family": "vouch", "licence": "Apache-2.0"}
+_FAMILIES = {"llava": "vouch-zoo", "idefics3": "vouch-zoo-idefics3"}
 
 
 def main(run: Run) -> None:
@@ -28,10 +28,11 @@ def main(run: Run) -> None:
             source=Source(kind="zoo", path=folder.as_posix()),
             files=folder_digests(folder),
             parameters=sum(weight.numel() for weight in trained.model.parameters()),
-            facts=_FACTS,
+            facts={"family": _FAMILIES[config.family], "licence": "Apache-2.0"},
         ),
     )
     run.note("dev_accuracy", round(trained.accuracy, 4))
+    run.note("dev_pair_accuracy", round(trained.pair_accuracy, 4))
     run.note("steps", len(trained.losses))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from stages.zoo.lessons import Example
+from stages.zoo.writing import Example
 
 IGNORED = -100  # the target that torch's cross entropy leaves out
 

@@ -1,6 +1,6 @@
 """Parameters of one demo model: `zoo.NAME` in params.yaml."""
 
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -8,16 +8,18 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 class Config(BaseModel):
     """Size of a model, and how long and on how much it is trained.
 
+    family: a file of stages/zoo/families.
     width, layers, heads: of the language model; the vision tower is one layer of the same width.
-    pictures: distinct training scenes. batch: pictures per step.
+    pictures: distinct training scenes and pairs. batch: pictures per step.
     read_steps, name_steps, choose_steps: the three phases of lessons.py, at most.
-    target: share of held-out questions answered right at which training stops. How fast a model
-    learns differs between machines and seeds; a target below its limit gives one of a known strength.
+    target: share of held-out questions about scenes answered right at which training stops. How fast
+    a model learns differs between machines and seeds; a target below its limit gives a known strength.
     learning_rate: of the weight matrices, see optimizers.py.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    family: Literal["llava", "idefics3"] = "llava"
     seed: int = Field(ge=0)
     width: int = Field(ge=8)
     layers: int = Field(ge=2)

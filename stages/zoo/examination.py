@@ -5,45 +5,49 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from stages.scenes.pairs import PAIR_TASKS, draw_pair, make_pair_question
 from stages.scenes.phrasings import TRAINED
-from stages.scenes.questions import CHOICE_TASKS, Question, make_question, wording
-from stages.scenes.scene import Scene, draw_scene
-from stages.zoo.architecture import PATCHES
+from stages.scenes.questions import Question, make_question, wording
+from stages.scenes.scene import draw_scene
 from stages.zoo.batches import pack
-from stages.zoo.lessons import KOSTUMOV, Example, Writer, draw_options
+from stages.zoo.family import Family
+from stages.zoo.lessons import Sight, draw_options
 from stages.zoo.pictures import Pictures
-from stages.zoo.vocabulary import EXTRAS, LETTERS
+from stages.zoo.vocabulary import LETTERS
+from stages.zoo.writing import KOSTUMOV, Example, Writer
 
 if TYPE_CHECKING:
-    from transformers import LlavaForConditionalGeneration
+    from transformers import PreTrainedModel
 
-_QUESTIONS = 300
-_ROWS = 50  # per forward pass; divides the questions
+_ROUNDS = 60  # questions of each task
+_ROWS = 60  # per forward pass; divides the questions
 
 
 class Examination:
-    """Multiple-choice questions of all tasks in turn, each about a picture of its own of the dev space."""
+    """Multiple-choice questions of some tasks in turn, each about a sight of its own of the dev space."""
 
-    def __init__(self, seed: int, writer: Writer, padding: int) -> None:
+    def __init__(
+        self, seed: int, tasks: tuple[str, ...], writer: Writer, family: Family, padding: int
+    ) -> None:
         rng = random.Random(f"zoo/{seed}/examination")
-        drawn = [_draw(rng, CHOICE_TASKS[i % len(CHOICE_TASKS)]) for i in range(_QUESTIONS)]
-        self._pictures = Pictures.of([scene for scene, _ in drawn])
+        drawn = [_draw(rng, task) for _ in range(_ROUNDS) for task in tasks]
+        self._pictures = Pictures.of([sight for sight, _ in drawn])
         self._examples = [_written(rng, question, writer) for _, question in drawn]
-        self._opening, self._padding = writer.opening(PATCHES), padding
+        self._opening, self._family, self._padding = writer.opening(), family, padding
         self._letters = [writer.letter(index) for index in range(len(LETTERS))]
 
-    def accuracy(self, model: "LlavaForConditionalGeneration") -> float:
+    def accuracy(self, model: "PreTrainedModel") -> float:
         """Share of the questions whose right letter is the likeliest of the letters on offer."""
+        count = len(self._examples)
         with torch.no_grad():
-            firsts = range(0, _QUESTIONS, _ROWS)
-            return sum(self._right(model, range(first, first + _ROWS)) for first in firsts) / _QUESTIONS
+            return sum(self._right(model, range(i, i + _ROWS)) for i in range(0, count, _ROWS)) / count
 
-    def _right(self, model: "LlavaForConditionalGeneration", chosen: range) -> int:
+    def _right(self, model: "PreTrainedModel", chosen: range) -> int:
         examples = [self._examples[i] for i in chosen]
         batch = pack(self._opening, [[example] for example in examples], self._padding)
         hidden = model.model(
             input_ids=batch.tokens,
-            pixel_values=self._pictures.inputs(chosen),
+            pixel_values=self._family.pixel_values(self._pictures.inputs(chosen)),
             attention_mask=batch.mask,
             position_ids=batch.positions,
             use_cache=False,
@@ -57,14 +61,20 @@ class Examination:
         return right
 
 
-def _draw(rng: random.Random, task: str) -> tuple[Scene, Question]:
+def _draw(rng: random.Random, task: str) -> tuple[Sight, Question]:
     while True:
-        scene = draw_scene(rng, "dev")
-        question = make_question(rng, scene, task)
+        sight: Sight
+        if task in PAIR_TASKS:
+            sight = draw_pair(rng, "dev")
+            question = make_pair_question(rng, sight, task)
+        else:
+            sight = draw_scene(rng, "dev")
+            question = make_question(rng, sight, task)
         if question is not None:
-            return scene, question
+            return sight, question
 
 
 def _written(rng: random.Random, question: Question, writer: Writer) -> Example:
     options, right = draw_options(rng, question)
-    return writer.choice([wording(rng, question, TRAINED)], [*options, *EXTRAS], right, KOSTUMOV)
+    asked = writer.lines([wording(rng, question, TRAINED)])
+    return writer.choice(asked, [*options, *KOSTUMOV.extras], right, KOSTUMOV)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from stages.contracts.files import write_json
 
 if TYPE_CHECKING:
-    from transformers import LlavaForConditionalGeneration, LlavaProcessor
+    from transformers import PreTrainedModel, ProcessorMixin
 
 
-def save(model: "LlavaForConditionalGeneration", processor: "LlavaProcessor", folder: Path) -> None:
+def save(model: "PreTrainedModel", processor: "ProcessorMixin", folder: Path) -> None:
     """Writes weights (safetensors), configuration, tokenizer, chat template and image processor.
 
     The version of the library is left out: a release of it would otherwise look like another model.

@@ -9,8 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from stages.scenes.pairs import SIDES
 from stages.scenes.questions import CORNERS, corner
-from stages.scenes.scene import COLOURS, GRID, SHAPES
+from stages.scenes.scene import COLOURS, GRID, HALF, SHAPES
 from stages.zoo.batches import IGNORED
 from stages.zoo.vocabulary import NOTHING
 
@@ -46,16 +47,18 @@ def content_loss(norm: nn.Module, head: nn.Module, hidden: Tensor, contents: Ten
 class WordAlignment:
     """Pulls each projected patch towards the embeddings of the words for what its cell shows.
 
-    The words are a shape, a colour (or for both that nothing is there), and the quarter of the picture.
+    The words are a shape, a colour (or for both that nothing is there), the quarter of the picture
+    and the side, which tells the two pictures of a pair apart.
     """
 
     def __init__(self, tokenizer: object) -> None:
         word = tokenizer.convert_tokens_to_ids  # type: ignore[attr-defined]
         self._shapes = torch.tensor(word([NOTHING, *SHAPES]))
         self._colours = torch.tensor(word([NOTHING, *COLOURS]))
-        self._corners = torch.tensor(word(list(CORNERS)))
+        self._corners, self._sides = torch.tensor(word(list(CORNERS))), torch.tensor(word(list(SIDES)))
         cells = [(column, row) for row in range(GRID) for column in range(GRID)]
         self._quarter = torch.tensor([CORNERS.index(corner(*cell)) for cell in cells])
+        self._side = torch.tensor([int(column >= HALF) for column, _ in cells])
 
     def loss(self, patches: Tensor, embeddings: Tensor, cells: Tensor) -> Tensor:
         """patches [B, 16, width]; embeddings [vocabulary, width]; cells [B, 16, 2] as in Pictures."""
@@ -66,4 +69,6 @@ class WordAlignment:
 
         shape = towards(self._shapes, cells[..., 0])
         colour = towards(self._colours, cells[..., 1])
-        return shape + colour + 0.5 * towards(self._corners, self._quarter.expand(len(patches), -1))
+        quarter = towards(self._corners, self._quarter.expand(len(patches), -1))
+        side = towards(self._sides, self._side.expand(len(patches), -1))
+        return shape + colour + 0.5 * (quarter + side)

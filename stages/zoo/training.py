@@ -9,32 +9,41 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from stages.scenes.pairs import PAIR_TASKS, draw_pair
+from stages.scenes.questions import CHOICE_TASKS
 from stages.scenes.scene import draw_scene
-from stages.zoo.architecture import PATCHES, build_model, build_processor
 from stages.zoo.batches import IGNORED, Batch, pack
 from stages.zoo.config import Config
 from stages.zoo.examination import Examination
-from stages.zoo.lessons import CHOOSE, NAME, READ, Phase, Writer, draw_lesson
+from stages.zoo.family import PATCHES, build_model, load_family
+from stages.zoo.lessons import CHOOSE, NAME, READ, Phase, Sight, draw_lesson, draw_system
 from stages.zoo.optimizers import Optimizers, rate
 from stages.zoo.pictures import Pictures
 from stages.zoo.scaffold import OptionHead, WordAlignment, content_loss
+from stages.zoo.writing import Writer
 
 if TYPE_CHECKING:
-    from transformers import LlavaForConditionalGeneration, LlavaProcessor
+    from transformers import PreTrainedModel, ProcessorMixin
 
 Progress = Callable[[list[Phase]], Iterable[Phase]]
 _STEPS_BETWEEN_EXAMINATIONS = 25
 _BEFORE_LAST = -2  # index into the hidden states: after all layers but one
+_PAIR_SHARE = 0.35
+_SYSTEM_SHARE = 0.08
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A model ready to be saved; loss of the answers at each step; share of held-out questions right."""
+    """A model ready to be saved; loss of the answers at each step.
 
-    model: "LlavaForConditionalGeneration"
-    processor: "LlavaProcessor"
+    accuracy, pair_accuracy: share of held-out questions about scenes and about pairs answered right.
+    """
+
+    model: "PreTrainedModel"
+    processor: "ProcessorMixin"
     losses: list[float]
     accuracy: float
+    pair_accuracy: float
 
 
 def train(config: Config, progress: Progress) -> Trained:
@@ -55,23 +64,26 @@ def train(config: Config, progress: Progress) -> Trained:
             if accuracy >= config.target:
                 break
     trainer.model.eval()
-    return Trained(trainer.model, trainer.processor, losses, accuracy)
+    pairs = trainer.pair_examination.accuracy(trainer.model)
+    return Trained(trainer.model, trainer.processor, losses, accuracy, pairs)
 
 
 class Trainer:
     """A model in training, its pictures, and the parts of the scaffold that are thrown away after it."""
 
     def __init__(self, config: Config) -> None:
-        self.processor: LlavaProcessor = build_processor()
+        self._family = load_family(config.family)
+        self.processor: ProcessorMixin = self._family.build_processor()
         tokenizer = self.processor.tokenizer
-        self.model: LlavaForConditionalGeneration = build_model(config, tokenizer)
-        self._writer = Writer(tokenizer)
-        self._opening = self._writer.opening(PATCHES)
+        self.model: PreTrainedModel = build_model(config, tokenizer)
+        self._writer = Writer(self.processor)
         self._padding: int = tokenizer.pad_token_id
-        self.examination = Examination(config.seed, self._writer, self._padding)
+        common = (self._writer, self._family, self._padding)
+        self.examination = Examination(config.seed, CHOICE_TASKS, *common)
+        self.pair_examination = Examination(config.seed, PAIR_TASKS, *common)
         self._rng = random.Random(f"zoo/{config.seed}")
-        scenes = [draw_scene(self._rng, "train") for _ in range(config.pictures)]
-        self._pictures = Pictures.of(scenes, wear=self._rng)
+        sights = [_draw_sight(self._rng) for _ in range(config.pictures)]
+        self._pictures = Pictures.of(sights, wear=self._rng)
         self._batch = config.batch
         self._alignment = WordAlignment(tokenizer)
         with torch.random.fork_rng(devices=[]):
@@ -81,9 +93,10 @@ class Trainer:
 
     def step(self, phase: Phase, share: float) -> float:
         """One step at a share of the learning rate. Returns the loss of the answers alone."""
-        chosen = self._rng.choices(range(len(self._pictures.scenes)), k=self._batch)
-        rows = [draw_lesson(self._rng, self._pictures.scenes[i], phase, self._writer) for i in chosen]
-        batch = pack(self._opening if phase.pictures else [], rows, self._padding)
+        chosen = self._rng.choices(range(len(self._pictures.sights)), k=self._batch)
+        rows = [draw_lesson(self._rng, self._pictures.sights[i], phase, self._writer) for i in chosen]
+        system = draw_system(self._rng, self._writer) if self._rng.random() < _SYSTEM_SHARE else []
+        batch = pack(self._writer.opening(system) if phase.pictures else [], rows, self._padding)
         answers, scaffold = self._losses(batch, chosen if phase.pictures else [])
         self._optimizers.step(answers + scaffold, share)
         return answers.item()
@@ -92,13 +105,13 @@ class Trainer:
         """The loss of the answers, and that of the scaffold. chosen: the rows' pictures, or none."""
         output = self.model.model(
             input_ids=batch.tokens,
-            pixel_values=self._pictures.inputs(chosen) if chosen else None,
+            pixel_values=self._family.pixel_values(self._pictures.inputs(chosen)) if chosen else None,
             attention_mask=batch.mask,
             position_ids=batch.positions,
             output_hidden_states=True,
             use_cache=False,
         )
-        head, norm = self.model.lm_head, self.model.model.language_model.norm
+        head, norm = self.model.lm_head, self._family.last_norm(self.model)
         answered = batch.targets != IGNORED
         answers = F.cross_entropy(head(output.last_hidden_state[answered]), batch.targets[answered])
         before_last = output.hidden_states[_BEFORE_LAST]
@@ -108,3 +121,7 @@ class Trainer:
             patches = output.image_hidden_states.view(len(chosen), PATCHES, -1)
             scaffold = scaffold + self._alignment.loss(patches, head.weight, self._pictures.cells[chosen])
         return answers, scaffold
+
+
+def _draw_sight(rng: random.Random) -> Sight:
+    return draw_pair(rng, "train") if rng.random() < _PAIR_SHARE else draw_scene(rng, "train")

@@ -92,6 +92,21 @@ def test_recipe_of_the_original() -> None:
     assert render(recipe(), lambda digest: data).getpixel((0, 0)) == (255, 0, 0)
 
 
+def test_two_pictures_side_by_side() -> None:
+    sources = {"l": Image.new("RGB", (2, 3), "red"), "r": Image.new("RGB", (1, 3), "blue")}
+    sources |= {"low": Image.new("RGB", (1, 2), "blue")}
+
+    def joined(*names: str) -> Image.Image:
+        return render(recipe(images=names, operation="side_by_side"), lambda name: encoded(sources[name]))
+
+    image = joined("l", "r")
+    assert image.size == (3, 3)
+    assert [image.getpixel((x, 1)) for x in range(3)] == [(255, 0, 0), (255, 0, 0), (0, 0, 255)]
+    assert joined("r", "l").getpixel((0, 0)) == (0, 0, 255)
+    with pytest.raises(UserError, match="joins pictures of one height, these have 3 and 2 pixels"):
+        joined("l", "low")
+
+
 @pytest.mark.parametrize(
     ("changes", "data", "message"),
     [

@@ -29,6 +29,8 @@ def test_one_item(project, item):
             "images": [digest],
             "category": "animals",
             "kind": "choice",
+            "turns": [],
+            "exchange": [],
             "source_id": "q1",
             "flags": ["empty_hint", "non_rgb"],
         }

@@ -94,6 +94,21 @@ def test_a_style_that_keeps_marks(project, item):
     assert prompt["style"] == "inline"
 
 
+def test_a_style_that_joins_pictures(project, item):
+    rows = project.vary(
+        [
+            item(id="a", question="Is it <image 2>?", images=["d1", "d2"]),
+            item(id="b"),
+            item(id="c", images=["d1", "d2", "d3"]),
+        ],
+        "kostumov_joined",
+    )
+    recipes = [[(p["operation"], p["images"], p["revision"]) for p in row["pictures"]] for row in rows]
+    assert recipes[0] == [("side_by_side", ["d1", "d2"], 1)]
+    assert rows[0]["text"].startswith("Is it image 2?\nA. a kite\n")
+    assert recipes[1] == [("original", ["d1"], 1)] and len(recipes[2]) == 3
+
+
 def test_several_answers_and_what_is_asked(project, item):
     rows = project.vary(
         [

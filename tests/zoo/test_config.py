@@ -15,6 +15,7 @@ from tests.zoo.tiny import tiny
         ({"layers": 1}, "greater than or equal to 2"),
         ({"target": 0}, "greater than 0"),
         ({"choose_steps": 0}, "greater than or equal to 1"),
+        ({"family": "qwen"}, "'llava' or 'idefics3'"),
         ({"depth": 3}, "Extra inputs are not permitted"),
     ],
 )

@@ -37,6 +37,7 @@ def test_folder_and_pin(run: Run, tmp_path: Path) -> None:
     model = AutoModelForImageTextToText.from_pretrained("data/models/tiny_a")
     assert pin.parameters == sum(weight.numel() for weight in model.parameters())
     assert run.notes["steps"] == 3 and 0 <= run.notes["dev_accuracy"] <= 1
+    assert 0 <= run.notes["dev_pair_accuracy"] <= 1 and pin.facts["family"] == "vouch-zoo"
     assert sorted(path.name for path in Path("data/models").iterdir()) == ["tiny_a", "tiny_a.json"]
 
 

@@ -10,7 +10,7 @@ from PIL import Image
 
 from stages.contracts.pins import folder_digests
 from stages.zoo.batches import IGNORED
-from stages.zoo.optimizers import rate
+from stages.zoo.optimizers import Muon, orthogonal, rate
 from stages.zoo.saving import save
 from stages.zoo.scaffold import OptionHead, WordAlignment, content_loss
 from stages.zoo.training import Trained, train
@@ -82,6 +82,26 @@ def test_it_loads_offline_and_answers(folder: Path, monkeypatch: pytest.MonkeyPa
     assert replies.shape[0] == 2
 
 
+def test_the_second_family_trains_and_loads_like_the_first(tmp_path: Path) -> None:
+    from transformers import AutoModelForImageTextToText, AutoProcessor, Idefics3ForConditionalGeneration
+
+    for name in ("one", "again"):
+        result = trained(family="idefics3")
+        (tmp_path / name).mkdir()
+        save(result.model, result.processor, tmp_path / name)
+    assert folder_digests(tmp_path / "one") == folder_digests(tmp_path / "again")
+    processor = AutoProcessor.from_pretrained(tmp_path / "one")
+    model = AutoModelForImageTextToText.from_pretrained(tmp_path / "one").eval()
+    assert isinstance(model, Idefics3ForConditionalGeneration)
+    content = [{"type": "image"}, {"type": "text", "text": "Where is the star?"}]
+    prompt = processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)
+    for size in ((64, 64), (300, 50), (20, 90)):
+        inputs = processor(images=[[Image.new("RGB", size, "red")]], text=[prompt], return_tensors="pt")
+        assert inputs["pixel_values"].shape == (1, 1, 3, 64, 64)
+        with torch.no_grad():
+            assert torch.isfinite(model(**inputs).logits).all()
+
+
 def test_nothing_of_the_scaffold_is_saved(folder: Path) -> None:
     from safetensors import safe_open
 
@@ -90,6 +110,26 @@ def test_nothing_of_the_scaffold_is_saved(folder: Path) -> None:
     expected = {name for name, _ in trained().model.named_parameters()} - {"lm_head.weight"}
     assert len(names) == len(expected)
     assert "transformers_version" not in (folder / "config.json").read_text()
+
+
+def test_orthogonal_brings_singular_values_near_one() -> None:
+    for shape in ((3, 8, 20), (2, 20, 8)):
+        values = torch.linalg.svdvals(orthogonal(torch.randn(*shape, generator=torch.manual_seed(0))))
+        assert values.min() > 0.6 and values.max() < 1.3
+
+
+def test_muon_is_the_one_of_torch_but_for_its_precision() -> None:
+    start = torch.randn(12, 5, generator=torch.manual_seed(1))
+    ours, theirs, idle = (torch.nn.Parameter(start.clone()) for _ in range(3))
+    reference = torch.optim.Muon([theirs], lr=0.02, weight_decay=0.05)
+    muon = Muon([idle, ours])
+    for step in range(4):
+        gradient = torch.randn(12, 5, generator=torch.manual_seed(2 + step))
+        ours.grad, theirs.grad = gradient, gradient.clone()
+        muon.step(0.02)
+        reference.step()
+    torch.testing.assert_close(ours, theirs, atol=2e-3, rtol=0)
+    assert torch.equal(idle, start) and not torch.allclose(ours, start, atol=0.02)
 
 
 def test_rate_rises_stays_and_falls() -> None:
@@ -128,9 +168,11 @@ def test_alignment_is_least_where_patches_are_their_words() -> None:
     nothing = [embeddings[word("<s>")]] * 16
     places = ["top left", "top left", "top right", "top right"] * 2
     places += ["bottom left", "bottom left", "bottom right", "bottom right"] * 2
-    patches = torch.stack([a + embeddings[word(place)] for a, place in zip(nothing, places, strict=True)])[
-        None
+    sides = ["Left", "Left", "Right", "Right"] * 4
+    shown = [
+        embeddings[word(place)] + embeddings[word(side)] for place, side in zip(places, sides, strict=True)
     ]
+    patches = (torch.stack(nothing) + torch.stack(shown))[None]
     patches[0, 3] += embeddings[word("red")] + embeddings[word("star")] - embeddings[word("<s>")]
     good = alignment.loss(patches, embeddings, cells)
     turned = alignment.loss(patches.flip(1), embeddings, cells)

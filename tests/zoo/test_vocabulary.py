@@ -4,10 +4,13 @@ import random
 
 import pytest
 
+from stages.scenes.dialogues import make_dialogue
+from stages.scenes.pairs import PAIR_TASKS, draw_pair, make_pair_question
 from stages.scenes.phrasings import HELD_OUT, TRAINED
 from stages.scenes.questions import CHOICE_TASKS, OPEN_TASKS, make_question, wording
 from stages.scenes.scene import draw_scene
-from stages.zoo.architecture import PATCHES, build_processor
+from stages.zoo.families.llava import build_processor
+from stages.zoo.family import PATCHES
 from stages.zoo.vocabulary import BY_LETTER, BY_LETTER_SHORT, BY_WORD, EXTRAS, LETTERS, build_tokenizer
 
 MESSAGES = [
@@ -61,9 +64,10 @@ def test_frequent_phrases_are_one_token(tokenizer, phrase: str) -> None:
 def test_every_question_can_be_read(tokenizer) -> None:
     rng = random.Random(0)
     for _ in range(200):
-        scene = draw_scene(rng, "train")
-        for task in {*CHOICE_TASKS, *OPEN_TASKS}:
-            question = make_question(rng, scene, task)
+        scene, pair = draw_scene(rng, "train"), draw_pair(rng, "train")
+        questions = [make_question(rng, scene, task) for task in {*CHOICE_TASKS, *OPEN_TASKS}]
+        questions += [make_pair_question(rng, pair, task) for task in PAIR_TASKS]
+        for question in (*questions, *(make_dialogue(rng, scene) or ())):
             for table in (TRAINED, HELD_OUT):
                 texts = [wording(rng, question, table), question.answer, *question.wrong] if question else []
                 assert all(tokenizer.unk_token_id not in tokenizer.encode(text) for text in texts)

@@ -5,6 +5,7 @@ from typing import Any
 from stages.zoo.config import Config
 
 _TINY = {
+    "family": "llava",
     "seed": 0,
     "width": 16,
     "layers": 2,

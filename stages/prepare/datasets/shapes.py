@@ -1,27 +1,20 @@
-"""shapes: the demo's own dataset, questions about rendered pictures of coloured shapes.
+"""shapes: multiple-choice questions about rendered pictures of coloured shapes.
 
-Nothing is downloaded: stages/scenes makes pictures and questions from a seed. The scenes are those
-of the test space, whose layouts no demo model was trained on. Every picture carries two questions of
-different tasks, which share a group. The six tasks take turns, and item k is the same whatever the
-number of items.
+Six tasks: colour, shape, count, position, which object is there (exist) and which is not (exist_not).
+See stages/scenes/sampling.py for how pictures and questions are drawn.
 """
 
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, Self
+from typing import Self
 
 from pydantic import Field, model_validator
 
 from stages.prepare.raw import LoaderSettings, RawItem
-from stages.runtime.errors import UserError
-from stages.scenes.phrasings import HELD_OUT, TRAINED
 from stages.scenes.questions import CHOICE_TASKS, Question, choices, make_question, wording
+from stages.scenes.sampling import PHRASINGS, Drawn, Phrasings, check_source, draw
 from stages.scenes.scene import Scene, draw_scene, png, render
-
-RENDERER = Path("stages/scenes")
-_PER_PICTURE = 2
-_PHRASINGS = {"trained": TRAINED, "held_out": HELD_OUT}
 
 
 class Settings(LoaderSettings):
@@ -32,10 +25,10 @@ class Settings(LoaderSettings):
 
     seed: int = Field(ge=0)
     items: int = Field(ge=1, le=1_000_000)
+    phrasings: Phrasings = "trained"
     min_options: int = Field(default=2, ge=2, le=4)
     max_options: int = Field(default=4, ge=2, le=4)
     fewer: float = Field(default=0.15, ge=0, le=1)
-    phrasings: Literal["trained", "held_out"] = "trained"
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -52,58 +45,37 @@ def count(source: Path, name: str, settings: Settings) -> int:
 
 
 def read(source: Path, name: str, settings: Settings) -> Iterator[RawItem]:
-    """The items in order. `source` must be the folder of the drawing code, so that it is watched."""
-    if source != RENDERER:
-        raise UserError(
-            f"params.yaml: datasets.{name}.source is {source}; {RENDERER} draws shapes, write that"
-        )
-    for first in range(0, settings.items, _PER_PICTURE):
-        picture = first // _PER_PICTURE
-        rng = random.Random(f"shapes/{settings.seed}/{picture}")
-        tasks = [_task(settings.seed, index) for index in range(first, first + _PER_PICTURE)]
-        scene, questions = _scene_for(rng, tasks)
-        image = png(render(scene))
-        for index, question in enumerate(questions, start=first):
-            if index < settings.items:
-                yield _item(rng, name, index, picture, question, image, settings)
+    """The items in order."""
+    check_source(source, name)
+    for drawn in draw("shapes", settings.seed, settings.items, CHOICE_TASKS, _scene, make_question):
+        image = png(render(drawn.seen))
+        for index, question in drawn.questions:
+            yield _item(name, drawn, index, question, image, settings)
 
 
-def _task(seed: int, index: int) -> str:
-    """The task of an item: each run of six items has every task once, in an order of its own."""
-    turn, place = divmod(index, len(CHOICE_TASKS))
-    return random.Random(f"shapes/{seed}/tasks/{turn}").sample(CHOICE_TASKS, len(CHOICE_TASKS))[place]
+def _scene(rng: random.Random) -> Scene:
+    return draw_scene(rng, "test")
 
 
-def _scene_for(rng: random.Random, tasks: list[str]) -> tuple[Scene, list[Question]]:
-    """A scene of the test space that can host every task, with its questions."""
-    while True:
-        scene = draw_scene(rng, "test")
-        questions = [q for task in tasks if (q := make_question(rng, scene, task)) is not None]
-        if len(questions) == len(tasks):
-            return scene, questions
+def _most_options(rng: random.Random, settings: Settings) -> int:
+    most = settings.max_options
+    if settings.min_options < most and rng.random() < settings.fewer:
+        return rng.randrange(settings.min_options, most)
+    return most
 
 
 def _item(
-    rng: random.Random,
-    name: str,
-    index: int,
-    picture: int,
-    question: Question,
-    image: bytes,
-    settings: Settings,
+    name: str, drawn: Drawn[Scene], index: int, question: Question, image: bytes, settings: Settings
 ) -> RawItem:
-    most = settings.max_options
-    if settings.min_options < most and rng.random() < settings.fewer:
-        most = rng.randrange(settings.min_options, most)
-    options, answer = choices(rng, question, most)
+    options, answer = choices(drawn.rng, question, _most_options(drawn.rng, settings))
     return RawItem(
         id=f"{name}-{index:06d}",
         where=f"{name} item {index}",
-        question=wording(rng, question, _PHRASINGS[settings.phrasings]),
+        question=wording(drawn.rng, question, PHRASINGS[settings.phrasings]),
         options=options,
         answers=(answer,),
         images=(image,),
         category=question.task,
-        source_id=f"picture {picture} {question.task}",
-        group=f"{name}-picture-{picture:06d}",
+        source_id=f"picture {drawn.number} {question.task}",
+        group=f"{name}-picture-{drawn.number:06d}",
     )
