@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 AHEAD = 16  # packs whose pictures are rendered before they are used
+_NO_MEMORY = Refusal("no memory left to decode its pictures", passing=True)
 _NOTHING_CAME = Refusal("the engine gave no answer", passing=True)
 
 
@@ -126,8 +127,9 @@ def _shown(work: _Work) -> _Shown:
         }
         try:
             shown = [_rendered(recipe, work.images, rendered) for recipe in member.prompt["pictures"] or ()]
-        except pictures.Undecodable as error:
-            answered = Answered(member.prompt["id"], Refusal(str(error)))
+        except (pictures.Undecodable, MemoryError) as error:
+            refusal = _NO_MEMORY if isinstance(error, MemoryError) else Refusal(str(error))
+            answered = Answered(member.prompt["id"], refusal)
             refused.append((answered, [Slot(ask, key, "") for key in wanted.values()]))
             continue
         question = _question(ask, member, shown, tuple(one for one in wanted if one is not None))

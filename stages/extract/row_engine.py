@@ -18,6 +18,7 @@ from stages.extract.config import Config
 from stages.extract.engine import Answered, Pack, Refusal
 from stages.extract.prepared import Prepared
 from stages.extract.preparing import Preparer
+from stages.extract.reasons import is_memory
 from stages.runtime.errors import UserError
 
 HELD_BATCHES = 4  # jobs that wait for others of their shape, in batches
@@ -117,7 +118,9 @@ class RowEngine(ABC, Generic[J]):
         try:
             with torch.inference_mode():
                 answers = self._computed(rows, len(part))
-        except torch.OutOfMemoryError:
+        except (RuntimeError, MemoryError) as error:
+            if not is_memory(error):
+                raise
             self._forget()
         else:
             self.notes["filling_rows"] += len(rows) - len(part)
@@ -141,6 +144,8 @@ def _prepared(preparer: Preparer, pack: Pack) -> tuple[str, list[Prepared], list
             one = preparer.prepare(question)
         except UserError as error:
             refused.append(Answered(question.id, Refusal(str(error))))
+        except MemoryError:
+            refused.append(Answered(question.id, Refusal("no memory left to prepare it", passing=True)))
         else:
             assert one.prefix_digest  # computed here, in a thread, and not while the model waits
             prepared.append(one)

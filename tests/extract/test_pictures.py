@@ -114,3 +114,22 @@ def test_real_pictures_decode() -> None:
     for path in files:
         image = decode(path.read_bytes())
         assert image.mode == "RGB" and min(image.size) > 0
+
+
+def test_what_is_said_of_damage_is_the_same_in_every_run() -> None:
+    told = []
+    for _ in range(2):
+        with pytest.raises(UserError) as caught:
+            render(
+                {"images": ["d" * 64], "operation": "original", "revision": 1, "severity": 0}, lambda _: b"x"
+            )
+        told.append(str(caught.value))
+    assert "none of the formats PNG, JPEG" in told[0] and "0x" not in told[0] and told[0] == told[1]
+
+
+@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
+def test_bombs_and_formats_that_run_programs_are_no_pictures() -> None:
+    with pytest.raises(ValueError, match="more than 89,478,485 pixels"):
+        decode(encoded(Image.new("1", (10_000, 9_000))))
+    with pytest.raises(OSError, match="cannot identify"):
+        decode(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\nshowpage\n")

@@ -1,0 +1,18 @@
+"""Why others' code failed, as it is told and kept with answers."""
+
+import re
+
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
+
+
+def reason(error: BaseException) -> str:
+    """An error in one line, without addresses in memory: they differ from run to run."""
+    return _ADDRESS.sub("", " ".join(str(error).split()))[:200]
+
+
+def is_memory(error: BaseException) -> bool:
+    """Whether memory ran out, be it torch that says so: on a CPU it raises a plain RuntimeError."""
+    kind = type(error).__name__
+    return (
+        isinstance(error, MemoryError) or kind == "OutOfMemoryError" or "can't allocate memory" in str(error)
+    )
