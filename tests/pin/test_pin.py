@@ -239,6 +239,15 @@ def test_an_index_that_names_no_files(project: Project, names: object) -> None:
     refused(project, r"index\.json: has no weight_map from tensors to file names")
 
 
+@pytest.mark.parametrize(
+    "name", ["../{}", "{}/../other.safetensors", "sub/model.safetensors", "..", "a\\\\b"]
+)
+def test_an_index_that_leads_out_of_the_folder(project: Project, name: str) -> None:
+    index = project.model / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {"a": name.format("evil.safetensors")}}), "utf-8")
+    refused(project, r"index\.json: names '.*', which is no file of its folder")
+
+
 def test_damaged_config(project: Project) -> None:
     for text in ("{", "[" * 100_000):
         (project.model / "config.json").write_text(text, "utf-8")
