@@ -12,7 +12,5 @@ def reason(error: BaseException) -> str:
 
 def is_memory(error: BaseException) -> bool:
     """Whether memory ran out, be it torch that says so: on a CPU it raises a plain RuntimeError."""
-    kind = type(error).__name__
-    return (
-        isinstance(error, MemoryError) or kind == "OutOfMemoryError" or "can't allocate memory" in str(error)
-    )
+    named = type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error)
+    return named or isinstance(error, MemoryError)
