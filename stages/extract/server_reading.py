@@ -22,6 +22,7 @@ from stages.extract.engine import LetterAnswer, Refusal, TextAnswer
 
 LOW_MASS = 0.5
 CLOSE = 0.25
+_MOST_TOKENS = 2**53  # sums of these are exact, and prices can be put on them
 _ABOVE_ONE = 1e-3  # most by which rounded probabilities may add to more than one
 _ROUNDING = 2e-6  # of a sum of probabilities whose logarithms are 32-bit numbers
 
@@ -65,8 +66,8 @@ class _Choice(BaseModel):
 
 
 class _Usage(BaseModel):
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: int = Field(default=0, ge=0, lt=_MOST_TOKENS)
+    completion_tokens: int = Field(default=0, ge=0, lt=_MOST_TOKENS)
 
 
 class Completion(BaseModel):
