@@ -60,10 +60,11 @@ def indexed_files(index: Path) -> list[str]:
     if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
         raise UserError(f"{index}: has no weight_map from tensors to file names; fetch the model anew")
     for name in names.values():
-        if Path(name).name != name or "\\" in name:
+        if name in ("", "..") or Path(name).name != name or "\\" in name:
             # Only files of the folder itself have digests in a pin.
             raise UserError(
-                f"{index}: names {name[:80]!a}, which is no file of its folder; put all weights into the folder"
+                f"{index}: names {name[:80]!a}, which is no file of its folder; "
+                "put all weights into the folder"
             )
     return sorted(set(names.values()))
 
