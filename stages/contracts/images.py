@@ -15,6 +15,9 @@ import pyarrow as pa
 from stages.contracts.table import Table
 from stages.runtime.errors import UserError
 
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")  # no format whose decoder calls other programs
+MAX_PIXELS = 89_478_485  # Pillow's own limit, so that whoever reads the table can open its images
+
 IMAGES = Table(
     "images",
     1,

@@ -6,6 +6,7 @@ from typing import Any
 from stages.extract import chat
 from stages.extract.engine import Question
 from stages.extract.letter_tokens import natural_spelling
+from stages.extract.reasons import reason
 from stages.runtime.errors import UserError
 
 _PROBE = Question("probe", None, "Which?")
@@ -91,8 +92,3 @@ class ChatTemplate:
         if response:
             before += ("" if self._apart else self.between(before)) + response
         return before
-
-
-def reason(error: Exception) -> str:
-    """An error of a template or processor in one line."""
-    return " ".join(str(error).split())[:200]

@@ -5,7 +5,12 @@ from collections.abc import Hashable
 import torch
 
 # What libraries below torch say in a plain RuntimeError.
-_SAID = ("DefaultCPUAllocator", "CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED")
+_SAID = (
+    "DefaultCPUAllocator",
+    "can't allocate memory",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+    "CUDNN_STATUS_ALLOC_FAILED",
+)
 
 
 def out_of_memory(error: BaseException) -> bool:

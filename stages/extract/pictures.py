@@ -9,8 +9,10 @@ import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from PIL import Image, ImageFilter, ImageOps
+from PIL import Image, ImageFilter, ImageOps, UnidentifiedImageError
 
+from stages.contracts.images import FORMATS, MAX_PIXELS
+from stages.extract.reasons import reason
 from stages.runtime.errors import UserError, did_you_mean
 
 REVISION = 1  # raise when the same recipe comes out with other pixels
@@ -31,7 +33,9 @@ def decode(data: bytes) -> Image.Image:
     EXIF rotation is applied, transparency is laid on white, 16-bit grey keeps its range, of an
     animation the first frame counts; colour profiles are ignored. Raises ValueError or OSError.
     """
-    with Image.open(io.BytesIO(data)) as file:
+    with Image.open(io.BytesIO(data), formats=FORMATS) as file:
+        if file.width * file.height > MAX_PIXELS:
+            raise ValueError(f"more than {MAX_PIXELS:,} pixels")
         file.load()
         image = ImageOps.exif_transpose(file)
     if image.mode == "RGB" and "transparency" not in image.info:
@@ -139,12 +143,21 @@ def render(recipe: Mapping[str, Any], read: Callable[[str], bytes]) -> Image.Ima
         try:
             images.append(decode(data))
         except MemoryError:
-            raise
+            raise  # the next run may have more
         except Exception as error:  # Pillow's decoders raise whatever the damage makes them raise
+            # Pillow's own words hold an address in memory, another one in every run.
+            unknown = isinstance(error, UnidentifiedImageError)
+            why = f"in none of the formats {', '.join(FORMATS)}" if unknown else reason(error)
             raise Undecodable(
-                f"image {digest[:12]} cannot be decoded ({error}); remove the item, or repair its picture"
+                f"image {digest[:12]} cannot be decoded ({why}); remove the item, or repair its picture"
             ) from None
-    return operation(images, recipe["severity"])
+    try:
+        return operation(images, recipe["severity"])
+    except ValueError as error:
+        raise UserError(
+            f"picture operation {name} cannot be done with {len(images)} images ({error}); run "
+            "`dvc repro` to make the prompts anew"
+        ) from None
 
 
 def pixel_digest(images: Iterable[Image.Image]) -> str:

@@ -9,12 +9,14 @@ import torch
 from PIL import Image
 
 from stages.extract import chat
-from stages.extract.chat_template import HERE, ChatTemplate, reason
+from stages.extract.chat_template import HERE, ChatTemplate
 from stages.extract.engine import Question
 from stages.extract.letter_tokens import LetterIds, LetterTokens
+from stages.extract.memory import out_of_memory
 from stages.extract.model_loading import LoadedModel
 from stages.extract.prepared import Needs, Prepared
 from stages.extract.processed_pictures import ProcessedPictures
+from stages.extract.reasons import reason
 from stages.runtime.errors import UserError
 
 _PROBES = ((64, 64), (96, 32), (640, 400), (400, 900))  # sizes that tell whether size reaches the model
@@ -138,7 +140,7 @@ class Preparer:
         if letters is None:
             raise UserError(
                 f"the model's tokenizer has no distinct single token for each of "
-                f"{', '.join(question.marks)}; ask this model with another style"
+                f"{', '.join(question.marks):.100}; ask this model with another style"
             )
         return letters
 
@@ -177,7 +179,9 @@ class Preparer:
             together = whole[: len(known)] == known and len(whole) > len(known)
             ids = whole[len(known) :] if together else self._encode(option)
             if not ids:
-                raise UserError(f"option {option!r} has no tokens, so it has no likelihood; correct the item")
+                raise UserError(
+                    f"option {option!r:.40} has no tokens, so it has no likelihood; correct the item"
+                )
             found.append((*ids, *end))
         return tuple(found)
 
@@ -193,6 +197,8 @@ class Preparer:
         except HERE:
             raise
         except Exception as error:  # templates and processors raise many kinds
+            if out_of_memory(error):
+                raise MemoryError from None  # the next run may have more
             raise UserError(
                 f"the model's processor refuses it ({reason(error)}); correct it or use another style"
             ) from None

@@ -23,8 +23,9 @@ def probes(preparer: Preparer) -> list[Prepared]:
             preparer.prepare(Question(f"probe {number}", None, text, pictures=(picture,)))
             for number, (text, picture) in enumerate(zip(_TEXTS, shown, strict=True))
         ]
-    except UserError as error:
+    except (UserError, MemoryError) as error:
+        why = str(error) or "no memory left"
         raise UserError(
-            f"the model's processor or chat template fails at a plain question about a picture ({error}); "
+            f"the model's processor or chat template fails at a plain question about a picture ({why}); "
             "correct chat_template.jinja in its folder, or name another one as `template` in models.lock"
         ) from None

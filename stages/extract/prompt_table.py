@@ -6,6 +6,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from stages.contracts.prompts import PROMPTS, prompts_path
+from stages.extract import prompt_check
 from stages.extract.holes import Prompt, repeated
 from stages.runtime.errors import UserError
 
@@ -22,21 +23,39 @@ class PromptTable:
         self._max_tokens = max_tokens
 
     def __iter__(self) -> Iterator[Prompt]:
-        row = 0
+        for row, prompt in enumerate(self._rows()):
+            prompt["row"] = row
+            prompt["max_tokens"] = prompt["max_tokens"] or self._max_tokens
+            yield prompt
+
+    def _rows(self) -> Iterator[Prompt]:
         try:
             for batch in PROMPTS.open(self.path).iter_batches(ROWS, columns=_COLUMNS, use_threads=False):
-                for prompt in batch.to_pylist():
-                    prompt["row"] = row
-                    prompt["max_tokens"] = prompt["max_tokens"] or self._max_tokens
-                    row += 1
-                    yield prompt
-        except (OSError, pa.ArrowException) as error:
+                yield from batch.to_pylist()
+        except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
             raise UserError(f"{self.path}: damaged ({error}); delete it and run `dvc repro`") from None
 
     @cached_property
     def repeated(self) -> frozenset[str]:
-        """Ids of the prompts whose answers other prompts repeat. Raises UserError, see holes.py."""
+        """Ids of the prompts whose answers other prompts repeat. Raises UserError, see holes.py.
+
+        Every row is judged before the first one is asked.
+        """
+        self._check()
         try:
             return repeated(self.__iter__)
         except UserError as error:
             raise UserError(str(error) if str(self.path) in str(error) else f"{self.path}: {error}") from None
+
+    def _check(self) -> None:
+        before: dict[str, int] = {}
+        for number, prompt in enumerate(self._rows(), start=1):
+            problem = prompt_check.problem(prompt)
+            first = number if problem else before.setdefault(prompt["id"], number)
+            if first != number:
+                problem = f"its id stands already in row {first}"
+            if problem:
+                raise UserError(
+                    f"{self.path} row {number}: prompt {str(prompt['id'])[:80]}: {problem}; delete the file "
+                    "and run `dvc repro` to write it anew"
+                )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 AHEAD = 16  # packs whose pictures are rendered before they are used
 HELD = 8  # pictures kept for the packs that follow, which often show the same
+_NO_MEMORY = Refusal("no memory left to decode its pictures", passing=True)
 _NOTHING_CAME = Refusal("the engine gave no answer", passing=True)
 
 
@@ -117,8 +118,9 @@ class Questions:
             }
             try:
                 shown, pixels = self._pictures(member.prompt["pictures"] or (), work.images)
-            except pictures.Undecodable as error:
-                answered = Answered(member.prompt["id"], Refusal(str(error)))
+            except (pictures.Undecodable, MemoryError) as error:
+                refusal = _NO_MEMORY if isinstance(error, MemoryError) else Refusal(str(error))
+                answered = Answered(member.prompt["id"], refusal)
                 refused.append((answered, [Slot(ask, key, "") for key in wanted.values()]))
                 continue
             question = _question(ask, member, shown, tuple(one for one in wanted if one is not None))

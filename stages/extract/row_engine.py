@@ -164,6 +164,8 @@ def _prepared(preparer: Preparer, pack: Pack) -> tuple[str, list[Prepared], list
             one = preparer.prepare(question)
         except UserError as error:
             refused.append(Answered(question.id, Refusal(str(error))))
+        except MemoryError:
+            refused.append(Answered(question.id, Refusal("no memory left to prepare it", passing=True)))
         else:
             assert one.prefix_digest  # computed here, in a thread, and not while the model waits
             prepared.append(one)

@@ -22,6 +22,10 @@ from stages.runtime.errors import UserError
 
 T = TypeVar("T")
 
+MOST_NAMES, MOST_NAME = (
+    100,
+    200,
+)  # names that a server gives itself: how many are noted, and characters of each
 LONGEST_WAIT = 600.0  # seconds; a server that asks for a longer wait is not waited for
 _PASSING = (408, 409, 425, 429)
 _NO_QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
@@ -62,9 +66,11 @@ class Tally:
         if said.usage is not None:
             self.input_tokens += said.usage.prompt_tokens
             self.output_tokens += said.usage.completion_tokens
-        self.models[said.model or ""] += 1
-        if said.system_fingerprint:
-            self.fingerprints.add(said.system_fingerprint)
+        model = (said.model or "")[:MOST_NAME]
+        if model in self.models or len(self.models) < MOST_NAMES:
+            self.models[model] += 1
+        if said.system_fingerprint and len(self.fingerprints) < MOST_NAMES:
+            self.fingerprints.add(said.system_fingerprint[:MOST_NAME])
 
 
 class Client:
@@ -73,6 +79,8 @@ class Client:
     def __init__(self, url: str, settings: Settings, tally: Tally) -> None:
         import openai
 
+        from stages.extract.server_bounds import bounded
+
         self._openai, self._url, self._settings, self._tally = openai, url, settings, tally
         self._next = 0.0  # when the next request may start
         self._api = openai.AsyncOpenAI(
@@ -80,6 +88,10 @@ class Client:
             base_url=url,
             max_retries=0,
             timeout=settings.timeout,
+            default_headers={"Accept-Encoding": "identity"},
+            http_client=openai.DefaultAsyncHttpxClient(
+                follow_redirects=False, event_hooks={"response": [bounded]}
+            ),
         )
         # The client has taken these from the environment, whatever the address.
         self._api.organization, self._api.project = settings.organization, settings.project
@@ -129,7 +141,9 @@ class Client:
         """The body of the answer, without the key."""
         self._tally.requests += 1
         try:
-            raw = await self._api.chat.completions.with_raw_response.create(**request)
+            # The client's own limit is on the wait for each piece of an answer.
+            async with asyncio.timeout(self._settings.timeout):
+                raw = await self._api.chat.completions.with_raw_response.create(**request)
             self._tally.reached = True
             return self._settings.redact(raw.http_response.content.decode("utf-8", "replace"))
         except self._openai.APIStatusError as error:
@@ -137,7 +151,7 @@ class Client:
             response = error.response
             body = self._settings.redact(response.content.decode("utf-8", "replace"))
             trouble = self._status(response.status_code, body, response.headers)
-        except self._openai.APITimeoutError:
+        except (self._openai.APITimeoutError, TimeoutError):
             trouble = _Passing(f"no answer within {self._settings.timeout:g} s")
         except self._openai.OpenAIError as error:
             reason = type(error.__cause__ or error).__name__
@@ -153,6 +167,12 @@ class Client:
             return UserError(
                 f"{self._url}: 401, the server does not accept the key; set VOUCH_SERVER_KEY_ "
                 "and the model's name in capitals (for OpenAI, OPENAI_API_KEY) to one that it accepts"
+            )
+        if 300 <= status < 400:
+            place = self._settings.redact(headers.get("location", ""))[:200]
+            return UserError(
+                f"{self._url}: {status}, sends its questions elsewhere ({place}), where nothing is sent; "
+                "correct source.url in models.lock"
             )
         if status == 402 or any(code in _NO_QUOTA for code in codes):
             return UserError(f"{self._url}: {said}; the quota is used up, add to it and run the stage again")
@@ -178,7 +198,7 @@ def retry_after(headers: Mapping[str, str]) -> float:
         pass
     try:
         return max(0.0, parsedate_to_datetime(given).timestamp() - time.time())
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return 0.0
 
 

@@ -20,6 +20,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from stages.extract.engine import LetterAnswer, Refusal, TextAnswer
 
+_MOST_TOKENS = 2**53  # sums of these are exact, and prices can be put on them
 _ABOVE_ONE = 1e-3  # most by which rounded probabilities may add to more than one
 _ROUNDING = 2e-6  # of a sum of probabilities whose logarithms are 32-bit numbers
 SMALLER = (5, 1)  # top_logprobs to try where a server does not say how many it gives
@@ -65,8 +66,8 @@ class _Choice(BaseModel):
 
 
 class _Usage(BaseModel):
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: int = Field(default=0, ge=0, lt=_MOST_TOKENS)
+    completion_tokens: int = Field(default=0, ge=0, lt=_MOST_TOKENS)
 
 
 class Completion(BaseModel):

@@ -10,7 +10,9 @@ VOUCH_SERVER_TIMEOUT        seconds without an answer after which a try has fail
 VOUCH_PRICE_INPUT, _OUTPUT  price of a million tokens, for the cost in the side-car
 """
 
+import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
@@ -20,6 +22,7 @@ from stages.runtime.errors import UserError
 
 HIDDEN = "[key]"
 OPENAI = "https://api.openai.com/v1"
+_ESCAPE = re.compile(r"\\\\|\\u00([2-7][0-9A-Fa-f])")  # of JSON: a backslash, or a printable ASCII character
 SHORTEST_SECRET = 8  # a shorter key is a placeholder such as EMPTY, which is also a word
 
 
@@ -46,9 +49,20 @@ class Settings:
         """What a server said, without the key should it repeat it, as it stands or escaped."""
         if self.key is None or len(self.key) < SHORTEST_SECRET:
             return text
-        for form in (self.key, self.key.replace("/", "\\/"), quote(self.key, safe="")):
+        text = _ESCAPE.sub(self._plain, text)
+        for form in (
+            self.key,
+            json.dumps(self.key)[1:-1],
+            self.key.replace("/", "\\/"),
+            quote(self.key, safe=""),
+        ):
             text = text.replace(form, HIDDEN)
         return text
+
+    def _plain(self, escape: re.Match[str]) -> str:
+        """A character of the key for its JSON escape, any other escape as it is."""
+        char = chr(int(escape[1], 16)) if escape[1] else "\\"
+        return char if char in (self.key or "") and char not in '"\\' else escape[0]
 
 
 def read_settings(model: str, url: str, environment: Mapping[str, str]) -> Settings:

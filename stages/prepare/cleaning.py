@@ -23,13 +23,12 @@ from typing import Any
 
 from PIL import Image, UnidentifiedImageError
 
+from stages.contracts.images import FORMATS, MAX_PIXELS
 from stages.contracts.items import IMAGE_MARK
 from stages.prepare.raw import RawItem, Unusable
 
 MAX_OPTIONS = 26
-MAX_PIXELS = 89_478_485  # Pillow's own limit, so that whoever reads the table can open its images
 MODES = ("1", "L", "LA", "La", "P", "PA", "RGB", "RGBA", "RGBa", "CMYK", "YCbCr", "LAB", "HSV", "I")
-FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")  # no format whose decoder calls other programs
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,15 @@
-"""Errors that mean that memory ran out, and what passes are left with."""
+"""Memory that runs out: by whatever name it is told, no answer is taken for it, and passes get smaller."""
+
+from pathlib import Path
 
 import pytest
 import torch
 
+from stages.contracts.prompts import LETTERS
+from stages.extract.engine import Answered, Pack, Refusal
 from stages.extract.memory import RowLimits, out_of_memory
+from stages.extract.reasons import reason
+from tests.extract.engines import question, shared
 
 
 def test_a_real_allocation_that_fails() -> None:
@@ -31,3 +37,28 @@ def test_rows_are_halved_by_shape() -> None:
     assert limits.halve("a", 8) and limits.halve("a", 4)
     assert (limits.of("a", 8), limits.of("a", 1), limits.of("b", 8)) == (2, 1, 8)
     assert not limits.halve("b", 1)
+
+
+def test_preparing_without_memory_is_asked_again(tiny: Path) -> None:
+    engine = shared(tiny, own=True, workers=1)
+    pack = Pack(LETTERS, [question(0, 5), question(1, 5)])
+
+    class Full:
+        needs = engine._preparer.needs
+
+        def for_thread(self) -> "Full":
+            return self
+
+        def prepare(self, _question: object) -> None:
+            bytearray(10**14)
+
+    engine._preparer = Full()
+    refusal = Refusal("no memory left to prepare it", passing=True)
+    assert list(engine.answer([pack])) == [Answered(one.id, refusal) for one in pack.questions]
+
+
+def test_reasons_hold_no_addresses() -> None:
+    assert (
+        reason(ValueError("no <_io.BytesIO object at 0x7f32e5f08720>\n here"))
+        == "no <_io.BytesIO object> here"
+    )

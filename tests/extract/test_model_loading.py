@@ -134,7 +134,13 @@ def test_processor_without_chat_template(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "template", ["{% for", "{{ raise_exception('no\nway') }}", "{{ cycler.__init__.__globals__ }}"]
+    "template",
+    [
+        "{% for",
+        "{{ raise_exception('no\nway') }}",
+        "{{ cycler.__init__.__globals__ }}",
+        "{{ 'x' * 100000000000000 }}",
+    ],
 )
 def test_chat_template_that_fails(copy: Path, template: str) -> None:
     (copy / "chat_template.jinja").write_text(template, "utf-8")

@@ -1,6 +1,7 @@
 """The openai engine against a real HTTP server that runs a real tiny model."""
 
 import base64
+import gzip
 import io
 import math
 import random
@@ -9,6 +10,7 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator
+from contextlib import suppress
 from email.utils import formatdate
 from hashlib import sha256
 from pathlib import Path
@@ -31,6 +33,7 @@ from stages.extract.engine import (
     TextAnswer,
     engine_file,
 )
+from stages.extract.server_bounds import MAX_BODY
 from stages.extract.server_client import error_message, retry_after
 from stages.extract.server_engine import ENOUGH, ServerEngine
 from stages.extract.server_reading import NoLogprobs, completion, is_about_question, largest_allowed, text
@@ -719,3 +722,102 @@ def test_a_stage_that_fails_says_why_in_one_line_without_the_key(server: Loopbac
     out, err = process.communicate(timeout=100)
     assert process.returncode == 1 and "set VOUCH_SERVER_KEY_" in err.strip().splitlines()[-1]
     assert KEY not in out + err and "Traceback" not in err and not _holds_key(project)
+
+
+def raw(answer: bytes, piece: int = 1 << 20, pause: float = 0.0) -> Iterator[tuple[str, list[int]]]:
+    """A server that sends these very bytes, piece by piece, to everyone; its address and a count of callers."""
+    callers: list[int] = []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    threading.Thread(target=one, args=(listening.accept()[0],), daemon=True).start()
+
+        def one(connection: socket.socket) -> None:
+            callers.append(1)
+            with connection, suppress(OSError):
+                connection.recv(1 << 16)
+                for start in range(0, len(answer), piece):
+                    connection.sendall(answer[start : start + piece])
+                    time.sleep(pause)
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(
+                    1 << 16
+                ):  # closed at once, what was not read would reset the connection
+                    pass
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1", callers
+
+
+def http(body: bytes, *headers: str, status: str = "200 OK") -> bytes:
+    lines = [f"HTTP/1.1 {status}", "Content-Type: application/json", "Connection: close", *headers]
+    return "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""]).encode() + body
+
+
+@pytest.mark.parametrize(
+    ("answer", "piece", "pause", "says"),
+    [
+        (http(b" " * 999), 1, 0.1, "no answer within 0.5 s"),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 99, 6, 0.1, "no answer within 0.5 s"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" * 99, 25, 0.1, "no answer within 0.5 s"),
+        (http(gzip.compress(b" " * 9999), "Content-Encoding: gzip"), 1 << 20, 0, r"\(AnswerCompressed\)"),
+    ],
+)
+def test_a_server_that_never_comes_to_an_end(answer: bytes, piece: int, pause: float, says: str) -> None:
+    for url, _ in raw(answer, piece, pause):
+        tested = ServerEngine(url, NAME, Settings(key=KEY, backoff=0.001, tries=1, timeout=0.5))
+        with pytest.raises(UserError, match=rf"answers no question: .*{says}, after 1 try"):
+            list(tested.answer(letters(questions(1))))
+
+
+def test_a_body_beyond_all_measure() -> None:
+    for url, _ in raw(http(b" " * (MAX_BODY + 1))):
+        tested = ServerEngine(url, NAME, Settings(key=KEY, backoff=0.001, tries=1))
+        with pytest.raises(UserError, match=r"answers no question: .*\(AnswerTooLarge\)"):
+            list(tested.answer(letters(questions(1))))
+
+
+def test_questions_go_to_no_other_address(server: Loopback) -> None:
+    elsewhere = http(b"", f"Location: {server.url}/chat/completions?{KEY}", status="307 Elsewhere")
+    for url, callers in raw(elsewhere):
+        tested = ServerEngine(url, NAME, Settings(key=KEY, backoff=0.001))
+        with pytest.raises(
+            UserError, match=r"307, sends its questions elsewhere .*correct source\.url"
+        ) as told_:
+            list(tested.answer(letters(questions(1))))
+        assert callers == [1] and not server.requests and KEY not in str(told_.value)
+
+
+def test_a_key_in_escapes_of_json_is_hidden() -> None:
+    settings = Settings(key=KEY)
+    escaped = "".join(f"\\u{ord(char):04X}" if char in "sk0" else char for char in KEY)
+    assert settings.redact(f'{{"model": "{escaped}"}}') == '{"model": "[key]"}'
+    assert settings.redact('"\\\\u0073 \\u0022 \\u00e4 \\u0020"') == '"\\\\u0073 \\u0022 \\u00e4 \\u0020"'
+
+
+def test_what_a_server_says_of_itself_is_bounded(server: Loopback) -> None:
+    numbers = iter(range(1000))
+
+    def edit(answer: dict[str, Any]) -> None:
+        answer["model"] = "m" * 5000
+        answer["system_fingerprint"] = f"{next(numbers)}" * 300
+
+    server.edit = edit
+    tested = engine(server)
+    list(tested.answer(letters(questions(3))))
+    assert list(tested.notes["models"]) == ["m" * 200]
+    assert all(len(one) == 200 for one in tested.notes["fingerprints"])
+
+
+@pytest.mark.parametrize("tokens", [-1, 10**400])
+def test_numbers_of_tokens_that_cannot_be(server: Loopback, tokens: int) -> None:
+    server.edit = lambda answer: answer["usage"].update(prompt_tokens=tokens)
+    tested = engine(server, tries=1, prices=(1.0, 2.0))
+    (answered,) = tested.answer(letters(questions(1)))
+    assert isinstance(answered.answer, Refusal) and "usage.prompt_tokens" in answered.answer.problem
+
+
+def test_a_date_that_no_clock_shows() -> None:
+    assert retry_after({"retry-after": "Mon, 01 Jan 2024 00:00:00 +99999999999999"}) == 0.0

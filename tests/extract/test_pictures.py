@@ -204,3 +204,22 @@ def test_want_of_memory_is_no_damaged_picture(monkeypatch: pytest.MonkeyPatch) -
     recipe = {"images": ["0" * 64], "operation": "original", "severity": 0, "revision": 1}
     with pytest.raises(MemoryError):
         render(recipe, lambda digest: sink.getvalue())
+
+
+def test_what_is_said_of_damage_is_the_same_in_every_run() -> None:
+    told = []
+    for _ in range(2):
+        with pytest.raises(UserError) as caught:
+            render(
+                {"images": ["d" * 64], "operation": "original", "revision": 1, "severity": 0}, lambda _: b"x"
+            )
+        told.append(str(caught.value))
+    assert "none of the formats PNG, JPEG" in told[0] and "0x" not in told[0] and told[0] == told[1]
+
+
+@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
+def test_bombs_and_formats_that_run_programs_are_no_pictures() -> None:
+    with pytest.raises(ValueError, match="more than 89,478,485 pixels"):
+        decode(encoded(Image.new("1", (10_000, 9_000))))
+    with pytest.raises(OSError, match="cannot identify"):
+        decode(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\nshowpage\n")
