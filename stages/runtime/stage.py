@@ -1,6 +1,7 @@
 """How every stage starts and ends: checked parameters, known inputs, one-line errors, a receipt."""
 
 import os
+import signal
 import sys
 import time
 import traceback
@@ -90,12 +91,17 @@ def _run(name: str, arguments: list[str], body: Callable[[Run], None]) -> None:
     write_json(receipt_path(stage), asdict(after))
 
 
+def _stop(_number: int, _frame: object) -> NoReturn:
+    raise SystemExit("vouch: told to stop (SIGTERM); run it again, finished answers are kept")
+
+
 def run_stage(name: str, body: Callable[[Run], None]) -> NoReturn:
     """Runs `body` as the stage whose command this process is, and exits; UserError is one line on stderr.
 
     The environment variable VOUCH_TRACEBACK=1 shows where an error came from.
     """
     arguments = sys.argv[1:]
+    signal.signal(signal.SIGTERM, _stop)  # a time limit of a cluster: what is finished is kept first
     try:
         _run(name, arguments, body)
     except UserError as error:
@@ -103,6 +109,7 @@ def run_stage(name: str, body: Callable[[Run], None]) -> NoReturn:
             traceback.print_exc()
         sys.exit(f"vouch: {error}")
     except KeyboardInterrupt:
+        print("vouch: interrupted; run it again, finished answers are kept", file=sys.stderr)
         sys.exit(130)
     except OSError as error:
         if os.environ.get("VOUCH_TRACEBACK"):

@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 
 from stages.contracts.prompts import ASKS, LETTERS, TEXT
 from stages.contracts.text import RESPONSES
@@ -25,16 +26,16 @@ def stored(project: Project) -> int:
     return sum(pq.read_metadata(path).num_rows for path in project.shards())
 
 
-def kill_after(project: Project, shards: int) -> None:
-    """Starts the stage, kills it by its process id once that many shards are there."""
+def kill_after(project: Project, shards: int, number: int = signal.SIGKILL) -> tuple[int, str]:
+    """Starts the stage, signals it by its process id once that many shards are there; status and stderr."""
     process = project.start("extract", MODEL, DATASET)
     deadline = time.monotonic() + 120
     while len(project.shards()) < shards and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.002)
     assert process.poll() is None, process.communicate()
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
-    assert process.returncode == -signal.SIGKILL
+    os.kill(process.pid, number)
+    _, error = process.communicate(timeout=120)
+    return int(process.returncode), str(error)
 
 
 def finish(project: Project) -> dict[str, int]:
@@ -68,7 +69,7 @@ def test_killed_runs_end_like_an_undisturbed_one(project: Project) -> None:
     shutil.rmtree(".vouch")
     shutil.rmtree("data/responses")
 
-    kill_after(project, 1)
+    assert kill_after(project, 1)[0] == -signal.SIGKILL
     kept = stored(project)
     assert kept >= FLUSH_ANSWERS and not RESPONSES[LETTERS].path(MODEL, DATASET).exists()
     kill_after(project, len(project.shards()) + 1)
@@ -78,6 +79,18 @@ def test_killed_runs_end_like_an_undisturbed_one(project: Project) -> None:
     assert finish(project) == {"known": kept, "asked": asked - kept}
     assert project.bytes() == undisturbed
     assert stored(project) == asked  # nothing that was stored was asked again
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 1), (signal.SIGINT, 130)])
+def test_a_run_told_to_stop_keeps_what_is_finished(project: Project, number: int, status: int) -> None:
+    prompts, images = quiz(3 * FLUSH_ANSWERS, asks=[LETTERS])
+    project.ask(prompts, images)
+    ended, error = kill_after(project, 1, number)
+    assert ended == status and error.splitlines()[-1].endswith("finished answers are kept")
+    kept = stored(project)
+    assert kept >= FLUSH_ANSWERS and not RESPONSES[LETTERS].path(MODEL, DATASET).exists()
+    done = finish(project)
+    assert done["known"] == kept and stored(project) == kept + done["asked"], "nothing was asked twice"
 
 
 def test_a_dialogue_killed_between_its_turns_ends_like_an_undisturbed_one(project: Project) -> None:
