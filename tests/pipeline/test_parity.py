@@ -99,7 +99,19 @@ def test_a_damaged_object_in_the_remote_is_named(by_dvc, tmp_path):
     assert clone.digests() == by_dvc.digests()
 
 
+def test_receipts_alone_restore_a_lost_lock(by_dvc, tmp_path):
+    copy = Checkout.__new__(Checkout)
+    copy.path = tmp_path / "copy"
+    shutil.copytree(by_dvc.path, copy.path, symlinks=True)
+    (copy.path / "dvc.lock").unlink()
+    assert copy.dvc_status() != {}
+    assert re.search(r"[1-9]\d* newly recorded", copy.vouch("sync").stdout)
+    assert copy.dvc_status() == {}
+    assert copy.repro() == set()
+
+
 def test_results_of_two_revisions_are_compared(by_dvc):
+    """The last one here: it leaves records of another alpha behind."""
     by_dvc.commit("results")
     assert re.search(r"tiny_a +0\.\d+ \(=\)", by_dvc.vouch("show", "--rev", "HEAD").stdout)
     by_dvc.edit("params.yaml", "alpha: 0.1", "alpha: 0.4")
@@ -110,14 +122,3 @@ def test_results_of_two_revisions_are_compared(by_dvc):
     assert wrong.returncode == 1 and "nowhere" in wrong.stderr and wrong.stderr.count("\n") == 1
     by_dvc.git("checkout", "params.yaml", "dvc.lock")
     by_dvc.repro()
-
-
-def test_receipts_alone_restore_a_lost_lock(by_dvc, tmp_path):
-    copy = Checkout.__new__(Checkout)
-    copy.path = tmp_path / "copy"
-    shutil.copytree(by_dvc.path, copy.path, symlinks=True)
-    (copy.path / "dvc.lock").unlink()
-    assert copy.dvc_status() != {}
-    assert re.search(r"[1-9]\d* newly recorded", copy.vouch("sync").stdout)
-    assert copy.dvc_status() == {}
-    assert copy.repro() == set()
