@@ -51,7 +51,7 @@ def test_braces_in_an_item_are_text():
         ({"option": "{mark.__class__}. {text}"}, "no other braces"),
         ({"hint": "{hint} {}"}, "no other braces"),
         ({"added": {"dunno": "?"}}, "added.dunno"),
-        ({"pictures": "last"}, "pictures: .*'first', 'marks' or 'joined'"),
+        ({"pictures": "last"}, "pictures: .*'first', 'marks', 'joined' or 'merged'"),
         ({"absent_hints": "nan"}, "absent_hints"),
         ({"body": ...}, "body: Field required"),
         ({"asks": ["leters"]}, r"asks: .*unknown name leters; .*did you mean letters\?"),
