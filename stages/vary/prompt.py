@@ -8,7 +8,7 @@ from typing import Any
 from stages.contracts.prompts import TEXT
 from stages.runtime.errors import UserError
 from stages.vary.combination import Variation
-from stages.vary.marks import Placing
+from stages.vary.marks import Placing, in_words
 from stages.vary.style import ADDED, JOINING
 from stages.vary.variation import Draft, Picture, Step, prompt_id
 
@@ -88,7 +88,18 @@ def _shown(draft: Draft, placing: Placing, style: str) -> _Shown:
     question = placing.passage(item.question)
     options = (*(placing.option(item.options[index]) for index in draft.order), *added.values())
     text = draft.style.render(hint, question, list(zip(ascii_uppercase, options, strict=False)))
-    return _Shown(text, options, order)
+    return _Shown(text if item.question else text.lstrip("\n"), options, order)
+
+
+def correct_answer(draft: Draft) -> str | None:
+    """The first correct answer: the option as the style shows it, or a reference; None without one."""
+    item = draft.item
+    if item.kind != "choice":
+        return next(iter(item.references), None)
+    for mark, index in zip(ascii_uppercase, draft.order, strict=False):
+        if index in item.answers:
+            return draft.style.option.format(mark=mark, text=in_words(item.options[index]))
+    return None
 
 
 def _recipes(draft: Draft) -> list[dict[str, Any]]:
