@@ -37,8 +37,8 @@ def run(stage: Callable[[Run], None], name: str, params: dict[str, Any]) -> None
 def made(loader: str, variations: Sequence[str], source: str = "stages/scenes", style: str = "talk") -> Rows:
     """The prompts of 40 items, and those that were none."""
     settings = {"seed": 3, "items": 40} if source == "stages/scenes" else {}
-    entry = {"loader": loader, "source": source, "settings": settings}
-    run(prepare, "prepare", {f"datasets.toy.{key}": value for key, value in entry.items()})
+    entry = {"loader": loader, "source": source, "style": style, "settings": settings}
+    run(prepare, "prepare", {"datasets.toy": entry})
     run(vary, "vary", {"datasets.toy.style": style, "variations": list(variations)})
     rows: Rows = PROMPTS.read(prompts_path("toy")).to_pylist()
     return rows
