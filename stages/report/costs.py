@@ -10,6 +10,12 @@ from stages.report.evidence import Evidence
 CONTROL = "blank"
 MEANING = {
     "blank": "grey sheets in place of the pictures",
+    "lr_c": "questions in fewer words",
+    "lr_i": "questions as instructions",
+    "lr_v": "questions in more words",
+    "ls_a": "questions turned by an antonym",
+    "ls_m": "`more` turned into `less`",
+    "ls_n": "questions negated",
     "option_order": "options in reversed order",
     "vr_b": "pictures blurred",
     "vr_l": "pictures brightened",
