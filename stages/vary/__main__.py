@@ -20,8 +20,8 @@ from stages.vary.variation import Draft, Item, Variation
 from stages.yaml12 import load
 
 STYLES = Path("stages/styles")
-_COLUMNS = ["id", "group", "question", "hint", "options", "answers", "images", "kind"]
-_LISTS = ("options", "answers", "images")
+_COLUMNS = ["id", "group", "question", "hint", "options", "answers", "images", "kind", "phrasings"]
+_LISTS = ("options", "answers", "images", "phrasings")
 
 
 def read_style(name: str) -> Style:
@@ -37,9 +37,9 @@ def load_variation(name: str) -> Variation:
 
 def read_items(path: Path) -> Iterator[Item]:
     """Items in their order, a row group at a time."""
-    for batch in ITEMS.open(path).iter_batches(columns=_COLUMNS, use_threads=False):
-        for row in batch.to_pylist():
-            yield Item(**{**row, **{name: tuple(row[name]) for name in _LISTS}})
+    batches = ITEMS.open(path).iter_batches(columns=_COLUMNS, use_threads=False)
+    for place, row in enumerate(row for batch in batches for row in batch.to_pylist()):
+        yield Item(**{**row, **{name: tuple(row[name] or ()) for name in _LISTS}}, place=place)
 
 
 def reference_words(path: Path) -> Iterator[int]:

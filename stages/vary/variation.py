@@ -19,7 +19,7 @@ from stages.vary.style import Style
 
 @dataclass(frozen=True)
 class Item:
-    """What a prompt is made of: columns of the items table. images: digests."""
+    """What a prompt is made of: columns of the items table. images: digests. place: its row, from 0."""
 
     id: str
     group: str
@@ -29,6 +29,8 @@ class Item:
     answers: tuple[int, ...]
     images: tuple[str, ...]
     kind: str
+    phrasings: tuple[str, ...] = ()
+    place: int = 0
 
 
 @dataclass(frozen=True)
