@@ -19,6 +19,7 @@ from stages.prepare.config import DatasetEntry
 from stages.report.config import Config as ReportConfig
 from stages.runtime.errors import UserError, did_you_mean
 from stages.score.config import Config as ScoreConfig
+from stages.vary.combination import load_variation
 from stages.yaml12 import load
 from stages.zoo.config import Config as ZooConfig
 
@@ -31,6 +32,11 @@ MODELS = Path("models.lock")
 # They become file names, two of them in one: a file name has 255 bytes at most.
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=100)]
 
+# Variations joined with `+`; they become parts of file names as well.
+Combination = Annotated[
+    str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*(\+[a-z][a-z0-9_]*)*$", max_length=100)
+]
+
 
 class Project(BaseModel):
     """params.yaml as a whole."""
@@ -39,7 +45,7 @@ class Project(BaseModel):
 
     profile: str
     datasets: dict[Slug, DatasetEntry]
-    variations: list[Slug] = Field(min_length=1)
+    variations: list[Combination] = Field(min_length=1)
     models: list[Slug]
     pin: dict[Slug, str]
     unpinned: list[Slug]
@@ -138,8 +144,20 @@ def _check_plugins(project: Project, where: str) -> None:
             loader.Settings.model_validate(entry.settings, strict=True)
         except ValidationError as error:
             raise UserError(explain(error, loader.Settings, f"{where}: datasets.{name}.settings")) from None
-    _known(project.variations, plugins("stages/vary/variations"), where, "variations")
-    _once(project.variations, where, "variations")
+    _check_variations(project.variations, where)
+
+
+def _check_variations(names: list[str], where: str) -> None:
+    same: dict[frozenset[tuple[str, int | None]], str] = {}
+    for name in names:
+        try:
+            variation = load_variation(name)
+        except UserError as error:
+            raise UserError(f"{where}: variations: {error}") from None
+        first = same.setdefault(variation.same_as, name)
+        if first != name:
+            raise UserError(f"{where}: variations: {name} is the same as {first}; name it once")
+    _once(names, where, "variations")
 
 
 def _check_models(project: Project, locked: Models, where: str) -> None:

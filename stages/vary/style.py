@@ -20,6 +20,8 @@ system        the system message, or null
 pictures      first: all pictures stand before the text, and the text loses its marks
               marks: each picture stands where the text marks it
               joined: two pictures are shown side by side as one, and marks become words
+              merged: the same, scaled to one height and with a line between them, as CompBench (Kil et
+              al. 2024) merges them
 asks          what is read out of a prompt with options: letters, likelihood, text, or several of them
 open_asks     the same for open questions: text
 response      how the assistant's answer begins, or null
@@ -47,6 +49,7 @@ from stages.runtime.errors import UserError, did_you_mean
 
 ADDED = {"dont_know": DONT_KNOW, "none_of_above": NONE_OF_ABOVE}
 MARKS = {"upper": ascii_uppercase, "lower": ascii_lowercase, "digits": "123456789"}
+JOINING = {"joined": "side_by_side", "merged": "merged"}  # `pictures` -> the operation that joins two
 REFERENCES = "references"
 MAX_TOKENS = 4096
 INSTRUCTION = "{instruction}"
@@ -124,7 +127,7 @@ class Style(BaseModel):
     opening: Annotated[str, _template(possible=["instruction"])] = ""
     sample: Sample | None = None
     system: Annotated[str, _template(possible=["instruction"])] | None = None
-    pictures: Literal["first", "marks", "joined"] = "first"
+    pictures: Literal["first", "marks", "joined", "merged"] = "first"
     asks: Annotated[tuple[str, ...], _asks(ASKS)] = (LETTERS,)
     open_asks: Annotated[tuple[str, ...], _asks((TEXT,))] = (TEXT,)  # no options, so nothing else to read
     response: str | None = None

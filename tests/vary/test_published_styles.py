@@ -9,10 +9,10 @@ import jinja2
 import pytest
 
 from stages.runtime.errors import UserError
-from stages.vary.__main__ import STYLES, read_style
-from stages.vary.prompt import prompt_row
+from stages.vary.__main__ import STYLES, item_rows, read_style
+from stages.vary.combination import load_variation
+from stages.vary.style import Style
 from stages.vary.variation import Item
-from stages.vary.variations import original
 
 TEMPLATES = STYLES.parent / "templates"
 ITEM = Item("q", "g", "Which?", None, ("x", "y"), (1,), ("d1",), "choice")
@@ -63,8 +63,10 @@ def literal(name: str, tail: str = "") -> str | None:
     return digest(*(text.removesuffix(tail).replace("{hint}", "{}") for text in wordings))
 
 
-def prompt(style: str, item: Item = ITEM) -> dict[str, Any]:
-    return prompt_row(original.vary(item, read_style(style)), "original", style, None)
+def prompt(style: str | Style, item: Item = ITEM) -> dict[str, Any]:
+    chosen = read_style(style) if isinstance(style, str) else style
+    (row,) = item_rows(item, [load_variation("original")], chosen, "own", 7, before={})
+    return row
 
 
 @pytest.fixture(autouse=True)
@@ -258,13 +260,14 @@ def test_prompts_of_the_other_papers(style: str, hint: str | None, text: str) ->
 
 def test_two_pictures_of_parc_are_one() -> None:
     row = prompt("parc", replace(ITEM, images=("d1", "d2")))
-    assert len(row["pictures"]) == 1 and list(row["pictures"][0]["images"]) == ["d1", "d2"]
+    (picture,) = row["pictures"]
+    assert (picture["images"], [step["operation"] for step in picture["steps"]]) == (["d1", "d2"], ["merged"])
 
 
 @pytest.mark.parametrize(("marks", "shown"), [("upper", "AB"), ("lower", "ab"), ("digits", "12")])
 def test_marks(marks: str, shown: str) -> None:
     style = read_style("reform_vqa").model_copy(update={"marks": marks})
-    row = prompt_row(original.vary(ITEM, style), "original", "reform_vqa", None)
+    row = prompt(style)
     assert row["marks"] == list(shown)
     assert row["text"] == f"Which? Options: ({shown[0]}) x; ({shown[1]}) y."
     assert row["turns"][0]["answer"] == "The answer is (A) yes"  # capital letters whatever the marks
@@ -274,4 +277,4 @@ def test_nine_digits_are_all() -> None:
     style = read_style("plain").model_copy(update={"marks": "digits"})
     item = replace(ITEM, options=tuple("abcdefghij"))
     with pytest.raises(UserError, match=r"item q: 10 options with the 0 .* more than the 9 digits"):
-        prompt_row(original.vary(item, style), "original", "plain", None)
+        prompt(style, item)

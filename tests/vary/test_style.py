@@ -65,7 +65,7 @@ def test_braces_in_an_item_are_text():
         ({"sample": {"question": "q"}}, r"sample\.answer: Field required"),
         ({"equal_options": "maybe"}, "equal_options: "),
         ({"added": {"dunno": "?"}}, "added.dunno"),
-        ({"pictures": "last"}, "pictures: .*'first', 'marks' or 'joined'"),
+        ({"pictures": "last"}, "pictures: .*'first', 'marks', 'joined' or 'merged'"),
         ({"absent_hints": "nan"}, "absent_hints"),
         ({"body": ...}, "body: Field required"),
         ({"asks": ["leters"]}, r"asks: .*unknown name leters; .*did you mean letters\?"),
