@@ -10,7 +10,13 @@ from stages.report.evidence import Evidence
 CONTROL = "blank"
 MEANING = {
     "blank": "grey sheets in place of the pictures",
+    "instruction": "other wordings of the instruction",
+    "marks": "options called a, b, c; 1, 2, 3; A, B, C",
+    "no_response": "no beginning of the answer",
+    "no_sample": "no sample before the question",
     "option_order": "options in reversed order",
+    "shuffled": "options in five orders",
+    "tests": "five instructions and orders",
     "vr_b": "pictures blurred",
     "vr_l": "pictures brightened",
     "vr_r": "pictures turned by 90°",
