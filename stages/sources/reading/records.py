@@ -2,6 +2,7 @@
 
 The list is the whole file, or stands under one of the names in ROWS, among other members (the header):
     {"version": "2.0", "split": "val", "data": [{...}, {...}]}
+or there is no list, and the file holds one object after the other (JSON lines).
 """
 
 import json
@@ -15,6 +16,7 @@ from stages.runtime.errors import UserError
 ROWS = ("data", "questions", "annotations")
 _CHUNK = 4 * 2**20  # characters read at a time; rows hold images of some hundred thousand
 _BLANK = re.compile(r"[ \t\n\r\ufeff]*")
+_DIGITS = re.compile(r"[0-9.eE+-]*")
 _DECODER = json.JSONDecoder()
 
 
@@ -46,18 +48,18 @@ def _top(reader: "_Reader") -> Iterator[tuple[str | None, Any]]:
         for row in reader.elements():
             yield None, row
     else:
-        reader.take("{")
-        while reader.peek() != "}":
-            name = reader.value()
-            reader.take(":")
-            if name in ROWS and reader.peek() == "[":
-                for row in reader.elements():
-                    yield None, row
+        first = dict[str, Any]()
+        for name, value in reader.members():
+            if name is None:
+                yield None, value
             else:
-                yield str(name), reader.value()
-            if reader.peek() != "}":
-                reader.take(",")
-        reader.take("}")
+                first[name] = value
+        if reader.peek() == "{":
+            yield None, first
+            while reader.peek():
+                yield None, reader.value()
+        else:
+            yield from first.items()
     if reader.peek():
         raise ValueError("more text after its end")
 
@@ -100,9 +102,29 @@ class _Reader:
                 if not self._more():
                     raise
             else:
-                if end < len(self._text) or not self._more():  # a number may go on in the next part
+                if self._number_ends(end) or not self._more():
                     self._at += end - start
                     return value
+
+    def _number_ends(self, end: int) -> bool:
+        """Whether no number that was read to there may go on in the next part."""
+        digits = _DIGITS.match(self._text, end)
+        return digits is None or digits.end() < len(self._text)
+
+    def members(self) -> Iterator[tuple[str | None, Any]]:
+        """The members of an object, those of a list of rows one by one, without a name."""
+        self.take("{")
+        while self.peek() != "}":
+            name = str(self.value())
+            self.take(":")
+            if name in ROWS and self.peek() == "[":
+                for row in self.elements():
+                    yield None, row
+            else:
+                yield name, self.value()
+            if self.peek() != "}":
+                self.take(",")
+        self.take("}")
 
     def elements(self) -> Iterator[Any]:
         """The values of a list."""
