@@ -57,8 +57,9 @@ Costs = dict[tuple[str, str, str, str], Cost]
 
 
 def costs(evidence: Evidence, dataset: str) -> Costs:
-    """Everything about a dataset by model, variation, metric and score."""
-    frame = evidence.costs[evidence.costs["dataset"] == dataset]
+    """Everything about the first read-out of a dataset by model, variation, metric and score."""
+    frame = evidence.costs
+    frame = frame[(frame["dataset"] == dataset) & (frame["ask"] == evidence.asks(dataset)[0])]
     columns = [frame[name].tolist() for name in ("model", "variation", "metric", "score", *Cost._fields)]
     return {
         (model, variation, metric, score): Cost(value, original, difference, _end(low), _end(high), items)

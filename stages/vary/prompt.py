@@ -7,7 +7,7 @@ from typing import Any
 from stages.contracts.prompts import TEXT
 from stages.runtime.errors import UserError
 from stages.vary.combination import Variation
-from stages.vary.marks import Placing
+from stages.vary.marks import Placing, in_words
 from stages.vary.style import ADDED, JOINING, MARKS
 from stages.vary.variation import Draft, Picture, Step, prompt_id
 
@@ -97,7 +97,22 @@ def _shown(draft: Draft, placing: Placing, style: str) -> _Shown:
     except UserError as error:
         raise UserError(f"item {item.id}: {error}") from None
     text = own.render(hint, question, list(zip(marks, options, strict=True)), instruction)
+    text = text if item.question else text.lstrip("\n")
     return _Shown(text, instruction, options, order, marks)
+
+
+def correct_answer(draft: Draft) -> str | None:
+    """The first correct answer: the option as the style shows it, or its text where the style shows none, or
+    a reference; None without one.
+    """
+    item = draft.item
+    if item.kind != "choice":
+        return next(iter(item.references), None)
+    for mark, index in zip(MARKS[draft.style.marks], draft.order, strict=False):
+        if index in item.answers:
+            text = in_words(item.options[index])
+            return draft.style.option.format(mark=mark, text=text) if draft.style.shows_options else text
+    return None
 
 
 def _recipes(draft: Draft) -> list[dict[str, Any]]:
