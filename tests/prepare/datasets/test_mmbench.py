@@ -82,6 +82,7 @@ def test_parquet_of_the_hub(project, monkeypatch, tmp_path):
     with serving({"lmms-lab-encoder/MMBench_EN": Repo({COMMIT: files})}, tmp_path / "hf", monkeypatch):
         items = project.prepare("mmbench", REMOTE, expect={"items": 2, "groups": 1})["items"].to_pylist()
     assert [(item["options"], item["hint"]) for item in items] == [(["x", "y", "z"], None)] * 2
+    assert project.notes["revision"] == COMMIT
     assert project.prepare("mmbench", REMOTE, expect=None)["items"].to_pylist() == items  # without the hub
     with pytest.raises(
         UserError, match=r"datasets\.toy: items: 4,377 expected, 2 found \(and \d more counts"
