@@ -2,7 +2,12 @@
 
 id         unique in the dataset: `ITEM/VARIATION`
 item       id of the item
-variation  name of the variation (file in stages/vary/variations)
+variation  name of the variation (file in stages/vary/variations), with its level where it names one
+           (`vr_b_5`); a combination joins them with `+` (`ls_n+vs_s`)
+family     of PARC (Schmalfuss et al. 2025): LR, LS, VR or VS; of a combination those of its parts,
+           joined with `+` (`LS+VS`); empty outside of it
+effect     how `answers` differ from the item's own, of EFFECTS: KEPT they are the same, COMPLEMENT all
+           other options are correct, SWAPPED the other one of two is
 style      name of the prompt style (file in stages/styles)
 system     system message, or null
 turns      earlier exchanges of the conversation, `question` of the user and `answer` of the assistant
@@ -16,7 +21,10 @@ order      for each shown option its index among the item's options; DONT_KNOW o
            an option that the style adds
 marks      the letter shown before each option
 answers    0-based indices of the correct options as shown
-pictures   recipes: source digests, operation, severity and the operation's revision; rendered where used
+pictures   recipes, rendered where used: `images`, digests of the sources, and `steps`, done in their
+           order; each names an operation (stages/extract/operations.py), its severity, 0 where it has
+           no levels, and its revision. An operation is done to each image by itself, a joining one
+           makes one picture of two; without steps an image is shown as it is
 asks       what is read out, of ASKS; empty for prompts that nobody asks (released logits join on them)
 max_tokens most tokens of a generated text, null for `extract.max_tokens`
 """
@@ -35,24 +43,25 @@ LIKELIHOOD = "likelihood"
 TEXT = "text"
 ASKS = (LETTERS, LIKELIHOOD, TEXT)
 
+KEPT = "kept"
+COMPLEMENT = "complement"
+SWAPPED = "swapped"
+EFFECTS = (KEPT, COMPLEMENT, SWAPPED)
+
 TURN = pa.struct([("question", pa.string()), ("answer", pa.string())])
-PICTURE = pa.struct(
-    [
-        ("images", pa.list_(pa.string())),
-        ("operation", pa.string()),
-        ("severity", pa.int32()),
-        ("revision", pa.int32()),
-    ]
-)
+STEP = pa.struct([("operation", pa.string()), ("severity", pa.int32()), ("revision", pa.int32())])
+PICTURE = pa.struct([("images", pa.list_(pa.string())), ("steps", pa.list_(STEP))])
 
 PROMPTS = Table(
     "prompts",
-    2,
+    3,
     pa.schema(
         [
             ("id", pa.string()),
             ("item", pa.string()),
             ("variation", pa.string()),
+            ("family", pa.string()),
+            ("effect", pa.string()),
             ("style", pa.string()),
             ("system", pa.string()),
             ("turns", pa.list_(TURN)),

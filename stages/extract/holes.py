@@ -63,10 +63,9 @@ def repeated(prompts: Callable[[], Iterable[Prompt]]) -> frozenset[str]:
         for number, hole in enumerate(row["earlier"] or (), start=1):
             for name in hole or _NOBODY:
                 if name not in before:
-                    file = f"stages/vary/variations/{row['variation']}.py"
                     raise UserError(
                         f"prompt {row['id']} repeats as answer {number} that of {name}, which is no prompt "
-                        f"before it that asks for a text; correct {file}"
+                        f"before it that asks for a text; correct its variation, {row['variation']}"
                     )
         if row["id"] in names and TEXT in (row["asks"] or ()):
             before.add(row["id"])

@@ -1,19 +1,21 @@
 """Pictures as a model gets to see them: decoded the same way everywhere, 8-bit RGB.
 
-A recipe (see stages/contracts/prompts.py) names its source images and one operation. Rendering is
-cheap, so prompts carry recipes and nothing rendered is ever stored.
+A recipe (see stages/contracts/prompts.py) names its source images and the operations (operations.py)
+that make one picture of them. Rendering is cheap, so prompts carry recipes and nothing rendered is
+ever stored.
 """
 
 import hashlib
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from PIL import Image, ImageFilter, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from stages.contracts.images import FORMATS, MAX_PIXELS
+from stages.extract.operations import apply
 from stages.extract.reasons import reason
-from stages.runtime.errors import UserError, did_you_mean
+from stages.runtime.errors import UserError
 
 REVISION = 1  # raise when the same recipe comes out with other pixels
 
@@ -52,111 +54,33 @@ def decode(data: bytes) -> Image.Image:
     raise ValueError(f"pixels of mode {image.mode} have no agreed 8-bit form")
 
 
-def _original(images: Sequence[Image.Image], severity: int) -> Image.Image:
-    (image,) = images
-    return image
-
-
-# By severity, 1 to 5, as in ImageNet-C (Hendrycks and Dietterich 2019), whose pictures are 224 pixels wide;
-# PARC leaves its strengths open. A blur scales with the shorter side, so that small and large pictures
-# lose as much.
-BLUR = (1.0, 2.0, 3.0, 4.0, 6.0)  # standard deviation in pixels where the shorter side has BLUR_SIDE
-BLUR_SIDE = 224
-LIGHT = (0.1, 0.2, 0.3, 0.4, 0.5)  # added to every channel, as a share of the full range
-GREY = (128, 128, 128)
-
-
-def _strength(levels: Sequence[float], severity: int) -> float:
-    if not 1 <= severity <= len(levels):
-        raise UserError(
-            f"picture severity {severity} is none of 1 to {len(levels)}; correct the file of "
-            "stages/vary/variations that names it"
-        )
-    return levels[severity - 1]
-
-
-def _blur(images: Sequence[Image.Image], severity: int) -> Image.Image:
-    (image,) = images
-    sigma = _strength(BLUR, severity) * min(image.size) / BLUR_SIDE
-    return image.filter(ImageFilter.GaussianBlur(sigma))
-
-
-def _brighten(images: Sequence[Image.Image], severity: int) -> Image.Image:
-    # Channels alone, in whole numbers: by way of hue and saturation the last bits would be the machine's.
-    (image,) = images
-    more = round(255 * _strength(LIGHT, severity))
-    return image.point([min(255, value + more) for value in range(256)] * 3)
-
-
-def _rotate(images: Sequence[Image.Image], severity: int) -> Image.Image:
-    """By 90 degrees clockwise; Pillow counts the other way."""
-    (image,) = images
-    return image.transpose(Image.Transpose.ROTATE_270)
-
-
-def _blank(images: Sequence[Image.Image], severity: int) -> Image.Image:
-    (image,) = images
-    return Image.new("RGB", image.size, GREY)
-
-
-def _side_by_side(images: Sequence[Image.Image], severity: int) -> Image.Image:
-    left, right = images
-    if left.height != right.height:
-        raise UserError(
-            f"picture operation side_by_side joins pictures of one height, these have {left.height} and "
-            f"{right.height} pixels; give the dataset a style with `pictures: first`"
-        )
-    whole = Image.new("RGB", (left.width + right.width, left.height))
-    whole.paste(left, (0, 0))
-    whole.paste(right, (left.width, 0))
-    return whole
-
-
-# name -> the revision that its recipes carry, and what makes the picture from sources and severity
-OPERATIONS: Mapping[str, tuple[int, Callable[[Sequence[Image.Image], int], Image.Image]]] = {
-    "original": (1, _original),
-    "blank": (1, _blank),
-    "blur": (1, _blur),
-    "brighten": (1, _brighten),
-    "rotate": (1, _rotate),
-    "side_by_side": (1, _side_by_side),
-}
-
-
 def render(recipe: Mapping[str, Any], read: Callable[[str], bytes]) -> Image.Image:
     """The picture of one recipe; `read` gives the encoded bytes of a digest.
 
     Raises UserError for a recipe that is not understood, Undecodable for damaged pictures.
     """
-    name = recipe["operation"]
-    if name not in OPERATIONS:
-        raise UserError(f"picture operation {name} is unknown; {did_you_mean(name, list(OPERATIONS))}")
-    revision, operation = OPERATIONS[name]
-    if recipe["revision"] != revision:
+    images = [_decoded(digest, read(digest)) for digest in recipe["images"]]
+    for step in recipe["steps"]:
+        images = apply(images, step["operation"], step["severity"], step["revision"])
+    if len(images) != 1:
         raise UserError(
-            f"picture operation {name} is at revision {revision}, the prompts were made for "
-            f"{recipe['revision']}; run `dvc repro` to make the prompts anew"
+            f"a picture recipe of {len(recipe['images'])} images comes to {len(images)} pictures instead of "
+            "one; run `dvc repro` to make the prompts anew"
         )
-    images = []
-    for digest in recipe["images"]:
-        data = read(digest)
-        try:
-            images.append(decode(data))
-        except MemoryError:
-            raise  # the next run may have more
-        except Exception as error:  # Pillow's decoders raise whatever the damage makes them raise
-            # Pillow's own words hold an address in memory, another one in every run.
-            unknown = isinstance(error, UnidentifiedImageError)
-            why = f"in none of the formats {', '.join(FORMATS)}" if unknown else reason(error)
-            raise Undecodable(
-                f"image {digest[:12]} cannot be decoded ({why}); remove the item, or repair its picture"
-            ) from None
+    return images[0]
+
+
+def _decoded(digest: str, data: bytes) -> Image.Image:
     try:
-        return operation(images, recipe["severity"])
-    except ValueError as error:
-        raise UserError(
-            f"picture operation {name} cannot be done with {len(images)} images ({error}); run "
-            "`dvc repro` to make the prompts anew"
+        return decode(data)
+    except MemoryError:
+        raise  # the next run may have more
+    except Exception as error:  # Pillow's decoders raise whatever the damage makes them raise
+        # Pillow's own words hold an address in memory, another one in every run.
+        unknown = isinstance(error, UnidentifiedImageError)
+        why = f"in none of the formats {', '.join(FORMATS)}" if unknown else reason(error)
+        raise Undecodable(
+            f"image {digest[:12]} cannot be decoded ({why}); remove the item, or repair its picture"
         ) from None
 
 

@@ -27,11 +27,19 @@ def problem(prompt: Mapping[str, Any]) -> str | None:
         return "options is null"
     if prompt["max_tokens"] is not None and prompt["max_tokens"] < 1:
         return f"max_tokens is {prompt['max_tokens']}"
-    if None in _flat(prompt["pictures"], ("images", "operation", "severity", "revision")):
-        return "pictures holds a null"
-    if any(None in recipe["images"] for recipe in prompt["pictures"] or ()):
+    if _null_in_pictures(prompt["pictures"] or ()):
         return "pictures holds a null"
     return None
+
+
+def _null_in_pictures(recipes: Sequence[Mapping[str, Any] | None]) -> bool:
+    if None in _flat(recipes, ("images", "steps")):
+        return True
+    return any(
+        None in recipe["images"] or None in _flat(recipe["steps"], ("operation", "severity", "revision"))
+        for recipe in recipes
+        if recipe is not None
+    )
 
 
 def _flat(structs: Sequence[Mapping[str, Any] | None] | None, names: Sequence[str]) -> list[Any]:

@@ -47,7 +47,8 @@ class RawItem:
     answers: 0-based indices. images: encoded bytes, or paths inside `root`. root: the folder that
     image paths may not leave. group: None lets prepare group by question and images.
     turns: ids of the earlier items of the conversation. exchange: for each image one that turns the
-    answer when it is put in its place, or None; empty where the source has none.
+    answer when it is put in its place, or None; empty where the source has none. phrasings: all wordings
+    of the question, `question` among them; empty where it has one.
     """
 
     id: str
@@ -66,6 +67,7 @@ class RawItem:
     flags: Sequence[str] = field(default_factory=tuple)
     turns: Sequence[str] = ()
     exchange: Sequence[bytes | str | None] = ()
+    phrasings: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,11 @@ from stages.ingest.config import Config as IngestConfig
 from stages.pin.config import LockEntry
 from stages.prepare.config import DatasetEntry
 from stages.report.config import Config as ReportConfig
+from stages.rewrite.config import Config as RewriteConfig
 from stages.runtime.errors import UserError, did_you_mean
 from stages.score.config import Config as ScoreConfig
 from stages.sources.fetching.origin import REMOTE
+from stages.vary.combination import load_variation
 from stages.yaml12 import load
 from stages.zoo.config import Config as ZooConfig
 
@@ -32,6 +34,11 @@ MODELS = Path("models.lock")
 # They become file names, two of them in one: a file name has 255 bytes at most.
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=100)]
 
+# Variations joined with `+`; they become parts of file names as well.
+Combination = Annotated[
+    str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*(\+[a-z][a-z0-9_]*)*$", max_length=100)
+]
+
 
 class Project(BaseModel):
     """params.yaml as a whole."""
@@ -40,7 +47,8 @@ class Project(BaseModel):
 
     profile: str
     datasets: dict[Slug, DatasetEntry]
-    variations: list[Slug] = Field(min_length=1)
+    rewrite: RewriteConfig
+    variations: list[Combination] = Field(min_length=1)
     models: list[Slug]
     pin: dict[Slug, str]
     unpinned: list[Slug]
@@ -73,6 +81,7 @@ def check_params(values: Any, where: str) -> Project:
     _check_plugins(project, where)
     _check_models(project, locked, where)
     _check_ingest(project, where)
+    _check_rewriter(project, locked, where)
     return project
 
 
@@ -139,8 +148,20 @@ def _check_plugins(project: Project, where: str) -> None:
             loader.Settings.model_validate(entry.settings, strict=True)
         except ValidationError as error:
             raise UserError(explain(error, loader.Settings, f"{where}: datasets.{name}.settings")) from None
-    _known(project.variations, plugins("stages/vary/variations"), where, "variations")
-    _once(project.variations, where, "variations")
+    _check_variations(project.variations, where)
+
+
+def _check_variations(names: list[str], where: str) -> None:
+    same: dict[frozenset[tuple[str, int | None]], str] = {}
+    for name in names:
+        try:
+            variation = load_variation(name)
+        except UserError as error:
+            raise UserError(f"{where}: variations: {error}") from None
+        first = same.setdefault(variation.same_as, name)
+        if first != name:
+            raise UserError(f"{where}: variations: {name} is the same as {first}; name it once")
+    _once(names, where, "variations")
 
 
 def _check_models(project: Project, locked: Models, where: str) -> None:
@@ -151,7 +172,8 @@ def _check_models(project: Project, locked: Models, where: str) -> None:
         _once(getattr(project, key), where, key)
     _known(project.pin, list(locked.models), where, f"pin (entries of {MODELS})")
     _known(project.models, [*project.zoo, *project.pin], where, "models (made by zoo or pin)")
-    _known([*project.zoo, *project.pin], project.models, where, "zoo and pin (entries of models)")
+    used = project.models + [name for name in [project.rewrite.model] if name]
+    _known([*project.zoo, *project.pin], used, where, "zoo and pin (entries of models)")
     fetched = {name: entry.origin for name, entry in project.datasets.items() if entry.origin}
     _known(
         project.unpinned, [*project.pin, *fetched], where, "unpinned (entries of pin, datasets with origin)"
@@ -190,3 +212,13 @@ def _check_ingest(project: Project, where: str) -> None:
         where,
         "released (models of ingest)",
     )
+
+
+def _check_rewriter(project: Project, locked: Models, where: str) -> None:
+    _known(project.rewrite.clean, list(project.datasets), where, "rewrite.clean")
+    name = project.rewrite.model
+    if name is None:
+        return
+    _known([name], list(project.pin), where, "rewrite.rewriter (data/models/NAME.json, entries of pin)")
+    engines = [engine for engine in plugins("stages/rewrite/engines") if engine != "rules"]
+    _known([locked.models[name].engine], engines, str(MODELS), f"models.{name}.engine, to rewrite")

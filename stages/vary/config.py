@@ -4,7 +4,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Config(BaseModel):
-    """style: a file of stages/styles. variations: files of stages/vary/variations, in the prompts' order."""
+    """style: a file of stages/styles. variations: names (combination.py), in the prompts' order."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

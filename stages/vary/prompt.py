@@ -1,58 +1,140 @@
 """A draft becomes a row of the prompts table."""
 
-from dataclasses import asdict
-from string import ascii_uppercase
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from stages.contracts.prompts import TEXT
 from stages.runtime.errors import UserError
-from stages.vary.marks import Placing
-from stages.vary.style import ADDED
-from stages.vary.variation import Draft, prompt_id
+from stages.vary.combination import Variation
+from stages.vary.marks import Placing, in_words
+from stages.vary.style import ADDED, JOINING, MARKS
+from stages.vary.variation import Draft, Picture, Step, prompt_id
 
 
-def prompt_row(draft: Draft, variation: str, style: str, cap: int | None) -> dict[str, Any]:
-    """The row; `variation` and `style` are file names. Raises UserError where the letters run out.
+@dataclass(frozen=True)
+class _Shown:
+    """A draft's words as they are shown. order: for each option its index, or what the style adds."""
 
-    cap: most tokens of a generated text, or None.
+    text: str
+    instruction: str
+    options: tuple[str, ...]
+    order: tuple[int, ...]
+    marks: tuple[str, ...]
+
+
+def prompt_row(
+    draft: Draft,
+    variation: Variation,
+    answers: Sequence[int],
+    style: str,
+    cap: int | None,
+    number: int | None = None,
+) -> dict[str, Any]:
+    """The row; `style` is a file's name. Raises UserError where the marks run out.
+
+    answers: indices of the correct options. cap: most tokens of a generated text, or None. number: of a
+    numbered draft.
     """
-    item = draft.item
-    added = draft.style.added if item.kind == "choice" else {}
-    order = [*draft.order, *(ADDED[name] for name in added)]
-    if len(order) > len(ascii_uppercase):
-        raise UserError(
-            f"item {item.id}: {len(order)} options with the {len(added)} that style {style} adds, more than "
-            f"the {len(ascii_uppercase)} letters; use a style that adds none, or leave the item out"
-        )
-    placing = Placing(len(draft.pictures), draft.style.pictures)
-    hint = None if item.hint is None else placing.passage(item.hint)
-    question = placing.passage(item.question)
-    options = [*(placing.option(item.options[index]) for index in draft.order), *added.values()]
-    marks = list(ascii_uppercase[: len(options)])
-    text = draft.style.render(hint, question, list(zip(marks, options, strict=True)))
+    item, placing = draft.item, _placing(draft)
+    turns = [(_question(question, placing, style), answer) for question, answer in draft.turns]
+    if item.kind == "choice" and (sample := draft.style.sample_turn()):
+        turns.insert(0, sample)
+    shown = _shown(draft, placing, style)
+    texts = [*(question for question, _ in turns), shown.text]
+    texts[0] = placing.front() + draft.style.opening.format(instruction=shown.instruction) + texts[0]
     asks = _asks(draft)
     return {
-        "id": prompt_id(item.id, variation, draft.number),
+        "id": prompt_id(item.id, variation.name, number),
         "item": item.id,
-        "variation": variation,
+        "variation": variation.name,
+        "family": variation.family,
+        "effect": variation.effect,
         "style": style,
-        "system": draft.style.system,
-        "turns": [{"question": question, "answer": answer} for question, answer in draft.turns],
-        "text": placing.front() + text,
+        "system": draft.style.system and draft.style.system.format(instruction=shown.instruction),
+        "turns": [
+            {"question": text, "answer": answer} for text, (_, answer) in zip(texts[:-1], turns, strict=True)
+        ],
+        "text": texts[-1],
         "response": draft.style.response,
         "earlier": [list(ids) for ids in draft.earlier],
-        "options": options,
-        "order": order,
-        "marks": marks,
-        "answers": [place for place, index in enumerate(order) if index in item.answers],
-        "pictures": [asdict(picture) for picture in draft.pictures],
+        "options": list(shown.options),
+        "order": list(shown.order),
+        "marks": list(shown.marks) if draft.style.shows_options else [],
+        "answers": [place for place, index in enumerate(shown.order) if index in answers],
+        "pictures": _recipes(draft),
         "asks": asks,
         "max_tokens": cap if TEXT in asks else None,
     }
 
 
+def _placing(draft: Draft) -> Placing:
+    """Where pictures were taken away, the words are those of pictures that stand first."""
+    gone = draft.style.pictures == "marks" and not draft.pictures
+    return Placing(len(draft.item.images), "first" if gone else draft.style.pictures)
+
+
+def _question(question: str | Draft, placing: Placing, style: str) -> str:
+    return question if isinstance(question, str) else _shown(question, placing, style).text
+
+
+def _shown(draft: Draft, placing: Placing, style: str) -> _Shown:
+    item, own = draft.item, draft.style
+    added = own.added_to(len(draft.order)) if item.kind == "choice" else {}
+    order = (*draft.order, *(ADDED[name] for name in added))
+    marks = tuple(MARKS[own.marks][: len(order)])
+    if len(order) > len(marks):
+        kind = "digits" if own.marks == "digits" else "letters"
+        raise UserError(
+            f"item {item.id}: {len(order)} options with the {len(added)} that style {style} adds, more than "
+            f"the {len(marks)} {kind}; use a style that adds none, or leave the item out"
+        )
+    hint = None if item.hint is None else placing.passage(item.hint)
+    question = placing.passage(item.question)
+    options = (*(placing.option(item.options[index]) for index in draft.order), *added.values())
+    try:
+        instruction = own.instruction(item.place, hint, question)
+    except UserError as error:
+        raise UserError(f"item {item.id}: {error}") from None
+    text = own.render(hint, question, list(zip(marks, options, strict=True)), instruction)
+    text = text if item.question else text.lstrip("\n")
+    return _Shown(text, instruction, options, order, marks)
+
+
+def correct_answer(draft: Draft) -> str | None:
+    """The first correct answer: the option as the style shows it, or its text where the style shows none, or
+    a reference; None without one.
+    """
+    item = draft.item
+    if item.kind != "choice":
+        return next(iter(item.references), None)
+    for mark, index in zip(MARKS[draft.style.marks], draft.order, strict=False):
+        if index in item.answers:
+            text = in_words(item.options[index])
+            return draft.style.option.format(mark=mark, text=text) if draft.style.shows_options else text
+    return None
+
+
+def _recipes(draft: Draft) -> list[dict[str, Any]]:
+    """Two pictures become one in a style that joins them, each with its own steps done before."""
+    pictures = draft.pictures
+    join = JOINING.get(draft.style.pictures)
+    if join is None or len(pictures) != 2:
+        return [_recipe([picture], picture.steps) for picture in pictures]
+    first, second = pictures
+    if first.steps != second.steps:
+        raise UserError(
+            f"item {draft.item.id}: variation {draft.variation} disturbs two pictures differently, which "
+            "cannot be joined; use a style with `pictures: first`"
+        )
+    return [_recipe(pictures, (*first.steps, Step(join)))]
+
+
+def _recipe(pictures: Sequence[Picture], steps: Sequence[Step]) -> dict[str, Any]:
+    return {"images": [picture.image for picture in pictures], "steps": [asdict(step) for step in steps]}
+
+
 def _asks(draft: Draft) -> list[str]:
-    """Without a picture there is nothing to ask; released logits join on such prompts."""
-    if not draft.pictures:
+    if not draft.asked:
         return []
     return list(draft.style.asks if draft.item.kind == "choice" else draft.style.open_asks)

@@ -37,7 +37,8 @@ def test_a_null_hint_is_not_an_empty_one(tmp_path):
 
 
 def test_nested_prompts_survive(tmp_path):
-    picture = {"images": ["d"], "operation": "original", "severity": 0, "revision": 1}
+    step = {"operation": "blur", "severity": 3, "revision": 1}
+    picture = {"images": ["d"], "steps": [step, step]}
     PROMPTS.write(tmp_path / "a", [{"id": "x", "pictures": [picture, picture], "order": [0, -1]}])
     (row,) = PROMPTS.read(tmp_path / "a").to_pylist()
     assert row["pictures"] == [picture, picture] and row["order"] == [0, -1]
@@ -69,7 +70,7 @@ def test_what_is_not_the_table_is_refused(tmp_path):
     (tmp_path / "text").write_text("not parquet")
     assert "parquet" in refused(tmp_path / "text")
     PROMPTS.write(tmp_path / "prompts", [])
-    assert "prompts/2, expected items/1" in refused(tmp_path / "prompts")
+    assert "prompts/3, expected items/1" in refused(tmp_path / "prompts")
     newer = Table("items", 2, ITEMS.schema)
     newer.write(tmp_path / "newer", [])
     assert "items/2, expected items/1" in refused(tmp_path / "newer")

@@ -129,7 +129,7 @@ def picture(seed: int, size: tuple[int, int] = (40, 24)) -> bytes:
 
 def recipe(*images: bytes) -> dict[str, Any]:
     digests = [sha256(data).hexdigest() for data in images]
-    return {"images": digests, "operation": "original", "severity": 0, "revision": 1}
+    return {"images": digests, "steps": []}
 
 
 def prompt(

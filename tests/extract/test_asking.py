@@ -43,8 +43,12 @@ def test_a_key_covers_what_can_change_an_answer_and_no_name(
 ) -> None:
     names = {"id": "b/c", "item": "b", "variation": "c", "style": "s", "row": 7, "answers": [1], "order": [3]}
     assert key(ask) == key(ask, **names) == key(ask, **of_others)
-    one = {"images": ["d" * 64], "operation": "original", "severity": 0, "revision": 1}
-    shown = [[one], [one, one], [{**one, "images": ["e" * 64]}], [{**one, "severity": 1}]]
+    step = {"operation": "rotate", "severity": 0, "revision": 1}
+    one = {"images": ["d" * 64], "steps": [step]}
+    shown = [[one], [one, one], [{**one, "images": ["e" * 64]}], [{**one, "images": ["d" * 64] * 2}]]
+    other = [{**step, "severity": 1}, {**step, "operation": "blur"}, {**step, "revision": 2}]
+    steps = [[], [step, step], *([changed] for changed in other), [step, other[0]], [other[0], step]]
+    shown += [[{**one, "steps": changed}] for changed in steps]
     different = [
         key(ask, **of_it),
         key(ask, system=""),
@@ -53,8 +57,6 @@ def test_a_key_covers_what_can_change_an_answer_and_no_name(
         key(ask, turns=[{"question": "a", "answer": "b"}]),
         key(ask, turns=[{"question": "b", "answer": "a"}]),
         *(key(ask, pictures=pictures) for pictures in shown),
-        key(ask, pictures=[{**one, "operation": "blur"}]),
-        key(ask, pictures=[{**one, "revision": 2}]),
         *(key(ask, {**BASE, name: "other"}) for name in BASE),
         *(key(other) for other in ALL if other != ask),
     ]

@@ -59,5 +59,7 @@ def test_only_texts_of_prompts_before_can_be_repeated() -> None:
         ([prompt("q/a/2", "{answer 1}", asks=["text"], earlier=[["q/a/2"]])], "q/a/2"),
         ([first, prompt("q/a/2", "{answer 1}", earlier=[[]])], "nobody"),
     ]:
-        with pytest.raises(UserError, match=f"q/a/2 repeats as answer 1 that of {name}, .*variations/a.py"):
+        with pytest.raises(
+            UserError, match=f"q/a/2 repeats as answer 1 that of {name}, .*correct its variation, a"
+        ):
             repeated(lambda rows=rows: rows)

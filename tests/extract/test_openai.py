@@ -654,7 +654,7 @@ def test_what_servers_say_is_understood() -> None:
 
 def _row(item: str, words: str, data: bytes | None, asks: list[str]) -> dict[str, Any]:
     """A row of PROMPTS about one picture or none."""
-    digest = {} if data is None else {"images": [sha256(data).hexdigest()]}
+    pictures = [] if data is None else [{"images": [sha256(data).hexdigest()], "steps": []}]
     return {
         "id": f"{item}/original",
         "item": item,
@@ -667,7 +667,7 @@ def _row(item: str, words: str, data: bytes | None, asks: list[str]) -> dict[str
         "order": [0, 1, 2],
         "marks": list("ABC"),
         "answers": [0],
-        "pictures": [{**digest, "operation": "original", "severity": 0, "revision": 1}] if data else [],
+        "pictures": pictures,
         "asks": asks,
         "max_tokens": 4,
     }

@@ -84,7 +84,11 @@ def test_pixel_digest_sees_pixels_size_and_order_only() -> None:
 
 
 def recipe(**changes: Any) -> dict[str, Any]:
-    return {"images": ["d" * 64], "operation": "original", "severity": 0, "revision": 1, **changes}
+    return {"images": ["d" * 64], "steps": [], **changes}
+
+
+def step(operation: str, severity: int = 0, revision: int = 1) -> dict[str, Any]:
+    return {"operation": operation, "severity": severity, "revision": revision}
 
 
 def test_recipe_of_the_original() -> None:
@@ -97,7 +101,7 @@ def test_two_pictures_side_by_side() -> None:
     sources |= {"low": Image.new("RGB", (1, 2), "blue")}
 
     def joined(*names: str) -> Image.Image:
-        return render(recipe(images=names, operation="side_by_side"), lambda name: encoded(sources[name]))
+        return render(recipe(images=names, steps=[step("side_by_side")]), lambda name: encoded(sources[name]))
 
     image = joined("l", "r")
     assert image.size == (3, 3)
@@ -107,11 +111,70 @@ def test_two_pictures_side_by_side() -> None:
         joined("l", "low")
 
 
+def merged(left: Image.Image, right: Image.Image, *before: dict[str, Any]) -> Image.Image:
+    sources = {"l": encoded(left), "r": encoded(right)}
+    return render(recipe(images=["l", "r"], steps=[*before, step("merged")]), sources.__getitem__)
+
+
+def test_merged_pictures_have_their_average_height_and_a_line_between_them() -> None:
+    whole = merged(Image.new("RGB", (20, 10), "red"), Image.new("RGB", (30, 31), "blue"))
+    assert whole.size == (40 + 10 + 19, 20), "20 x 2 and 30 x 20/31, and the line"
+    row = [whole.getpixel((x, 7)) for x in range(whole.width)]
+    black, white = (0, 0, 0), (255, 255, 255)
+    assert row == [(255, 0, 0)] * 40 + [black] + [white] * 8 + [black] + [(0, 0, 255)] * 19
+    assert all(whole.getpixel((45, y)) == white for y in range(20))
+
+
+def test_merged_pictures_keep_their_bytes_at_their_revision() -> None:
+    assert pixel_digest([merged(drawn(), drawn((30, 31)))])[:16] == "d716c62019645428"
+    same = np.asarray(merged(drawn(), drawn()))
+    assert np.array_equal(same[:, :64], np.asarray(drawn())), "of one height nothing is scaled"
+    assert np.array_equal(same[:, 74:], np.asarray(drawn()))
+
+
+@pytest.mark.parametrize("join", ["side_by_side", "merged"])
+@pytest.mark.parametrize("before", [("rotate", 0), ("blur", 5), ("brighten", 2), ("blank", 0)])
+def test_steps_before_a_joining_one_work_on_each_picture(join: str, before: tuple[str, int]) -> None:
+    """What is done before joining leaves left and right in their places and does not reach across."""
+    sources = {"l": encoded(drawn()), "r": encoded(Image.new("RGB", (64, 48), "red"))}
+    alone = [
+        np.asarray(render(recipe(images=[name], steps=[step(*before)]), sources.__getitem__))
+        for name in sources
+    ]
+    steps = [step(*before), step(join)]
+    whole = np.asarray(render(recipe(images=["l", "r"], steps=steps), sources.__getitem__))
+    width = alone[0].shape[1]
+    assert np.array_equal(whole[:, :width], alone[0]) and np.array_equal(whole[:, -width:], alone[1])
+    assert whole.shape[1] == 2 * width + (10 if join == "merged" else 0)
+
+
+def test_steps_are_done_in_their_order() -> None:
+    sources = {"l": encoded(drawn()), "r": encoded(Image.new("RGB", (64, 48), "red"))}
+
+    def made(*steps: dict[str, Any]) -> Image.Image:
+        return render(recipe(images=["l", "r"], steps=steps), sources.__getitem__)
+
+    assert made(step("rotate"), step("side_by_side")).size == (96, 64)
+    assert made(step("side_by_side"), step("rotate")).size == (48, 128)
+    twice = render(recipe(steps=[step("rotate"), step("rotate")]), lambda _: sources["l"])
+    assert np.array_equal(np.asarray(twice), np.asarray(drawn())[::-1, ::-1])
+
+
+NOTHING = encoded(Image.new("RGB", (2, 3)))
+
+
 @pytest.mark.parametrize(
     ("changes", "data", "message"),
     [
-        ({"operation": "blurr"}, b"", "picture operation blurr is unknown; valid: .*did you mean blur"),
-        ({"revision": 2}, b"", "original is at revision 1, the prompts were made for 2"),
+        (
+            {"steps": [step("blurr")]},
+            NOTHING,
+            "picture operation blurr is unknown; valid: .*did you mean blur",
+        ),
+        ({"steps": [step("rotate", 0, 2)]}, NOTHING, "rotate is at revision 1, the prompts were made for 2"),
+        ({"steps": [step("merged")]}, NOTHING, "merged joins two images, the recipe has 1; run"),
+        ({"images": ["d", "e"]}, NOTHING, "recipe of 2 images comes to 2 pictures instead of one; run"),
+        ({"images": []}, NOTHING, "recipe of 0 images comes to 0 pictures"),
         ({}, b"no picture", "image dddddddddddd cannot be decoded"),
         ({}, encoded(Image.new("RGB", (64, 64), "red"))[:90], "image dddddddddddd cannot be decoded"),
         ({}, encoded(Image.new("F", (2, 2)), "TIFF"), "pixels of mode F have no agreed 8-bit form"),
@@ -122,12 +185,17 @@ def test_recipes_that_cannot_be_rendered(changes: dict[str, Any], data: bytes, m
         render(recipe(**changes), lambda digest: data)
 
 
-def shown(operation: str, size: tuple[int, int] = (64, 48), severity: int = 0) -> Image.Image:
-    """A picture of bars and a slope after an operation."""
+def drawn(size: tuple[int, int] = (64, 48)) -> Image.Image:
+    """A picture of bars and a slope."""
     down, across = np.mgrid[: size[1], : size[0]]
     values = np.stack([across // 8 % 2 * 200, down * 255 // size[1], across * 255 // size[0]], axis=2)
-    data = encoded(Image.fromarray(values.astype(np.uint8)))
-    return render(recipe(operation=operation, severity=severity), lambda digest: data)
+    return Image.fromarray(values.astype(np.uint8))
+
+
+def shown(operation: str, severity: int = 0) -> Image.Image:
+    """The picture after an operation."""
+    data = encoded(drawn())
+    return render(recipe(steps=[step(operation, severity)]), lambda digest: data)
 
 
 @pytest.mark.parametrize(
@@ -140,6 +208,9 @@ def shown(operation: str, size: tuple[int, int] = (64, 48), severity: int = 0) -
         ("brighten", 1, "a3940b4868a3b53d"),
         ("brighten", 3, "2066f3f9444c9d83"),
         ("brighten", 5, "4b049c161d1ac89f"),
+        ("jpeg", 1, "382983a89ee5da20"),
+        ("jpeg", 3, "9e067cf75fe70eec"),
+        ("jpeg", 5, "e64dd0e0aa94c3eb"),
         ("rotate", 0, "ca8eae8e7ec7fab5"),
     ],
 )
@@ -148,14 +219,14 @@ def test_operations_keep_their_bytes_at_their_revision(operation: str, severity:
 
 
 def test_a_picture_is_turned_clockwise() -> None:
-    before, after = shown("original"), shown("rotate")
+    before, after = drawn(), shown("rotate")
     assert after.size == (48, 64)
     assert after.getpixel((47, 0)) == before.getpixel((0, 0)), "the top left corner goes to the top right"
     assert after.getpixel((0, 0)) == before.getpixel((0, 47))
 
 
 def test_light_is_added_and_stops_at_white() -> None:
-    before, after = (np.asarray(shown(name, severity=3), dtype=int) for name in ("original", "brighten"))
+    before, after = (np.asarray(one, dtype=int) for one in (drawn(), shown("brighten", 3)))
     assert np.array_equal(after, np.minimum(before + 76, 255))
 
 
@@ -169,8 +240,8 @@ def test_a_blur_grows_with_its_severity_and_hurts_small_and_large_pictures_alike
         half = Image.new("L", (side, side), 0)
         half.paste(255, (0, 0, side // 2, side))
         data = encoded(half)
-        drawn = render(recipe(operation="blur", severity=severity), lambda digest: data)
-        row = np.asarray(drawn, dtype=float)[side // 2, :, 0]
+        blurred = render(recipe(steps=[step("blur", severity)]), lambda digest: data)
+        row = np.asarray(blurred, dtype=float)[side // 2, :, 0]
         return float(((row > 10) & (row < 245)).mean())
 
     large = [lost(1024, severity) for severity in range(1, 6)]
@@ -178,7 +249,19 @@ def test_a_blur_grows_with_its_severity_and_hurts_small_and_large_pictures_alike
     assert [lost(side, 5) for side in (128, 256, 512)] == pytest.approx([large[4]] * 3, abs=0.02)
 
 
-@pytest.mark.parametrize("operation", ["blur", "brighten"])
+def test_compression_takes_more_with_every_level() -> None:
+    before = np.asarray(drawn(), dtype=float)
+    lost = [
+        np.abs(np.asarray(shown("jpeg", severity), dtype=float) - before).mean() for severity in range(1, 6)
+    ]
+    assert lost == sorted(set(lost)) and lost[0] > 0
+    assert shown("jpeg", 5).size == (64, 48)
+    file = io.BytesIO()
+    drawn().save(file, "JPEG", quality=15, subsampling=2)
+    assert np.array_equal(np.asarray(shown("jpeg", 3)), np.asarray(Image.open(file))), "level 3 is quality 15"
+
+
+@pytest.mark.parametrize("operation", ["blur", "brighten", "jpeg"])
 @pytest.mark.parametrize("severity", [0, 6])
 def test_severities_have_five_levels(operation: str, severity: int) -> None:
     with pytest.raises(UserError, match=f"picture severity {severity} is none of 1 to 5"):
@@ -201,18 +284,15 @@ def test_want_of_memory_is_no_damaged_picture(monkeypatch: pytest.MonkeyPatch) -
     sink = io.BytesIO()
     Image.new("RGB", (4, 4)).save(sink, "PNG")
     monkeypatch.setattr("PIL.PngImagePlugin.PngImageFile.load", load)
-    recipe = {"images": ["0" * 64], "operation": "original", "severity": 0, "revision": 1}
     with pytest.raises(MemoryError):
-        render(recipe, lambda digest: sink.getvalue())
+        render(recipe(), lambda digest: sink.getvalue())
 
 
 def test_what_is_said_of_damage_is_the_same_in_every_run() -> None:
     told = []
     for _ in range(2):
         with pytest.raises(UserError) as caught:
-            render(
-                {"images": ["d" * 64], "operation": "original", "revision": 1, "severity": 0}, lambda _: b"x"
-            )
+            render(recipe(), lambda _: b"x")
         told.append(str(caught.value))
     assert "none of the formats PNG, JPEG" in told[0] and "0x" not in told[0] and told[0] == told[1]
 

@@ -13,6 +13,7 @@ from tests.extract.project import DATASET, Project, picture, prompt, recipe
 
 NOISE = picture(0)
 PICTURE = recipe(NOISE)
+STEP = {"operation": "blur", "severity": 3, "revision": 1}
 
 
 @pytest.mark.parametrize(
@@ -32,7 +33,9 @@ PICTURE = recipe(NOISE)
         ("pictures", [None], "pictures holds a null"),
         ("pictures", [{**PICTURE, "images": None}], "pictures holds a null"),
         ("pictures", [{**PICTURE, "images": [None]}], "pictures holds a null"),
-        ("pictures", [{**PICTURE, "operation": None}], "pictures holds a null"),
+        ("pictures", [{**PICTURE, "steps": None}], "pictures holds a null"),
+        ("pictures", [{**PICTURE, "steps": [None]}], "pictures holds a null"),
+        ("pictures", [{**PICTURE, "steps": [{**STEP, "operation": None}]}], "pictures holds a null"),
         ("id", "good/original", "its id stands already in row 1"),
     ],
 )
@@ -60,5 +63,5 @@ def test_text_that_is_no_utf8(project: Project) -> None:
 @pytest.mark.parametrize("count", [0, 2])
 def test_a_recipe_with_another_number_of_images(count: int) -> None:
     made = {**PICTURE, "images": PICTURE["images"] * count}
-    with pytest.raises(UserError, match=f"original cannot be done with {count} images"):
+    with pytest.raises(UserError, match=f"of {count} images comes to {count} pictures instead of one"):
         render(made, lambda digest: NOISE)

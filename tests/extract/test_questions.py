@@ -139,7 +139,7 @@ def test_pictures_that_cannot_be_shown_do_not_stop_the_others(caches: dict[str, 
 
 def test_a_recipe_that_is_not_understood_ends_the_run(caches: dict[str, WorkCache]) -> None:
     row = prompt("q/a", "who", [NOISE])
-    row["pictures"][0]["operation"] = "blurr"
+    row["pictures"][0]["steps"] = [{"operation": "blurr", "severity": 3, "revision": 1}]
     with pytest.raises(UserError, match="operation blurr is unknown"):
         ask(caches, wanted(row))
 

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from stages.contracts.items import items_path
 from stages.contracts.prompts import DONT_KNOW, NONE_OF_ABOVE, prompts_path
 from stages.runtime.errors import UserError
-from stages.vary.__main__ import STYLES, item_rows, load_variation, read_items, upper_quartile
+from stages.vary.__main__ import STYLES, item_rows, read_items, upper_quartile
+from stages.vary.combination import Part, Variation, load_variation
 from stages.vary.prompt import prompt_row
+from stages.vary.rewrites import Rewrites
 from stages.vary.style import parse_style
-from stages.vary.variation import Draft, Item, Picture, prompt_id
+from stages.vary.variation import Item, Picture, Step, prompt_id, start
 from stages.yaml12 import load
 
 INSTRUCTION = "Answer with the option's letter from the given choices directly."
@@ -24,6 +26,8 @@ def test_one_prompt(project, item):
         "id": "q1/original",
         "item": "q1",
         "variation": "original",
+        "family": "",
+        "effect": "kept",
         "style": "kostumov",
         "system": None,
         "turns": [],
@@ -35,7 +39,7 @@ def test_one_prompt(project, item):
         "order": [0, 1, DONT_KNOW, NONE_OF_ABOVE],
         "marks": ["A", "B", "C", "D"],
         "answers": [1],
-        "pictures": [{"images": ["d1"], "operation": "original", "severity": 0, "revision": 1}],
+        "pictures": [{"images": ["d1"], "steps": []}],
         "asks": ["letters"],
         "max_tokens": None,
     }
@@ -94,19 +98,25 @@ def test_a_style_that_keeps_marks(project, item):
     assert prompt["style"] == "inline"
 
 
-def test_a_style_that_joins_pictures(project, item):
+@pytest.mark.parametrize(("pictures", "operation"), [("joined", "side_by_side"), ("merged", "merged")])
+def test_a_style_that_joins_pictures(project, item, pictures, operation):
+    text = (project.styles / "kostumov_joined.yaml").read_text(encoding="utf-8")
+    text = text.replace("pictures: joined", f"pictures: {pictures}")
+    (project.styles / "joining.yaml").write_text(text, encoding="utf-8")
     rows = project.vary(
         [
             item(id="a", question="Is it <image 2>?", images=["d1", "d2"]),
             item(id="b"),
             item(id="c", images=["d1", "d2", "d3"]),
         ],
-        "kostumov_joined",
+        "joining",
     )
-    recipes = [[(p["operation"], p["images"], p["revision"]) for p in row["pictures"]] for row in rows]
-    assert recipes[0] == [("side_by_side", ["d1", "d2"], 1)]
+    recipes = [row["pictures"] for row in rows]
+    step = {"operation": operation, "severity": 0, "revision": 1}
+    assert recipes[0] == [{"images": ["d1", "d2"], "steps": [step]}]
     assert rows[0]["text"].startswith("Is it image 2?\nA. a kite\n")
-    assert recipes[1] == [("original", ["d1"], 1)] and len(recipes[2]) == 3
+    assert recipes[1] == [{"images": ["d1"], "steps": []}]
+    assert [recipe["images"] for recipe in recipes[2]] == [["d1"], ["d2"], ["d3"]]
 
 
 def test_several_answers_and_what_is_asked(project, item):
@@ -137,14 +147,17 @@ def test_26_letters(project, item):
 def test_a_draft_in_another_order(project):
     """What a variation that rotates the options would hand in."""
     source = Item("q", "g", "What?", None, ("x", "y", "z"), (0,), ("d1", "d2"), "choice")
-    picture = Picture(("d1", "d2"), "side_by_side", 3, 2)
     style = parse_style(load(STYLES / "kostumov.yaml"), "kostumov.yaml")
-    row = prompt_row(Draft(source, style, (2, 0), (picture,)), "rotated", "kostumov", None)
-    assert row["id"] == "q/rotated" and row["order"] == [2, 0, DONT_KNOW, NONE_OF_ABOVE]
+    draft = replace(start(source, style, "original"), order=(2, 0))
+    draft = replace(draft, pictures=(Picture("d1", (Step("blur", 3, 2),)), Picture("d2")))
+    row = prompt_row(draft, load_variation("original"), source.answers, "kostumov", None)
+    assert row["id"] == "q/original" and row["order"] == [2, 0, DONT_KNOW, NONE_OF_ABOVE]
     assert row["options"][:2] == ["z", "x"] and row["answers"] == [1]
-    assert row["pictures"] == [
-        {"images": ("d1", "d2"), "operation": "side_by_side", "severity": 3, "revision": 2}
-    ]
+    step = {"operation": "blur", "severity": 3, "revision": 2}
+    assert row["pictures"] == [{"images": ["d1"], "steps": [step]}, {"images": ["d2"], "steps": []}]
+    joined = replace(draft, style=style.model_copy(update={"pictures": "joined"}))
+    with pytest.raises(UserError, match=r"item q: .* disturbs two pictures differently, .*first`"):
+        prompt_row(joined, load_variation("original"), source.answers, "kostumov", None)
 
 
 def test_order_of_items_and_same_bytes(project, item):
@@ -165,7 +178,7 @@ def test_bad_inputs(project, item):
     data = items_path("toy").read_bytes()
     items_path("toy").write_bytes(data[: len(data) // 2])
     with pytest.raises(UserError, match=r"data/items/toy\.parquet: not readable"):
-        list(read_items(items_path("toy")))
+        list(read_items(items_path("toy"), Rewrites([])))
 
 
 def of_style(project, name="own", **keys):
@@ -206,30 +219,26 @@ def test_the_upper_quartile_is_numpys_rounded_up(counts):
     assert upper_quartile(counts) == max(1, math.ceil(np.percentile(counts, 75)))
 
 
-class Dialogue:
-    """A variation that asks twice: the second prompt shows the first one's answer."""
-
-    def __init__(self, *drafts):
-        self.drafts = drafts
-
-    def vary(self, item, style):
-        shared = Draft(item, style, (0, 1), (Picture(("d1",)),))
-        return [replace(shared, **changes) for changes in self.drafts]
-
-
-def made(project, *drafts):
-    style = parse_style(load(STYLES / "plain.yaml"), "plain.yaml")
+def made(project, *drafts, asks="[letters, text]"):
+    """Rows of `original` and of a variation that asks several times, or once."""
+    name = of_style(project, asks=asks)
+    style = parse_style(load(STYLES / f"{name}.yaml"), name)
     source = Item("q", "g", "What?", None, ("x", "y"), (0,), ("d1",), "choice")
-    modules = {"original": load_variation("original"), "dialogue": Dialogue(*drafts)}
-    return list(item_rows(source, modules, style, "plain", None, before=set()))
+
+    def vary(draft):
+        found = [replace(draft, **changes) for changes in drafts]
+        return found[0] if len(found) == 1 and not drafts[0] else found
+
+    dialogue = Variation("dialogue", (Part("dialogue", None, vary, ("turns",), "kept", ""),))
+    variations = [load_variation("original"), dialogue]
+    return list(item_rows(source, variations, style, name, None, before={}))
 
 
 def test_several_drafts_are_numbered(project):
     first, one, two = made(
         project,
-        {"number": 1},
+        {},
         {
-            "number": 2,
             "turns": (("Sure?", "{answer 1}"),),
             "earlier": ((prompt_id("q", "dialogue", 1), "q/original"),),
         },
@@ -237,21 +246,42 @@ def test_several_drafts_are_numbered(project):
     assert [row["id"] for row in (first, one, two)] == ["q/original", "q/dialogue/1", "q/dialogue/2"]
     assert two["turns"] == [{"question": "Sure?", "answer": "{answer 1}"}]
     assert two["earlier"] == [["q/dialogue/1", "q/original"]] and one["earlier"] == one["turns"] == []
-    assert [row["id"] for row in made(project, {"number": 1})][1] == "q/dialogue/1"
+    assert [row["id"] for row in made(project, {"order": (1, 0)})][1] == "q/dialogue/1", "a sequence of one"
+    assert [row["id"] for row in made(project, {})][1] == "q/dialogue"
     assert len(made(project)) == 1
 
 
 @pytest.mark.parametrize(
     ("drafts", "reason"),
     [
-        (({"earlier": (("q/dialogue",),)},), r"q/dialogue: an answer comes from 'q/dialogue', no earlier"),
-        (({"number": 1, "earlier": (("q/dialogue/2",),)}, {"number": 2}), "from 'q/dialogue/2'"),
-        (({"earlier": (("p/original",),)},), "from 'p/original'"),
+        (({"earlier": (("q/dialogue/1",),)},), r"1: an answer comes from 'q/dialogue/1', no earlier"),
+        (({"earlier": (("q/dialogue/2",),)}, {}), "from 'q/dialogue/2'"),
+        (({"earlier": (("p/original",),)},), "from 'p/original'.*correct variation dialogue in stages"),
         (({"earlier": ((),)},), "from ''"),
-        (({}, {}), r"prompt q/dialogue: stands twice; correct stages/vary/variations/dialogue\.py"),
-        (({"number": 1}, {"number": 1}), "prompt q/dialogue/1: stands twice"),
     ],
 )
 def test_bad_drafts(project, drafts, reason):
     with pytest.raises(UserError, match=reason):
         made(project, *drafts)
+
+
+def test_an_answer_that_nobody_asks_for_cannot_be_repeated(project):
+    drafts = ({"earlier": (("q/original",),)},)
+    assert len(made(project, *drafts)) == 2
+    with pytest.raises(UserError, match=r"repeats the answer to q/original, .*no text; .*own\.yaml"):
+        made(project, *drafts, asks="[letters]")
+
+
+def test_an_id_stands_once(project):
+    source = Item("q", "g", "What?", None, ("x", "y"), (0,), ("d1",), "choice")
+    style = parse_style(load(STYLES / "plain.yaml"), "plain.yaml")
+    with pytest.raises(UserError, match="prompt q/original: stands twice; correct variation original"):
+        list(item_rows(source, [load_variation("original")] * 2, style, "plain", None, before={}))
+
+
+def test_a_conversation_is_read_with_the_items_before(project, item):
+    project.vary([item(id="a"), item(id="b", turns=["a"]), item(id="c", turns=["a", "b"]), item(id="d")])
+    a, b, c, d = read_items(items_path("toy"), Rewrites([]))
+    assert b.turns == (a,) and c.turns == (a, b) and [one.goes_on for one in (a, b, c, d)] == [1, 1, 0, 0]
+    with pytest.raises(UserError, match=r"toy\.parquet: item b follows a, which is no item of its group"):
+        project.vary([item(id="a"), item(id="b", group="h", turns=["a"])])

@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from stages.vary.style import Style
-from stages.vary.variation import Draft, Item
-from stages.vary.variations import original
+from stages.contracts.prompts import KEPT
+from stages.vary.variation import ORDER, Draft
+
+CHANGES = (ORDER,)
+EFFECT = KEPT
+FAMILY = ""
 
 
-def vary(item: Item, style: Style) -> Draft | None:
-    """Pictures untouched; None with fewer than two options."""
-    if len(item.options) < 2:
-        return None
-    draft = original.vary(item, style)
-    return replace(draft, order=draft.order[::-1])
+def vary(draft: Draft) -> Draft | None:
+    """None with fewer than two options."""
+    return replace(draft, order=draft.order[::-1]) if len(draft.order) > 1 else None

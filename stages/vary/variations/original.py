@@ -1,9 +1,13 @@
 """original: the item as its source has it, every other variation's baseline."""
 
-from stages.vary.style import Style
-from stages.vary.variation import Draft, Item, shown
+from stages.contracts.prompts import KEPT
+from stages.vary.variation import Draft
+
+CHANGES = ()
+EFFECT = KEPT
+FAMILY = ""
 
 
-def vary(item: Item, style: Style) -> Draft:
+def vary(draft: Draft) -> Draft:
     """Options in their own order, pictures untouched."""
-    return Draft(item, style, tuple(range(len(item.options))), shown(item.images, style))
+    return draft

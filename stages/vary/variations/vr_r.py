@@ -1,14 +1,19 @@
 """vr_r: every picture turned by 90 degrees clockwise (VR-R of PARC, Schmalfuss et al. 2025).
 
 It takes the answer to be the same afterwards. Questions about places in the picture (`in which corner`)
-get another answer, and nothing in an item says which these are: not for datasets that hold them.
+get another answer, and nothing in an item says which these are: not for datasets that hold them. Two
+pictures that a style joins are turned before, so the left one stays left.
 """
 
+from stages.contracts.prompts import KEPT
 from stages.vary.disturbed import disturbed
-from stages.vary.style import Style
-from stages.vary.variation import Draft, Item
+from stages.vary.variation import PICTURES, Draft, Step
+
+CHANGES = (PICTURES,)
+EFFECT = KEPT
+FAMILY = "VR"
 
 
-def vary(item: Item, style: Style) -> Draft | None:
-    """Options in their own order, each picture turned by itself; None without a picture."""
-    return disturbed(item, style, "rotate")
+def vary(draft: Draft) -> Draft | None:
+    """Each picture turned by itself; None without a picture."""
+    return disturbed(draft, Step("rotate"))
