@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from stages.compare.resampling import Array, intervals, means
+from stages.contracts.prompts import ASKS
 
 VARIATION = "original"
 UNITS = 2520
@@ -19,18 +20,23 @@ UNITS = 2520
 def differences(outcomes: pa.Table, seed: int, resamples: int) -> list[dict[str, Any]]:
     """Rows of DIFFERENCES from rows of OUTCOMES: first minus second, models in the order of their names.
 
-    Clean accuracy of the variation `original` on the prompts that both models have. Interval: 2.5 and
-    97.5 percentiles of a bootstrap over whole groups. p: t-test with the sandwich variance over groups
-    (a bootstrap of 1,000 could not survive the correction), Holm-corrected over the pairs of a dataset
-    (Holm 1979). Fewer than two groups have neither; where all groups agree there is no interval.
+    Clean accuracy of the variation `original` on the prompts that both models have, each read-out by
+    itself. Interval: 2.5 and 97.5 percentiles of a bootstrap over whole groups. p: t-test with the sandwich
+    variance over groups (a bootstrap of 1,000 could not survive the correction), Holm-corrected over the
+    pairs of a dataset and read-out (Holm 1979). Fewer than two groups have neither; where all groups agree
+    there is no interval.
     """
     keep = pc.and_(pc.equal(outcomes["variation"], VARIATION), pc.is_valid(outcomes["clean_correct"]))
     outcomes = outcomes.filter(keep)
     rows: list[dict[str, Any]] = []
-    for dataset in sorted(outcomes["dataset"].unique().to_pylist()):
-        found = list(_pairs(outcomes.filter(pc.equal(outcomes["dataset"], dataset)), seed, resamples))
+    places = outcomes.select(["dataset", "ask"]).group_by(["dataset", "ask"]).aggregate([]).to_pylist()
+    for place in sorted(places, key=lambda place: (place["dataset"], ASKS.index(place["ask"]))):
+        here = pc.and_(
+            pc.equal(outcomes["dataset"], place["dataset"]), pc.equal(outcomes["ask"], place["ask"])
+        )
+        found = list(_pairs(outcomes.filter(here), seed, resamples))
         corrected = holm([row["p"] for row in found])
-        rows += [{"dataset": dataset} | row | {"p_holm": p} for row, p in zip(found, corrected, strict=True)]
+        rows += [place | row | {"p_holm": p} for row, p in zip(found, corrected, strict=True)]
     return rows
 
 

@@ -5,9 +5,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from stages.contracts.prompts import LETTERS
 from stages.runtime.errors import UserError, did_you_mean
 
 VARIATION = "original"
+ALPHA = 0.1
+"""Target miscoverage of the published sets."""
 NAMES = {
     "acc": ("", "accuracy"),
     "coverage": ("mean", "coverage"),
@@ -31,14 +34,11 @@ def reproduced(published: Mapping[str, pa.Table], metrics: pa.Table) -> list[dic
     """Rows of REPRODUCED from PUBLISHED by dataset and rows of METRICS.
 
     Models that were published but not scored here are left out; a number that we do not have for a
-    scored model is null. Raises UserError for a published metric that has no counterpart.
+    scored model is null, as those of sets are for another alpha. Raises UserError for a published metric
+    that has no counterpart.
     """
     place = ("dataset", "model", "reading", "score", "metric")
-    ours = {
-        tuple(row[name] for name in place): row
-        for row in metrics.to_pylist()
-        if row["category"] == "all" and row["variation"] == VARIATION
-    }
+    ours = {tuple(row[name] for name in place): row for row in metrics.to_pylist() if _comparable(row)}
     scored = {key[:2] for key in ours}
     rows = []
     for dataset in sorted(published):
@@ -54,6 +54,15 @@ def reproduced(published: Mapping[str, pa.Table], metrics: pa.Table) -> list[dic
                 clean = ours.get((dataset, row["model"], "clean", *key), {})
                 rows.append({"dataset": dataset} | _row(row, faithful, clean))
     return sorted(rows, key=lambda row: (row["dataset"], row["model"], list(NAMES).index(row["metric"])))
+
+
+def _comparable(row: Mapping[str, Any]) -> bool:
+    """Whether a row of METRICS was made as the published numbers were."""
+    return (
+        (row["ask"], row["category"], row["variation"]) == (LETTERS, "all", VARIATION)
+        and row["calibration"] in ("", "marginal")
+        and row["alpha"] in (None, ALPHA)
+    )
 
 
 def _row(

@@ -17,11 +17,14 @@ HIGHER_IS_BETTER = {
     "mce": False,
 }
 SPLIT_ONLY = ("coverage", "set_size", "uacc")
-PLACE = ("dataset", "variation", "reading", "category", "score", "metric")
+PLACE = (
+    *("dataset", "variation", "ask", "reading", "category"),
+    *("calibration", "alpha", "score", "metric"),
+)
 
 
 def standings(metrics: pa.Table) -> list[dict[str, Any]]:
-    """Rows of STANDINGS from rows of METRICS, by place and then by rank and model.
+    """Rows of STANDINGS from rows of METRICS, by place (a null alpha first) and then by rank and model.
 
     Equal values share the better rank. A metric that is neither good nor bad has no ranks. rank_low and
     rank_high need an interval that says how another sample of items would come out; those of set
@@ -31,7 +34,7 @@ def standings(metrics: pa.Table) -> list[dict[str, Any]]:
     for row in metrics.to_pylist():
         places[tuple(row[name] for name in PLACE)].append(row)
     table = []
-    for place in sorted(places):
+    for place in sorted(places, key=_order):
         rows = sorted(places[place], key=lambda row: row["model"])
         higher = HIGHER_IS_BETTER.get(place[-1])
         columns = {name: [row[name] for row in rows] for name in ("value", "low", "high")}
@@ -42,6 +45,11 @@ def standings(metrics: pa.Table) -> list[dict[str, Any]]:
         ranked = [empty | row | ranks for row, ranks in zip(rows, found, strict=True)]
         table += sorted(ranked, key=lambda row: row["rank"] or 0)
     return table
+
+
+def _order(place: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Sorts places; an alpha that is null comes first."""
+    return tuple(-1.0 if part is None else part for part in place)
 
 
 def _ranks(

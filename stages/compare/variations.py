@@ -9,29 +9,36 @@ import pyarrow.compute as pc
 
 from stages.compare.differences import UNITS, VARIATION
 from stages.compare.resampling import Array, intervals, means
+from stages.contracts.outcomes import REFUSAL, UNPARSED
+from stages.contracts.prompts import ASKS
 
 GRAIN = UNITS * 2**13
 """One in units in which rounding moves no share of a tie, and a probability or mean size by 3e-8 at most."""
 FLIPPED = "flipped"
+SAID = "said"
+"""Column: number of what an answer came to, NaN where nothing could be read."""
+TEXTS = 1000
+"""Numbers of answers that are no single option start here."""
 # metric, score, column of the outcomes
 MEASURES = (
     ("accuracy", "", "clean_correct"),
     ("confidence", "", "confidence"),
     ("set_size", "lac", "clean_size_lac"),
     ("set_size", "aps", "clean_size_aps"),
-    (FLIPPED, "", "chosen"),
+    (FLIPPED, "", SAID),
 )
-PAIR = ["dataset", "model", "item"]
+PAIR = ["dataset", "model", "ask", "item"]
 
 
 def variations(outcomes: pa.Table, seed: int, resamples: int) -> list[dict[str, Any]]:
-    """Rows of VARIATIONS from rows of OUTCOMES, by dataset, model, variation and MEASURES.
+    """Rows of VARIATIONS from rows of OUTCOMES, by dataset, model, read-out, variation and MEASURES.
 
     Only prompts that the clean reading keeps and whose item has an original prompt that it keeps as well.
     Interval: 2.5 and 97.5 percentiles of a bootstrap over whole groups, which moves the items and not the
     splits. Every variation of a dataset rests on the same draws.
     """
     frame = outcomes.filter(pc.is_valid(outcomes["clean_correct"])).to_pandas()
+    frame[SAID] = _said(frame)
     plain = frame["variation"] == VARIATION
     columns = [column for *_, column in MEASURES]
     pairs = frame[~plain].merge(frame.loc[plain, [*PAIR, *columns]], on=PAIR, suffixes=("", "_original"))
@@ -46,7 +53,9 @@ def _rows(pairs: pd.DataFrame, seed: int, resamples: int) -> list[dict[str, Any]
     named: list[dict[str, Any]] = []
     sums: list[Array] = []
     counts: list[Array] = []
-    for (model, variation), place in sorted(pairs.groupby(["model", "variation"]).indices.items()):
+    for (model, ask, variation), place in sorted(
+        pairs.groupby(["model", "ask", "variation"]).indices.items(), key=_order
+    ):
         for metric, score, column in MEASURES:
             value, original = _values(pairs.iloc[place], metric, column)
             known = ~np.isnan(value - original)
@@ -55,7 +64,7 @@ def _rows(pairs: pd.DataFrame, seed: int, resamples: int) -> list[dict[str, Any]
             of_group, gap = groups[place][known], (value - original)[known]
             sums.append(np.bincount(of_group, gap, total).astype(float))
             counts.append(np.bincount(of_group, minlength=total).astype(float))
-            row = {"model": model, "variation": variation, "metric": metric, "score": score}
+            row = {"model": model, "ask": ask, "variation": variation, "metric": metric, "score": score}
             row |= {"value": value[known].mean() / GRAIN, "original": original[known].mean() / GRAIN}
             named.append(row | {"items": int(known.sum())})
     if not named:
@@ -69,6 +78,19 @@ def _rows(pairs: pd.DataFrame, seed: int, resamples: int) -> list[dict[str, Any]
         | {name: _some(end[at]) for name, end in zip(("low", "high"), ends, strict=True)}
         for at, row in enumerate(named)
     ]
+
+
+def _order(found: tuple[tuple[str, str, str], Any]) -> tuple[str, int, str]:
+    (model, ask, variation), _ = found
+    return model, ASKS.index(ask), variation
+
+
+def _said(frame: pd.DataFrame) -> Array:
+    """[rows] number of the option chosen, else of the answer generated; NaN where nothing could be read."""
+    texts, _ = pd.factorize(frame["answer"])
+    read = (texts >= 0) & ~frame["parser"].isin((UNPARSED, REFUSAL)).to_numpy()
+    chosen = frame["chosen"].to_numpy(float)
+    return np.where(np.isnan(chosen), np.where(read, TEXTS + texts, np.nan), chosen)
 
 
 def _values(pairs: pd.DataFrame, metric: str, column: str) -> tuple[Array, Array]:

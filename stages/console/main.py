@@ -16,6 +16,7 @@ COMMANDS = {
     "prune": "remove data and reports that no stage of the present profile makes",
     "sync": "hand over between DVC and Snakemake, refusing what is stale",
     "pull": "fetch versioned results: everything, or what belongs to one model",
+    "fetch": "bring the datasets and weights of the present profile to this machine",
     "warm": "ask one model everything at once, loading it once; the stages then only write",
     "rewrites": "review the questions in other words, and take people's decisions about them",
     "export": "write a model's answers as a log of lm-evaluation-harness or lmms-eval",

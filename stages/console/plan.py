@@ -14,8 +14,11 @@ from stages.dag import read_dag
 from stages.extract.asking import PACK_PROMPTS
 from stages.extract.config import Config
 from stages.prepare.config import DatasetEntry
+from stages.prepare.expected import expectation
 from stages.runtime.check import check_project
+from stages.runtime.errors import UserError
 from stages.runtime.freshness import by_reason, states
+from stages.sources.fetching.locate import is_here, locate, promised
 from stages.vary.__main__ import read_style
 
 
@@ -67,9 +70,19 @@ def run(_options: argparse.Namespace) -> int:
 
 
 def count_items(name: str, entry: DatasetEntry) -> int:
-    """Items of a dataset by its loader's own count, before cleaning."""
+    """Items of a dataset by its loader's own count, before cleaning; before fetching, what it should have."""
     loader = importlib.import_module(f"stages.prepare.datasets.{entry.loader}")
-    return int(loader.count(Path(entry.source), name, loader.Settings.model_validate(entry.settings)))
+    settings = loader.Settings.model_validate(entry.settings)
+    if entry.origin is None or is_here(entry.source, entry.origin):
+        place = getattr(loader, "PLACE", "")
+        return int(loader.count(locate(name, entry.source, entry.origin, place), name, settings))
+    try:
+        counts = expectation(loader, promised(entry.origin), name, settings)
+    except UserError:
+        counts = {}  # said when it is read
+    items = min(counts.get("items", (0,)))
+    print(f"{name}: not fetched yet (`vouch fetch {name}`), {items or 'nobody knows how many'} items")
+    return items
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 from stages.console.layout import table
 from stages.contracts.compared import STANDINGS, STANDINGS_PATH
+from stages.contracts.prompts import ASKS
 from stages.runtime.errors import UserError
 
 _COLUMNS = (
@@ -22,7 +23,7 @@ _COLUMNS = (
 )
 REPORT = Path("reports/index.html")
 
-Line = tuple[str, str, str]  # dataset, variation, model
+Line = tuple[str, str, str, str]  # dataset, variation, ask, model
 Cells = Mapping[Line, Mapping[tuple[str, str], Mapping[str, Any]]]
 
 
@@ -68,14 +69,15 @@ def cells(rows: list[dict[str, Any]], reading: str) -> Cells:
     """Rows of one reading over all categories, by line and by (metric, score)."""
     found: dict[Line, dict[tuple[str, str], dict[str, Any]]] = {}
     for row in rows:
-        if row["reading"] == reading and row["category"] == "all":
-            key = (row["dataset"], row["variation"], row["model"])
+        plain = row["calibration"] in ("", "marginal")
+        if row["reading"] == reading and row["category"] == "all" and plain:
+            key = (row["dataset"], row["variation"], row["ask"], row["model"])
             found.setdefault(key, {})[row["metric"], row["score"]] = row
     return found
 
 
 def headline(now: Cells) -> str:
-    """A line per dataset, variation and model, best accuracy first."""
+    """A line per dataset, variation, read-out and model, best accuracy first."""
     lines = [
         [*key, *(_number(now[key].get((metric, score))) for metric, score, _ in _COLUMNS)]
         for key in _ordered(now)
@@ -96,14 +98,15 @@ def compared(now: Cells, then: Cells) -> str:
 
 
 def _table(lines: list[list[str]]) -> str:
-    head = ["dataset", "variation", "model", *(label for _, _, label in _COLUMNS)]
-    return table(head, lines, right=set(range(3, len(head))))
+    head = ["dataset", "variation", "asked", "model", *(label for _, _, label in _COLUMNS)]
+    return table(head, lines, right=set(range(4, len(head))))
 
 
 def _ordered(found: Cells) -> list[Line]:
-    def place(key: Line) -> tuple[str, str, float, str]:
+    def place(key: Line) -> tuple[str, str, int, float, str]:
+        dataset, variation, ask, model = key
         accuracy = found[key].get(("accuracy", ""), {}).get("value")
-        return key[0], key[1], -(accuracy or 0), key[2]
+        return dataset, variation, ASKS.index(ask), -(accuracy or 0), model
 
     return sorted(found, key=place)
 

@@ -2,14 +2,15 @@
 
 STANDINGS    every metric of every model on one page, with ranks: rank_low, rank_high are the best and
              worst rank that the intervals allow
-DIFFERENCES  paired difference of accuracy between two models on the same items, interval clustered by
-             group, p-value after Holm's correction over the pairs of a dataset
-REPRODUCED   published numbers beside ours in both readings
-VARIATIONS   what each variation other than `original` does to a model, on the same items in the clean
-             reading: `value` in the variation, of the original, their difference and its interval, clustered
-             by group; null where the items are too few for one. metric: accuracy; confidence (mean); set_size
-             with its score, sets calibrated anew for each variation; flipped, the share of the items for
-             which another option was chosen, with 0 as the original's
+DIFFERENCES  paired difference of accuracy between two models on the same items and read-out (ask), interval
+             clustered by group, p-value after Holm's correction over the pairs of a dataset and read-out
+REPRODUCED   published numbers beside ours in both readings, all of letters
+VARIATIONS   what each variation other than `original` does to a model, on the same items and read-out in the
+             clean reading: `value` in the variation, of the original, their difference and its interval,
+             clustered by group; null where the items are too few for one. metric: accuracy; confidence
+             (mean); set_size with its score, sets calibrated anew for each variation; flipped, the share of
+             the items for which another option was chosen or another answer generated, with 0 as the
+             original's. A refusal or unparsed answer equals no other
 """
 
 from pathlib import Path
@@ -21,15 +22,16 @@ from stages.contracts.table import Table
 
 STANDINGS = Table(
     "standings",
-    1,
+    2,
     pa.schema([*METRICS.schema, ("rank", pa.int32()), ("rank_low", pa.int32()), ("rank_high", pa.int32())]),
 )
 DIFFERENCES = Table(
     "differences",
-    1,
+    2,
     pa.schema(
         [
             ("dataset", pa.string()),
+            ("ask", pa.string()),
             ("first", pa.string()),
             ("second", pa.string()),
             ("difference", pa.float64()),
@@ -61,11 +63,12 @@ REPRODUCED = Table(
 )
 VARIATIONS = Table(
     "variations",
-    1,
+    2,
     pa.schema(
         [
             ("dataset", pa.string()),
             ("model", pa.string()),
+            ("ask", pa.string()),
             ("variation", pa.string()),
             ("metric", pa.string()),
             ("score", pa.string()),

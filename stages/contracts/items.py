@@ -4,6 +4,7 @@ id          unique in the dataset
 group       items that must never be split between calibration and test: circular copies, or the
             same question about the same image
 question    the question, marks such as `<image 1>` included (IMAGE_MARK)
+phrasings   the source's own wordings of the question, `question` among them; empty where it has one
 hint        context; null where the source has none (an empty string is a hint that is empty)
 options     texts of the native options; empty for open questions
 answers     0-based indices of the correct options
@@ -37,6 +38,7 @@ ITEMS = Table(
             ("id", pa.string()),
             ("group", pa.string()),
             ("question", pa.string()),
+            ("phrasings", pa.list_(pa.string())),
             ("hint", pa.string()),
             ("options", pa.list_(pa.string())),
             ("answers", pa.list_(pa.int32())),

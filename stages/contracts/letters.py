@@ -1,8 +1,10 @@
 """letters: what a model gives to each option letter at the first position of its answer.
 
+The letters of a prompt are its `marks` (prompts): A-Z, or a-z or 1-9 where those were shown.
+
 prompt        id of the prompt
-logits        one per option letter, A first, in the dtype in which the source gave them; released files
-              may hold more letters than the prompt has options, never fewer. An API model gives
+logits        one per option letter, in their order, in the dtype in which the source gave them; released
+              files may hold more letters than the prompt has options, never fewer. An API model gives
               log-probabilities; a letter that its server left out is -inf. Null without an answer
 upper         where letters were left out (flag censored): the largest values `logits` can have; null
               elsewhere. The truth lies between, so a score is taken at both ends

@@ -4,6 +4,7 @@ Most work on each image by itself; a joining one makes one picture of two. All c
 or in Pillow's fixed-point arithmetic: the same pixels on every machine.
 """
 
+import io
 from collections.abc import Callable, Mapping, Sequence
 
 from PIL import Image, ImageFilter
@@ -16,6 +17,7 @@ from stages.runtime.errors import UserError, did_you_mean
 BLUR = (1.0, 2.0, 3.0, 4.0, 6.0)  # standard deviation in pixels where the shorter side has BLUR_SIDE
 BLUR_SIDE = 224
 LIGHT = (0.1, 0.2, 0.3, 0.4, 0.5)  # added to every channel, as a share of the full range
+QUALITY = (25, 18, 15, 10, 7)  # of JPEG
 GREY = (128, 128, 128)
 
 
@@ -37,6 +39,15 @@ def _brighten(image: Image.Image, severity: int) -> Image.Image:
     # Channels alone, in whole numbers: by way of hue and saturation the last bits would be the machine's.
     more = round(255 * _strength(LIGHT, severity))
     return image.point([min(255, value + more) for value in range(256)] * 3)
+
+
+def _jpeg(image: Image.Image, severity: int) -> Image.Image:
+    """Encoded and decoded again, colours at half the resolution; libjpeg-turbo computes in whole numbers."""
+    file = io.BytesIO()
+    quality = int(_strength(QUALITY, severity))
+    image.save(file, "JPEG", quality=quality, subsampling="4:2:0", optimize=False, progressive=False)
+    with Image.open(file, formats=("JPEG",)) as compressed:
+        return compressed.convert("RGB")
 
 
 def _rotate(image: Image.Image, severity: int) -> Image.Image:
@@ -84,6 +95,7 @@ EACH: Mapping[str, tuple[int, Callable[[Image.Image, int], Image.Image]]] = {
     "blank": (1, _blank),
     "blur": (1, _blur),
     "brighten": (1, _brighten),
+    "jpeg": (1, _jpeg),
     "rotate": (1, _rotate),
 }
 # name -> the revision, and what makes one picture of a left and a right one

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from stages.contracts.pins import INDEX, WEIGHT_SUFFIX, file_digest, indexed_files, is_loaded, read_json
-from stages.pin.hub import one_line
 from stages.pin.model_folder import PICKLED, SINGLE, check_no_code
 from stages.runtime.errors import UserError
+from stages.runtime.hub_errors import one_line
 
 _DTYPES = ("float32", "bfloat16", "float16")
 

@@ -1,6 +1,6 @@
 """prepare: `python -m stages.prepare NAME` reads the source of one dataset.
 
-Inputs   the source, as datasets.NAME of params.yaml says
+Inputs   the source, as datasets.NAME of params.yaml says; fetched where it names an origin
 Outputs  data/items, data/images, data/rejects, data/published: NAME.parquet each
 """
 
@@ -18,10 +18,13 @@ from stages.contracts.published import PUBLISHED, published_path
 from stages.contracts.rejects import REJECTS, rejects_path
 from stages.contracts.table import Writer
 from stages.prepare.cleaning import Picture, check, clean, digest_of, examine
-from stages.prepare.config import Config
+from stages.prepare.config import DatasetEntry
+from stages.prepare.expected import Tally, expectation
 from stages.prepare.raw import LoaderSettings, RawItem, Rejected, Unusable
 from stages.runtime.errors import UserError
 from stages.runtime.stage import Run, run_stage
+from stages.sources.fetching.locate import locate
+from stages.sources.reading.files import Source
 
 MAX_IMAGE_BYTES = 256 * 2**20
 
@@ -97,7 +100,9 @@ def item_row(raw: RawItem, images: Images, places: Mapping[str, str]) -> Mapping
     return {**clean(raw, shown), "exchange": exchange}
 
 
-def entries(run: Run, loader: ModuleType, source: Path, name: str, settings: LoaderSettings) -> Iterator[Any]:
+def entries(
+    run: Run, loader: ModuleType, source: Source, name: str, settings: LoaderSettings
+) -> Iterator[Any]:
     """What the loader reads, with progress."""
     total = loader.count(source, name, settings)
     yield from run.progress(loader.read(source, name, settings), total=total, label=f"prepare {name}")
@@ -106,9 +111,11 @@ def entries(run: Run, loader: ModuleType, source: Path, name: str, settings: Loa
 def main(run: Run) -> None:
     """Writes the four tables, all or none."""
     (name,) = run.keys
-    config = Config.model_validate(run.params["datasets"][name])
+    config = DatasetEntry.model_validate(run.params["datasets"][name])
     loader = importlib.import_module(f"stages.prepare.datasets.{config.loader}")
-    settings, source = loader.Settings.model_validate(config.settings), Path(config.source)
+    settings = loader.Settings.model_validate(config.settings)
+    source = locate(name, config.source, config.origin, getattr(loader, "PLACE", ""))
+    expected, tally = expectation(loader, source, name, settings), Tally()
     places: dict[str, str] = {}
     blind = 0
     with ExitStack() as stack:
@@ -117,7 +124,7 @@ def main(run: Run) -> None:
         rejects = stack.enter_context(REJECTS.writer(rejects_path(name)))
         published = stack.enter_context(PUBLISHED.writer(published_path(name)))
         images = Images(image_rows)
-        for entry in entries(run, loader, source, name, settings):
+        for entry in tally.counting(entries(run, loader, source, name, settings)):
             try:
                 if isinstance(entry, Rejected):
                     raise Unusable(entry.reason)
@@ -126,8 +133,11 @@ def main(run: Run) -> None:
                 places[entry.id] = entry.where
             except Unusable as error:
                 rejects.row(reject_row(name, entry, str(error), settings.on_error == "stop"))
+        tally.check(expected, f"datasets.{name}")
         if not items.count:
-            raise UserError(f"{source}: no usable item, {rejects.count} rejected; correct datasets.{name}")
+            raise UserError(
+                f"{source.path}: no usable item, {rejects.count} rejected; correct datasets.{name}"
+            )
         for number in loader.published(source, name, settings) if hasattr(loader, "published") else ():
             published.row(number)
     if blind:

@@ -88,7 +88,7 @@ def check(raw: RawItem) -> None:
     if not raw.id or not raw.id.isprintable() or raw.id != raw.id.strip():
         raise Unusable("the id is empty or holds blanks at an end, line breaks or control characters")
     texts = (raw.question, raw.hint, raw.category, raw.source_id, raw.group, *raw.options, *raw.references)
-    for text in texts:
+    for text in (*texts, *raw.phrasings):
         if text is not None and not _encodable(text):
             raise Unusable(f"the text {text[:40]!r} holds half a surrogate pair, which UTF-8 has no form for")
     if not raw.question.strip():
@@ -141,6 +141,7 @@ def clean(raw: RawItem, pictures: Sequence[Picture]) -> dict[str, Any]:
         "id": raw.id,
         "group": raw.group if raw.group is not None else default_group(raw.question, images),
         "question": raw.question,
+        "phrasings": list(raw.phrasings),
         "hint": raw.hint,
         "options": options,
         "answers": answers,

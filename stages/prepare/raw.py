@@ -2,29 +2,41 @@
 
 A dataset file defines
     class Settings(LoaderSettings)      its options, under `settings:` in params.yaml
-    def read(source: Path, name: str, settings: Settings) -> Iterator[RawItem | Rejected]
-    def count(source: Path, name: str, settings: Settings) -> int      items, before cleaning; cheap
-and, where the source carries published numbers,
-    def published(source: Path, name: str, settings: Settings) -> Iterator[dict]   rows of PUBLISHED
-`name` is the dataset's key in params.yaml. `read` yields items in the order of the source, one at a
-time, so that memory stays flat; it yields Rejected for an entry that cannot become an item, and
-raises UserError where the source as a whole cannot be read.
+    def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]
+    def count(source: Source, name: str, settings: Settings) -> int    items at most, before cleaning; cheap
+where the source carries published numbers,
+    def published(source: Source, name: str, settings: Settings) -> Iterator[dict]   rows of PUBLISHED
+where it is known what a source holds (see stages/prepare/expected.py for the names that are counted),
+    def expected(source: Source, settings: Settings) -> Expected | None     null: not known for this split
+and, where no program can fetch the source,
+    PLACE = "what to get from where, and how to lay it out"
+`source` (stages/sources/reading/files.py) has a path and the files that `origin` chose. `name` is the
+dataset's key in params.yaml. `read` yields items in the order of the source, one at a time, so that memory
+stays flat; it yields Rejected for an entry that cannot become an item, and raises UserError where the source
+as a whole cannot be read.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+Expected = Mapping[str, Collection[int]]  # name of what is counted -> the counts that are right
+
 
 class LoaderSettings(BaseModel):
-    """Options that every loader has. on_error: `stop` at the first bad item, or `skip` and list it."""
+    """Options that every loader has.
+
+    on_error: `stop` at the first bad item, or `skip` and list it. expect: counts that must come out, for
+    those that the loader knows; null: any (a part of a dataset).
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     on_error: Literal["stop", "skip"] = "stop"
+    expect: dict[str, int] | None = {}
 
 
 @dataclass(frozen=True)
@@ -35,7 +47,8 @@ class RawItem:
     answers: 0-based indices. images: encoded bytes, or paths inside `root`. root: the folder that
     image paths may not leave. group: None lets prepare group by question and images.
     turns: ids of the earlier items of the conversation. exchange: for each image one that turns the
-    answer when it is put in its place, or None; empty where the source has none.
+    answer when it is put in its place, or None; empty where the source has none. phrasings: all wordings
+    of the question, `question` among them; empty where it has one.
     """
 
     id: str
@@ -54,6 +67,7 @@ class RawItem:
     flags: Sequence[str] = field(default_factory=tuple)
     turns: Sequence[str] = ()
     exchange: Sequence[bytes | str | None] = ()
+    phrasings: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ OF_OUTCOMES = (
     "dataset",
     "prompt",
     "variation",
+    "ask",
     "predicted",
     "clean_correct",
     "confidence",

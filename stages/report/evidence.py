@@ -7,11 +7,13 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from stages.contracts.prompts import ASKS
 from stages.report.config import Scoring
 
 # Pairs with a smaller p-value after Holm's correction count as told apart.
 SIGNIFICANCE = 0.05
 PLAIN = "original"
+MARGINAL = "marginal"
 
 
 class Number(NamedTuple):
@@ -82,22 +84,41 @@ class Evidence:
         return 1 - self.scoring.alpha
 
     @cached_property
+    def headlines(self) -> pd.DataFrame:
+        """The standings without sets that are calibrated in parts or for another alpha than the main one."""
+        frame = self.standings
+        alike = frame["alpha"].isna() | ((frame["alpha"] - self.scoring.alpha).abs() < 1e-9)
+        return frame[alike & frame["calibration"].isin(("", MARGINAL))]
+
+    @cached_property
     def _numbers(self) -> dict[tuple[str, ...], Number]:
-        keys = ["dataset", "variation", "reading", "category", "score", "metric", "model"]
-        frame = self.standings.dropna(subset=["value"])
+        keys = ["dataset", "ask", "variation", "reading", "category", "score", "metric", "model"]
+        frame = self.headlines.dropna(subset=["value"])
         columns = [frame[name].tolist() for name in (*keys, *Number._fields)]
         return {
-            tuple(str(part) for part in row[:7]): Number(
-                float(row[7]),
-                _some(row[8]),
+            tuple(str(part) for part in row[:8]): Number(
+                float(row[8]),
                 _some(row[9]),
-                int(row[10]),
-                _whole(row[11]),
+                _some(row[10]),
+                int(row[11]),
                 _whole(row[12]),
                 _whole(row[13]),
+                _whole(row[14]),
             )
             for row in zip(*columns, strict=True)
         }
+
+    @cached_property
+    def _asks(self) -> dict[str, tuple[str, ...]]:
+        frame = self.standings[["dataset", "ask"]].drop_duplicates()
+        return {
+            str(name): tuple(ask for ask in ASKS if ask in set(group["ask"]))
+            for name, group in frame.groupby("dataset")
+        }
+
+    def asks(self, dataset: str) -> tuple[str, ...]:
+        """What was read out on a dataset; the first is what all headlines rest on: letters where they are."""
+        return self._asks[dataset]
 
     @cached_property
     def datasets(self) -> tuple[str, ...]:
@@ -112,10 +133,15 @@ class Evidence:
     @cached_property
     def _small(self) -> frozenset[str]:
         """Datasets where too few rows calibrate in most splits: their sets hold every option."""
-        frame = self.standings
+        frame = self.headlines
         rows = frame[(frame["metric"] == "infinite_threshold_rate") & (frame["reading"] == "clean")]
         rows = rows[rows["category"] == "all"]
         return frozenset(str(name) for name, group in rows.groupby("dataset") if group["value"].min() > 0.5)
+
+    def leading(self, dataset: str) -> pd.DataFrame:
+        """The headlines of a dataset, of its first read-out."""
+        frame = self.headlines
+        return frame[(frame["dataset"] == dataset) & (frame["ask"] == self.asks(dataset)[0])]
 
     @cached_property
     def _variations(self) -> dict[str, tuple[str, ...]]:
@@ -157,17 +183,25 @@ class Evidence:
         reading: str = "clean",
         category: str = "all",
         variation: str | None = None,
+        ask: str | None = None,
     ) -> Number | None:
-        """One cell of the standings; None where it is missing or null."""
-        key = (dataset, variation or self.variations(dataset)[0], reading, category, score, metric, model)
-        return self._numbers.get(key)
+        """One cell of the headlines; None where it is missing or null."""
+        asked = (dataset, ask or self.asks(dataset)[0], variation or self.variations(dataset)[0])
+        return self._numbers.get((*asked, reading, category, score, metric, model))
+
+    def leading_differences(self, dataset: str) -> pd.DataFrame:
+        """The differences of a dataset in its first read-out."""
+        frame = self.differences
+        return frame[(frame["dataset"] == dataset) & (frame["ask"] == self.asks(dataset)[0])]
 
     @cached_property
     def _pairs(self) -> dict[tuple[str, str, str], Pair]:
-        columns = ["dataset", "first", "second", *Pair._fields]
+        columns = ["dataset", "ask", "first", "second", *Pair._fields]
         pairs: dict[tuple[str, str, str], Pair] = {}
         for row in zip(*(self.differences[name].tolist() for name in columns), strict=True):
-            dataset, first, second, difference, low, high, p_holm, items = row
+            dataset, ask, first, second, difference, low, high, p_holm, items = row
+            if ask != self.asks(dataset)[0]:
+                continue
             pair = Pair(float(difference), _some(low), _some(high), _some(p_holm), int(items))
             pairs[dataset, first, second], pairs[dataset, second, first] = pair, pair.turned()
         return pairs
@@ -203,8 +237,8 @@ class Evidence:
 
     def categories(self, dataset: str) -> tuple[str, ...]:
         """Categories of a dataset that have clean scores, in alphabetical order."""
-        frame = self.standings
-        here = frame[(frame["dataset"] == dataset) & (frame["category"] != "all")]
+        here = self.leading(dataset)
+        here = here[here["category"] != "all"]
         return tuple(sorted(here["category"].unique()))
 
     @cached_property
@@ -212,10 +246,13 @@ class Evidence:
         frames = {}
         for name, group in self.outcomes.groupby("dataset"):
             dataset = str(name)
-            wanted = self.variations(dataset)[0] if dataset in self._variations else PLAIN
-            frames[dataset] = group[group["variation"] == wanted]
+            if dataset in self._variations:
+                first = (group["variation"] == self.variations(dataset)[0]) & (
+                    group["ask"] == self.asks(dataset)[0]
+                )
+                frames[dataset] = group[first]
         return frames
 
     def plain_outcomes(self, dataset: str) -> pd.DataFrame:
-        """Outcomes of all models on a dataset in the variation of the headlines."""
+        """Outcomes of all models on a dataset in the variation and read-out of the headlines."""
         return self._plain.get(dataset, self.outcomes.iloc[:0])

@@ -20,6 +20,7 @@ from stages.report.config import Config as ReportConfig
 from stages.rewrite.config import Config as RewriteConfig
 from stages.runtime.errors import UserError, did_you_mean
 from stages.score.config import Config as ScoreConfig
+from stages.sources.fetching.origin import REMOTE
 from stages.vary.combination import load_variation
 from stages.yaml12 import load
 from stages.zoo.config import Config as ZooConfig
@@ -173,7 +174,18 @@ def _check_models(project: Project, locked: Models, where: str) -> None:
     _known(project.models, [*project.zoo, *project.pin], where, "models (made by zoo or pin)")
     used = project.models + [name for name in [project.rewrite.model] if name]
     _known([*project.zoo, *project.pin], used, where, "zoo and pin (entries of models)")
-    _known(project.unpinned, list(project.pin), where, "unpinned (entries of pin)")
+    fetched = {name: entry.origin for name, entry in project.datasets.items() if entry.origin}
+    _known(
+        project.unpinned, [*project.pin, *fetched], where, "unpinned (entries of pin, datasets with origin)"
+    )
+    for name, origin in fetched.items():
+        watched = project.datasets[name].source != REMOTE
+        if not watched and not origin.pinned and name not in project.unpinned:
+            missing = "revision" if origin.hub else "sha256"
+            raise UserError(
+                f"{where}: datasets.{name}.origin: has no {missing}; give it (`vouch fetch {name}` says what "
+                f"it is), and until then name {name} under `unpinned`"
+            )
     for name, path in project.pin.items():
         source = locked.models[name].source
         expected = source.path if source.kind == "folder" else str(MODELS)

@@ -39,6 +39,7 @@ class Block:
     prompts: list[str]
     items: list[str]
     groups: list[str]
+    ask: str = LETTERS
 
 
 def join(

@@ -31,7 +31,8 @@ def score_block(model: str, dataset: str, block: Block, config: Config) -> Score
     rows, readings = [], []
     asked = block.asked
     for name, reading in READINGS.items():
-        place = {"model": model, "dataset": dataset, "variation": block.variation, "reading": name}
+        place = {"model": model, "dataset": dataset, "variation": block.variation}
+        place |= {"ask": block.ask, "reading": name}
         for category, chosen in _categories(asked.categories):
             kept = chosen[asked.answered]
             part = reading(block.responses.take(kept), config) if kept.any() else Reading([])
@@ -65,6 +66,7 @@ def _outcomes(model: str, dataset: str, block: Block, readings: list[Reading]) -
         "item": block.items,
         "group": block.groups,
         "variation": [block.variation] * len(rows),
+        "ask": [block.ask] * len(rows),
         "predicted": predicted,
         "chosen": _chosen(beliefs),
         "correct": beliefs.answers[rows, predicted],

@@ -23,7 +23,7 @@ from stages.vary.variation import Item
 from stages.yaml12 import load
 
 STYLES = Path("stages/styles")
-_LISTS = ("options", "answers", "images", "references", "exchange")
+_LISTS = ("options", "answers", "images", "references", "exchange", "phrasings")
 _COLUMNS = ["id", "group", "question", "hint", "kind", *_LISTS, "turns"]
 
 
@@ -36,11 +36,12 @@ def read_style(name: str) -> Style:
 def read_items(path: Path, rewrites: Rewrites) -> Iterator[Item]:
     """Items in their order, a group at a time, without those that people dropped. Raises UserError, see
     `_group`."""
-    rows = (
+    found = (
         row
         for batch in ITEMS.open(path).iter_batches(columns=_COLUMNS, use_threads=False)
         for row in batch.to_pylist()
     )
+    rows = ({**row, "place": place} for place, row in enumerate(found))
     for _, group in groupby(rows, key=lambda row: row["group"]):
         yield from _group(list(group), path, rewrites)
 

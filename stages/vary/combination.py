@@ -10,7 +10,7 @@ from pathlib import Path
 from stages.contracts.prompts import COMPLEMENT, KEPT, SWAPPED
 from stages.runtime.errors import UserError, did_you_mean
 from stages.vary.style import Style
-from stages.vary.variation import Draft, Item, start
+from stages.vary.variation import TURNS, Draft, Item, start
 
 FILES = Path(__file__).parent / "variations"
 _LEVEL = re.compile(r"(.+)_([0-9]+)")
@@ -99,6 +99,12 @@ def load_variation(name: str) -> Variation:
                     "variations that change different things"
                 )
             changed[what] = part.file
+    turning = next((part for part in parts if part.effect != KEPT), None)
+    if TURNS in changed and turning is not None:
+        raise UserError(
+            f"variation {name}: {changed[TURNS]} shows answers to earlier turns, which {turning.file} would "
+            "turn; combine it with variations that keep the answer"
+        )
     return Variation(name, parts)
 
 

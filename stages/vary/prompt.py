@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from string import ascii_uppercase
 from typing import Any
 
 from stages.contracts.prompts import TEXT
 from stages.runtime.errors import UserError
 from stages.vary.combination import Variation
-from stages.vary.marks import Placing
-from stages.vary.style import ADDED, JOINING
+from stages.vary.marks import Placing, in_words
+from stages.vary.style import ADDED, JOINING, MARKS
 from stages.vary.variation import Draft, Picture, Step, prompt_id
 
 
@@ -18,8 +17,10 @@ class _Shown:
     """A draft's words as they are shown. order: for each option its index, or what the style adds."""
 
     text: str
+    instruction: str
     options: tuple[str, ...]
     order: tuple[int, ...]
+    marks: tuple[str, ...]
 
 
 def prompt_row(
@@ -30,16 +31,18 @@ def prompt_row(
     cap: int | None,
     number: int | None = None,
 ) -> dict[str, Any]:
-    """The row; `style` is a file's name. Raises UserError where the letters run out.
+    """The row; `style` is a file's name. Raises UserError where the marks run out.
 
     answers: indices of the correct options. cap: most tokens of a generated text, or None. number: of a
     numbered draft.
     """
     item, placing = draft.item, _placing(draft)
     turns = [(_question(question, placing, style), answer) for question, answer in draft.turns]
+    if item.kind == "choice" and (sample := draft.style.sample_turn()):
+        turns.insert(0, sample)
     shown = _shown(draft, placing, style)
     texts = [*(question for question, _ in turns), shown.text]
-    texts[0] = placing.front() + texts[0]
+    texts[0] = placing.front() + draft.style.opening.format(instruction=shown.instruction) + texts[0]
     asks = _asks(draft)
     return {
         "id": prompt_id(item.id, variation.name, number),
@@ -48,7 +51,7 @@ def prompt_row(
         "family": variation.family,
         "effect": variation.effect,
         "style": style,
-        "system": draft.style.system,
+        "system": draft.style.system and draft.style.system.format(instruction=shown.instruction),
         "turns": [
             {"question": text, "answer": answer} for text, (_, answer) in zip(texts[:-1], turns, strict=True)
         ],
@@ -57,7 +60,7 @@ def prompt_row(
         "earlier": [list(ids) for ids in draft.earlier],
         "options": list(shown.options),
         "order": list(shown.order),
-        "marks": list(ascii_uppercase[: len(shown.order)]),
+        "marks": list(shown.marks) if draft.style.shows_options else [],
         "answers": [place for place, index in enumerate(shown.order) if index in answers],
         "pictures": _recipes(draft),
         "asks": asks,
@@ -76,19 +79,40 @@ def _question(question: str | Draft, placing: Placing, style: str) -> str:
 
 
 def _shown(draft: Draft, placing: Placing, style: str) -> _Shown:
-    item = draft.item
-    added = draft.style.added if item.kind == "choice" else {}
+    item, own = draft.item, draft.style
+    added = own.added_to(len(draft.order)) if item.kind == "choice" else {}
     order = (*draft.order, *(ADDED[name] for name in added))
-    if len(order) > len(ascii_uppercase):
+    marks = tuple(MARKS[own.marks][: len(order)])
+    if len(order) > len(marks):
+        kind = "digits" if own.marks == "digits" else "letters"
         raise UserError(
             f"item {item.id}: {len(order)} options with the {len(added)} that style {style} adds, more than "
-            f"the {len(ascii_uppercase)} letters; use a style that adds none, or leave the item out"
+            f"the {len(marks)} {kind}; use a style that adds none, or leave the item out"
         )
     hint = None if item.hint is None else placing.passage(item.hint)
     question = placing.passage(item.question)
     options = (*(placing.option(item.options[index]) for index in draft.order), *added.values())
-    text = draft.style.render(hint, question, list(zip(ascii_uppercase, options, strict=False)))
-    return _Shown(text, options, order)
+    try:
+        instruction = own.instruction(item.place, hint, question)
+    except UserError as error:
+        raise UserError(f"item {item.id}: {error}") from None
+    text = own.render(hint, question, list(zip(marks, options, strict=True)), instruction)
+    text = text if item.question else text.lstrip("\n")
+    return _Shown(text, instruction, options, order, marks)
+
+
+def correct_answer(draft: Draft) -> str | None:
+    """The first correct answer: the option as the style shows it, or its text where the style shows none, or
+    a reference; None without one.
+    """
+    item = draft.item
+    if item.kind != "choice":
+        return next(iter(item.references), None)
+    for mark, index in zip(MARKS[draft.style.marks], draft.order, strict=False):
+        if index in item.answers:
+            text = in_words(item.options[index])
+            return draft.style.option.format(mark=mark, text=text) if draft.style.shows_options else text
+    return None
 
 
 def _recipes(draft: Draft) -> list[dict[str, Any]]:

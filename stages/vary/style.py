@@ -1,12 +1,21 @@
-"""A prompt style: how an item becomes text. Styles are data, files of stages/styles.
+"""A prompt style: how an item becomes text. Styles are data, files of stages/styles (docs/styles.md).
 
-body          the whole text; {hint} {question} {options} are put in
+body          the text of a question with options; {question} {hint} {options} {instruction} are put in, each
+              at most once. Without {options} none are shown, and letters cannot be asked
 open_body     the same for open questions, without {options}
 hint          what stands for {hint} where the item has a hint, itself with {hint} in it
 no_hint       what stands there where it has none
 absent_hints  texts that count as no hint, whatever their case; a null always does
-option        one option's line, with {mark} (its letter) and {text}
+option        one option, with {mark} and {text}
+separator     what stands between two options
+marks         upper | lower | digits: what options are called, A-Z, a-z or 1-9
 added         options that the style adds after the item's own, in this order: dont_know, none_of_above
+pad_to        adds them only until there are so many options; null adds all
+instructions  wordings of {instruction}, themselves with {hint} or {question} where they speak of them. A
+              question gets the one of its place in the dataset, in turn, unless a variation picks another
+opening       what the user's first text begins with, be it the sample's or the question's
+sample        an exchange before the question that shows how to answer: question, and answer, in which
+              {response} stands for `response` and a space, or for nothing without one
 system        the system message, or null
 pictures      first: all pictures stand before the text, and the text loses its marks
               marks: each picture stands where the text marks it
@@ -18,37 +27,55 @@ open_asks     the same for open questions: text
 response      how the assistant's answer begins, or null
 max_tokens    most tokens of a generated text; `references`: the 75th percentile, rounded up, of the number
               of words of the dataset's references (as ReForm-Eval caps captions, Li et al. 2023); or null
+equal_options keep | drop: whether a variation that shuffles leaves out wrong options with the answer's text
 """
 
 from collections.abc import Sequence
-from string import Formatter
+from string import Formatter, ascii_lowercase, ascii_uppercase
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, PlainValidator, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationError,
+    model_validator,
+)
 
 from stages.contracts.prompts import ASKS, DONT_KNOW, LETTERS, NONE_OF_ABOVE, TEXT
 from stages.runtime.errors import UserError, did_you_mean
 
 ADDED = {"dont_know": DONT_KNOW, "none_of_above": NONE_OF_ABOVE}
+MARKS = {"upper": ascii_uppercase, "lower": ascii_lowercase, "digits": "123456789"}
 JOINING = {"joined": "side_by_side", "merged": "merged"}  # `pictures` -> the operation that joins two
 REFERENCES = "references"
 MAX_TOKENS = 4096
+INSTRUCTION = "{instruction}"
 
 
-def _template(*fields: str) -> AfterValidator:
-    """Checks that a text holds each of these fields in braces exactly once and no other braces."""
+def _template(needed: Sequence[str] = (), possible: Sequence[str] = ()) -> AfterValidator:
+    """Checks that a text holds each needed field in braces once, a possible one at most once, no others."""
 
     def check(text: str) -> str:
         try:
             found = [(name, spec, how) for _, name, spec, how in Formatter().parse(text) if name is not None]
         except ValueError as error:
             raise ValueError(f"not a template: {error}") from None
-        if sorted(found, key=str) != sorted(((field, "", None) for field in fields), key=str):
-            wanted = " and ".join(f"{{{field}}}" for field in fields)
-            raise ValueError(f"must hold {wanted} once each and no other braces")
+        names = [name for name, _, _ in found]
+        if any(names.count(name) != 1 for name in needed):
+            raise ValueError(f"must hold {_listed(needed)} once")
+        known = (*needed, *possible)
+        if any(spec or how or name not in known or names.count(name) > 1 for name, spec, how in found):
+            raise ValueError(f"must hold no braces but {_listed(known)}, each at most once")
         return text
 
     return AfterValidator(check)
+
+
+def _listed(fields: Sequence[str]) -> str:
+    return " and ".join(f"{{{field}}}" for field in fields)
 
 
 def _asks(known: Sequence[str]) -> AfterValidator:
@@ -72,43 +99,104 @@ def _max_tokens(value: Any) -> Any:
     raise ValueError(f"must be a whole number of 1 to {MAX_TOKENS}, or {REFERENCES}, or null")
 
 
+class Sample(BaseModel):
+    """An exchange that shows how to answer."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    question: str = Field(min_length=1)
+    answer: Annotated[str, Field(min_length=1), _template(possible=["response"])]
+
+
 class Style(BaseModel):
     """A style; the module's docstring explains the keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    body: Annotated[str, _template("hint", "question", "options")]
-    open_body: Annotated[str, _template("hint", "question")] = "{hint}{question}"
-    hint: Annotated[str, _template("hint")]
+    body: Annotated[str, _template(possible=["question", "hint", "options", "instruction"])]
+    open_body: Annotated[str, _template(possible=["question", "hint", "instruction"])] = "{hint}{question}"
+    hint: Annotated[str, _template(["hint"])] = "{hint}\n"
     no_hint: str = ""
     absent_hints: tuple[str, ...] = ()
-    option: Annotated[str, _template("mark", "text")]
+    option: Annotated[str, _template(["mark", "text"])] = "{mark}. {text}"
+    separator: str = "\n"
+    marks: Literal["upper", "lower", "digits"] = "upper"
     added: dict[Literal["dont_know", "none_of_above"], str] = {}
-    system: str | None = None
+    pad_to: Annotated[int, Field(ge=2, le=26)] | None = None
+    instructions: tuple[Annotated[str, _template(possible=["hint", "question"])], ...] = ()
+    opening: Annotated[str, _template(possible=["instruction"])] = ""
+    sample: Sample | None = None
+    system: Annotated[str, _template(possible=["instruction"])] | None = None
     pictures: Literal["first", "marks", "joined", "merged"] = "first"
     asks: Annotated[tuple[str, ...], _asks(ASKS)] = (LETTERS,)
     open_asks: Annotated[tuple[str, ...], _asks((TEXT,))] = (TEXT,)  # no options, so nothing else to read
     response: str | None = None
     max_tokens: Annotated[int | Literal["references"] | None, PlainValidator(_max_tokens)] = None
+    equal_options: Literal["keep", "drop"] = "keep"
 
-    def render(self, hint: str | None, question: str, options: Sequence[tuple[str, str]]) -> str:
+    @model_validator(mode="after")
+    def _fits(self) -> "Style":
+        if LETTERS in self.asks and not self.shows_options:
+            raise ValueError("body must hold {options}, because asks names letters")
+        places = [text for text in (self.opening, self.system or "", self.body) if INSTRUCTION in text]
+        if len(places) != bool(self.instructions):
+            raise ValueError(
+                "{instruction} must stand in one of opening, system and body, and only with instructions"
+            )
+        if (INSTRUCTION in self.open_body) > (INSTRUCTION in self.body):
+            raise ValueError("open_body may hold {instruction} only where body does")
+        return self
+
+    @property
+    def shows_options(self) -> bool:
+        """Whether options stand in the text."""
+        return "{options}" in self.body
+
+    def added_to(self, options: int) -> dict[Literal["dont_know", "none_of_above"], str]:
+        """What the style adds to so many options of an item's own."""
+        room = len(self.added) if self.pad_to is None else max(self.pad_to - options, 0)
+        return dict(list(self.added.items())[:room])
+
+    def instruction(self, place: int, hint: str | None, question: str) -> str:
+        """The instruction of the question at a place of the dataset, from 0; empty where there are none.
+
+        Raises UserError where it speaks of a hint that is missing.
+        """
+        if not self.instructions:
+            return ""
+        wording = self.instructions[place % len(self.instructions)]
+        if hint is None and "{hint}" in wording:
+            raise UserError("has no hint, of which the style's instruction speaks; use another style")
+        return wording.format(hint=hint, question=question)
+
+    def render(
+        self, hint: str | None, question: str, options: Sequence[tuple[str, str]], instruction: str = ""
+    ) -> str:
         """The text for a hint, a question and (mark, text) of each option; without options the open body."""
         absent = hint is None or hint.lower() in (text.lower() for text in self.absent_hints)
         before = self.no_hint if absent else self.hint.format(hint=hint)
+        fields = {"hint": before, "question": question, "instruction": instruction}
         if not options:
-            return self.open_body.format(hint=before, question=question)
-        lines = "\n".join(self.option.format(mark=mark, text=text) for mark, text in options)
-        return self.body.format(hint=before, question=question, options=lines)
+            return self.open_body.format(**fields)
+        shown = self.separator.join(self.option.format(mark=mark, text=text) for mark, text in options)
+        return self.body.format(options=shown, **fields)
+
+    def sample_turn(self) -> tuple[str, str] | None:
+        """The exchange of the sample."""
+        if self.sample is None:
+            return None
+        before = "" if self.response is None else f"{self.response} "
+        return self.sample.question, self.sample.answer.format(response=before)
 
 
 def parse_style(value: Any, where: str) -> Style:
     """The style that a YAML file holds; `where` names the file. Raises UserError for the first wrong key."""
     if not isinstance(value, dict):
-        raise UserError(f"{where}: holds no keys; a style needs body, hint and option")
+        raise UserError(f"{where}: holds no keys; a style needs a body")
     try:
         return Style.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"])
         valid = did_you_mean(key, list(Style.model_fields))
-        raise UserError(f"{where}: {key}: {first['msg']}; keys: {valid}") from None
+        raise UserError(f"{where}: {key or 'the style'}: {first['msg']}; keys: {valid}") from None

@@ -44,6 +44,7 @@ FAMILIES = ("LR", "LS", "VR", "VS", "")
 class Item:
     """What a prompt is made of: columns of the items table.
 
+    phrasings: all wordings of the question, or empty. place: of the item in the table, from 0.
     images: digests. exchange: for each image a digest or None, or empty. turns: the earlier items of
     the same conversation, first to last. goes_on: whether a later item names this one among its turns.
     rewrites: kind -> the question in other words (stages/contracts/rewrites.py), where these may be asked.
@@ -62,6 +63,8 @@ class Item:
     turns: tuple["Item", ...] = ()
     goes_on: bool = False
     rewrites: Mapping[str, str] = field(default_factory=dict)
+    phrasings: tuple[str, ...] = ()
+    place: int = 0
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ def outcomes(correct: dict[str, np.ndarray], copies: int = 1, **changes: Any) ->
         columns["group"] += [f"g{i // copies}" for i in there]
         columns["clean_correct"] += [None if np.isnan(values[i]) else float(values[i]) for i in there]
     rows = len(columns["model"])
-    columns |= {"dataset": ["d"] * rows, "variation": ["original"] * rows}
+    columns |= {"dataset": ["d"] * rows, "variation": ["original"] * rows, "ask": ["letters"] * rows}
     columns |= {name: [value] * rows for name, value in changes.items()}
     assert count
     kept = [field for field in OUTCOMES.schema if field.name in columns]

@@ -18,6 +18,7 @@ def published(*rows: tuple[str, str, float]) -> dict[str, pa.Table]:
 
 def ours(*rows: dict[str, Any]) -> pa.Table:
     base = {"model": "a", "dataset": "d", "variation": "original", "category": "all", "score": "", "items": 9}
+    base |= {"ask": "letters", "calibration": ""}
     return pa.Table.from_pylist([base | row for row in rows], schema=METRICS.schema)
 
 

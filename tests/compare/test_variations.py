@@ -29,7 +29,13 @@ def table(found: dict[tuple[str, str], Values], copies: int = 1, dataset: str = 
     rows: list[dict[str, Any]] = []
     for (model, variation), values in found.items():
         for at in range(len(values["chosen"])):
-            row = {"model": model, "dataset": dataset, "variation": variation, "item": f"q{at}"}
+            row = {
+                "model": model,
+                "dataset": dataset,
+                "variation": variation,
+                "item": f"q{at}",
+                "ask": "letters",
+            }
             row |= {"prompt": f"q{at}/{variation}", "group": f"g{at // copies}"}
             rows.append(row | {name: None if np.isnan(v[at]) else v[at].item() for name, v in values.items()})
     return pa.Table.from_pylist(rows, OUTCOMES.schema)
@@ -45,6 +51,7 @@ def test_costs_follow_their_definition() -> None:
     found = by_metric(variations(table({("m", "original"): plain, ("m", "blur"): hurt}, copies), 42, 2000))
     assert len(found) == len(MEASURES)
     for metric, score, column in MEASURES:
+        column = "chosen" if metric == "flipped" else column
         row = found[metric, score]
         value, original = (side[column].astype(float) for side in (hurt, plain))
         if metric == "flipped":

@@ -264,7 +264,7 @@ def test_no_network(hub: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("time.sleep", lambda seconds: None)  # the client's pauses between its attempts
     hub.shutdown()
     hub.server_close()
-    with pytest.raises(UserError, match=r"ConnectError.*run `vouch lock model` again"):
+    with pytest.raises(UserError, match=r"ConnectError.*run `vouch lock model` on a machine with a network"):
         lock(WRITTEN)
 
 

@@ -19,7 +19,7 @@ class Plain:
         self._processor = transformers.AutoProcessor.from_pretrained(folder, backend="pil")
         self._words = self._processor.tokenizer
 
-    def _inputs(self, text: str, picture: Image.Image, turns: Turns = ()) -> Any:
+    def _inputs(self, text: str, picture: Image.Image | None, turns: Turns = ()) -> Any:
         said = [
             (role, part) for turn in turns for role, part in zip(("user", "assistant"), turn, strict=True)
         ]
@@ -27,11 +27,13 @@ class Plain:
             {"role": role, "content": [{"type": "text", "text": part}]}
             for role, part in [*said, ("user", text)]
         ]
-        messages[0]["content"].insert(0, {"type": "image"})
+        if picture is not None:
+            messages[0]["content"].insert(0, {"type": "image"})
         rendered = self._processor.apply_chat_template(messages, add_generation_prompt=True)
-        return self._processor(text=[rendered], images=[picture], return_tensors="pt")
+        images = None if picture is None else [picture]
+        return self._processor(text=[rendered], images=images, return_tensors="pt")
 
-    def letters(self, text: str, picture: Image.Image, marks: str, turns: Turns = ()) -> list[float]:
+    def letters(self, text: str, picture: Image.Image | None, marks: str, turns: Turns = ()) -> list[float]:
         """Logits of the marks at the first place of the answer."""
         import torch
 
@@ -39,7 +41,7 @@ class Plain:
             logits = self._model(**self._inputs(text, picture, turns)).logits[0, -1]
         return [float(logits[self._words.convert_tokens_to_ids(mark)]) for mark in marks]
 
-    def likelihood(self, text: str, picture: Image.Image, option: str) -> tuple[float, int]:
+    def likelihood(self, text: str, picture: Image.Image | None, option: str) -> tuple[float, int]:
         """Summed negative log-likelihood of an option as the answer, and its number of tokens."""
         import torch
 
@@ -52,7 +54,7 @@ class Plain:
             log_probs = self._model(**inputs).logits[0, :, : len(self._words)].log_softmax(dim=-1)
         return -sum(float(log_probs[first + place, token]) for place, token in enumerate(tokens)), len(tokens)
 
-    def text(self, text: str, picture: Image.Image, most: int, turns: Turns = ()) -> str:
+    def text(self, text: str, picture: Image.Image | None, most: int, turns: Turns = ()) -> str:
         """The greedy answer."""
         inputs = self._inputs(text, picture, turns)
         beyond = list(range(len(self._words), self._model.config.text_config.vocab_size))

@@ -73,3 +73,9 @@ def test_unknown_token_is_no_letter() -> None:
 )
 def test_the_template_says_how_answers_are_written(answered: str, natural: str) -> None:
     assert natural_spelling("USER: Q ASSISTANT:", answered) == natural
+
+
+@pytest.mark.parametrize("marks", ["ABCD", "abcd", "1234"])
+def test_the_marks_that_are_shown_are_read(encoder: Tokenizer, marks: str) -> None:
+    found = letters(encoder, "answer\n", "").ids(marks)
+    assert found is not None and names(encoder, found.read) == list(marks)

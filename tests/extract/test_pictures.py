@@ -208,6 +208,9 @@ def shown(operation: str, severity: int = 0) -> Image.Image:
         ("brighten", 1, "a3940b4868a3b53d"),
         ("brighten", 3, "2066f3f9444c9d83"),
         ("brighten", 5, "4b049c161d1ac89f"),
+        ("jpeg", 1, "382983a89ee5da20"),
+        ("jpeg", 3, "9e067cf75fe70eec"),
+        ("jpeg", 5, "e64dd0e0aa94c3eb"),
         ("rotate", 0, "ca8eae8e7ec7fab5"),
     ],
 )
@@ -246,7 +249,19 @@ def test_a_blur_grows_with_its_severity_and_hurts_small_and_large_pictures_alike
     assert [lost(side, 5) for side in (128, 256, 512)] == pytest.approx([large[4]] * 3, abs=0.02)
 
 
-@pytest.mark.parametrize("operation", ["blur", "brighten"])
+def test_compression_takes_more_with_every_level() -> None:
+    before = np.asarray(drawn(), dtype=float)
+    lost = [
+        np.abs(np.asarray(shown("jpeg", severity), dtype=float) - before).mean() for severity in range(1, 6)
+    ]
+    assert lost == sorted(set(lost)) and lost[0] > 0
+    assert shown("jpeg", 5).size == (64, 48)
+    file = io.BytesIO()
+    drawn().save(file, "JPEG", quality=15, subsampling=2)
+    assert np.array_equal(np.asarray(shown("jpeg", 3)), np.asarray(Image.open(file))), "level 3 is quality 15"
+
+
+@pytest.mark.parametrize("operation", ["blur", "brighten", "jpeg"])
 @pytest.mark.parametrize("severity", [0, 6])
 def test_severities_have_five_levels(operation: str, severity: int) -> None:
     with pytest.raises(UserError, match=f"picture severity {severity} is none of 1 to 5"):

@@ -6,24 +6,34 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from hashlib import sha256
+from hashlib import sha1, sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
+from urllib.parse import unquote
 
 import pytest
 
-LARGE = (".safetensors", ".bin")  # kept in LFS, so that the hub itself knows their SHA-256
+LARGE = (
+    ".safetensors",
+    ".bin",
+    ".parquet",
+    ".zip",
+)  # kept in LFS, so that the hub itself knows their SHA-256
 
 
 @dataclass
 class Repo:
-    """A repository: commit -> name -> bytes, branch -> commit. refuses: error code of every file."""
+    """A repository, of models or of data: commit -> name -> bytes, branch -> commit.
+
+    refuses: error code of every file.
+    """
 
     commits: dict[str, dict[str, bytes]]
     branches: dict[str, str] = field(default_factory=dict)
     card: dict[str, Any] = field(default_factory=dict)
     refuses: str | None = None
+    altered: dict[str, bytes] = field(default_factory=dict)  # what is sent instead of a file
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -42,8 +52,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         path = self.path.split("?")[0]
         self.requests.append(path)
-        api = re.fullmatch(r"/api/models/([^/]+/[^/]+)/(revision|tree)/([^/]+)", path)
-        file = re.fullmatch(r"/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path)
+        api = re.fullmatch(r"/api/(?:models|datasets)/([^/]+/[^/]+)/(revision|tree)/([^/]+)", path)
+        file = re.fullmatch(r"(?:/datasets)?/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path)
         match = api or file
         name = match[1] if match else ""
         if name == "owner/busy":
@@ -62,19 +72,21 @@ class Handler(BaseHTTPRequestHandler):
             return self._answer(200, json.dumps(listing).encode(), {"Content-Type": "application/json"})
         if repo.refuses:
             return self._answer(403, b"", {"X-Error-Code": repo.refuses})
-        self._file(match[3], repo.commits[commit].get(match[3]), commit)
+        name = unquote(match[3])
+        self._file(name, repo.commits[commit].get(name), repo.altered.get(name), commit)
 
     def _info(self, name: str, repo: Repo, commit: str) -> dict[str, Any]:
         siblings = [
-            {"rfilename": file, "size": len(data), "blobId": f"{len(data):040x}", **_lfs(file, data)}
+            {"rfilename": file, "size": len(data), "blobId": _blob(data), **_lfs(file, data)}
             for file, data in repo.commits[commit].items()
         ]
         return {"id": name, "modelId": name, "sha": commit, "siblings": siblings, "cardData": repo.card}
 
-    def _file(self, name: str, data: bytes | None, commit: str) -> None:
+    def _file(self, name: str, data: bytes | None, altered: bytes | None, commit: str) -> None:
         if data is None:
             return self._answer(404, b"", {"X-Error-Code": "EntryNotFound"})
         headers = {"ETag": f'"{sha256(data).hexdigest()[:40]}"', "X-Repo-Commit": commit}
+        data = data if altered is None else altered
         part = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         body = data[int(part[1]) : int(part[2]) + 1] if part else data
         if self.command == "GET":
@@ -88,6 +100,11 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command == "GET":
             self.wfile.write(body)
+
+
+def _blob(data: bytes) -> str:
+    """The digest that git gives to a file."""
+    return sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 def _lfs(name: str, data: bytes) -> dict[str, Any]:

@@ -137,7 +137,10 @@ def test_a_model_that_is_not_pinned_is_refused(project: Project) -> None:
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (["other"], rf"unpinned \(entries of pin\): unknown name other; valid: {MODEL}"),
+        (
+            ["other"],
+            rf"unpinned \(entries of pin, datasets with origin\): unknown name other; valid: {MODEL}",
+        ),
         ([MODEL, MODEL], f"unpinned: {MODEL} stands twice"),
     ],
 )

@@ -28,6 +28,7 @@ class Project:
         self.root, self.source = root, root / "toy"
         self.source.mkdir()
         self.notes: dict[str, Any] = {}
+        self.entry: dict[str, Any] = {}  # further keys of the dataset's entry
 
     def image(
         self, name: str, mode: str = "RGB", size: tuple[int, int] = (4, 3), form: str = "PNG", shade: int = 0
@@ -49,9 +50,9 @@ class Project:
 
     def run(self, loader: str = "jsonl", source: str = "toy", **settings: Any) -> Run:
         """What the stage is given."""
-        entry = {"loader": loader, "source": source, "settings": settings}
-        params = {f"datasets.toy.{key}": value for key, value in entry.items()}
-        stage = Stage("prepare@toy", "python -m stages.prepare toy", (), (), {"params.yaml": params})
+        entry = {"loader": loader, "source": source, "style": "plain", "settings": settings, **self.entry}
+        params = {"params.yaml": {"datasets.toy": entry}}
+        stage = Stage("prepare@toy", "python -m stages.prepare toy", (), (), params)
         return Run(Dag([stage]), stage, ["toy"])
 
     def prepare(self, loader: str = "jsonl", source: str = "toy", **settings: Any) -> dict[str, pa.Table]:

@@ -22,6 +22,7 @@ def test_one_item(project, item):
             "id": "q1",
             "group": default_group("What is shown?", [digest]),
             "question": "What is shown?",
+            "phrasings": [],
             "hint": "",
             "options": ["a kite", "a hat", "a cat"],
             "answers": [1],

@@ -76,6 +76,7 @@ def _standings(made: Made) -> list[dict[str, Any]]:
                 ranks = {"rank": place + 1, "rank_low": 1, "rank_high": len(made.accuracy)}
                 for number, category in enumerate(("all", *made.categories)):
                     where = {"model": model, "dataset": dataset, "variation": variation, "category": category}
+                    where |= {"ask": "letters", "calibration": ""}
                     lower = accuracy - 0.1 * number - 0.2 * (variation != "original")
                     rows += [where | row | ranks for row in _metrics(lower, made.half_width)]
     return rows
@@ -95,6 +96,7 @@ def _outcomes(made: Made, model: str) -> list[dict[str, Any]]:
                         "item": f"q{item}",
                         "group": f"g{item // 2}",
                         "variation": variation,
+                        "ask": "letters",
                         "predicted": dice.randrange(4),
                         "correct": (right := dice.random() < made.accuracy[model]),
                         "clean_correct": float(right),
@@ -114,6 +116,7 @@ def _differences(made: Made) -> list[dict[str, Any]]:
             p = 0.001 if made.apart else 0.4
             row = {
                 "dataset": dataset,
+                "ask": "letters",
                 "first": first,
                 "second": second,
                 "difference": gap,
@@ -131,7 +134,8 @@ def _variations(made: Made) -> list[dict[str, Any]]:
         for model, accuracy in made.accuracy.items():
             for variation in made.variations[1:]:
                 for (metric, score), gap in measures.items():
-                    row = {"dataset": dataset, "model": model, "variation": variation, "metric": metric}
+                    row = {"dataset": dataset, "model": model, "ask": "letters"}
+                    row |= {"variation": variation, "metric": metric}
                     original = 0.0 if metric == "flipped" else accuracy
                     row |= {"score": score, "value": original + gap, "original": original}
                     row |= {"difference": gap, "low": gap - 0.05, "high": gap + 0.05, "items": ITEM_COUNT}

@@ -29,15 +29,19 @@ Make = Callable[[Made], Evidence]
 CONFIG = Config(title="Vouch")
 
 COLUMNS = {
-    "differences": ["dataset", "first", "second", "difference", "low", "high", "p", "p_holm", "items"],
+    "differences": [
+        *["dataset", "ask", "first", "second"],
+        *["difference", "low", "high", "p", "p_holm", "items"],
+    ],
     "published": ["dataset", "model", "metric", "published", "ours", "difference"],
     "rejects": ["dataset", "where", "id", "reason"],
     "variations": [
-        *["dataset", "model", "variation", "metric", "score"],
+        *["dataset", "model", "ask", "variation", "metric", "score"],
         *["value", "original", "difference", "low", "high", "items"],
     ],
     "metrics": [
-        *["dataset", "model", "variation", "reading", "category", "score", "metric"],
+        *["dataset", "model", "variation", "ask", "reading", "category"],
+        *["calibration", "alpha", "score", "metric"],
         *["value", "low", "high", "items", "rank", "rank_low", "rank_high"],
     ],
 }

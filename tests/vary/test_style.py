@@ -42,14 +42,28 @@ def test_braces_in_an_item_are_text():
     ("changes", "reason"),
     [
         ({"optoin": "x"}, r"s\.yaml: optoin: .*did you mean option"),
-        ({"body": "{question}"}, r"body: .*must hold \{hint\} and \{question\} and \{options\} once each"),
-        ({"body": "{hint}{question}{question}{options}"}, "once each"),
-        ({"body": "{hint}{question}{options}{answer}"}, "no other braces"),
+        ({"body": "{question}"}, r"the style: .*body must hold \{options\}, because asks names letters"),
+        ({"body": "{hint}{question}{question}{options}"}, r"body: .*no braces but .*each at most once"),
+        ({"body": "{hint}{question}{options}{answer}"}, "body: .*no braces but"),
         ({"body": "{hint}{question}{options"}, "not a template"),
-        ({"option": "{mark!r}. {text}"}, "no other braces"),
-        ({"option": "{mark:>9}. {text}"}, "no other braces"),
-        ({"option": "{mark.__class__}. {text}"}, "no other braces"),
-        ({"hint": "{hint} {}"}, "no other braces"),
+        ({"option": "{text}"}, r"option: .*must hold \{mark\} and \{text\} once"),
+        ({"option": "{mark!r}. {text}"}, "option: .*no braces but"),
+        ({"option": "{mark:>9}. {text}"}, "option: .*no braces but"),
+        ({"option": "{mark.__class__}. {text}"}, r"option: .*must hold \{mark\}"),
+        ({"hint": "{hint} {}"}, "hint: .*no braces but"),
+        ({"marks": "roman"}, "marks: .*'upper', 'lower' or 'digits'"),
+        ({"pad_to": 1}, "pad_to: "),
+        ({"instructions": ["a"]}, r"must stand in one of opening, system and body"),
+        ({"opening": "{instruction} "}, r"must stand .*only with instructions"),
+        ({"opening": "{instruction}", "system": "{instruction}", "instructions": ["a"]}, "must stand in one"),
+        ({"opening": "{instruction}", "instructions": ["{options}"]}, r"instructions\.0: .*no braces but"),
+        (
+            {"open_body": "{instruction}", "opening": "{instruction}", "instructions": ["a"]},
+            "only where body",
+        ),
+        ({"sample": {"question": "q", "answer": "{mark}"}}, r"sample\.answer: .*no braces but"),
+        ({"sample": {"question": "q"}}, r"sample\.answer: Field required"),
+        ({"equal_options": "maybe"}, "equal_options: "),
         ({"added": {"dunno": "?"}}, "added.dunno"),
         ({"pictures": "last"}, "pictures: .*'first', 'marks', 'joined' or 'merged'"),
         ({"absent_hints": "nan"}, "absent_hints"),
@@ -81,3 +95,22 @@ def test_no_keys_at_all():
 def test_every_style_of_the_project_loads(project):
     for path in sorted(project.styles.glob("*.yaml")):
         assert isinstance(parse_style(load(path), str(path)), Style)
+
+
+def test_what_is_added_up_to_a_number():
+    style = parse_style(GOOD | {"added": {"dont_know": "?", "none_of_above": "-"}, "pad_to": 5}, "s.yaml")
+    assert [list(style.added_to(count).values()) for count in (2, 3, 4, 5, 6)] == [
+        ["?", "-"],
+        ["?", "-"],
+        ["?"],
+        [],
+        [],
+    ]
+
+
+def test_a_sample_answers_as_the_response_begins():
+    sample = {"question": "ok? Options: (A) yes.", "answer": "{response}(A) yes"}
+    with_response = parse_style(GOOD | {"sample": sample, "response": "It is"}, "s.yaml")
+    assert with_response.sample_turn() == ("ok? Options: (A) yes.", "It is (A) yes")
+    assert parse_style(GOOD | {"sample": sample}, "s.yaml").sample_turn() == (sample["question"], "(A) yes")
+    assert parse_style(GOOD, "s.yaml").sample_turn() is None

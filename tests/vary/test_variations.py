@@ -53,6 +53,7 @@ def test_a_file_says_what_it_is(name: str) -> None:
         ("vr_b_5", "blur", 5),
         ("vr_l", "brighten", 3),
         ("vr_l_1", "brighten", 1),
+        ("jpeg_2", "jpeg", 2),
         ("vr_r", "rotate", 0),
         ("blank", "blank", 0),
     ],
@@ -117,3 +118,90 @@ def test_a_combination_does_one_after_the_other() -> None:
     assert row["order"][:3] == [2, 1, 0]
     assert steps(row) == [(["d1", "d2"], ("blur", 2), ("side_by_side", 0))]
     assert rows("vr_b+option_order", replace(ITEM, images=())) == []
+
+
+PAIR = Item("p", "g", "Which has more?", None, ("Left", "Right"), (0,), ("d1", "d2"), "choice")
+
+
+def test_swapped_pictures_turn_the_answer() -> None:
+    (row,) = rows("vs_s", PAIR)
+    assert steps(row) == [(["d2"],), (["d1"],)] and row["answers"] == [1]
+    assert (row["family"], row["effect"]) == ("VS", "swapped")
+    assert row["text"] == rows("original", PAIR)[0]["text"]
+    (joined,) = rows("vs_s", PAIR, JOINED)
+    assert steps(joined) == [(["d2", "d1"], ("side_by_side", 0))]
+    (reversed_,) = rows("option_order+vs_s", PAIR)
+    assert reversed_["options"][:2] == ["Right", "Left"] and reversed_["answers"] == [0]
+
+
+@pytest.mark.parametrize(
+    ("options", "sides"),
+    [
+        (("Left", "Right"), True),
+        (("the right image.", "The left image."), True),
+        (("First", "second picture"), True),
+        (("<image 1>", "<image 2>"), True),
+        (("Photo 2", "picture 1"), True),
+        (("1", "2"), False),
+        (("left", "left image"), False),
+        (("left", "second"), False),
+        (("left", "right", "both"), False),
+        (("turn left", "turn right"), False),
+        (("yes", "no"), False),
+        (("image", "picture"), False),
+        (("", ""), False),
+    ],
+)
+def test_options_that_name_the_two_pictures(options: tuple[str, ...], sides: bool) -> None:
+    assert bool(rows("vs_s", replace(PAIR, options=options))) == sides
+
+
+def test_one_picture_or_three_have_nothing_to_swap() -> None:
+    for images in ((), ("d1",), ("d1", "d2", "d3")):
+        assert rows("vs_s", replace(PAIR, images=images)) == []
+    assert rows("vs_s", replace(PAIR, answers=())) == rows("vs_s", replace(PAIR, answers=(0, 1))) == []
+
+
+def test_an_exchanged_picture_turns_the_answer() -> None:
+    (row,) = rows("vs_e", replace(PAIR, exchange=(None, "x")))
+    assert steps(row) == [(["d1"],), (["x"],)] and row["answers"] == [1] and row["effect"] == "swapped"
+    assert steps(rows("vs_e", replace(PAIR, exchange=("x", None)))[0]) == [(["x"],), (["d2"],)]
+    assert rows("vs_e", PAIR) == rows("vs_e", replace(PAIR, exchange=(None, None))) == []
+    both = [rows("vs_e", replace(PAIR, id=f"i{n}", exchange=("x", "y")))[0] for n in range(40)]
+    places = [[recipe["images"][0] in "xy" for recipe in row["pictures"]].index(True) for row in both]
+    assert 10 < sum(places) < 30
+    assert steps(both[0]) == steps(rows("vs_e", replace(PAIR, id="i0", exchange=("x", "y")))[0])
+
+
+@pytest.mark.parametrize("pictures", ["first", "marks", "joined", "merged"])
+@pytest.mark.parametrize("images", [("d1",), ("d1", "d2")])
+def test_without_its_pictures_an_item_is_asked_in_the_same_words(pictures: str, images: Any) -> None:
+    style = STYLE.model_copy(update={"pictures": pictures})
+    item = replace(PAIR, images=images, question="Look at this:\n<image 1>\nWhich?", hint="h")
+    (row,), (original,) = rows("text_only", item, style), rows("original", item, style)
+    assert row["pictures"] == [] and row["asks"] == original["asks"] == ["letters"]
+    assert "<image" not in row["text"]
+    if pictures != "marks":
+        assert row["text"] == original["text"]
+    assert rows("text_only", replace(item, images=())) == []
+    assert rows("original", replace(item, images=()))[0]["asks"] == [], (
+        "nobody asks an item without a picture"
+    )
+
+
+def test_pictures_and_options_without_a_question() -> None:
+    item = replace(ITEM, hint="Look up.", question="Which?\n<image 1>")
+    (row,) = rows("image_only", item)
+    assert row["text"].startswith("A. x\nB. y\n") and steps(row) == steps(rows("original", item)[0])
+    assert rows("image_only", replace(item, images=())) == []
+    assert rows("image_only", replace(item, kind="text", options=(), answers=())) == []
+
+
+def test_every_rotation_of_the_options() -> None:
+    made = rows("circular")
+    assert [row["id"] for row in made] == ["q/circular/1", "q/circular/2", "q/circular/3"]
+    assert [row["order"][:3] for row in made] == [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
+    assert all(row["order"][3:] == [DONT_KNOW, NONE_OF_ABOVE] for row in made)
+    assert [row["answers"] for row in made] == [[0], [2], [1]]
+    assert made[0]["text"] == rows("original")[0]["text"]
+    assert rows("circular", replace(ITEM, options=("x",))) == []

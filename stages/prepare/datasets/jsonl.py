@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from stages.prepare.raw import LoaderSettings, RawItem, Rejected, Unusable
 from stages.runtime.errors import UserError
+from stages.sources.reading.files import Source
 
 
 class Keys(BaseModel):
@@ -46,15 +47,15 @@ class Settings(LoaderSettings):
     group: str | None = None
 
 
-def count(source: Path, name: str, settings: Settings) -> int:
+def count(source: Source, name: str, settings: Settings) -> int:
     """Number of lines that are not blank."""
-    with _find(source, name, settings).open("rb") as lines:
+    with _find(source.path, name, settings).open("rb") as lines:
         return sum(1 for line in lines if line.strip())
 
 
-def read(source: Path, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     """One entry per line that is not blank; ids default to the line's number, from 1."""
-    path = _find(source, name, settings)
+    path = _find(source.path, name, settings)
     empty = True
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):

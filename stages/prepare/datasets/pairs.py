@@ -9,7 +9,6 @@ picture can.
 import random
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 from pydantic import Field
 
@@ -18,6 +17,7 @@ from stages.scenes.pairs import PAIR_TASKS, SIDES, Pair, draw_pair, make_pair_qu
 from stages.scenes.questions import Question, wording
 from stages.scenes.sampling import PHRASINGS, Drawn, Phrasings, check_source, draw
 from stages.scenes.scene import draw_half, png, render
+from stages.sources.reading.files import Source
 
 _TRIES = 30
 
@@ -33,14 +33,14 @@ class Settings(LoaderSettings):
     phrasings: Phrasings = "trained"
 
 
-def count(source: Path, name: str, settings: Settings) -> int:
+def count(source: Source, name: str, settings: Settings) -> int:
     """Number of items that `read` yields."""
     return settings.items
 
 
-def read(source: Path, name: str, settings: Settings) -> Iterator[RawItem]:
+def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem]:
     """The items in order."""
-    check_source(source, name)
+    check_source(source.path, name)
     for drawn in draw("pairs", settings.seed, settings.items, PAIR_TASKS, _pair, make_pair_question):
         for index, question in drawn.questions:
             yield _item(name, drawn, index, question, settings)

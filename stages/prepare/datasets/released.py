@@ -23,6 +23,7 @@ from pydantic import Field
 from stages.contracts.published import model_slug
 from stages.prepare.raw import LoaderSettings, RawItem, Rejected, Unusable
 from stages.runtime.errors import UserError
+from stages.sources.reading.files import Source
 
 _BATCH = 1024
 
@@ -34,14 +35,14 @@ class Settings(LoaderSettings):
     copies_modulus: int | None = Field(default=1_000_000, gt=0)
 
 
-def count(source: Path, name: str, settings: Settings) -> int:
+def count(source: Source, name: str, settings: Settings) -> int:
     """Rows of the table."""
-    return int(_open(_items_path(source, name, settings), name).metadata.num_rows)
+    return int(_open(_items_path(source.path, name, settings), name).metadata.num_rows)
 
 
-def read(source: Path, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     """One entry per row, in the order of the file."""
-    path = _items_path(source, name, settings)
+    path = _items_path(source.path, name, settings)
     file = _open(path, name)
     columns = file.schema_arrow.names
     letters = _option_columns(file.schema_arrow, path)
@@ -58,10 +59,10 @@ def read(source: Path, name: str, settings: Settings) -> Iterator[RawItem | Reje
         raise UserError(f"{path}: has no rows; fetch it again")
 
 
-def published(source: Path, name: str, settings: Settings) -> Iterator[dict[str, Any]]:
+def published(source: Source, name: str, settings: Settings) -> Iterator[dict[str, Any]]:
     """Rows of the table of published numbers that belong to this dataset."""
     dataset = settings.dataset or name
-    path = source / f"published-{dataset}.csv"
+    path = source.path / f"published-{dataset}.csv"
     if not path.is_file():
         return
     names: dict[str, str] = {}

@@ -6,7 +6,6 @@ See stages/scenes/sampling.py for how pictures and questions are drawn.
 
 import random
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Self
 
 from pydantic import Field, model_validator
@@ -15,6 +14,7 @@ from stages.prepare.raw import LoaderSettings, RawItem
 from stages.scenes.questions import CHOICE_TASKS, Question, choices, make_question, wording
 from stages.scenes.sampling import PHRASINGS, Drawn, Phrasings, check_source, draw
 from stages.scenes.scene import Scene, draw_scene, png, render
+from stages.sources.reading.files import Source
 
 
 class Settings(LoaderSettings):
@@ -39,14 +39,14 @@ class Settings(LoaderSettings):
         return self
 
 
-def count(source: Path, name: str, settings: Settings) -> int:
+def count(source: Source, name: str, settings: Settings) -> int:
     """Number of items that `read` yields."""
     return settings.items
 
 
-def read(source: Path, name: str, settings: Settings) -> Iterator[RawItem]:
+def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem]:
     """The items in order."""
-    check_source(source, name)
+    check_source(source.path, name)
     for drawn in draw("shapes", settings.seed, settings.items, CHOICE_TASKS, _scene, make_question):
         image = png(render(drawn.seen))
         for index, question in drawn.questions:

@@ -6,7 +6,6 @@ Only the first turn names the object that all of them are about, so the later on
 
 import random
 from collections.abc import Iterator
-from pathlib import Path
 
 from pydantic import Field
 
@@ -15,6 +14,7 @@ from stages.scenes.dialogues import TURNS, make_dialogue
 from stages.scenes.questions import Question, choices, wording
 from stages.scenes.sampling import PHRASINGS, Phrasings, check_source
 from stages.scenes.scene import Scene, draw_scene, png, render
+from stages.sources.reading.files import Source
 
 _OPTIONS = 4
 
@@ -30,14 +30,14 @@ class Settings(LoaderSettings):
     phrasings: Phrasings = "trained"
 
 
-def count(source: Path, name: str, settings: Settings) -> int:
+def count(source: Source, name: str, settings: Settings) -> int:
     """Number of items that `read` yields."""
     return settings.items
 
 
-def read(source: Path, name: str, settings: Settings) -> Iterator[RawItem]:
+def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem]:
     """The items in order, conversation by conversation."""
-    check_source(source, name)
+    check_source(source.path, name)
     for first in range(0, settings.items, TURNS):
         number = first // TURNS
         rng = random.Random(f"shapes_dialog/{settings.seed}/{number}")

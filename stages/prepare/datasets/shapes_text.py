@@ -6,7 +6,6 @@ written as a word or as a digit.
 
 import random
 from collections.abc import Iterator
-from pathlib import Path
 
 from pydantic import Field
 
@@ -14,6 +13,7 @@ from stages.prepare.raw import LoaderSettings, RawItem
 from stages.scenes.questions import NUMBERS, OPEN_TASKS, make_question, wording
 from stages.scenes.sampling import PHRASINGS, Phrasings, check_source, draw
 from stages.scenes.scene import Scene, draw_scene, png, render
+from stages.sources.reading.files import Source
 
 
 class Settings(LoaderSettings):
@@ -27,14 +27,14 @@ class Settings(LoaderSettings):
     phrasings: Phrasings = "trained"
 
 
-def count(source: Path, name: str, settings: Settings) -> int:
+def count(source: Source, name: str, settings: Settings) -> int:
     """Number of items that `read` yields."""
     return settings.items
 
 
-def read(source: Path, name: str, settings: Settings) -> Iterator[RawItem]:
+def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem]:
     """The items in order."""
-    check_source(source, name)
+    check_source(source.path, name)
     for drawn in draw("shapes_text", settings.seed, settings.items, OPEN_TASKS, _scene, make_question):
         image = png(render(drawn.seen))
         for index, question in drawn.questions:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+import pandas as pd
+
 from stages.report import words
 from stages.report.evidence import SIGNIFICANCE, Evidence, Pair
 from stages.report.grid import MISSING, Cell, Column, Grid, whole
@@ -21,13 +23,11 @@ class DatasetDifferences:
 
 def build(evidence: Evidence) -> tuple[DatasetDifferences, ...]:
     """One part per dataset that has pairs."""
-    found = set(evidence.differences["dataset"])
-    return tuple(_part(evidence, dataset) for dataset in evidence.datasets if dataset in found)
+    found = {dataset: evidence.leading_differences(dataset) for dataset in evidence.datasets}
+    return tuple(_part(evidence, dataset, here) for dataset, here in found.items() if len(here))
 
 
-def _part(evidence: Evidence, dataset: str) -> DatasetDifferences:
-    frame = evidence.differences
-    here = frame[frame["dataset"] == dataset]
+def _part(evidence: Evidence, dataset: str, here: pd.DataFrame) -> DatasetDifferences:
     apart = int((here["p_holm"] < SIGNIFICANCE).sum())
     summary = (
         f"{words.count(apart)} of {words.plural(len(here), 'pair')} can be told apart "

@@ -104,8 +104,8 @@ def _warnings(evidence: Evidence, dataset: str) -> tuple[str, ...]:
 
 def _more(evidence: Evidence, dataset: str) -> Grid | None:
     """Whatever else was measured, also metrics that this report has never heard of."""
-    frame = evidence.standings
-    here = frame[(frame["dataset"] == dataset) & (frame["category"] == "all")]
+    here = evidence.leading(dataset)
+    here = here[here["category"] == "all"]
     known = set(METRICS.values())
     pairs = sorted(set(zip(here["metric"], here["score"], strict=True)) - known)
     columns, picks = [Column("Model")], []

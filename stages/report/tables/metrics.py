@@ -4,7 +4,18 @@ import pandas as pd
 
 from stages.report.evidence import Evidence
 
-ORDER = ["dataset", "model", "variation", "reading", "category", "score", "metric"]
+ORDER = [
+    "dataset",
+    "model",
+    "variation",
+    "ask",
+    "reading",
+    "category",
+    "calibration",
+    "alpha",
+    "score",
+    "metric",
+]
 
 
 def build(evidence: Evidence) -> pd.DataFrame:

@@ -6,5 +6,5 @@ from stages.report.evidence import Evidence
 
 
 def build(evidence: Evidence) -> pd.DataFrame:
-    """One row per dataset, model, variation and measure, in that order; no row without a variation."""
+    """Rows by dataset, model, read-out, variation and measure; no row without a variation."""
     return evidence.costs

@@ -12,11 +12,16 @@ from stages.score.responses import Bools
 
 HEADLINE = ("lac", "aps")
 """The scores whose mean is the benchmark's headline."""
+MARGINAL = "marginal"
+"""How thresholds are calibrated: one for all rows."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One number: nonconformity score (or `mean`, or empty), metric, value, 95 % interval, rows behind it."""
+    """One number: nonconformity score (or `mean`, or empty), metric, value, rows behind it, 95 % interval.
+
+    calibration, alpha: of the prediction sets that it rests on, as in METRICS.
+    """
 
     score: str
     metric: str
@@ -24,6 +29,8 @@ class Figure:
     items: int
     low: float | None = None
     high: float | None = None
+    calibration: str = ""
+    alpha: float | None = None
 
 
 class Column(NamedTuple):

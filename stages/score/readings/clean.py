@@ -11,6 +11,7 @@ groups calibrate or test. Many splits are drawn. Three kinds of interval follow:
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from stages.score.intervals import SHARES, centred, cluster_mean, resampled_bins
 from stages.score.metrics import SetRows
 from stages.score.plugins import load
 from stages.score.quantile import exact_rank
-from stages.score.readings import HEADLINE, Column, Figure, Reading
+from stages.score.readings import HEADLINE, MARGINAL, Column, Figure, Reading
 from stages.score.responses import Bools, Floats, Ints, Responses, count
 from stages.score.sets import Sets
 from stages.score.splits import group_splits
@@ -47,9 +48,10 @@ def clean(responses: Responses, config: Config) -> Reading:
         sets[name] = _sets(beliefs, score.nonconformity(beliefs), calibrating, ranks)
     groups = float(np.count_nonzero(np.bincount(rows.groups)))
     figures.append(Figure("", "groups", groups, len(rows)))
-    figures.append(Figure("", "infinite_threshold_rate", float((ranks > counts).mean()), len(rows)))
+    never = Figure("", "infinite_threshold_rate", float((ranks > counts).mean()), len(rows))
+    figures.append(replace(never, calibration=MARGINAL, alpha=config.alpha))
     figures += _row_figures(beliefs, rows.groups) + _bin_figures(beliefs, rows.groups, config)
-    figures += _set_figures(beliefs, sets, ~calibrating)
+    figures += _set_figures(beliefs, sets, ~calibrating, config.alpha)
     return Reading(figures, _columns(beliefs, sets, ~calibrating, ~responses.defective))
 
 
@@ -99,7 +101,7 @@ def _bin_figures(beliefs: Beliefs, groups: Ints, config: Config) -> list[Figure]
     return figures
 
 
-def _set_figures(beliefs: Beliefs, sets: Mapping[str, Sets], testing: Bools) -> list[Figure]:
+def _set_figures(beliefs: Beliefs, sets: Mapping[str, Sets], testing: Bools, alpha: float) -> list[Figure]:
     tested = testing.sum(axis=1)
 
     def mean(values: np.ndarray) -> NDArray[np.float64]:
@@ -116,9 +118,8 @@ def _set_figures(beliefs: Beliefs, sets: Mapping[str, Sets], testing: Bools) -> 
         values["mean"] = np.mean([values[score] for score in HEADLINE], axis=0)
         for score, of_split in values.items():
             low, high = np.percentile(of_split, SHARES)
-            figures.append(
-                Figure(score, name, float(of_split.mean()), testing.shape[1], float(low), float(high))
-            )
+            value, rows_behind = float(of_split.mean()), testing.shape[1]
+            figures.append(Figure(score, name, value, rows_behind, float(low), float(high), MARGINAL, alpha))
     return figures
 
 

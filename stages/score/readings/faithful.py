@@ -17,7 +17,7 @@ from stages.score.config import Config
 from stages.score.metrics import SetRows
 from stages.score.plugins import load
 from stages.score.quantile import authors_threshold
-from stages.score.readings import HEADLINE, Column, Figure, Reading
+from stages.score.readings import HEADLINE, MARGINAL, Column, Figure, Reading
 from stages.score.responses import NO_ROLE, Ints, Responses
 from stages.score.sets import Sets
 from stages.score.splits import authors_split, sibling_share
@@ -41,8 +41,10 @@ def faithful(responses: Responses, config: Config) -> Reading:
     for name, score in load("conformal").items():
         threshold = authors_threshold(score.answer_scores(beliefs)[calibration], config.alpha)
         sets[name] = score.authors_sets(beliefs, threshold)
-    figures.append(Figure("", "infinite_threshold_rate", float(np.isinf(threshold)), len(test)))
-    return Reading([*figures, *_set_figures(beliefs, sets, test)], _columns(sets, test, len(responses)))
+    never = Figure("", "infinite_threshold_rate", float(np.isinf(threshold)), len(test))
+    figures.append(replace(never, calibration=MARGINAL, alpha=config.alpha))
+    figures += _set_figures(beliefs, sets, test, config.alpha)
+    return Reading(figures, _columns(sets, test, len(responses)))
 
 
 def _with_authors_roles(responses: Responses) -> Responses:
@@ -84,7 +86,7 @@ def _bin_figures(beliefs: Beliefs, bins: int) -> list[Figure]:
     ]
 
 
-def _set_figures(beliefs: Beliefs, sets: Mapping[str, Sets], test: Ints) -> list[Figure]:
+def _set_figures(beliefs: Beliefs, sets: Mapping[str, Sets], test: Ints, alpha: float) -> list[Figure]:
     correct, options = beliefs.correct[test], beliefs.options[test]
     figures: list[Figure] = []
     for name, metric in load("metrics").items():
@@ -95,7 +97,10 @@ def _set_figures(beliefs: Beliefs, sets: Mapping[str, Sets], test: Ints) -> list
             rows = SetRows(of_score.size[test], of_score.covered[test], correct, options)
             values[score] = float(metric.of_sets(rows, _mean))
         values["mean"] = sum(values[score] for score in HEADLINE) / len(HEADLINE)
-        figures.extend(Figure(score, name, value, len(test)) for score, value in values.items())
+        figures.extend(
+            Figure(score, name, value, len(test), calibration=MARGINAL, alpha=alpha)
+            for score, value in values.items()
+        )
     return figures
 
 

@@ -9,12 +9,13 @@ from pydantic import ValidationError
 from stages.prepare.datasets.jsonl import Settings, count, read
 from stages.prepare.raw import RawItem
 from stages.runtime.errors import UserError
+from stages.sources.reading.files import Source
 
 
 def answers(project, item, answer, options=("a kite", "a hat", "a cat")):
     """The indices that an answer is read as, or the reason why it is refused."""
     project.lines(item(answer=answer, options=list(options)))
-    (entry,) = read(project.source, "toy", Settings())
+    (entry,) = read(Source(project.source), "toy", Settings())
     return list(entry.answers) if isinstance(entry, RawItem) else entry.reason
 
 
@@ -57,14 +58,14 @@ def test_answers_that_are_refused(project, item, answer, options, reason):
 
 def test_ids_default_to_line_numbers(project, item):
     project.lines(item(id=...), b"", item(id=7), item(id=None))
-    assert [entry.id for entry in read(project.source, "toy", Settings())] == ["1", "7", "4"]
-    assert count(project.source, "toy", Settings()) == 3
+    assert [entry.id for entry in read(Source(project.source), "toy", Settings())] == ["1", "7", "4"]
+    assert count(Source(project.source), "toy", Settings()) == 3
 
 
 def test_byte_order_mark_and_windows_line_ends(project, item):
     line = json.dumps(item()).encode()
     (project.source / "items.jsonl").write_bytes(b"\xef\xbb\xbf" + line + b"\r\n" + line)
-    assert all(isinstance(entry, RawItem) for entry in read(project.source, "toy", Settings()))
+    assert all(isinstance(entry, RawItem) for entry in read(Source(project.source), "toy", Settings()))
 
 
 def test_source_may_be_the_file(project, item):

@@ -15,8 +15,9 @@ from stages.runtime.errors import UserError
 from stages.scenes.pairs import PAIR_TASKS, SIDES
 from stages.scenes.phrasings import HELD_OUT
 from stages.scenes.scene import COLOURS
+from stages.sources.reading.files import Source
 
-SOURCE = Path("stages/scenes")
+SOURCE = Source(Path("stages/scenes"))
 
 
 @cache
@@ -83,4 +84,4 @@ def test_the_stage_stores_both_pictures_and_those_for_exchange(project) -> None:
 
 def test_another_source_is_refused() -> None:
     with pytest.raises(UserError, match="stages/scenes draws its pictures"):
-        list(read(Path("elsewhere"), "pairs", Settings(seed=1, items=1)))
+        list(read(Source(Path("elsewhere")), "pairs", Settings(seed=1, items=1)))

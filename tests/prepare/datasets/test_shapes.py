@@ -14,8 +14,9 @@ from stages.prepare.raw import RawItem
 from stages.scenes.phrasings import HELD_OUT, TRAINED
 from stages.scenes.questions import CHOICE_TASKS
 from stages.scenes.scene import COLOURS
+from stages.sources.reading.files import Source
 
-SOURCE = Path("stages/scenes")
+SOURCE = Source(Path("stages/scenes"))
 
 
 def items(**settings: object) -> list[RawItem]:

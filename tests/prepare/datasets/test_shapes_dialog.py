@@ -6,8 +6,9 @@ from pathlib import Path
 from stages.prepare.datasets.shapes_dialog import Settings, count, read
 from stages.prepare.raw import RawItem
 from stages.scenes.dialogues import LATER_TASKS, TURNS
+from stages.sources.reading.files import Source
 
-SOURCE = Path("stages/scenes")
+SOURCE = Source(Path("stages/scenes"))
 
 
 def items(**settings: object) -> list[RawItem]:

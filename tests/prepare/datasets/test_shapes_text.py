@@ -7,8 +7,9 @@ from stages.prepare.datasets.shapes_text import Settings, count, read
 from stages.prepare.raw import RawItem
 from stages.scenes.questions import CORNERS, NUMBERS, OPEN_TASKS
 from stages.scenes.scene import COLOURS, SHAPES
+from stages.sources.reading.files import Source
 
-SOURCE = Path("stages/scenes")
+SOURCE = Source(Path("stages/scenes"))
 ANSWERS = {
     "colour": set(COLOURS),
     "shape": set(SHAPES),

@@ -1,0 +1,127 @@
+"""Which files of a repository are the tables of a configuration and a split, by the hub's own rules.
+
+The README.md of a repository names them in its front matter (`configs`); without that they are found by
+their names.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stages.runtime.errors import UserError, did_you_mean
+from stages.yaml12 import loads
+
+CARD = "README.md"
+_FRONT = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+_EVERY = "*"
+_TABLE = ".parquet"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A file of the repository and what it is a part of."""
+
+    name: str
+    config: str
+    split: str
+
+
+def choose(names: Sequence[str], card: str, config: str | None, split: str, where: str) -> list[Chosen]:
+    """The tables of the splits (`a+b`), split by split, config by config. Raises UserError.
+
+    names: all files of the repository. card: the text of its README.md, or empty.
+    """
+    known = configs(card, where) or _by_names(names)
+    wanted = _wanted(known, config or _default(card, where), where)
+    chosen = []
+    for one in split.split("+"):
+        there = [name for name in wanted if one in known[name]]
+        if not there or (config != _EVERY and len(there) < len(wanted)):
+            splits = sorted({found for name in wanted for found in known[name]})
+            raise UserError(f"{where}: no split {one}; {did_you_mean(one, splits)}")
+        chosen += [
+            Chosen(file, name, one) for name in there for file in _matching(names, known[name][one], where)
+        ]
+    return chosen
+
+
+def configs(card: str, where: str) -> dict[str, dict[str, list[str]]]:
+    """Configuration -> split -> patterns of file names, as the card has them; empty where it has none."""
+    found = {
+        str(entry.get("config_name")): _splits(entry.get("data_files")) for entry in _entries(card, where)
+    }
+    return {name: splits for name, splits in found.items() if splits}
+
+
+def _default(card: str, where: str) -> str:
+    """The configuration that the card marks as its default, or empty."""
+    marked = (entry.get("config_name") for entry in _entries(card, where) if entry.get("default") is True)
+    return str(next(marked, ""))
+
+
+def _entries(card: str, where: str) -> list[Mapping[str, Any]]:
+    front = _FRONT.match(card)
+    values = loads(front[1], f"{where}: {CARD}") if front else None
+    entries = values.get("configs") if isinstance(values, Mapping) else None
+    return [entry for entry in entries if isinstance(entry, Mapping)] if isinstance(entries, list) else []
+
+
+def _splits(data: Any) -> dict[str, list[str]]:
+    if isinstance(data, str):
+        return {"train": [data]}
+    if isinstance(data, list) and all(isinstance(pattern, str) for pattern in data):
+        return {"train": list(data)} if data else {}
+    splits = {}
+    for entry in data if isinstance(data, list) else ():
+        path = entry.get("path") if isinstance(entry, Mapping) else None
+        if path and isinstance(entry.get("split"), str):
+            splits[entry["split"]] = [path] if isinstance(path, str) else [str(one) for one in path]
+    return splits
+
+
+def _by_names(names: Sequence[str]) -> dict[str, dict[str, list[str]]]:
+    """`CONFIG/SPLIT-00000-of-00001.parquet` and the like; the folder `data` and none stand for `default`."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for name in names:
+        folder, _, file = name.rpartition("/")
+        match = re.fullmatch(r"([A-Za-z]\w*?)(?:-[\w.-]*)?\.parquet", file)
+        if match:
+            config = "default" if folder in ("", "data") else folder
+            found.setdefault(config, {}).setdefault(match[1], []).append(name)
+    return found
+
+
+def _wanted(known: Mapping[str, Any], config: str, where: str) -> list[str]:
+    if not known:
+        raise UserError(
+            f"{where}: no tables ({CARD} names none, and there is no {_TABLE} file); code of a repository is "
+            "never run: take a version of the dataset in parquet, or name its `files`"
+        )
+    if config == _EVERY:
+        return sorted(known)
+    name = config or (next(iter(known)) if len(known) == 1 else "default")
+    if name not in known:
+        raise UserError(f"{where}: no config {name}; {did_you_mean(name, list(known))}")
+    return [name]
+
+
+def _matching(names: Sequence[str], patterns: Sequence[str], where: str) -> list[str]:
+    found = match(names, patterns)
+    if not found:
+        raise UserError(f"{where}: no file is named {patterns[0]}; fetch it anew")
+    other = next((name for name in found if not name.endswith(_TABLE)), None)
+    if other:
+        raise UserError(f"{where}: {other} is no {_TABLE} file; name it under `files`")
+    return found
+
+
+def match(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    """The names that fit a pattern, pattern by pattern, each once: `*` stops at a slash, `**` does not."""
+    found: dict[str, None] = {}
+    for pattern in patterns:
+        parts = re.split(r"(\*\*|\*|\?)", pattern.removeprefix("./"))
+        kinds = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
+        expression = re.compile("".join(kinds.get(part, re.escape(part)) for part in parts))
+        found |= dict.fromkeys(sorted(name for name in names if expression.fullmatch(name)))
+    return list(found)

@@ -1,0 +1,85 @@
+"""Dialogues of ReForm-Eval (VisDial, VQA in turns): rounds that point into lists of questions and answers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from stages.prepare.raw import RawItem, Rejected, Unusable
+from stages.runtime.errors import UserError
+from stages.sources.reading.files import File
+from stages.sources.reading.reform import Set
+from stages.sources.reading.reform_rows import picture
+from stages.sources.reading.row import Row
+
+
+def dialogues(
+    file: File, head: Mapping[str, Any], name: str, wanted: Set, capitalize: bool
+) -> Iterator[RawItem | Rejected]:
+    """Rounds of dialogues; a dialogue is one group, and each round names those before it.
+
+    capitalize: whether texts begin with a capital letter and go on in small ones. Raises UserError.
+    """
+    data = head.get("data")
+    lists = [data.get(key) if isinstance(data, dict) else None for key in ("dialogs", "questions", "answers")]
+    if not all(isinstance(one, list) for one in lists):
+        raise UserError(f"{file.path}: data holds no lists dialogs, questions and answers; fetch it again")
+    found, questions, answers = lists
+    asked = [_cased(str(text), capitalize) for text in questions or ()]
+    asked = [text if text.endswith("?") else f"{text}?" for text in asked]
+    said = [_cased(str(text), capitalize) for text in answers or ()]
+    for number, dialog in enumerate(found or ()):
+        values = dialog if isinstance(dialog, dict) else {}
+        row = Row(values, f"{file.path} dialog {number}", number, file)
+        try:
+            shown = picture(row, "image" if values.get("image") else "image_id", wanted)
+        except Unusable as error:
+            yield Rejected(row.where, "", str(error))
+        else:
+            yield from _rounds(row, name, wanted, shown, asked, said)
+
+
+def _cased(text: str, capitalize: bool) -> str:
+    return text.capitalize() if capitalize else text
+
+
+def _rounds(
+    row: Row, name: str, wanted: Set, shown: bytes, questions: Sequence[str], answers: Sequence[str]
+) -> Iterator[RawItem | Rejected]:
+    group = f"{name}-{row.number:05d}"
+    before: list[str] = []
+    for place, turn in enumerate(row.values.get("dialog") or ()):
+        where = f"{row.where} round {place}"
+        try:
+            asked = _round(turn, questions, answers)
+        except Unusable as error:
+            yield Rejected(where, "", str(error))
+            return  # what follows would lack a round
+        yield RawItem(
+            id=f"{group}-{place:02d}",
+            where=where,
+            images=(shown,),
+            category=wanted.dimension,
+            source_id=f"{row.number}_{place}",
+            group=group,
+            turns=tuple(before),
+            **asked,
+        )
+        before.append(f"{group}-{place:02d}")
+
+
+def _round(turn: Any, questions: Sequence[str], answers: Sequence[str]) -> dict[str, Any]:
+    """The question and the options of a round, which names them by their places in the lists."""
+    try:
+        chosen = [int(index) for index in turn["answer_options"]]
+        places = (int(turn["question"]), *chosen)
+        found = {
+            "question": questions[places[0]],
+            "options": [answers[index] for index in chosen],
+            "answers": (chosen.index(int(turn["answer"])),),
+        }
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise Unusable(
+            f"question, answer or answer_options are not places in their lists ({error!s:.60})"
+        ) from None
+    if min(places) < 0:
+        raise Unusable("question or answer_options count from the end of their lists")
+    return found

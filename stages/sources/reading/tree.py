@@ -1,0 +1,133 @@
+"""The files of a dataset by name, those inside its zip archives included. Nothing is ever unpacked."""
+
+import json
+import stat
+import zipfile
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, Self
+
+from stages.prepare.raw import Unusable
+from stages.runtime.errors import UserError
+from stages.sources.fetching.origin import check_name
+from stages.sources.reading.files import File, Source
+
+MAX_MEMBERS = 2_000_000
+MAX_BYTES = 1 << 30  # of one file that is read whole
+_ZIP = ".zip"
+
+
+class Tree:
+    """Names are paths below the folder, the repository or the archive. Use it in a `with` block.
+
+    Raises UserError for an archive that is damaged, or that holds a name which would lead out of its folder.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._where = source.path
+        self._places: dict[str, File | tuple[zipfile.ZipFile, zipfile.ZipInfo]] = {}
+        self._by_end: dict[str, list[str]] = {}
+        self._stack = ExitStack()
+        try:
+            for file in source.files:
+                if file.name.lower().endswith(_ZIP):
+                    self._add_archive(file)
+                else:
+                    self._add(file.name, file)
+        except BaseException:
+            self._stack.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    @property
+    def names(self) -> list[str]:
+        """All names, sorted."""
+        return sorted(self._places)
+
+    def find(self, ending: str) -> str | None:
+        """The one name that is `ending` or ends with it after a slash, null for none. Raises UserError."""
+        found = [
+            name
+            for name in self._by_end.get(ending.rpartition("/")[2], ())
+            if name == ending or name.endswith(f"/{ending}")
+        ]
+        if len(found) > 1:
+            raise UserError(f"{self._where}: {ending} is there twice, as {found[0]} and {found[1]}; keep one")
+        return found[0] if found else None
+
+    def needed(self, ending: str) -> str:
+        """Like `find`. Raises UserError where there is none."""
+        name = self.find(ending)
+        if name is None:
+            there = ", ".join(self.names[:5]) or "nothing"
+            raise UserError(f"{self._where}: no file {ending} among what it holds ({there}); add it")
+        return name
+
+    def read(self, name: str) -> bytes:
+        """The bytes of a file. Raises Unusable."""
+        place = self._places.get(name)
+        if place is None:
+            raise Unusable(f"no file {name!r:.120} in {self._where}")
+        try:
+            if isinstance(place, File):
+                path = place.checked()
+                if path.stat().st_size > MAX_BYTES:
+                    raise Unusable(f"{name!r:.120} is larger than {MAX_BYTES:,} bytes")
+                return path.read_bytes()
+            archive, info = place
+            if info.file_size > MAX_BYTES or stat.S_ISLNK(info.external_attr >> 16) or info.flag_bits & 1:
+                raise Unusable(f"{name!r:.120} is too large, a link or encrypted in its archive")
+            with archive.open(info) as member:
+                return member.read(MAX_BYTES)  # checks the CRC; never more than the header says
+        except (OSError, zipfile.BadZipFile, NotImplementedError, EOFError, ValueError) as error:
+            if isinstance(error, Unusable):
+                raise
+            raise Unusable(f"{name!r:.120} cannot be read ({error!s:.120}); fetch it again") from None
+        except UserError as error:
+            raise Unusable(str(error)) from None
+
+    def json(self, name: str) -> Any:
+        """The value of a JSON file. Raises UserError."""
+        try:
+            return json.loads(self.read(name).decode("utf-8-sig"))
+        except Unusable as error:
+            raise UserError(f"{self._where}: {error}") from None
+        except (ValueError, RecursionError) as error:
+            raise UserError(f"{self._where}: {name}: not JSON ({error!s:.120}); fetch it again") from None
+
+    def _add(self, name: str, place: Any) -> None:
+        if name in self._places:
+            raise UserError(f"{self._where}: {name} is there twice; keep one of them")
+        self._places[name] = place
+        self._by_end.setdefault(name.rpartition("/")[2], []).append(name)
+
+    def _add_archive(self, file: File) -> None:
+        try:
+            archive = self._stack.enter_context(zipfile.ZipFile(file.checked()))
+            members = archive.infolist()
+        except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+            raise UserError(
+                f"{file.path}: not a zip archive that can be read ({error}); fetch it again"
+            ) from None
+        if len(members) > MAX_MEMBERS:
+            raise UserError(f"{file.path}: more than {MAX_MEMBERS:,} files; take them out into a folder")
+        for info in members:
+            if info.is_dir() or _noise(info.filename):
+                continue
+            try:
+                check_name(info.filename)
+            except ValueError as error:
+                raise UserError(f"{file.path}: {error}") from None
+            self._add(info.filename, (archive, info))
+
+
+def _noise(name: str) -> bool:
+    """Whether a member is what file managers leave behind."""
+    return name.startswith("__MACOSX/") or name.rpartition("/")[2] in (".DS_Store", "Thumbs.db")

@@ -1,0 +1,18 @@
+"""circular: the item's own options in every rotation, a prompt for each; the first is the source's order."""
+
+from dataclasses import replace
+
+from stages.contracts.prompts import KEPT
+from stages.vary.variation import ORDER, Draft
+
+CHANGES = (ORDER,)
+EFFECT = KEPT
+FAMILY = ""
+
+
+def vary(draft: Draft) -> list[Draft] | None:
+    """As many drafts as options; those that the style adds stay last. None with fewer than two options."""
+    order = draft.order
+    if len(order) < 2:
+        return None
+    return [replace(draft, order=order[first:] + order[:first]) for first in range(len(order))]

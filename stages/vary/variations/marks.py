@@ -1,0 +1,24 @@
+"""marks: three prompts, whose options are called a, b, c; 1, 2, 3; and A, B, C.
+
+ReForm-Eval (Li et al. 2023) measures so how much of a model's instability comes from the marks. It draws
+them; here each alphabet has its turn.
+"""
+
+from dataclasses import replace
+
+from stages.contracts.prompts import KEPT
+from stages.vary.style import MARKS
+from stages.vary.variation import STYLE, Draft
+
+CHANGES = (STYLE,)
+EFFECT = KEPT
+FAMILY = ""
+ALPHABETS = ("lower", "digits", "upper")
+
+
+def vary(draft: Draft) -> list[Draft] | None:
+    """None without options, where the style shows none, and where there are more than nine."""
+    style, own = draft.style, len(draft.order)
+    if not own or not style.shows_options or own + len(style.added_to(own)) > len(MARKS["digits"]):
+        return None
+    return [replace(draft, style=style.model_copy(update={"marks": marks})) for marks in ALPHABETS]

@@ -1,0 +1,17 @@
+"""no_response: the assistant begins the answer itself, where a style begins it (`The answer is`)."""
+
+from dataclasses import replace
+
+from stages.contracts.prompts import KEPT
+from stages.vary.variation import STYLE, Draft
+
+CHANGES = (STYLE,)
+EFFECT = KEPT
+FAMILY = ""
+
+
+def vary(draft: Draft) -> Draft | None:
+    """The sample's answer begins without it as well; None where the style begins no answer."""
+    if draft.style.response is None:
+        return None
+    return replace(draft, style=draft.style.model_copy(update={"response": None}))

@@ -1,0 +1,15 @@
+"""text_only: a control; the pictures are taken away, only words are left to answer by."""
+
+from dataclasses import replace
+
+from stages.contracts.prompts import KEPT
+from stages.vary.variation import PICTURES, Draft
+
+CHANGES = (PICTURES,)
+EFFECT = KEPT
+FAMILY = ""
+
+
+def vary(draft: Draft) -> Draft | None:
+    """The same words without a picture, and asked all the same; None where there was none."""
+    return replace(draft, pictures=()) if draft.pictures else None

@@ -1,0 +1,140 @@
+"""Files from addresses: a real server on the loopback address that loses connections and changes files."""
+
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from stages.runtime.errors import UserError
+from stages.sources.fetching.locate import fetch, is_here, locate
+from stages.sources.fetching.origin import REMOTE, Origin
+from tests.sources.loopback_files import Files, serving_files
+
+DATA = bytes(range(256)) * 400
+DIGEST = sha256(DATA).hexdigest()
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with serving_files({"/a/items.tsv": DATA, "/b.zip": b"zip"}) as address:
+        yield address
+
+
+def origin(server: str, sha: str | None = DIGEST) -> Origin:
+    return Origin(url=f"{server}/a/items.tsv", sha256=sha)
+
+
+def left() -> list[str]:
+    return sorted(str(p) for p in Path(".vouch").rglob("*") if p.is_file() and ".lock" not in p.name)
+
+
+def test_a_file_comes_once_and_lies_under_its_digest(server):
+    source = locate("toy", REMOTE, origin(server))
+    assert [(file.name, file.path) for file in source.files] == [
+        ("items.tsv", Path(".vouch/sources/files") / DIGEST / "items.tsv")
+    ]
+    assert source.files[0].path.read_bytes() == DATA
+    locate("toy", REMOTE, origin(server))
+    fetch("toy", origin(server))
+    assert len(Files.asked) == 1
+
+
+def test_a_lost_connection_is_resumed(server):
+    Files.cut["/a/items.tsv"] = [1000, 50_000]
+    fetch("toy", origin(server))
+    assert [asked for _, asked in Files.asked] == [None, "bytes=1000-", "bytes=51000-"]
+    assert is_here(REMOTE, origin(server))
+
+
+def test_a_killed_fetch_goes_on_in_the_next_process(server):
+    Files.cut["/a/items.tsv"] = [4000, 0]
+    with pytest.raises(UserError, match=r"not on this machine .*run `vouch fetch toy` on a machine with the"):
+        fetch("toy", origin(server))
+    assert left() == [f".vouch/sources/files/.{DIGEST}.partial"] and not is_here(REMOTE, origin(server))
+    Files.asked.clear()
+    fetch("toy", origin(server))
+    assert Files.asked == [("/a/items.tsv", "bytes=4000-")]
+
+
+def test_a_server_without_ranges_starts_over(server):
+    Files.ranges, Files.cut["/a/items.tsv"] = False, [1000]
+    fetch("toy", origin(server))
+    assert len(Files.asked) == 2
+
+
+def test_a_partial_file_that_is_whole_or_too_long(server):
+    partial = Path(f".vouch/sources/files/.{DIGEST}.partial")
+    partial.parent.mkdir(parents=True)
+    partial.write_bytes(DATA + b"more")
+    fetch("toy", origin(server))
+    assert [asked for _, asked in Files.asked] == [f"bytes={len(DATA) + 4}-", None]
+
+
+def test_another_file_is_refused_and_removed(server):
+    Files.files["/a/items.tsv"] = b"changed"
+    found = sha256(b"changed").hexdigest()
+    with pytest.raises(UserError, match=f"its SHA-256 is {found}, not {DIGEST}"):
+        fetch("toy", origin(server))
+    assert left() == []
+
+
+def test_without_a_digest_the_newest_is_taken_and_named(server):
+    one = fetch("toy", origin(server, None))
+    assert one.files[0].digest == DIGEST
+    Files.files["/a/items.tsv"] = b"newer"
+    assert locate("toy", REMOTE, origin(server, None)).files[0].path.read_bytes() == DATA
+    assert fetch("toy", origin(server, None)).files[0].digest == sha256(b"newer").hexdigest()
+
+
+def test_a_file_that_went_is_fetched_again(server):
+    source = locate("toy", REMOTE, origin(server))
+    source.files[0].path.unlink()
+    assert not is_here(REMOTE, origin(server))
+    assert locate("toy", REMOTE, origin(server)).files[0].path.read_bytes() == DATA
+
+
+def test_several_parts_keep_their_order(server):
+    parts = [{"url": f"{server}/b.zip", "name": "z.zip"}, {"url": f"{server}/a/items.tsv", "sha256": DIGEST}]
+    source = locate("toy", REMOTE, Origin.model_validate({"parts": parts}))
+    assert [file.name for file in source.files] == ["z.zip", "items.tsv"]
+
+
+def test_refusals_are_one_line(server):
+    with pytest.raises(UserError, match=r"nothing\.tsv: the server answered 404; correct origin"):
+        fetch("toy", Origin(url=f"{server}/nothing.tsv", sha256=DIGEST))
+    with pytest.raises(UserError, match=r"Connection refused\); run `vouch fetch toy` on a machine with the"):
+        fetch("toy", Origin(url="http://127.0.0.1:9/items.tsv", sha256=DIGEST))
+    with pytest.raises(UserError, match="nothing to fetch: get it from X"):
+        locate("toy", REMOTE, None, "get it from X")
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({}, "give one of hub, url and parts"),
+        ({"hub": "a/b", "url": "https://a/b"}, "give one of hub, url and parts"),
+        ({"hub": "a/b"}, "needs split"),
+        ({"hub": "a/b", "split": "test", "files": ["x"]}, "not both"),
+        ({"hub": "a/b", "split": "test", "revision": "main"}, "give a commit"),
+        ({"hub": "a/b", "split": "test", "revision": 10**39}, "give a commit"),
+        ({"hub": "../b", "split": "test"}, "OWNER/NAME"),
+        ({"hub": "a/b", "split": "../x"}, "pattern"),
+        ({"hub": "a/b", "files": ["../x.json"]}, "no file name inside a folder"),
+        ({"hub": "a/b", "files": ["x.pkl"]}, "can run code"),
+        ({"url": "file:///etc/passwd"}, "give an address"),
+        ({"url": "https://me:secret@host/x.tsv"}, "without user and password"),
+        ({"url": "https://host/model.pt"}, "can run code"),
+        ({"url": "https://host/"}, "no file name"),
+        ({"url": "https://host/%2e%2e"}, "no file name"),
+        ({"url": "https://host/a%2Fb.tsv"}, "names a folder"),
+        ({"url": "https://host/a.tsv", "sha256": "abc"}, "64 hexadecimal"),
+        ({"url": "https://host/a.tsv", "split": "test"}, "belong to hub"),
+        ({"parts": [{"url": "https://a/x"}, {"url": "https://b/x"}]}, "the same name"),
+    ],
+)
+def test_what_no_origin_can_be(values, words):
+    with pytest.raises(ValueError, match=words):
+        Origin.model_validate(values)
