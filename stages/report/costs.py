@@ -1,27 +1,44 @@
 """What variations of the prompt cost a model: look-ups in the table of that name."""
 
+import re
 from typing import NamedTuple
 
 import pandas as pd
 
 from stages.report.evidence import Evidence
 
-# Takes the question its picture: it shows what words alone give, and nobody would ask so.
+# Takes the question its picture: it shows what words alone give.
 CONTROL = "blank"
+CONTROLS = (CONTROL, "image_only", "text_only")  # take away what an answer rests on: nobody would ask so
 MEANING = {
     "blank": "grey sheets in place of the pictures",
+    "circular": "options in every rotation",
+    "dialogue": "after the earlier questions and the model's own answers",
+    "dialogue_gold": "after the earlier questions and their correct answers",
+    "image_only": "pictures and options without the question",
     "instruction": "other wordings of the instruction",
+    "jpeg": "pictures compressed",
+    "lr_c": "questions in fewer words",
+    "lr_i": "questions as instructions",
+    "lr_v": "questions in more words",
+    "ls_a": "questions turned by an antonym",
+    "ls_m": "`more` turned into `less`",
+    "ls_n": "questions negated",
     "marks": "options called a, b, c; 1, 2, 3; A, B, C",
     "no_response": "no beginning of the answer",
     "no_sample": "no sample before the question",
     "option_order": "options in reversed order",
     "shuffled": "options in five orders",
     "tests": "five instructions and orders",
+    "text_only": "the question without its pictures",
     "vr_b": "pictures blurred",
     "vr_l": "pictures brightened",
     "vr_r": "pictures turned by 90°",
+    "vs_e": "a picture exchanged so that the answer turns",
+    "vs_s": "pictures swapped so that the answer turns",
 }
 """In words, for readers who do not know the names; another variation goes by its name alone."""
+_LEVEL = re.compile(r"(.+)_([0-9]+)")
 ACCURACY = ("accuracy", "")
 CONFIDENCE = ("confidence", "")
 SIZE_LAC = ("set_size", "lac")
@@ -74,17 +91,21 @@ def _end(value: float) -> float | None:
 
 
 def changes(found: Costs) -> tuple[str, ...]:
-    """Variations in alphabetical order, the control last."""
-    return tuple(sorted({key[1] for key in found}, key=lambda name: (name == CONTROL, name)))
+    """Variations in alphabetical order, controls last."""
+    return tuple(sorted({key[1] for key in found}, key=lambda name: (_is_control(name), name)))
 
 
 def real_changes(found: Costs) -> tuple[str, ...]:
-    """The same without the control."""
-    return tuple(name for name in changes(found) if name != CONTROL)
+    """The same without controls."""
+    return tuple(name for name in changes(found) if not _is_control(name))
+
+
+def _is_control(variation: str) -> bool:
+    return any(part in CONTROLS for part in variation.split("+"))
 
 
 def dearest(found: Costs, model: str) -> str | None:
-    """The change that takes a model most accuracy, of those that surely take some; the control is none."""
+    """The change that takes a model most accuracy, of those that surely take some; a control is none."""
     losses = {
         variation: cost.difference
         for variation in real_changes(found)
@@ -95,9 +116,23 @@ def dearest(found: Costs, model: str) -> str | None:
 
 def meaning(variation: str) -> str:
     """What a variation does, in words if there are any."""
-    return MEANING.get(variation, variation)
+    return in_words(variation) or variation
+
+
+def in_words(variation: str) -> str | None:
+    """What a variation does, of a combination all that it does; None where a part has no words."""
+    said = [_part_in_words(part) for part in variation.split("+")]
+    return None if None in said else ", ".join(filter(None, said))
+
+
+def _part_in_words(part: str) -> str | None:
+    leveled = None if part in MEANING else _LEVEL.fullmatch(part)
+    if leveled is None:
+        return MEANING.get(part)
+    return f"{MEANING[leveled[1]]} (level {leveled[2]})" if leveled[1] in MEANING else None
 
 
 def named(variation: str) -> str:
     """A variation and what it does."""
-    return f"{variation} ({MEANING[variation]})" if variation in MEANING else variation
+    said = in_words(variation)
+    return f"{variation} ({said})" if said else variation

@@ -17,6 +17,7 @@ from stages.ingest.config import Config as IngestConfig
 from stages.pin.config import LockEntry
 from stages.prepare.config import DatasetEntry
 from stages.report.config import Config as ReportConfig
+from stages.rewrite.config import Config as RewriteConfig
 from stages.runtime.errors import UserError, did_you_mean
 from stages.score.config import Config as ScoreConfig
 from stages.sources.fetching.origin import REMOTE
@@ -46,6 +47,7 @@ class Project(BaseModel):
 
     profile: str
     datasets: dict[Slug, DatasetEntry]
+    rewrite: RewriteConfig
     variations: list[Combination] = Field(min_length=1)
     models: list[Slug]
     pin: dict[Slug, str]
@@ -79,6 +81,7 @@ def check_params(values: Any, where: str) -> Project:
     _check_plugins(project, where)
     _check_models(project, locked, where)
     _check_ingest(project, where)
+    _check_rewriter(project, locked, where)
     return project
 
 
@@ -169,7 +172,8 @@ def _check_models(project: Project, locked: Models, where: str) -> None:
         _once(getattr(project, key), where, key)
     _known(project.pin, list(locked.models), where, f"pin (entries of {MODELS})")
     _known(project.models, [*project.zoo, *project.pin], where, "models (made by zoo or pin)")
-    _known([*project.zoo, *project.pin], project.models, where, "zoo and pin (entries of models)")
+    used = project.models + [name for name in [project.rewrite.model] if name]
+    _known([*project.zoo, *project.pin], used, where, "zoo and pin (entries of models)")
     fetched = {name: entry.origin for name, entry in project.datasets.items() if entry.origin}
     _known(
         project.unpinned, [*project.pin, *fetched], where, "unpinned (entries of pin, datasets with origin)"
@@ -208,3 +212,13 @@ def _check_ingest(project: Project, where: str) -> None:
         where,
         "released (models of ingest)",
     )
+
+
+def _check_rewriter(project: Project, locked: Models, where: str) -> None:
+    _known(project.rewrite.clean, list(project.datasets), where, "rewrite.clean")
+    name = project.rewrite.model
+    if name is None:
+        return
+    _known([name], list(project.pin), where, "rewrite.rewriter (data/models/NAME.json, entries of pin)")
+    engines = [engine for engine in plugins("stages/rewrite/engines") if engine != "rules"]
+    _known([locked.models[name].engine], engines, str(MODELS), f"models.{name}.engine, to rewrite")

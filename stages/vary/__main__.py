@@ -1,6 +1,6 @@
 """vary: `python -m stages.vary NAME` writes every prompt of one dataset.
 
-Inputs   data/items/NAME.parquet, the dataset's style, stages/styles/STYLE.yaml
+Inputs   data/items/NAME.parquet, data/rewrites/NAME.parquet, the dataset's style, stages/styles/STYLE.yaml
 Output   data/prompts/NAME.parquet, items in their order, for each the variations in theirs
 """
 
@@ -11,11 +11,13 @@ from typing import Any
 
 from stages.contracts.items import ITEMS, items_path
 from stages.contracts.prompts import PROMPTS, TEXT, prompts_path
+from stages.contracts.rewrites import REWRITES, rewrites_path
 from stages.runtime.errors import UserError
 from stages.runtime.stage import Run, run_stage
 from stages.vary.combination import Variation, load_variation
 from stages.vary.config import Config
 from stages.vary.prompt import prompt_row
+from stages.vary.rewrites import Rewrites
 from stages.vary.style import Style, parse_style
 from stages.vary.variation import Item
 from stages.yaml12 import load
@@ -31,8 +33,9 @@ def read_style(name: str) -> Style:
     return parse_style(load(path), str(path))
 
 
-def read_items(path: Path) -> Iterator[Item]:
-    """Items in their order, a group at a time. Raises UserError, see `_group`."""
+def read_items(path: Path, rewrites: Rewrites) -> Iterator[Item]:
+    """Items in their order, a group at a time, without those that people dropped. Raises UserError, see
+    `_group`."""
     found = (
         row
         for batch in ITEMS.open(path).iter_batches(columns=_COLUMNS, use_threads=False)
@@ -40,13 +43,14 @@ def read_items(path: Path) -> Iterator[Item]:
     )
     rows = ({**row, "place": place} for place, row in enumerate(found))
     for _, group in groupby(rows, key=lambda row: row["group"]):
-        yield from _group(list(group), path)
+        yield from _group(list(group), path, rewrites)
 
 
-def _group(rows: Sequence[Mapping[str, Any]], path: Path) -> list[Item]:
+def _group(rows: Sequence[Mapping[str, Any]], path: Path, rewrites: Rewrites) -> list[Item]:
     """Items of one group that stand together; each knows those before it in its conversation."""
     followed = {turn for row in rows for turn in row["turns"] or ()}
     items: dict[str, Item] = {}
+    dropped = set[str]()
     for row in rows:
         gone = next((turn for turn in row["turns"] or () if turn not in items), None)
         if gone is not None:
@@ -56,8 +60,16 @@ def _group(rows: Sequence[Mapping[str, Any]], path: Path) -> list[Item]:
             )
         lists = {name: tuple(row[name] or ()) for name in _LISTS}
         turns = tuple(items[turn] for turn in row["turns"] or ())
-        items[row["id"]] = Item(**{**row, **lists, "turns": turns, "goes_on": row["id"] in followed})
-    return list(items.values())
+        question = rewrites.question(row["question"])
+        if question is None:
+            dropped.add(row["id"])
+            question = row["question"]
+        items[row["id"]] = Item(
+            **{**row, **lists, "question": question, "turns": turns},
+            goes_on=row["id"] in followed,
+            rewrites=rewrites.others(question),
+        )
+    return [item for name, item in items.items() if name not in dropped]
 
 
 def reference_words(path: Path) -> Iterator[int]:
@@ -134,10 +146,11 @@ def main(run: Run) -> None:
     variations = [load_variation(variation) for variation in config.variations]
     source = items_path(name)
     total = ITEMS.open(source).metadata.num_rows
+    rewrites = Rewrites(REWRITES.read(rewrites_path(name)).to_pylist())
     cap = _cap(style, source)
     with PROMPTS.writer(prompts_path(name)) as prompts:
         group, before = None, dict[str, Sequence[str]]()
-        for item in run.progress(read_items(source), total=total, label=f"vary {name}"):
+        for item in run.progress(read_items(source, rewrites), total=total, label=f"vary {name}"):
             if item.group != group:
                 group, before = item.group, {}
             try:

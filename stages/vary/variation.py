@@ -26,7 +26,8 @@ Several prompts of one item are a sequence, numbered 1, 2, ... in its order, als
 It is a pure function: randomness comes from the item's id.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from stages.vary.style import Style
 
@@ -46,6 +47,7 @@ class Item:
     phrasings: all wordings of the question, or empty. place: of the item in the table, from 0.
     images: digests. exchange: for each image a digest or None, or empty. turns: the earlier items of
     the same conversation, first to last. goes_on: whether a later item names this one among its turns.
+    rewrites: kind -> the question in other words (stages/contracts/rewrites.py), where these may be asked.
     """
 
     id: str
@@ -60,6 +62,7 @@ class Item:
     exchange: tuple[str | None, ...] = ()
     turns: tuple["Item", ...] = ()
     goes_on: bool = False
+    rewrites: Mapping[str, str] = field(default_factory=dict)
     phrasings: tuple[str, ...] = ()
     place: int = 0
 

@@ -45,7 +45,7 @@ def test_plan_before_anything_runs(checkout):
     assert "profile small" in out and "4 cells" in out
     assert "88 prompts" in out, "2 models x (24 + 20) items"
     assert "12 forward passes" in out, "2 x (3 + 3) batches of 8"
-    assert "14 stages are not up to date" in out
+    assert "16 stages are not up to date" in out
     assert not (checkout.path / "data").exists()
 
 
@@ -73,6 +73,13 @@ def test_use_sets_values_and_keeps_comments(kept):
         (["small", "--set", "score.alpha=[0.1"], ["score.alpha", "YAML"]),
         (["small", "--set", "datasets.left.loader=jsnol"], ["did you mean jsonl?"]),
         (["small", "--set", "variations=[]"], ["variations"]),
+        (["small", "--set", "variations=[vr_b, vr_b_3]"], ["variations", "vr_b_3 is the same as vr_b"]),
+        (
+            ["small", "--set", "variations=[vs_s+vr_b]"],
+            ["variations", "vs_s and vr_b both change the pictures"],
+        ),
+        (["small", "--set", "variations=[vr_b_9]"], ["variations", "valid: vr_b_1 to vr_b_5"]),
+        (["small", "--set", "variations=[vr_b+]"], ["variations"]),
         (["small", "--set", "datasets={}"], ["needs one dataset and one model"]),
         (["released", "--set", "released=[]"], ["needs one dataset and one model"]),
     ],

@@ -69,6 +69,7 @@ def stage(name: str, *keys: str) -> None:
 def prepared(project: Project) -> Project:
     for dataset in DATASETS:
         stage("prepare", dataset)
+        stage("rewrite", dataset)
         stage("vary", dataset)
     stage("pin", MODEL)
     return project
@@ -214,6 +215,7 @@ def test_missing_and_stale_inputs_are_one_line(project: Project, capsys: pytest.
     error = refused()
     assert "data/prompts/other.parquet" in error and "run `dvc repro pin@tiny prepare@other" in error
     for dataset in DATASETS:
+        stage("rewrite", dataset)
         stage("vary", dataset)
     project.params["datasets"]["other"]["settings"]["seed"] += 1
     project.save()

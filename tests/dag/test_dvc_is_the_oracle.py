@@ -21,6 +21,7 @@ datasets:
   beta: {loader: jsonl, source: src_beta, style: plain, settings: {}}
   gamma: {loader: released, source: ../elsewhere, style: kostumov, settings: {flag: yes, ratio: 1_0.5, tiny: 1e-3}}
 variations: [original]
+rewrite: {rewriter: data/models/two.json, clean: [alpha]}
 models: [one, two, three]
 pin: {two: ../weights, three: models.lock}
 unpinned: [two]

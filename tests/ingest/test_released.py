@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from stages.contracts.prompts import PROMPTS, prompts_path
+from stages.contracts.rewrites import REWRITES, rewrites_path
 from stages.dag import Dag, Stage
 from stages.ingest.__main__ import main as ingest
 from stages.ingest.forms import parquet, pickle
@@ -38,6 +39,7 @@ def test_from_source_to_letters(project, released):
     shutil.copytree(STYLES, "stages/styles")
     entry = {"loader": "released", "source": str(released), "settings": {}}
     run(prepare, ["mmbench"], {f"datasets.mmbench.{key}": value for key, value in entry.items()})
+    REWRITES.write(rewrites_path("mmbench"), [])
     run(vary, ["mmbench"], {"datasets.mmbench.style": "kostumov", "variations": ["original"]})
     prompts = PROMPTS.read(prompts_path("mmbench")).to_pylist()
     assert [len(prompt["options"]) for prompt in prompts].count(6) == 4360

@@ -99,8 +99,8 @@ EDITS = [
     (
         "one dataset",
         replace("params.yaml", "items: 20", "items: 18"),
-        {"prepare@right", "vary@right", *RIGHT, *SCORE, *END},
-        {"prepare@right", "vary@right", *RIGHT, *SCORE, *END},
+        {"prepare@right", "rewrite@right", "vary@right", *RIGHT, *SCORE, *END},
+        {"prepare@right", "rewrite@right", "vary@right", *RIGHT, *SCORE, *END},
     ),
     (
         "one prompt template",

@@ -6,10 +6,12 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from stages.report.costs import ACCURACY, MEANING, changes, in_words, meaning, real_changes
 from stages.report.evidence import Evidence
 from stages.report.figures import variations as figure
 from stages.report.sections import variations, verdict
 from stages.report.tiles import BREAKS
+from stages.vary.combination import FILES
 from tests.report.project import Made
 
 Make = Callable[[Made], Evidence]
@@ -101,3 +103,26 @@ def test_the_figure_judges_what_the_intervals_allow(make: Make) -> None:
     assert pd.isna(frame.loc[frame["variation"] == "b", "low"]).all()
     assert figure.draw(evidence, "shapes") is not None
     assert "c costs alpha most accuracy, 20.0 points" in figure.describe(evidence, "shapes")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("vr_b", "pictures blurred"),
+        ("vr_b_5", "pictures blurred (level 5)"),
+        ("option_order+vr_b_5", "options in reversed order, pictures blurred (level 5)"),
+        ("rotated", None),
+        ("rotated_2", None),
+        ("rotated+vr_b", None),
+    ],
+)
+def test_levels_and_combinations_in_words(name: str, words: str | None) -> None:
+    assert in_words(name) == words
+    assert meaning(name) == (words or name)
+
+
+def test_every_variation_of_the_project_has_words_and_a_control_is_no_change() -> None:
+    assert set(MEANING) | {"original"} >= {path.stem for path in FILES.glob("[!_]*.py")}
+    found = {("m", name, *ACCURACY): None for name in ("vr_b", "text_only", "dialogue+text_only", "blank")}
+    assert changes(found) == ("vr_b", "blank", "dialogue+text_only", "text_only")
+    assert real_changes(found) == ("vr_b",)

@@ -9,6 +9,7 @@ import pytest
 
 from stages.contracts.items import ITEMS, items_path
 from stages.contracts.prompts import PROMPTS, prompts_path
+from stages.contracts.rewrites import REWRITES, rewrites_path
 from stages.dag import Dag, Stage
 from stages.runtime.stage import Run
 from stages.vary.__main__ import main
@@ -24,10 +25,15 @@ class Project:
         shutil.copytree(STYLES, self.styles)
 
     def vary(
-        self, items: list[dict[str, Any]], style: str = "kostumov", variations: Sequence[str] = ("original",)
+        self,
+        items: list[dict[str, Any]],
+        style: str = "kostumov",
+        variations: Sequence[str] = ("original",),
+        rewrites: Sequence[dict[str, Any]] = (),
     ) -> list[dict[str, Any]]:
-        """Writes the items, runs the stage and reads the prompts back."""
+        """Writes the items and their rewrites, runs the stage and reads the prompts back."""
         ITEMS.write(items_path("toy"), items)
+        REWRITES.write(rewrites_path("toy"), rewrites)
         values = {"datasets.toy.style": style, "variations": list(variations)}
         stage = Stage("vary@toy", "python -m stages.vary toy", (), (), {"params.yaml": values})
         main(Run(Dag([stage]), stage, ["toy"]))

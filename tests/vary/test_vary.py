@@ -12,6 +12,7 @@ from stages.runtime.errors import UserError
 from stages.vary.__main__ import STYLES, item_rows, read_items, upper_quartile
 from stages.vary.combination import Part, Variation, load_variation
 from stages.vary.prompt import prompt_row
+from stages.vary.rewrites import Rewrites
 from stages.vary.style import parse_style
 from stages.vary.variation import Item, Picture, Step, prompt_id, start
 from stages.yaml12 import load
@@ -177,7 +178,7 @@ def test_bad_inputs(project, item):
     data = items_path("toy").read_bytes()
     items_path("toy").write_bytes(data[: len(data) // 2])
     with pytest.raises(UserError, match=r"data/items/toy\.parquet: not readable"):
-        list(read_items(items_path("toy")))
+        list(read_items(items_path("toy"), Rewrites([])))
 
 
 def of_style(project, name="own", **keys):
@@ -280,7 +281,7 @@ def test_an_id_stands_once(project):
 
 def test_a_conversation_is_read_with_the_items_before(project, item):
     project.vary([item(id="a"), item(id="b", turns=["a"]), item(id="c", turns=["a", "b"]), item(id="d")])
-    a, b, c, d = read_items(items_path("toy"))
+    a, b, c, d = read_items(items_path("toy"), Rewrites([]))
     assert b.turns == (a,) and c.turns == (a, b) and [one.goes_on for one in (a, b, c, d)] == [1, 1, 0, 0]
     with pytest.raises(UserError, match=r"toy\.parquet: item b follows a, which is no item of its group"):
         project.vary([item(id="a"), item(id="b", group="h", turns=["a"])])

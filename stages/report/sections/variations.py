@@ -9,7 +9,6 @@ from stages.report.costs import (
     CONFIDENCE,
     CONTROL,
     FLIPPED,
-    MEANING,
     SIZE_APS,
     SIZE_LAC,
     Cost,
@@ -17,6 +16,7 @@ from stages.report.costs import (
     changes,
     costs,
     dearest,
+    in_words,
     named,
     real_changes,
 )
@@ -93,7 +93,7 @@ def _grid(evidence: Evidence, dataset: str, found: Costs) -> Grid:
             flipped = found.get((model, variation, *FLIPPED))
             rows.append(
                 (
-                    Cell(variation, MEANING.get(variation, "")),
+                    Cell(variation, in_words(variation) or ""),
                     Cell(model),
                     Cell(words.number(100 * accuracy.value, 1), key=accuracy.value),
                     _change(accuracy, 1, 100),

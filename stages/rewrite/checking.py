@@ -1,0 +1,34 @@
+"""Whether a rewrite may be asked. A check is a file stages/rewrite/checks/NAME.py that defines
+
+KINDS: Collection[str]
+    the kinds that it looks at
+def problem(original: str, rewrite: str) -> str
+    what is wrong, in words that fit behind `the rewrite`, or nothing
+
+Checks cannot tell good words from bad ones; they catch what programs can: answers in place of questions,
+two sentences, a lost negation or number. Whoever wants more reviews the table (`vouch rewrites`).
+"""
+
+import importlib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+CHECKS = Path(__file__).parent / "checks"
+NEGATION = re.compile(r"\b(?:not|no|never|none|nor|neither|nothing|without|cannot)\b|n['’]t\b", re.IGNORECASE)
+
+
+def failures(kind: str, original: str, rewrite: str) -> Mapping[str, str]:
+    """Name of each check that the rewrite fails -> what is wrong; checks by name."""
+    found = {}
+    for path in sorted(CHECKS.glob("[!_]*.py")):
+        check = importlib.import_module(f"stages.rewrite.checks.{path.stem}")
+        problem = check.problem(original, rewrite) if kind in check.KINDS else ""
+        if problem:
+            found[path.stem] = problem
+    return found
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, small letters."""
+    return re.findall(r"[^\W_]+(?:['’-][^\W_]+)*", text.lower())

@@ -1,0 +1,38 @@
+"""entities: numbers, names and marks of pictures stay, and no other ones come in.
+
+Numbers are those in digits, names the words with a capital that do not begin a sentence.
+"""
+
+import re
+
+from stages.contracts.items import IMAGE_MARK
+from stages.contracts.rewrites import KINDS as ALL
+
+KINDS = ALL
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_BEGINS = re.compile(r"(?:^|[.?!:\n]|[\"“‘(])\s*$")
+
+
+def problem(original: str, rewrite: str) -> str:
+    """See stages/rewrite/checking.py."""
+    pairs = (("mark", IMAGE_MARK.findall), ("number", _NUMBER.findall))
+    for what, found in pairs:
+        before, after = sorted(found(original)), sorted(found(rewrite))
+        if set(before) != set(after):
+            return f"changes a {what} ({min(set(before) ^ set(after))})"
+    for one, other, verb in ((original, rewrite, "loses"), (rewrite, original, "brings in")):
+        there = {word.lower().removesuffix("'s").removesuffix("’s") for word in _WORD.findall(other)}
+        gone = [name for name in _names(one) if name.lower() not in there]
+        if gone:
+            return f"{verb} the name {gone[0]}"
+    return ""
+
+
+def _names(text: str) -> list[str]:
+    found = [
+        m[0] for m in _WORD.finditer(text) if m[0][0].isupper() and not _BEGINS.search(text[: m.start()])
+    ]
+    names = [name.removesuffix("'s").removesuffix("’s") for name in found]
+    return [name for name in names if name != "I" and not name.startswith(("I'", "I’"))]

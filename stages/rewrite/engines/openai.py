@@ -1,0 +1,105 @@
+"""Any server that speaks OpenAI's chat completions, asked as `extract` asks one. See docs/servers.md.
+
+One request for each question, temperature 0. The key comes from the environment alone.
+"""
+
+import asyncio
+import os
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from stages.contracts.pins import Pin
+from stages.extract.server_client import Client, GivenUp, Tally, TurnedDown
+from stages.extract.server_reading import BadAnswer, Completion
+from stages.extract.server_settings import Settings, read_settings
+from stages.rewrite.config import Config
+from stages.rewrite.engine import Engine, Proposal, Task
+from stages.rewrite.instruction import prompt, reply
+from stages.runtime.errors import UserError
+
+REVISION = 1
+_Done = tuple[Task, Proposal]
+
+
+def load(pin: Pin | None, config: Config) -> Engine:
+    """The pinned server. Raises UserError where the pin or the environment does not say how to ask it."""
+    if pin is None or not pin.source.url or not pin.source.name:
+        raise UserError(
+            "models.lock: a rewriter with engine openai wants source: {kind: server, url: ..., name: ...}"
+        )
+    settings = read_settings(pin.model, pin.source.url, os.environ)
+    return ServerRewriter(pin.source.url, pin.source.name, settings, config.max_tokens)
+
+
+class ServerRewriter:
+    """See stages/rewrite/engine.py."""
+
+    def __init__(self, url: str, name: str, settings: Settings, max_tokens: int) -> None:
+        self._url, self._name, self._settings, self._max_tokens = url, name, settings, max_tokens
+        self._tally = Tally()
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """What was sent and came back."""
+        return {
+            "requests": self._tally.requests,
+            "input_tokens": self._tally.input_tokens,
+            "output_tokens": self._tally.output_tokens,
+            "models": dict(sorted(self._tally.models.items())),
+        }
+
+    def propose(self, tasks: Sequence[Task]) -> Iterator[_Done]:
+        """Proposals as they come. Raises UserError where the server itself is at fault."""
+        todo = iter(tasks)
+        with asyncio.Runner() as runner:
+            client = Client(self._url, self._settings, self._tally)
+            running: set[asyncio.Task[_Done]] = set()
+            try:
+                while True:
+                    for task in islice(todo, self._settings.concurrency - len(running)):
+                        running.add(runner.get_loop().create_task(self._one(client, task)))
+                    if not running:
+                        return
+                    done, running = runner.run(_some(running))
+                    yield from (one.result() for one in done if not one.exception())
+                    for one in done:
+                        one.result()  # raises what no question survives, once the others are passed on
+            finally:
+                runner.run(_stop(client, running))
+
+    async def _one(self, client: Client, task: Task) -> _Done:
+        request = {
+            "model": self._name,
+            "messages": [{"role": "user", "content": prompt(task)}],
+            "max_tokens": self._max_tokens,
+            "temperature": 0,
+        }
+        try:
+            return task, await client.ask(request, _read)
+        except GivenUp as error:
+            return task, Proposal(None, str(error), passing=True)
+        except TurnedDown as error:
+            return task, Proposal(None, f"the server turned the request down ({error})")
+
+
+def _read(said: Completion) -> Proposal:
+    choice = said.choices[0]
+    if choice.finish_reason == "content_filter":
+        return Proposal(None, "the server's content filter withheld the answer")
+    if choice.finish_reason == "length":
+        return Proposal(None, "the answer is longer than rewrite.max_tokens")
+    if not choice.message.content:
+        raise BadAnswer("the answer is empty")
+    return Proposal(reply(choice.message.content))
+
+
+async def _some(running: set[asyncio.Task[_Done]]) -> Any:
+    return await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+
+
+async def _stop(client: Client, running: set[asyncio.Task[_Done]]) -> None:
+    for one in running:
+        one.cancel()
+    await asyncio.gather(*running, return_exceptions=True)
+    await client.close()

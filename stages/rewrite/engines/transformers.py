@@ -1,0 +1,114 @@
+"""An instruction-tuned language model of the transformers library, from its pinned folder. Greedy."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from stages.contracts.pins import Pin
+from stages.extract.model_folder import pinned_folder
+from stages.rewrite.config import Config
+from stages.rewrite.engine import Engine, Proposal, Task
+from stages.rewrite.instruction import prompt, reply
+from stages.runtime.errors import UserError
+
+REVISION = 1
+_LOCAL = {"local_files_only": True, "trust_remote_code": False}
+
+
+def load(pin: Pin | None, config: Config) -> Engine:
+    """The pinned model. Raises UserError where its files are not those pinned or cannot be loaded."""
+    if pin is None:
+        raise UserError("models.lock: a rewriter with engine transformers wants a model folder")
+    return LocalRewriter(pinned_folder(pin), pin, config)
+
+
+class LocalRewriter:
+    """See stages/rewrite/engine.py. One question at a time, so that none can change another's answer."""
+
+    def __init__(self, folder: Path, pin: Pin, config: Config) -> None:
+        import torch
+        from transformers import GenerationConfig
+
+        from stages.extract.model_loading import choose_device
+
+        device = choose_device(config.device)
+        torch.set_num_threads(config.threads)
+        self._torch = torch
+        self._tokenizer, self._model = _loaded(folder, pin.dtype, config.device)
+        if config.device != "split":
+            self._model.to(device)
+        self._template = pin.template or self._tokenizer.chat_template
+        self._max_tokens = config.max_tokens
+        self._context = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
+        ends = self._model.generation_config.eos_token_id
+        ends = self._tokenizer.eos_token_id if ends is None else ends
+        # The model's own settings (penalties, temperatures) would come back from its folder.
+        self._model.generation_config = GenerationConfig(
+            do_sample=False,
+            max_new_tokens=config.max_tokens,
+            eos_token_id=ends,
+            pad_token_id=ends[0] if isinstance(ends, list) else ends,
+        )
+        self._ends = set(ends if isinstance(ends, list) else [ends])
+        self.notes: dict[str, Any] = {"device": device}
+
+    def propose(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Proposal]]:
+        """A proposal for every task, in their order."""
+        for task in tasks:
+            yield task, self._one(prompt(task))
+
+    def _one(self, text: str) -> Proposal:
+        inputs = self._inputs(text)
+        length = inputs["input_ids"].shape[1]
+        if self._context and length + self._max_tokens > self._context:
+            return Proposal(None, f"{length} tokens leave too little of the model's {self._context}")
+        with self._torch.inference_mode():
+            tokens = self._model.generate(**inputs)[0, length:].tolist()
+        if not self._ends & set(tokens):
+            return Proposal(None, "the answer is longer than rewrite.max_tokens")
+        return Proposal(reply(self._tokenizer.decode(tokens, skip_special_tokens=True)))
+
+    def _inputs(self, text: str) -> Any:
+        if self._template is None:
+            inputs = self._tokenizer(text, return_tensors="pt")
+        else:
+            inputs = self._tokenizer.apply_chat_template(
+                [{"role": "user", "content": text}],
+                chat_template=self._template,
+                add_generation_prompt=True,
+                return_tensors="pt",
+                return_dict=True,
+            )
+        inputs.pop("token_type_ids", None)
+        return inputs.to(self._model.device)
+
+
+def _loaded(folder: Path, dtype: str, device: str) -> tuple[Any, Any]:
+    """Tokenizer and model. Raises UserError, one line, whatever is wrong with the folder."""
+    import torch
+    import transformers
+
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **_LOCAL)
+        model, report = transformers.AutoModelForCausalLM.from_pretrained(
+            folder,
+            dtype=getattr(torch, dtype),
+            use_safetensors=True,
+            output_loading_info=True,
+            **({"device_map": "auto"} if device == "split" else {}),
+            **_LOCAL,
+        )
+    except Exception as error:  # the loaders of many model classes raise many kinds
+        why = " ".join(str(error).split())[:200]
+        raise UserError(
+            f"{folder}: cannot be loaded as a language model ({type(error).__name__}: {why}); take an "
+            "instruction-tuned model in the form of transformers"
+        ) from None
+    missing = sorted(report["missing_keys"])
+    if missing:
+        raise UserError(
+            f"{folder}: the weights lack {missing[0]} ({len(missing)} in all); save the model anew"
+        )
+    return tokenizer, model.eval()

@@ -1,0 +1,80 @@
+"""What models wrote, found again by what was asked, in the work cache of `extract`.
+
+A key covers the model's pin, the engine's REVISION, the whole text that the model got and the most
+tokens of a rewrite. A killed run loses little, and another decision, check or variation asks nothing anew.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from stages.contracts.files import canonical_json
+from stages.contracts.pins import Pin
+from stages.extract.work_cache import ROOT, WorkCache
+from stages.rewrite.config import Config
+from stages.rewrite.engine import Engine, Proposal, Task, engine_file
+from stages.rewrite.instruction import prompt
+from stages.runtime.errors import UserError
+
+_FIELDS = pa.schema([("text", pa.string()), ("reason", pa.string())])
+
+
+class Remembered:
+    """A pinned model as an Engine that asks only what is unknown; it is loaded when first needed.
+
+    asked: how many tasks the model answered.
+    """
+
+    def __init__(self, pin: Pin, config: Config, dataset: str) -> None:
+        self._pin, self._config, self._file = pin, config, engine_file(pin.engine)
+        self.name = f"{pin.engine}/{self._file.REVISION} {pin.model} {pin.digest[:12]}"
+        folder = ROOT / "rewrite-1" / f"{pin.engine}-{self._file.REVISION}" / pin.digest[:16] / dataset
+        self._cache = WorkCache(folder, _FIELDS)
+        self._engine: Engine | None = None
+        self.asked = 0
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """Facts for the side-car."""
+        return {"asked": self.asked, **(self._engine.notes if self._engine else {})}
+
+    def propose(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Proposal]]:
+        """See stages/rewrite/engine.py. Raises UserError where a task got no answer."""
+        keys = {task: self._key(task) for task in tasks}
+        with self._cache.claim():
+            self._cache.look_up(set(keys.values()))
+            unknown = [task for task in tasks if keys[task] not in self._cache]
+            if unknown:
+                self._ask(unknown, keys)
+            answers = self._cache.fetch([keys[task] for task in tasks])
+        for task, answer in zip(tasks, answers, strict=True):
+            yield task, Proposal(answer["text"], answer["reason"])
+
+    def _ask(self, tasks: Sequence[Task], keys: dict[Task, bytes]) -> None:
+        self._engine = self._engine or self._file.load(self._pin, self._config)
+        troubles = []
+        try:
+            for task, proposal in self._engine.propose(tasks):
+                if proposal.passing:
+                    troubles.append(proposal.reason)
+                else:
+                    self.asked += 1
+                    self._cache.add(keys[task], {"text": proposal.text, "reason": proposal.reason})
+        finally:
+            self._cache.flush()
+        if troubles:
+            raise UserError(
+                f"{self._pin.model}: no answer to {len(troubles)} of {len(tasks)} questions to rewrite "
+                f"({troubles[0]}); run the stage again, the others are kept"
+            )
+
+    def _key(self, task: Task) -> bytes:
+        asked = {
+            "pin": self._pin.digest,
+            "engine": f"{self._pin.engine}/{self._file.REVISION}",
+            "max_tokens": self._config.max_tokens,
+            "prompt": prompt(task),
+        }
+        return hashlib.sha256(canonical_json(asked).encode()).digest()

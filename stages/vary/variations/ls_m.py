@@ -1,0 +1,17 @@
+"""ls_m: `more` switched for `less` or `fewer` (LS-M of PARC, Schmalfuss et al. 2025).
+
+Correct are all options that were not.
+"""
+
+from stages.contracts.prompts import COMPLEMENT
+from stages.vary.rewrites import reworded
+from stages.vary.variation import WORDS, Draft
+
+CHANGES = (WORDS,)
+EFFECT = COMPLEMENT
+FAMILY = "LS"
+
+
+def vary(draft: Draft) -> Draft | None:
+    """The words of the rewrites table; None where it has none that may be asked."""
+    return reworded(draft, "ls_m")
