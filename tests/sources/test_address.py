@@ -96,6 +96,13 @@ def test_a_file_that_went_is_fetched_again(server):
     assert locate("toy", REMOTE, origin(server)).files[0].path.read_bytes() == DATA
 
 
+def test_a_damaged_file_is_fetched_anew_when_asked_for(server):
+    path = locate("toy", REMOTE, origin(server)).files[0].path
+    path.write_bytes(b"x" + DATA[1:])
+    fetch("toy", origin(server))
+    assert path.read_bytes() == DATA and len(Files.asked) == 2
+
+
 def test_several_parts_keep_their_order(server):
     parts = [{"url": f"{server}/b.zip", "name": "z.zip"}, {"url": f"{server}/a/items.tsv", "sha256": DIGEST}]
     source = locate("toy", REMOTE, Origin.model_validate({"parts": parts}))

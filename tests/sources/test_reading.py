@@ -102,6 +102,10 @@ def test_a_tree_finds_by_the_end_of_a_path(tmp_path):
         assert tree.closest("../../elsewhere/2.png") == "set/2.png"
         with pytest.raises(Unusable, match=r"no file 'x/3\.png'"):
             tree.closest("x/3.png")
+    (tmp_path / "set/b").mkdir()
+    (tmp_path / "set/b/1.png").write_bytes(b"3")
+    with Tree(Source(tmp_path)) as tree, pytest.raises(Unusable, match=r"no file 'c/1\.png'"):
+        tree.closest("c/1.png")
 
 
 def test_a_link_out_of_the_folder_is_refused(tmp_path):

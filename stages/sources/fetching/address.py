@@ -22,7 +22,7 @@ def fetch_address(name: str, download: Download) -> Kept:
     known = download.sha256
     partial = STORE / "files" / f".{known or _unknown(download)}.partial"
     with alone(partial):
-        if known is None or not (STORE / "files" / known / download.filename).is_file():
+        if known is None or not _is_whole(STORE / "files" / known / download.filename, known):
             _complete(name, download, partial)
             digest = digest_of(partial)
             if known not in (None, digest):
@@ -36,6 +36,10 @@ def fetch_address(name: str, download: Download) -> Kept:
             known = digest
     path = Path("files") / known / download.filename
     return Kept(download.filename, str(path), (STORE / path).stat().st_size, known)
+
+
+def _is_whole(path: Path, digest: str) -> bool:
+    return path.is_file() and digest_of(path) == digest
 
 
 def _unknown(download: Download) -> str:

@@ -53,14 +53,14 @@ class Tree:
 
     def find(self, ending: str) -> str | None:
         """The one name that is `ending` or ends with it after a slash, null for none. Raises UserError."""
-        found = [
-            name
-            for name in self._by_end.get(ending.rpartition("/")[2], ())
-            if name == ending or name.endswith(f"/{ending}")
-        ]
+        found = self._ending(ending)
         if len(found) > 1:
             raise UserError(f"{self._where}: {ending} is there twice, as {found[0]} and {found[1]}; keep one")
         return found[0] if found else None
+
+    def _ending(self, ending: str) -> list[str]:
+        same = self._by_end.get(ending.rpartition("/")[2], ())
+        return [name for name in same if name == ending or name.endswith(f"/{ending}")]
 
     def needed(self, ending: str) -> str:
         """Like `find`. Raises UserError where there is none."""
@@ -73,13 +73,13 @@ class Tree:
     def closest(self, path: str) -> str:
         """The name at the longest end of a path that names a file, as the path was on the authors' machine.
 
-        Raises Unusable.
+        Raises Unusable where none does, or several do.
         """
         parts = [part for part in path.replace("\\", "/").split("/") if part not in ("", ".", "..")]
         for first in range(len(parts)):
-            name = self.find("/".join(parts[first:]))
-            if name is not None:
-                return name
+            found = self._ending("/".join(parts[first:]))
+            if len(found) == 1:
+                return found[0]
         raise Unusable(f"no file {path!r:.120} in {self._where}")
 
     def read(self, name: str) -> bytes:
