@@ -60,7 +60,7 @@ class Variation:
             made = [part.vary(draft) for draft in drafts]
             numbered = numbered or any(not isinstance(one, Draft) and one is not None for one in made)
             drafts = [draft for one in made for draft in ([one] if isinstance(one, Draft) else one or ())]
-        return drafts, numbered
+        return drafts, numbered and bool(drafts)
 
     def answers(self, item: Item) -> tuple[int, ...] | None:
         """Indices of the correct options afterwards; None where they cannot be turned.

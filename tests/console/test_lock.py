@@ -68,6 +68,7 @@ def repos() -> dict[str, Repo]:
         "owner/cut": Repo({FIRST: files(model__safetensors=b"\xff" * 8)}, {"main": FIRST}),
         "owner/code": Repo({FIRST: files(processor_config__json=code)}, {"main": FIRST}),
         "owner/foreign": with_config(model_type="internvl_chat"),
+        "owner/writer": with_config(model_type="llama"),
         "owner/nested": with_config(torch_dtype=None, text_config={"dtype": "float16"}),
         "owner/eight": with_config(torch_dtype="float8_e4m3fn"),
     }  # fmt: skip
@@ -196,6 +197,10 @@ def test_another_repository(hub: ThreadingHTTPServer) -> None:
     assert entry["source"]["repo"] == "owner/shards" and entry["facts"]["licence"] == "mit"
     assert {"a.safetensors", "b.safetensors", "extra.safetensors"} <= entry["files"].keys()
     assert "model.safetensors" not in entry["files"]
+
+
+def test_a_language_model_can_be_locked_to_rewrite(hub: ThreadingHTTPServer) -> None:
+    assert loads(lock("models: {}", repo="owner/writer"), "m")["models"]["model"]["dtype"] == "bfloat16"
 
 
 def test_shards_are_counted_once(hub: ThreadingHTTPServer) -> None:

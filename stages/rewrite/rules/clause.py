@@ -52,10 +52,10 @@ def inverted(asked: str, rest: str) -> bool:
 
 
 def check_no_subject(asked: str, rest: str) -> None:
-    """Raises Cannot where what follows a verb may be its subject: a name, a gerund, a bare noun."""
+    """Raises Cannot where what follows a verb may be its subject: a name, a bare noun."""
     first = rest.split(" ")[0]
-    if first[:1].isupper() or first[:1].isdigit() or re.match(r"(?!being).+ing$", first):
-        raise Cannot("may have a name or a gerund as its subject")
+    if first[:1].isupper() or first[:1].isdigit():
+        raise Cannot("may have a name as its subject")
     if first == rest and asked.startswith("what"):
         raise Cannot("may have a bare noun as its subject")
 
@@ -193,7 +193,7 @@ def _subject(body: str) -> Clause | None:
 def check_active(verb: str, rest: str) -> None:
     """Raises Cannot where the subject may stand behind a verb that helps another one."""
     if verb == "have" or re.fullmatch(_MODAL, verb):
-        if opens_subject(rest):
+        if opens_subject(rest) or _participle(rest.split(" ")[0]):
             raise Cannot("has a subject whose end is not plain")
         check_no_subject("which", rest)
 
