@@ -88,6 +88,18 @@ def test_letters_equal_the_whole_forward(tiny: Path) -> None:
     assert engine.notes["passes"]["prefix"] < engine.notes["passes"]["trie"] * 4  # shared by a pack
 
 
+def test_the_marks_that_are_shown_are_read(tmp_path: Path) -> None:
+    """Capital letters, small ones and digits, in one model."""
+    folder = save_llava(tmp_path / "marks", letters="BCDbcd123")
+    asked = [
+        replace(question(n, 4, [0]), marks=tuple(marks)) for n, marks in enumerate(("BCD", "bcd", "123"))
+    ]
+    found = answered(shared(folder), "letters", [asked])
+    for one in asked:
+        check(folder, one, found[one.id])
+    assert len({tuple(letters_of(found[one.id]).logits) for one in asked}) == 3
+
+
 @pytest.mark.parametrize("pictures", [[], [1], [1, 2]])
 def test_turns_and_a_given_beginning(tiny: Path, pictures: list[int]) -> None:
     turns = (("what is here", "a dog"), ("is the cat red", "blue"))

@@ -186,6 +186,27 @@ def test_texts_of_task_families(style: str, hint: str | None, text: str) -> None
     assert len(row["turns"]) == ("likelihood" not in style)
 
 
+def test_a_dialogue_of_reform_eval() -> None:
+    """The instruction stands before the sample; earlier answers begin with the prefix as well."""
+    first = replace(ITEM, id="p", question="Is it one?", options=("No", "Yes"), goes_on=True)
+    item = replace(ITEM, question="Which?", turns=(first,), place=4)
+    variation, before = load_variation("dialogue_gold"), dict[str, Any]()
+    style = read_style("reform_visdial")
+    _, row = (row for one in (first, item) for row in item_rows(one, [variation], style, "own", 7, before))
+    assert [(turn["question"], turn["answer"]) for turn in row["turns"]] == [
+        (
+            "Respond to the following questions according to the image and the dialogue history. Can you see "
+            "the image? Options: (A) Yes; (B) No; (C) Maybe; (D) Not sure.",
+            "The answer is (A) Yes",
+        ),
+        ("Is it one? Options: (A) No; (B) Yes.", "The answer is (B) Yes"),
+    ]
+    assert (row["text"], row["response"]) == ("Which? Options: (A) x; (B) y.", "The answer is")
+    style = read_style("reform_visdial_likelihood")
+    _, row = (row for one in (first, item) for row in item_rows(one, [variation], style, "own", 7, {}))
+    assert [(turn["question"][-11:], turn["answer"]) for turn in row["turns"]] == [(" Is it one?", "Yes")]
+
+
 def test_captions_of_reform_eval() -> None:
     row = prompt("reform_cap", replace(ITEM, kind="text", options=(), answers=(), place=7))
     assert row["text"] == "Generate a brief descriptive statement for the image's content."
