@@ -23,7 +23,7 @@ from stages.vary.__main__ import main as vary
 from tests.vary.conftest import Project
 
 CHOICE = ("original", "option_order", "circular", "vr_b_5", "vr_l", "vr_r", "jpeg_1", "blank", "text_only")
-PAIR = ("vs_s", "vs_e", "option_order+vs_s", "circular+vs_e")
+PAIR = ("vs_s", "vs_e", "option_order+vs_s", "circular+vs_e", "ls_n+vs_s", "ls_n+vr_l")
 TALK = ("dialogue", "dialogue_gold", "dialogue+vr_b")
 
 Rows = list[dict[str, Any]]
@@ -36,11 +36,17 @@ def run(stage: Callable[[Run], None], name: str, params: dict[str, Any]) -> None
 
 
 def made(loader: str, variations: Sequence[str], source: str = "stages/scenes", style: str = "talk") -> Rows:
-    """The prompts of 40 items, and those that were none."""
+    """The prompts of a dataset, of 40 items where they are drawn; questions about pairs are negated as well."""
     settings = {"seed": 3, "items": 40} if source == "stages/scenes" else {}
     entry = {"loader": loader, "source": source, "style": style, "settings": settings}
     run(prepare, "prepare", {"datasets.toy": entry})
-    REWRITES.write(rewrites_path("toy"), [])
+    questions = dict.fromkeys(row["question"] for row in ITEMS.read(items_path("toy")).to_pylist())
+    negated = [
+        {"original": text, "kind": "ls_n", "rewrite": f"not: {text}", "status": "accepted"}
+        for text in questions
+        if loader == "pairs"
+    ]
+    REWRITES.write(rewrites_path("toy"), negated)
     run(vary, "vary", {"datasets.toy.style": style, "variations": list(variations)})
     rows: Rows = PROMPTS.read(prompts_path("toy")).to_pylist()
     return rows
@@ -77,8 +83,13 @@ def test_pairs_that_are_swapped_or_exchanged_have_the_other_answer_by_their_pixe
     assert not any(of(rows, name) for name in TALK)
     assert len(of(rows, "vs_s")) == len(of(rows, "vr_r")) == 40 > len(of(rows, "vs_e")) > 10
     assert len(of(rows, "circular+vs_e")) == 2 * len(of(rows, "vs_e"))
+    effects = {name: {row["effect"] for row in of(rows, name)} for name in PAIR}
+    assert effects.pop("ls_n+vs_s") == {"kept"} and effects.pop("ls_n+vr_l") == {"complement"}
+    assert all(effect == {"swapped"} for effect in effects.values())
+    assert {row["family"] for row in of(rows, "ls_n+vs_s")} == {"LS+VS"}
     checked = 0
-    for row in (row for name in ("original", *PAIR) for row in of(rows, name)):
+    # brightened colours are no longer those that are counted
+    for row in (row for name in ("original", *PAIR) if name != "ls_n+vr_l" for row in of(rows, name)):
         item = items[row["item"]]
         colour = next((word for word in item["question"].rstrip("?.").split() if word in COLOURS), None)
         if colour is None or "object" not in item["question"]:
@@ -88,7 +99,9 @@ def test_pairs_that_are_swapped_or_exchanged_have_the_other_answer_by_their_pixe
         left, right = (covered(half, colour) for half in (whole[:, :32], whole[:, 42:]))
         more = left > right if item["category"] in ("more", "has") else left < right
         (answer,) = row["answers"]
-        assert row["options"][answer] == ("Left" if more else "Right"), row["id"]
+        negated = row["variation"].startswith("ls_n")
+        assert row["options"][answer] == ("Left" if more != negated else "Right"), row["id"]
+        assert row["text"].startswith("not: ") == negated
         assert left != right
         checked += row["variation"] in PAIR
     assert checked > 20
