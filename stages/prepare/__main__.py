@@ -145,6 +145,8 @@ def main(run: Run) -> None:
             f"prepare {name}: {blind} of {items.count} items have no picture: no model is asked them",
             file=sys.stderr,
         )
+    if source.revision:
+        run.note("revision", source.revision)
     run.note("items", items.count)
     run.note("items_without_picture", blind)
     run.note("images", image_rows.count)

@@ -55,11 +55,12 @@ class Variation:
     def drafts(self, item: Item, style: Style) -> tuple[list[Draft], bool]:
         """Drafts of an item, none where it does not apply; whether they are numbered."""
         drafts, numbered = [start(item, style, self.name)], False
-        for part in self.parts:
+        # in one order whatever the name's: where two parts make several drafts, it decides which is number 2
+        for part in sorted(self.parts, key=lambda part: part.file):
             made = [part.vary(draft) for draft in drafts]
             numbered = numbered or any(not isinstance(one, Draft) and one is not None for one in made)
             drafts = [draft for one in made for draft in ([one] if isinstance(one, Draft) else one or ())]
-        return drafts, numbered
+        return drafts, numbered and bool(drafts)
 
     def answers(self, item: Item) -> tuple[int, ...] | None:
         """Indices of the correct options afterwards; None where they cannot be turned.

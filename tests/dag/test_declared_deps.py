@@ -59,13 +59,20 @@ def plugins(stage: Stage) -> list[Path]:
 def dag(tmp_path_factory) -> Dag:
     """One stage of every group."""
     folder = tmp_path_factory.mktemp("deps")
+    files = (ROOT / "stages/prepare/datasets").glob("*.py")
+    loaders = [p.stem for p in files if p.stem != "__init__" and "stages.scenes" not in p.read_text("utf-8")]
     text = (ROOT / "profiles/small.yaml").read_text("utf-8")
     text = text.replace("ingest: {}", "ingest: {r-own: {model: r, dataset: own, file: r.parquet}}")
     text = text.replace("released: []", "released: [r]").replace("pin: {}", "pin: {p: ../weights}")
     text = text.replace(
         "datasets:",
         "datasets:\n  own: {loader: jsonl, source: o, style: plain, settings: {}}\n"
-        "  rel: {loader: released, source: o, style: plain, settings: {}}",
+        "  rel: {loader: released, source: o, style: plain, settings: {}}\n"
+        + "".join(
+            f"  of_{loader}: {{loader: {loader}, source: stages/sources, style: plain}}\n"
+            for loader in loaders
+        )
+        + "  mirrored: {loader: mmbench, source: ../mirror, style: plain}",
     )
     (folder / "params.yaml").write_text(text, "utf-8")
     (folder / "models.lock").write_text("models: {p: {}}\n", "utf-8")

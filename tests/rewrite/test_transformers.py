@@ -14,8 +14,12 @@ from stages.runtime.errors import UserError
 from tests.rewrite.conftest import Project, item
 
 TASK = Task("What colour is the circle?", "lr_i")
-SENTENCE = "Q : A what colour is the circle red Rewrite Determine if . ? , USER phrases"
-WORDS = ["<unk>", "</s>", *SENTENCE.split()]
+WORDS = [
+    "<unk>",
+    "</s>",
+    *("Q", ":", "A", "what", "colour", "is", "the", "circle", "red"),
+    *("Rewrite", "Determine", "if", ".", "?", ",", "USER", "phrases"),
+]
 TEMPLATE = "{% for message in messages %}USER {{ message['content'] }}{% endfor %}"
 
 
@@ -81,7 +85,7 @@ def test_the_greedy_text_whatever_the_model_says_of_itself(tmp_path: Path, templ
     said = greedy(save(tmp_path / "probe", [1]), text, 8)
     folder = save(tmp_path / "model", [said[5]], template)
     ((task, found),) = engine.load(pin(folder), Config(max_tokens=8, device="cpu")).propose([TASK])
-    expected = [*said[: said.index(said[5])], said[5]]
+    expected = said[: said.index(said[5]) + 1]
     assert (
         task == TASK
         and found.text == " ".join(WORDS[n] for n in expected if n > 1).removeprefix("A:").strip()

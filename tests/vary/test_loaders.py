@@ -13,6 +13,7 @@ from PIL import Image
 from stages.contracts.images import IMAGES, images_path
 from stages.contracts.items import ITEMS, items_path
 from stages.contracts.prompts import PROMPTS, prompts_path
+from stages.contracts.rewrites import REWRITES, rewrites_path
 from stages.dag import Dag, Stage
 from stages.extract.pictures import render
 from stages.prepare.__main__ import main as prepare
@@ -39,6 +40,7 @@ def made(loader: str, variations: Sequence[str], source: str = "stages/scenes", 
     settings = {"seed": 3, "items": 40} if source == "stages/scenes" else {}
     entry = {"loader": loader, "source": source, "style": style, "settings": settings}
     run(prepare, "prepare", {"datasets.toy": entry})
+    REWRITES.write(rewrites_path("toy"), [])
     run(vary, "vary", {"datasets.toy.style": style, "variations": list(variations)})
     rows: Rows = PROMPTS.read(prompts_path("toy")).to_pylist()
     return rows

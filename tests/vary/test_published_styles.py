@@ -278,3 +278,14 @@ def test_nine_digits_are_all() -> None:
     item = replace(ITEM, options=tuple("abcdefghij"))
     with pytest.raises(UserError, match=r"item q: 10 options with the 0 .* more than the 9 digits"):
         prompt(style, item)
+
+
+def test_every_style_is_listed_with_its_source() -> None:
+    page = (STYLES.parents[1] / "docs/styles.md").read_text("utf-8")
+    for path in STYLES.glob("*.yaml"):
+        family = path.stem.removeprefix("reform_")
+        for ending in ("_likelihood", "_free", "_simple"):
+            family = family.removesuffix(ending)
+        assert f"`{path.stem}`" in page or (path.stem.startswith("reform_") and f"`{family}`" in page), path
+    for key in Style.model_fields:
+        assert f"| `{key}` |" in page

@@ -10,12 +10,16 @@ answer is one of the following, or a list of them:
   a text       the text of exactly one option, or else a capital letter, A for the first option
 A text that names two options, such as "B" among the options "B" and "A" in that order, or a text
 that two options share, is refused: give the index. A null among the options is a missing text.
+
+A line without options, but with `references`, a text or a list of them, is an open question:
+
+    {"id": "q2", "question": "What does the sign say?", "references": ["stop", "STOP"], "image": "2.png"}
 """
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -32,6 +36,7 @@ class Keys(BaseModel):
     question: str = "question"
     options: str = "options"
     answer: str = "answer"
+    references: str = "references"
     image: str = "image"
     images: str = "images"
     hint: str = "hint"
@@ -127,23 +132,40 @@ def _id(values: Mapping[str, Any], keys: Keys, number: int) -> str:
 
 def _item(values: Mapping[str, Any], name: str, where: str, root: Path, settings: Settings) -> RawItem:
     keys = settings.keys
-    needed = {getattr(keys, field) for field in {"question", "options", "answer"} | keys.model_fields_set}
+    kind: Literal["choice", "text"] = "text" if _is_open(values, keys) else "choice"
+    either = {"references"} if kind == "text" else {"options", "answer"}
+    given = keys.model_fields_set - {"references", "options", "answer"}
+    needed = {getattr(keys, field) for field in {"question"} | either | given}
     missing = sorted((needed | ({settings.group} if settings.group else set())) - values.keys())
     if missing:
         raise Unusable(f"has no {', '.join(missing)}; it has {', '.join(sorted(values))[:200] or 'nothing'}")
-    options = _options(values[keys.options], keys.options)
+    options = _options(values[keys.options], keys.options) if kind == "choice" else []
     return RawItem(
         id=name,
         where=where,
         question=_text(values, keys.question),
         options=options,
-        answers=_answers(values[keys.answer], options, keys.answer),
+        answers=_answers(values[keys.answer], options, keys.answer) if kind == "choice" else [],
+        references=_references(values[keys.references], keys.references) if kind == "text" else [],
+        kind=kind,
         hint=None if values.get(keys.hint) is None else _text(values, keys.hint),
         images=_images(values, keys),
         root=root,
         category="" if values.get(keys.category) is None else _text(values, keys.category),
         group=_group(values[settings.group], settings.group) if settings.group else None,
     )
+
+
+def _is_open(values: Mapping[str, Any], keys: Keys) -> bool:
+    """Whether a line is an open question: references stand on it, and no options."""
+    return values.get(keys.references) is not None and values.get(keys.options) is None
+
+
+def _references(value: Any, key: str) -> list[str]:
+    references = value if isinstance(value, list) else [value]
+    if not all(isinstance(reference, str) for reference in references):
+        raise Unusable(f"{key} is not a text or a list of texts; put numbers in quotes")
+    return references
 
 
 def _text(values: Mapping[str, Any], key: str) -> str:

@@ -24,7 +24,7 @@ def locate(name: str, source: str, origin: Origin | None, place: str = "") -> So
     if source != REMOTE:
         return Source(Path(source), tuple(_mirrored(name, Path(source), origin)), origin)
     found = recall(origin) or fetch(name, origin)
-    return Source(Path(source), found.listed(), origin)
+    return Source(Path(source), found.listed(), origin, found.revision)
 
 
 def is_here(source: str, origin: Origin | None) -> bool:

@@ -32,11 +32,15 @@ class File:
 
 @dataclass(frozen=True)
 class Source:
-    """Where a loader reads. path: `datasets.NAME.source`. chosen: what `origin` chose, in its order."""
+    """Where a loader reads. path: `datasets.NAME.source`. chosen: what `origin` chose, in its order.
+
+    revision: the commit that was fetched, null where none was.
+    """
 
     path: Path
     chosen: tuple[File, ...] | None = None
     origin: Origin | None = None
+    revision: str | None = None
 
     @property
     def config(self) -> str:

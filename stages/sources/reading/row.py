@@ -73,6 +73,15 @@ class Row:
         cells = value if isinstance(value, list) else [value]
         return [_image(cell, column) for cell in cells if cell is not None]
 
+    def numbered(self, columns: Sequence[str]) -> list[bytes]:
+        """Images in columns of their own, up to the last one that is there; none before it may be missing."""
+        found = [self.images(column) for column in columns]
+        while found and not found[-1]:
+            found.pop()
+        if not all(found):
+            raise Unusable(f"{columns[found.index([])]} is missing, but a later one is there")
+        return [image for images in found for image in images]
+
     def letter(self, column: str, options: int) -> int:
         """The 0-based index of an answer that is a letter."""
         value = self.text(column).strip()

@@ -1,4 +1,7 @@
-"""Tables of a dataset, row by row: parquet and TSV. Memory stays flat: a few rows at a time."""
+"""Tables of a dataset, row by row: parquet and TSV.
+
+Memory stays flat: a few rows and parquet pages at a time (the hub's images: a row group, about 100 rows).
+"""
 
 import csv
 import io
@@ -15,6 +18,7 @@ from stages.sources.reading.row import Row
 
 PARQUET, TSV = ".parquet", ".tsv"
 _BATCH = 16  # rows held at a time; rows of documents hold megabytes
+_BUFFER = 1 << 20  # bytes read at a time: else a whole column of a row group is
 _MAX_CELL = 512 * 2**20  # characters of a TSV cell, an image in base64 included
 
 
@@ -53,7 +57,7 @@ def _is_parquet(file: File) -> bool:
 
 def _opened(file: File) -> pq.ParquetFile:
     try:
-        opened = pq.ParquetFile(file.checked(), pre_buffer=False)
+        opened = pq.ParquetFile(file.checked(), pre_buffer=False, buffer_size=_BUFFER)
         _ = opened.schema_arrow.names
         return opened
     except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: a name that is not UTF-8

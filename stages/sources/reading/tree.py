@@ -70,6 +70,18 @@ class Tree:
             raise UserError(f"{self._where}: no file {ending} among what it holds ({there}); add it")
         return name
 
+    def closest(self, path: str) -> str:
+        """The name at the longest end of a path that names a file, as the path was on the authors' machine.
+
+        Raises Unusable.
+        """
+        parts = [part for part in path.replace("\\", "/").split("/") if part not in ("", ".", "..")]
+        for first in range(len(parts)):
+            name = self.find("/".join(parts[first:]))
+            if name is not None:
+                return name
+        raise Unusable(f"no file {path!r:.120} in {self._where}")
+
     def read(self, name: str) -> bytes:
         """The bytes of a file. Raises Unusable."""
         place = self._places.get(name)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 from stages.contracts.prompts import SWAPPED
-from stages.vary.variation import PICTURES, Draft, Picture
+from stages.vary.variation import PICTURES, Draft
 
 CHANGES = (PICTURES,)
 EFFECT = SWAPPED
@@ -23,5 +23,5 @@ def vary(draft: Draft) -> Draft | None:
     drawn = int.from_bytes(sha256(draft.item.id.encode()).digest()[:8])
     place, digest = spare[drawn % len(spare)]
     pictures = list(draft.pictures)
-    pictures[place] = Picture(digest)
+    pictures[place] = replace(pictures[place], image=digest)
     return replace(draft, pictures=tuple(pictures))

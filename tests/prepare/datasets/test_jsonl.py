@@ -252,3 +252,32 @@ def test_no_line_does_worse_than_to_be_refused(project, lines):
         assert "is empty" in str(error) or f"no usable item, {there} rejected" in str(error)
     else:
         assert tables["items"].num_rows + tables["rejects"].num_rows == there
+
+
+def test_open_questions(project, item):
+    project.image("one.png")
+    project.lines(
+        item(),
+        {"id": "o1", "question": "What does it say?", "references": ["stop", "STOP"], "image": "one.png"},
+        {"id": "o2", "question": "How many?", "references": "3", "options": None, "image": "one.png"},
+    )
+    items = project.prepare(expect={"items": 3, "open": 2})["items"].to_pylist()
+    assert [(one["kind"], one["references"], one["options"]) for one in items[1:]] == [
+        ("text", ["stop", "STOP"], []),
+        ("text", ["3"], []),
+    ]
+    assert items[0]["kind"] == "choice" and items[0]["references"] == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"references": [3]}, "references is not a text or a list of texts"),
+        ({"references": []}, "an open question needs at least one reference answer"),
+        ({"references": None}, "has no answer, options"),
+    ],
+)
+def test_open_questions_that_are_refused(project, changes, words):
+    project.lines({"question": "What does it say?", **changes})
+    with pytest.raises(UserError, match=words):
+        project.prepare()

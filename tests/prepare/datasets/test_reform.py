@@ -11,8 +11,10 @@ import pytest
 from PIL import Image
 
 from stages.runtime.errors import UserError
+from stages.sources.fetching.origin import REMOTE
 from stages.sources.reading.boxes import with_boxes
 from stages.sources.reading.reform import sets
+from tests.pin.loopback_hub import Handler, Repo, serving
 
 ROOT = Path(__file__).parents[3]
 DATA = "huggingface_data"
@@ -91,6 +93,15 @@ def test_every_set_is_found_by_its_name(project, name: str) -> None:
 def test_unknown_names(project) -> None:
     with pytest.raises(UserError, match=r"unknown set science_qa; valid: .*did you mean scienceqa\?"):
         items(project, "science_qa")
+
+
+def test_every_set_is_listed() -> None:
+    page = (ROOT / "docs/reform-eval.md").read_text("utf-8")
+    for one in sets().values():
+        full = " or ".join(f"{count:,}" for count in one.full)
+        part = " or ".join(f"{count:,}" for count in one.sample) or "?"
+        dimension = one.dimension.replace("_", " ")
+        assert f"| `{one.name}` | {dimension} | `{one.family}` | {full} | {part} | {one.metric} |" in page
 
 
 # ---- shapes ------------------------------------------------------------------------------------------
@@ -421,3 +432,17 @@ def test_a_file_of_another_name_and_one_without_its_ending(project) -> None:
     row = {"question_id": 1, "image": picture(), "question": "a?", "answer_txt": "STOP"}
     put(project, "COCO_Text/cocotext_core_open_ended", record([row], "2.0", "test"))
     assert len(items(project, "coco_text", file="COCO_Text/cocotext_core_open_ended")) == 1
+
+
+def test_from_the_hub(project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The real client and a small hub on the loopback address."""
+    commit, repo = "0" * 40, "Aweminus/ReForm-Eval-Data"
+    files = {
+        f"{DATA}/A-OKVQA/aokvqa_val_10p.json": json.dumps(record([VQA])).encode(),
+        f"{DATA}/VQA_v2/vqa_val_10p.json": b"not asked for",
+    }
+    with serving({repo: Repo({commit: files}, {"main": commit})}, tmp_path / "cache", monkeypatch):
+        project.entry = {"origin": {"hub": repo, "revision": commit, "files": [f"{DATA}/A-OKVQA/*"]}}
+        tables = project.prepare("reform", REMOTE, set="a_okvqa", expect=None)
+    assert tables["items"].column("question").to_pylist() == ["Why?"]
+    assert f"{DATA}/VQA_v2/vqa_val_10p.json" not in Handler.served

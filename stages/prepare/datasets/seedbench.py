@@ -1,0 +1,100 @@
+"""seedbench: SEED-Bench (Li et al. 2023), its questions about pictures.
+
+    origin: {hub: AILab-CVC/SEED-Bench, revision: "...", files: [SEED-Bench.json, SEED-Bench-image.zip]}
+    origin: {hub: lmms-lab/SEED-Bench, revision: "...", split: test}
+
+Question types 1 to 9 are about one picture, 10 to 12 about a video: those are left out.
+"""
+
+from collections.abc import Iterator
+
+from stages.prepare.raw import Expected, LoaderSettings, RawItem, Rejected
+from stages.runtime.errors import UserError
+from stages.sources.reading.files import File, Source
+from stages.sources.reading.row import Row, items
+from stages.sources.reading.rows import PARQUET, count_rows, rows
+from stages.sources.reading.tree import Tree
+
+QUESTIONS = "SEED-Bench.json"
+TYPES = {
+    1: "Scene Understanding",
+    2: "Instance Identity",
+    3: "Instance Location",
+    4: "Instance Attributes",
+    5: "Instances Counting",
+    6: "Spatial Relation",
+    7: "Instance Interaction",
+    8: "Visual Reasoning",
+    9: "Text Understanding",
+}
+_OPTIONS = ("choice_a", "choice_b", "choice_c", "choice_d")
+_NEEDED = ("question_id", "question_type_id", "question", *_OPTIONS, "answer", "image")
+
+
+class Settings(LoaderSettings):
+    """Nothing of its own."""
+
+
+def expected(source: Source, settings: Settings) -> Expected | None:
+    """All questions about pictures."""
+    return {"items": {14_233}}
+
+
+def count(source: Source, name: str, settings: Settings) -> int:
+    """Questions, those about videos included."""
+    if _in_tables(source):
+        return count_rows(source)
+    with Tree(source) as tree:
+        return len(_questions(tree))
+
+
+def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+    """One item per question about a picture."""
+    if _in_tables(source):
+        yield from items(rows(source, _NEEDED), _item)
+        return
+    with Tree(source) as tree:
+        yield from items(_with_images(tree, source), _item)
+
+
+def _in_tables(source: Source) -> bool:
+    return any(file.name.endswith(PARQUET) for file in source.files)
+
+
+def _questions(tree: Tree) -> list[dict[str, object]]:
+    name = tree.needed(QUESTIONS)
+    value = tree.json(name)
+    questions = value.get("questions") if isinstance(value, dict) else None
+    if not isinstance(questions, list) or not all(isinstance(one, dict) for one in questions):
+        raise UserError(f"{name}: has no list of questions; fetch it again")
+    return questions
+
+
+def _with_images(tree: Tree, source: Source) -> Iterator[Row]:
+    """The questions as rows, with the picture where one is asked about."""
+    file = File(QUESTIONS, source.path / QUESTIONS)
+    for number, values in enumerate(_questions(tree)):
+        row = Row(values, f"{file.path} question {number + 1}", number, file)
+        if _about_a_picture(row):
+            name = tree.find(f"SEED-Bench-image/{row.maybe('data_id')}")
+            values = {**values, "image": tree.read(name) if name else None}
+        yield Row(values, row.where, number, file)
+
+
+def _about_a_picture(row: Row) -> bool:
+    return row.integer("question_type_id") in TYPES
+
+
+def _item(row: Row) -> RawItem | None:
+    if not _about_a_picture(row):
+        return None
+    options = [row.text(column) for column in _OPTIONS]
+    return RawItem(
+        id=row.text("question_id"),
+        where=row.where,
+        question=row.text("question"),
+        options=options,
+        answers=[row.letter("answer", len(options))],
+        images=row.images("image"),
+        category=TYPES[row.integer("question_type_id")],
+    )

@@ -1,0 +1,92 @@
+"""`vouch fetch` and `vouch plan` on datasets that come from the network, and what a profile may leave unpinned."""
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from stages.console import fetch
+from stages.console.plan import count_items
+from stages.prepare.config import DatasetEntry
+from stages.runtime.check import check_params
+from stages.runtime.errors import UserError
+from stages.yaml12 import load
+from tests.extract.project import ROOT
+from tests.pin.loopback_hub import Handler, Repo, serving
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+ORIGIN = {"hub": "owner/data", "revision": COMMIT, "files": ["a.tsv"]}
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with the plugins, one dataset and one model of a hub that is on the loopback address."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("stages", "dvc.yaml"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    models = f"models: {{m: {{source: {{kind: hub, repo: owner/model, revision: '{COMMIT}'}}}}}}\n"
+    (tmp_path / "models.lock").write_text(models)
+    write(tmp_path, ORIGIN)
+    table = b"index\tquestion\tA\tB\tanswer\timage\n"
+    weights = {"config.json": b"{}", "model.safetensors": b"weights"}
+    repos = {
+        "owner/data": Repo({COMMIT: {"a.tsv": table}}, {"main": COMMIT}),
+        "owner/model": Repo({COMMIT: weights}, {"main": COMMIT}),
+    }
+    with serving(repos, tmp_path / "hf", monkeypatch):
+        yield tmp_path
+
+
+def write(
+    folder: Path, origin: dict[str, object], unpinned: str = "", source: str = "stages/sources"
+) -> None:
+    values = load(ROOT / "profiles/small.yaml")
+    entry = {"loader": "mmbench", "source": source, "origin": origin, "style": "plain"}
+    values |= {"datasets": {"mm": entry}, "models": ["m"], "pin": {"m": "models.lock"}, "zoo": {}}
+    values["unpinned"] = [name for name in ("m", unpinned) if name]
+    (folder / "params.yaml").write_text(json.dumps(values))
+
+
+def run(*names: str) -> int:
+    return fetch.run(argparse.Namespace(names=list(names)))
+
+
+def test_datasets_and_weights_come(checkout, capsys):
+    assert run() == 0
+    said = capsys.readouterr().out
+    assert "fetch: mm: owner/data at 0123456789ab: 1 files, 32 bytes\n" in said
+    assert f"fetch: m: owner/model at {COMMIT}\n" in said
+    Handler.requests.clear()
+    assert run("m") == 0 and not [path for path in Handler.requests if "datasets" in path]
+    with pytest.raises(UserError, match=r"nothing to fetch for mn in this profile; valid: m, mm"):
+        run("mn")
+
+
+def test_what_is_not_pinned_is_allowed_by_name_and_said(checkout, capsys):
+    write(checkout, {**ORIGIN, "revision": None})
+    with pytest.raises(
+        UserError, match=r"datasets\.mm\.origin: has no revision; .* name mm under `unpinned`"
+    ):
+        run()
+    write(checkout, {**ORIGIN, "revision": None}, unpinned="mm")
+    run("mm")
+    assert f'to pin it, write revision: "{COMMIT}"' in capsys.readouterr().out
+    write(checkout, {**ORIGIN, "revision": None}, source="../mirror")  # a folder is watched itself
+    check_params(load(Path("params.yaml")), "params.yaml")
+    write(checkout, ORIGIN, unpinned="other")
+    with pytest.raises(UserError, match=r"datasets with origin\): unknown name other; valid: m, mm"):
+        run()
+
+
+def test_a_plan_needs_no_network(checkout, capsys):
+    entry = {"loader": "mmbench", "source": "stages/sources", "origin": ORIGIN, "style": "plain"}
+    unknown = DatasetEntry.model_validate(entry)
+    named = DatasetEntry.model_validate({**entry, "settings": {"expect": {"items": 12}}})
+    Handler.requests.clear()
+    assert count_items("mm", unknown) == 0 and count_items("mm", named) == 12
+    assert "not fetched yet (`vouch fetch mm`), 12 items" in capsys.readouterr().out
+    assert Handler.requests == []
+    run("mm")
+    assert count_items("mm", named) == 0  # the table's rows

@@ -1,0 +1,90 @@
+"""Published sets of open questions: lists and texts as answers, hidden answers, exploded rows."""
+
+import pyarrow as pa
+import pytest
+
+from stages.runtime.errors import UserError
+from tests.prepare.datasets.built import IMAGE, TEXTS, cell, parquet
+
+S = pa.string()
+CHARTQA = {"type": S, "question": S, "answer": S, "image": IMAGE}
+TEXTVQA = {
+    "image_id": S,
+    "question_id": pa.int32(),
+    "question": S,
+    "question_tokens": TEXTS,
+    "image": IMAGE,
+    "answers": TEXTS,
+    "ocr_tokens": TEXTS,
+}
+DOCVQA = {
+    "questionId": S,
+    "question": S,
+    "question_types": TEXTS,
+    "image": IMAGE,
+    "docId": pa.int64(),
+    "answers": TEXTS,
+    "data_split": S,
+}
+OCRVQA = {"image": IMAGE, "image_id": S, "questions": TEXTS, "answers": TEXTS, "title": S, "genre": S}
+
+
+def only(project, loader, types, *rows, **settings):
+    parquet(project.source / "data/validation-00000-of-00001.parquet", types, *rows)
+    return project.prepare(loader, **{"expect": None, **settings})["items"].to_pylist()
+
+
+@pytest.mark.parametrize(("kind", "answer"), [(S, "14"), (TEXTS, ["14"])])
+def test_chartqa_in_both_editions(project, kind, answer):
+    row = {"type": "human_test", "question": "How many?", "answer": answer, "image": cell()}
+    (item,) = only(project, "chartqa", {**CHARTQA, "answer": kind}, row)
+    assert (item["references"], item["category"], item["kind"]) == (["14"], "human_test", "text")
+
+
+def test_textvqa_keeps_all_ten_answers(project):
+    answers = ["nokia"] * 7 + ["Nokia", "toshiba", "nokia"]
+    row = {"question_id": 34602, "question": "What brand?", "answers": answers, "image": cell()}
+    (item,) = only(project, "textvqa", TEXTVQA, row)
+    assert (item["id"], item["references"], item["options"]) == ("34602", answers, [])
+    with pytest.raises(UserError, match="its answers are hidden; take another split"):
+        only(project, "textvqa", TEXTVQA, {**row, "answers": [""] * 10})
+
+
+def test_docvqa(project):
+    row = {"questionId": "49153", "question": "What year?", "question_types": ["table/list", "form"]}
+    row |= {"image": cell(), "docId": 14465, "answers": ["1988", "in 1988"]}
+    (item,) = only(project, "docvqa", DOCVQA, row)
+    assert (item["id"], item["references"], item["category"]) == (
+        "49153",
+        ["1988", "in 1988"],
+        "form, table/list",
+    )
+    with pytest.raises(UserError, match="its answers are hidden"):
+        only(project, "docvqa", DOCVQA, {**row, "answers": None})
+
+
+def test_ocrvqa_explodes_a_cover(project):
+    row = {"image": cell(), "image_id": "0735", "questions": ["Who?", "Kind?"], "answers": ["X", "Y"]}
+    items = only(
+        project, "ocrvqa", OCRVQA, {**row, "genre": "Travel"}, {**row, "image_id": "9", "image": cell(4)}
+    )
+    assert [item["id"] for item in items] == ["0735-1", "0735-2", "9-1", "9-2"]
+    assert [item["group"] for item in items] == ["0735", "0735", "9", "9"]
+    assert items[1]["references"] == ["Y"] and items[1]["category"] == "Travel"
+    with pytest.raises(UserError, match="has 2 questions, but 1 answers"):
+        only(project, "ocrvqa", OCRVQA, {**row, "answers": ["X"]})
+
+
+@pytest.mark.parametrize(
+    ("loader", "types", "hub", "words"),
+    [
+        ("textvqa", TEXTVQA, "lmms-lab/textvqa", "items: 5,000 expected, 0 found"),
+        ("docvqa", DOCVQA, "lmms-lab/DocVQA", "items: 5,349 expected, 0 found"),
+        ("ocrvqa", OCRVQA, "howard-hou/OCR-VQA", "groups: 20,731 expected, 0 found"),
+        ("chartqa", CHARTQA, "lmms-lab/ChartQA", "how many items validation should hold"),
+    ],
+)
+def test_the_known_counts(project, loader, types, hub, words):
+    project.entry = {"origin": {"hub": hub, "split": "validation"}}
+    with pytest.raises(UserError, match=words):
+        only(project, loader, types, expect={})

@@ -1,0 +1,129 @@
+"""Tables and trees: memory stays flat, hidden files and links do not count, cells of every kind."""
+
+import tracemalloc
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from stages.prepare.raw import Unusable
+from stages.runtime.errors import UserError
+from stages.sources.fetching.card import choose
+from stages.sources.reading.files import File, Source
+from stages.sources.reading.row import Row
+from stages.sources.reading.rows import count_rows, rows
+from stages.sources.reading.tree import Tree
+
+IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+HERE = File("t.parquet", None)  # type: ignore[arg-type]
+
+
+def row(**values):
+    return Row(values, "t row 1", 0, HERE)
+
+
+@pytest.mark.parametrize("group", [10, 200])
+def test_memory_stays_flat(tmp_path, group):
+    """Of 200 pictures of 200 kB no more than a few pages and a batch are alive."""
+    number, size = 200, 200_000
+    schema = pa.schema([("n", pa.int64()), ("image", IMAGE)])
+    with pq.ParquetWriter(tmp_path / "big.parquet", schema, write_batch_size=10) as writer:
+        for first in range(0, number, group):
+            cells = [{"bytes": bytes([n % 251]) * size, "path": None} for n in range(first, first + group)]
+            columns = {"n": list(range(first, first + group)), "image": cells}
+            writer.write_table(pa.Table.from_pydict(columns, schema), row_group_size=group)
+    source = Source(tmp_path)
+    assert count_rows(source) == number
+    tracemalloc.start()
+    seen, most, before = 0, 0, pa.total_allocated_bytes()
+    for one in rows(source, ["n", "image"]):
+        assert len(one.images("image")[0]) == size
+        seen, most = seen + 1, max(most, pa.total_allocated_bytes() - before)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert seen == number and peak < 40 * size and most < 60 * size, (peak, most)
+
+
+def test_a_cut_table_is_one_line(tmp_path):
+    pq.write_table(pa.table({"n": list(range(1000))}), tmp_path / "a.parquet")
+    data = (tmp_path / "a.parquet").read_bytes()
+    (tmp_path / "a.parquet").write_bytes(data[: len(data) // 2])
+    with pytest.raises(UserError, match=r"a\.parquet: not readable as parquet .*; fetch it again") as caught:
+        list(rows(Source(tmp_path), ["n"]))
+    assert "\n" not in str(caught.value)
+
+
+def test_tsv_cells_larger_than_the_reader_allows_by_itself(tmp_path):
+    text = "x" * 300_000
+    (tmp_path / "a.tsv").write_text(f'n\ttext\n1\t"{text}\n""quoted"""\n', "utf-8")
+    (one,) = rows(Source(tmp_path), ["n", "text"])
+    assert one.text("text") == f'{text}\n"quoted"' and one.integer("n") == 1
+
+
+def test_a_folder_without_tables(tmp_path):
+    (tmp_path / ".hidden.tsv").write_text("n\n1\n")
+    (tmp_path / "note.txt").write_text("x")
+    with pytest.raises(UserError, match=r"no file \*\.parquet or \*\.tsv among what it holds \(note\.txt\)"):
+        list(rows(Source(tmp_path), ["n"]))
+    with pytest.raises(UserError, match="is a file; name its folder"):
+        list(rows(Source(tmp_path / "note.txt"), ["n"]))
+
+
+def test_cells():
+    one = row(a=3, b="4", c=float("nan"), d=True, e="['x', \"y's\"]", f=["x"], g=None, h="", i=[1])
+    assert (one.text("a"), one.integer("b"), one.maybe("c"), one.maybe("missing")) == ("3", 4, None, None)
+    assert one.texts("e") == ["x", "y's"] and one.texts("f") == ["x"]
+    assert one.images("g") == one.images("h") == []
+    for call, words in (
+        (lambda: one.text("g"), "g is missing"),
+        (lambda: one.text("d"), "d is a bool, not a text"),
+        (lambda: one.integer("d"), "d is a bool, not an integer"),
+        (lambda: one.integer("e"), "is not an integer"),
+        (lambda: one.texts("i"), "i holds a int"),
+        (lambda: one.texts("g"), "g is a NoneType"),
+        (lambda: row(x="[" * 300).texts("x"), "is no list written as text"),
+        (lambda: row(x="open('/etc/passwd')").texts("x"), "is no list written as text"),
+        (lambda: row(x="{}").texts("x"), "is no list written as text"),
+        (lambda: one.images("a"), "a is a int, not an image"),
+        (lambda: row(x="AB").letter("x", 4), "'AB' is not one of the letters of its 4"),
+    ):
+        with pytest.raises(Unusable, match=words):
+            call()
+
+
+def test_a_tree_finds_by_the_end_of_a_path(tmp_path):
+    (tmp_path / "set/a").mkdir(parents=True)
+    (tmp_path / "set/a/1.png").write_bytes(b"1")
+    (tmp_path / "set/2.png").write_bytes(b"2")
+    with Tree(Source(tmp_path)) as tree:
+        assert tree.names == ["set/2.png", "set/a/1.png"]
+        assert tree.find("a/1.png") == "set/a/1.png" and tree.find("1.pn") is None
+        assert tree.closest("C:\\data\\set\\a\\1.png") == "set/a/1.png"
+        assert tree.closest("../../elsewhere/2.png") == "set/2.png"
+        with pytest.raises(Unusable, match=r"no file 'x/3\.png'"):
+            tree.closest("x/3.png")
+
+
+def test_a_link_out_of_the_folder_is_refused(tmp_path):
+    (tmp_path / "outside").write_bytes(b"secret")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/x.png").symlink_to(tmp_path / "outside")
+    with Tree(Source(tmp_path / "in")) as tree, pytest.raises(Unusable, match="a link that leads out"):
+        tree.read("x.png")
+
+
+def test_cards():
+    names = ["a/train-0.parquet", "a/train-1.parquet", "b/train-0.parquet", "data.csv", "test.parquet"]
+    card = "---\nconfigs:\n- config_name: x\n  data_files:\n  - {split: train, path: [a/*, 'b/*']}\n---\n"
+    assert [one.name for one in choose(names, card, None, "train", "r")] == names[:3]
+    whole = "---\nconfigs:\n- config_name: x\n  data_files: '**/train-*'\n---\n"
+    assert [one.name for one in choose(names, whole, "x", "train", "r")] == names[:3]
+    assert [one.name for one in choose(names, "no front matter", "default", "test", "r")] == ["test.parquet"]
+    assert [one.name for one in choose(names, "", "b", "train", "r")] == ["b/train-0.parquet"]
+    other = "---\nconfigs:\n- config_name: x\n  data_files:\n  - {split: train, path: data.csv}\n---\n"
+    with pytest.raises(UserError, match=r"data\.csv is no \.parquet file; name it under `files`"):
+        choose(names, other, "x", "train", "r")
+    with pytest.raises(UserError, match=r"no file is named c/\*"):
+        choose(names, card.replace("[a/*, 'b/*']", "c/*"), "x", "train", "r")
+    with pytest.raises(UserError, match="not valid YAML"):
+        choose(names, "---\nconfigs: [\n---\n", "x", "train", "r")
