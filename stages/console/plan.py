@@ -15,7 +15,8 @@ from stages.extract.asking import PACK_PROMPTS
 from stages.extract.config import Config
 from stages.prepare.config import DatasetEntry
 from stages.prepare.expected import expectation
-from stages.runtime.check import check_project
+from stages.rewrite.table import kinds_of
+from stages.runtime.check import Project, check_project
 from stages.runtime.errors import UserError
 from stages.runtime.freshness import by_reason, states
 from stages.sources.fetching.locate import is_here, locate, promised
@@ -63,10 +64,20 @@ def run(_options: argparse.Namespace) -> int:
         "counted; answers found in the work cache are not "
         "asked again"
     )
+    rewriter = project.rewrite.model
+    asked = [name for name in project.datasets if f"rewrite@{name}" in stale]
+    rewrites = sum(items[name] * _kinds(project, name) for name in asked)
+    if rewriter and rewrites:
+        print(f"at most {rewrites} rewrites to ask of {rewriter}, one for each distinct question and kind")
     print(f"{len(waiting)} stages are not up to date" + (":" if waiting else ""))
     if waiting:
         print(table(["stages", "because"], [list(line) for line in by_reason(waiting)]), end="")
     return 0
+
+
+def _kinds(project: Project, dataset: str) -> int:
+    """Kinds of rewrites that a dataset needs."""
+    return len(kinds_of(project.variations)) + (dataset in project.rewrite.clean)
 
 
 def count_items(name: str, entry: DatasetEntry) -> int:

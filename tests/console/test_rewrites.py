@@ -138,3 +138,20 @@ def test_unknown_names(project: None, capsys: pytest.CaptureFixture[str]) -> Non
     assert "did you mean quiz?" in capsys.readouterr().err
     assert main(["rewrites", "quiz", "--import", "nowhere.csv"]) == 1
     assert "nowhere.csv: no such file; write it with --export" in capsys.readouterr().err
+
+
+def test_the_plan_says_what_a_model_would_be_asked(project: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan"]) == 0
+    assert "rewrites to ask" not in capsys.readouterr().out, "rules cost nothing"
+    source = {"kind": "server", "url": "http://127.0.0.1:9/v1", "name": "llama"}
+    Path("models.lock").write_text(
+        json.dumps({"models": {"writer": {"source": source, "engine": "openai"}}}), "utf-8"
+    )
+    params = json.loads(Path("params.yaml").read_text("utf-8"))
+    params |= {
+        "pin": {"writer": "models.lock"},
+        "rewrite": {"rewriter": "data/models/writer.json", "clean": ["quiz"]},
+    }
+    Path("params.yaml").write_text(json.dumps(params), "utf-8")
+    assert main(["plan"]) == 0
+    assert "at most 72 rewrites to ask of writer" in capsys.readouterr().out, "24 items, 3 kinds"

@@ -11,7 +11,7 @@ _BESIDE = re.compile(
     r"^(?:Sure|Certainly|Of course|Okay|As an AI|"
     r"Here(?: is|'s|’s| are)|I (?:cannot|can't|can’t|am|would|think)|"
     r"The (?:answer|question|opposite|rewritten|negated)\b[^?]*\b(?:is|would be)\b)|"
-    r"\*\*|```|<\|?/?(?:s|im_end|eot_id|end)\|?>|\((?:A|B)\) \S|(?:^|\s)A\. \S.*\sB\. \S",
+    r"\*\*|```|<\|?/?(?:s|im_end|eot_id|end)\|?>|\((?:A|B)\) \S|(?:^|\s)A\. \S.{0,200}\sB\. \S",
     re.IGNORECASE,
 )
 

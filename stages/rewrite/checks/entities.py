@@ -12,7 +12,7 @@ KINDS = ALL
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_BEGINS = re.compile(r"(?:^|[.?!:\n]|[\"“‘(])\s*$")
+_BEFORE_A_SENTENCE = '.?!:"“‘('
 
 
 def problem(original: str, rewrite: str) -> str:
@@ -32,7 +32,14 @@ def problem(original: str, rewrite: str) -> str:
 
 def _names(text: str) -> list[str]:
     found = [
-        m[0] for m in _WORD.finditer(text) if m[0][0].isupper() and not _BEGINS.search(text[: m.start()])
+        word for word in _WORD.finditer(text) if word[0][0].isupper() and not _begins(text, word.start())
     ]
-    names = [name.removesuffix("'s").removesuffix("’s") for name in found]
+    names = [word[0].removesuffix("'s").removesuffix("’s") for word in found]
     return [name for name in names if name != "I" and not name.startswith(("I'", "I’"))]
+
+
+def _begins(text: str, place: int) -> bool:
+    """Whether a sentence or a line begins there."""
+    while place and text[place - 1].isspace() and text[place - 1] != "\n":
+        place -= 1
+    return not place or text[place - 1] == "\n" or text[place - 1] in _BEFORE_A_SENTENCE
