@@ -8,7 +8,8 @@ nll     summed negative log-likelihood of the option's tokens, nats; null withou
 tokens  number of tokens in that sum, bytes: UTF-8 bytes of the option; so every reduction comes from one pass
 pixels, engine, mode, rows, device, flags, problem   as in letters
 
-No score reads this table so far; `vouch export` reads prompt, option, nll and problem.
+Scores read prompt, option, nll, tokens, bytes and problem; a null among tokens or bytes leaves out what is
+divided by them.
 """
 
 from pathlib import Path

@@ -10,8 +10,7 @@ entropies    of the full vocabulary (at temperature 1) at each of these steps, d
 eos          0-based position of the end-of-sequence token, null where `max_tokens` cut the text
 pixels, engine, mode, rows, device, flags, problem   as in letters
 
-No score reads this table so far; `vouch export` reads prompt, temperature and text, and a prompt that
-repeats an answer its text.
+Scores read all of this but the columns that are as in letters, of which they read problem.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,53 +1,85 @@
-"""`python -m stages.score MODEL`: letters of one model on every dataset -> its metrics and outcomes."""
+"""`python -m stages.score MODEL`: answers of one model on every dataset -> its metrics and outcomes."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 
 from stages.contracts.items import ITEMS, items_path
 from stages.contracts.letters import LETTERS, letters_path
+from stages.contracts.likelihood import LIKELIHOOD, likelihood_path
 from stages.contracts.metrics import METRICS, metrics_path
 from stages.contracts.outcomes import OUTCOMES, outcomes_path
 from stages.contracts.prompts import PROMPTS, prompts_path
+from stages.contracts.text import TEXT, text_path
+from stages.runtime.errors import UserError, did_you_mean
 from stages.runtime.stage import Run, run_stage
 from stages.score.config import Config
-from stages.score.join import Block, join
-from stages.score.tables import score_block
+from stages.score.generated import score_texts
+from stages.score.join import Asked, join
+from stages.score.likelihood import likelihood_blocks
+from stages.score.tables import Scored, score_block
+from stages.score.texts import text_blocks
 from stages.score.unanswered import METRIC
 
 SUFFIX = ".letters.parquet"
+OF_PROMPTS = ("id", "item", "variation", "options", "order", "answers", "asks")
+OF_ITEMS = ("id", "group", "category", "flags")
+OF_LETTERS = ("prompt", "logits", "upper", "problem")
+OF_LIKELIHOOD = ("prompt", "option", "nll", "tokens", "bytes", "problem")
+OF_TEXT = ("prompt", "temperature", "sample", "text", "logprobs", "entropies", "eos", "problem")
 
 
 def main(run: Run) -> None:
-    """Scores every dataset whose letters the stage depends on, in the order of their names."""
+    """Scores every dataset whose answers the stage depends on, in the order of their names."""
     config = Config.model_validate(run.params["score"])
     model = run.keys[0]
     released = run.stage.startswith("score_released@")
     datasets = sorted(path.name.removesuffix(SUFFIX) for path in run.inputs if path.name.endswith(SUFFIX))
+    known = [path.stem for path in run.inputs if path == items_path(path.stem)]
+    for name in config.answers:
+        if name not in known:
+            raise UserError(
+                f"params.yaml: score.answers: unknown dataset {name}; {did_you_mean(name, known)}"
+            )
     rows: list[dict[str, Any]] = []
     outcomes = [OUTCOMES.schema.empty_table()]
     silent: dict[str, int] = {}
     for dataset in run.progress(datasets, label=f"score {model}"):
-        for block in _read(model, dataset, released):
-            figures, table = score_block(model, dataset, block, config)
+        for name, asked, (figures, table) in _scored(model, dataset, config, released):
             rows += figures
             outcomes.append(table)
-            if not block.asked.answered.all():
-                silent[f"{dataset}/{block.variation}"] = int((~block.asked.answered).sum())
+            if not asked.answered.all():
+                silent[name] = int((~asked.answered).sum())
     if silent:
         run.note(METRIC, silent)
     METRICS.write(metrics_path(model), rows)
     OUTCOMES.write(outcomes_path(model), pa.concat_tables(outcomes))
 
 
-def _read(model: str, dataset: str, released: bool) -> list[Block]:
+def _scored(model: str, dataset: str, config: Config, released: bool) -> Iterator[tuple[str, Asked, Scored]]:
+    """What was asked, in the words of the notes, and its scores: letters, then likelihood, then texts."""
     path = letters_path(model, dataset)
-    letters = LETTERS.read(path, ["prompt", "logits", "upper", "problem"])
-    prompts = PROMPTS.read(
-        prompts_path(dataset), ["id", "item", "variation", "options", "order", "answers", "asks"]
-    )
-    items = ITEMS.read(items_path(dataset), ["id", "group", "category", "flags"])
-    return join(letters, prompts, items, str(path), released)
+    found = LETTERS.read(path, OF_LETTERS)
+    for block in join(found, *_questions(dataset), str(path), released):
+        yield f"{dataset}/{block.variation}", block.asked, score_block(model, dataset, block, config)
+    path = likelihood_path(model, dataset)
+    found = LIKELIHOOD.read(path, OF_LIKELIHOOD)
+    for block in likelihood_blocks(found, *_questions(dataset), str(path), released):
+        name = f"{dataset}/{block.variation}/{block.ask}"
+        yield name, block.asked, score_block(model, dataset, block, config)
+    path = text_path(model, dataset)
+    found = TEXT.read(path, OF_TEXT)
+    for texts in text_blocks(found, *_questions(dataset, texts=True), str(path), released):
+        scored = score_texts(model, dataset, texts, config)
+        yield f"{dataset}/{texts.variation}/text", texts.asked, scored
+
+
+def _questions(dataset: str, texts: bool = False) -> tuple[pa.Table, pa.Table]:
+    """Prompts and items of a dataset, with what generated texts need as well."""
+    prompts = PROMPTS.read(prompts_path(dataset), (*OF_PROMPTS, "marks") if texts else OF_PROMPTS)
+    of_items = (*OF_ITEMS, "kind", "answers", "references") if texts else OF_ITEMS
+    return prompts, ITEMS.read(items_path(dataset), of_items)
 
 
 if __name__ == "__main__":

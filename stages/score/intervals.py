@@ -21,7 +21,6 @@ def cluster_mean(values: Floats | Bools, groups: Ints) -> tuple[float | None, fl
     Student's t with G-1 degrees of freedom, cut at 0 and 1. Where all values are 0 or all are 1, the
     one-sided exact bound on G groups (Clopper and Pearson 1934). (None, None) with fewer than two groups.
     """
-    residuals = np.bincount(groups, values - values.mean())
     clusters = int(np.count_nonzero(np.bincount(groups)))
     if clusters < 2:
         return None, None
@@ -29,9 +28,23 @@ def cluster_mean(values: Floats | Bools, groups: Ints) -> tuple[float | None, fl
     if centre in (0.0, 1.0):
         bound = 0.025 ** (1 / clusters)
         return (0.0, 1 - bound) if centre == 0 else (bound, 1.0)
-    variance = clusters / (clusters - 1) * float((residuals**2).sum()) / len(values) ** 2
-    reach = float(stdtrit(clusters - 1, 0.975)) * math.sqrt(variance)
+    reach = _reach(values, groups, clusters)
     return max(0.0, centre - reach), min(1.0, centre + reach)
+
+
+def cluster_number(values: Floats, groups: Ints) -> tuple[float | None, float | None]:
+    """The same for numbers >= 0 without a largest one; (None, None) also where all are equal."""
+    clusters = int(np.count_nonzero(np.bincount(groups)))
+    if clusters < 2 or (values == values[0]).all():
+        return None, None
+    centre, reach = float(values.mean()), _reach(values, groups, clusters)
+    return max(0.0, centre - reach), centre + reach
+
+
+def _reach(values: Floats | Bools, groups: Ints, clusters: int) -> float:
+    residuals = np.bincount(groups, values - values.mean())
+    variance = clusters / (clusters - 1) * float((residuals**2).sum()) / len(values) ** 2
+    return float(stdtrit(clusters - 1, 0.975)) * math.sqrt(variance)
 
 
 def resampled(sums: NDArray[np.float64], seed: int) -> NDArray[np.float64]:

@@ -1,15 +1,18 @@
 """Readings as rows of the metrics and outcomes tables."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from stages.contracts.outcomes import OUTCOMES
+from stages.contracts.prompts import LETTERS
 from stages.score.beliefs import Beliefs, clean_beliefs
 from stages.score.config import Config
 from stages.score.join import Block
+from stages.score.likelihood import reduced
 from stages.score.readings import Column, Reading
 from stages.score.readings.clean import clean
 from stages.score.readings.faithful import faithful
@@ -17,6 +20,8 @@ from stages.score.responses import Ints
 from stages.score.unanswered import unanswered
 
 READINGS = {"faithful": faithful, "clean": clean}
+# The authors who read out likelihoods average all rows: their split is only there for the sets.
+PLAIN_READINGS = READINGS | {"faithful": partial(faithful, every_row=True)}
 ALL = "all"
 Scored = tuple[list[dict[str, Any]], pa.Table]
 
@@ -30,22 +35,22 @@ def score_block(model: str, dataset: str, block: Block, config: Config) -> Score
     """
     rows, readings = [], []
     asked = block.asked
-    for name, reading in READINGS.items():
+    for name, reading in (READINGS if block.ask == LETTERS else PLAIN_READINGS).items():
         place = {"model": model, "dataset": dataset, "variation": block.variation}
         place |= {"ask": block.ask, "reading": name}
-        for category, chosen in _categories(asked.categories):
+        for category, chosen in categories_of(asked.categories):
             kept = chosen[asked.answered]
             part = reading(block.responses.take(kept), config) if kept.any() else Reading([])
             if category == ALL:
                 readings.append(part)
-            figures = [*part.figures, *unanswered(name, asked, chosen)]
+            figures = [*part.figures, *reduced(name, block, kept), *unanswered(name, asked, chosen)]
             rows += [place | {"category": category} | vars(figure) for figure in figures]
     if not len(block.responses):
         return rows, OUTCOMES.schema.empty_table()
     return rows, _outcomes(model, dataset, block, readings)
 
 
-def _categories(categories: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+def categories_of(categories: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     """Every part that is scored by itself, and which rows [m] it has."""
     yield ALL, np.ones(len(categories), dtype=bool)
     names = [str(name) for name in np.unique(categories)]

@@ -13,6 +13,7 @@ from stages.contracts.metrics import METRICS, metrics_path
 from stages.contracts.outcomes import OUTCOMES, outcomes_path
 from stages.contracts.prompts import PROMPTS, prompts_path
 from stages.contracts.table import Table
+from stages.contracts.text import RESPONSES
 from stages.runtime.errors import UserError
 from stages.runtime.stage import Run
 from stages.score.__main__ import main
@@ -24,7 +25,11 @@ from tests.score.simulated import CONFIG, project_run, replace_row, simulate, ta
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    return project_run(tmp_path, monkeypatch, "score", "tiny_a")
+    found = project_run(tmp_path, monkeypatch, "score", "tiny_a")
+    for dataset in ("left", "right"):
+        for ask in ("likelihood", "text"):
+            RESPONSES[ask].table.write(RESPONSES[ask].path("tiny_a", dataset), [])
+    return found
 
 
 def fill(table: Table, path: Path, found: pa.Table) -> None:
@@ -91,9 +96,9 @@ def test_same_tables_same_bytes(run: Run) -> None:
     assert [path("tiny_a").read_bytes() for path in (metrics_path, outcomes_path)] == before
 
 
-def test_schema_only_letters_give_empty_tables(run: Run) -> None:
+def test_schema_only_answers_give_empty_tables(run: Run) -> None:
     for dataset in ("left", "right"):
-        letters, prompts, items = tables(simulate(0, 6), asks=("text",))
+        letters, prompts, items = tables(simulate(0, 6), asks=())
         fill(LETTERS, letters_path("tiny_a", dataset), letters.slice(0, 0))
         fill(PROMPTS, prompts_path(dataset), prompts)
         fill(ITEMS, items_path(dataset), items)

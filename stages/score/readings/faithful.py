@@ -23,17 +23,19 @@ from stages.score.sets import Sets
 from stages.score.splits import authors_split, sibling_share
 
 
-def faithful(responses: Responses, config: Config) -> Reading:
+def faithful(responses: Responses, config: Config, every_row: bool = False) -> Reading:
     """Metrics of n responses and, a row, whether it tests and the size and coverage of its sets.
 
-    `infinite_threshold_rate` is 1 where too few rows calibrate: sets then hold every letter.
+    Rates like accuracy are means over the test half, or over every row. `infinite_threshold_rate` is 1
+    where too few rows calibrate: sets then hold every letter.
     `sibling_share` is the leak: the share of test rows that have a row of their group in calibration.
     """
     if not len(responses):
         return Reading([])
     test, calibration = authors_split(len(responses), config.calibration, config.seed)
     beliefs = authors_beliefs(_with_authors_roles(responses))
-    figures = [*_row_figures(beliefs, test), *_bin_figures(beliefs, config.bins)]
+    counted = np.arange(len(responses)) if every_row else test
+    figures = [*_row_figures(beliefs, counted), *_bin_figures(beliefs, config.bins)]
     groups = responses.groups
     figures.append(Figure("", "groups", float(np.count_nonzero(np.bincount(groups))), len(groups)))
     figures.append(Figure("", "sibling_share", sibling_share(groups, test, calibration), len(test)))
