@@ -15,6 +15,17 @@ HIGHER_IS_BETTER = {
     "set_size": False,
     "ece": False,
     "mce": False,
+    "accuracy_per_token": True,
+    "accuracy_per_byte": True,
+    "unparsed_rate": False,
+    # answers to open questions
+    "anls": True,
+    "cider_d": True,
+    "exact_match": True,
+    "ocr_contains": True,
+    "relaxed_accuracy": True,
+    "vqa_score": True,
+    "word_accuracy": True,
 }
 SPLIT_ONLY = ("coverage", "set_size", "uacc")
 PLACE = (

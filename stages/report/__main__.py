@@ -32,6 +32,7 @@ OF_OUTCOMES = (
     "prompt",
     "variation",
     "ask",
+    "parser",
     "predicted",
     "clean_correct",
     "confidence",

@@ -14,7 +14,7 @@ DEFAULT_ANSWER = "exact_match"
 def _known(package: str) -> AfterValidator:
     """Checks that a list names files of stages/score/PACKAGE, each once and at least one."""
 
-    def check(names: tuple[str, ...]) -> tuple[str, ...]:
+    def check(names: list[str]) -> list[str]:
         valid = list(load(package))
         for name in names:
             if name not in valid:
@@ -41,5 +41,5 @@ class Config(BaseModel):
     seed: int = Field(ge=0, lt=2**32)
     splits: int = Field(ge=1, le=100_000)
     bins: int = Field(ge=1, le=10_000)
-    parsers: Annotated[tuple[str, ...], _known("parsers")] = PARSERS
-    answers: dict[str, Annotated[tuple[str, ...], _known("answers")]] = {}
+    parsers: Annotated[list[str], _known("parsers")] = list(PARSERS)
+    answers: dict[str, Annotated[list[str], _known("answers")]] = {}

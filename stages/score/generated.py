@@ -42,7 +42,7 @@ def score_texts(model: str, dataset: str, block: TextBlock, config: Config) -> S
 
     Prompts without an answer are counted by `unanswered` and rest in nothing else.
     """
-    names = config.answers.get(dataset, (DEFAULT_ANSWER,))
+    names = config.answers.get(dataset, [DEFAULT_ANSWER])
     judged, graded = judge(block.questions, block.texts, config, names)
     measures = _measures(block, judged, graded)
     confidence = np.exp(-load("uncertainty")["nll_avg"].per_text(block.tokens))

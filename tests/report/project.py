@@ -31,13 +31,15 @@ ITEM_COUNT = 40
 class Made:
     """What to make. accuracy: of each model, in all datasets. apart: whether pairs can be told apart.
 
-    variations: the first is the original, each of the others takes 0.2 of the accuracy.
+    variations: the first is the original, each of the others takes 0.2 of the accuracy. asks: what was read
+    out; each but the first takes 0.3 of the accuracy, and a text has rates and certainty in place of sets.
     """
 
     accuracy: dict[str, float] = field(default_factory=lambda: {"alpha": 0.8, "beta": 0.6, "gamma": 0.5})
     datasets: Sequence[str] = ("shapes",)
     categories: Sequence[str] = ()
     variations: Sequence[str] = ("original",)
+    asks: Sequence[str] = ("letters",)
     apart: bool = True
     published: bool = True
     half_width: float = 0.05
@@ -68,6 +70,19 @@ def _metrics(accuracy: float, half_width: float) -> list[dict[str, Any]]:
     return rows
 
 
+def _text_metrics(accuracy: float) -> list[dict[str, Any]]:
+    rows = [
+        _number("clean", "", "accuracy", accuracy, 0.02),
+        _number("faithful", "", "accuracy", accuracy, None),
+    ]
+    rows += [
+        _number("clean", "", "unparsed_rate", 0.25, 0.05),
+        _number("clean", "", "refusal_rate", 0.0, None),
+    ]
+    rows += [_number("clean", "", "nll_avg", 0.5, 0.1), _number("clean", "", "ent_avg", 0.2, 0.1)]
+    return [*rows, _number("clean", "t0.7", "agreement", 0.875, 0.05)]
+
+
 def _standings(made: Made) -> list[dict[str, Any]]:
     rows = []
     for dataset in made.datasets:
@@ -76,9 +91,12 @@ def _standings(made: Made) -> list[dict[str, Any]]:
                 ranks = {"rank": place + 1, "rank_low": 1, "rank_high": len(made.accuracy)}
                 for number, category in enumerate(("all", *made.categories)):
                     where = {"model": model, "dataset": dataset, "variation": variation, "category": category}
-                    where |= {"ask": "letters", "calibration": ""}
                     lower = accuracy - 0.1 * number - 0.2 * (variation != "original")
-                    rows += [where | row | ranks for row in _metrics(lower, made.half_width)]
+                    for late, ask in enumerate(made.asks):
+                        where |= {"ask": ask, "calibration": ""}
+                        hurt = lower - 0.3 * (late > 0)
+                        found = _text_metrics(hurt) if ask == "text" else _metrics(hurt, made.half_width)
+                        rows += [where | row | ranks for row in found]
     return rows
 
 
@@ -96,7 +114,8 @@ def _outcomes(made: Made, model: str) -> list[dict[str, Any]]:
                         "item": f"q{item}",
                         "group": f"g{item // 2}",
                         "variation": variation,
-                        "ask": "letters",
+                        "ask": made.asks[0],
+                        "parser": "letter" if made.asks[0] == "text" else None,
                         "predicted": dice.randrange(4),
                         "correct": (right := dice.random() < made.accuracy[model]),
                         "clean_correct": float(right),
@@ -116,7 +135,7 @@ def _differences(made: Made) -> list[dict[str, Any]]:
             p = 0.001 if made.apart else 0.4
             row = {
                 "dataset": dataset,
-                "ask": "letters",
+                "ask": made.asks[0],
                 "first": first,
                 "second": second,
                 "difference": gap,
@@ -134,7 +153,7 @@ def _variations(made: Made) -> list[dict[str, Any]]:
         for model, accuracy in made.accuracy.items():
             for variation in made.variations[1:]:
                 for (metric, score), gap in measures.items():
-                    row = {"dataset": dataset, "model": model, "ask": "letters"}
+                    row = {"dataset": dataset, "model": model, "ask": made.asks[0]}
                     row |= {"variation": variation, "metric": metric}
                     original = 0.0 if metric == "flipped" else accuracy
                     row |= {"score": score, "value": original + gap, "original": original}

@@ -105,7 +105,7 @@ def test_right_wrong_unparsed_and_refused_are_four_things() -> None:
 
 
 def test_parc_takes_the_answer_that_was_turned_for_wrong() -> None:
-    settings = config(parsers=("contains",))
+    settings = config(parsers=["contains"])
     turned = {"answers": [1, 2], "native": [0]}
     rows = [
         choice("q0", "a dog or a cow", **turned),
@@ -122,7 +122,7 @@ def test_parc_takes_the_answer_that_was_turned_for_wrong() -> None:
 
 
 def test_an_answer_with_several_options_does_not_hang_on_their_order() -> None:
-    settings = config(parsers=("contains",))
+    settings = config(parsers=["contains"])
     shown = {"options": OPTIONS[::-1], "order": [2, 1, 0], "answers": [2], "native": [0]}
     _, outcomes = scored([choice("q0", "cat, cow"), choice("q1", "cow, cat", **shown)], settings)
     assert outcomes[0]["answer"] == outcomes[1]["answer"] == "cat | cow"
@@ -144,11 +144,11 @@ def test_open_questions_are_graded_by_the_metrics_of_their_dataset() -> None:
     assert [o["clean_correct"] for o in outcomes] == [1, 0, 0, 0, 1, None]
     assert metrics["clean", "", "accuracy"]["value"] == metrics["clean", "", "exact_match"]["value"] == 0.4
     assert metrics["clean", "", "accuracy"]["items"] == 5
-    metrics, outcomes = scored(rows, config(answers={"d": ("anls", "cider_d")}))
+    metrics, outcomes = scored(rows, config(answers={"d": ["anls", "cider_d"]}))
     assert outcomes[1]["clean_correct"] == pytest.approx(0.8) and outcomes[1]["correct"]
     assert metrics["faithful", "", "anls"]["value"] == pytest.approx((0.75 + 0.8 + 1) / 5)
     assert ("faithful", "", "exact_match") not in metrics and ("clean", "", "cider_d") in metrics
-    metrics, outcomes = scored(rows, config(answers={"d": ("cider_d",)}))
+    metrics, outcomes = scored(rows, config(answers={"d": ["cider_d"]}))
     assert ("clean", "", "accuracy") not in metrics
     assert all(o["correct"] is None and o["clean_correct"] is None for o in outcomes)
 
@@ -220,8 +220,8 @@ def test_released_texts_may_be_missing() -> None:
 
 def test_unknown_parsers_and_metrics_list_the_valid_ones() -> None:
     with pytest.raises(ValueError, match=r"unknown name leter; .*letter"):
-        config(parsers=("leter",))
+        config(parsers=["leter"])
     with pytest.raises(ValueError, match=r"unknown name anl; .*anls"):
-        config(answers={"d": ("anl",)})
+        config(answers={"d": ["anl"]})
     with pytest.raises(ValueError, match="each once"):
-        config(parsers=("letter", "letter"))
+        config(parsers=["letter", "letter"])

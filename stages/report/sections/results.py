@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from stages.contracts.outcomes import UNPARSED
 from stages.report import words
 from stages.report.evidence import Evidence, Number
 from stages.report.grid import MISSING, Cell, Column, Grid, figure, ranges
@@ -87,7 +88,8 @@ def _rank(number: Number | None) -> Cell:
 
 def _warnings(evidence: Evidence, dataset: str) -> tuple[str, ...]:
     outcomes = evidence.plain_outcomes(dataset)
-    lost = outcomes[outcomes["predicted"].isna()].groupby("model").size()
+    silent = outcomes["predicted"].isna() & outcomes["parser"].isna()
+    lost = outcomes[silent | (outcomes["parser"] == UNPARSED)].groupby("model").size()
     said = [
         f"{model} gave no answer that could be read to {words.plural(int(number), 'prompt')}."
         for model, number in lost.items()

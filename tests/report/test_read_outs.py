@@ -1,0 +1,78 @@
+"""Likelihood and generated text stand beside letters, and alone where nothing else was read out."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pandas as pd
+
+from stages.report.config import Config
+from stages.report.evidence import Evidence
+from stages.report.page import page
+from stages.report.sections import generated, read_outs, results
+from tests.report.html_page import Page
+from tests.report.project import Made
+
+Make = Callable[[Made], Evidence]
+ALL = ("letters", "likelihood", "text")
+
+
+def test_headlines_rest_on_the_first_read_out(make: Make) -> None:
+    evidence = make(Made(asks=ALL))
+    assert evidence.asks("shapes") == ALL
+    number = evidence.number("shapes", "alpha", "accuracy")
+    beside = evidence.number("shapes", "alpha", "accuracy", ask="likelihood")
+    assert number is not None and number.value == 0.8
+    assert beside is not None and round(beside.value, 9) == 0.5
+    (part,) = results.build(evidence).datasets
+    (alone,) = results.build(make(Made())).datasets
+    assert part == alone
+
+
+def test_read_outs_stand_side_by_side(make: Make) -> None:
+    (part,) = read_outs.build(make(Made(asks=ALL)))
+    rows = {(row[0].text, row[1].text): row for row in part.grid.rows}
+    assert len(rows) == 9
+    labels = [column.label for column in part.grid.columns]
+    letters, text = rows["alpha", "letters"], rows["alpha", "generated text"]
+    assert [letters[labels.index(name)].text for name in ("Accuracy %", "Unparsed %")] == ["80.0", "–"]
+    shown = [text[labels.index(name)].text for name in ("Accuracy %", "Set size LAC", "Unparsed %")]
+    assert shown == ["50.0", "–", "25.0"]
+    assert part.sentences[0].startswith("alpha is right in 80.0\u202f% by letters and in 50.0\u202f% by ")
+
+
+def test_read_outs_that_the_data_cannot_tell_apart_make_no_sentence(make: Make) -> None:
+    (part,) = read_outs.build(make(Made(asks=ALL, half_width=0.4)))
+    assert len([said for said in part.sentences if "likelihood" in said]) == 0
+
+
+def test_one_read_out_has_nothing_beside_it(make: Make) -> None:
+    assert read_outs.build(make(Made())) == ()
+    assert generated.build(make(Made())) == ()
+    assert read_outs.build(make(Made(asks=("text",)))) == ()
+
+
+def test_generated_answers_show_rates_and_certainty(make: Make) -> None:
+    (part,) = generated.build(make(Made(asks=("text",))))
+    labels = [column.label for column in part.grid.columns]
+    row = part.grid.rows[0]
+    found = {label: cell.text for label, cell in zip(labels, row, strict=True)}
+    assert (found["Accuracy %"], found["Unparsed %"], found["NLL"]) == ("80.0", "25.0", "0.500")
+    assert found["Agreement %"] == "87.5" and "temperature 0.7" in part.grid.columns[-1].help
+    assert part.warnings[0] == "No answer was found in 25.0\u202f% of the texts of alpha."
+
+
+def test_a_page_about_texts_alone_is_whole(make: Make) -> None:
+    found = Page(page(Config(title="Vouch"), make(Made(asks=("text",), variations=("original", "vr_b"))), {}))
+    assert found.crossed == []
+    assert {"generated", "results", "verdict"} <= {a["id"] for a in found.all("section") if "id" in a}
+
+
+def test_sets_of_another_calibration_or_alpha_are_no_headlines(make: Make) -> None:
+    evidence = make(Made())
+    rows = evidence.standings
+    sets = rows["metric"].isin(["coverage", "set_size", "uacc"])
+    main = rows.assign(calibration=rows["calibration"].mask(sets, "marginal"), alpha=(0.1 * sets).mask(~sets))
+    others = [main[sets].assign(calibration="class"), main[sets].assign(alpha=0.2)]
+    more = replace(evidence, standings=pd.concat([main, *(each.assign(value=99.0) for each in others)]))
+    (part,), (same,) = results.build(more).datasets, results.build(evidence).datasets
+    assert part == same
