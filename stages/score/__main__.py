@@ -24,7 +24,7 @@ from stages.score.texts import text_blocks
 from stages.score.unanswered import METRIC
 
 SUFFIX = ".letters.parquet"
-OF_PROMPTS = ("id", "item", "variation", "options", "order", "answers", "asks")
+OF_PROMPTS = ("id", "item", "variation", "effect", "options", "order", "answers", "asks")
 OF_ITEMS = ("id", "group", "category", "flags")
 OF_LETTERS = ("prompt", "logits", "upper", "problem")
 OF_LIKELIHOOD = ("prompt", "option", "nll", "tokens", "bytes", "problem")
