@@ -66,10 +66,15 @@ def standings_at(revision: str) -> list[dict[str, Any]]:
 
 
 def cells(rows: list[dict[str, Any]], reading: str) -> Cells:
-    """Rows of one reading over all categories, by line and by (metric, score)."""
+    """Rows of one reading over all categories, by line and by (metric, score).
+
+    Of sets those with one threshold for all questions, for the main of several targets: the faithful reading
+    has no other.
+    """
     found: dict[Line, dict[tuple[str, str], dict[str, Any]]] = {}
+    main = {row["alpha"] for row in rows if row["reading"] == "faithful"} | {None}
     for row in rows:
-        plain = row["calibration"] in ("", "marginal")
+        plain = row["calibration"] in ("", "marginal") and row["alpha"] in main
         if row["reading"] == reading and row["category"] == "all" and plain:
             key = (row["dataset"], row["variation"], row["ask"], row["model"])
             found.setdefault(key, {})[row["metric"], row["score"]] = row

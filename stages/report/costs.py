@@ -44,6 +44,7 @@ CONFIDENCE = ("confidence", "")
 SIZE_LAC = ("set_size", "lac")
 SIZE_APS = ("set_size", "aps")
 FLIPPED = ("flipped", "")
+UNTURNED = ("unturned", "")
 
 
 class Cost(NamedTuple):
@@ -92,15 +93,16 @@ def _end(value: float) -> float | None:
 
 def changes(found: Costs) -> tuple[str, ...]:
     """Variations in alphabetical order, controls last."""
-    return tuple(sorted({key[1] for key in found}, key=lambda name: (_is_control(name), name)))
+    return tuple(sorted({key[1] for key in found}, key=lambda name: (is_control(name), name)))
 
 
 def real_changes(found: Costs) -> tuple[str, ...]:
     """The same without controls."""
-    return tuple(name for name in changes(found) if not _is_control(name))
+    return tuple(name for name in changes(found) if not is_control(name))
 
 
-def _is_control(variation: str) -> bool:
+def is_control(variation: str) -> bool:
+    """Whether a variation, alone or combined, takes away what an answer rests on."""
     return any(part in CONTROLS for part in variation.split("+"))
 
 

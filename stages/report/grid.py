@@ -7,6 +7,8 @@ from typing import Literal
 from stages.report import words
 from stages.report.evidence import Number
 
+Tone = Literal["", "good", "bad", "strong", "quiet"]
+
 
 @dataclass(frozen=True)
 class Range:
@@ -25,7 +27,7 @@ class Cell:
     note: str = ""
     key: float | None = None
     range: Range | None = None
-    tone: Literal["", "good", "bad", "strong", "quiet"] = ""
+    tone: Tone = ""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ SWEPT = ("coverage", "set_size")
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a reading: ranked, categories [n], correct [n], scores, each row's answer scores [n] by name."""
+    """The rows of a reading: ranked, categories [n], correct [n]; by name scores and those of answers [n]."""
 
     ranked: Ranked
     categories: Ints

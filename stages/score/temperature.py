@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stages.score.bins import Bins, equal_slots
 from stages.score.ranked import Ranked
-from stages.score.responses import Floats
+from stages.score.responses import Bools, Floats
 from stages.score.splits import Splits
 
 COLDEST, HOTTEST = 0.05, 20.0
@@ -28,7 +28,7 @@ class Scaled:
     bins: Bins
 
 
-def scale(ranked: Ranked, correct: NDArray[np.float64], splits: Splits, bins: int) -> Scaled:
+def scale(ranked: Ranked, correct: Floats | Bools, splits: Splits, bins: int) -> Scaled:
     """Fits T on the calibration rows and measures on the test rows; correct [n]: of each prediction."""
     calibrating = splits.calibrating()
     logits = np.log(np.where(ranked.p > 0, ranked.p, np.finfo(np.float64).tiny))
@@ -78,7 +78,7 @@ def _slope(logits: Floats, answer: Floats, beta: float) -> NDArray[np.float64]:
     return np.asarray((weights * finite).sum(axis=1) / weights.sum(axis=1) - answer)
 
 
-def _tally(confidence: Floats, correct: Floats, bins: int) -> tuple[NDArray[np.float64], ...]:
+def _tally(confidence: Floats, correct: Floats | Bools, bins: int) -> tuple[NDArray[np.float64], ...]:
     slots = equal_slots(confidence, bins)
     return tuple(
         np.bincount(slots, each, bins).astype(np.float64)

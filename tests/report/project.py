@@ -67,9 +67,35 @@ def _metrics(accuracy: float, half_width: float) -> list[dict[str, Any]]:
             rows.append(_number(reading, score, "coverage", 0.9 + 0.02 * (score == "aps"), half and 0.03))
             rows.append(_number(reading, score, "set_size", size, half and 0.1))
             rows.append(_number(reading, score, "uacc", accuracy * 6**0.5 / size, half and 0.05))
+    rows += _panels(accuracy)
     rows.append(_number("faithful", "", "sibling_share", 0.5, None))
     rows.append(_number("clean", "", "rows_dropped", 2.0, None))
     return rows
+
+
+def _panels(accuracy: float) -> list[dict[str, Any]]:
+    """What the sections on scores, calibration and letters show; SAPS has the smallest sets."""
+    rows = []
+    for score, size in (("lac", None), ("aps", None), ("saps", 1.25)):
+        if size is not None:
+            rows += [
+                _number("clean", score, "coverage", 0.8, 0.03),
+                _number("clean", score, "set_size", size, 0.1),
+            ]
+        rows.append(_number("clean", score, "worst_size_coverage", 0.7, 0.05))
+    rows += [_number("clean", "", "temperature", 1.5, 0.25), _number("clean", "", "ece_scaled", 0.03, 0.01)]
+    rows += [_number("clean", "", "auroc", 0.75, 0.05), _number("clean", "", "letter_bias", 0.125, 0.05)]
+    for letter, chosen, right in (("A", 0.6, 0.5), ("B", 0.4, 0.5)):
+        rows.append(_number("clean", "", f"chosen_share_{letter}", chosen, 0.04))
+        rows.append(_number("clean", "", f"right_share_{letter}", right, 0.04))
+    return [*rows, _number("clean", "", "accuracy_debiased", accuracy + 0.05, 0.05)]
+
+
+def _shift(place: int) -> list[dict[str, Any]]:
+    """Coverage under prompt shift, less for each further variation: 0.9 in the first, 0.6 in the second."""
+    rows = [_number("clean", "lac", "shift_coverage", 0.9 - 0.3 * (place > 1), 0.05)]
+    rows.append(_number("clean", "lac", "shift_set_size", 2.0, 0.1))
+    return [*rows, _number("clean", "lac", "threshold_drift", 0.1, 0.02)]
 
 
 def _text_metrics(accuracy: float) -> list[dict[str, Any]]:
@@ -88,7 +114,7 @@ def _text_metrics(accuracy: float) -> list[dict[str, Any]]:
 def _standings(made: Made) -> list[dict[str, Any]]:
     rows = []
     for dataset in made.datasets:
-        for variation in made.variations:
+        for turn, variation in enumerate(made.variations):
             for place, (model, accuracy) in enumerate(made.accuracy.items()):
                 ranks = {"rank": place + 1, "rank_low": 1, "rank_high": len(made.accuracy)}
                 for number, category in enumerate(("all", *made.categories)):
@@ -99,6 +125,8 @@ def _standings(made: Made) -> list[dict[str, Any]]:
                         hurt = lower - 0.3 * (late > 0)
                         found = _text_metrics(hurt) if ask == "text" else _metrics(hurt, made.half_width)
                         rows += [where | row | ranks for row in found]
+                        if turn and not number and ask != "text":
+                            rows += [where | row | ranks for row in _shift(turn)]
     return rows
 
 

@@ -53,7 +53,7 @@ def test_is_well_formed_and_every_figure_and_section_is_there(rich: Page) -> Non
     assert rich.crossed == []
     sections = {a["id"] for a in rich.all("section") if "id" in a}
     parts = {"readings", "published", "differences", "variations", "categories"}
-    parts |= {"data", "method", "provenance"}
+    parts |= {"data", "method", "provenance", "scores", "calibration", "letters", "shift"}
     assert sections == {"verdict", "results"} | parts
     shown = [a["class"] for a in rich.all("figure")]
     assert {name: shown.count(name) for name in plugins(figures)} == dict.fromkeys(plugins(figures), 2)
@@ -146,7 +146,7 @@ def test_one_model_and_nothing_published(make: Make) -> None:
     assert found.crossed == []
     assert "One model was asked: alpha." in found.text
     ids = {a.get("id") for a in found.all("section")}
-    assert not ids & {"published", "differences", "variations", "categories"}
+    assert not ids & {"published", "differences", "variations", "categories", "shift"}
     assert Path("reports/tables/published.csv").read_text("utf-8").count("\n") == 1
     assert Path("reports/tables/differences.csv").read_text("utf-8").count("\n") == 1
     assert "differences-shapes.svg" not in {path.name for path in Path("reports/figures").iterdir()}

@@ -86,7 +86,7 @@ def test_rows_hold_the_change_and_say_whether_it_can_be_told(make: Make) -> None
     assert list(rows) == [
         (v, m) for v in ("option_order", "vr_b", "blank") for m in ("alpha", "beta", "gamma")
     ]
-    name, model, accuracy, change, certainty, lac, _, flipped = rows["vr_b", "alpha"]
+    name, model, accuracy, change, certainty, lac, _, flipped, _ = rows["vr_b", "alpha"]
     assert (name.note, model.text, accuracy.text) == ("pictures blurred", "alpha", "60.0")
     assert (change.text, change.note, change.tone) == ("−20.0", "−25.0 to −15.0", "strong")
     assert (certainty.text, certainty.tone) == ("1.0", "quiet")

@@ -109,14 +109,6 @@ def test_unreadable_answers_and_thin_calibration_are_warned_of(make: Make) -> No
     assert "Too few rows calibrate alpha in 25\u202f% of the splits" in part.warnings[1]
 
 
-def test_unknown_metrics_are_shown_all_the_same(make: Make) -> None:
-    evidence = make(Made())
-    standings = evidence.standings.replace({"metric": {"mce": "brand_new"}})
-    more = results.build(replace(evidence, standings=standings)).datasets[0].more
-    assert more is not None
-    assert "brand new" in [column.label for column in more.columns]
-
-
 def test_readings_say_what_changes(make: Make) -> None:
     (part,) = readings.build(make(Made()))
     text = " ".join(part.sentences)

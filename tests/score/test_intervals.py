@@ -63,7 +63,9 @@ def test_the_bootstrap_holds_metrics_of_ordered_rows() -> None:
     for seed in range(SAMPLES):
         level, right, groups = rows(np.random.RandomState(seed), 1.0)
         found = sums(groups, LEVELS - 1 - level, np.ones(len(right)), right)
-        here, drawn = (Order(*np.split(each, 2, axis=-1)) for each in (found.sum(axis=0), resampled(found, 7)))
+        here, drawn = (
+            Order(*np.split(each, 2, axis=-1)) for each in (found.sum(axis=0), resampled(found, 7))
+        )
         for name, metric in METRICS.items():
             low, high = centred(float(metric(here)), metric(drawn), LEVEL)
             assert low is not None and high is not None

@@ -1,4 +1,4 @@
-"""Results: for each dataset the headline table, every other metric and figures."""
+"""Results: for each dataset the headline table and figures; other sections have what else was measured."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ SHOWN = {
     ),
     "ece": ("ECE %", "expected calibration error", 1, 100.0),
 }
-FIGURES = ("accuracy_and_set_size", "coverage", "reliability")
+FIGURES = ("accuracy_and_set_size", "coverage")
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,6 @@ class DatasetResults:
     dataset: str
     warnings: tuple[str, ...]
     headline: Grid
-    more: Grid | None
     figures: tuple[str, ...] = FIGURES
 
 
@@ -52,7 +51,6 @@ def build(evidence: Evidence) -> Results:
             dataset,
             _warnings(evidence, dataset),
             _headline(evidence, dataset),
-            _more(evidence, dataset),
         )
         for dataset in evidence.datasets
     )
@@ -102,37 +100,6 @@ def _warnings(evidence: Evidence, dataset: str) -> tuple[str, ...]:
                 "sets then hold every option."
             )
     return tuple(said)
-
-
-def _more(evidence: Evidence, dataset: str) -> Grid | None:
-    """Whatever else was measured, also metrics that this report has never heard of."""
-    here = evidence.leading(dataset)
-    here = here[here["category"] == "all"]
-    known = set(METRICS.values())
-    pairs = sorted(set(zip(here["metric"], here["score"], strict=True)) - known)
-    columns, picks = [Column("Model")], []
-    for metric, score in pairs:
-        for reading in ("clean", "faithful"):
-            numbers = {
-                m: evidence.number(dataset, m, metric, score, reading) for m in evidence.models(dataset)
-            }
-            if any(numbers.values()):
-                label = " ".join(
-                    filter(None, (metric.replace("_", " "), score.upper() if score != "mean" else "mean"))
-                )
-                columns.append(Column(label, f"{reading} reading", True))
-                picks.append(numbers)
-                break
-    if not picks:
-        return None
-    digits = [
-        0 if all(n is None or n.value.is_integer() for n in numbers.values()) else 4 for numbers in picks
-    ]
-    rows = [
-        [Cell(m), *(figure(numbers[m], d, interval=False) for numbers, d in zip(picks, digits, strict=True))]
-        for m in evidence.models(dataset)
-    ]
-    return Grid("more", f"{dataset}: every other metric, clean where there is a clean value", columns, rows)
 
 
 def _overview(evidence: Evidence) -> Grid:

@@ -11,6 +11,7 @@ from stages.report.costs import (
     FLIPPED,
     SIZE_APS,
     SIZE_LAC,
+    UNTURNED,
     Cost,
     Costs,
     changes,
@@ -83,6 +84,12 @@ def _grid(evidence: Evidence, dataset: str, found: Costs) -> Grid:
         Column("Set size LAC, change", "in options; sets calibrated anew for the variation", True),
         Column("Set size APS, change", "in options; sets calibrated anew for the variation", True),
         Column("Other answer %", "share of items for which another option was chosen", True),
+        Column(
+            "Did not turn %",
+            "where the change turns the answer: of the items answered right before, the share for which "
+            "the same option was chosen again",
+            True,
+        ),
     )
     rows = []
     for variation in changes(found):
@@ -90,7 +97,6 @@ def _grid(evidence: Evidence, dataset: str, found: Costs) -> Grid:
             accuracy = found.get((model, variation, *ACCURACY))
             if accuracy is None:
                 continue
-            flipped = found.get((model, variation, *FLIPPED))
             rows.append(
                 (
                     Cell(variation, in_words(variation) or ""),
@@ -100,13 +106,16 @@ def _grid(evidence: Evidence, dataset: str, found: Costs) -> Grid:
                     _change(found.get((model, variation, *CONFIDENCE)), 1, 100),
                     _change(found.get((model, variation, *SIZE_LAC)), 2, 1, judged=False),
                     _change(found.get((model, variation, *SIZE_APS)), 2, 1, judged=False),
-                    MISSING
-                    if flipped is None
-                    else Cell(words.number(100 * flipped.value, 1), key=flipped.value),
+                    _rate(found.get((model, variation, *FLIPPED))),
+                    _rate(found.get((model, variation, *UNTURNED))),
                 )
             )
     caption = f"{dataset}: every variation against the original, 95{words.NARROW}% intervals in small print"
     return Grid("variations", caption, columns, rows)
+
+
+def _rate(cost: Cost | None) -> Cell:
+    return MISSING if cost is None else Cell(words.number(100 * cost.value, 1), key=cost.value)
 
 
 def _change(cost: Cost | None, digits: int, scale: float, judged: bool = True) -> Cell:

@@ -1,0 +1,28 @@
+"""Which of many numbers the headline table shows."""
+
+from typing import Any
+
+from stages.console.show import cells, headline
+
+LINE = {"dataset": "d", "variation": "original", "ask": "letters", "model": "m", "category": "all"}
+
+
+def row(metric: str, value: float, **changes: Any) -> dict[str, Any]:
+    found = LINE | {"metric": metric, "value": value, "low": None, "high": None, "score": ""}
+    return found | {"reading": "clean", "calibration": "", "alpha": None} | changes
+
+
+def test_of_several_targets_and_thresholds_the_main_ones_are_shown() -> None:
+    of_sets = {"score": "lac", "calibration": "marginal", "alpha": 0.2}
+    rows = [
+        row("set_size", 9.0, **of_sets | {"alpha": 0.1}),
+        row("set_size", 2.0, **of_sets | {"reading": "faithful"}),
+        row("set_size", 1.5, **of_sets),
+        row("set_size", 8.0, **of_sets | {"calibration": "class"}),
+        row("set_size", 7.0, **of_sets | {"alpha": 0.3}),
+        row("accuracy", 0.75),
+    ]
+    found = cells(rows, "clean")
+    assert [each["value"] for each in found["d", "original", "letters", "m"].values()] == [1.5, 0.75]
+    assert cells(rows, "faithful")["d", "original", "letters", "m"]["set_size", "lac"]["value"] == 2.0
+    assert "1.500" in headline(found) and "0.750" in headline(found)

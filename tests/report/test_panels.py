@@ -1,0 +1,106 @@
+"""The sections on scores, calibration, letters and prompt shift say what the standings hold."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pandas as pd
+
+from stages.report.evidence import Evidence
+from stages.report.figures import shift as figure
+from stages.report.sections import calibration, letters, results, scores, shift
+from tests.report.project import Made
+
+Make = Callable[[Made], Evidence]
+NAMES = ("original", "option_order", "ls_n", "blank")
+
+
+def test_results_keep_to_a_few_columns(make: Make) -> None:
+    (part,) = results.build(make(Made())).datasets
+    assert [column.label for column in part.headline.columns] == [
+        *("Model", "Rank", "Accuracy %", "Coverage LAC %", "Coverage APS %"),
+        *("Set size LAC", "Set size APS", "UAcc", "ECE %"),
+    ]
+
+
+def test_scores_stand_side_by_side(make: Make) -> None:
+    (part,) = scores.build(make(Made()))
+    assert [(row[0].text, row[1].text) for row in part.grid.rows][:3] == [
+        ("alpha", "LAC"),
+        ("alpha", "APS"),
+        ("alpha", "SAPS"),
+    ]
+    lac, _, saps = part.grid.rows[:3]
+    assert (lac[2].text, lac[3].text, lac[3].tone, lac[4].text) == ("1.40", "90.0", "", "70.0")
+    assert (saps[2].text, saps[3].text, saps[3].tone) == ("1.25", "80.0", "bad")
+    assert part.sentences[0] == ("alpha: smallest sets by SAPS, 1.25 options; largest by APS, 2.40.")
+    assert part.kinds is None
+
+
+def test_thresholds_for_parts_are_a_table_of_their_own(make: Make) -> None:
+    evidence = make(Made(accuracy={"alpha": 0.8}))
+    of_sets = evidence.standings[evidence.standings["score"] == "lac"].copy()
+    of_sets["alpha"] = 0.1
+    parts = [of_sets.assign(calibration="marginal"), of_sets.assign(calibration="class")]
+    parts.append(of_sets.assign(calibration="class", alpha=0.2, value=99.0))
+    changed = replace(evidence, standings=pd.concat(parts, ignore_index=True))
+    (part,) = scores.build(changed)
+    assert part.kinds is not None
+    assert [row[1].text for row in part.kinds.rows] == ["all questions", "each letter"]
+    assert {row[2].text for row in part.kinds.rows} == {"1.40"}
+
+
+def test_calibration_before_and_after_temperature(make: Make) -> None:
+    (part,) = calibration.build(make(Made(accuracy={"alpha": 0.8})))
+    shown = dict(zip((c.label for c in part.grid.columns), part.grid.rows[0], strict=True))
+    assert (shown["ECE %"].text, shown["ECE after T %"].text, shown["T"].text) == ("2.0", "3.0", "1.50")
+    assert (shown["AUROC %"].text, shown["AUROC %"].note) == ("75.0", "70.0–80.0")
+    assert "Brier" not in shown
+    assert part.sentences == (
+        "alpha is too sure: temperature 1.50 fits best; ECE 2.0\u202f% before, 3.0\u202f% after.",
+    )
+
+
+def test_letters_that_are_chosen_too_often(make: Make) -> None:
+    (part,) = letters.build(make(Made(accuracy={"alpha": 0.8})))
+    name, bias, accuracy, debiased, first, second = part.grid.rows[0]
+    assert (name.text, bias.text, accuracy.text, debiased.text) == ("alpha", "12.5", "80.0", "85.0")
+    assert (first.text, first.note, second.text, second.note) == ("60.0", "50.0", "40.0", "50.0")
+    assert part.sentences == (
+        "alpha chooses A for 60.0\u202f% of the questions, of which 50.0\u202f% have their answer there.",
+    )
+    assert letters.build(make(Made(asks=("likelihood",)))) == ()
+
+
+def test_ways_of_asking_that_break_the_promise(make: Make) -> None:
+    evidence = make(Made(accuracy={"alpha": 0.8}, variations=NAMES))
+    (part,) = shift.build(evidence)
+    assert part.sentences == (
+        "alpha, calibrated on originals, breaks its promise of 90\u202f% in 1 of 2 other ways of asking; most "
+        "in ls_n (questions negated): 60.0\u202f% (55.0–65.0) of its sets hold the answer.",
+    )
+    found = {row[0].text: (row[2].text, row[3].text, row[3].tone) for row in part.grid.rows}
+    assert found == {
+        "ls_n": ("60.0", "broken", "bad"),
+        "option_order": ("90.0", "kept", ""),
+        "blank": ("60.0", "broken", "bad"),
+    }
+    assert list(found)[-1] == "blank"
+
+
+def test_the_figure_of_shift_leaves_controls_out(make: Make) -> None:
+    evidence = make(Made(accuracy={"alpha": 0.8}, variations=NAMES))
+    frame = figure.frame(evidence, "shapes")
+    assert dict(zip(frame["asked"], frame["promise"], strict=True)) == {
+        "questions negated": "breaks the promise",
+        "options in reversed order": "keeps it",
+    }
+    assert "alpha breaks its promise in 1 of 2, least coverage 60.0\u202f%" in figure.describe(
+        evidence, "shapes"
+    )
+    assert figure.draw(evidence, "shapes") is not None
+
+
+def test_nothing_asked_otherwise_nothing_said(make: Make) -> None:
+    evidence = make(Made())
+    assert shift.build(evidence) == ()
+    assert figure.draw(evidence, "shapes") is None
