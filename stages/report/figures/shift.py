@@ -21,7 +21,7 @@ PROMISES = {
     "kept": ("keeps it", palette.BLUE),
     "exceeded": ("holds more than promised", palette.GREEN),
 }
-STEP = 18
+STEP, LABELS = 18, 270
 
 
 def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
@@ -46,7 +46,14 @@ def _panel(data: pd.DataFrame, model: str, order: list[str], least: float, targe
         sort=order,
         title=None,
         scale=alt.Scale(domain=order),
-        axis=alt.Axis(labelLimit=270, labelColor=palette.INK, labels=first, ticks=first),
+        axis=alt.Axis(
+            labelLimit=LABELS,
+            # Room for letters that are wider than those of the font that was measured.
+            minExtent=LABELS if first else 0,
+            labelColor=palette.INK,
+            labels=first,
+            ticks=first,
+        ),
     )
     across = alt.X(
         "value:Q",

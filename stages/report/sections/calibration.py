@@ -14,9 +14,6 @@ SHOWN = (
     ("NLL", "negative log-likelihood of the answer, nats", "nll", 3, 1.0),
     ("NLL after T", "on the test half after temperature scaling", "nll_scaled", 3, 1.0),
     ("Brier", "squared distance between probabilities and answer, 0 to 2", "brier", 3, 1.0),
-    ("MCE %", "largest gap of a bin of equal width", "mce", 1, 100.0),
-    ("ECE, equal mass %", "the mean gap over bins of equally many questions", "ece_mass", 1, 100.0),
-    ("MCE, equal mass %", "the largest gap of these", "mce_mass", 1, 100.0),
     ("AUROC %", "how often a right answer is surer than a wrong one", "auroc", 1, 100.0),
     ("AURC %", "mean error of the surest questions, over all shares: less is better", "aurc", 1, 100.0),
     (
@@ -26,6 +23,9 @@ SHOWN = (
         1,
         100.0,
     ),
+    ("MCE %", "largest gap of a bin of equal width", "mce", 1, 100.0),
+    ("ECE, equal mass %", "the mean gap over bins of equally many questions", "ece_mass", 1, 100.0),
+    ("MCE, equal mass %", "the largest gap of these", "mce_mass", 1, 100.0),
 )
 
 

@@ -1,0 +1,22 @@
+"""Memory of the sets of many rows."""
+
+import tracemalloc
+
+import numpy as np
+
+from stages.score.set_figures import Calibrations, rows_of
+from stages.score.splits import group_splits
+from tests.score.simulated import CONFIG, simulate
+
+
+def test_sets_of_a_million_rows_take_less_than_three_times_their_logits() -> None:
+    rows = simulate(7, 1_000_000)
+    assert rows.logits.dtype == np.float32
+    tracemalloc.start()
+    splits = group_splits(rows.groups, 0.5, 42, 100)
+    calibrations = Calibrations(rows_of(rows, np.zeros(len(rows), dtype=bool), CONFIG), splits)
+    for score in ("lac", "aps"):
+        calibrations.of(score, calibrations.rows.strata("marginal"), 0.1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3 * rows.logits.nbytes
