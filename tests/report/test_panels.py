@@ -66,7 +66,7 @@ def test_letters_that_are_chosen_too_often(make: Make) -> None:
     assert (name.text, bias.text, accuracy.text, debiased.text) == ("alpha", "12.5", "80.0", "85.0")
     assert (first.text, first.note, second.text, second.note) == ("60.0", "50.0", "40.0", "50.0")
     assert part.sentences == (
-        "alpha chooses A for 60.0\u202f% of the questions, of which 50.0\u202f% have their answer there.",
+        "alpha chooses A for 60.0\u202f% of the questions; the answer stands there in 50.0\u202f%.",
     )
     assert letters.build(make(Made(asks=("likelihood",)))) == ()
 

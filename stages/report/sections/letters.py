@@ -44,20 +44,22 @@ def _letters(evidence: Evidence, dataset: str) -> tuple[str, ...]:
 
 
 def _sentence(evidence: Evidence, dataset: str, model: str, letters: tuple[str, ...]) -> str:
-    """The letter that is chosen most above its share, where the intervals keep them apart."""
+    """Of the letters that are ever right, the one chosen most above its share, if the intervals are apart."""
     excess = {}
     for letter in letters:
         chosen = evidence.number(dataset, model, CHOSEN + letter)
         right = evidence.number(dataset, model, RIGHT + letter)
-        if chosen and right and chosen.low is not None and right.high is not None and chosen.low > right.high:
+        if not chosen or not right or not right.value:
+            continue
+        if chosen.low is not None and right.high is not None and chosen.low > right.high:
             excess[letter] = (chosen.value - right.value, chosen, right)
     if not excess:
         return ""
     letter = max(excess, key=lambda name: excess[name][0])
     _, chosen, right = excess[letter]
     return (
-        f"{model} chooses {letter} for {words.percent(chosen.value)} of the questions, of which "
-        f"{words.percent(right.value)} have their answer there."
+        f"{model} chooses {letter} for {words.percent(chosen.value)} of the questions; the answer stands there in "
+        f"{words.percent(right.value)}."
     )
 
 
