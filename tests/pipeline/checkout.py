@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,9 +15,9 @@ LIMIT = 900  # seconds for one command
 
 
 class Checkout:
-    """A fresh copy of this checkout's files (committed or not) as a git repository of its own."""
+    """A fresh copy of this checkout's files (committed or not) as a git repository of its own, profile small."""
 
-    def __init__(self, path: Path, profile: str | None = "small", params: str | None = None) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
         files = subprocess.run(listing, cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
@@ -27,12 +28,21 @@ class Checkout:
                 target = path / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(source.read_bytes())
-        if profile:
-            params = (ROOT / "profiles" / f"{profile}.yaml").read_text("utf-8")
-        if params:
-            (path / "params.yaml").write_text(params, "utf-8")
+        (path / "params.yaml").write_bytes((ROOT / "profiles/small.yaml").read_bytes())
         self.git("init", "-q")
         self.commit("start")
+
+    @classmethod
+    def at(cls, path: Path) -> "Checkout":
+        """A checkout that is there already."""
+        checkout = cls.__new__(cls)
+        checkout.path = path
+        return checkout
+
+    def copy(self, path: Path) -> "Checkout":
+        """The same with all it has made, its cache and its records, in another place."""
+        shutil.copytree(self.path, path, symlinks=True)
+        return Checkout.at(path)
 
     @property
     def env(self) -> dict[str, str]:

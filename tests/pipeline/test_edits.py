@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stages.yaml12 import loads
-from tests.pipeline.checkout import ROOT, Checkout
+from tests.pipeline.checkout import ROOT
 
 pytestmark = pytest.mark.slow
 
@@ -18,6 +18,7 @@ EXTRACT = {f"extract@{m}-{d}" for m in MODELS for d in DATASETS}
 SCORE = {f"score@{m}" for m in MODELS}
 END = {"compare", "report"}
 RIGHT = {"extract@tiny_a-right", "extract@borrowed-right"}
+BORROWED = {"extract@borrowed-left", "extract@borrowed-right"}
 LOCK = "models:\n  borrowed:\n    source: {kind: folder, path: ../weights}\n    dtype: float32\n"
 
 
@@ -35,14 +36,14 @@ def params() -> str:
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory):
+def base(finished, tmp_path_factory):
     """A checkout with a trained and a pinned model, all stages run by DVC."""
-    checkout = Checkout(tmp_path_factory.mktemp("edits") / "base", params=params(), profile=None)
-    (checkout.path / "models.lock").write_text(LOCK, "utf-8")
-    checkout.dvc("repro", "zoo@tiny_a")
+    checkout = finished.copy(tmp_path_factory.mktemp("edits") / "base")
     shutil.copytree(checkout.path / "data/models/tiny_a", checkout.path.parent / "weights")
-    ran = checkout.repro()
-    assert ran == set(checkout.names().values()) - {"zoo@tiny_a"}
+    (checkout.path / "params.yaml").write_text(params(), "utf-8")
+    (checkout.path / "models.lock").write_text(LOCK, "utf-8")
+    checkout.vouch("prune")
+    assert checkout.repro() == {"pin@borrowed", *BORROWED, "score@borrowed", *END}
     checkout.commit("base")
     return checkout
 
@@ -52,13 +53,7 @@ def copies(base, tmp_path_factory):
     """One copy for each order of the engines, beside the weights."""
     folder = tmp_path_factory.mktemp("copies")
     shutil.copytree(base.path.parent / "weights", folder / "weights")
-    pair = []
-    for name in ("dvc-first", "snakemake-first"):
-        copy = Checkout.__new__(Checkout)
-        copy.path = folder / name
-        shutil.copytree(base.path, copy.path, symlinks=True)
-        pair.append(copy)
-    return pair
+    return [base.copy(folder / name) for name in ("dvc-first", "snakemake-first")]
 
 
 def comment(file):
@@ -93,8 +88,8 @@ EDITS = [
     (
         "one model's pin",
         replace("models.lock", "dtype: float32", "dtype: bfloat16"),
-        {"pin@borrowed", "extract@borrowed-left", "extract@borrowed-right", "score@borrowed", *END},
-        {"pin@borrowed", "extract@borrowed-left", "extract@borrowed-right", "score@borrowed", *END},
+        {"pin@borrowed", *BORROWED, "score@borrowed", *END},
+        {"pin@borrowed", *BORROWED, "score@borrowed", *END},
     ),
     (
         "one dataset",
