@@ -1,13 +1,16 @@
 """Whole checkouts in temporary folders, run by the real DVC and the real Snakemake."""
 
 import hashlib
-import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+from dvc.repo import Repo
+
+from stages.dag import read_dag
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"
@@ -40,8 +43,10 @@ class Checkout:
         return checkout
 
     def copy(self, path: Path) -> "Checkout":
-        """The same with all it has made, its cache and its records, in another place."""
+        """The same with all it has made, its cache, its records and the weights beside it, in another place."""
         shutil.copytree(self.path, path, symlinks=True)
+        if (weights := self.path.parent / "weights").exists():
+            shutil.copytree(weights, path.parent / "weights")
         return Checkout.at(path)
 
     @property
@@ -85,7 +90,8 @@ class Checkout:
 
     def dvc_status(self) -> dict[str, object]:
         """`dvc status` by stage, empty where all is clean."""
-        return dict(json.loads(self.dvc("status", "--json").stdout))
+        with Repo(str(self.path)) as repo:
+            return dict(repo.status())
 
     def snakemake(self, check: bool = True) -> subprocess.CompletedProcess[str]:
         return self.run("snakemake", "--cores", "2", check=check)
@@ -101,8 +107,7 @@ class Checkout:
 
     def names(self) -> dict[str, str]:
         """Rule name -> stage name."""
-        code = "from stages.dag import read_dag\nfor s in read_dag().stages.values(): print(s.slug, s.name)"
-        return dict(line.split() for line in self.run(sys.executable, "-c", code).stdout.splitlines())
+        return {stage.slug: stage.name for stage in read_dag(self.path).stages.values()}
 
     def edit(self, file: str, old: str, new: str) -> None:
         """Replaces text that must be there."""

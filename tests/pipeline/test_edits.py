@@ -3,57 +3,19 @@
 DVC stops where an output came out the same; Snakemake runs all that is downstream of what it runs.
 """
 
-import shutil
-from pathlib import Path
-
 import pytest
 
-from stages.yaml12 import loads
-from tests.pipeline.checkout import ROOT
+from tests.pipeline.exchanged import BORROWED, END, EXTRACT, RIGHT, SCORE
 
 pytestmark = pytest.mark.slow
 
-MODELS, DATASETS = ("tiny_a", "borrowed"), ("left", "right")
-EXTRACT = {f"extract@{m}-{d}" for m in MODELS for d in DATASETS}
-SCORE = {f"score@{m}" for m in MODELS}
-END = {"compare", "report"}
-RIGHT = {"extract@tiny_a-right", "extract@borrowed-right"}
-BORROWED = {"extract@borrowed-left", "extract@borrowed-right"}
-LOCK = "models:\n  borrowed:\n    source: {kind: folder, path: ../weights}\n    dtype: float32\n"
-
-
-def params() -> str:
-    text = (ROOT / "profiles/small.yaml").read_text("utf-8")
-    lines = [line for line in text.splitlines() if not line.startswith("  tiny_b:")]
-    text = (
-        "\n".join(lines)
-        .replace("tiny_a, tiny_b", "tiny_a, borrowed")
-        .replace("pin: {}", "pin: {borrowed: ../weights}")
-        .replace("unpinned: []", "unpinned: [borrowed]")
-    )
-    assert loads(text, "params")["models"] == list(MODELS)
-    return text + "\n"
-
 
 @pytest.fixture(scope="module")
-def base(finished, tmp_path_factory):
-    """A checkout with a trained and a pinned model, all stages run by DVC."""
-    checkout = finished.copy(tmp_path_factory.mktemp("edits") / "base")
-    shutil.copytree(checkout.path / "data/models/tiny_a", checkout.path.parent / "weights")
-    (checkout.path / "params.yaml").write_text(params(), "utf-8")
-    (checkout.path / "models.lock").write_text(LOCK, "utf-8")
-    checkout.vouch("prune")
-    assert checkout.repro() == {"pin@borrowed", *BORROWED, "score@borrowed", *END}
-    checkout.commit("base")
-    return checkout
-
-
-@pytest.fixture(scope="module")
-def copies(base, tmp_path_factory):
-    """One copy for each order of the engines, beside the weights."""
-    folder = tmp_path_factory.mktemp("copies")
-    shutil.copytree(base.path.parent / "weights", folder / "weights")
-    return [base.copy(folder / name) for name in ("dvc-first", "snakemake-first")]
+def copies(exchanged, tmp_path_factory):
+    """One copy for each order of the engines."""
+    return [
+        exchanged.copy(tmp_path_factory.mktemp(name) / "one") for name in ("dvc-first", "snakemake-first")
+    ]
 
 
 def comment(file):
@@ -139,61 +101,3 @@ def receipts(checkout):
 def changed(before, after, checkout):
     names = checkout.names()
     return {names[slug] for slug, when in after.items() if before.get(slug) != when}
-
-
-def test_switch_of_profile_and_back(copies):
-    """A -> B -> A: nothing is computed that was computed before, nothing of the other profile stays."""
-    checkout = copies[0]
-    digests = checkout.digests()
-    shutil.copy(checkout.path / "params.yaml", checkout.path / "profiles/a.yaml")
-    text = (checkout.path / "params.yaml").read_text("utf-8")
-    lines = [line for line in text.splitlines(keepends=True) if not line.startswith("  right:")]
-    (checkout.path / "profiles/b.yaml").write_text("".join(lines), "utf-8")
-
-    checkout.vouch("use", "b")
-    assert not list((checkout.path / "data").rglob("right*"))
-    assert checkout.repro() == SCORE | END
-    assert checkout.planned() == set()
-    assert all("right" not in path for path in checkout.digests())
-    checkout.vouch("use", "a")
-    assert checkout.repro() == set()
-    assert checkout.digests() == digests
-    assert checkout.planned() == set()
-    assert checkout.dvc_status() == {}
-
-
-def test_a_removed_model_leaves_no_rows(copies):
-    checkout = copies[0]
-    checkout.edit("params.yaml", "models: [tiny_a, borrowed]", "models: [tiny_a]")
-    checkout.edit("params.yaml", "pin: {borrowed: ../weights}", "pin: {}")
-    checkout.edit("params.yaml", "unpinned: [borrowed]", "unpinned: []")
-    refused = checkout.dvc("repro", check=False)
-    assert refused.returncode != 0 and "vouch prune" in refused.stderr + refused.stdout
-    assert checkout.planned() == END
-    checkout.vouch("prune")
-    assert checkout.repro() == END
-    assert checkout.planned() == set()
-    for table in (checkout.path / "reports/tables").glob("*.csv"):
-        assert "borrowed" not in table.read_text("utf-8")
-    assert "borrowed" not in (checkout.path / "reports/index.html").read_text("utf-8")
-
-
-@pytest.mark.parametrize(
-    "file", ["reports/index.html", "data/items/left.parquet", "data/models/tiny_a/config.json"]
-)
-def test_sync_refuses_an_output_that_was_edited(copies, file):
-    checkout = copies[1]
-    path: Path = checkout.path / file
-    original = path.read_bytes()
-    lock = (checkout.path / "dvc.lock").read_bytes()
-    path.write_bytes(original + b" ")
-    try:
-        refused = checkout.vouch("sync", check=False)
-        assert refused.returncode == 1
-        assert "changed" in refused.stderr
-        assert (checkout.path / "dvc.lock").read_bytes() == lock
-        assert checkout.planned() != set(), "Snakemake must see it too"
-    finally:
-        path.write_bytes(original)
-    assert checkout.vouch("sync").returncode == 0
-    assert checkout.planned() == set()
