@@ -5,8 +5,14 @@ DVC reports nothing: in a project that a test makes, each of its commands would 
 
 import os
 
+import pytest
 from hypothesis import settings
 
 os.environ["DVC_NO_ANALYTICS"] = "1"
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whole pipelines first: a long file that one worker begins last would leave the others idle."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
