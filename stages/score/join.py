@@ -7,13 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stages.contracts.defects import DROPPED
 from stages.contracts.prompts import LETTERS
 from stages.runtime.errors import UserError
 from stages.score.noise import uniform
 from stages.score.responses import NO_ROLE, Bools, Ints, Responses
 
-DEFECTIVE = ("missing_option", "duplicate_options", "empty_option")
-"""Flags of items whose prompts do not show what the question meant; the clean reading drops them."""
 AGAIN = "run `dvc repro` to make it anew, or correct the released file"
 
 
@@ -122,7 +121,7 @@ def _arrange(answers: pa.Table, prompts: pa.Table, items: pa.Table, where: str) 
     items = items.take(of_item.take(order))
     groups = np.array(items["group"].to_pylist())
     numbers = np.unique(groups, return_inverse=True)[1]
-    defective = has_any(items["flags"], DEFECTIVE)
+    defective = has_any(items["flags"], DROPPED)
     return Arranged(answers.take(order), prompts.take(order), items, groups, numbers, defective)
 
 
