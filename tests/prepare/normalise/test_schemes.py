@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from stages.prepare.choice import Choice
 from stages.prepare.normalise import kostumov_mmbench, kostumov_oodcv, kostumov_scienceqa
-from stages.prepare.raw import LoaderSettings, Options
+from stages.prepare.config import DatasetEntry, Options
 from stages.runtime.errors import UserError
 
 ROWS = [
@@ -125,7 +125,7 @@ def test_settings_name_the_schemes():
         assert Options(scheme=name).reading == "clean"
     with pytest.raises(ValidationError, match="kostumov_mmbench"):
         Options(scheme="kostumov_mmbnch")
-    assert LoaderSettings().options is None
+    assert DatasetEntry(loader="jsonl", source="x", style="plain").options is None
 
 
 def test_the_stage_applies_a_scheme(project, item):
@@ -134,10 +134,12 @@ def test_the_stage_applies_a_scheme(project, item):
     project.lines(*(item(**values, answer=1) for values in asked))
     plain = project.prepare()["items"]
     options = {"scheme": "kostumov_mmbench", "reading": "clean", "seed": 1}
-    clean = project.prepare(options=options)["items"]
+    project.entry["options"] = options
+    clean = project.prepare()["items"]
     assert {len(texts) for texts in clean.column("options").to_pylist()} == {4}
     assert clean.drop_columns(["options"]).equals(plain.drop_columns(["options"]))
-    faithful = project.prepare(options={**options, "reading": "faithful"})
+    project.entry["options"] = {**options, "reading": "faithful"}
+    faithful = project.prepare()
     for row in faithful["items"].to_pylist():
         assert ("missing_option" in row["flags"]) == (len(row["options"]) < 4)
         assert row["options"][1] == f"b{row['id'][1:]}" and row["answers"] == [1]
@@ -146,7 +148,7 @@ def test_the_stage_applies_a_scheme(project, item):
 def test_a_faithful_draw_needs_every_entry(project, item):
     project.image("one.png")
     project.lines(item(), item(id="bad", answer=9))
-    options = {"scheme": "kostumov_mmbench", "reading": "faithful"}
+    project.entry["options"] = {"scheme": "kostumov_mmbench", "reading": "faithful"}
     with pytest.raises(UserError, match="1 entries of the source are no items"):
-        project.prepare(options=options, on_error="skip")
+        project.prepare(on_error="skip")
     assert project.written() == []
