@@ -7,8 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from stages.prepare.choice import Choice
-from stages.prepare.normalise import kostumov_mmbench, kostumov_oodcv, kostumov_scienceqa
 from stages.prepare.config import DatasetEntry, Options
+from stages.prepare.normalise import kostumov_mmbench, kostumov_oodcv, kostumov_scienceqa
 from stages.runtime.errors import UserError
 
 ROWS = [
