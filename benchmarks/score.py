@@ -1,30 +1,50 @@
 """Speed of scoring: `python -m benchmarks.score` from the repository root.
 
 26 models on the 4,377 rows of MMBench: the released logits where ../shared has them, else simulated
-logits of the same size. All figures are processor time on one core, after imports and reading; the two
-sides of the ratio run in turn and the best of the rounds counts.
+logits of the same size; prediction sets of a million simulated rows; and 26 models on as many rows as two
+benchmarks have together (7,221), with every metric. All figures are processor time on one core, after
+imports and reading; the two sides of the ratio run in turn and the best of the rounds counts.
 """
 
 import os
 import time
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from mapie.classification import SplitConformalClassifier
+from mapie.conformity_scores import APSConformityScore, LACConformityScore
 
 from benchmarks._figure import figure
 from stages.compare.differences import differences
+from stages.score.beliefs import authors_beliefs
 from stages.score.config import Config
+from stages.score.conformal import aps, lac
 from stages.score.join import Block, join
+from stages.score.quantile import authors_threshold
 from stages.score.readings.clean import clean
 from stages.score.readings.faithful import faithful
+from stages.score.responses import Responses
+from stages.score.set_figures import Calibrations, rows_of
+from stages.score.softmax import softmax
+from stages.score.splits import authors_split, group_splits
 from stages.score.tables import score_block
 from tests.score import released
-from tests.score.reference_loop import score_rows
+from tests.score.given import Given
+from tests.score.reference_loop import aps_sets, lac_sets, score_rows
 from tests.score.simulated import SHARED, labels_of, simulate, tables, values
 
 CONFIG = Config(alpha=0.1, calibration=0.5, seed=42, splits=100, bins=15)
+EVERYTHING = CONFIG.model_copy(
+    update={
+        "scores": ["lac", "aps", "margin", "raps", "saps"],
+        "strata": ["marginal", "class", "category", "options"],
+    }
+)
 MODELS, ROWS, ROUNDS = 26, 4377, 5
+MANY, LOOPED, BOTH = 1_000_000, 20_000, 7221
 
 
 def blocks() -> dict[str, Block]:
@@ -63,10 +83,77 @@ def against_the_loop(answered: dict[str, Block]) -> None:
     figure("score_mmbench_vs_reference", mine, "rows/s", "row-by-row Python loop", loop, mine / loop)
 
 
+def a_million(rows: Responses) -> None:
+    """The authors' LAC and APS sets of a million rows in float32, as letters are stored, from logits.
+
+    MAPIE starts from probabilities.
+    """
+
+    def authors() -> None:
+        _, calibration = authors_split(len(rows), 0.5, 42)
+        beliefs = authors_beliefs(rows)
+        for score in (lac, aps):
+            score.authors_sets(beliefs, authors_threshold(score.answer_scores(beliefs)[calibration], 0.1))
+
+    few = rows.take(np.arange(LOOPED))
+    pairs = list(zip(few.logits.copy(order="C"), labels_of(few), strict=True))
+    halves = pairs[LOOPED // 2 :], pairs[: LOOPED // 2]
+
+    def loop() -> None:
+        lac_sets(*halves, 0.1)
+        aps_sets(*halves, 0.1, np.argsort)
+
+    ours, theirs = MANY / min(seconds(authors) for _ in range(ROUNDS)), LOOPED / seconds(loop)
+    figure("lac_aps_1m_vs_reference", ours, "rows/s", "row-by-row Python loop", theirs, ours / theirs)
+    p, labels, half = softmax(rows.logits.copy(order="C")), np.array(labels_of(rows)), MANY // 2
+
+    def mapie() -> None:
+        for score in (LACConformityScore(), APSConformityScore()):
+            model = SplitConformalClassifier(Given(), conformity_score=score, prefit=True, random_state=0)
+            model.conformalize(p[:half], labels[:half])
+            model.predict_set(p[half:])
+
+    peer = MANY / seconds(mapie)
+    figure("lac_aps_1m_vs_mapie", ours, "rows/s", "MAPIE", peer, ours / peer)
+
+
+def many_splits(rows: Responses) -> None:
+    """The clean reading's LAC and APS sets of a million rows: time of 100 splits, and memory."""
+    one, many = min(seconds(lambda: sets(rows, 1)) for _ in range(ROUNDS)), seconds(lambda: sets(rows, 100))
+    figure("splits_100_vs_1", many, "s", "one split", one, one / many)
+    tracemalloc.start()
+    sets(rows, 100)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    size = rows.logits.nbytes
+    figure("lac_aps_1m_100_splits_memory", peak / 2**20, "MiB", "the logits", size / 2**20, size / peak)
+
+
+def sets(rows: Responses, splits: int) -> None:
+    """LAC and APS sets of the clean reading, from logits."""
+    drawn = group_splits(rows.groups, 0.5, 42, splits)
+    calibrations = Calibrations(rows_of(rows, np.zeros(len(rows), dtype=bool), CONFIG), drawn)
+    for score in ("lac", "aps"):
+        calibrations.of(score, calibrations.rows.strata("marginal"), 0.1)
+
+
+def everything() -> None:
+    """All metrics, 100 splits, five scores, four kinds of calibration; the loop: one split, two scores."""
+    simulated = [simulate(number, BOTH, copies=4) for number in range(MODELS)]
+    clean(simulated[0], EVERYTHING)
+    ours = seconds(lambda: [clean(each, EVERYTHING) for each in simulated])
+    peers = [(each.logits.copy(order="C"), labels_of(each)) for each in simulated]
+    theirs = seconds(lambda: [score_rows(logits, labels) for logits, labels in peers])
+    figure("all_metrics_vs_reference", ours, "s", "row-by-row Python loop, one split", theirs, theirs / ours)
+
+
 def main() -> None:
     """Measures and prints every figure."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    a_million(simulate(0, MANY))
+    many_splits(simulate(0, MANY, step=1e-9, dtype=np.float64))
+    everything()
     answered = blocks()
     against_the_loop(answered)
     name, block = next(iter(answered.items()))

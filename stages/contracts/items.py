@@ -17,7 +17,7 @@ turns       ids of the earlier items of the same conversation, first to last, al
 exchange    for each image the digest of one that turns the answer when it is put in its place, or null;
             empty where the source has none
 source_id   the item's name in its source, for joins with what others released
-flags       what cleaning found, see stages/prepare/cleaning.py
+flags       what cleaning found, see stages/contracts/defects.py
 """
 
 import re

@@ -1,7 +1,7 @@
 """prepare: `python -m stages.prepare NAME` reads the source of one dataset.
 
 Inputs   the source, as datasets.NAME of params.yaml says; fetched where it names an origin
-Outputs  data/items, data/images, data/rejects, data/published: NAME.parquet each
+Outputs  data/items, data/images, data/rejects, data/defects, data/published: NAME.parquet each
 """
 
 import importlib
@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from stages.contracts.defects import DEFECTS, defects_path
 from stages.contracts.images import IMAGES, images_path
 from stages.contracts.items import ITEMS, items_path
 from stages.contracts.published import PUBLISHED, published_path
@@ -19,8 +20,11 @@ from stages.contracts.rejects import REJECTS, rejects_path
 from stages.contracts.table import Writer
 from stages.prepare.cleaning import Picture, check, clean, digest_of, examine
 from stages.prepare.config import DatasetEntry
+from stages.prepare.defects import Findings
 from stages.prepare.expected import Tally, expectation
-from stages.prepare.raw import LoaderSettings, RawItem, Rejected, Unusable
+from stages.prepare.kept import Kept
+from stages.prepare.raw import BrokenImage, LoaderSettings, RawItem, Rejected, Unusable
+from stages.prepare.second_pass import flagged, normalised
 from stages.runtime.errors import UserError
 from stages.runtime.stage import Run, run_stage
 from stages.sources.fetching.locate import locate
@@ -30,31 +34,31 @@ MAX_IMAGE_BYTES = 256 * 2**20
 
 
 def read_image(image: str, root: Path | None) -> bytes:
-    """The bytes of an image file, which must lie inside `root`. Raises Unusable."""
+    """The bytes of an image file, which must lie inside `root`. Raises BrokenImage."""
     name = f"image {image!r:.200}"
     if root is None or not image or Path(image).is_absolute() or ".." in Path(image).parts:
-        raise Unusable(f"{name}: not a path inside the dataset's folder; give a relative one, without `..`")
+        raise BrokenImage(f"{name}: not a path inside the dataset's folder; give a relative one without `..`")
     try:
         path = root / image
         if not path.resolve().is_relative_to(root.resolve()):
-            raise Unusable(f"{name}: a link that leads out of the dataset's folder; copy the file into it")
+            raise BrokenImage(f"{name}: a link that leads out of the dataset's folder; copy the file into it")
         if not path.is_file():
-            raise Unusable(f"{name}: no such file in {root}")
+            raise BrokenImage(f"{name}: no such file in {root}")
         if path.stat().st_size > MAX_IMAGE_BYTES:
-            raise Unusable(f"{name}: larger than {MAX_IMAGE_BYTES:,} bytes; scale it down")
+            raise BrokenImage(f"{name}: larger than {MAX_IMAGE_BYTES:,} bytes; scale it down")
         return path.read_bytes()
-    except Unusable:
+    except BrokenImage:
         raise
     except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: links in a circle
-        raise Unusable(f"{name}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
+        raise BrokenImage(f"{name}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
 
 
 class Images:
-    """Writes each distinct image once and remembers its facts, not its bytes."""
+    """Writes each distinct image once and remembers its facts, not its bytes. known: by digest."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self._known: dict[str, Picture] = {}
+        self.known: dict[str, Picture] = {}
 
     def take(self, raw: RawItem) -> list[Picture]:
         """The pictures of an entry, those for exchange last; new ones are written only when all are good.
@@ -66,17 +70,17 @@ class Images:
         for image in (*raw.images, *(image for image in raw.exchange if image is not None)):
             data = image if isinstance(image, bytes) else read_image(image, raw.root)
             digest = digest_of(data)
-            picture = self._known.get(digest)
+            picture = self.known.get(digest)
             if picture is None:
                 try:
                     picture = examine(data)
                 except Unusable as error:
                     which = repr(image) if isinstance(image, str) else str(len(pictures) + 1)
-                    raise Unusable(f"image {which:.200}: {error}") from None
+                    raise BrokenImage(f"image {which:.200}: {error}") from None
                 new[digest] = (picture, data)
             pictures.append(picture)
         for digest, (picture, data) in new.items():
-            self._known[digest] = picture
+            self.known[digest] = picture
             self._writer.row(_image_row(picture, data))
         return pictures
 
@@ -109,7 +113,7 @@ def entries(
 
 
 def main(run: Run) -> None:
-    """Writes the four tables, all or none."""
+    """Writes the five tables, all or none."""
     (name,) = run.keys
     config = DatasetEntry.model_validate(run.params["datasets"][name])
     loader = importlib.import_module(f"stages.prepare.datasets.{config.loader}")
@@ -118,26 +122,34 @@ def main(run: Run) -> None:
     expected, tally = expectation(loader, source, name, settings), Tally()
     places: dict[str, str] = {}
     blind = 0
+    kept, findings = Kept(), Findings()
     with ExitStack() as stack:
         items = stack.enter_context(ITEMS.writer(items_path(name)))
         image_rows = stack.enter_context(IMAGES.writer(images_path(name)))
         rejects = stack.enter_context(REJECTS.writer(rejects_path(name)))
+        defects = stack.enter_context(DEFECTS.writer(defects_path(name)))
         published = stack.enter_context(PUBLISHED.writer(published_path(name)))
         images = Images(image_rows)
         for entry in tally.counting(entries(run, loader, source, name, settings)):
             try:
                 if isinstance(entry, Rejected):
                     raise Unusable(entry.reason)
-                items.row(row := item_row(entry, images, places))
+                kept.add(row := item_row(entry, images, places), entry.options)
                 blind += not row["images"]
                 places[entry.id] = entry.where
             except Unusable as error:
                 rejects.row(reject_row(name, entry, str(error), settings.on_error == "stop"))
+                findings.reject(entry.id or entry.where, isinstance(error, BrokenImage))
         tally.check(expected, f"datasets.{name}")
-        if not items.count:
+        if not kept.count:
             raise UserError(
                 f"{source.path}: no usable item, {rejects.count} rejected; correct datasets.{name}"
             )
+        for row in flagged(normalised(kept, config.options, rejects.count, name), images.known):
+            items.row(row)
+            findings.item(row)
+        for row in findings.rows():
+            defects.row(row)
         for number in loader.published(source, name, settings) if hasattr(loader, "published") else ():
             published.row(number)
     if blind:

@@ -1,17 +1,4 @@
-"""What makes an entry an item: checks that refuse it, and flags for what is odd but usable.
-
-Flags
-  animated               a picture has more than one frame; the first one counts
-  duplicate_options      two options have the same text
-  empty_hint             the hint is there but holds no text
-  empty_option           an option holds no text
-  missing_option         the source lacks an option text; the list ends before it
-  non_rgb                a picture's mode is not RGB
-  repeated_answer_text   a wrong option has the text of a correct one
-  several_images         more than one picture
-  unmarked_image         some pictures have a mark such as `<image 1>` in the text, another has none
-  unmatched_mark         a mark has no picture
-"""
+"""What makes an entry an item: checks that refuse it, and its row. stages/prepare/flags says what is odd."""
 
 import hashlib
 import io
@@ -24,7 +11,7 @@ from typing import Any
 from PIL import Image, UnidentifiedImageError
 
 from stages.contracts.images import FORMATS, MAX_PIXELS
-from stages.contracts.items import IMAGE_MARK
+from stages.prepare.hashing import Look, look, turned
 from stages.prepare.raw import RawItem, Unusable
 
 MAX_OPTIONS = 26
@@ -33,7 +20,7 @@ MODES = ("1", "L", "LA", "La", "P", "PA", "RGB", "RGBA", "RGBa", "CMYK", "YCbCr"
 
 @dataclass(frozen=True)
 class Picture:
-    """Facts of one encoded image: row of the images table without its bytes. width, height: pixels."""
+    """Facts of one encoded image. width, height: pixels, before EXIF rotation, which `turned` tells of."""
 
     digest: str
     format: str
@@ -41,6 +28,13 @@ class Picture:
     width: int
     height: int
     animated: bool
+    turned: bool
+    look: Look
+
+    @property
+    def blank(self) -> bool:
+        """Whether all pixels have one colour."""
+        return self.look.blank
 
 
 def digest_of(data: bytes) -> str:
@@ -79,8 +73,9 @@ def _decode(data: bytes) -> Picture:
             raise Unusable(f"has pixels of mode {image.mode}, which have no 8-bit form; save it as PNG")
         name, mode, (width, height) = image.format or "", image.mode, image.size
         image.load()
+        seen, rotated = look(image), turned(image)  # of the first frame: counting them moves on
         frames = getattr(image, "n_frames", 1) if name != "MPO" else 1
-        return Picture(digest_of(data), name, mode, width, height, frames > 1)
+        return Picture(digest_of(data), name, mode, width, height, frames > 1, rotated, seen)
 
 
 def check(raw: RawItem) -> None:
@@ -133,9 +128,7 @@ def known_options(options: Sequence[str | None]) -> list[str]:
 
 
 def clean(raw: RawItem, pictures: Sequence[Picture]) -> dict[str, Any]:
-    """The row of the items table for an entry that `check` let pass and its pictures."""
-    options = known_options(raw.options)
-    answers = sorted(set(raw.answers))
+    """The row of an entry that `check` let pass and its pictures, with the source's own flags."""
     images = [picture.digest for picture in pictures]
     return {
         "id": raw.id,
@@ -143,44 +136,18 @@ def clean(raw: RawItem, pictures: Sequence[Picture]) -> dict[str, Any]:
         "question": raw.question,
         "phrasings": list(raw.phrasings),
         "hint": raw.hint,
-        "options": options,
-        "answers": answers,
+        "options": known_options(raw.options),
+        "answers": sorted(set(raw.answers)),
         "references": list(raw.references),
         "images": images,
         "category": raw.category,
         "kind": raw.kind,
         "turns": list(raw.turns),
         "source_id": raw.source_id or raw.id,
-        "flags": sorted({*raw.flags, *_text_flags(raw, options, answers), *_picture_flags(raw, pictures)}),
+        "flags": sorted(set(raw.flags)),
     }
 
 
 def default_group(question: str, images: Sequence[str]) -> str:
     """One group for the same question about the same pictures: 32 hexadecimal digits."""
     return digest_of(json.dumps([question, *images]).encode())[:32]
-
-
-def _text_flags(raw: RawItem, options: Sequence[str], answers: Sequence[int]) -> set[str]:
-    correct = {options[index] for index in answers}
-    found = {
-        "duplicate_options": len(set(options)) < len(options),
-        "empty_hint": raw.hint is not None and not raw.hint.strip(),
-        "empty_option": any(not option.strip() for option in options),
-        "missing_option": len(options) < len(raw.options),
-        "repeated_answer_text": any(o in correct for i, o in enumerate(options) if i not in answers),
-    }
-    return {flag for flag, holds in found.items() if holds}
-
-
-def _picture_flags(raw: RawItem, pictures: Sequence[Picture]) -> set[str]:
-    text = "\n".join((raw.hint or "", raw.question, *known_options(raw.options)))
-    marked = {int(number) for number in IMAGE_MARK.findall(text)}
-    there = set(range(1, len(pictures) + 1))
-    found = {
-        "animated": any(picture.animated for picture in pictures),
-        "non_rgb": any(picture.mode != "RGB" for picture in pictures),
-        "several_images": len(pictures) > 1,
-        "unmarked_image": bool(marked & there and there - marked),
-        "unmatched_mark": bool(marked - there),
-    }
-    return {flag for flag, holds in found.items() if holds}

@@ -1,10 +1,35 @@
 """Parameters of `prepare`: `datasets.NAME` of params.yaml."""
 
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from stages.runtime.errors import did_you_mean
 from stages.sources.fetching.origin import Origin
+
+SCHEMES = Path(__file__).parent / "normalise"
+
+
+class Options(BaseModel):
+    """How many options items get. scheme: a file of stages/prepare/normalise. seed: of its draws.
+
+    reading: `faithful` repeats the authors' draws, defects included; `clean` has the same aim without them.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    scheme: str
+    reading: Literal["faithful", "clean"] = "clean"
+    seed: int = Field(default=42, ge=0)
+
+    @field_validator("scheme")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        known = sorted(path.stem for path in SCHEMES.glob("[a-z]*.py"))
+        if name not in known:
+            raise ValueError(f"unknown name {name}; {did_you_mean(name, known)}")
+        return name
 
 
 class DatasetEntry(BaseModel):
@@ -12,6 +37,7 @@ class DatasetEntry(BaseModel):
 
     loader: a file of stages/prepare/datasets. source: file or folder; stages/sources for what is fetched
     from `origin`. settings: the loader's own. style: a file of stages/styles, for `vary`.
+    options: null leaves them as the source has them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -21,3 +47,4 @@ class DatasetEntry(BaseModel):
     origin: Origin | None = None
     style: str
     settings: dict[str, Any] = {}
+    options: Options | None = None

@@ -81,3 +81,7 @@ class Rejected:
 
 class Unusable(ValueError):
     """Why one entry cannot become an item, in words that fit after its place: `line 3: ...`."""
+
+
+class BrokenImage(Unusable):
+    """The same where a picture is at fault."""

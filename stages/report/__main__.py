@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 
 from stages.contracts.compared import DIFFERENCES, REPRODUCED, STANDINGS, VARIATIONS
+from stages.contracts.defects import DEFECTS
 from stages.contracts.files import replacing_folder, write_json, write_text
 from stages.contracts.items import ITEMS
 from stages.contracts.outcomes import OUTCOMES
@@ -52,9 +53,10 @@ def _all(table: Table, paths: Sequence[Path], columns: Sequence[str]) -> pd.Data
     return pa.concat_tables([empty, *parts]).to_pandas()
 
 
-def _items(paths: Iterable[Path]) -> pd.DataFrame:
-    parts = [ITEMS.read(path, OF_ITEMS).to_pandas().assign(dataset=path.stem) for path in paths]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*OF_ITEMS, "dataset"])
+def _by_dataset(table: Table, paths: Iterable[Path], columns: Sequence[str]) -> pd.DataFrame:
+    """Tables whose file name is the dataset, which becomes a column."""
+    parts = [table.read(path, columns).to_pandas().assign(dataset=path.stem) for path in paths]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*columns, "dataset"])
 
 
 def read(found: Sources, scoring: Scoring) -> Evidence:
@@ -70,8 +72,9 @@ def read(found: Sources, scoring: Scoring) -> Evidence:
         reproduced=REPRODUCED.read(found.reproduced).to_pandas(),
         costs=VARIATIONS.read(found.variations).to_pandas(),
         outcomes=_all(OUTCOMES, found.outcomes, OF_OUTCOMES),
-        items=_items(found.items),
+        items=_by_dataset(ITEMS, found.items, OF_ITEMS),
         rejects=_all(REJECTS, found.rejects, REJECTS.schema.names),
+        defects=_by_dataset(DEFECTS, found.defects, DEFECTS.schema.names),
         scoring=scoring,
         digests={path.as_posix(): _digest(path) for path in found.every},
     )

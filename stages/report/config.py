@@ -1,6 +1,8 @@
 """Parameters of the report."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 
 class Config(BaseModel):
@@ -14,8 +16,8 @@ class Config(BaseModel):
 class Scoring(BaseModel):
     """What the page says about params.yaml, `score`; the other keys there are none of its business.
 
-    alpha: target miscoverage. calibration: share of the items that calibrate. splits: repeated
-    splits of the clean reading. bins: of the calibration error.
+    alpha: target miscoverage, the first of several. calibration: share of the items that calibrate.
+    splits: repeated splits of the clean reading. bins: of the calibration error.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -24,3 +26,8 @@ class Scoring(BaseModel):
     calibration: float = Field(gt=0, lt=1)
     splits: int = Field(ge=1)
     bins: int = Field(ge=1)
+
+    @field_validator("alpha", mode="before")
+    @classmethod
+    def _main(cls, value: Any) -> Any:
+        return value[0] if isinstance(value, list) and value else value

@@ -63,7 +63,7 @@ def _whole(value: float) -> int | None:
 @dataclass(frozen=True)
 class Evidence:
     """Frames with the columns of the contract tables of the same names, `costs` of the table `variations`;
-    `items` has `dataset` as well.
+    `items` and `defects` have `dataset` as well.
 
     digests: SHA-256 of every data file that was read, by path.
     """
@@ -75,6 +75,7 @@ class Evidence:
     outcomes: pd.DataFrame
     items: pd.DataFrame
     rejects: pd.DataFrame
+    defects: pd.DataFrame
     scoring: Scoring
     digests: Mapping[str, str] = field(default_factory=dict)
 

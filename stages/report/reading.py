@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stages.contracts.compared import DIFFERENCES_PATH, REPRODUCED_PATH, STANDINGS_PATH, VARIATIONS_PATH
+from stages.contracts.defects import defects_path
 from stages.contracts.items import items_path
 from stages.contracts.outcomes import outcomes_path
 from stages.contracts.rejects import rejects_path
@@ -13,7 +14,7 @@ from stages.runtime.errors import UserError
 
 @dataclass(frozen=True)
 class Sources:
-    """Paths of the data files; the ones of the last three kinds in alphabetical order."""
+    """Paths of the data files; the ones of the last four kinds in alphabetical order."""
 
     standings: Path
     differences: Path
@@ -22,12 +23,13 @@ class Sources:
     outcomes: tuple[Path, ...]
     items: tuple[Path, ...]
     rejects: tuple[Path, ...]
+    defects: tuple[Path, ...]
 
     @property
     def every(self) -> tuple[Path, ...]:
         """All of them."""
         single = (self.standings, self.differences, self.reproduced, self.variations)
-        return (*single, *self.outcomes, *self.items, *self.rejects)
+        return (*single, *self.outcomes, *self.items, *self.rejects, *self.defects)
 
 
 def sources(inputs: Sequence[Path]) -> Sources:
@@ -50,4 +52,5 @@ def sources(inputs: Sequence[Path]) -> Sources:
         tuple(p for p in sorted(known) if p == outcomes_path(p.name.removesuffix(suffix))),
         tuple(p for p in sorted(known) if p == items_path(p.stem)),
         tuple(p for p in sorted(known) if p == rejects_path(p.stem)),
+        tuple(p for p in sorted(known) if p == defects_path(p.stem)),
     )

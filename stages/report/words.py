@@ -19,6 +19,11 @@ def percent(value: float, digits: int = 1) -> str:
     return f"{number(100 * value, digits)}{NARROW}%"
 
 
+def p_value(value: float) -> str:
+    """`0.0312`, or `< 0.0001`."""
+    return "< 0.0001" if value < 1e-4 else number(value, 4)
+
+
 def span(low: float, high: float, digits: int, scale: float = 1.0) -> str:
     """An interval: `82.1–85.2`, or `−0.3 to 0.4` where a minus sign would blur the dash."""
     joint = " to " if low < 0 else "–"

@@ -122,7 +122,7 @@ def _keys_at(model: type[BaseModel], path: Iterable[Any]) -> list[str]:
         field = fields.get(str(part))
         annotation = field.annotation if field else level
         arguments = getattr(annotation, "__args__", ())
-        level = arguments[-1] if arguments else annotation
+        level = next((kind for kind in reversed(arguments) if kind is not type(None)), annotation)
     return sorted(level.model_fields) if isinstance(level, type) and issubclass(level, BaseModel) else []
 
 

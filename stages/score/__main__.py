@@ -14,6 +14,7 @@ from stages.contracts.prompts import PROMPTS, prompts_path
 from stages.contracts.text import TEXT, text_path
 from stages.runtime.errors import UserError, did_you_mean
 from stages.runtime.stage import Run, run_stage
+from stages.score.across import across_variations
 from stages.score.config import Config
 from stages.score.generated import score_texts
 from stages.score.join import Asked, join
@@ -49,7 +50,7 @@ def main(run: Run) -> None:
         for name, asked, (figures, table) in _scored(model, dataset, config, released):
             rows += figures
             outcomes.append(table)
-            if not asked.answered.all():
+            if asked is not None and not asked.answered.all():
                 silent[name] = int((~asked.answered).sum())
     if silent:
         run.note(METRIC, silent)
@@ -57,17 +58,25 @@ def main(run: Run) -> None:
     OUTCOMES.write(outcomes_path(model), pa.concat_tables(outcomes))
 
 
-def _scored(model: str, dataset: str, config: Config, released: bool) -> Iterator[tuple[str, Asked, Scored]]:
-    """What was asked, in the words of the notes, and its scores: letters, then likelihood, then texts."""
+def _scored(
+    model: str, dataset: str, config: Config, released: bool
+) -> Iterator[tuple[str, Asked | None, Scored]]:
+    """What was asked, in the words of the notes, and its scores: letters, then likelihood, then texts.
+
+    Nothing was asked for what compares the variations of a read-out.
+    """
     path = letters_path(model, dataset)
     found = LETTERS.read(path, OF_LETTERS)
-    for block in join(found, *_questions(dataset), str(path), released):
-        yield f"{dataset}/{block.variation}", block.asked, score_block(model, dataset, block, config)
+    blocks = {"": join(found, *_questions(dataset), str(path), released)}
     path = likelihood_path(model, dataset)
     found = LIKELIHOOD.read(path, OF_LIKELIHOOD)
-    for block in likelihood_blocks(found, *_questions(dataset), str(path), released):
-        name = f"{dataset}/{block.variation}/{block.ask}"
-        yield name, block.asked, score_block(model, dataset, block, config)
+    blocks["/likelihood"] = likelihood_blocks(found, *_questions(dataset), str(path), released)
+    for ask, of_ask in blocks.items():
+        for block in of_ask:
+            name = f"{dataset}/{block.variation}{ask}"
+            yield name, block.asked, score_block(model, dataset, block, config)
+        rows = across_variations(model, dataset, of_ask, config)
+        yield f"{dataset}{ask}", None, (rows, OUTCOMES.schema.empty_table())
     path = text_path(model, dataset)
     found = TEXT.read(path, OF_TEXT)
     for texts in text_blocks(found, *_questions(dataset, texts=True), str(path), released):

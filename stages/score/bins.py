@@ -61,3 +61,12 @@ def _torch_edges(bins: int) -> NDArray[np.float32]:
 def equal_slots(confidence: Floats, bins: int) -> Ints:
     """[n] slot of each confidence: 0 ... bins - 1, edges belong to the bin above, 1 to the last."""
     return np.minimum((confidence * bins).astype(np.int64), bins - 1)
+
+
+def mass_slots(confidence: Floats, bins: int) -> Ints:
+    """[n] slot of each confidence among bins of equally many rows: floor(bins x share of rows with less).
+
+    Equal confidences share a slot, so that the order of the rows does not matter.
+    """
+    less = np.searchsorted(np.sort(confidence), confidence, side="left")
+    return np.asarray(less * bins // len(confidence))

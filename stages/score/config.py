@@ -2,11 +2,14 @@
 
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 from stages.runtime.errors import did_you_mean
+from stages.score.conformal import Settings
 from stages.score.plugins import load
+from stages.score.strata import STRATA
 
+Share = Annotated[float, Field(gt=0, lt=1)]
 PARSERS = ("tail", "letter", "option_text", "refusal", "first_mark")
 DEFAULT_ANSWER = "exact_match"
 
@@ -27,19 +30,65 @@ def _known(package: str) -> AfterValidator:
 
 
 class Config(BaseModel):
-    """alpha: target miscoverage. calibration: share of the items that calibrate. seed: of every split.
+    """alpha: target miscoverage, or several, the first of which is the main one. seed: of every split.
 
-    splits: repeated splits of the clean reading. bins: of ECE and MCE. parsers: rules that read an option out
-    of a generated text, in the order in which they are tried. answers: by dataset, the metrics of its open
-    questions, `exact_match` where none are named; the first is its accuracy.
+    calibration: share of the items that calibrate. splits: repeated splits of the clean reading. bins: of ECE
+    and MCE. Of the clean reading alone: scores, files of stages/score/conformal; settings of some of them;
+    strata, what has a threshold of its own (stages/score/strata.py); shares, further calibration shares, for
+    which coverage and set size are given beside those of the main one. parsers: rules that read an
+    option out of a generated text, in the order in which they are tried. answers: by dataset, the metrics of
+    its open questions, `exact_match` where none are named; the first is its accuracy.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    alpha: float = Field(gt=0, lt=1)
-    calibration: float = Field(gt=0, lt=1)
+    alpha: Share | Annotated[list[Share], Field(min_length=1)]
+    calibration: Share
     seed: int = Field(ge=0, lt=2**32)
     splits: int = Field(ge=1, le=100_000)
     bins: int = Field(ge=1, le=10_000)
+    scores: Annotated[list[str], _known("conformal")] = ["lac", "aps"]
+    settings: Settings = Settings()
+    strata: list[str] = ["marginal"]
+    shares: list[Share] = []
     parsers: Annotated[list[str], _known("parsers")] = list(PARSERS)
     answers: dict[str, Annotated[list[str], _known("answers")]] = {}
+
+    @property
+    def alphas(self) -> tuple[float, ...]:
+        """All targets, the main one first."""
+        return tuple(self.alpha) if isinstance(self.alpha, list) else (self.alpha,)
+
+    @property
+    def main_alpha(self) -> float:
+        """The target of all headlines."""
+        return self.alphas[0]
+
+    def of_a_part(self) -> "Config":
+        """The same for a category alone: without the sweep over shares."""
+        return self.model_copy(update={"shares": []})
+
+    @field_validator("alpha", "strata", "shares")
+    @classmethod
+    def _each_once(cls, value: list[object] | float) -> list[object] | float:
+        if isinstance(value, list) and len(set(value)) < len(value):
+            raise ValueError("something stands twice; name it once")
+        return value
+
+    @field_validator("scores")
+    @classmethod
+    def _headline(cls, value: list[str]) -> list[str]:
+        missing = [name for name in ("lac", "aps") if name not in value]
+        if missing:
+            raise ValueError(f"{missing[0]} is missing; the headlines rest on lac and aps")
+        return value
+
+    @field_validator("strata")
+    @classmethod
+    def _known_strata(cls, value: list[str]) -> list[str]:
+        for name in value:
+            if name not in STRATA:
+                raise ValueError(f"unknown name {name}; {did_you_mean(name, list(STRATA))}")
+        if "marginal" not in value:
+            raise ValueError("marginal is missing; the headlines rest on it")
+        return value

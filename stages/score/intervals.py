@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.special import stdtrit
 
 from stages.score.bins import Bins
@@ -47,29 +48,39 @@ def _reach(values: Floats | Bools, groups: Ints, clusters: int) -> float:
     return float(stdtrit(clusters - 1, 0.975)) * math.sqrt(variance)
 
 
-def resampled(sums: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
-    """[RESAMPLES, s] totals of the group sums [G, s] when G groups are drawn with replacement."""
-    total, generator = len(sums), np.random.RandomState(seed)
+def resampled(sums: NDArray[np.float64] | sparse.csr_array, seed: int) -> NDArray[np.float64]:
+    """[RESAMPLES, s] totals of the group sums [G, s] when G groups are drawn with replacement.
+
+    Sparse arithmetic without BLAS: one order of summation, whatever the number of threads.
+    """
+    columns = sparse.csr_array(sums).T.tocsr()
+    total, source = sums.shape[0], np.random.SFC64(seed)
     totals = []
     for _ in range(RESAMPLES // AT_ONCE):
-        draws = generator.randint(0, total, (AT_ONCE, total)) + np.arange(AT_ONCE)[:, None] * total
+        raw = source.random_raw(AT_ONCE * total).reshape(AT_ONCE, total) >> np.uint64(32)
+        draws = (raw * np.uint64(total) >> np.uint64(32)).astype(np.int64)
+        draws += np.arange(AT_ONCE)[:, None] * total
         weights = np.bincount(draws.ravel(), minlength=AT_ONCE * total).reshape(AT_ONCE, total)
-        # einsum without BLAS: one order of summation, whatever the number of threads.
-        totals.append(np.einsum("rg,gs->rs", weights.astype(np.float64), sums))
+        totals.append((columns @ np.ascontiguousarray(weights.T, dtype=np.float64)).T)
     return np.concatenate(totals)
+
+
+def group_sums(groups: Ints, cells: Ints, values: Floats, width: int) -> sparse.csr_array:
+    """[G, width] sums of values [m] by group [m] and cell [m] in 0 ... width - 1."""
+    numbers = np.unique(groups, return_inverse=True)[1]
+    shape = (int(numbers.max()) + 1, width)
+    return sparse.coo_array((values, (numbers, cells)), shape=shape).tocsr()
 
 
 def resampled_bins(
     slots: Ints, bins: int, confidence: Floats, correct: Floats | Bools, groups: Ints, seed: int
 ) -> Bins:
     """Bins [RESAMPLES, bins] of a bootstrap over whole groups; arguments [n] as for `tally`."""
-    numbers = np.unique(groups, return_inverse=True)[1]
-    size = (int(numbers.max()) + 1) * bins
-    cells = numbers * bins + slots
-    columns = [np.bincount(cells, weights, size) for weights in (None, confidence, correct)]
-    sums = np.concatenate([column.reshape(-1, bins) for column in columns], axis=1)
-    totals = resampled(sums.astype(np.float64), seed)
-    return Bins(*np.split(totals, 3, axis=1))
+    columns = (np.ones(len(slots)), confidence, correct)
+    values = np.concatenate([np.asarray(column, dtype=np.float64) for column in columns])
+    cells = np.concatenate([slots + k * bins for k in range(len(columns))])
+    sums = group_sums(np.tile(groups, len(columns)), cells, values, len(columns) * bins)
+    return Bins(*np.split(resampled(sums, seed), len(columns), axis=1))
 
 
 def centred(value: float, draws: Floats) -> tuple[float, float]:

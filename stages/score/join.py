@@ -7,12 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stages.contracts.defects import DROPPED
 from stages.contracts.prompts import LETTERS
 from stages.runtime.errors import UserError
+from stages.score.noise import uniform
 from stages.score.responses import NO_ROLE, Bools, Ints, Responses
 
-DEFECTIVE = ("missing_option", "duplicate_options", "empty_option")
-"""Flags of items whose prompts do not show what the question meant; the clean reading drops them."""
 AGAIN = "run `dvc repro` to make it anew, or correct the released file"
 
 
@@ -121,7 +121,7 @@ def _arrange(answers: pa.Table, prompts: pa.Table, items: pa.Table, where: str) 
     items = items.take(of_item.take(order))
     groups = np.array(items["group"].to_pylist())
     numbers = np.unique(groups, return_inverse=True)[1]
-    defective = has_any(items["flags"], DEFECTIVE)
+    defective = has_any(items["flags"], DROPPED)
     return Arranged(answers.take(order), prompts.take(order), items, groups, numbers, defective)
 
 
@@ -130,10 +130,12 @@ def matrix_block(variation: str, ask: str, found: Arranged, where: str) -> Block
     answered = _answered(found.answers, found.prompts, where)
     kept = found.prompts.filter(pa.array(answered))
     logits = found.answers["logits"].filter(pa.array(answered))
+    kinds = np.unique(found.items["category"].to_pylist(), return_inverse=True)[1]
+    of_items = (found.numbers, kinds, found.defective)
     return Block(
         variation,
         found.asked(answered),
-        _responses(logits, kept, found.numbers[answered], found.defective[answered], where),
+        _responses(logits, kept, tuple(each[answered] for each in of_items), where),
         kept["id"].to_pylist(),
         kept["item"].to_pylist(),
         found.groups[answered].tolist(),
@@ -161,8 +163,9 @@ def _answered(letters: pa.Table, prompts: pa.Table, where: str) -> Bools:
 
 
 def _responses(
-    logits: pa.ChunkedArray, prompts: pa.Table, groups: Ints, defective: Bools, where: str
+    logits: pa.ChunkedArray, prompts: pa.Table, of_items: tuple[np.ndarray, ...], where: str
 ) -> Responses:
+    """of_items: groups, categories and defective of the rows."""
     names = prompts["id"]
     count, options = lengths(logits), lengths(prompts["options"])
     shape = (len(names), int(count.max(initial=0)))
@@ -178,7 +181,9 @@ def _responses(
     fine = (np.bincount(row, minlength=len(names)) > 0) & (np.bincount(row, ~right, len(names)) == 0)
     refuse(~fine, names, lambda _: "has no answer among its options; correct the dataset's answers", where)
     answers[row, flat] = True
-    return Responses(values, answers, roles, count, options, groups, defective)
+    groups, categories, defective = of_items
+    noise = uniform(prompts["item"].to_pylist())
+    return Responses(values, answers, roles, count, options, groups, categories, noise, defective)
 
 
 def _not_finite(_: int) -> str:

@@ -6,9 +6,13 @@ from importlib import import_module
 from types import ModuleType
 
 
+def names(package: str) -> list[str]:
+    """Names of the modules of stages/score/PACKAGE in order."""
+    parent = import_module(f"stages.score.{package}")
+    return sorted(module.name for module in pkgutil.iter_modules(parent.__path__))
+
+
 @cache
 def load(package: str) -> dict[str, ModuleType]:
     """The modules of stages/score/PACKAGE by name, in the order of their names."""
-    parent = import_module(f"stages.score.{package}")
-    names = sorted(module.name for module in pkgutil.iter_modules(parent.__path__))
-    return {name: import_module(f"{parent.__name__}.{name}") for name in names}
+    return {name: import_module(f"stages.score.{package}.{name}") for name in names(package)}

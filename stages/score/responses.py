@@ -32,6 +32,8 @@ class Responses:
     letters   [n] how many logits the row has
     options   [n] how many options its prompt shows, never more than letters
     groups    [n] number of the row's group: items that belong together share it
+    categories [n] number of the item's category
+    noise     [n] a uniform number in 0 ... 1 that hangs on the item alone
     defective [n] whether cleaning found a defect that a fair score cannot repair
     """
 
@@ -41,6 +43,8 @@ class Responses:
     letters: Ints
     options: Ints
     groups: Ints
+    categories: Ints
+    noise: NDArray[np.float64]
     defective: Bools
 
     def __len__(self) -> int:

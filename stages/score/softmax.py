@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from stages.score.ordering import pieces
 from stages.score.responses import Floats
 
 
@@ -11,6 +12,10 @@ def softmax(logits: Floats) -> Floats:
     The sum runs from the first letter to the last, as numpy sums a row of fewer than eight values,
     so that float32 results equal those of row-by-row code bit for bit.
     """
-    weights: Floats = np.exp(logits - logits.max(axis=1, keepdims=True))
-    weights /= weights.sum(axis=1, keepdims=True)
+    weights = np.empty_like(logits, order="F")
+    for piece in pieces(len(logits)):
+        rows = logits[piece]
+        part: Floats = np.exp(rows - rows.max(axis=1, keepdims=True))
+        part /= part.sum(axis=1, keepdims=True)
+        weights[piece] = part
     return weights

@@ -40,7 +40,8 @@ def score_block(model: str, dataset: str, block: Block, config: Config) -> Score
         place |= {"ask": block.ask, "reading": name}
         for category, chosen in categories_of(asked.categories):
             kept = chosen[asked.answered]
-            part = reading(block.responses.take(kept), config) if kept.any() else Reading([])
+            settings = config if category == ALL else config.of_a_part()
+            part = reading(block.responses.take(kept), settings) if kept.any() else Reading([])
             if category == ALL:
                 readings.append(part)
             figures = [*part.figures, *reduced(name, block, kept), *unanswered(name, asked, chosen)]

@@ -49,9 +49,10 @@ def only_docstring(file: Path) -> bool:
 
 
 def plugins(stage: Stage) -> list[Path]:
-    """Files that a stage loads by name: those in its own package, and those that it names as deps."""
-    package = ROOT / "stages" / stage.cmd.split()[2].removeprefix("stages.")
-    own = list(package.rglob("*.py")) if str(package.relative_to(ROOT)) in stage.deps else []
+    """Files that a stage loads by name: folders of its own package, and those that it names as deps."""
+    package = stage.cmd.split()[2].replace(".", "/")
+    folders = [ROOT / dep for dep in stage.deps if f"{dep}/".startswith(f"{package}/")]
+    own = [file for folder in folders for file in folder.rglob("*.py")]
     return own + [ROOT / dep for dep in stage.deps if dep.startswith("stages/prepare/datasets/")]
 
 

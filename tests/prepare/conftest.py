@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
+from stages.contracts.defects import DEFECTS, defects_path
 from stages.contracts.images import IMAGES, images_path
 from stages.contracts.items import ITEMS, items_path
 from stages.contracts.published import PUBLISHED, published_path
@@ -56,13 +57,14 @@ class Project:
         return Run(Dag([stage]), stage, ["toy"])
 
     def prepare(self, loader: str = "jsonl", source: str = "toy", **settings: Any) -> dict[str, pa.Table]:
-        """Runs the stage and reads back its four tables."""
+        """Runs the stage and reads back its five tables."""
         run = self.run(loader, source, **settings)
         main(run)
         self.notes = run.notes
         return {
             "items": ITEMS.read(items_path("toy")),
             "images": IMAGES.read(images_path("toy")),
+            "defects": DEFECTS.read(defects_path("toy")),
             "rejects": REJECTS.read(rejects_path("toy")),
             "published": PUBLISHED.read(published_path("toy")),
         }

@@ -4,12 +4,25 @@ import pytest
 from PIL import Image
 
 from stages.prepare.cleaning import check, clean, default_group, examine, known_options
+from stages.prepare.kept import Kept
 from stages.prepare.raw import RawItem, Unusable
+from stages.prepare.second_pass import flagged
 
 
 def raw(**changes):
     values = {"id": "q", "where": "here", "question": "Which?", "options": ["x", "y", "z"], "answers": [0]}
     return RawItem(**{**values, **changes})
+
+
+def flags_of(item, pictures):
+    kept = Kept()
+    kept.add(clean(item, pictures), item.options)
+    (row,) = flagged(kept, {picture.digest: picture for picture in pictures})
+    return row["flags"]
+
+
+def noise(mode="RGB", size=(40, 30)):
+    return Image.effect_noise(size, 90).convert(mode)
 
 
 def encoded(mode="RGB", form="PNG", size=(5, 4), **options):
@@ -41,20 +54,35 @@ def encoded(mode="RGB", form="PNG", size=(5, 4), **options):
 def test_flags_of_the_text(changes, flags):
     item = raw(**changes)
     check(item)
-    assert clean(item, [])["flags"] == flags
+    assert flags_of(item, []) == flags
+
+
+def saved(image, form="PNG", **options):
+    data = io.BytesIO()
+    image.save(data, form, **options)
+    return examine(data.getvalue())
 
 
 def test_flags_of_the_pictures():
-    rgb, grey = examine(encoded()), examine(encoded("L"))
-    assert clean(raw(), [rgb])["flags"] == []
-    assert clean(raw(), [rgb, grey])["flags"] == ["non_rgb", "several_images"]
-    assert clean(raw(question="<image1> or <image2>?"), [rgb, rgb])["flags"] == ["several_images"]
-    assert clean(raw(question="<image 2>?"), [rgb, rgb])["flags"] == ["several_images", "unmarked_image"]
-    assert clean(raw(question="<image 3>?"), [rgb, rgb])["flags"] == ["several_images", "unmatched_mark"]
+    rgb, grey = saved(noise()), saved(noise("L"))
+    assert flags_of(raw(), [rgb]) == []
+    assert flags_of(raw(), [rgb, grey]) == ["non_rgb", "several_images"]
+    assert flags_of(raw(question="<image1> or <image2>?"), [rgb, rgb]) == ["several_images"]
+    assert flags_of(raw(question="<image 2>?"), [rgb, rgb]) == ["several_images", "unmarked_image"]
+    assert flags_of(raw(question="<image 3>?"), [rgb, rgb]) == ["several_images", "unmatched_mark"]
     frames = io.BytesIO()
-    red, blue = (Image.new("RGB", (3, 3), colour) for colour in ("red", "blue"))
-    red.save(frames, "GIF", save_all=True, append_images=[blue])
-    assert clean(raw(), [examine(frames.getvalue())])["flags"] == ["animated", "non_rgb"]
+    noise().save(frames, "GIF", save_all=True, append_images=[noise()])
+    assert flags_of(raw(), [examine(frames.getvalue())]) == ["animated", "non_rgb"]
+    assert flags_of(raw(), [saved(noise(size=(28, 28)))]) == []
+    assert flags_of(raw(), [saved(noise(size=(90, 27)))]) == ["tiny_image"]
+    assert flags_of(raw(), [saved(Image.new("RGB", (40, 30), "red"))]) == ["blank_image"]
+
+
+@pytest.mark.parametrize(("orientation", "flags"), [(1, []), (3, ["exif_rotated"]), (6, ["exif_rotated"])])
+def test_exif(orientation, flags):
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    assert flags_of(raw(), [saved(noise(), "JPEG", exif=exif)]) == flags
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def test_one_item(project, item):
             "turns": [],
             "exchange": [],
             "source_id": "q1",
-            "flags": ["empty_hint", "non_rgb"],
+            "flags": ["blank_image", "empty_hint", "non_rgb", "tiny_image"],
         }
     ]
     picture = {"digest": digest, "bytes": data, "format": "PNG", "mode": "RGBA", "width": 4, "height": 3}
@@ -64,7 +64,7 @@ def test_same_inputs_same_bytes(project, item):
     first = project.contents()
     project.prepare()
     assert project.contents() == first
-    assert len(first) == 4
+    assert len(first) == 5
 
 
 def _outside(project):

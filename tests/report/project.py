@@ -17,10 +17,12 @@ from stages.contracts.compared import (
     VARIATIONS,
     VARIATIONS_PATH,
 )
+from stages.contracts.defects import DEFECTS, defects_path
 from stages.contracts.items import ITEMS, items_path
 from stages.contracts.metrics import METRICS, metrics_path
 from stages.contracts.outcomes import OUTCOMES, outcomes_path
 from stages.contracts.rejects import REJECTS, rejects_path
+from stages.prepare.defects import Findings
 from stages.report.config import Scoring
 
 SCORING = Scoring(alpha=0.1, calibration=0.5, splits=20, bins=15)
@@ -193,6 +195,15 @@ def _items(made: Made) -> list[dict[str, Any]]:
     ]
 
 
+def _defects(items: Sequence[dict[str, Any]], made: Made) -> list[dict[str, Any]]:
+    tally = Findings()
+    for item in items:
+        tally.item(item)
+    for where, _ in made.rejects:
+        tally.reject(where, broken=True)
+    return tally.rows()
+
+
 def write_tables(made: Made) -> list[Path]:
     """Writes the tables under the working directory and returns their paths."""
     STANDINGS.write(STANDINGS_PATH, _standings(made))
@@ -206,10 +217,12 @@ def write_tables(made: Made) -> list[Path]:
         OUTCOMES.write(outcomes_path(f"m{place}"), _outcomes(made, model))
         paths += [metrics_path(f"m{place}"), outcomes_path(f"m{place}")]
     for dataset in made.datasets:
-        ITEMS.write(items_path(dataset), _items(made))
+        items = _items(made)
+        ITEMS.write(items_path(dataset), items)
+        DEFECTS.write(defects_path(dataset), _defects(items, made))
         rejects = [
             {"dataset": dataset, "where": where, "id": "", "reason": why} for where, why in made.rejects
         ]
         REJECTS.write(rejects_path(dataset), rejects)
-        paths += [items_path(dataset), rejects_path(dataset)]
+        paths += [items_path(dataset), rejects_path(dataset), defects_path(dataset)]
     return paths

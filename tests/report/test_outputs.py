@@ -29,6 +29,7 @@ Make = Callable[[Made], Evidence]
 CONFIG = Config(title="Vouch")
 
 COLUMNS = {
+    "defects": ["dataset", "defect", "items", "share", "examples", "treatment", "p_value", "detail"],
     "differences": [
         *["dataset", "ask", "first", "second"],
         *["difference", "low", "high", "p", "p_holm", "items"],

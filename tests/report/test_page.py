@@ -100,7 +100,10 @@ def test_says_what_the_tables_hold(rich: Page) -> None:
         "50 % of the test rows have a sibling",
         "leaves 2 rows out",
         "no image",
-        "duplicate options",
+        "duplicate options two options have the same text 3 7.5 q0, q1, q2 dropped",
+        "broken image",
+        "A is the answer of 100.0 %",
+        "shapes: looked for and not found: animated, ",
         "pictures blurred",
         "rotated costs alpha most: 20.0 points of accuracy (15.0–25.0)",
     ):

@@ -51,6 +51,8 @@ def simulate(
         letters=full,
         options=full,
         groups=np.arange(count) // copies,
+        categories=np.zeros(count, dtype=np.int64),
+        noise=np.random.RandomState(seed + 1).rand(count),
         defective=np.zeros(count, dtype=bool),
     )
 

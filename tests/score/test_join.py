@@ -9,6 +9,7 @@ import pytest
 
 from stages.runtime.errors import UserError
 from stages.score.join import join
+from stages.score.noise import uniform
 from tests.score.simulated import replace_row, simulate, tables
 
 WHERE = "data/responses/m/d.letters.parquet"
@@ -30,6 +31,7 @@ def test_arrays_survive_the_way_through_the_tables(dtype: Any) -> None:
     roles[options == 5, 5] = -3
     expected = replace(base, options=options, roles=roles, defective=np.arange(25) % 6 == 0)
     (block,) = join(*tables(expected), WHERE)
+    expected = replace(expected, noise=uniform([str(row) for row in range(25)]))
     for field in fields(expected):
         found, given = getattr(block.responses, field.name), getattr(expected, field.name)
         assert found.dtype == given.dtype
@@ -131,6 +133,7 @@ def test_prompts_without_an_answer_are_counted_and_left_out() -> None:
     (block,) = join(unanswer(letters, 3, 10), prompts, items, WHERE)
     kept = np.delete(np.arange(12), [3, 10])
     assert block.items == [str(row) for row in kept]
+    base = replace(base, categories=np.arange(12) % 2, noise=uniform([str(row) for row in range(12)]))
     for field in fields(base):
         assert (getattr(block.responses, field.name) == getattr(base, field.name)[kept]).all(), field.name
     assert np.flatnonzero(~block.asked.answered).tolist() == [3, 10]

@@ -5,7 +5,19 @@ import pytest
 
 from stages.score.bins import Bins, equal_slots, tally, torchmetrics_slots
 from stages.score.intervals import RESAMPLES, centred, cluster_mean, resampled
-from stages.score.metrics import SetRows, coverage, ece, mce, set_size, uacc
+from stages.score.metrics import (
+    SetCounts,
+    coverage,
+    ece,
+    empty_rate,
+    mce,
+    set_size,
+    set_size_share,
+    singleton_rate,
+    uacc,
+    unfilled_coverage,
+    worst_size_coverage,
+)
 from stages.score.plugins import load
 from stages.score.quantile import authors_threshold, exact_rank
 from stages.score.splits import authors_split, group_splits, sibling_share
@@ -43,14 +55,14 @@ def test_the_authors_split_is_the_documented_permutation() -> None:
 
 def test_group_splits_keep_groups_whole() -> None:
     groups = np.random.RandomState(0).randint(0, 30, 200)
-    calibrating = group_splits(groups, 0.4, 1, 50)
+    calibrating = group_splits(groups, 0.4, 1, 50).calibrating()
     assert calibrating.shape == (50, 200)
     for split in calibrating:
         assert not set(groups[split]) & set(groups[~split])
         assert len(set(groups[split])) == int(0.4 * len(set(groups)))
     assert len({split.tobytes() for split in calibrating}) == 50
-    assert (calibrating == group_splits(groups, 0.4, 1, 50)).all()
-    assert (calibrating != group_splits(groups, 0.4, 2, 50)).any()
+    assert (calibrating == group_splits(groups, 0.4, 1, 50).calibrating()).all()
+    assert (calibrating != group_splits(groups, 0.4, 2, 50).calibrating()).any()
 
 
 def test_sibling_share() -> None:
@@ -85,17 +97,27 @@ def test_calibration_errors_by_hand() -> None:
 
 
 def test_set_metrics_by_hand() -> None:
-    rows = SetRows(np.array([1, 3]), np.array([True, False]), np.array([1.0, 0.0]), np.array([4, 4]))
-    assert coverage.of_sets(rows, np.mean) == 0.5
-    assert set_size.of_sets(rows, np.mean) == 2
-    assert uacc.of_sets(rows, np.mean) == pytest.approx(0.5 * 2 / 2)
+    # one filled set of one letter that holds the answer, one of three letters that does not, two of two that do
+    counted = np.bincount([4 * 1 + 2 + 1, 4 * 3, 4 * 2 + 2, 4 * 2 + 2])
+    sets = SetCounts(counted, np.array(0.5), np.array(4.0))
+    assert coverage.of_sets(sets) == 0.75
+    assert unfilled_coverage.of_sets(sets) == 0.5
+    assert empty_rate.of_sets(sets) == 0.25
+    assert set_size.of_sets(sets) == 2
+    assert uacc.of_sets(sets) == pytest.approx(0.5 * 2 / 2)
+    assert singleton_rate.of_sets(sets) == 0.25
+    assert set_size_share.of_sets(sets) == {"1": 0.25, "2": 0.5, "3": 0.25}
+    assert worst_size_coverage.of_sets(sets) == 0
+
+
+KINDS = ("per_row", "of_sets", "of_bins", "of_mass", "of_order", "of_letters", "of_scaled")
 
 
 def test_a_file_is_a_metric() -> None:
-    assert list(load("conformal")) == ["aps", "lac"]
+    assert {"aps", "lac", "margin", "raps", "saps"} <= set(load("conformal"))
     assert set(load("metrics")) >= {"accuracy", "coverage", "ece", "mce", "set_size", "tie_rate", "uacc"}
     for metric in load("metrics").values():
-        assert sum(hasattr(metric, kind) for kind in ("per_row", "of_sets", "of_bins")) == 1
+        assert sum(hasattr(metric, kind) for kind in KINDS) == 1
 
 
 def test_cluster_interval_equals_the_plain_one_without_clusters() -> None:

@@ -248,3 +248,19 @@ def test_what_was_chosen_does_not_hang_on_the_order(order: list[int], logits: li
     (block,) = join(*tables(responses), "here")
     _, outcomes = score_block("m", "d", block, CONFIG)
     assert outcomes["chosen"].to_pylist() == [chosen] * 2
+
+
+def test_variations_of_the_same_questions_are_compared(run: Run) -> None:
+    base = simulate(0, 80, step=1e-6)
+    sides = [tables(base), tables(simulate(1, 80, step=1e-6), "blank")]
+    fill(LETTERS, letters_path("tiny_a", "left"), pa.concat_tables([side[0] for side in sides]))
+    fill(PROMPTS, prompts_path("left"), pa.concat_tables([side[1] for side in sides]))
+    fill(ITEMS, items_path("left"), sides[0][2])
+    give("right", simulate(1, 40))
+    main(run)
+    rows = METRICS.read(metrics_path("tiny_a")).to_pylist()
+    found = {row["metric"]: row for row in rows if row["variation"] == "blank" and row["score"] == "lac"}
+    assert {"shift_coverage", "shift_set_size", "threshold_drift", "shift_broken"} <= set(found)
+    assert found["shift_coverage"]["value"] < 0.9 and found["shift_coverage"]["low"] is not None
+    assert found["shift_broken"]["value"] in (0, 1) and found["shift_coverage"]["calibration"] == "marginal"
+    assert not any(row["metric"].startswith("shift") for row in rows if row["variation"] == "original")

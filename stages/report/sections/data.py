@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import Any
 
 import pandas as pd
 
+from stages.contracts.defects import KNOWN, TREATMENTS
 from stages.report import words
 from stages.report.evidence import Evidence
 from stages.report.grid import Cell, Column, Grid, whole
@@ -14,7 +16,7 @@ MOST_REASONS = 50
 
 @dataclass(frozen=True)
 class Data:
-    """findings: what cleaning flagged. rejects: entries that became no items, by reason."""
+    """findings: the defects that were there. rejects: entries that became no items, by reason."""
 
     overview: Grid
     findings: Grid | None
@@ -26,6 +28,7 @@ def build(evidence: Evidence) -> Data:
     """All datasets, also those that no model has been scored on."""
     names = sorted(set(evidence.items["dataset"]) | set(evidence.rejects["dataset"]))
     notes = [note for name in names if (note := _small(evidence, name))]
+    notes += [note for name in names if (note := _not_found(evidence, name))]
     return Data(_overview(evidence, names), _findings(evidence), _rejects(evidence), tuple(notes))
 
 
@@ -67,19 +70,32 @@ def _overview(evidence: Evidence, names: list[str]) -> Grid:
 
 
 def _findings(evidence: Evidence) -> Grid | None:
-    flags = evidence.items[["dataset", "flags"]].explode("flags").dropna()
-    if flags.empty:
+    found = evidence.defects[evidence.defects["items"] > 0]
+    if found.empty:
         return None
-    counts = flags.groupby(["dataset", "flags"]).size()
     columns = (
         Column("Dataset"),
-        Column("Flag", "stages/prepare/cleaning.py explains them"),
+        Column("Found", "docs/cleaning.md says how, and how sure it is"),
         Column("Items", "", True),
+        Column("Share", "per cent of the dataset's items", True),
+        Column("For example", "ids of the first of them"),
+        Column("Clean reading", "; ".join(f"{name}: {text}" for name, text in TREATMENTS.items())),
     )
-    rows = [
-        (Cell(dataset), Cell(flag.replace("_", " ")), whole(int(n))) for (dataset, flag), n in counts.items()
-    ]
+    rows = [_finding(row) for row in found.sort_values("dataset", kind="stable").itertuples()]
     return Grid("flags", "What cleaning found", columns, rows)
+
+
+def _finding(row: Any) -> tuple[Cell, ...]:
+    meaning = KNOWN[row.defect].meaning if row.defect in KNOWN else ""
+    parts = [meaning, row.detail, "" if pd.isna(row.p_value) else f"p {words.p_value(row.p_value)}"]
+    return (
+        Cell(row.dataset),
+        Cell(row.defect.replace("_", " "), "; ".join(filter(None, parts))),
+        whole(int(row.items)),
+        Cell(words.number(100 * row.share, 1), key=float(row.share)),
+        Cell(", ".join(row.examples)),
+        Cell(row.treatment, tone="bad" if row.treatment in ("dropped", "left out") else ""),
+    )
 
 
 def _rejects(evidence: Evidence) -> Grid | None:
@@ -107,3 +123,11 @@ def _small(evidence: Evidence, dataset: str) -> str:
         f"{dataset}: about {words.plural(calibrating, 'group')} calibrate, so the coverage of one split may "
         f"stray from the target by ±{words.number(100 * stray, 1)} points by chance alone."
     )
+
+
+def _not_found(evidence: Evidence, dataset: str) -> str:
+    """Defects that were looked for in vain: their absence is a result, too."""
+    here = evidence.defects[(evidence.defects["dataset"] == dataset) & (evidence.defects["items"] == 0)]
+    if here.empty:
+        return ""
+    return f"{dataset}: looked for and not found: " + ", ".join(here["defect"].str.replace("_", " ")) + "."

@@ -70,7 +70,7 @@ def _difference(pair: Pair) -> Cell:
 def _p(value: float | None) -> Cell:
     if value is None:
         return MISSING
-    return Cell("< 0.0001" if value < 1e-4 else words.number(value, 4), key=value)
+    return Cell(words.p_value(value), key=value)
 
 
 def _pairs(evidence: Evidence, dataset: str) -> Grid:

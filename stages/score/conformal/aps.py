@@ -7,14 +7,19 @@ the letter that crosses it; much of the coverage then comes from the letter kept
 import numpy as np
 
 from stages.score.beliefs import Beliefs
+from stages.score.conformal import Settings
+from stages.score.ranked import Ranked
 from stages.score.responses import Floats
 from stages.score.sets import Sets, measure
 
 
 def answer_scores(beliefs: Beliefs) -> Floats:
     """[n] running sum down to the answer, in the released order of ties (see ordering)."""
-    never = beliefs.p.dtype.type(np.inf)
-    return np.asarray(np.where(beliefs.ranked_answers, beliefs.cumulative, never).min(axis=1))
+    scores = np.empty(len(beliefs.p), dtype=beliefs.p.dtype)
+    # From the last rank to the first: of several answers the smallest sum stays.
+    for rank in range(beliefs.p.shape[1] - 1, -1, -1):
+        np.copyto(scores, beliefs.cumulative[:, rank], where=beliefs.ranked_answers[:, rank])
+    return scores
 
 
 def authors_sets(beliefs: Beliefs, threshold: np.floating) -> Sets:
@@ -24,11 +29,6 @@ def authors_sets(beliefs: Beliefs, threshold: np.floating) -> Sets:
     return measure(kept, beliefs.ranked_answers)
 
 
-def nonconformity(beliefs: Beliefs) -> Floats:
+def nonconformity(ranked: Ranked, settings: Settings) -> Floats:
     """[n, k] sum of all p_j >= p_k: equation 4 of the benchmark's paper to the letter, equals included."""
-    mass = np.zeros_like(beliefs.p)
-    for rank in range(mass.shape[1]):
-        reached = beliefs.ranked[:, rank, None] >= beliefs.p
-        mass = np.where(reached, beliefs.cumulative[:, rank, None], mass)
-    # Exactly 1 for the last letter of every row, so that a threshold of 1 admits it everywhere.
-    return np.asarray(mass / beliefs.cumulative[:, -1:])
+    return ranked.upto

@@ -3,6 +3,8 @@
 import numpy as np
 
 from stages.score.beliefs import Beliefs
+from stages.score.conformal import Settings
+from stages.score.ranked import Ranked
 from stages.score.responses import Floats
 from stages.score.sets import Sets, measure
 
@@ -24,6 +26,6 @@ def authors_sets(beliefs: Beliefs, threshold: np.floating) -> Sets:
     return sets
 
 
-def nonconformity(beliefs: Beliefs) -> Floats:
+def nonconformity(ranked: Ranked, settings: Settings) -> Floats:
     """[n, k] 1 - p."""
-    return np.asarray(1 - beliefs.p)
+    return np.asarray(1 - ranked.p)

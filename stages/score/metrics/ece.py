@@ -4,6 +4,8 @@ from typing import Any
 
 from stages.score.bins import Bins
 
+AUTHORS_ROWS = "all"
+
 
 def of_bins(bins: Bins) -> Any:
     """Gaps weighted by the rows of their bin."""

@@ -4,9 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from stages.score.metrics import Mean, SetRows
+from stages.score.metrics import SetCounts
+
+AUTHORS_ROWS = "test"
 
 
-def of_sets(rows: SetRows, mean: Mean) -> Any:
+def of_sets(sets: SetCounts) -> Any:
     """Exceeds 1 where sets are small. K is the mean number of options where prompts differ."""
-    return mean(rows.correct) * np.sqrt(mean(rows.options)) / mean(rows.size)
+    return sets.correct * np.sqrt(sets.options) / sets.mean(sets.size)

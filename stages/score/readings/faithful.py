@@ -5,8 +5,9 @@ ties fall as numpy's argsort let them fall, and ECE and MCE rest on all rows, th
 There are no intervals: the authors give none.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from types import ModuleType
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from stages.contracts.prompts import DONT_KNOW, NONE_OF_ABOVE
 from stages.score.beliefs import Beliefs, authors_beliefs
 from stages.score.bins import tally, torchmetrics_slots
 from stages.score.config import Config
-from stages.score.metrics import SetRows
+from stages.score.metrics import SetCounts
 from stages.score.plugins import load
 from stages.score.quantile import authors_threshold
 from stages.score.readings import HEADLINE, MARGINAL, Column, Figure, Reading
@@ -40,12 +41,12 @@ def faithful(responses: Responses, config: Config, every_row: bool = False) -> R
     figures.append(Figure("", "groups", float(np.count_nonzero(np.bincount(groups))), len(groups)))
     figures.append(Figure("", "sibling_share", sibling_share(groups, test, calibration), len(test)))
     sets: dict[str, Sets] = {}
-    for name, score in load("conformal").items():
-        threshold = authors_threshold(score.answer_scores(beliefs)[calibration], config.alpha)
+    for name, score in ((name, load("conformal")[name]) for name in HEADLINE):
+        threshold = authors_threshold(score.answer_scores(beliefs)[calibration], config.main_alpha)
         sets[name] = score.authors_sets(beliefs, threshold)
     never = Figure("", "infinite_threshold_rate", float(np.isinf(threshold)), len(test))
-    figures.append(replace(never, calibration=MARGINAL, alpha=config.alpha))
-    figures += _set_figures(beliefs, sets, test, config.alpha)
+    figures.append(replace(never, calibration=MARGINAL, alpha=config.main_alpha))
+    figures += _set_figures(beliefs, sets, test, config.main_alpha)
     return Reading(figures, _columns(sets, test, len(responses)))
 
 
@@ -67,10 +68,16 @@ def _with_authors_roles(responses: Responses) -> Responses:
     return replace(responses, roles=every)
 
 
+def _metrics(kind: str) -> Iterator[tuple[str, ModuleType]]:
+    for name, metric in load("metrics").items():
+        if hasattr(metric, kind) and hasattr(metric, "AUTHORS_ROWS"):
+            yield name, metric
+
+
 def _row_figures(beliefs: Beliefs, test: Ints) -> list[Figure]:
     figures = []
-    for name, metric in load("metrics").items():
-        values = metric.per_row(beliefs) if hasattr(metric, "per_row") else None
+    for name, metric in _metrics("per_row"):
+        values = metric.per_row(beliefs)
         if values is not None:
             rows = values[test] if metric.AUTHORS_ROWS == "test" else values
             figures.append(Figure("", name, _mean(rows), len(rows)))
@@ -82,22 +89,19 @@ def _bin_figures(beliefs: Beliefs, bins: int) -> list[Figure]:
     slots = torchmetrics_slots(confidence, bins)
     tallied = tally(slots, bins + 1, confidence, beliefs.correct)
     return [
-        Figure("", name, float(metric.of_bins(tallied)), len(slots))
-        for name, metric in load("metrics").items()
-        if hasattr(metric, "of_bins")
+        Figure("", name, float(metric.of_bins(tallied)), len(slots)) for name, metric in _metrics("of_bins")
     ]
 
 
 def _set_figures(beliefs: Beliefs, sets: Mapping[str, Sets], test: Ints, alpha: float) -> list[Figure]:
-    correct, options = beliefs.correct[test], beliefs.options[test]
+    correct, options = np.array(_mean(beliefs.correct[test])), np.array(_mean(beliefs.options[test]))
+    counted = {
+        score: SetCounts(np.bincount(of_score.size[test] * 4 + of_score.covered[test] * 2), correct, options)
+        for score, of_score in sets.items()
+    }
     figures: list[Figure] = []
-    for name, metric in load("metrics").items():
-        if not hasattr(metric, "of_sets"):
-            continue
-        values = {}
-        for score, of_score in sets.items():
-            rows = SetRows(of_score.size[test], of_score.covered[test], correct, options)
-            values[score] = float(metric.of_sets(rows, _mean))
+    for name, metric in _metrics("of_sets"):
+        values = {score: float(metric.of_sets(each)) for score, each in counted.items()}
         values["mean"] = sum(values[score] for score in HEADLINE) / len(HEADLINE)
         figures.extend(
             Figure(score, name, value, len(test), calibration=MARGINAL, alpha=alpha)

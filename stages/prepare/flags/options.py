@@ -1,0 +1,41 @@
+"""Options that are missing, empty, or the same as another.
+
+Equal texts are certain. A respelling counts only if nothing but blanks, the form of dashes and quotes,
+a last full stop, or the case of a whole word separates two texts: `H2O` and `h2o`, `AA` and `aa`
+(genotypes), `m2` and `m²`, `-3` and `3`, `I` and `i` are different options. So case is ignored only in
+texts with four letters in a row at least, and digits and signs never are. A numeral is no respelling
+of its digit (`four` and `4` may both be right answers to a question about spelling), nor is a plural.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+_FORMS = str.maketrans("’‘`“”–—‐−", "'''\"\"----")
+_WORD = re.compile(r"[^\W\d_]{4}")
+
+
+def respelling(text: str) -> str:
+    """Equal for texts that differ only as the module's docstring allows."""
+    plain = " ".join(unicodedata.normalize("NFC", text).translate(_FORMS).split())
+    if len(plain) > 1:
+        plain = plain.removesuffix(".").rstrip()
+    return plain.casefold() if _WORD.search(plain) else plain
+
+
+def flags(options: Sequence[str], answers: Sequence[int], missing: bool) -> set[str]:
+    """Flags of the options shown. answers: indices into them. missing: the source lacks one."""
+    right = {options[index] for index in answers}
+    spelt = [respelling(option) for option in options]
+    spelt_right = {spelt[index] for index in answers}
+    wrong = [index for index in range(len(options)) if index not in answers]
+    distinct = len(set(options))
+    found = {
+        "duplicate_options": distinct < len(options),
+        "empty_option": any(not option.strip() for option in options),
+        "missing_option": missing,
+        "repeated_answer_text": any(options[index] in right for index in wrong),
+        "respelled_answer": any(spelt[i] in spelt_right and options[i] not in right for i in wrong),
+        "respelled_options": len(set(spelt)) < distinct,
+    }
+    return {flag for flag, holds in found.items() if holds}

@@ -1,0 +1,129 @@
+"""Beliefs with the letters of each row in descending order of probability, and what follows from the order.
+
+Everything here is the same for letters of equal probability, so no number depends on how ties were sorted.
+"""
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stages.score.ordering import descending, pieces
+from stages.score.responses import Bools, Floats, Ints, Responses
+
+ANSWER = 32
+"""A mark that is carried through the sort: the letter's place in its prompt, plus this for an answer."""
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """n rows of at most k letters.
+
+    p       [n, k] float64, descending; 0 where no letter is left
+    marks   [n, k] place of the letter in its prompt, plus ANSWER for a correct one
+    options [n] how many letters the row has
+    noise   [n] a uniform number in 0 ... 1 for the scores that ask for one
+    """
+
+    p: Floats
+    marks: NDArray[np.uint8]
+    options: NDArray[np.uint8]
+    noise: Floats
+
+    def __len__(self) -> int:
+        return len(self.p)
+
+    def part(self, rows: slice) -> "Ranked":
+        """Consecutive rows, as views."""
+        return Ranked(**{f.name: getattr(self, f.name)[rows] for f in fields(self)})
+
+    def take(self, rows: Bools | NDArray[np.int64]) -> "Ranked":
+        """Some rows, by mask or by index, in the order given."""
+        return Ranked(**{f.name: np.asfortranarray(getattr(self, f.name)[rows]) for f in fields(self)})
+
+    @property
+    def answers(self) -> Bools:
+        """[n, k] the answers."""
+        return np.asarray(self.marks >= ANSWER)
+
+    @property
+    def letters(self) -> NDArray[np.uint8]:
+        """[n, k] place of each letter in its prompt."""
+        return self.marks & np.uint8(ANSWER - 1)
+
+    @property
+    def present(self) -> Bools:
+        """[n, k] whether a rank has a letter."""
+        return np.asarray((np.arange(self.p.shape[1])[:, None] < self.options).T)
+
+    @property
+    def tops(self) -> Bools:
+        """[n, k] the letters with the largest probability."""
+        return np.asarray(self.p == self.p[:, :1]) & self.present
+
+    @cached_property
+    def _same(self) -> Bools:
+        """[n, k - 1] whether a letter is as probable as the next one."""
+        return np.asarray(self.p[:, :-1] == self.p[:, 1:])
+
+    @cached_property
+    def _running(self) -> Floats:
+        total = self.p.copy(order="F")
+        for rank in range(1, total.shape[1]):
+            total[:, rank] += total[:, rank - 1]
+        return total
+
+    @cached_property
+    def upto(self) -> Floats:
+        """[n, k] sum of all p at least as large as this one; exactly 1 for the least probable letter."""
+        mass = self._running / self._running[:, -1:]
+        for rank in range(mass.shape[1] - 2, -1, -1):
+            np.copyto(mass[:, rank], mass[:, rank + 1], where=self._same[:, rank])
+        return mass
+
+    @cached_property
+    def before(self) -> Floats:
+        """[n, k] sum of all p larger than this one."""
+        mass = np.zeros_like(self._running)
+        for rank in range(1, mass.shape[1]):
+            previous = self._running[:, rank - 1] / self._running[:, -1]
+            mass[:, rank] = np.where(self._same[:, rank - 1], mass[:, rank - 1], previous)
+        return mass
+
+    @cached_property
+    def place(self) -> NDArray[np.float64]:
+        """[n, k] 1 + how many letters are more probable."""
+        places = np.ones(self.p.shape, order="F")
+        for rank in range(1, self.p.shape[1]):
+            places[:, rank] = np.where(self._same[:, rank - 1], places[:, rank - 1], rank + 1)
+        return places
+
+
+def rank(responses: Responses) -> Ranked:
+    """Softmax over the options of each prompt in float64, in descending order; as clean_beliefs, in pieces.
+
+    Memory beside the result stays that of a piece, whatever n.
+    """
+    shape = responses.logits.shape
+    p, marks = np.empty(shape, order="F"), np.empty(shape, dtype=np.uint8, order="F")
+    for piece in pieces(len(responses)):
+        p[piece], marks[piece] = _ranked(
+            responses.logits[piece], responses.answers[piece], responses.options[piece]
+        )
+    return Ranked(p, marks, responses.options.astype(np.uint8), responses.noise)
+
+
+def _ranked(logits: Floats, answers: Bools, options: Ints) -> tuple[Floats, NDArray[np.uint8]]:
+    letters = logits.shape[1]
+    logits = logits.astype(np.float64)
+    if options.min() < letters:
+        logits = np.where((np.arange(letters)[:, None] < options).T, logits, -np.inf)
+    marks = np.arange(letters, dtype=np.uint8) + answers.view(np.uint8) * np.uint8(ANSWER)
+    ranked, marks = descending(logits, marks)
+    weights = np.exp(ranked - ranked[:, :1])
+    total = np.zeros(len(weights))
+    for column in weights.T[::-1]:
+        total += column
+    weights /= total[:, None]
+    return weights, marks

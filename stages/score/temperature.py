@@ -1,0 +1,86 @@
+"""Temperature scaling (Guo, Pleiss, Sun and Weinberger 2017): one number that makes a model less sure.
+
+softmax(logits / T) with the T that is most likely for the calibration half. In beta = 1/T the negative
+log-likelihood is convex, so T is where its slope, E_p[logit] - logit of the answer, changes sign.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stages.score.bins import Bins, equal_slots
+from stages.score.ranked import Ranked
+from stages.score.responses import Floats
+from stages.score.splits import Splits
+
+COLDEST, HOTTEST = 0.05, 20.0
+"""Bounds of T, met where a calibration half is all right or all wrong."""
+NODES, ZOOMS = 17, 4
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Per split, [splits]: the temperature; on the test half nll in nats and bins [splits, bins]."""
+
+    temperature: NDArray[np.float64]
+    nll: NDArray[np.float64]
+    bins: Bins
+
+
+def scale(ranked: Ranked, correct: NDArray[np.float64], splits: Splits, bins: int) -> Scaled:
+    """Fits T on the calibration rows and measures on the test rows; correct [n]: of each prediction."""
+    calibrating = splits.calibrating()
+    logits = np.log(np.where(ranked.p > 0, ranked.p, np.finfo(np.float64).tiny))
+    logits = np.where(ranked.present, logits, -np.inf)
+    answer = np.where(ranked.answers, logits, -np.inf).max(axis=1)
+    found = fit(logits, answer, calibrating)
+    nll, tallied = [], []
+    for temperature, testing in zip(found, ~calibrating, strict=True):
+        rows = logits[testing] / temperature
+        weights = np.exp(rows)
+        total = weights.sum(axis=1)
+        nll.append(float((np.log(total) - answer[testing] / temperature).mean()))
+        tallied.append(_tally(weights.max(axis=1) / total, correct[testing], bins))
+    return Scaled(found, np.array(nll), Bins(*(np.array(column) for column in zip(*tallied, strict=True))))
+
+
+def fit(logits: Floats, answer: Floats, calibrating: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """[splits] T of each row of calibrating [splits, n], to about 1e-6 of itself.
+
+    logits [n, k], -inf where there is no letter; answer [n]: the answer's (the largest of several).
+    Slopes of all rows are taken at a few values of beta, which the splits share, and averaged over each
+    split's rows; the interval that holds all roots shrinks until it is as narrow as the splits allow.
+    """
+    low, high = 1 / HOTTEST, 1 / COLDEST
+    weights = calibrating.astype(np.float64)
+    beta = np.ones(len(weights))
+    for _ in range(ZOOMS):
+        grid = np.geomspace(low, high, NODES)
+        slopes = np.stack([_slope(logits, answer, node) for node in grid])
+        means = np.einsum("sn,gn->sg", weights, slopes)
+        above = (means > 0).argmax(axis=1)
+        above[~(means > 0).any(axis=1)] = NODES - 1
+        above = np.maximum(above, 1)
+        rows = np.arange(len(weights))
+        left, right = means[rows, above - 1], means[rows, above]
+        share = np.clip(-left / np.where(right > left, right - left, 1), 0, 1)
+        beta = grid[above - 1] + share * (grid[above] - grid[above - 1])
+        low, high = float(grid[above.min() - 1]), float(grid[above.max()])
+    return np.asarray(1 / beta)
+
+
+def _slope(logits: Floats, answer: Floats, beta: float) -> NDArray[np.float64]:
+    """[n] derivative of the negative log-likelihood with respect to beta."""
+    scaled = beta * logits
+    weights = np.exp(scaled - scaled.max(axis=1, keepdims=True))
+    finite = np.where(np.isneginf(logits), 0, logits)
+    return np.asarray((weights * finite).sum(axis=1) / weights.sum(axis=1) - answer)
+
+
+def _tally(confidence: Floats, correct: Floats, bins: int) -> tuple[NDArray[np.float64], ...]:
+    slots = equal_slots(confidence, bins)
+    return tuple(
+        np.bincount(slots, each, bins).astype(np.float64)
+        for each in (np.ones(len(slots)), confidence, correct)
+    )
