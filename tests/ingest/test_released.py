@@ -40,7 +40,7 @@ def test_from_source_to_letters(project, released):
     entry = {"loader": "released", "source": str(released), "settings": {}}
     run(prepare, ["mmbench"], {f"datasets.mmbench.{key}": value for key, value in entry.items()})
     REWRITES.write(rewrites_path("mmbench"), [])
-    run(vary, ["mmbench"], {"datasets.mmbench.style": "kostumov", "variations": ["original"]})
+    run(vary, ["mmbench"], {"datasets.mmbench": {"style": "kostumov"}, "variations": ["original"]})
     prompts = PROMPTS.read(prompts_path("mmbench")).to_pylist()
     assert [len(prompt["options"]) for prompt in prompts].count(6) == 4360
     assert all(prompt["asks"] == [] for prompt in prompts)

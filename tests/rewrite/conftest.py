@@ -58,7 +58,7 @@ class Project:
 
     def rows(self) -> list[dict[str, Any]]:
         """Runs `rewrite`."""
-        run = _run("rewrite", {"rewrite": self.rewrite, "variations": self.variations})
+        run = _run("rewrite", {"datasets.toy": {}, "rewrite": self.rewrite, "variations": self.variations})
         rewrite(run)
         self.notes = run.notes
         found: list[dict[str, Any]] = REWRITES.read(rewrites_path("toy")).to_pylist()
@@ -66,7 +66,7 @@ class Project:
 
     def prompts(self, style: str = "plain") -> list[dict[str, Any]]:
         """Runs `vary` on what is there."""
-        vary(_run("vary", {"datasets.toy.style": style, "variations": self.variations}))
+        vary(_run("vary", {"datasets.toy": {"style": style}, "variations": self.variations}))
         found: list[dict[str, Any]] = PROMPTS.read(prompts_path("toy")).to_pylist()
         return found
 

@@ -34,7 +34,7 @@ class Project:
         """Writes the items and their rewrites, runs the stage and reads the prompts back."""
         ITEMS.write(items_path("toy"), items)
         REWRITES.write(rewrites_path("toy"), rewrites)
-        values = {"datasets.toy.style": style, "variations": list(variations)}
+        values = {"datasets.toy": {"style": style}, "variations": list(variations)}
         stage = Stage("vary@toy", "python -m stages.vary toy", (), (), {"params.yaml": values})
         main(Run(Dag([stage]), stage, ["toy"]))
         rows: list[dict[str, Any]] = PROMPTS.read(prompts_path("toy")).to_pylist()

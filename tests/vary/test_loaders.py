@@ -47,7 +47,7 @@ def made(loader: str, variations: Sequence[str], source: str = "stages/scenes", 
         if loader == "pairs"
     ]
     REWRITES.write(rewrites_path("toy"), negated)
-    run(vary, "vary", {"datasets.toy.style": style, "variations": list(variations)})
+    run(vary, "vary", {"datasets.toy": {"style": style}, "variations": list(variations)})
     rows: Rows = PROMPTS.read(prompts_path("toy")).to_pylist()
     return rows
 
