@@ -16,6 +16,8 @@ from typing import Any
 from stages.vary.exchange_decisions import FIRST, LOSER, NEITHER, WINNER, Decision, Pair
 from stages.vary.sides import sides
 
+Row = Mapping[str, Any]
+
 
 @dataclass(frozen=True)
 class Compared:
@@ -37,11 +39,12 @@ class Candidate:
     of_second: tuple[str, ...]
 
 
-def compared(row: Mapping[str, Any]) -> Compared | None:
+def compared(row: Row) -> Compared | None:
     """A row of the items table; None where it compares no two pictures, or its source names others."""
     places = sides(row["options"])
     images, answers = row["images"], row["answers"]
-    if places is None or len(answers) != 1 or len(set(images)) != 2 or any(row["exchange"] or ()):
+    two = len(images) == len(set(images)) == 2
+    if places is None or not two or len(answers) != 1 or any(row["exchange"] or ()):
         return None
     place = places[answers[0]]
     return Compared(row["id"], row["question"], images[place], images[1 - place], place)
@@ -60,7 +63,7 @@ def candidates(items: Iterable[Compared], replaced: str) -> Iterator[Candidate]:
             yield Candidate(Pair(question, replaced, first, second), tuple(of_first), tuple(of_second))
 
 
-def comparable(rows: Iterable[Mapping[str, Any]]) -> Mapping[tuple[str, str], set[str]]:
+def comparable(rows: Iterable[Row]) -> Mapping[tuple[str, str], set[str]]:
     """(question, replaced) -> the pictures of these items that can be compared."""
     found: dict[tuple[str, str], set[str]] = {}
     for item in filter(None, map(compared, rows)):
@@ -81,7 +84,7 @@ class Exchanges:
                 stays, comes = (won, lost) if pair.replaced == WINNER else (lost, won)
                 self._fitting.setdefault((pair.replaced, pair.question, stays), set()).add(comes)
 
-    def of(self, row: Mapping[str, Any]) -> tuple[str | None, ...]:
+    def of(self, row: Row) -> tuple[str | None, ...]:
         """`exchange` of an item: the source's own, or for each picture one to put in its place, or None."""
         item = compared(row)
         if item is None:
