@@ -102,6 +102,13 @@ EDITS = [
         {"prepare@right", "rewrite@right", "vary@right", *RIGHT, *SCORE, *END},
         {"prepare@right", "rewrite@right", "vary@right", *RIGHT, *SCORE, *END},
     ),
+    # prepare and rewrite watch the whole entry, and come out the same
+    (
+        "one dataset's variations",
+        replace("params.yaml", "items: 18}", "items: 18}, variations: [original, vr_b]"),
+        {"prepare@right", "rewrite@right", "vary@right", *RIGHT, *SCORE, *END},
+        {"prepare@right", "rewrite@right", "vary@right", *RIGHT, *SCORE, *END},
+    ),
     (
         "one prompt template",
         replace("stages/styles/plain.yaml", "Answer with", "Reply with"),
