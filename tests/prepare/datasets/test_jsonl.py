@@ -7,10 +7,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from stages.prepare.datasets.jsonl import Settings, count, read
+from stages.prepare.datasets.jsonl import Keys, Settings, count, read
 from stages.prepare.raw import RawItem
 from stages.runtime.errors import UserError
 from stages.sources.reading.files import Source
+
+ROOT = Path(__file__).parents[3]
 
 
 def answers(project, item, answer, options=("a kite", "a hat", "a cat")):
@@ -361,3 +363,24 @@ def test_exchanges_that_are_refused(project, item, exchange, reason):
     project.lines(item(exchange=exchange))
     with pytest.raises(UserError, match=reason):
         project.prepare()
+
+
+def test_the_examples_of_the_documentation(project):
+    page = (ROOT / "docs/add-a-dataset.md").read_text("utf-8")
+    lines = [json.loads(line) for line in page.splitlines() if line.startswith('    {"id": ')]
+    named = {
+        path for line in lines for key in ("image", "images", "exchange") for path in paths(line.get(key))
+    }
+    for shade, path in enumerate(sorted(named)):
+        project.image(path, shade=shade)
+    project.lines(*lines)
+    items = {row["id"]: row for row in project.prepare()["items"].to_pylist()}
+    assert list(items) == ["kite-1", "sign-1", "sign-2", "sign-3", "sign-4", "sky-1"]
+    assert items["sign-4"]["turns"] == ["sign-2", "sign-3"] and items["sign-3"]["group"] == "sign-2"
+    assert [digest is None for digest in items["sky-1"]["exchange"]] == [False, True]
+    for key in Keys.model_fields:
+        assert f"| `{key}`" in page or f"`{key}` |" in page, key
+
+
+def paths(value):
+    return [path for path in (value if isinstance(value, list) else [value]) if path]
