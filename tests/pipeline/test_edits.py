@@ -96,16 +96,16 @@ EDITS = [
         {"pin@borrowed", "extract@borrowed-left", "extract@borrowed-right", "score@borrowed", *END},
         {"pin@borrowed", "extract@borrowed-left", "extract@borrowed-right", "score@borrowed", *END},
     ),
-    (
-        "one dataset",
-        replace("params.yaml", "items: 20", "items: 18"),
-        {"prepare@right", "rewrite@right", "vary@right", *RIGHT, *SCORE, *END},
-        {"prepare@right", "rewrite@right", "vary@right", *RIGHT, *SCORE, *END},
-    ),
     # prepare and rewrite watch the whole entry, and come out the same
     (
         "one dataset's variations",
-        replace("params.yaml", "items: 18}", "items: 18}, variations: [original, vr_b]"),
+        replace("params.yaml", "items: 20}", "items: 20}, variations: [original, vr_b]"),
+        {"prepare@right", "rewrite@right", "vary@right", *RIGHT, *SCORE, *END},
+        {"prepare@right", "rewrite@right", "vary@right", *RIGHT, *SCORE, *END},
+    ),
+    (
+        "one dataset",
+        replace("params.yaml", "items: 20", "items: 18"),
         {"prepare@right", "rewrite@right", "vary@right", *RIGHT, *SCORE, *END},
         {"prepare@right", "rewrite@right", "vary@right", *RIGHT, *SCORE, *END},
     ),
