@@ -148,20 +148,21 @@ def _check_plugins(project: Project, where: str) -> None:
             loader.Settings.model_validate(entry.settings, strict=True)
         except ValidationError as error:
             raise UserError(explain(error, loader.Settings, f"{where}: datasets.{name}.settings")) from None
-    _check_variations(project.variations, where)
+        _check_variations(entry.variations or [], where, f"datasets.{name}.variations")
+    _check_variations(project.variations, where, "variations")
 
 
-def _check_variations(names: list[str], where: str) -> None:
+def _check_variations(names: list[str], where: str, key: str) -> None:
     same: dict[frozenset[tuple[str, int | None]], str] = {}
     for name in names:
         try:
             variation = load_variation(name)
         except UserError as error:
-            raise UserError(f"{where}: variations: {error}") from None
+            raise UserError(f"{where}: {key}: {error}") from None
         first = same.setdefault(variation.same_as, name)
         if first != name:
-            raise UserError(f"{where}: variations: {name} is the same as {first}; name it once")
-    _once(names, where, "variations")
+            raise UserError(f"{where}: {key}: {name} is the same as {first}; name it once")
+    _once(names, where, key)
 
 
 def _check_models(project: Project, locked: Models, where: str) -> None:

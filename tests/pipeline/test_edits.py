@@ -53,6 +53,13 @@ EDITS = [
         {"pin@borrowed", *BORROWED, "score@borrowed", *END},
         {"pin@borrowed", *BORROWED, "score@borrowed", *END},
     ),
+    # prepare and rewrite watch the whole entry, and come out the same
+    (
+        "one dataset's variations",
+        replace("params.yaml", "items: 20}", "items: 20}, variations: [original, vr_b]"),
+        {"prepare@right", "rewrite@right", "vary@right", *RIGHT, *SCORE, *END},
+        {"prepare@right", "rewrite@right", "vary@right", *RIGHT, *SCORE, *END},
+    ),
     (
         "one dataset",
         replace("params.yaml", "items: 20", "items: 18"),
