@@ -1,6 +1,8 @@
 """Tables and trees: memory stays flat, hidden files and links do not count, cells of every kind."""
 
+import random
 import tracemalloc
+import zipfile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -84,6 +86,8 @@ def test_cells():
         (lambda: row(x="[" * 300).texts("x"), "is no list written as text"),
         (lambda: row(x="open('/etc/passwd')").texts("x"), "is no list written as text"),
         (lambda: row(x="{}").texts("x"), "is no list written as text"),
+        (lambda: row(x="[{[]: 1}]").texts("x"), "is no list written as text"),
+        (lambda: row(x=f"['{'x' * 100_000}']").texts("x"), "is no list written as text"),
         (lambda: one.images("a"), "a is a int, not an image"),
         (lambda: row(x="AB").letter("x", 4), "'AB' is not one of the letters of its 4"),
     ):
@@ -113,6 +117,17 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in/x.png").symlink_to(tmp_path / "outside")
     with Tree(Source(tmp_path / "in")) as tree, pytest.raises(Unusable, match="a link that leads out"):
+        tree.read("x.png")
+
+
+@pytest.mark.parametrize("packed", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_damaged_member_of_an_archive(tmp_path, packed):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", packed) as archive:
+        archive.writestr("x.png", random.Random(0).randbytes(200) + b"abc" * 2000)
+    data = bytearray((tmp_path / "a.zip").read_bytes())
+    data[50:58] = b"\xff" * 8
+    (tmp_path / "a.zip").write_bytes(data)
+    with Tree(Source(tmp_path)) as tree, pytest.raises(Unusable, match=r"'x\.png' cannot be read \(.+\)"):
         tree.read("x.png")
 
 
