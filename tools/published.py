@@ -1,6 +1,6 @@
 """`python tools/published.py`: recomputes published tables from other published tables (docs/published).
 
-PARC (Schmalfuss et al. 2025): tables A6, A8, A9, A10. ReForm-Eval (Li et al. 2023): tables 4, 15, 16, 23 and 24.
+PARC (Schmalfuss et al. 2025): tables A6, A8, A9, A10. ReForm-Eval (Li et al. 2023): tables 4, 15, 16, 23, 24.
 docs/published.md explains what is found.
 """
 
