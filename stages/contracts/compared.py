@@ -11,6 +11,9 @@ VARIATIONS   what each variation other than `original` does to a model, on the s
              (mean); set_size with its score, sets calibrated anew for each variation; flipped, the share of
              the items for which another option was chosen or another answer generated, with 0 as the
              original's. A refusal or unparsed answer equals no other
+DIMENSIONS   by category, which may be that of whole datasets: `value`, the mean accuracy over its datasets,
+             and the model's rank. dimension `overall`: means of both over the dimensions. parts: how many
+             datasets or dimensions
 """
 
 from pathlib import Path
@@ -82,6 +85,24 @@ VARIATIONS = Table(
     ),
 )
 
+DIMENSIONS = Table(
+    "dimensions",
+    1,
+    pa.schema(
+        [
+            ("variation", pa.string()),
+            ("ask", pa.string()),
+            ("reading", pa.string()),
+            ("dimension", pa.string()),
+            ("model", pa.string()),
+            ("value", pa.float64()),
+            ("rank", pa.float64()),
+            ("parts", pa.int64()),
+        ]
+    ),
+)
+
+DIMENSIONS_PATH = Path("data/compare/dimensions.parquet")
 STANDINGS_PATH = Path("data/compare/standings.parquet")
 DIFFERENCES_PATH = Path("data/compare/differences.parquet")
 REPRODUCED_PATH = Path("data/compare/reproduced.parquet")
