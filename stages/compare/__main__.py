@@ -31,8 +31,8 @@ from stages.contracts.table import Table
 from stages.runtime.stage import Run, run_stage
 
 COMPARED = (
-    *("model", "dataset", "prompt", "item", "group", "variation", "ask", "parser", "answer", "chosen"),
-    *("confidence", "clean_correct", "clean_size_lac", "clean_size_aps"),
+    *("model", "dataset", "prompt", "item", "group", "variation", "ask", "effect", "parser", "answer"),
+    *("chosen", "confidence", "clean_correct", "clean_size_lac", "clean_size_aps"),
 )
 
 

@@ -10,11 +10,12 @@ import pyarrow.compute as pc
 from stages.compare.differences import UNITS, VARIATION
 from stages.compare.resampling import Array, intervals, means
 from stages.contracts.outcomes import REFUSAL, UNPARSED
-from stages.contracts.prompts import ASKS
+from stages.contracts.prompts import ASKS, KEPT
 
 GRAIN = UNITS * 2**13
 """One in units in which rounding moves no share of a tie, and a probability or mean size by 3e-8 at most."""
 FLIPPED = "flipped"
+UNTURNED = "unturned"
 SAID = "said"
 """Column: number of what an answer came to, NaN where nothing could be read."""
 TEXTS = 1000
@@ -26,6 +27,7 @@ MEASURES = (
     ("set_size", "lac", "clean_size_lac"),
     ("set_size", "aps", "clean_size_aps"),
     (FLIPPED, "", SAID),
+    (UNTURNED, "", SAID),
 )
 PAIR = ["dataset", "model", "ask", "item"]
 
@@ -40,7 +42,7 @@ def variations(outcomes: pa.Table, seed: int, resamples: int) -> list[dict[str, 
     frame = outcomes.filter(pc.is_valid(outcomes["clean_correct"])).to_pandas()
     frame[SAID] = _said(frame)
     plain = frame["variation"] == VARIATION
-    columns = [column for *_, column in MEASURES]
+    columns = list(dict.fromkeys(column for *_, column in MEASURES))
     pairs = frame[~plain].merge(frame.loc[plain, [*PAIR, *columns]], on=PAIR, suffixes=("", "_original"))
     rows: list[dict[str, Any]] = []
     for dataset, found in pairs.groupby("dataset"):
@@ -94,10 +96,18 @@ def _said(frame: pd.DataFrame) -> Array:
 
 
 def _values(pairs: pd.DataFrame, metric: str, column: str) -> tuple[Array, Array]:
-    """In the variation and in the original, in units; whether an answer is another one and 0 for flips."""
+    """In the variation and in the original, in units, NaN where a measure does not apply.
+
+    For flips whether an answer is another one, and 0; where answers turn, whether a right one stayed, and 0.
+    """
     value, original = (pairs[name].to_numpy(float) for name in (column, f"{column}_original"))
-    if metric == FLIPPED:
-        value, original = (value != original).astype(float), np.zeros(len(value))
+    if column == SAID:
+        turns = (pairs["effect"].fillna(KEPT) != KEPT).to_numpy()
+        right = (pairs["clean_correct_original"] == 1).to_numpy()
+        applies = turns & right if metric == UNTURNED else ~turns
+        other = value != original
+        moved = np.where(applies, ~other if metric == UNTURNED else other, np.nan)
+        value, original = moved, np.zeros(len(value))
     return np.rint(GRAIN * value), np.rint(GRAIN * original)
 
 

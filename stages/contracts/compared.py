@@ -10,7 +10,9 @@ VARIATIONS   what each variation other than `original` does to a model, on the s
              clustered by group; null where the items are too few for one. metric: accuracy; confidence
              (mean); set_size with its score, sets calibrated anew for each variation; flipped, the share of
              the items for which another option was chosen or another answer generated, with 0 as the
-             original's. A refusal or unparsed answer equals no other
+             original's. A refusal or unparsed answer equals no other. Where the variation turns the answers,
+             `unturned` takes its place: of the items answered right in the original, the share whose answer
+             stayed the same
 DIMENSIONS   by category, which may be that of whole datasets: `value`, the mean accuracy over its datasets,
              and the model's rank. dimension `overall`: means of both over the dimensions. parts: how many
              datasets or dimensions

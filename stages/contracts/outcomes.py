@@ -2,6 +2,7 @@
 
 model, dataset, prompt, item, group, variation
 ask          what was read out (ASKS of prompts): letters | likelihood | text
+effect       how the variation turns the answers of this prompt, of EFFECTS of prompts
 parser       of a generated answer: the parser (stages/score/parsers) or answer metric (stages/score/answers)
              that read it; REFUSAL where the model declined, UNPARSED where nothing could be read. Null for
              letters and likelihood
@@ -36,7 +37,7 @@ REFUSAL = "refusal"
 
 OUTCOMES = Table(
     "outcomes",
-    3,
+    4,
     pa.schema(
         [
             ("model", pa.string()),
@@ -46,6 +47,7 @@ OUTCOMES = Table(
             ("group", pa.string()),
             ("variation", pa.string()),
             ("ask", pa.string()),
+            ("effect", pa.string()),
             ("parser", pa.string()),
             ("answer", pa.string()),
             ("predicted", pa.int32()),

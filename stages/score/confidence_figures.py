@@ -1,6 +1,6 @@
 """Figures of how honest confidence is: calibration errors, selective prediction, temperature, answer bias."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import ModuleType
 
 import numpy as np
@@ -18,21 +18,18 @@ from stages.score.set_figures import Rows, named
 from stages.score.splits import Splits
 from stages.score.temperature import scale
 
+BLOCKS = 200
+"""Blocks of confidence at most that are drawn: rows between two of their edges count as equally sure."""
+
 
 def confidence_figures(
     beliefs: Beliefs, rows: Rows, groups: Ints, splits: Splits, config: Config
 ) -> list[Figure]:
-    """Calibration errors and answer bias with bootstrap intervals over groups, about their median.
-
-    Metrics of ordered rows have no interval; those after temperature scaling the percentiles over the splits.
+    """Calibration errors, selective prediction and answer bias with bootstrap intervals over groups, about their
+    median; what follows from temperature scaling with the percentiles over the splits.
     """
     number = len(groups)
-    order = _order(beliefs)
     figures = []
-    for metric, module in _modules("of_order"):
-        for name, value in named(metric, module.of_order(order)):
-            if value is not None:
-                figures.append(Figure("", name, float(value), number))
     if splits.sizes.min() > 0 and splits.sizes.max() < number:
         scaled = scale(rows.ranked, rows.correct, splits, config.bins)
         for name, module in _modules("of_scaled"):
@@ -46,6 +43,8 @@ def _resampled(beliefs: Beliefs, groups: Ints, config: Config) -> list[Figure]:
     """Metrics of sums over rows: all sums of a group are drawn together."""
     bins, letters = config.bins, beliefs.p.shape[1]
     wide, mass = equal_slots(beliefs.confidence, bins), mass_slots(beliefs.confidence, bins)
+    surest = min(BLOCKS, len(groups))
+    places = mass_slots(-beliefs.confidence, surest)
     cells = _Cells(groups)
     for slots in (wide, mass):
         for values in (np.ones(len(groups)), beliefs.confidence, beliefs.correct):
@@ -54,20 +53,24 @@ def _resampled(beliefs: Beliefs, groups: Ints, config: Config) -> list[Figure]:
     for shares in (np.asarray(beliefs.picked, dtype=np.float64), right):
         for letter in range(letters):
             cells.add(np.zeros(len(groups), dtype=np.int64), shares[:, letter], 1)
+    for values in (np.ones(len(groups)), beliefs.correct):
+        cells.add(places, np.asarray(values, dtype=np.float64), surest)
     draws = resampled(group_sums(*cells.all()), config.seed)
     exact = {
         "of_bins": tally(wide, bins, beliefs.confidence, beliefs.correct),
         "of_mass": tally(mass, bins, beliefs.confidence, beliefs.correct),
         "of_letters": Letters(np.asarray(beliefs.picked).mean(axis=0), right.mean(axis=0)),
+        "of_order": _order(beliefs),
     }
-    drawn = _views(draws, bins, letters)
+    drawn = _views(draws, [bins] * 6 + [letters] * 2 + [surest] * 2)
     figures = []
     for kind in exact:
         for metric, module in _modules(kind):
             value_of = dict(named(metric, getattr(module, kind)(exact[kind])))
             for name, of_draws in named(metric, getattr(module, kind)(drawn[kind])):
-                low, high = centred(float(value_of[name]), of_draws)
-                figures.append(Figure("", name, float(value_of[name]), len(groups), low, high))
+                value = float(value_of[name])
+                if not np.isnan(value):
+                    figures.append(Figure("", name, value, len(groups), *centred(value, of_draws)))
     return figures
 
 
@@ -95,24 +98,26 @@ class _Cells:
         )
 
 
-def _views(sums: NDArray[np.float64], bins: int, letters: int) -> dict[str, Bins | Letters]:
+def _views(sums: NDArray[np.float64], widths: Sequence[int]) -> dict[str, Bins | Letters | Order]:
     """Sums [..., width] in the order in which they were collected."""
-    parts = np.split(sums, np.cumsum([bins] * 6 + [letters]), axis=-1)
+    parts = np.split(sums, np.cumsum(widths)[:-1], axis=-1)
     total = parts[0].sum(axis=-1, keepdims=True)
     return {
         "of_bins": Bins(*parts[:3]),
         "of_mass": Bins(*parts[3:6]),
         "of_letters": Letters(parts[6] / total, parts[7] / total),
+        "of_order": Order(parts[8], parts[9]),
     }
 
 
 def _order(beliefs: Beliefs) -> Order:
-    order = np.argsort(-beliefs.confidence, kind="stable")
-    confidence = beliefs.confidence[order].astype(np.float64)
-    first = np.flatnonzero(np.r_[True, confidence[1:] != confidence[:-1]])
-    counts = np.diff(np.r_[first, len(order)])
-    means = np.add.reduceat(np.asarray(beliefs.correct, dtype=np.float64)[order], first) / counts
-    return Order(confidence, np.repeat(means, counts))
+    """Every block of equal confidence."""
+    confidence, block = np.unique(-beliefs.confidence, return_inverse=True)
+    number = len(confidence)
+    return Order(
+        np.bincount(block, minlength=number).astype(np.float64),
+        np.bincount(block, beliefs.correct, minlength=number),
+    )
 
 
 def _modules(kind: str) -> Iterator[tuple[str, ModuleType]]:

@@ -157,6 +157,7 @@ def _outcomes(
         "group": block.groups,
         "variation": [block.variation] * count,
         "ask": [TEXT] * count,
+        "effect": block.effects,
         **{name: [getattr(one, name) for one in judged] for name in SAID},
         "correct": pa.array(grades >= 0.5, mask=unknown),
         "confidence": pa.array(confidence, mask=np.isnan(confidence)),

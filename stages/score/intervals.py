@@ -1,4 +1,4 @@
-"""95 % intervals that respect groups: rows of one group are not independent."""
+"""Intervals, 95 % unless asked otherwise, that respect groups: rows of one group are not independent."""
 
 import math
 
@@ -12,10 +12,13 @@ from stages.score.responses import Bools, Floats, Ints
 
 RESAMPLES = 1000
 AT_ONCE = 100  # resamples, so that memory stays flat
+LEVEL = 0.95
 SHARES = (2.5, 97.5)
 
 
-def cluster_mean(values: Floats | Bools, groups: Ints) -> tuple[float | None, float | None]:
+def cluster_mean(
+    values: Floats | Bools, groups: Ints, level: float = LEVEL
+) -> tuple[float | None, float | None]:
     """Interval of the mean of a rate, values in 0 ... 1 [n], by the sandwich formula over groups [n].
 
     Variance G/(G-1) sum_g (sum_{i in g} (x_i - mean))^2 / n^2 (Liang and Zeger 1986), quantile of
@@ -27,9 +30,9 @@ def cluster_mean(values: Floats | Bools, groups: Ints) -> tuple[float | None, fl
         return None, None
     centre = float(values.mean())
     if centre in (0.0, 1.0):
-        bound = 0.025 ** (1 / clusters)
+        bound = ((1 - level) / 2) ** (1 / clusters)
         return (0.0, 1 - bound) if centre == 0 else (bound, 1.0)
-    reach = _reach(values, groups, clusters)
+    reach = _reach(values, groups, clusters, level)
     return max(0.0, centre - reach), min(1.0, centre + reach)
 
 
@@ -38,14 +41,14 @@ def cluster_number(values: Floats, groups: Ints) -> tuple[float | None, float | 
     clusters = int(np.count_nonzero(np.bincount(groups)))
     if clusters < 2 or (values == values[0]).all():
         return None, None
-    centre, reach = float(values.mean()), _reach(values, groups, clusters)
+    centre, reach = float(values.mean()), _reach(values, groups, clusters, LEVEL)
     return max(0.0, centre - reach), centre + reach
 
 
-def _reach(values: Floats | Bools, groups: Ints, clusters: int) -> float:
+def _reach(values: Floats | Bools, groups: Ints, clusters: int, level: float) -> float:
     residuals = np.bincount(groups, values - values.mean())
     variance = clusters / (clusters - 1) * float((residuals**2).sum()) / len(values) ** 2
-    return float(stdtrit(clusters - 1, 0.975)) * math.sqrt(variance)
+    return float(stdtrit(clusters - 1, (1 + level) / 2)) * math.sqrt(variance)
 
 
 def resampled(sums: NDArray[np.float64] | sparse.csr_array, seed: int) -> NDArray[np.float64]:
@@ -83,11 +86,14 @@ def resampled_bins(
     return Bins(*np.split(resampled(sums, seed), len(columns), axis=1))
 
 
-def centred(value: float, draws: Floats) -> tuple[float, float]:
-    """Interval of a calibration error in 0 ... 1 from its bootstrap draws [RESAMPLES].
+def centred(value: float, draws: Floats, level: float = LEVEL) -> tuple[float | None, float | None]:
+    """Interval of a number in 0 ... 1 from its bootstrap draws [RESAMPLES], NaN where it was undefined.
 
-    Resampling adds noise to every bin and so moves these errors upwards; the percentiles are taken
-    about the median of the draws instead of about their own place.
+    Resampling adds noise to every bin and so moves calibration errors upwards; the percentiles are taken
+    about the median of the draws instead of about their own place. (None, None) where half are undefined.
     """
-    low, high = np.percentile(draws, SHARES) - np.median(draws)
+    known = draws[~np.isnan(draws)]
+    if len(known) < len(draws) / 2:
+        return None, None
+    low, high = np.percentile(known, (50 - 50 * level, 50 + 50 * level)) - np.median(known)
     return max(0.0, value + float(low)), min(1.0, value + float(high))

@@ -62,6 +62,7 @@ class Block:
     prompts: list[str]
     items: list[str]
     groups: list[str]
+    effects: list[str]
     ask: str = LETTERS
     reduced: Mapping[str, Responses] = field(default_factory=dict)
 
@@ -139,6 +140,7 @@ def matrix_block(variation: str, ask: str, found: Arranged, where: str) -> Block
         kept["id"].to_pylist(),
         kept["item"].to_pylist(),
         found.groups[answered].tolist(),
+        kept["effect"].to_pylist(),
         ask,
     )
 

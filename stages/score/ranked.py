@@ -20,19 +20,19 @@ ANSWER = 32
 class Ranked:
     """n rows of at most k letters.
 
-    p       [n, k] float64, descending; 0 where no letter is left
+    logits  [n, k] descending, in the dtype in which they are stored; -inf where no letter is left
     marks   [n, k] place of the letter in its prompt, plus ANSWER for a correct one
     options [n] how many letters the row has
     noise   [n] a uniform number in 0 ... 1 for the scores that ask for one
     """
 
-    p: Floats
+    logits: Floats
     marks: NDArray[np.uint8]
     options: NDArray[np.uint8]
     noise: Floats
 
     def __len__(self) -> int:
-        return len(self.p)
+        return len(self.logits)
 
     def part(self, rows: slice) -> "Ranked":
         """Consecutive rows, as views."""
@@ -41,6 +41,18 @@ class Ranked:
     def take(self, rows: Bools | NDArray[np.int64]) -> "Ranked":
         """Some rows, by mask or by index, in the order given."""
         return Ranked(**{f.name: np.asfortranarray(getattr(self, f.name)[rows]) for f in fields(self)})
+
+    @cached_property
+    def p(self) -> Floats:
+        """[n, k] float64, softmax of each row; 0 where no letter is left. Summed from the smallest up."""
+        weights = self.logits.astype(np.float64)
+        weights -= weights[:, :1].copy()
+        np.exp(weights, out=weights)
+        total = np.zeros(len(weights))
+        for column in weights.T[::-1]:
+            total += column
+        weights /= total[:, None]
+        return weights
 
     @property
     def answers(self) -> Bools:
@@ -55,7 +67,7 @@ class Ranked:
     @property
     def present(self) -> Bools:
         """[n, k] whether a rank has a letter."""
-        return np.asarray((np.arange(self.p.shape[1])[:, None] < self.options).T)
+        return np.asarray((np.arange(self.logits.shape[1])[:, None] < self.options).T)
 
     @property
     def tops(self) -> Bools:
@@ -101,29 +113,22 @@ class Ranked:
 
 
 def rank(responses: Responses) -> Ranked:
-    """Softmax over the options of each prompt in float64, in descending order; as clean_beliefs, in pieces.
+    """The options of each prompt in descending order of their logits, in pieces.
 
-    Memory beside the result stays that of a piece, whatever n.
+    Probabilities are worked out where a piece is used: kept, they would take twice the memory of float32 logits.
     """
     shape = responses.logits.shape
-    p, marks = np.empty(shape, order="F"), np.empty(shape, dtype=np.uint8, order="F")
+    logits = np.empty(shape, dtype=responses.logits.dtype, order="F")
+    marks = np.empty(shape, dtype=np.uint8, order="F")
     for piece in pieces(len(responses)):
-        p[piece], marks[piece] = _ranked(
+        logits[piece], marks[piece] = _ranked(
             responses.logits[piece], responses.answers[piece], responses.options[piece]
         )
-    return Ranked(p, marks, responses.options.astype(np.uint8), responses.noise)
+    return Ranked(logits, marks, responses.options.astype(np.uint8), responses.noise)
 
 
 def _ranked(logits: Floats, answers: Bools, options: Ints) -> tuple[Floats, NDArray[np.uint8]]:
     letters = logits.shape[1]
-    logits = logits.astype(np.float64)
     if options.min() < letters:
-        logits = np.where((np.arange(letters)[:, None] < options).T, logits, -np.inf)
-    marks = np.arange(letters, dtype=np.uint8) + answers.view(np.uint8) * np.uint8(ANSWER)
-    ranked, marks = descending(logits, marks)
-    weights = np.exp(ranked - ranked[:, :1])
-    total = np.zeros(len(weights))
-    for column in weights.T[::-1]:
-        total += column
-    weights /= total[:, None]
-    return weights, marks
+        logits = np.where((np.arange(letters)[:, None] < options).T, logits, logits.dtype.type(-np.inf))
+    return descending(logits, np.arange(letters, dtype=np.uint8) + answers.view(np.uint8) * np.uint8(ANSWER))

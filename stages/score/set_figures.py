@@ -26,19 +26,17 @@ SWEPT = ("coverage", "set_size")
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a reading: ranked, and each row's answer scores [n] by name; letter of the answer [n]."""
+    """The rows of a reading: ranked, categories [n], correct [n], scores, each row's answer scores [n] by name."""
 
     ranked: Ranked
     categories: Ints
-    correct: NDArray[np.float64]
+    correct: Floats | Bools
     scores: dict[str, Scores]
     answers: dict[str, NDArray[np.float64]]
 
     def strata(self, kind: str) -> Strata:
         """The strata of a kind of calibration."""
-        first = self.ranked.answers.argmax(axis=1)
-        letters = self.ranked.letters[np.arange(len(first)), first].astype(np.int64)
-        return STRATA[kind](self.ranked, letters, self.categories)
+        return STRATA[kind](self.ranked, self.categories)
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ def rows_of(responses: Responses, correct: Floats | Bools, config: Config) -> Ro
         name: partial(files[name].nonconformity, settings=config.settings) for name in config.scores
     }
     answers = {name: answer_scores(ranked, score) for name, score in scores.items()}
-    return Rows(ranked, responses.categories, np.asarray(correct, dtype=np.float64), scores, answers)
+    return Rows(ranked, responses.categories, correct, scores, answers)
 
 
 class Calibrations:

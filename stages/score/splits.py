@@ -10,6 +10,10 @@ from numpy.typing import NDArray
 from stages.score.responses import Bools, Ints
 
 
+WORDS = 1 << 16
+"""Words of bits that are counted at a time, so that memory stays flat."""
+
+
 @lru_cache(maxsize=8)
 def authors_split(count: int, calibration: float, seed: int) -> tuple[Ints, Ints]:
     """(test, calibration) row numbers, as sklearn's train_test_split(train_size, random_state) draws them.
@@ -44,7 +48,12 @@ class Splits:
 
     def count(self, marked: Bools) -> Ints:
         """[splits] how many of the marked rows [n] calibrate."""
-        return np.asarray(np.bitwise_count(self.bits & pack(marked)).sum(axis=1, dtype=np.int64))
+        packed, found = pack(marked), np.empty(len(self.bits), dtype=np.int64)
+        step = max(1, WORDS // max(1, len(packed)))
+        for start in range(0, len(found), step):
+            both = self.bits[start : start + step] & packed
+            found[start : start + step] = np.bitwise_count(both).sum(axis=1, dtype=np.int64)
+        return found
 
     def part(self, start: int, stop: int) -> "Splits":
         """The same splits of consecutive rows."""

@@ -16,6 +16,8 @@ from stages.score.ranked import Ranked
 from stages.score.responses import Bools, Floats, Ints, count
 from stages.score.splits import Splits
 
+LIVE = 1 << 11
+"""Live rows that are counted at a time, so that memory stays flat."""
 Scores = Callable[[Ranked], Floats]
 
 
@@ -47,12 +49,14 @@ class States:
         counted = np.zeros((len(splits.bits), number), dtype=np.int64)
         fixed = np.ones(splits.rows, dtype=bool)
         fixed[self.live] = False
-        for state in np.flatnonzero(np.bincount(self.settled, minlength=number)):
+        for state in np.unique(self.settled):
             rows = fixed & (self.settled == state)
             counted[:, state] = np.count_nonzero(rows) - splits.count(rows)
-        testing = ~splits.calibrating(self.live)
-        cells = np.arange(len(splits.bits))[:, None] * number + self.varying
-        counted += np.bincount(cells[testing], minlength=counted.size).reshape(counted.shape)
+        first = np.arange(len(splits.bits))[:, None] * number
+        for start in range(0, len(self.live), LIVE):
+            testing = ~splits.calibrating(self.live[start : start + LIVE])
+            cells = (first + self.varying[:, start : start + LIVE])[testing]
+            counted += np.bincount(cells, minlength=counted.size).reshape(counted.shape)
         return counted
 
     def row_means(self, splits: Splits) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -78,7 +82,9 @@ def mean_over_tests(values: np.ndarray, splits: Splits) -> NDArray[np.float64]:
     return total / (splits.rows - splits.sizes)
 
 
-def states(ranked: Ranked, scores: Scores, limits: NDArray[np.float64], strata: Ints | None) -> States:
+def states(
+    ranked: Ranked, scores: Scores, limits: NDArray[np.float64], strata: NDArray[np.integer] | None
+) -> States:
     """States of all rows in every split.
 
     limits [splits, strata]: thresholds. strata [n]: which of them a row has; None: each letter has

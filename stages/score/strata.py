@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stages.score.ranked import Ranked
 from stages.score.responses import Ints
@@ -20,8 +21,8 @@ from stages.score.responses import Ints
 class Strata(NamedTuple):
     """answers [n]: stratum that a row calibrates. rows [n]: whose sets it gets; None: that of each letter."""
 
-    answers: Ints
-    rows: Ints | None
+    answers: NDArray[np.integer]
+    rows: NDArray[np.integer] | None
     number: int
 
 
@@ -30,27 +31,29 @@ def _of_rows(numbers: Ints) -> Strata:
     return Strata(rows, rows, len(found))
 
 
-def _marginal(ranked: Ranked, _: Ints, __: Ints) -> Strata:
-    zeros = np.zeros(len(ranked), dtype=np.int64)
+def _marginal(ranked: Ranked, _: Ints) -> Strata:
+    zeros = np.zeros(len(ranked), dtype=np.uint8)
     return Strata(zeros, zeros, 1)
 
 
-def _class(ranked: Ranked, letters: Ints, _: Ints) -> Strata:
-    return Strata(letters, None, ranked.p.shape[1])
+def _class(ranked: Ranked, _: Ints) -> Strata:
+    first = ranked.answers.argmax(axis=1)
+    letters = ranked.letters[np.arange(len(first)), first]
+    return Strata(letters, None, ranked.logits.shape[1])
 
 
-def _category(_: Ranked, __: Ints, categories: Ints) -> Strata:
+def _category(_: Ranked, categories: Ints) -> Strata:
     return _of_rows(categories)
 
 
-def _options(ranked: Ranked, _: Ints, __: Ints) -> Strata:
+def _options(ranked: Ranked, _: Ints) -> Strata:
     return _of_rows(ranked.options.astype(np.int64))
 
 
-STRATA: dict[str, Callable[[Ranked, Ints, Ints], Strata]] = {
+STRATA: dict[str, Callable[[Ranked, Ints], Strata]] = {
     "marginal": _marginal,
     "class": _class,
     "category": _category,
     "options": _options,
 }
-"""Kinds of calibration; arguments: the rows, the letter of each row's answer, the category of its item."""
+"""Kinds of calibration; arguments: the rows, the category of each row's item."""

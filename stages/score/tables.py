@@ -73,6 +73,7 @@ def _outcomes(model: str, dataset: str, block: Block, readings: list[Reading]) -
         "group": block.groups,
         "variation": [block.variation] * len(rows),
         "ask": [block.ask] * len(rows),
+        "effect": block.effects,
         "predicted": predicted,
         "chosen": _chosen(beliefs),
         "correct": beliefs.answers[rows, predicted],

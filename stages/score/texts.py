@@ -44,6 +44,7 @@ class TextBlock:
     prompts: list[str]
     items: list[str]
     groups: list[str]
+    effects: list[str]
     questions: list[Question]
     texts: list[str]
     tokens: Tokens
@@ -102,6 +103,7 @@ def _block(
         names,
         prompts["item"].to_pylist(),
         found.groups[answered].tolist(),
+        prompts["effect"].to_pylist(),
         _questions(prompts, items, where),
         answers["text"].to_pylist(),
         _tokens(answers),

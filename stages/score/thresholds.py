@@ -15,7 +15,9 @@ REACH = 4
 """The window's reach in square roots of n: more than ten standard deviations where rows are independent."""
 
 
-def thresholds(answer: Floats, strata: Ints, count: int, splits: Splits, alpha: float) -> NDArray[np.float64]:
+def thresholds(
+    answer: Floats, strata: NDArray[np.integer], count: int, splits: Splits, alpha: float
+) -> NDArray[np.float64]:
     """[splits, count] the ceil((m + 1)(1 - alpha))-th smallest score of the m rows that calibrate a stratum.
 
     answer [n]: scores of the answers; strata [n]: each row's stratum in 0 ... count - 1. +inf where m is too
@@ -55,7 +57,8 @@ def _select(
     inside = np.flatnonzero(mine & (answer >= low) & (answer <= high))
     order = inside[np.argsort(answer[inside], kind="stable")]
     skipped = splits.count(mine & (answer < low))
-    reached = skipped[:, None] + np.cumsum(splits.calibrating(order), axis=1, dtype=np.int32)
+    reached = np.cumsum(splits.calibrating(order), axis=1, dtype=np.int32)
+    reached += skipped[:, None].astype(np.int32)
     bounded = (ranks > skipped) & (ranks <= reached[:, -1])
     if not bounded[ranks > 0].all():
         return _select(answer, mine, splits, ranks, -np.inf, np.inf)

@@ -10,6 +10,7 @@ from stages.compare.variations import MEASURES, variations
 from stages.contracts.outcomes import OUTCOMES
 
 Values = dict[str, np.ndarray]
+KEEPING = [measure for measure in MEASURES if measure[0] != "unturned"]
 
 
 def answers(seed: int, count: int, right: float) -> Values:
@@ -49,8 +50,8 @@ def test_costs_follow_their_definition() -> None:
     copies, count = 3, 300
     plain, hurt = answers(0, count, 0.8), answers(1, count, 0.5)
     found = by_metric(variations(table({("m", "original"): plain, ("m", "blur"): hurt}, copies), 42, 2000))
-    assert len(found) == len(MEASURES)
-    for metric, score, column in MEASURES:
+    assert len(found) == len(KEEPING)
+    for metric, score, column in KEEPING:
         column = "chosen" if metric == "flipped" else column
         row = found[metric, score]
         value, original = (side[column].astype(float) for side in (hurt, plain))
@@ -95,11 +96,24 @@ def test_an_answer_in_another_place_is_no_flip() -> None:
     assert (row["value"], row["original"], row["low"], row["high"]) == (0, 0, 0, 0)
 
 
+def test_where_answers_turn_another_option_is_no_flip() -> None:
+    plain = answers(0, 6, 0.8) | {"chosen": np.array([0.0, 1, 2, 3, 0, 1])}
+    plain["clean_correct"] = np.array([1.0, 1, 1, 1, 0, 1 / 3])
+    turned = answers(1, 6, 0.5) | {"chosen": np.array([0.0, 2, 3, 3, 0, 1])}
+    outcomes = table({("m", "original"): plain, ("m", "ls_n"): turned})
+    effects = ["kept" if name == "original" else "complement" for name in outcomes["variation"].to_pylist()]
+    place = outcomes.schema.get_field_index("effect")
+    found = by_metric(variations(outcomes.set_column(place, "effect", pa.array(effects)), 0, 50))
+    assert ("flipped", "") not in found
+    row = found["unturned", ""]
+    assert (row["value"], row["original"], row["items"]) == (0.5, 0, 4)
+
+
 def test_every_model_dataset_and_variation_has_its_rows_in_order() -> None:
     found = {(m, v): answers(7, 8, 0.6) for m in ("b", "a") for v in ("z", "original", "y")}
     both = pa.concat_tables([table(found, dataset=name) for name in ("right", "left")])
     rows = variations(both, 0, 10)
-    places = [(row["dataset"], row["model"], row["variation"]) for row in rows][:: len(MEASURES)]
+    places = [(row["dataset"], row["model"], row["variation"]) for row in rows][:: len(KEEPING)]
     assert places == sorted((d, m, v) for d in ("left", "right") for m in ("a", "b") for v in ("y", "z"))
     shuffled = both.take(np.random.RandomState(0).permutation(both.num_rows))
     assert variations(shuffled, 0, 10) == rows

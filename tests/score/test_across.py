@@ -21,7 +21,8 @@ def block(responses: Responses, variation: str = "original", names: list[str] | 
     items = names or [f"{row:05d}" for row in range(count)]
     asked = Asked(np.ones(count, dtype=bool), responses.groups, responses.defective, np.full(count, ""))
     groups = [f"g{number:05d}" for number in responses.groups]
-    return Block(variation, asked, responses, [f"{name}/{variation}" for name in items], items, groups)
+    prompts = [f"{name}/{variation}" for name in items]
+    return Block(variation, asked, responses, prompts, items, groups, ["kept"] * count)
 
 
 def by_score(figures: list[Figure]) -> dict[tuple[str, str], Figure]:

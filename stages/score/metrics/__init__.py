@@ -4,7 +4,7 @@ per_row(beliefs) -> [n] or None   a number or truth value a row, the metric is i
                                   does not apply. a rate unless the file names another UNIT
 of_sets(sets) -> [...]            from SetCounts of one split or of each of many
 of_bins(bins) -> [...]            from Bins of equal width; of_mass(bins) from Bins of equally many rows
-of_order(order)                   a number or None from Order, the rows in descending order of confidence
+of_order(order) -> [...]          from Order, the rows in descending order of confidence; NaN: undefined
 of_letters(letters) -> [...]      from Letters
 of_scaled(scaled) -> [splits]     from Scaled (stages/score/temperature.py)
 
@@ -54,12 +54,12 @@ class SetCounts:
 
 @dataclass(frozen=True)
 class Order:
-    """n rows in descending order of confidence, [n]; correct is the mean over rows of equal confidence.
+    """Rows in blocks of equal confidence, the surest first, [..., b]: how many, and their sum of correctness.
 
     Equals share their correctness, so no metric depends on the order in which they stand.
     """
 
-    confidence: NDArray[np.float64]
+    count: NDArray[np.float64]
     correct: NDArray[np.float64]
 
 

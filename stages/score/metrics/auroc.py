@@ -1,17 +1,16 @@
 """AUROC of confidence: how often a right prediction is surer than a wrong one (Mann and Whitney 1947)."""
 
+from typing import Any
+
 import numpy as np
 
 from stages.score.metrics import Order
 
 
-def of_order(order: Order) -> float | None:
-    """P(right row surer than wrong one) + half of the equals; None where all are right or wrong."""
-    right, wrong = order.correct.sum(), (1 - order.correct).sum()
-    if right == 0 or wrong == 0:
-        return None
-    first = np.flatnonzero(np.r_[True, order.confidence[1:] != order.confidence[:-1]])
-    rights = np.add.reduceat(order.correct, first)
-    wrongs = np.add.reduceat(1 - order.correct, first)
-    surer = wrong - np.cumsum(wrongs)
-    return float((rights * (surer + wrongs / 2)).sum() / (right * wrong))
+def of_order(order: Order) -> Any:
+    """[...] P(right row surer than wrong one) + half of the equals; NaN where all are right or all wrong."""
+    right, wrong = order.correct, order.count - order.correct
+    total = wrong.sum(axis=-1, keepdims=True)
+    surer = (right * (total - np.cumsum(wrong, axis=-1) + wrong / 2)).sum(axis=-1)
+    pairs = right.sum(axis=-1) * total[..., 0]
+    return np.where(pairs > 0, surer / np.where(pairs > 0, pairs, 1), np.nan)

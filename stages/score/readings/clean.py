@@ -7,7 +7,8 @@ groups calibrate or test. Many splits are drawn. Three kinds of interval follow:
 - metrics of prediction sets and those after temperature scaling: mean over the splits, with the 2.5 and 97.5
   percentiles over the splits; it tells how much the split alone moves the number
 - means over all clean rows (accuracy, brier, entropy, tie_rate, ...): sandwich formula over groups
-- calibration errors and answer bias of all clean rows: bootstrap over groups, about its median
+- calibration errors, selective prediction and answer bias of all clean rows: bootstrap over groups, about
+  its median
 """
 
 from collections.abc import Mapping
