@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -60,8 +61,9 @@ class Told:
 
     def take(self, rows: Bools | Ints) -> "Told":
         """Some rows, by mask or by index."""
-        arrays = {f.name: getattr(self, f.name) for f in fields(self)}
-        return Told(**{k: v[rows] if isinstance(v, np.ndarray) else v for k, v in arrays.items()})
+        values = ((f.name, getattr(self, f.name)) for f in fields(self))
+        arrays: dict[str, Any] = {k: v[rows] for k, v in values if isinstance(v, np.ndarray)}
+        return replace(self, **arrays)
 
     def reading(self, name: str) -> "Told":
         """The rows that a reading counts: all of them, or the sound ones with ties shared."""
