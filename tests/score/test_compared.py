@@ -15,6 +15,8 @@ from stages.contracts.outcomes import OUTCOMES, REFUSAL, UNPARSED
 from stages.contracts.prompts import COMPLEMENT, KEPT, PROMPTS, SWAPPED
 from stages.score.compared import Compared
 from stages.score.several import accuracy_range, instability, turn_correlation, turn_slope
+from stages.score.told import Facts
+from stages.vary.variation import prompt_id
 from tests.score.simulated import CONFIG
 
 Rows = dict[tuple[str, str, str, str, str], dict[str, Any]]
@@ -239,3 +241,30 @@ def test_cells_of_many_draws_are_those_of_each(means: list[float]) -> None:
     assert accuracy_range.of_cells(both)[0] == max(means) - min(means)
     expected = np.polyfit(np.arange(len(means)), means, 1)[0]
     np.testing.assert_allclose(turn_slope.of_cells(both)[0], expected, atol=1e-9)
+
+
+def test_numbers_are_those_of_the_prompts_ids() -> None:
+    prompts = [
+        {"id": prompt_id(item, variation, number), "item": item, "variation": variation, "order": [0, 1]}
+        for item, variation, number in (
+            ("a/3", "original", None),
+            ("a/3", "vr_b_5+tests", 12),
+            ("b", "marks", 1),
+        )
+    ]
+    items = [{"id": name, "group": name, "turns": [], "flags": []} for name in ("a/3", "b")]
+    facts = Facts(*(pa.Table.from_pylist(r, t.schema) for r, t in ((prompts, PROMPTS), (items, ITEMS))))
+    rows = [
+        {
+            "prompt": row["id"],
+            "item": row["item"],
+            "ask": "letters",
+            "chosen": 0,
+            "correct": True,
+            "predicted": 0,
+        }
+        for row in prompts
+    ]
+    told = facts.told(pa.Table.from_pylist(rows, OUTCOMES.schema))
+    assert told is not None
+    assert told.tests.tolist() == [0, 12, 1]
