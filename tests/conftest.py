@@ -8,6 +8,7 @@ import os
 import pytest
 from hypothesis import settings
 
+pytest.register_assert_rewrite("tests.pipeline.edits", "tests.pipeline.exchanged")
 os.environ["DVC_NO_ANALYTICS"] = "1"
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")

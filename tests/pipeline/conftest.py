@@ -48,3 +48,10 @@ def finished(once: Once) -> Checkout:
 def exchanged(once: Once, finished: Checkout) -> Checkout:
     """The same with a pinned model in place of one of its trained ones, committed."""
     return once("exchanged", lambda path: exchange(finished.copy(path)))
+
+
+@pytest.fixture(scope="module")
+def copies(exchanged: Checkout, tmp_path_factory: pytest.TempPathFactory) -> tuple[Checkout, Checkout]:
+    """Two copies of that, for the two orders of the engines."""
+    first, second = (tmp_path_factory.mktemp(name) / "one" for name in ("dvc-first", "snakemake-first"))
+    return exchanged.copy(first), exchanged.copy(second)
