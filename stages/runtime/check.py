@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from stages.compare.config import Config as CompareConfig
 from stages.extract.config import Config as ExtractConfig
@@ -19,7 +19,7 @@ from stages.prepare.config import DatasetEntry
 from stages.report.config import Config as ReportConfig
 from stages.rewrite.config import Config as RewriteConfig
 from stages.runtime.errors import UserError, did_you_mean
-from stages.runtime.validation import explain, validated
+from stages.runtime.validation import validated
 from stages.score.config import Config as ScoreConfig
 from stages.sources.fetching.origin import REMOTE
 from stages.vary.combination import load_variation
@@ -110,10 +110,7 @@ def _check_plugins(project: Project, where: str) -> None:
         _known([entry.loader], loaders, where, f"datasets.{name}.loader")
         _known([entry.style], styles, where, f"datasets.{name}.style")
         loader = importlib.import_module(f"stages.prepare.datasets.{entry.loader}")
-        try:
-            loader.Settings.model_validate(entry.settings, strict=True)
-        except ValidationError as error:
-            raise UserError(explain(error, loader.Settings, f"{where}: datasets.{name}.settings")) from None
+        validated(loader.Settings, entry.settings, f"{where}: datasets.{name}.settings")
         _check_variations(entry.variations or [], where, f"datasets.{name}.variations")
     _check_variations(project.variations, where, "variations")
 

@@ -15,10 +15,10 @@ def validated(model: type[T], values: Any, where: str) -> T:
     try:
         return model.model_validate(values, strict=True)  # `true` is no seed, "0.1" no share
     except ValidationError as error:
-        raise UserError(explain(error, model, where)) from None
+        raise UserError(_explain(error, model, where)) from None
 
 
-def explain(error: ValidationError, model: type[BaseModel], where: str) -> str:
+def _explain(error: ValidationError, model: type[BaseModel], where: str) -> str:
     """The first problem of a validation as one line: file, key, what is wrong, valid keys."""
     # a misspelt key is two problems, unknown and missing; the unknown one says more
     first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")

@@ -25,8 +25,8 @@ BLOCKS = 200
 def confidence_figures(
     beliefs: Beliefs, rows: Rows, groups: Ints, splits: Splits, config: Config
 ) -> list[Figure]:
-    """Calibration errors, selective prediction and answer bias with bootstrap intervals over groups, about their
-    median; what follows from temperature scaling with the percentiles over the splits.
+    """Calibration errors, selective prediction and answer bias with bootstrap intervals over groups, about
+    their median; what follows from temperature scaling with the percentiles over the splits.
     """
     number = len(groups)
     figures = []
@@ -116,7 +116,7 @@ def _order(beliefs: Beliefs) -> Order:
     number = len(confidence)
     return Order(
         np.bincount(block, minlength=number).astype(np.float64),
-        np.bincount(block, beliefs.correct, minlength=number),
+        np.bincount(block, beliefs.correct, minlength=number).astype(np.float64),
     )
 
 

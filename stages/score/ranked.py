@@ -115,7 +115,8 @@ class Ranked:
 def rank(responses: Responses) -> Ranked:
     """The options of each prompt in descending order of their logits, in pieces.
 
-    Probabilities are worked out where a piece is used: kept, they would take twice the memory of float32 logits.
+    Probabilities are worked out where a piece is used: kept, they would take twice the memory of float32
+    logits.
     """
     shape = responses.logits.shape
     logits = np.empty(shape, dtype=responses.logits.dtype, order="F")

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from stages.score.responses import Bools, Ints
 
-
 WORDS = 1 << 16
 """Words of bits that are counted at a time, so that memory stays flat."""
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stages.score.bins import Bins, equal_slots, stacked, tally
 from stages.score.ranked import Ranked
-from stages.score.responses import Floats
+from stages.score.responses import Bools, Floats
 from stages.score.splits import Splits
 
 COLDEST, HOTTEST = 0.05, 20.0
@@ -28,7 +28,7 @@ class Scaled:
     bins: Bins
 
 
-def scale(ranked: Ranked, correct: NDArray[np.float64], splits: Splits, bins: int) -> Scaled:
+def scale(ranked: Ranked, correct: Floats | Bools, splits: Splits, bins: int) -> Scaled:
     """Fits T on the calibration rows and measures on the test rows; correct [n]: of each prediction."""
     calibrating = splits.calibrating()
     logits = np.log(np.where(ranked.p > 0, ranked.p, np.finfo(np.float64).tiny))
