@@ -18,7 +18,7 @@ zoo: install
 	@$(RUN) dvc repro --force zoo
 
 test: install lint
-	@$(RUN) python -m pytest -n 2 --dist loadfile
+	@$(RUN) python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 install:
 	@TORCH=$(TORCH) $(PYTHON) tools/install.py

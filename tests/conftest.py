@@ -1,6 +1,19 @@
-"""For all tests: how long a test takes depends on what else the machine does, so none fails for it."""
+"""For all tests: how long a test takes depends on what else the machine does, so none fails for it.
 
+DVC reports nothing: in a project that a test makes, each of its commands would start a process that tries to.
+"""
+
+import os
+
+import pytest
 from hypothesis import settings
 
+pytest.register_assert_rewrite("tests.pipeline.edits", "tests.pipeline.exchanged")
+os.environ["DVC_NO_ANALYTICS"] = "1"
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whole pipelines first: a long file that one worker begins last would leave the others idle."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)

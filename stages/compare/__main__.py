@@ -1,4 +1,4 @@
-"""`python -m stages.compare`: scores of all models -> standings, differences, reproduced, variations."""
+"""`python -m stages.compare`: scores of all models -> the tables of stages/contracts/compared.py."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,12 +7,15 @@ import pyarrow as pa
 
 from stages.compare.config import Config
 from stages.compare.differences import differences
+from stages.compare.dimensions import dimensions
 from stages.compare.reproduced import reproduced
 from stages.compare.standings import standings
 from stages.compare.variations import variations
 from stages.contracts.compared import (
     DIFFERENCES,
     DIFFERENCES_PATH,
+    DIMENSIONS,
+    DIMENSIONS_PATH,
     REPRODUCED,
     REPRODUCED_PATH,
     STANDINGS,
@@ -20,6 +23,7 @@ from stages.contracts.compared import (
     VARIATIONS,
     VARIATIONS_PATH,
 )
+from stages.contracts.items import ITEMS, items_path
 from stages.contracts.metrics import METRICS
 from stages.contracts.outcomes import OUTCOMES
 from stages.contracts.published import PUBLISHED
@@ -41,6 +45,12 @@ def main(run: Run) -> None:
     published = {
         path.stem: PUBLISHED.read(path) for path in run.inputs if path.parent == Path("data/published")
     }
+    categories = {
+        path.stem: ITEMS.read(path, ("category",))["category"].unique().to_pylist()
+        for path in run.inputs
+        if path == items_path(path.stem)
+    }
+    DIMENSIONS.write(DIMENSIONS_PATH, dimensions(metrics, categories))
     STANDINGS.write(STANDINGS_PATH, standings(metrics))
     DIFFERENCES.write(DIFFERENCES_PATH, differences(outcomes, config.seed, config.resamples))
     REPRODUCED.write(REPRODUCED_PATH, reproduced(published, metrics))

@@ -18,6 +18,14 @@ HIGHER_IS_BETTER = {
     "accuracy_per_token": True,
     "accuracy_per_byte": True,
     "unparsed_rate": False,
+    "format_hit_rate": True,
+    # beside the original prompt, and among the tests of a question
+    "accuracy_calibrated": True,
+    "consistency": True,
+    "consistency_calibrated": True,
+    "reliability": True,
+    "instability": False,
+    "accuracy_range": False,
     # answers to open questions
     "anls": True,
     "cider_d": True,

@@ -8,7 +8,6 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.nodes import ScalarNode
@@ -21,8 +20,9 @@ from stages.pin.config import FolderSource, HubSource
 from stages.pin.hub import BRANCH
 from stages.pin.model_folder import check_model_folder, count_parameters
 from stages.pin.resolve import check_model_type, dtype_of, resolve
-from stages.runtime.check import MODELS, Models, explain
+from stages.runtime.check import MODELS, Models
 from stages.runtime.errors import UserError, did_you_mean
+from stages.runtime.validation import validated
 from stages.yaml12 import loads
 
 
@@ -169,7 +169,4 @@ def _dumped(yaml: YAML, document: Any) -> str:
 
 
 def _validated(text: str) -> Models:
-    try:
-        return Models.model_validate(loads(text, str(MODELS)), strict=True)
-    except ValidationError as error:
-        raise UserError(explain(error, Models, str(MODELS))) from None
+    return validated(Models, loads(text, str(MODELS)), str(MODELS))

@@ -34,7 +34,7 @@ def run(_options: argparse.Namespace) -> int:
     waiting = [state for state in states(read_dag()) if not state.fresh]
     stale = {state.stage.name for state in waiting}
     counts = {
-        name: estimate(items[name], entry, len(project.variations))
+        name: estimate(items[name], entry, len(entry.variations or project.variations))
         if f"vary@{name}" in stale
         else count_prompts(prompts_path(name))
         for name, entry in project.datasets.items()
@@ -77,7 +77,8 @@ def run(_options: argparse.Namespace) -> int:
 
 def _kinds(project: Project, dataset: str) -> int:
     """Kinds of rewrites that a dataset needs."""
-    return len(kinds_of(project.variations)) + (dataset in project.rewrite.clean)
+    variations = project.datasets[dataset].variations or project.variations
+    return len(kinds_of(variations)) + (dataset in project.rewrite.clean)
 
 
 def count_items(name: str, entry: DatasetEntry) -> int:

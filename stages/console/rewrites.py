@@ -3,8 +3,6 @@
 such a file (accept, reject, use, and drop for `clean`) go into decisions/rewrites, which `rewrite` reads."""
 
 import argparse
-import csv
-import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from stages.console.layout import table
+from stages.contracts.decisions import csv_text
 from stages.contracts.files import write_text
 from stages.contracts.rewrites import KINDS, REJECTED, REWRITES, rewrites_path
 from stages.rewrite.decisions import (
@@ -19,8 +18,8 @@ from stages.rewrite.decisions import (
     COLUMNS,
     Decision,
     decisions_path,
+    decisions_text,
     read_decisions,
-    write_decisions,
 )
 from stages.rewrite.engine import Task
 from stages.runtime.check import check_project
@@ -82,15 +81,13 @@ def listing(rows: Sequence[Row], everything: bool) -> str:
 
 def exported(rows: Sequence[Row], decided: Mapping[Task, Decision]) -> str:
     """The table as CSV, with the decisions so far."""
-    sink = io.StringIO()
-    writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow(["question", "kind", *INFORMATION, *COLUMNS[2:]])
+    lines = []
     for row in rows:
         one = decided.get(Task(row["original"], row["kind"]))
         information = [row["status"], row["reason"], row["rewrite"] or ""]
         decision = [one.decision, one.text, one.by, one.why] if one else ["", "", "", ""]
-        writer.writerow([row["original"], row["kind"], *information, *decision])
-    return sink.getvalue()
+        lines.append([row["original"], row["kind"], *information, *decision])
+    return csv_text(["question", "kind", *INFORMATION, *COLUMNS[2:]], lines)
 
 
 def _import(dataset: str, source: Path) -> int:
@@ -109,9 +106,7 @@ def _import(dataset: str, source: Path) -> int:
     path = decisions_path(dataset)
     kept = {one.task: one for one in read_decisions(path)} if path.is_file() else {}
     kept |= {one.task: _with_words(one, words[one.task]) for one in new}
-    sink = io.StringIO()
-    write_decisions(kept.values(), sink)
-    write_text(path, sink.getvalue())
+    write_text(path, decisions_text(kept.values()))
     print(f"rewrites: {len(new)} decisions taken over, {len(kept)} in {path}; `dvc repro` applies them")
     return 0
 

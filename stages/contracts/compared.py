@@ -13,6 +13,9 @@ VARIATIONS   what each variation other than `original` does to a model, on the s
              original's. A refusal or unparsed answer equals no other. Where the variation turns the answers,
              `unturned` takes its place: of the items answered right in the original, the share whose answer
              stayed the same
+DIMENSIONS   by category, which may be that of whole datasets: `value`, the mean accuracy over its datasets,
+             and the model's rank. dimension `overall`: means of both over the dimensions. parts: how many
+             datasets or dimensions
 """
 
 from pathlib import Path
@@ -84,6 +87,24 @@ VARIATIONS = Table(
     ),
 )
 
+DIMENSIONS = Table(
+    "dimensions",
+    1,
+    pa.schema(
+        [
+            ("variation", pa.string()),
+            ("ask", pa.string()),
+            ("reading", pa.string()),
+            ("dimension", pa.string()),
+            ("model", pa.string()),
+            ("value", pa.float64()),
+            ("rank", pa.float64()),
+            ("parts", pa.int64()),
+        ]
+    ),
+)
+
+DIMENSIONS_PATH = Path("data/compare/dimensions.parquet")
 STANDINGS_PATH = Path("data/compare/standings.parquet")
 DIFFERENCES_PATH = Path("data/compare/differences.parquet")
 REPRODUCED_PATH = Path("data/compare/reproduced.parquet")

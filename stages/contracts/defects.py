@@ -45,7 +45,7 @@ KNOWN: dict[str, Defect] = {
     "answer_position_skew": Defect("kept", "answers stand at one letter more often than chance allows", True),
     "blank_image": Defect("kept", "all pixels of a picture have one colour"),
     "broken_image": Defect("left out", "a picture is not there, cannot be decoded, or is none", True),
-    "circular_copy": Defect("together", "the same question in the same group, its options in another order"),
+    "circular_copy": Defect("together", "a copy of the item has its options in another order"),
     "conflicting_answer": Defect(
         "kept", "a copy, or the same question about a like picture, has another answer"
     ),

@@ -1,6 +1,7 @@
 """metrics: aggregate scores of one model, long form, always in both readings.
 
-model, dataset, variation
+model, dataset
+variation  of the prompts, see PROMPTS; empty for a mean over several, which `score` names
 ask       what was read out (ASKS of prompts): letters | likelihood | text
 reading   faithful (the authors' code, defects included) | clean (groups whole, repeated splits, intervals)
 category  a category of the dataset, or `all`
@@ -8,7 +9,8 @@ calibration  how the threshold of the prediction sets was calibrated: marginal (
           apart for each class | category | options (number of options); empty where there are no sets
 alpha     target miscoverage of these sets; null where there are none
 score     nonconformity score (lac, aps), `mean` for their mean; tTEMPERATURE (`t0.7`) for what rests on
-          samples at that temperature; or empty where none applies
+          samples at that temperature; for a mean over variations which ones: a family (LR, LS, VR, VS),
+          reformulation, semantic, language, vision or every_prompt; or empty where none applies
 metric    accuracy, coverage, set_size, uacc, ece, mce, dont_know_rate, none_rate, tie_rate, ...
           (docs/statistics.md has all of them)
 value     the number; low, high: its 95 % interval, null where there is none

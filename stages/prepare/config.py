@@ -36,8 +36,9 @@ class DatasetEntry(BaseModel):
     """One dataset.
 
     loader: a file of stages/prepare/datasets. source: file or folder; stages/sources for what is fetched
-    from `origin`. settings: the loader's own. style: a file of stages/styles, for `vary`.
-    options: null leaves them as the source has them.
+    from `origin`. settings: the loader's own. options: null leaves them as the source has them. For `vary`
+    (stages/vary/config.py says more): style, a file of stages/styles; variations, in place of the profile's;
+    rows.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -48,3 +49,5 @@ class DatasetEntry(BaseModel):
     style: str
     settings: dict[str, Any] = {}
     options: Options | None = None
+    variations: list[str] | None = Field(default=None, min_length=1)
+    rows: Literal["all", "exchangeable"] = "all"

@@ -146,7 +146,9 @@ class Evidence:
 
     @cached_property
     def _variations(self) -> dict[str, tuple[str, ...]]:
-        frame = self.standings[["dataset", "variation"]].drop_duplicates()
+        # Means over several variations are of none.
+        frame = self.standings.loc[self.standings["variation"] != "", ["dataset", "variation"]]
+        frame = frame.drop_duplicates()
         found = {name: sorted(group["variation"]) for name, group in frame.groupby("dataset")}
         return {str(k): tuple(sorted(v, key=lambda name: (name != PLAIN, name))) for k, v in found.items()}
 
@@ -186,8 +188,13 @@ class Evidence:
         variation: str | None = None,
         ask: str | None = None,
     ) -> Number | None:
-        """One cell of the headlines; None where it is missing or null."""
-        asked = (dataset, ask or self.asks(dataset)[0], variation or self.variations(dataset)[0])
+        """One cell of the headlines; None where it is missing or null.
+
+        variation: that of the headlines by default; empty for a mean over several.
+        """
+        if variation is None:
+            variation = self.variations(dataset)[0]
+        asked = (dataset, ask or self.asks(dataset)[0], variation)
         return self._numbers.get((*asked, reading, category, score, metric, model))
 
     def leading_differences(self, dataset: str) -> pd.DataFrame:

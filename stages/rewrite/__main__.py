@@ -1,7 +1,7 @@
 """rewrite: `python -m stages.rewrite NAME` writes the questions of a dataset in other words.
 
 Inputs   data/items/NAME.parquet, the rewriter (rules, or the pin of a model), decisions/rewrites/NAME.csv
-Output   data/rewrites/NAME.parquet: of every distinct question the kinds that the profile's variations
+Output   data/rewrites/NAME.parquet: of every distinct question the kinds that the dataset's variations
          need, cleaned questions first; schema-only where they need none
 """
 
@@ -42,6 +42,7 @@ def main(run: Run) -> None:
     """Writes the table."""
     (name,) = run.keys
     config = Config.model_validate(run.params["rewrite"])
+    variations = run.params["datasets"][name].get("variations") or run.params["variations"]
     questions = read_questions(items_path(name))
     path = decisions_path(name)
     decisions = read_decisions(path) if path.is_file() else []
@@ -57,7 +58,7 @@ def main(run: Run) -> None:
     rows = clean_rows(questions, name in config.clean, decided, propose, rewriter)
     left = cleaned(questions, rows)
     check_known(decisions, left, [kind for kind in KINDS if kind != CLEAN])
-    rows += variation_rows(left, kinds_of(run.params["variations"]), decided, propose, rewriter)
+    rows += variation_rows(left, kinds_of(variations), decided, propose, rewriter)
     REWRITES.write(rewrites_path(name), rows)
 
     counts = Counter((row["kind"], row["status"]) for row in rows)

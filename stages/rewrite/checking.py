@@ -29,6 +29,11 @@ def failures(kind: str, original: str, rewrite: str) -> Mapping[str, str]:
     return found
 
 
+def asks(text: str) -> bool:
+    """Whether a text ends like a question."""
+    return text.rstrip("\"'”’ ").endswith("?")
+
+
 def words(text: str) -> list[str]:
     """The words of a text, small letters."""
     return re.findall(r"[^\W_]+(?:['’-][^\W_]+)*", text.lower())

@@ -8,19 +8,18 @@ text      the words; with `accept` those that were accepted, so that another rew
 by, why   who decided and the reason; optional
 """
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from stages.contracts.decisions import OPTIONAL, csv_text, decided_rows
 from stages.contracts.rewrites import CLEAN, KINDS
 from stages.rewrite.engine import Task
 from stages.runtime.errors import UserError, did_you_mean
 
 FOLDER = Path("decisions/rewrites")
 NEEDED = ("question", "kind", "decision", "text")
-COLUMNS = (*NEEDED, "by", "why")
+COLUMNS = (*NEEDED, *OPTIONAL)
 ACCEPT, REJECT, USE, DROP = "accept", "reject", "use", "drop"
 DECISIONS = (ACCEPT, REJECT, USE, DROP)
 
@@ -47,39 +46,16 @@ def read_decisions(path: Path, further: Sequence[str] = ()) -> list[Decision]:
 
     further: names of columns that may stand there and are not read.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise UserError(f"{path}: not UTF-8 text; save it as CSV in UTF-8") from None
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     found: dict[Task, Decision] = {}
-    try:
-        _check_columns(reader.fieldnames or (), further, path)
-        for row in reader:
-            where = f"{path} line {reader.line_num}"
-            if None in row or None in row.values():
-                raise UserError(f"{where}: has not as many fields as the first line; quote texts with commas")
-            if row["decision"].strip():
-                one = _decision(row, where)
-                if one.task in found:
-                    raise UserError(
-                        f"{where}: a second decision about {_short(one.task)}, first at "
-                        f"{found[one.task].where}; keep one"
-                    )
-                found[one.task] = one
-    except csv.Error as error:
-        raise UserError(f"{path} line {reader.line_num}: not CSV ({error}); correct its quotes") from None
+    for where, row in decided_rows(path, NEEDED, "decision", further):
+        one = _decision(row, where)
+        if one.task in found:
+            raise UserError(
+                f"{where}: a second decision about {_short(one.task)}, first at "
+                f"{found[one.task].where}; keep one"
+            )
+        found[one.task] = one
     return list(found.values())
-
-
-def _check_columns(names: Iterable[str], further: Sequence[str], path: Path) -> None:
-    names = list(names)
-    for name in names:
-        if name not in (*COLUMNS, *further):
-            raise UserError(f"{path}: unknown column {name}; {did_you_mean(name, [*COLUMNS])}")
-    for name in NEEDED:
-        if names.count(name) != 1:
-            raise UserError(f"{path}: needs one column {name}; give it {', '.join(COLUMNS)}")
 
 
 def _decision(row: Mapping[str, str], where: str) -> Decision:
@@ -106,12 +82,11 @@ def check_known(decisions: Iterable[Decision], questions: Mapping[str, object], 
             )
 
 
-def write_decisions(decisions: Iterable[Decision], sink: io.TextIOBase) -> None:
-    """Writes rows as CSV, sorted, so that the same decisions are the same file."""
-    writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for one in sorted(decisions, key=lambda one: (one.task.question, KINDS.index(one.task.kind))):
-        writer.writerow([one.task.question, one.task.kind, one.decision, one.text, one.by, one.why])
+def decisions_text(decisions: Iterable[Decision]) -> str:
+    """Rows as CSV, sorted, so that the same decisions are the same file."""
+    ordered = sorted(decisions, key=lambda one: (one.task.question, KINDS.index(one.task.kind)))
+    rows = ([one.task.question, one.task.kind, one.decision, one.text, one.by, one.why] for one in ordered)
+    return csv_text(COLUMNS, rows)
 
 
 def _short(task: Task) -> str:

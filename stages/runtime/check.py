@@ -7,9 +7,9 @@ stage's package, so that a new key for one stage is no change to another.
 import importlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from stages.compare.config import Config as CompareConfig
 from stages.extract.config import Config as ExtractConfig
@@ -19,13 +19,12 @@ from stages.prepare.config import DatasetEntry
 from stages.report.config import Config as ReportConfig
 from stages.rewrite.config import Config as RewriteConfig
 from stages.runtime.errors import UserError, did_you_mean
+from stages.runtime.validation import validated
 from stages.score.config import Config as ScoreConfig
 from stages.sources.fetching.origin import REMOTE
 from stages.vary.combination import load_variation
 from stages.yaml12 import load
 from stages.zoo.config import Config as ZooConfig
-
-T = TypeVar("T", bound=BaseModel)
 
 PARAMS = Path("params.yaml")
 MODELS = Path("models.lock")
@@ -76,10 +75,11 @@ def check_project() -> Project:
 
 def check_params(values: Any, where: str) -> Project:
     """The content of a params file, validated against the plugins and models there are."""
-    project = _validated(Project, values, where)
-    locked = _validated(Models, load(MODELS), str(MODELS))
+    project = validated(Project, values, where)
+    locked = validated(Models, load(MODELS), str(MODELS))
     _check_plugins(project, where)
     _check_models(project, locked, where)
+    _check_origins(project, where)
     _check_ingest(project, where)
     _check_rewriter(project, locked, where)
     return project
@@ -90,40 +90,6 @@ def plugins(folder: str) -> list[str]:
     return sorted(
         p.stem for p in Path(folder).glob("*.*") if p.suffix in (".py", ".yaml") and p.stem != "__init__"
     )
-
-
-def _validated(model: type[T], values: Any, where: str) -> T:
-    try:
-        return model.model_validate(values, strict=True)  # `true` is no seed, "0.1" no share
-    except ValidationError as error:
-        raise UserError(explain(error, model, where)) from None
-
-
-def explain(error: ValidationError, model: type[BaseModel], where: str) -> str:
-    """The first problem of a validation as one line: file, key, what is wrong, valid keys."""
-    # a misspelt key is two problems, unknown and missing; the unknown one says more
-    first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
-    more = f" (and {error.error_count() - 1} more problems)" if error.error_count() > 1 else ""
-    key = ".".join(str(part) for part in first["loc"] if part != "[key]") or "the whole file"
-    if first["type"] == "extra_forbidden":
-        known = _keys_at(model, first["loc"][:-1])
-        return f"{where}: unknown key {key}; {did_you_mean(str(first['loc'][-1]), known)}{more}"
-    if first["type"] == "missing":
-        return f"{where}: key {key} is missing; add it{more}"
-    message = first["msg"].removeprefix("Value error, ")
-    return f"{where}: {key}: {message}, found {str(first['input'])[:60]!r}{more}"
-
-
-def _keys_at(model: type[BaseModel], path: Iterable[Any]) -> list[str]:
-    """Valid keys at a path of a nested model, empty where the path leaves the models."""
-    level: Any = model
-    for part in path:
-        fields: dict[str, Any] = getattr(level, "model_fields", {})
-        field = fields.get(str(part))
-        annotation = field.annotation if field else level
-        arguments = getattr(annotation, "__args__", ())
-        level = next((kind for kind in reversed(arguments) if kind is not type(None)), annotation)
-    return sorted(level.model_fields) if isinstance(level, type) and issubclass(level, BaseModel) else []
 
 
 def _known(names: Iterable[str], known: list[str], where: str, key: str) -> None:
@@ -144,24 +110,22 @@ def _check_plugins(project: Project, where: str) -> None:
         _known([entry.loader], loaders, where, f"datasets.{name}.loader")
         _known([entry.style], styles, where, f"datasets.{name}.style")
         loader = importlib.import_module(f"stages.prepare.datasets.{entry.loader}")
-        try:
-            loader.Settings.model_validate(entry.settings, strict=True)
-        except ValidationError as error:
-            raise UserError(explain(error, loader.Settings, f"{where}: datasets.{name}.settings")) from None
-    _check_variations(project.variations, where)
+        validated(loader.Settings, entry.settings, f"{where}: datasets.{name}.settings")
+        _check_variations(entry.variations or [], where, f"datasets.{name}.variations")
+    _check_variations(project.variations, where, "variations")
 
 
-def _check_variations(names: list[str], where: str) -> None:
+def _check_variations(names: list[str], where: str, key: str) -> None:
     same: dict[frozenset[tuple[str, int | None]], str] = {}
     for name in names:
         try:
             variation = load_variation(name)
         except UserError as error:
-            raise UserError(f"{where}: variations: {error}") from None
+            raise UserError(f"{where}: {key}: {error}") from None
         first = same.setdefault(variation.same_as, name)
         if first != name:
-            raise UserError(f"{where}: variations: {name} is the same as {first}; name it once")
-    _once(names, where, "variations")
+            raise UserError(f"{where}: {key}: {name} is the same as {first}; name it once")
+    _once(names, where, key)
 
 
 def _check_models(project: Project, locked: Models, where: str) -> None:
@@ -174,6 +138,19 @@ def _check_models(project: Project, locked: Models, where: str) -> None:
     _known(project.models, [*project.zoo, *project.pin], where, "models (made by zoo or pin)")
     used = project.models + [name for name in [project.rewrite.model] if name]
     _known([*project.zoo, *project.pin], used, where, "zoo and pin (entries of models)")
+    for name, path in project.pin.items():
+        source = locked.models[name].source
+        expected = source.path if source.kind == "folder" else str(MODELS)
+        if path != expected:
+            raise UserError(f"{where}: pin.{name}: is {path}, but {MODELS} says {expected}; write that here")
+    both = set(project.zoo) & set(project.pin) or set(project.models) & set(project.released)
+    if both:
+        raise UserError(
+            f"{where}: {min(both)} is made in two ways (zoo, pin, released); name it in one of them"
+        )
+
+
+def _check_origins(project: Project, where: str) -> None:
     fetched = {name: entry.origin for name, entry in project.datasets.items() if entry.origin}
     _known(
         project.unpinned, [*project.pin, *fetched], where, "unpinned (entries of pin, datasets with origin)"
@@ -186,16 +163,6 @@ def _check_models(project: Project, locked: Models, where: str) -> None:
                 f"{where}: datasets.{name}.origin: has no {missing}; give it (`vouch fetch {name}` says what "
                 f"it is), and until then name {name} under `unpinned`"
             )
-    for name, path in project.pin.items():
-        source = locked.models[name].source
-        expected = source.path if source.kind == "folder" else str(MODELS)
-        if path != expected:
-            raise UserError(f"{where}: pin.{name}: is {path}, but {MODELS} says {expected}; write that here")
-    both = set(project.zoo) & set(project.pin) or set(project.models) & set(project.released)
-    if both:
-        raise UserError(
-            f"{where}: {min(both)} is made in two ways (zoo, pin, released); name it in one of them"
-        )
 
 
 def _check_ingest(project: Project, where: str) -> None:

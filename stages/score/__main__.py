@@ -14,7 +14,7 @@ from stages.contracts.prompts import PROMPTS, prompts_path
 from stages.contracts.text import TEXT, text_path
 from stages.runtime.errors import UserError, did_you_mean
 from stages.runtime.stage import Run, run_stage
-from stages.score.across import across_variations
+from stages.score.compared import Compared
 from stages.score.config import Config
 from stages.score.generated import score_texts
 from stages.score.join import Asked, join
@@ -24,8 +24,8 @@ from stages.score.texts import text_blocks
 from stages.score.unanswered import METRIC
 
 SUFFIX = ".letters.parquet"
-OF_PROMPTS = ("id", "item", "variation", "effect", "options", "order", "answers", "asks")
-OF_ITEMS = ("id", "group", "category", "flags")
+OF_PROMPTS = ("id", "item", "variation", "family", "effect", "options", "order", "answers", "asks")
+OF_ITEMS = ("id", "group", "category", "turns", "flags")
 OF_LETTERS = ("prompt", "logits", "upper", "problem")
 OF_LIKELIHOOD = ("prompt", "option", "nll", "tokens", "bytes", "problem")
 OF_TEXT = ("prompt", "temperature", "sample", "text", "logprobs", "entropies", "eos", "problem")
@@ -63,8 +63,9 @@ def _scored(
 ) -> Iterator[tuple[str, Asked | None, Scored]]:
     """What was asked, in the words of the notes, and its scores: letters, then likelihood, then texts.
 
-    Nothing was asked for what compares the variations of a read-out.
+    Nothing was asked for what compares prompts of the same questions, which comes last.
     """
+    compared = Compared(*_questions(dataset), config)
     path = letters_path(model, dataset)
     found = LETTERS.read(path, OF_LETTERS)
     blocks = {"": join(found, *_questions(dataset), str(path), released)}
@@ -73,15 +74,16 @@ def _scored(
     blocks["/likelihood"] = likelihood_blocks(found, *_questions(dataset), str(path), released)
     for ask, of_ask in blocks.items():
         for block in of_ask:
-            name = f"{dataset}/{block.variation}{ask}"
-            yield name, block.asked, score_block(model, dataset, block, config)
-        rows = across_variations(model, dataset, of_ask, config)
-        yield f"{dataset}{ask}", None, (rows, OUTCOMES.schema.empty_table())
+            scored = score_block(model, dataset, block, config)
+            compared.add(scored[1], block)
+            yield f"{dataset}/{block.variation}{ask}", block.asked, scored
     path = text_path(model, dataset)
     found = TEXT.read(path, OF_TEXT)
     for texts in text_blocks(found, *_questions(dataset, texts=True), str(path), released):
         scored = score_texts(model, dataset, texts, config)
+        compared.add(scored[1], texts.texts)
         yield f"{dataset}/{texts.variation}/text", texts.asked, scored
+    yield dataset, None, (compared.rows(model, dataset), OUTCOMES.schema.empty_table())
 
 
 def _questions(dataset: str, texts: bool = False) -> tuple[pa.Table, pa.Table]:

@@ -1,6 +1,7 @@
 """Confidences in equal bins, the raw material of the calibration errors."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,11 @@ def tally(slots: Ints, bins: int, confidence: Floats, correct: Floats | Bools) -
         return sums.astype(np.float64)
 
     return Bins(np.bincount(slots, minlength=bins).astype(np.float64), total(confidence), total(correct))
+
+
+def stacked(parts: Sequence[Bins]) -> Bins:
+    """Bins [..., bins] of several tallies as one, [parts, ..., bins]."""
+    return Bins(*(np.stack([getattr(part, column.name) for part in parts]) for column in fields(Bins)))
 
 
 def torchmetrics_slots(confidence: NDArray[np.float32], bins: int) -> Ints:

@@ -25,10 +25,8 @@ BLOCKS = 200
 def confidence_figures(
     beliefs: Beliefs, rows: Rows, groups: Ints, splits: Splits, config: Config
 ) -> list[Figure]:
-    """Calibration errors, selective prediction and answer bias with bootstrap intervals over groups.
-
-    These are about the median of the draws; what follows from temperature scaling has percentiles over the
-    splits.
+    """Calibration errors, selective prediction and answer bias with bootstrap intervals over groups, about
+    their median; what follows from temperature scaling with the percentiles over the splits.
     """
     number = len(groups)
     figures = []

@@ -16,14 +16,18 @@ from stages.score.bins import equal_slots, tally
 from stages.score.config import DEFAULT_ANSWER, Config
 from stages.score.intervals import centred, cluster_mean, cluster_number, resampled_bins
 from stages.score.judging import Judged, judge
+from stages.score.parsers import first_mark
 from stages.score.plugins import load
 from stages.score.readings import Figure
 from stages.score.responses import Bools
+from stages.score.sampled import METRIC as INSTABILITY
+from stages.score.sampled import sampled_instability
 from stages.score.tables import READINGS, Scored, categories_of
 from stages.score.texts import TextBlock
 from stages.score.tokens import Numbers
 from stages.score.unanswered import unanswered
 
+FORMAT_HIT_RATE = "format_hit_rate"
 SAID = ("parser", "answer", "predicted", "chosen")
 
 
@@ -45,6 +49,9 @@ def score_texts(model: str, dataset: str, block: TextBlock, config: Config) -> S
     names = config.answers.get(dataset, [DEFAULT_ANSWER])
     judged, graded = judge(block.questions, block.texts, config, names)
     measures = _measures(block, judged, graded)
+    for temperature, samples in block.samples.items():
+        drawn = sampled_instability(block.questions, samples, config, names)
+        measures[f"t{temperature:g}", INSTABILITY] = Measure(drawn, None)
     confidence = np.exp(-load("uncertainty")["nll_avg"].per_text(block.tokens))
     rows = []
     for reading in READINGS:
@@ -60,7 +67,9 @@ def score_texts(model: str, dataset: str, block: TextBlock, config: Config) -> S
     return rows, _outcomes(model, dataset, block, judged, confidence)
 
 
-def _measures(block: TextBlock, judged: Sequence[Judged], graded: Mapping[str, Numbers]) -> Measures:
+def _measures(
+    block: TextBlock, judged: Sequence[Judged], graded: Mapping[str, Numbers]
+) -> dict[tuple[str, str], Measure]:
     def share(state: str) -> Measure:
         return Measure(np.array([float(one.parser == state) for one in judged]), 1.0)
 
@@ -68,6 +77,7 @@ def _measures(block: TextBlock, judged: Sequence[Judged], graded: Mapping[str, N
         ("", "accuracy"): Measure(np.array([one.grade for one in judged]), 1.0),
         ("", "unparsed_rate"): share(UNPARSED),
         ("", "refusal_rate"): share(REFUSAL),
+        ("", FORMAT_HIT_RATE): Measure(_format_hits(block), 1.0),
     }
     for name, values in graded.items():
         found["", name] = Measure(values, 1.0 if load("answers")[name].BOUNDED else None)
@@ -80,6 +90,16 @@ def _measures(block: TextBlock, judged: Sequence[Judged], graded: Mapping[str, N
             agreed = [module.per_sample(text, drawn) if drawn else np.nan for text, drawn in pairs]
             found[f"t{temperature:g}", name] = Measure(np.array(agreed), 1.0)
     return found
+
+
+def _format_hits(block: TextBlock) -> Numbers:
+    """[n] whether a choice is answered with any mark in brackets; NaN for open questions."""
+    asked = zip(block.questions, block.texts, strict=True)
+    hits = [
+        np.nan if one.choices is None else float(first_mark.parse(text, one.choices) is not None)
+        for one, text in asked
+    ]
+    return np.array(hits)
 
 
 def _figures(reading: str, block: TextBlock, measures: Measures, kept: Bools) -> list[Figure]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stages.score.bins import Bins, equal_slots
+from stages.score.bins import Bins, equal_slots, stacked, tally
 from stages.score.ranked import Ranked
 from stages.score.responses import Bools, Floats
 from stages.score.splits import Splits
@@ -41,8 +41,9 @@ def scale(ranked: Ranked, correct: Floats | Bools, splits: Splits, bins: int) ->
         weights = np.exp(rows)
         total = weights.sum(axis=1)
         nll.append(float((np.log(total) - answer[testing] / temperature).mean()))
-        tallied.append(_tally(weights.max(axis=1) / total, correct[testing], bins))
-    return Scaled(found, np.array(nll), Bins(*(np.array(column) for column in zip(*tallied, strict=True))))
+        confidence = weights.max(axis=1) / total
+        tallied.append(tally(equal_slots(confidence, bins), bins, confidence, correct[testing]))
+    return Scaled(found, np.array(nll), stacked(tallied))
 
 
 def fit(logits: Floats, answer: Floats, calibrating: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -76,11 +77,3 @@ def _slope(logits: Floats, answer: Floats, beta: float) -> NDArray[np.float64]:
     weights = np.exp(scaled - scaled.max(axis=1, keepdims=True))
     finite = np.where(np.isneginf(logits), 0, logits)
     return np.asarray((weights * finite).sum(axis=1) / weights.sum(axis=1) - answer)
-
-
-def _tally(confidence: Floats, correct: Floats | Bools, bins: int) -> tuple[NDArray[np.float64], ...]:
-    slots = equal_slots(confidence, bins)
-    return tuple(
-        np.bincount(slots, each, bins).astype(np.float64)
-        for each in (np.ones(len(slots)), confidence, correct)
-    )

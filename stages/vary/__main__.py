@@ -1,10 +1,11 @@
 """vary: `python -m stages.vary NAME` writes every prompt of one dataset.
 
-Inputs   data/items/NAME.parquet, data/rewrites/NAME.parquet, the dataset's style, stages/styles/STYLE.yaml
+Inputs   data/items/NAME.parquet, data/rewrites/NAME.parquet, decisions/exchange/NAME.csv, the dataset's
+         style, stages/styles/STYLE.yaml
 Output   data/prompts/NAME.parquet, items in their order, for each the variations in theirs
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,10 @@ from stages.contracts.rewrites import REWRITES, rewrites_path
 from stages.runtime.errors import UserError
 from stages.runtime.stage import Run, run_stage
 from stages.vary.combination import Variation, load_variation
-from stages.vary.config import Config
+from stages.vary.config import Config, config_of
+from stages.vary.exchange import Exchanges, comparable
+from stages.vary.exchange_decisions import check_known, decisions_path, read_decisions
+from stages.vary.items import COLUMNS, Making
 from stages.vary.prompt import prompt_row
 from stages.vary.rewrites import Rewrites
 from stages.vary.style import Style, parse_style
@@ -23,8 +27,6 @@ from stages.vary.variation import Item
 from stages.yaml12 import load
 
 STYLES = Path("stages/styles")
-_LISTS = ("options", "answers", "images", "references", "exchange", "phrasings")
-_COLUMNS = ["id", "group", "question", "hint", "kind", *_LISTS, "turns"]
 
 
 def read_style(name: str) -> Style:
@@ -33,43 +35,29 @@ def read_style(name: str) -> Style:
     return parse_style(load(path), str(path))
 
 
-def read_items(path: Path, rewrites: Rewrites) -> Iterator[Item]:
-    """Items in their order, a group at a time, without those that people dropped. Raises UserError, see
-    `_group`."""
+def read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    """Rows of the items table in their order, with their place. Raises UserError."""
     found = (
         row
-        for batch in ITEMS.open(path).iter_batches(columns=_COLUMNS, use_threads=False)
+        for batch in ITEMS.open(path).iter_batches(columns=COLUMNS, use_threads=False)
         for row in batch.to_pylist()
     )
-    rows = ({**row, "place": place} for place, row in enumerate(found))
-    for _, group in groupby(rows, key=lambda row: row["group"]):
-        yield from _group(list(group), path, rewrites)
+    yield from ({**row, "place": place} for place, row in enumerate(found))
 
 
-def _group(rows: Sequence[Mapping[str, Any]], path: Path, rewrites: Rewrites) -> list[Item]:
-    """Items of one group that stand together; each knows those before it in its conversation."""
-    followed = {turn for row in rows for turn in row["turns"] or ()}
-    items: dict[str, Item] = {}
-    dropped = set[str]()
-    for row in rows:
-        gone = next((turn for turn in row["turns"] or () if turn not in items), None)
-        if gone is not None:
-            raise UserError(
-                f"{path}: item {row['id']} follows {gone}, which is no item of its group right before it; "
-                "correct the dataset's loader: a conversation is one group, its turns in a row"
-            )
-        lists = {name: tuple(row[name] or ()) for name in _LISTS}
-        turns = tuple(items[turn] for turn in row["turns"] or ())
-        question = rewrites.question(row["question"])
-        if question is None:
-            dropped.add(row["id"])
-            question = row["question"]
-        items[row["id"]] = Item(
-            **{**row, **lists, "question": question, "turns": turns},
-            goes_on=row["id"] in followed,
-            rewrites=rewrites.others(question),
-        )
-    return [item for name, item in items.items() if name not in dropped]
+def read_items(path: Path, making: Making) -> Iterator[Item]:
+    """Items in their order, a group at a time, those left out too. Raises UserError."""
+    for _, group in groupby(read_rows(path), key=lambda row: row["group"]):
+        yield from making.items(list(group), path)
+
+
+def read_exchanges(name: str, source: Path) -> Exchanges:
+    """What people decided about pictures to exchange. Raises UserError."""
+    path = decisions_path(name)
+    decisions = read_decisions(path) if path.is_file() else []
+    if decisions:
+        check_known(decisions, comparable(read_rows(source)), name)
+    return Exchanges(decisions)
 
 
 def reference_words(path: Path) -> Iterator[int]:
@@ -138,26 +126,45 @@ def _problem(row: Mapping[str, Any], before: Mapping[str, Sequence[str]], style:
     return ""
 
 
+def keeping(config: Config, style: Style) -> Callable[[Item], bool]:
+    """Which items are asked at all."""
+    if config.rows == "all":
+        return lambda _: True
+    vs_e = load_variation("vs_e")
+    return lambda item: vs_e.answers(item) is not None and bool(vs_e.drafts(item, style)[0])
+
+
 def main(run: Run) -> None:
     """Writes the prompts."""
     (name,) = run.keys
-    config = Config(style=run.params["datasets"][name]["style"], variations=run.params["variations"])
+    config = config_of(run.params["datasets"][name], run.params["variations"])
     style = read_style(config.style)
     variations = [load_variation(variation) for variation in config.variations]
     source = items_path(name)
     total = ITEMS.open(source).metadata.num_rows
     rewrites = Rewrites(REWRITES.read(rewrites_path(name)).to_pylist())
+    making = Making(rewrites, read_exchanges(name, source), keeping(config, style))
     cap = _cap(style, source)
     with PROMPTS.writer(prompts_path(name)) as prompts:
-        group, before = None, dict[str, Sequence[str]]()
-        for item in run.progress(read_items(source, rewrites), total=total, label=f"vary {name}"):
+        group, before, kept = None, dict[str, Sequence[str]](), 0
+        for item in run.progress(read_items(source, making), total=total, label=f"vary {name}"):
             if item.group != group:
                 group, before = item.group, {}
+            if not item.kept:
+                continue
+            kept += 1
             try:
                 for row in item_rows(item, variations, style, config.style, cap, before):
                     prompts.row(row)
             except UserError as error:
                 raise UserError(f"{source}: {error}") from None
+        if not kept and config.rows != "all":
+            raise UserError(
+                f"{source}: no item has a picture to exchange, so datasets.{name}.rows: {config.rows} leaves "
+                f"none; say which pictures win (`vouch exchange {name}`), or write rows: all"
+            )
+    run.note("items", kept)
+    run.note("left_out", total - kept)
     run.note("prompts", prompts.count)
 
 

@@ -15,10 +15,12 @@ def conversation(draft: Draft, answer: Callable[[int, Draft], str | None]) -> Dr
     """The draft with its item's earlier turns; an item that opens a conversation stays as it is.
 
     answer: of the k-th turn, k from 1, and its draft; None where it has none. None where the item is in
-    no conversation, a turn is about other pictures, or a turn has no answer.
+    no conversation, a turn is about other pictures or nobody asks it, or a turn has no answer.
     """
     item = draft.item
-    if (not item.turns and not item.goes_on) or any(turn.images != item.images for turn in item.turns):
+    if not item.turns and not item.goes_on:
+        return None
+    if any(not turn.kept or turn.images != item.images for turn in item.turns):
         return None
     asked = [start(turn, draft.style, draft.variation) for turn in item.turns]
     answers = [answer(number, one) for number, one in enumerate(asked, start=1)]

@@ -47,6 +47,7 @@ class Item:
     phrasings: all wordings of the question, or empty. place: of the item in the table, from 0.
     images: digests. exchange: for each image a digest or None, or empty. turns: the earlier items of
     the same conversation, first to last. goes_on: whether a later item names this one among its turns.
+    kept: whether the item is asked itself; one that is left out can still be an earlier turn.
     rewrites: kind -> the question in other words (stages/contracts/rewrites.py), where these may be asked.
     """
 
@@ -62,6 +63,7 @@ class Item:
     exchange: tuple[str | None, ...] = ()
     turns: tuple["Item", ...] = ()
     goes_on: bool = False
+    kept: bool = True
     rewrites: Mapping[str, str] = field(default_factory=dict)
     phrasings: tuple[str, ...] = ()
     place: int = 0

@@ -11,6 +11,8 @@ from stages.compare.__main__ import main
 from stages.contracts.compared import (
     DIFFERENCES,
     DIFFERENCES_PATH,
+    DIMENSIONS,
+    DIMENSIONS_PATH,
     REPRODUCED,
     REPRODUCED_PATH,
     STANDINGS,
@@ -18,6 +20,7 @@ from stages.contracts.compared import (
     VARIATIONS,
     VARIATIONS_PATH,
 )
+from stages.contracts.items import ITEMS, items_path
 from stages.contracts.metrics import METRICS, metrics_path
 from stages.contracts.outcomes import OUTCOMES, outcomes_path
 from stages.contracts.published import PUBLISHED, published_path
@@ -26,13 +29,16 @@ from stages.score.join import join
 from stages.score.tables import score_block
 from tests.score.simulated import CONFIG, project_run, replace_row, simulate, tables
 
-PATHS = (STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH)
-TABLES = (STANDINGS, DIFFERENCES, REPRODUCED, VARIATIONS)
+PATHS = (STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH, DIMENSIONS_PATH)
+TABLES = (STANDINGS, DIFFERENCES, REPRODUCED, VARIATIONS, DIMENSIONS)
 
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    return project_run(tmp_path, monkeypatch, "compare")
+    found = project_run(tmp_path, monkeypatch, "compare")
+    for dataset in ("left", "right"):
+        ITEMS.write(items_path(dataset), [{"id": "a", "category": "sight"}])
+    return found
 
 
 def score(model: str, seed: int | None, silent: Sequence[int] = ()) -> None:
@@ -70,6 +76,9 @@ def test_scores_become_standings_differences_and_reproduced(run: Run) -> None:
     assert pair["difference"] == pytest.approx(by_model[pair["first"]] - by_model[pair["second"]])
     (cell,) = REPRODUCED.read(REPRODUCED_PATH).to_pylist()
     assert (cell["name"], cell["clean"]) == ("Tiny-B", by_model["tiny_b"])
+    sight = [row for row in DIMENSIONS.read(DIMENSIONS_PATH).to_pylist() if row["reading"] == "clean"]
+    assert {row["model"]: row["value"] for row in sight} == by_model
+    assert {row["dimension"] for row in sight} == {"sight"}
     before = [path.read_bytes() for path in PATHS]
     main(run)
     assert [path.read_bytes() for path in PATHS] == before
@@ -108,7 +117,7 @@ def test_one_model_and_no_scores_at_all(run: Run) -> None:
     assert set(STANDINGS.read(STANDINGS_PATH)["rank"].to_pylist()) == {1, None}
     score("tiny_a", None)
     main(run)
-    assert [table.read(path).num_rows for table, path in zip(TABLES, PATHS, strict=True)] == [0] * 4
+    assert [table.read(path).num_rows for table, path in zip(TABLES, PATHS, strict=True)] == [0] * len(TABLES)
 
 
 def test_pairs_rest_on_prompts_that_both_models_answered(run: Run) -> None:

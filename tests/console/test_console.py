@@ -154,8 +154,6 @@ def test_show_without_results_says_what_to_run(checkout):
 
 
 def test_outside_a_checkout(checkout, tmp_path):
-    other = Checkout.__new__(Checkout)
-    other.path = tmp_path
     done = checkout.run("sh", "-c", f"cd {tmp_path} && PYTHONPATH={checkout.path} python -m stages.console.main show",
                         check=False)  # fmt: skip
     assert "not inside a checkout" in line(done)

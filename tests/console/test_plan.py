@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from stages.console.main import main
 from stages.console.plan import count_prompts, estimate
 from stages.contracts.prompts import ASKS, LETTERS, PROMPTS, TEXT
 from stages.extract.asking import PACK_PROMPTS
@@ -51,3 +52,19 @@ def test_nothing_to_ask(tmp_path: Path) -> None:
     count = counted(tmp_path, [prompt("q/original", "what", asks=())])
     assert (count.prompts, count.answers(SAMPLED), count.passes(SAMPLED)) == (1, 0, 0)
     assert TEXT not in count.asks
+
+
+def test_a_dataset_with_variations_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stages").symlink_to(ROOT / "stages")
+    (tmp_path / "dvc.yaml").write_bytes((ROOT / "dvc.yaml").read_bytes())
+    (tmp_path / "models.lock").write_text("models: {}\n", "utf-8")
+    params = (ROOT / "profiles/small.yaml").read_text("utf-8")
+    params = params.replace("items: 20}}", "items: 20}, variations: [original, vr_b, lr_i]}")
+    (tmp_path / "params.yaml").write_text(params, "utf-8")
+    assert main(["plan"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    counts = {line[0]: line[2:5] for line in lines if line[:1] in (["left"], ["right"])}
+    assert counts == {"left": ["24", "about", "24"], "right": ["20", "about", "60"]}

@@ -37,7 +37,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run_stage() -> dict[tuple[str, str], dict[str, Any]]:
-    values = {"rewrite": {}, "variations": ["lr_i", "ls_n"]}
+    values = {"datasets.quiz": {}, "rewrite": {}, "variations": ["lr_i", "ls_n"]}
     stage = Stage("rewrite@quiz", "python -m stages.rewrite quiz", (), (), {"params.yaml": values})
     rewrite(Run(Dag([stage]), stage, ["quiz"]))
     rows = REWRITES.read(rewrites_path("quiz")).to_pylist()

@@ -105,7 +105,7 @@ def test_order_respects_edges(checkout):
         ("released: [four]", "released: [four", "line"),
         ("\nmodels: [one, two, three]", "", "models"),
         ("\nprofile: many", "\nprofile: many\nprofile: again", "stands twice"),
-        ("style: plain, ", "", "datasets.beta.style"),
+        ("style: plain, ", "", "item.style"),
     ],
 )
 def test_one_line_for_broken_params(tmp_path, monkeypatch, old, new, words):

@@ -37,10 +37,10 @@ def test_pickle_and_parquet_are_the_same_bits(released, name):
 
 def test_from_source_to_letters(project, released):
     shutil.copytree(STYLES, "stages/styles")
-    entry = {"loader": "released", "source": str(released), "settings": {}}
-    run(prepare, ["mmbench"], {f"datasets.mmbench.{key}": value for key, value in entry.items()})
+    entry = {"loader": "released", "source": str(released), "style": "kostumov", "settings": {}}
+    run(prepare, ["mmbench"], {"datasets.mmbench": entry})
     REWRITES.write(rewrites_path("mmbench"), [])
-    run(vary, ["mmbench"], {"datasets.mmbench.style": "kostumov", "variations": ["original"]})
+    run(vary, ["mmbench"], {"datasets.mmbench": entry, "variations": ["original"]})
     prompts = PROMPTS.read(prompts_path("mmbench")).to_pylist()
     assert [len(prompt["options"]) for prompt in prompts].count(6) == 4360
     assert all(prompt["asks"] == [] for prompt in prompts)

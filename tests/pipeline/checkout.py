@@ -1,12 +1,16 @@
 """Whole checkouts in temporary folders, run by the real DVC and the real Snakemake."""
 
 import hashlib
-import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+from dvc.repo import Repo
+
+from stages.dag import read_dag
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"
@@ -14,9 +18,9 @@ LIMIT = 900  # seconds for one command
 
 
 class Checkout:
-    """A fresh copy of this checkout's files (committed or not) as a git repository of its own."""
+    """A fresh copy of this checkout's files (committed or not) as a git repository of its own, profile small."""
 
-    def __init__(self, path: Path, profile: str | None = "small", params: str | None = None) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
         files = subprocess.run(listing, cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
@@ -27,12 +31,23 @@ class Checkout:
                 target = path / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(source.read_bytes())
-        if profile:
-            params = (ROOT / "profiles" / f"{profile}.yaml").read_text("utf-8")
-        if params:
-            (path / "params.yaml").write_text(params, "utf-8")
+        (path / "params.yaml").write_bytes((ROOT / "profiles/small.yaml").read_bytes())
         self.git("init", "-q")
         self.commit("start")
+
+    @classmethod
+    def at(cls, path: Path) -> "Checkout":
+        """A checkout that is there already."""
+        checkout = cls.__new__(cls)
+        checkout.path = path
+        return checkout
+
+    def copy(self, path: Path) -> "Checkout":
+        """The same with all it has made, its cache, its records and the weights beside it, in another place."""
+        shutil.copytree(self.path, path, symlinks=True)
+        if (weights := self.path.parent / "weights").exists():
+            shutil.copytree(weights, path.parent / "weights")
+        return Checkout.at(path)
 
     @property
     def env(self) -> dict[str, str]:
@@ -75,7 +90,8 @@ class Checkout:
 
     def dvc_status(self) -> dict[str, object]:
         """`dvc status` by stage, empty where all is clean."""
-        return dict(json.loads(self.dvc("status", "--json").stdout))
+        with Repo(str(self.path)) as repo:
+            return dict(repo.status())
 
     def snakemake(self, check: bool = True) -> subprocess.CompletedProcess[str]:
         return self.run("snakemake", "--cores", "2", check=check)
@@ -91,8 +107,7 @@ class Checkout:
 
     def names(self) -> dict[str, str]:
         """Rule name -> stage name."""
-        code = "from stages.dag import read_dag\nfor s in read_dag().stages.values(): print(s.slug, s.name)"
-        return dict(line.split() for line in self.run(sys.executable, "-c", code).stdout.splitlines())
+        return {stage.slug: stage.name for stage in read_dag(self.path).stages.values()}
 
     def edit(self, file: str, old: str, new: str) -> None:
         """Replaces text that must be there."""

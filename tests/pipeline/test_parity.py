@@ -1,7 +1,6 @@
 """Two engines, fresh clones, the same bytes; and the hand-over between them."""
 
 import re
-import shutil
 
 import pytest
 
@@ -12,10 +11,8 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def by_dvc(tmp_path_factory):
-    checkout = Checkout(tmp_path_factory.mktemp("dvc") / "one")
-    checkout.repro()
-    return checkout
+def by_dvc(finished, tmp_path_factory):
+    return finished.copy(tmp_path_factory.mktemp("dvc") / "one")
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +20,13 @@ def by_snakemake(tmp_path_factory):
     checkout = Checkout(tmp_path_factory.mktemp("snake") / "a different path")
     checkout.snakemake()
     return checkout
+
+
+def test_snakemake_ends_by_recording_for_dvc(by_snakemake):
+    assert by_snakemake.dvc_status() == {}
+    assert by_snakemake.planned() == set()
+    assert by_snakemake.repro() == set()
+    assert "Nothing to be done" in (done := by_snakemake.snakemake()).stdout + done.stderr
 
 
 def test_same_bytes(by_dvc, by_snakemake):
@@ -36,20 +40,12 @@ def test_after_dvc_snakemake_has_nothing_to_do(by_dvc):
     assert by_dvc.repro() == set()
 
 
-def test_snakemake_ends_by_recording_for_dvc(by_snakemake):
-    assert by_snakemake.dvc_status() == {}
-    assert by_snakemake.planned() == set()
-    assert by_snakemake.repro() == set()
-    assert "Nothing to be done" in (done := by_snakemake.snakemake()).stdout + done.stderr
-
-
 def test_pull_in_a_fresh_clone(by_dvc, tmp_path):
     by_dvc.dvc("remote", "add", "-f", "-d", "store", str(tmp_path / "remote"))
     by_dvc.dvc("push")
     by_dvc.commit("results")
     by_dvc.run("git", "clone", "-q", str(by_dvc.path), str(tmp_path / "clone"))
-    clone = Checkout.__new__(Checkout)
-    clone.path = tmp_path / "clone"
+    clone = Checkout.at(tmp_path / "clone")
     clone.dvc("pull")
     clone.vouch("sync")
     assert clone.planned() == set()
@@ -62,8 +58,7 @@ def test_pull_of_one_model(by_dvc, tmp_path):
     by_dvc.dvc("push")
     by_dvc.commit("results")
     by_dvc.run("git", "clone", "-q", str(by_dvc.path), str(tmp_path / "clone"))
-    clone = Checkout.__new__(Checkout)
-    clone.path = tmp_path / "clone"
+    clone = Checkout.at(tmp_path / "clone")
     clone.vouch("pull", "tiny_a")
     assert (clone.path / "data/responses/tiny_a/left.letters.parquet").exists()
     assert (clone.path / "data/models/tiny_a/model.safetensors").exists()
@@ -78,8 +73,7 @@ def test_a_damaged_object_in_the_remote_is_named(by_dvc, tmp_path):
     by_dvc.dvc("push")
     by_dvc.commit("results")
     by_dvc.run("git", "clone", "-q", str(by_dvc.path), str(tmp_path / "clone"))
-    clone = Checkout.__new__(Checkout)
-    clone.path = tmp_path / "clone"
+    clone = Checkout.at(tmp_path / "clone")
     path = "data/responses/tiny_a/left.letters.parquet"
     outs = [out for stage in load(by_dvc.path / "dvc.lock")["stages"].values() for out in stage["outs"]]
     digest = next(out["md5"] for out in outs if out["path"] == path)
@@ -100,9 +94,7 @@ def test_a_damaged_object_in_the_remote_is_named(by_dvc, tmp_path):
 
 
 def test_receipts_alone_restore_a_lost_lock(by_dvc, tmp_path):
-    copy = Checkout.__new__(Checkout)
-    copy.path = tmp_path / "copy"
-    shutil.copytree(by_dvc.path, copy.path, symlinks=True)
+    copy = by_dvc.copy(tmp_path / "copy")
     (copy.path / "dvc.lock").unlink()
     assert copy.dvc_status() != {}
     assert re.search(r"[1-9]\d* newly recorded", copy.vouch("sync").stdout)

@@ -41,11 +41,13 @@ def item(name: str, question: str, **changes: Any) -> dict[str, Any]:
 
 
 class Project:
-    """tmp_path as the repository root. rewrite: `rewrite:` of params.yaml. notes: of the last run."""
+    """tmp_path as the repository root. rewrite: `rewrite:` of params.yaml. entry: further keys
+    of the dataset's. notes: of the last run."""
 
     def __init__(self, root: Path) -> None:
         shutil.copytree(STYLES, root / "stages" / "styles")
         self.rewrite: dict[str, Any] = {"rewriter": RULES}
+        self.entry: dict[str, Any] = {}
         self.variations: list[str] = ["original", "lr_i", "ls_n"]
         self.notes: dict[str, Any] = {}
 
@@ -58,7 +60,9 @@ class Project:
 
     def rows(self) -> list[dict[str, Any]]:
         """Runs `rewrite`."""
-        run = _run("rewrite", {"rewrite": self.rewrite, "variations": self.variations})
+        run = _run(
+            "rewrite", {"datasets.toy": self.entry, "rewrite": self.rewrite, "variations": self.variations}
+        )
         rewrite(run)
         self.notes = run.notes
         found: list[dict[str, Any]] = REWRITES.read(rewrites_path("toy")).to_pylist()
@@ -66,7 +70,7 @@ class Project:
 
     def prompts(self, style: str = "plain") -> list[dict[str, Any]]:
         """Runs `vary` on what is there."""
-        vary(_run("vary", {"datasets.toy.style": style, "variations": self.variations}))
+        vary(_run("vary", {"datasets.toy": {"style": style}, "variations": self.variations}))
         found: list[dict[str, Any]] = PROMPTS.read(prompts_path("toy")).to_pylist()
         return found
 

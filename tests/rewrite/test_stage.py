@@ -192,3 +192,25 @@ def test_dropping_a_turn_of_a_conversation_keeps_the_others(project: Project) ->
     project.decide(f"{COLOUR},clean,drop,")
     project.rows()
     assert [row["id"] for row in project.prompts()] == ["b/original"]
+
+
+def test_what_follows_a_dropped_turn_is_no_conversation(project: Project) -> None:
+    """The dropped question would have to be shown, and nobody asks for the answer to it."""
+    talk: dict[str, Any] = {"group": "talk"}
+    project.items(
+        item("a", COUNT, **talk),
+        item("b", COLOUR, turns=["a"], **talk),
+        item("c", "Where is it?", turns=["a", "b"], **talk),
+    )
+    project.variations = ["original", "dialogue_gold", "dialogue"]
+    project.decide(f"{COLOUR},clean,drop,")
+    project.rows()
+    made = [row["id"] for row in project.prompts("kostumov_spoken")]
+    assert made == ["a/original", "a/dialogue_gold", "a/dialogue", "c/original"]
+
+
+def test_a_dataset_with_variations_of_its_own(toy: Project) -> None:
+    toy.entry = {"variations": ["original", "lr_v+vr_b"]}
+    assert {row["kind"] for row in toy.rows()} == {"lr_v"}
+    toy.entry = {"variations": ["original"]}
+    assert toy.rows() == []

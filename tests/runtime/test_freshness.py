@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -28,26 +29,34 @@ stages:
 """
 
 
-def in_project(*command):
+def in_project(folder, *command):
     bin_folder = os.path.dirname(sys.executable)
     env = {**os.environ, "PATH": bin_folder + os.pathsep + os.environ["PATH"]}
-    subprocess.run(command, check=True, capture_output=True, env=env)
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, env=env)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A project of two stages, made by DVC."""
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "dvc.yaml").write_text(DEFINITION)
+    (folder / ".dvcignore").write_text("__pycache__\n*.pyc\n.snakemake_timestamp\n")
+    for name in ("a", "z", "sub/b", "sub/c d", "sub-x", "Ü"):
+        path = folder / "source" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"content of {name}")
+    (folder / "source/__pycache__").mkdir()
+    (folder / "source/__pycache__/x.pyc").write_text("ignored")
+    in_project(folder, "dvc", "init", "-q", "--no-scm")
+    in_project(folder, "dvc", "repro", "-q")
+    return folder
 
 
 @pytest.fixture
-def dag(tmp_path, monkeypatch):
-    """A project of two stages, made by DVC."""
+def dag(made, tmp_path, monkeypatch):
+    """The stages of a copy of it, which is the working folder."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "dvc.yaml").write_text(DEFINITION)
-    (tmp_path / ".dvcignore").write_text("__pycache__\n*.pyc\n.snakemake_timestamp\n")
-    for name in ("a", "z", "sub/b", "sub/c d", "sub-x", "Ü"):
-        path = tmp_path / "source" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"content of {name}")
-    (tmp_path / "source/__pycache__").mkdir()
-    (tmp_path / "source/__pycache__/x.pyc").write_text("ignored")
-    in_project("dvc", "init", "-q", "--no-scm")
-    in_project("dvc", "repro", "-q")
     stages = load(Path("dvc.yaml"))["stages"]
     return Dag([Stage(n, s["cmd"], tuple(s["deps"]), tuple(s["outs"]), {}) for n, s in stages.items()])
 

@@ -225,3 +225,25 @@ def test_unknown_parsers_and_metrics_list_the_valid_ones() -> None:
         config(answers={"d": ["anl"]})
     with pytest.raises(ValueError, match="each once"):
         config(parsers=["letter", "letter"])
+
+
+def test_marks_in_brackets_are_counted_as_the_format_whatever_was_read() -> None:
+    texts = ["(A) a cat", "it is (z), I think", "B", "a dog", "()"]
+    rows = [choice(str(number), text) for number, text in enumerate(texts)]
+    metrics, _ = scored([*rows, question("open", "(A)", "a cat")])
+    rate = metrics["faithful", "", "format_hit_rate"]
+    assert (rate["value"], rate["items"]) == (pytest.approx(2 / 5), 5)
+
+
+def test_samples_of_one_prompt_have_an_instability_of_their_own() -> None:
+    rows = [
+        choice("0", "A", samples=["A", "(A)", "a cat", "B"]),  # three say the same
+        choice("1", "A", samples=["A", "A", "A", "A"]),
+        choice("2", "A", samples=["zzz", "yyy", "A", "B"]),
+        choice("3", "A", samples=["A"]),  # says nothing
+    ]
+    metrics, _ = scored(rows)
+    found = metrics["faithful", "t0.5", "instability"]
+    entropies = [-(0.75 * np.log(0.75) + 0.25 * np.log(0.25)), 0, np.log(4)]
+    assert (found["value"], found["items"]) == (pytest.approx(sum(entropies) / 3), 3)
+    assert metrics["clean", "t0.5", "instability"]["low"] is not None

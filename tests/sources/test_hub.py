@@ -91,11 +91,6 @@ def test_only_the_tables_of_the_split_are_fetched_in_order(hub):
     assert numbers(origin("owner/plain", "test")) == [7]
 
 
-def test_a_table_knows_its_config_and_split(hub):
-    found = locate("toy", REMOTE, origin(config="en", split="dev+test"))
-    assert [(file.config, file.split) for file in found.files] == [("en", "dev")] * 2 + [("en", "test")]
-
-
 def test_files_that_are_no_tables(hub):
     found = locate("toy", REMOTE, origin(split=None, files=["extra/*.json"]))
     assert [file.name for file in found.files] == ["extra/questions.json"]

@@ -1,6 +1,8 @@
 """Tables and trees: memory stays flat, hidden files and links do not count, cells of every kind."""
 
+import random
 import tracemalloc
+import zipfile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -84,6 +86,8 @@ def test_cells():
         (lambda: row(x="[" * 300).texts("x"), "is no list written as text"),
         (lambda: row(x="open('/etc/passwd')").texts("x"), "is no list written as text"),
         (lambda: row(x="{}").texts("x"), "is no list written as text"),
+        (lambda: row(x="[{[]: 1}]").texts("x"), "is no list written as text"),
+        (lambda: row(x=f"['{'x' * 100_000}']").texts("x"), "is no list written as text"),
         (lambda: one.images("a"), "a is a int, not an image"),
         (lambda: row(x="AB").letter("x", 4), "'AB' is not one of the letters of its 4"),
     ):
@@ -116,14 +120,25 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path):
         tree.read("x.png")
 
 
+@pytest.mark.parametrize("packed", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_damaged_member_of_an_archive(tmp_path, packed):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", packed) as archive:
+        archive.writestr("x.png", random.Random(0).randbytes(200) + b"abc" * 2000)
+    data = bytearray((tmp_path / "a.zip").read_bytes())
+    data[50:58] = b"\xff" * 8
+    (tmp_path / "a.zip").write_bytes(data)
+    with Tree(Source(tmp_path)) as tree, pytest.raises(Unusable, match=r"'x\.png' cannot be read \(.+\)"):
+        tree.read("x.png")
+
+
 def test_cards():
     names = ["a/train-0.parquet", "a/train-1.parquet", "b/train-0.parquet", "data.csv", "test.parquet"]
     card = "---\nconfigs:\n- config_name: x\n  data_files:\n  - {split: train, path: [a/*, 'b/*']}\n---\n"
-    assert [one.name for one in choose(names, card, None, "train", "r")] == names[:3]
+    assert choose(names, card, None, "train", "r") == names[:3]
     whole = "---\nconfigs:\n- config_name: x\n  data_files: '**/train-*'\n---\n"
-    assert [one.name for one in choose(names, whole, "x", "train", "r")] == names[:3]
-    assert [one.name for one in choose(names, "no front matter", "default", "test", "r")] == ["test.parquet"]
-    assert [one.name for one in choose(names, "", "b", "train", "r")] == ["b/train-0.parquet"]
+    assert choose(names, whole, "x", "train", "r") == names[:3]
+    assert choose(names, "no front matter", "default", "test", "r") == ["test.parquet"]
+    assert choose(names, "", "b", "train", "r") == ["b/train-0.parquet"]
     other = "---\nconfigs:\n- config_name: x\n  data_files:\n  - {split: train, path: data.csv}\n---\n"
     with pytest.raises(UserError, match=r"data\.csv is no \.parquet file; name it under `files`"):
         choose(names, other, "x", "train", "r")

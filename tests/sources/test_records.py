@@ -1,5 +1,6 @@
 """JSON files read row by row."""
 
+import io
 import json
 from pathlib import Path
 
@@ -55,6 +56,22 @@ def test_wherever_a_part_ends(tmp_path_factory, rows: list[object], chunk: int, 
         patch.setattr(records, "_CHUNK", chunk)
         assert list(records.rows(path)) == json.loads(path.read_text("utf-8"))["data"]
         assert records.header(path) == {"version": 12}
+
+
+def test_a_long_value_is_tried_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value of a thousand parts is not decoded a thousand times."""
+
+    class Counted(io.StringIO):
+        reads = 0
+
+        def read(self, size: int | None = -1, /) -> str:
+            self.reads += 1
+            return super().read(size)
+
+    monkeypatch.setattr(records, "_CHUNK", 8)
+    file = Counted(json.dumps("x" * 8000))
+    assert records._Reader(file).value() == "x" * 8000
+    assert file.reads <= 13
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
 """A project folder for `vary` and a way to run it there."""
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ class Project:
 
     def __init__(self, root: Path) -> None:
         self.styles = root / "stages" / "styles"
+        self.notes: dict[str, Any] = {}
         shutil.copytree(STYLES, self.styles)
 
     def vary(
@@ -30,13 +32,19 @@ class Project:
         style: str = "kostumov",
         variations: Sequence[str] = ("original",),
         rewrites: Sequence[dict[str, Any]] = (),
+        entry: Mapping[str, Any] = MappingProxyType({}),
     ) -> list[dict[str, Any]]:
-        """Writes the items and their rewrites, runs the stage and reads the prompts back."""
+        """Writes the items and their rewrites, runs the stage and reads the prompts back.
+
+        entry: further keys of the dataset's entry.
+        """
         ITEMS.write(items_path("toy"), items)
         REWRITES.write(rewrites_path("toy"), rewrites)
-        values = {"datasets.toy.style": style, "variations": list(variations)}
+        values = {"datasets.toy": {"style": style, **entry}, "variations": list(variations)}
         stage = Stage("vary@toy", "python -m stages.vary toy", (), (), {"params.yaml": values})
-        main(Run(Dag([stage]), stage, ["toy"]))
+        run = Run(Dag([stage]), stage, ["toy"])
+        main(run)
+        self.notes = run.notes
         rows: list[dict[str, Any]] = PROMPTS.read(prompts_path("toy")).to_pylist()
         return rows
 

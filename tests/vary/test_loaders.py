@@ -47,7 +47,7 @@ def made(loader: str, variations: Sequence[str], source: str = "stages/scenes", 
         if loader == "pairs"
     ]
     REWRITES.write(rewrites_path("toy"), negated)
-    run(vary, "vary", {"datasets.toy.style": style, "variations": list(variations)})
+    run(vary, "vary", {"datasets.toy": {"style": style}, "variations": list(variations)})
     rows: Rows = PROMPTS.read(prompts_path("toy")).to_pylist()
     return rows
 
@@ -189,3 +189,39 @@ def test_a_folder_of_pictures_of_two_sizes() -> None:
     (plain,), (swapped,) = seen(rows[0]), seen(rows[1])
     assert plain.shape == swapped.shape == (20, 69, 3)
     assert np.array_equal(plain[:, :40], swapped[:, -40:]) and rows[1]["answers"] == [1]
+
+
+def test_a_conversation_and_an_exchange_of_your_own(project: Project) -> None:
+    source = Path("mine")
+    source.mkdir()
+    for name, shade in (("a", 10), ("b", 200), ("c", 250)):
+        Image.new("RGB", (40, 20), (shade,) * 3).save(source / f"{name}.png")
+    lines = [
+        {"id": "one", "question": "What?", "references": "a grey sheet", "image": "a.png"},
+        {
+            "id": "two",
+            "question": "Dark?",
+            "options": ["yes", "no"],
+            "answer": 0,
+            "image": "a.png",
+            "turns": ["one"],
+        },
+        {
+            "id": "pair",
+            "question": "Which is lighter?",
+            "options": ["Left", "Right"],
+            "answer": 1,
+            "images": ["a.png", "b.png"],
+            "exchange": ["c.png", None],
+        },
+    ]
+    (source / "items.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    rows = {row["id"]: row for row in made("jsonl", ("original", "dialogue", "vs_e"), "mine")}
+    assert list(rows) == [
+        "one/original", "one/dialogue", "two/original", "two/dialogue", "pair/original", "pair/vs_e",
+    ]  # fmt: skip
+    (turn,) = rows["two/dialogue"]["turns"]
+    assert turn == {"question": "What?", "answer": "{answer 1}"}
+    assert rows["two/dialogue"]["earlier"] == [["one/dialogue"]]
+    (picture,) = seen(rows["pair/vs_e"])
+    assert picture[0, 0, 0] > picture[-1, -1, 0] > 150 and rows["pair/vs_e"]["answers"] == [0]

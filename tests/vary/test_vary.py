@@ -11,12 +11,15 @@ from stages.contracts.prompts import DONT_KNOW, NONE_OF_ABOVE, prompts_path
 from stages.runtime.errors import UserError
 from stages.vary.__main__ import STYLES, item_rows, read_items, upper_quartile
 from stages.vary.combination import Part, Variation, load_variation
+from stages.vary.exchange import Exchanges
+from stages.vary.items import Making
 from stages.vary.prompt import prompt_row
 from stages.vary.rewrites import Rewrites
 from stages.vary.style import parse_style
 from stages.vary.variation import Item, Picture, Step, prompt_id, start
 from stages.yaml12 import load
 
+ALL = Making(Rewrites([]), Exchanges([]), lambda _: True)
 INSTRUCTION = "Answer with the option's letter from the given choices directly."
 
 
@@ -178,7 +181,7 @@ def test_bad_inputs(project, item):
     data = items_path("toy").read_bytes()
     items_path("toy").write_bytes(data[: len(data) // 2])
     with pytest.raises(UserError, match=r"data/items/toy\.parquet: not readable"):
-        list(read_items(items_path("toy"), Rewrites([])))
+        list(read_items(items_path("toy"), ALL))
 
 
 def of_style(project, name="own", **keys):
@@ -281,7 +284,7 @@ def test_an_id_stands_once(project):
 
 def test_a_conversation_is_read_with_the_items_before(project, item):
     project.vary([item(id="a"), item(id="b", turns=["a"]), item(id="c", turns=["a", "b"]), item(id="d")])
-    a, b, c, d = read_items(items_path("toy"), Rewrites([]))
+    a, b, c, d = read_items(items_path("toy"), ALL)
     assert b.turns == (a,) and c.turns == (a, b) and [one.goes_on for one in (a, b, c, d)] == [1, 1, 0, 0]
     with pytest.raises(UserError, match=r"toy\.parquet: item b follows a, which is no item of its group"):
         project.vary([item(id="a"), item(id="b", group="h", turns=["a"])])

@@ -23,9 +23,13 @@ def trained(**changes: object) -> Trained:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def result() -> Trained:
+    return trained()
+
+
+@pytest.fixture(scope="module")
+def folder(result: Trained, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("model")
-    result = trained()
     save(result.model, result.processor, path)
     return path
 
@@ -102,12 +106,12 @@ def test_the_second_family_trains_and_loads_like_the_first(tmp_path: Path) -> No
             assert torch.isfinite(model(**inputs).logits).all()
 
 
-def test_nothing_of_the_scaffold_is_saved(folder: Path) -> None:
+def test_nothing_of_the_scaffold_is_saved(folder: Path, result: Trained) -> None:
     from safetensors import safe_open
 
     with safe_open(folder / "model.safetensors", "pt") as weights:
         names = set(weights.keys())
-    expected = {name for name, _ in trained().model.named_parameters()} - {"lm_head.weight"}
+    expected = {name for name, _ in result.model.named_parameters()} - {"lm_head.weight"}
     assert len(names) == len(expected)
     assert "transformers_version" not in (folder / "config.json").read_text()
 

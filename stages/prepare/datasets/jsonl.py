@@ -14,6 +14,12 @@ that two options share, is refused: give the index. A null among the options is 
 A line without options, but with `references`, a text or a list of them, is an open question:
 
     {"id": "q2", "question": "What does the sign say?", "references": ["stop", "STOP"], "image": "2.png"}
+
+turns, a list of ids, names the earlier lines of the same conversation, first to last. The lines of a
+conversation stand one after the other, and are one group.
+
+exchange, a list, has for each image the path of one that turns the answer when it is put in its place,
+or null.
 """
 
 import json
@@ -25,6 +31,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from stages.prepare.raw import LoaderSettings, RawItem, Rejected, Unusable
 from stages.runtime.errors import UserError
+from stages.sources.reading.conversation import together
 from stages.sources.reading.files import Source
 
 
@@ -42,6 +49,8 @@ class Keys(BaseModel):
     hint: str = "hint"
     id: str = "id"
     category: str = "category"
+    turns: str = "turns"
+    exchange: str = "exchange"
 
 
 class Settings(LoaderSettings):
@@ -60,6 +69,10 @@ def count(source: Source, name: str, settings: Settings) -> int:
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     """One entry per line that is not blank; ids default to the line's number, from 1."""
+    yield from together(_entries(source, name, settings))
+
+
+def _entries(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     path = _find(source.path, name, settings)
     empty = True
     with path.open("rb") as lines:
@@ -153,6 +166,8 @@ def _item(values: Mapping[str, Any], name: str, where: str, root: Path, settings
         root=root,
         category="" if values.get(keys.category) is None else _text(values, keys.category),
         group=_group(values[settings.group], settings.group) if settings.group else None,
+        turns=_turns(values.get(keys.turns), keys.turns),
+        exchange=_exchange(values.get(keys.exchange), keys.exchange),
     )
 
 
@@ -193,6 +208,20 @@ def _images(values: Mapping[str, Any], keys: Keys) -> list[str]:
     if many is not None and not (isinstance(many, list) and all(isinstance(path, str) for path in many)):
         raise Unusable(f"{keys.images} is not a list of paths")
     return list(many or ())
+
+
+def _turns(value: Any, key: str) -> list[str]:
+    turns = [] if value is None else value
+    if not isinstance(turns, list) or not all(type(turn) in (str, int) for turn in turns):
+        raise Unusable(f"{key} is not a list of ids of earlier lines")
+    return [str(turn) for turn in turns]
+
+
+def _exchange(value: Any, key: str) -> list[str | None]:
+    paths = [] if value is None else value
+    if not isinstance(paths, list) or not all(path is None or isinstance(path, str) for path in paths):
+        raise Unusable(f"{key} is not a list of paths and nulls, one for each image")
+    return paths
 
 
 def _group(value: Any, key: str) -> str:

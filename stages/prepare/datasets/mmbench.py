@@ -9,6 +9,7 @@ one group. In some TSV files a copy's image cell holds the index of the row that
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from stages.prepare.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
 from stages.sources.reading.files import Source
@@ -79,7 +80,8 @@ def _shared_images(source: Source) -> dict[str, bytes]:
     found = {}
     for row in rows(source, _NEEDED) if wanted else ():
         if row.text("index") in wanted and len(row.text("image").strip()) > _LONGEST_INDEX:
-            found[row.text("index")] = row.images("image")[0]
+            with suppress(Unusable):  # that row itself says why
+                found[row.text("index")] = row.images("image")[0]
     return found
 
 

@@ -51,10 +51,10 @@ def count(source: Source, name: str, settings: Settings) -> int:
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     """One item per question about a picture."""
     if _in_tables(source):
-        yield from items(rows(source, _NEEDED), _item)
+        yield from items(rows(source, _NEEDED), lambda row: _item(row, None))
         return
     with Tree(source) as tree:
-        yield from items(_with_images(tree, source), _item)
+        yield from items(_rows(tree, source), lambda row: _item(row, tree))
 
 
 def _in_tables(source: Source) -> bool:
@@ -70,23 +70,16 @@ def _questions(tree: Tree) -> list[dict[str, object]]:
     return questions
 
 
-def _with_images(tree: Tree, source: Source) -> Iterator[Row]:
-    """The questions as rows, with the picture where one is asked about."""
+def _rows(tree: Tree, source: Source) -> Iterator[Row]:
     file = File(QUESTIONS, source.path / QUESTIONS)
     for number, values in enumerate(_questions(tree)):
-        row = Row(values, f"{file.path} question {number + 1}", number, file)
-        if _about_a_picture(row):
-            name = tree.find(f"SEED-Bench-image/{row.maybe('data_id')}")
-            values = {**values, "image": tree.read(name) if name else None}
-        yield Row(values, row.where, number, file)
+        yield Row(values, f"{file.path} question {number + 1}", number, file)
 
 
-def _about_a_picture(row: Row) -> bool:
-    return row.integer("question_type_id") in TYPES
-
-
-def _item(row: Row) -> RawItem | None:
-    if not _about_a_picture(row):
+def _item(row: Row, tree: Tree | None) -> RawItem | None:
+    """tree: where the pictures are, None where they stand in the rows."""
+    kind = row.integer("question_type_id")
+    if kind not in TYPES:
         return None
     options = [row.text(column) for column in _OPTIONS]
     return RawItem(
@@ -95,6 +88,11 @@ def _item(row: Row) -> RawItem | None:
         question=row.text("question"),
         options=options,
         answers=[row.letter("answer", len(options))],
-        images=row.images("image"),
-        category=TYPES[row.integer("question_type_id")],
+        images=row.images("image") if tree is None else _picture(row, tree),
+        category=TYPES[kind],
     )
+
+
+def _picture(row: Row, tree: Tree) -> list[bytes]:
+    name = tree.find(f"SEED-Bench-image/{row.maybe('data_id')}")
+    return [] if name is None else [tree.read(name)]

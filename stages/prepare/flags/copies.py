@@ -8,7 +8,7 @@ Wrong options need not agree: some sources fill each copy up with others.
 
 import hashlib
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -33,8 +33,8 @@ def flags(rows: Iterable[Mapping[str, Any]]) -> dict[int, set[str]]:
     found: dict[int, set[str]] = {}
     for same in copies.values():
         if len(same) > 1:
-            for place in range(len(same)):
-                found[same[place][0]] = _among(same, place)
+            groups, orders = {group for _, group, _ in same}, Counter(options for _, _, options in same)
+            found |= {number: _among(len(groups), orders, options) for number, _, options in same}
     return found
 
 
@@ -43,8 +43,11 @@ def hash_of(options: Sequence[str]) -> int:
     return int.from_bytes(hashlib.sha256(json.dumps(list(options)).encode()).digest()[:8])
 
 
-def _among(same: Sequence[tuple[int, str, int]], place: int) -> set[str]:
-    _, group, options = same[place]
-    others = [other for index, other in enumerate(same) if index != place]
-    flags = {"repeated_item" if other[2] == options else "circular_copy" for other in others}
-    return flags | ({"copies_apart"} if any(other[1] != group for other in others) else set())
+def _among(groups: int, orders: Mapping[int, int], own: int) -> set[str]:
+    """Flags of one of several copies. groups: how many they stand in. orders: how many show which options."""
+    found = {
+        "repeated_item": orders[own] > 1,
+        "circular_copy": len(orders) > 1,
+        "copies_apart": groups > 1,
+    }
+    return {flag for flag, holds in found.items() if holds}

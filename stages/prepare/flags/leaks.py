@@ -5,7 +5,7 @@ or no, or names a colour or a number of something else (`the man with the red ha
 - the text of the one correct option stands in the question as whole words, and no other option does;
 - it is a phrase of two words or a word of five letters at least, and not made up of the words that
   questions use of other things: colours, numbers, sides, yes and no, of pictures and of the options;
-- no two options share words with it, so that the question cannot mean the options as a kind
+- no other option shares a telling word with it, so that the question cannot mean the options as a kind
   (`Which light is brighter?` with the options `the left light` and `the right light`).
 The hint is not searched: a passage to be read holds its answer by design.
 """

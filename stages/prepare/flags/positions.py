@@ -7,8 +7,9 @@ Items count alone, so rotated copies, which even out the letters by design, can 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import erfc, exp, pi, sqrt
 from string import ascii_uppercase
+
+from scipy.special import chdtrc
 
 LEVEL = 0.001
 """Skew is reported where its p-value is below this: datasets are many, and large ones show any trifle."""
@@ -62,20 +63,5 @@ def positions(pairs: Iterable[tuple[int, int]]) -> Positions | None:
     if not n:
         return None
     top = max(sorted(seen), key=lambda place: seen[place] - expected[place])
-    p_value = chi_square_tail(statistic, freedom) if freedom else None
+    p_value = float(chdtrc(freedom, statistic)) if freedom else None
     return Positions(n, ascii_uppercase[top], seen[top] / n, expected[top] / n, statistic, freedom, p_value)
-
-
-def chi_square_tail(statistic: float, freedom: int) -> float:
-    """P(X >= statistic) of the chi-square distribution; its closed form for whole degrees of freedom."""
-    half = statistic / 2
-    if half > 700:
-        return 0.0
-    if freedom % 2:
-        total, term, start = erfc(sqrt(half)), exp(-half) * sqrt(half / pi) * 2, 3
-    else:
-        total, term, start = exp(-half), exp(-half) * half, 4
-    for k in range(start, freedom + 1, 2):
-        total += term
-        term *= 2 * half / k
-    return min(1.0, total)

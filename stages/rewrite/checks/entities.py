@@ -19,9 +19,9 @@ def problem(original: str, rewrite: str) -> str:
     """See stages/rewrite/checking.py."""
     pairs = (("mark", IMAGE_MARK.findall), ("number", _NUMBER.findall))
     for what, found in pairs:
-        before, after = sorted(found(original)), sorted(found(rewrite))
-        if set(before) != set(after):
-            return f"changes a {what} ({min(set(before) ^ set(after))})"
+        differing = set(found(original)) ^ set(found(rewrite))
+        if differing:
+            return f"changes a {what} ({min(differing)})"
     for one, other, verb in ((original, rewrite, "loses"), (rewrite, original, "brings in")):
         there = {word.lower().removesuffix("'s").removesuffix("’s") for word in _WORD.findall(other)}
         gone = [name for name in _names(one) if name.lower() not in there]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stages.rewrite.rules.sentence import Cannot
+from stages.rewrite.rules.sentence import HERE, Cannot
 from stages.yaml12 import load
 
 BE = "(?:is|are|was|were)"
@@ -201,7 +201,7 @@ def check_active(verb: str, rest: str) -> None:
 def _noun(body: str) -> Clause | None:
     if re.match(rf"^(?:{_FACETS}) of \S+", body):
         return Clause("the", f"the {body}")
-    if match := re.match(r"^((?:a|an) .+ in the (?:picture|image|photo))$", body):
+    if match := re.match(rf"^((?:a|an) .+{HERE})$", body):
         return Clause("if", f"if there is {match[1]}")
     return None
 

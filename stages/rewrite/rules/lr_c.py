@@ -3,11 +3,10 @@
 import re
 
 from stages.rewrite.rules.clause import BE, clause, subject_and_rest
-from stages.rewrite.rules.sentence import Cannot, capital, parse
+from stages.rewrite.rules.sentence import HERE, Cannot, capital, parse
 
 _OF = "colour|color|shape|size|material|name"
 _FACET = rf"{_OF}|place|number|corner"
-_HERE = r" in the (?:picture|image|photo)"
 _COMPARED = r"(?:more [\w-]+|less [\w-]+|[\w-]+er)"
 # What becomes what, the first that fits; {1}, {2} are the groups.
 _SHORTER = (
@@ -17,9 +16,9 @@ _SHORTER = (
     (rf"(?:what|which) ({_OF}) (?:does|do) (.+) have", "{1} of {2}?"),
     (rf"what (?:is|are) the ({_FACET}) of (.+)", "{1} of {2}?"),
     (rf"(?:select|name|state|identify|determine|give|find) the ({_FACET}) of (.+)", "{1} of {2}?"),
-    (rf"how many (.+?) are there(?:{_HERE})?", "how many {1}?"),
-    (rf"how many (.+?) are{_HERE}", "how many {1}?"),
-    (rf"is there ((?:a|an) .+{_HERE})", "{1}?"),
+    (rf"how many (.+?) are there(?:{HERE})?", "how many {1}?"),
+    (rf"how many (.+?) are{HERE}", "how many {1}?"),
+    (rf"is there ((?:a|an) .+{HERE})", "{1}?"),
     (r"tell me if there is (.+)", "is there {1}?"),
     (r"please look at the pictures? carefully and (tell me .+)", "{1}."),
 )
@@ -38,7 +37,7 @@ def rewrite(text: str) -> str:
             return capital(shape.format("", *match.groups()))
     if sentence.asks and re.search(r"\b(?:picture|image|photo)", sentence.lead):
         return capital(f"{sentence.body}?")
-    here = re.fullmatch(rf"(.+){_HERE}", sentence.lower)
+    here = re.fullmatch(rf"(.+){HERE}", sentence.lower)
     if here and sentence.asks and _complete(here[1]):
         return capital(f"{_without_number(here[1])}?")
     raise Cannot("has no shorter form that the rules know")

@@ -3,9 +3,8 @@
 import re
 
 from stages.rewrite.rules.clause import BE, THIRD, check_active, check_no_subject, inverted, subject_and_rest
-from stages.rewrite.rules.sentence import Cannot, capital, semantic
+from stages.rewrite.rules.sentence import HERE, Cannot, capital, semantic
 
-_HERE = r"( in the (?:picture|image|photo))?"
 _HEAD = rf"((?:in |on |at )?(?:what|which|who|where)(?: (?!{BE}\b)[\w’'-]+){{0,4}}?)"
 _BASE = {third: base for base, third in THIRD.items()}
 _OBJECT = re.compile(r"^(?:a|an|the|more|less|fewer|any|some|one|two|three|four|five|six|[\w-]+er|\d+) \S")
@@ -25,7 +24,7 @@ def rewrite(text: str) -> str:
 
 
 def _question(body: str) -> str:
-    match = re.match(r"^how many (.+?) are( there)?" + _HERE + "$", body)
+    match = re.match(rf"^how many (.+?) are( there)?({HERE})?$", body)
     if match and (match[2] or match[3]):
         return f"what is not the number of {match[1]}{match[3] or ''}"
     if body.startswith("how"):
@@ -57,7 +56,7 @@ def _be(asked: str, verb: str, rest: str) -> str:
         if not said:
             raise Cannot("asks what a thing is")
         return f"what {verb} {subject} not {said}"
-    here = re.match(rf"^(.+?){_HERE}$", rest)
+    here = re.match(rf"^(.+?)({HERE})?$", rest)
     plain, place = (here[1], here[2] or "") if here else (rest, "")
     subject, said = subject_and_rest(plain)
     return f"{asked} {verb} {subject} not{' ' + said if said else ''}{place}"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from stages.rewrite.checking import NEGATION
 
+HERE = r" in the (?:picture|image|photo)"
 _END = re.compile(r"\s*([.?!？。！]*)$")
 _INNER = re.compile(r"[.?!:;](\s|$)|[？。！]")
 _LEAD = re.compile(

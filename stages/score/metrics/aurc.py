@@ -10,8 +10,8 @@ from stages.score.metrics import Order
 def of_order(order: Order) -> Any:
     """[...] mean over k = 1 ... n of the error among the k surest rows; 0 is best, lower is better.
 
-    A block of m rows with mean error r, after c rows with e errors, adds the sum over j = 1 ... m of
-    (e + j r) / (c + j), which is m r + (e - c r) (H(c + m) - H(c)) with harmonic numbers H.
+    A block of m rows with mean error r after c rows with e errors adds sum_{j = 1 ... m} (e + j r) / (c + j)
+    = m r + (e - c r) (H(c + m) - H(c)), with harmonic numbers H.
     """
     wrong = order.count - order.correct
     after = np.cumsum(order.count, axis=-1).astype(np.int64)

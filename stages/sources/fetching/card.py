@@ -6,7 +6,6 @@ their names.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from stages.runtime.errors import UserError, did_you_mean
@@ -18,31 +17,20 @@ _EVERY = "*"
 _TABLE = ".parquet"
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """A file of the repository and what it is a part of."""
-
-    name: str
-    config: str
-    split: str
-
-
-def choose(names: Sequence[str], card: str, config: str | None, split: str, where: str) -> list[Chosen]:
+def choose(names: Sequence[str], card: str, config: str | None, split: str, where: str) -> list[str]:
     """The tables of the splits (`a+b`), split by split, config by config. Raises UserError.
 
     names: all files of the repository. card: the text of its README.md, or empty.
     """
     known = configs(card, where) or _by_names(names)
     wanted = _wanted(known, config or _default(card, where), where)
-    chosen = []
+    chosen: list[str] = []
     for one in split.split("+"):
         there = [name for name in wanted if one in known[name]]
         if not there or (config != _EVERY and len(there) < len(wanted)):
             splits = sorted({found for name in wanted for found in known[name]})
             raise UserError(f"{where}: no split {one}; {did_you_mean(one, splits)}")
-        chosen += [
-            Chosen(file, name, one) for name in there for file in _matching(names, known[name][one], where)
-        ]
+        chosen += [file for name in there for file in _matching(names, known[name][one], where)]
     return chosen
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from stages.runtime.errors import UserError
 from stages.runtime.hub_errors import one_line
-from stages.sources.fetching.card import CARD, Chosen, choose, match
+from stages.sources.fetching.card import CARD, choose, match
 from stages.sources.fetching.origin import Origin, check_name
 from stages.sources.fetching.store import STORE, Found, Kept, check_room, digest_of
 
@@ -23,13 +23,13 @@ def fetch_hub(name: str, origin: Origin) -> Found:
         commit = str(info.sha)
         there = {sibling.rfilename: sibling for sibling in info.siblings or ()}
         chosen = _chosen(repo, commit, origin, there)
-        for one in chosen:
+        for file in chosen:
             try:
-                check_name(one.name)
+                check_name(file)
             except ValueError as error:
                 raise UserError(f"{repo}: {error}") from None
-        check_room(sum(there[one.name].size or 0 for one in chosen), repo)
-        return Found(commit, tuple(_kept(repo, commit, one, there[one.name]) for one in chosen))
+        check_room(sum(there[file].size or 0 for file in chosen), repo)
+        return Found(commit, tuple(_kept(repo, commit, file, there[file]) for file in chosen))
 
 
 def same_repositories(repo: str) -> list[str]:
@@ -56,13 +56,13 @@ def _info(repo: str, revision: str) -> tuple[str, Any]:
     raise error
 
 
-def _chosen(repo: str, commit: str, origin: Origin, there: dict[str, Any]) -> list[Chosen]:
+def _chosen(repo: str, commit: str, origin: Origin, there: dict[str, Any]) -> list[str]:
     if origin.split is None:
         names = match(sorted(there), origin.files)
         missing = [pattern for pattern in origin.files if not match(sorted(there), [pattern])]
         if missing:
             raise UserError(f"{repo}: no file {missing[0]} at {commit[:12]}; correct origin.files")
-        return [Chosen(name, "", "") for name in names]
+        return names
     card = ""
     if CARD in there:
         card = _download(repo, commit, CARD).read_text(encoding="utf-8", errors="replace")
@@ -76,9 +76,9 @@ def _download(repo: str, commit: str, name: str) -> Path:
     return Path(hf_hub_download(repo, name, repo_type="dataset", revision=commit, cache_dir=cache))
 
 
-def _kept(repo: str, commit: str, one: Chosen, sibling: Any) -> Kept:
+def _kept(repo: str, commit: str, name: str, sibling: Any) -> Kept:
     """The file, fetched and compared with the digest that the hub gives. Raises UserError."""
-    path = _download(repo, commit, one.name)
+    path = _download(repo, commit, name)
     size = path.stat().st_size
     if sibling.lfs:
         expected, found = str(sibling.lfs.sha256), digest_of(path)
@@ -88,9 +88,7 @@ def _kept(repo: str, commit: str, one: Chosen, sibling: Any) -> Kept:
         path.resolve().unlink(missing_ok=True)
         path.unlink(missing_ok=True)
         raise UserError(
-            f"{repo}: {one.name}: {size:,} bytes of digest {found}, but the hub says {expected}; it was "
+            f"{repo}: {name}: {size:,} bytes of digest {found}, but the hub says {expected}; it was "
             "damaged on its way and is removed, fetch it again"
         )
-    return Kept(
-        one.name, str(path.absolute().relative_to(STORE.absolute())), size, expected, one.config, one.split
-    )
+    return Kept(name, str(path.absolute().relative_to(STORE.absolute())), size, expected)

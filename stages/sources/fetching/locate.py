@@ -55,10 +55,7 @@ def _mirrored(name: str, folder: Path, origin: Origin) -> list[File]:
     names = list(there)
     if origin.split is not None:
         card = there[CARD].checked().read_text(encoding="utf-8", errors="replace") if CARD in there else ""
-        return [
-            File(one.name, there[one.name].path, one.config, one.split, folder)
-            for one in choose(names, card, origin.config, origin.split, str(folder))
-        ]
+        return [there[one] for one in choose(names, card, origin.config, origin.split, str(folder))]
     patterns = origin.files or [download.filename for download in origin.downloads]
     missing = [pattern for pattern in patterns if not match(names, [pattern])]
     if missing:

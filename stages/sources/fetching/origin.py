@@ -51,6 +51,9 @@ class Download(_Entry):
         parts = urlsplit(value)
         if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
             raise ValueError("give an address, https://HOST/FILE, without user and password")
+        if not value.isascii() or not value.isprintable() or " " in value:
+            raise ValueError("write blanks and characters beyond ASCII as an address has them, %20 or %C3%A9")
+        _ = parts.port  # raises where it is none
         return value
 
     @field_validator("sha256")

@@ -33,8 +33,6 @@ class Kept:
     path: str
     size: int
     digest: str
-    config: str = ""
-    split: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Found:
 
     def listed(self) -> tuple[File, ...]:
         """The files for a loader."""
-        return tuple(File(kept.name, STORE / kept.path, kept.config, kept.split) for kept in self.files)
+        return tuple(File(kept.name, STORE / kept.path) for kept in self.files)
 
     @property
     def size(self) -> int:

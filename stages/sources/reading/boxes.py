@@ -10,6 +10,7 @@ from stages.prepare.raw import Unusable
 
 # The colour goes by the number of the box; there are no more.
 _COLOURS = ((255, 0, 0), (0, 128, 0), (0, 0, 255), (255, 215, 0))
+_FARTHEST = 100_000  # pixels; no picture is larger
 
 
 def with_boxes(data: bytes, boxes: Sequence[Any], thickness: int, form: str) -> bytes:
@@ -35,10 +36,15 @@ def with_boxes(data: bytes, boxes: Sequence[Any], thickness: int, form: str) -> 
 
 
 def _corners(box: Any, form: str) -> tuple[int, int, int, int]:
-    if not isinstance(box, Sequence) or len(box) != 4 or any(not isinstance(one, int | float) for one in box):
-        raise Unusable(f"has the box {box!r:.60}, which is not four numbers")
+    if not isinstance(box, Sequence) or len(box) != 4 or not all(map(_is_coordinate, box)):
+        raise Unusable(f"has the box {box!r:.60}, which is not four numbers of pixels")
     x, y, across, down = box
     x2, y2 = (across, down) if form == "corners" else (x + across, y + down)
     if x2 < x or y2 < y:
         raise Unusable(f"has the box {box!r:.60}, whose corners stand the other way round")
     return int(x), int(y), int(x2), int(y2)
+
+
+def _is_coordinate(value: Any) -> bool:
+    # NaN compares with nothing; what lies further out Pillow cannot draw
+    return isinstance(value, int | float) and -_FARTHEST <= value <= _FARTHEST

@@ -12,15 +12,13 @@ from stages.sources.fetching.origin import Origin
 
 @dataclass(frozen=True)
 class File:
-    """name: in its repository, or of the address. path: on this machine. config, split: of a table, or empty.
+    """name: in its repository, or of the address. path: on this machine.
 
     root: the folder that a file of one's own may not lead out of; null for one that was fetched.
     """
 
     name: str
     path: Path
-    config: str = ""
-    split: str = ""
     root: Path | None = None
 
     def checked(self) -> Path:

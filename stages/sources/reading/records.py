@@ -14,7 +14,7 @@ from typing import IO, Any
 from stages.runtime.errors import UserError
 
 ROWS = ("data", "questions", "annotations")
-_CHUNK = 4 * 2**20  # characters read at a time; rows hold images of some hundred thousand
+_CHUNK = 4 * 2**20  # characters read at a time at least; rows hold images of some hundred thousand
 _BLANK = re.compile(r"[ \t\n\r\ufeff]*")
 _DIGITS = re.compile(r"[0-9.eE+-]*")
 _DECODER = json.JSONDecoder()
@@ -68,12 +68,13 @@ class _Reader:
     """Takes JSON values off a file, a part of which is in memory."""
 
     def __init__(self, file: IO[str]) -> None:
-        self._file, self._text, self._at, self._ended = file, "", 0, False
+        self._file, self._text, self._at = file, "", 0
 
     def _more(self) -> bool:
-        chunk = self._file.read(_CHUNK)
-        self._text, self._at = self._text[self._at :] + chunk, 0
-        self._ended = not chunk
+        # As much again as is waiting: a long value is then tried a few times, not once for each part.
+        left = self._text[self._at :]
+        chunk = self._file.read(max(_CHUNK, len(left)))
+        self._text, self._at = left + chunk, 0
         return bool(chunk)
 
     def peek(self) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from stages.prepare.raw import RawItem, Rejected, Unusable
 from stages.sources.reading.files import File
 
-_MAX_LITERAL = 1_000_000  # characters of a list that is written as text
+_MAX_LITERAL = 100_000  # characters of a list that is written as text; reading it takes 500 bytes for each
 
 
 @dataclass(frozen=True)
@@ -116,8 +116,8 @@ def listed(text: str, column: str) -> Any:
     """The value of a Python list written as text; nothing else is read, nothing is run. Raises Unusable."""
     try:
         value = ast.literal_eval(text) if len(text) <= _MAX_LITERAL else None
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        value = None
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        value = None  # TypeError: a list as the key of a dictionary
     if not isinstance(value, list):
         raise Unusable(f"{column} {text!r:.60} is no list written as text")
     return value

@@ -1,8 +1,10 @@
 """The files of a dataset by name, those inside its zip archives included. Nothing is ever unpacked."""
 
 import json
+import lzma
 import stat
 import zipfile
+import zlib
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self
@@ -15,6 +17,7 @@ from stages.sources.reading.files import File, Source
 MAX_MEMBERS = 2_000_000
 MAX_BYTES = 1 << 30  # of one file that is read whole
 _ZIP = ".zip"
+_DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError)
 
 
 class Tree:
@@ -98,9 +101,9 @@ class Tree:
                 raise Unusable(f"{name!r:.120} is too large, a link or encrypted in its archive")
             with archive.open(info) as member:
                 return member.read(MAX_BYTES)  # checks the CRC; never more than the header says
-        except (OSError, zipfile.BadZipFile, NotImplementedError, EOFError, ValueError) as error:
-            if isinstance(error, Unusable):
-                raise
+        except Unusable:
+            raise
+        except (OSError, NotImplementedError, EOFError, ValueError, *_DAMAGED) as error:
             raise Unusable(f"{name!r:.120} cannot be read ({error!s:.120}); fetch it again") from None
         except UserError as error:
             raise Unusable(str(error)) from None

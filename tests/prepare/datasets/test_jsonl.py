@@ -1,3 +1,4 @@
+import hashlib
 import json
 from pathlib import Path
 
@@ -6,10 +7,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from stages.prepare.datasets.jsonl import Settings, count, read
+from stages.prepare.datasets.jsonl import Keys, Settings, count, read
 from stages.prepare.raw import RawItem
 from stages.runtime.errors import UserError
 from stages.sources.reading.files import Source
+
+ROOT = Path(__file__).parents[3]
 
 
 def answers(project, item, answer, options=("a kite", "a hat", "a cat")):
@@ -281,3 +284,103 @@ def test_open_questions_that_are_refused(project, changes, words):
     project.lines({"question": "What does it say?", **changes})
     with pytest.raises(UserError, match=words):
         project.prepare()
+
+
+def talk(project, item, *lines, **settings):
+    """The items of lines that share one picture."""
+    project.image("one.png")
+    project.lines(*(item(**line) for line in lines))
+    return project.prepare(**settings)
+
+
+def test_a_conversation_is_one_group(project, item):
+    lines = [
+        {"id": "x"},
+        {"id": 1},
+        {"id": "b", "question": "Where?", "turns": [1]},
+        {"id": "c", "question": "Why?", "turns": ["1", "b"]},
+        {"id": "y", "question": "Else?", "turns": []},
+        {"id": "z", "question": "More?", "turns": None},
+    ]
+    rows = talk(project, item, *lines)["items"].to_pylist()
+    assert [row["turns"] for row in rows] == [[], [], ["1"], ["1", "b"], [], []]
+    assert [row["group"] for row in rows[1:4]] == ["1"] * 3
+    assert len({row["group"] for row in rows}) == 4
+    named = [
+        {**line, "talk": n, "turns": line.get("turns", [])} for n, line in zip("abbbcc", lines, strict=True)
+    ]
+    rows = talk(project, item, *named, group="talk", keys={"turns": "turns"})["items"].to_pylist()
+    assert [row["group"] for row in rows] == list("abbbcc")
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ({"turns": ["b"]}, "turn 'b' is no entry of a conversation right before"),
+        ({"turns": ["none"]}, "turn 'none' is no entry"),
+        ({"turns": ["c"]}, "turn 'c' is no entry"),
+        ({"turns": "a"}, "turns is not a list of ids"),
+        ({"turns": [1.5]}, "turns is not a list of ids"),
+        ({"turns": [True]}, "turns is not a list of ids"),
+    ],
+)
+def test_turns_that_are_refused(project, item, line, reason):
+    lines = [{"id": "b"}, {"id": "a", "question": "Where?"}, {"id": "c", "question": "Why?", **line}]
+    with pytest.raises(UserError, match=f"line 3 .id 'c'.: {reason}"):
+        talk(project, item, *lines)
+    tables = talk(project, item, *lines, {"id": "d", "turns": ["c"]}, on_error="skip")
+    assert tables["items"].column("id").to_pylist() == ["b", "a"]
+    assert tables["rejects"].column("id").to_pylist() == ["c", "d"], "what follows a refused line is refused"
+
+
+def test_the_groups_of_a_conversation_must_be_the_same(project, item):
+    lines = [{"id": "a", "talk": 1}, {"id": "b", "talk": 2, "turns": ["a"]}]
+    with pytest.raises(UserError, match="is in another group than its turn 'a'"):
+        talk(project, item, *lines, group="talk")
+
+
+def test_pictures_to_exchange(project, item):
+    digests = [hashlib.sha256(project.image(f"{n}.png", shade=n)).hexdigest() for n in range(3)]
+    images = {"image": ..., "images": ["0.png", "1.png"]}
+    project.lines(item(**images, exchange=["2.png", None]), item(id="b", **images, exchange=None))
+    tables = project.prepare()
+    assert tables["items"].column("exchange").to_pylist() == [[digests[2], None], []]
+    assert sorted(tables["images"].column("digest").to_pylist()) == sorted(digests)
+
+
+@pytest.mark.parametrize(
+    ("exchange", "reason"),
+    [
+        (["one.png", None], "has 1 images, but 2 entries"),
+        ("one.png", "exchange is not a list of paths and nulls"),
+        ([3], "exchange is not a list of paths and nulls"),
+        (["../one.png"], "not a path inside"),
+        (["gone.png"], "gone.png.*no such file"),
+    ],
+)
+def test_exchanges_that_are_refused(project, item, exchange, reason):
+    project.image("one.png")
+    project.lines(item(exchange=exchange))
+    with pytest.raises(UserError, match=reason):
+        project.prepare()
+
+
+def test_the_examples_of_the_documentation(project):
+    page = (ROOT / "docs/add-a-dataset.md").read_text("utf-8")
+    lines = [json.loads(line) for line in page.splitlines() if line.startswith('    {"id": ')]
+    named = {
+        path for line in lines for key in ("image", "images", "exchange") for path in paths(line.get(key))
+    }
+    for shade, path in enumerate(sorted(named)):
+        project.image(path, shade=shade)
+    project.lines(*lines)
+    items = {row["id"]: row for row in project.prepare()["items"].to_pylist()}
+    assert list(items) == ["kite-1", "sign-1", "sign-2", "sign-3", "sign-4", "sky-1"]
+    assert items["sign-4"]["turns"] == ["sign-2", "sign-3"] and items["sign-3"]["group"] == "sign-2"
+    assert [digest is None for digest in items["sky-1"]["exchange"]] == [False, True]
+    for key in Keys.model_fields:
+        assert f"| `{key}`" in page or f"`{key}` |" in page, key
+
+
+def paths(value):
+    return [path for path in (value if isinstance(value, list) else [value]) if path]

@@ -69,6 +69,21 @@ def test_copies_that_name_the_row_with_the_image(project):
         project.prepare("mmbench", expect=None)
 
 
+def test_copies_of_a_row_whose_image_is_damaged(project):
+    tsv(
+        project.source / "MMBench_DEV_EN.tsv",
+        row(index=1, image="?" * 20),
+        row(index=1_000_001, image="1"),
+        row(index=2, image=coded(6)),
+    )
+    tables = project.prepare("mmbench", expect=None, on_error="skip")
+    assert tables["items"].num_rows == 1
+    assert [reason[:25] for reason in tables["rejects"]["reason"].to_pylist()] == [
+        "image is not base64 (Only",
+        "its image is that of row ",
+    ]
+
+
 def test_parquet_of_the_hub(project, monkeypatch, tmp_path):
     """The whole way: the real client, real parquet, the stage."""
     path = parquet(

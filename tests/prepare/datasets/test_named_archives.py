@@ -41,6 +41,21 @@ def test_seedbench_of_its_authors(project):
         project.prepare("seedbench")
 
 
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"question_type_id": "five"}, "question_type_id 'five' is not an integer"),
+        ({"data_id": ["a", "b"]}, "data_id is a list, not a text"),
+    ],
+)
+def test_a_bad_question_of_seedbench_is_left_out(project, changes, words):
+    questions = [seed(), seed(question_id="2", **changes)]
+    (project.source / "SEED-Bench.json").write_text(json.dumps({"questions": questions}))
+    archive(project.source / "SEED-Bench-image.zip", {"SEED-Bench-image/1454426_2591111986": png()})
+    tables = project.prepare("seedbench", expect=None, on_error="skip")
+    assert tables["items"].num_rows == 1 and words in tables["rejects"]["reason"].to_pylist()[0]
+
+
 def test_seedbench_in_parquet(project):
     video = seed(question_id="2", question_type_id=10, data_type="video", image=[cell(1), cell(2)])
     parquet(project.source / "data/test-00000-of-00001.parquet", SEED, seed(image=[cell()]), video)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from stages.prepare.raw import Unusable
 from stages.runtime.errors import UserError
 from stages.sources.fetching.origin import REMOTE
 from stages.sources.reading.boxes import with_boxes
@@ -231,6 +232,10 @@ def test_where_a_box_is() -> None:
     assert (min(red), max(red)) == ((4, 3), (14, 11)) and (5, 4) in red and (13, 10) in red
     assert (9, 7) not in red  # its middle
     assert with_boxes(data, [[5, 4, 13, 10]], 3, "corners") == with_boxes(data, [[5, 4, 8, 6]], 3, "size")
+    with_boxes(data, [[-100_000, 0, 100_000, 9]], 3, "corners")  # beyond the edges
+    for box in ([0, 0, float("nan"), 1], [0, 0, float("inf"), 1], [0, 0, 10**400, 1], [0, 0, "1", 1], [0, 0]):
+        with pytest.raises(Unusable, match="is not four numbers of pixels"):
+            with_boxes(data, [box], 3, "corners")
 
 
 REGION = {"id": "r1", "img": picture(), "region": [[1, 2, 9, 9]], "options": ["a cup", "a cat"], "gt": 1}

@@ -5,17 +5,12 @@ import re
 
 import pytest
 
-from tests.pipeline.checkout import Checkout
-
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def checkout(tmp_path_factory):
-    checkout = Checkout(tmp_path_factory.mktemp("tools") / "one")
-    checkout.repro()
-    checkout.commit("results")
-    return checkout
+def checkout(finished, tmp_path_factory):
+    return finished.copy(tmp_path_factory.mktemp("tools") / "one")
 
 
 def test_metrics(checkout):

@@ -1,0 +1,57 @@
+"""decisions: what people decided, as CSV files in decisions/, under version control.
+
+A file has the columns of its kind; rows without a decision count as none. `by` and `why` (who decided,
+and the reason) are optional in every kind.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from stages.runtime.errors import UserError, did_you_mean
+
+OPTIONAL = ("by", "why")
+
+
+def decided_rows(
+    path: Path, needed: Sequence[str], decision: str, further: Sequence[str] = ()
+) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """(file and line, row) of each row with a decision. Raises UserError with file and line.
+
+    decision: the column that holds it. further: names of columns that may stand there and are not read.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise UserError(f"{path}: not UTF-8 text; save it as CSV in UTF-8") from None
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    try:
+        _check_columns(reader.fieldnames or (), needed, further, path)
+        for row in reader:
+            where = f"{path} line {reader.line_num}"
+            if None in row or None in row.values():
+                raise UserError(f"{where}: has not as many fields as the first line; quote texts with commas")
+            if row[decision].strip():
+                yield where, row
+    except csv.Error as error:
+        raise UserError(f"{path} line {reader.line_num}: not CSV ({error}); correct its quotes") from None
+
+
+def _check_columns(names: Iterable[str], needed: Sequence[str], further: Sequence[str], path: Path) -> None:
+    names, known = list(names), [*needed, *OPTIONAL]
+    for name in names:
+        if name not in (*known, *further):
+            raise UserError(f"{path}: unknown column {name}; {did_you_mean(name, known)}")
+    for name in needed:
+        if names.count(name) != 1:
+            raise UserError(f"{path}: needs one column {name}; give it {', '.join(known)}")
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A CSV file with a line of names."""
+    sink = io.StringIO()
+    writer = csv.writer(sink, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return sink.getvalue()

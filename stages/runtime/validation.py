@@ -1,0 +1,45 @@
+"""What pydantic finds wrong with a file's content, as one line that a person can act on."""
+
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from stages.runtime.errors import UserError, did_you_mean
+
+T = TypeVar("T", bound=BaseModel)
+
+
+def validated(model: type[T], values: Any, where: str) -> T:
+    """The content of a file as its model has it; `where` names the file. Raises UserError, one line."""
+    try:
+        return model.model_validate(values, strict=True)  # `true` is no seed, "0.1" no share
+    except ValidationError as error:
+        raise UserError(_explain(error, model, where)) from None
+
+
+def _explain(error: ValidationError, model: type[BaseModel], where: str) -> str:
+    """The first problem of a validation as one line: file, key, what is wrong, valid keys."""
+    # a misspelt key is two problems, unknown and missing; the unknown one says more
+    first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
+    more = f" (and {error.error_count() - 1} more problems)" if error.error_count() > 1 else ""
+    key = ".".join(str(part) for part in first["loc"] if part != "[key]") or "the whole file"
+    if first["type"] == "extra_forbidden":
+        known = _keys_at(model, first["loc"][:-1])
+        return f"{where}: unknown key {key}; {did_you_mean(str(first['loc'][-1]), known)}{more}"
+    if first["type"] == "missing":
+        return f"{where}: key {key} is missing; add it{more}"
+    message = first["msg"].removeprefix("Value error, ")
+    return f"{where}: {key}: {message}, found {str(first['input'])[:60]!r}{more}"
+
+
+def _keys_at(model: type[BaseModel], path: Iterable[Any]) -> list[str]:
+    """Valid keys at a path of a nested model, empty where the path leaves the models."""
+    level: Any = model
+    for part in path:
+        fields: dict[str, Any] = getattr(level, "model_fields", {})
+        field = fields.get(str(part))
+        annotation = field.annotation if field else level
+        arguments = getattr(annotation, "__args__", ())
+        level = next((kind for kind in reversed(arguments) if kind is not type(None)), annotation)
+    return sorted(level.model_fields) if isinstance(level, type) and issubclass(level, BaseModel) else []

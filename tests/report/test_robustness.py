@@ -1,0 +1,80 @@
+"""Reliability of every variation, and instability where questions have several tests."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pandas as pd
+
+from stages.report.config import Config
+from stages.report.evidence import Evidence
+from stages.report.page import page
+from stages.report.sections import instability, robustness
+from tests.report.html_page import Page
+from tests.report.project import ITEM_COUNT, Made
+
+Make = Callable[[Made], Evidence]
+PARC = {"reliability": 0.25, "accuracy_calibrated": 0.5, "certainty": 0.5, "consistency_calibrated": 0.75}
+
+
+def with_rows(evidence: Evidence, *rows: dict[str, object]) -> Evidence:
+    """The evidence with more rows in its standings."""
+    plain = {"dataset": "shapes", "ask": "letters", "reading": "clean", "category": "all", "calibration": ""}
+    plain |= {"score": "", "items": ITEM_COUNT, "low": 0.1, "high": 0.9}
+    return replace(
+        evidence, standings=pd.concat([evidence.standings, pd.DataFrame([plain | row for row in rows])])
+    )
+
+
+def compared(evidence: Evidence) -> Evidence:
+    rows: list[dict[str, object]] = []
+    for place, model in enumerate(("alpha", "beta")):
+        for metric, value in PARC.items():
+            if metric != "consistency_calibrated":
+                rows.append({"model": model, "variation": "original", "metric": metric, "value": value})
+            rows.append({"model": model, "variation": "vr_b", "metric": metric, "value": -value})
+            every = {"variation": "", "score": "every_prompt", "value": value + 0.1 * place}
+            rows.append({"model": model, "metric": metric} | every)
+    return with_rows(evidence, *rows)
+
+
+def test_without_such_scores_there_are_no_sections(make: Make) -> None:
+    evidence = make(Made(variations=("original", "vr_b")))
+    assert robustness.build(evidence) == ()
+    assert instability.build(evidence) == ()
+    html = page(Config(title="t"), evidence, {})
+    assert "#robustness" not in html
+    assert "#instability" not in html
+
+
+def test_every_variation_and_their_mean_stand_in_one_table(make: Make) -> None:
+    evidence = compared(make(Made(variations=("original", "vr_b"))))
+    assert evidence.variations("shapes") == ("original", "vr_b")
+    (part,) = robustness.build(evidence)
+    assert part.sentence == "Over all kinds of prompts beta has the highest reliability: 0.35 (0.10–0.90)."
+    shown = [[cell.text for cell in row] for row in part.grid.rows]
+    assert shown == [
+        ["original", "alpha", "0.25", "0.50", "0.50", "–"],
+        ["original", "beta", "0.25", "0.50", "0.50", "–"],
+        ["vr_b", "alpha", "−0.25", "−0.50", "−0.50", "−0.75"],
+        ["vr_b", "beta", "−0.25", "−0.50", "−0.50", "−0.75"],
+        ["all", "alpha", "0.25", "0.50", "0.50", "0.75"],
+        ["all", "beta", "0.35", "0.60", "0.60", "0.85"],
+    ]
+    assert "Is it sure where it is right?" in Page(page(Config(title="t"), evidence, {})).text
+
+
+def test_instability_beside_its_control(make: Make) -> None:
+    place = {"model": "alpha", "variation": "instruction", "ask": "letters"}
+    evidence = with_rows(
+        make(Made()),
+        place | {"metric": "instability", "value": 0.5, "low": 0.4, "high": 0.6},
+        place | {"metric": "instability", "score": "t0.2", "value": 0.125},
+        place | {"metric": "accuracy_range", "value": 0.04},
+    )
+    (part,) = instability.build(evidence)
+    (row,) = part.grid.rows
+    assert [cell.text for cell in row] == ["instruction", "letters", "alpha", "0.500", "0.125", "4.0"]
+    assert row[0].note == "other wordings of the instruction"
+    assert part.grid.columns[4].label == "of samples, t0.2"
+    html = page(Config(title="t"), evidence, {})
+    assert html.count('id="instability"') == 1

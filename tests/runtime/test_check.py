@@ -1,0 +1,46 @@
+"""params.yaml checked as a whole: what an entry of a dataset may say beside its source."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stages.runtime.check import check_params
+from stages.runtime.errors import UserError
+from stages.yaml12 import load
+
+ROOT = Path(__file__).parents[2]
+
+
+def checked(**entry: Any) -> Any:
+    """The entry `left` of the profile `small` with more keys, validated."""
+    values = load(ROOT / "profiles/small.yaml")
+    values["datasets"]["left"] |= entry
+    return check_params(values, "params.yaml").datasets["left"]
+
+
+def test_an_entry_may_name_variations_and_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert checked().variations is None and checked().rows == "all"
+    entry = checked(variations=["vs_s", "ls_n+vr_b_2"], rows="exchangeable")
+    assert entry.variations == ["vs_s", "ls_n+vr_b_2"] and entry.rows == "exchangeable"
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"variations": ["vs_q"]}, "datasets.left.variations: unknown variation vs_q; valid: "),
+        ({"variations": ["vr_b", "vr_b_3"]}, "datasets.left.variations: vr_b_3 is the same as vr_b"),
+        ({"variations": ["vr_b", "vr_b"]}, "datasets.left.variations: vr_b stands twice"),
+        ({"variations": []}, "datasets.left.variations: List should have at least 1 item"),
+        ({"variations": "vr_b"}, "datasets.left.variations: "),
+        ({"variations": ["vr_b+"]}, "unknown variation ; valid"),
+        ({"rows": "some"}, "datasets.left.rows: Input should be 'all' or 'exchangeable', found 'some'"),
+        ({"row": "all"}, "unknown key datasets.left.row; valid: "),
+    ],
+)
+def test_what_an_entry_may_not_say(monkeypatch: pytest.MonkeyPatch, entry: dict[str, Any], said: str) -> None:
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(UserError) as error:
+        checked(**entry)
+    assert said in str(error.value) and str(error.value).startswith("params.yaml: ")

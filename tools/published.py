@@ -1,0 +1,120 @@
+"""`python tools/published.py`: recomputes published tables from other published tables (docs/published).
+
+PARC (Schmalfuss et al. 2025): tables A6, A8, A9, A10. ReForm-Eval (Li et al. 2023): tables 4, 15, 16, 23, 24.
+docs/published.md explains what is found.
+"""
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+FOLDER = Path(__file__).parents[1] / "docs/published"
+SETS = ("M-S", "M-A", "V-S", "V-A", "NYU", "Fas", "MMB")
+SCORES = ("reliability", "accuracy", "certainty", "consistency")
+ROWS = 201  # of ScienceQA in ReForm-Eval
+TESTS = 5  # of each of them
+PRINTED = {
+    "table 4": {"instruction": 0.1607, "order": 0.5523, "mark": 0.3295, "likelihood_instruction": 0.0492},
+    "table 23": {"mark": 0.276, "likelihood_instruction": 0.049},
+}
+"""Means over the models as the paper prints them, where they can be checked."""
+
+
+class Check(NamedTuple):
+    """Two numbers that should be one. tolerance: what rounding of the printed numbers allows."""
+
+    name: str
+    printed: float
+    recomputed: float
+    tolerance: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether they agree."""
+        return abs(self.printed - self.recomputed) <= self.tolerance + 1e-9
+
+
+def read(name: str) -> list[dict[str, str]]:
+    """Rows of one of the files."""
+    with (FOLDER / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def mean(values: Sequence[str]) -> float:
+    """Of the numbers that are there."""
+    known = [float(value) for value in values if value]
+    return sum(known) / len(known)
+
+
+def parc_sets() -> Iterator[Check]:
+    """Per set and score: the mean over prompt kinds is the mean over models."""
+    kinds, models = read("parc_a6"), read("parc_a8")
+    for score in SCORES:
+        for name in SETS:
+            sides = [[row[name] for row in rows if row["score"] == score] for rows in (models, kinds)]
+            yield Check(f"{score} {name}: models against kinds", *(mean(side) for side in sides), 0.002)
+
+
+def parc_averages() -> Iterator[Check]:
+    """AVG of a row is the plain mean of its sets, of six where one is missing."""
+    for table, key in (("parc_a6", "kind"), ("parc_a8", "model"), ("parc_a10", "model")):
+        for row in read(table):
+            values = [row[name] for name in SETS]
+            yield Check(f"{table} {row[key]} {row['score']} AVG", float(row["AVG"]), mean(values), 0.01)
+
+
+def parc_combinations() -> Iterator[Check]:
+    """The single variations of table A9 are those of table A6."""
+    found = {(row["kind"], row["score"]): float(row["AVG"]) for row in read("parc_a6")}
+    for row in read("parc_a9"):
+        if "+" not in row["prompt"]:
+            for score in SCORES:
+                yield Check(f"A9 {row['prompt']} {score}", float(row[score]), found[row["prompt"], score], 0)
+
+
+def reform_means() -> Iterator[Check]:
+    """Printed means of the instabilities against the means of table 23's own rows."""
+    rows = read("reform_23_24")
+    for table, printed in PRINTED.items():
+        for name, value in printed.items():
+            digits = len(str(value).partition(".")[2])
+            tolerance = 0.0005 + 0.5 * 10**-digits  # of the rows, and of the printed mean
+            yield Check(f"{table} {name}", value, mean([row[name] for row in rows]), tolerance)
+
+
+def reform_counts() -> Iterator[Check]:
+    """Per cent of 201 rows, and of their 1,005 tests, are whole numbers, rounded or cut to two decimals."""
+    for row in read("reform_23_24"):
+        for name in ("range_generation", "range_likelihood"):
+            count = float(row[name]) * ROWS / 100
+            yield Check(f"table 24 {row['model']} {name} x 2.01", count, round(count), 0.01 * ROWS / 100)
+    for row in read("reform_scienceqa"):
+        for name in ("generation", "likelihood"):
+            count = float(row[name]) * ROWS * TESTS / 100
+            tolerance = 0.01 * ROWS * TESTS / 100
+            yield Check(f"ScienceQA {row['model']} {name} x 10.05", count, round(count), tolerance)
+
+
+CHECKS = {
+    "PARC, means over kinds and over models": parc_sets,
+    "PARC, averages over sets": parc_averages,
+    "PARC, single variations of table A9": parc_combinations,
+    "ReForm-Eval, mean instabilities": reform_means,
+    "ReForm-Eval, whole numbers of rows": reform_counts,
+}
+
+
+def main() -> None:
+    """Says of every kind of check how many hold and names those that do not."""
+    for title, check in CHECKS.items():
+        found = list(check())
+        worst = max(abs(one.printed - one.recomputed) for one in found)
+        print(f"{title}: {sum(one.holds for one in found)} of {len(found)} hold, largest gap {worst:.4f}")
+        for one in found:
+            if not one.holds:
+                print(f"  {one.name}: printed {one.printed:g}, recomputed {one.recomputed:.4f}")
+
+
+if __name__ == "__main__":
+    main()
