@@ -58,8 +58,8 @@ def _sentence(evidence: Evidence, dataset: str, model: str, letters: tuple[str, 
     letter = max(excess, key=lambda name: excess[name][0])
     _, chosen, right = excess[letter]
     return (
-        f"{model} chooses {letter} for {words.percent(chosen.value)} of the questions; the answer stands there "
-        f"in {words.percent(right.value)}."
+        f"{model} chooses {letter} for {words.percent(chosen.value)} of the questions; the answer stands "
+        f"there in {words.percent(right.value)}."
     )
 
 
