@@ -31,17 +31,24 @@ def weighted_tau(x: Numbers, y: Numbers) -> Numbers:
     A pair weighs 1 / (1 + r) + 1 / (1 + s), with r and s the places of its models from the top, 0 for the
     best. The mean of the taus by the order of x (ties: of y) and by that of y (ties: of x).
     """
-    signs_x, signs_y = (np.sign(v[..., :, None] - v[..., None, :]) for v in (x, y))
+    signs_x, signs_y = _signs(x), _signs(y)
+    # A pair's weight is a sum over its two models: so is the sum over all pairs.
+    agreed, of_x, of_y = (
+        pairs.sum(axis=-1, dtype=np.int64) for pairs in (signs_x * signs_y, signs_x**2, signs_y**2)
+    )
     taus = []
     for first, second in ((x, y), (y, x)):
         weights = 1 / (1 + _places(first, second))
-        pairs = weights[..., :, None] + weights[..., None, :]
-        both, of_x, of_y = (
-            (pairs * product).sum(axis=(-2, -1)) for product in (signs_x * signs_y, signs_x**2, signs_y**2)
-        )
+        both, alone_x, alone_y = ((weights * pairs).sum(axis=-1) for pairs in (agreed, of_x, of_y))
         with np.errstate(invalid="ignore"):
-            taus.append(both / (np.sqrt(of_x) * np.sqrt(of_y)))
+            taus.append(both / (np.sqrt(alone_x) * np.sqrt(alone_y)))
     return np.asarray(np.clip((taus[0] + taus[1]) / 2, -1, 1))
+
+
+def _signs(values: Numbers) -> NDArray[np.int8]:
+    """[..., n, n] the sign of each model's value minus each other's."""
+    one, other = values[..., :, None], values[..., None, :]
+    return np.asarray((one > other).view(np.int8) - (one < other).view(np.int8))
 
 
 def p_values(x: Numbers, y: Numbers) -> tuple[float, float]:

@@ -1,6 +1,6 @@
 """Ranking models without labels: what every ranker says, against performance."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from stages.compare.variations import GRAIN
 from stages.contracts.rankings import MEAN
 
 Rows = list[dict[str, Any]]
+MEASURES = {"rho": spearman, "tau": weighted_tau}
 
 
 def rankings(signals: pa.Table, config: Config, alpha: float) -> tuple[Rows, Rows]:
@@ -43,39 +44,35 @@ def _summaries(found: Sequence[Ranking]) -> Rows:
     rows: Rows = []
     for name, score in dict.fromkeys((r.place["ranker"], r.place["score"]) for r in found):
         own = [r for r in found if (r.place["ranker"], r.place["score"]) == (name, score)]
-        numbers = [_numbers(ranking) for ranking in own]
+        drawn = [{key: measure(*r.drawn) for key, measure in MEASURES.items()} for r in own]
+        numbers = [_points(r) | _ends([draws]) for r, draws in zip(own, drawn, strict=True)]
         if own[0].place["proxy"]:
-            points = {key: _mean([number[key] for number in numbers]) for key in ("rho", "tau", "tau_paper")}
-            ends = _ends([spearman(*r.drawn) for r in own], "rho") | _ends(
-                [weighted_tau(*r.drawn) for r in own], "tau"
-            )
+            points = {key: _mean([number[key] for number in numbers]) for key in (*MEASURES, "tau_paper")}
+            known = [draws for draws, row in zip(drawn, numbers, strict=True) if row["rho"] is not None]
             fewest = min(len(ranking.models) for ranking in own)
-            rows.append(own[0].place | {"proxy": MEAN, "models": fewest} | points | ends)
+            rows.append(own[0].place | {"proxy": MEAN, "models": fewest} | points | _ends(known))
         rows += [ranking.place | number for ranking, number in zip(own, numbers, strict=True)]
     return rows
 
 
-def _numbers(ranking: Ranking) -> dict[str, Any]:
+def _points(ranking: Ranking) -> dict[str, Any]:
     values, performance = ranking.values, ranking.performance
     p, least = p_values(values, performance)
     literal = -values if ranking.uncertainty else values
-    row: dict[str, float | None] = {
-        "rho": float(spearman(values, performance)),
-        "p": p,
-        "p_least": least,
-        "tau": float(weighted_tau(values, performance)),
-        "tau_paper": abs(float(weighted_tau(literal, performance))),
-    }
-    row |= _ends([spearman(*ranking.drawn)], "rho") | _ends([weighted_tau(*ranking.drawn)], "tau")
+    row = {key: float(measure(values, performance)) for key, measure in MEASURES.items()}
+    row |= {"p": p, "p_least": least, "tau_paper": abs(float(weighted_tau(literal, performance)))}
     return {"models": len(ranking.models)} | {key: _some(value) for key, value in row.items()}
 
 
-def _ends(draws: Sequence[Numbers], name: str) -> dict[str, float | None]:
-    """2.5 and 97.5 percentiles of the mean over several measures of each draw; None where none has one."""
-    mean = np.mean(draws, axis=0)
-    mean = mean[~np.isnan(mean)]
-    low, high = np.percentile(mean, SHARES) if len(mean) else (np.nan, np.nan)
-    return {f"{name}_low": _some(float(low)), f"{name}_high": _some(float(high))}
+def _ends(drawn: Sequence[Mapping[str, Numbers]]) -> dict[str, float | None]:
+    """2.5 and 97.5 percentiles of each measure's mean over several rankings; None where none has one."""
+    ends: dict[str, float | None] = {}
+    for key in MEASURES if drawn else ():
+        mean = np.mean([draws[key] for draws in drawn], axis=0)
+        mean = mean[~np.isnan(mean)]
+        low, high = np.percentile(mean, SHARES) if len(mean) else (np.nan, np.nan)
+        ends |= {f"{key}_low": _some(float(low)), f"{key}_high": _some(float(high))}
+    return ends
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -258,6 +258,18 @@ def test_equal_models_one_model_and_no_model_have_no_order():
     assert rankings(table([]), CONFIG, 0.1) == ([], [])
 
 
+def test_the_mean_over_proxies_is_of_those_that_say_something():
+    rows = skilled(text_rows, ("a", "b"))
+    rows += [row for model in MODELS for row in text_rows(model, "same", 0.5)]  # as good as one another
+    found, _ = rankings(table(rows), CONFIG, 0.1)
+    by_proxy = {
+        row["proxy"]: row for row in found if (row["dataset"], row["ranker"]) == ("a", "accuracy_on_the_line")
+    }
+    assert by_proxy["same"]["rho"] is None
+    for key in ("rho", "rho_low", "rho_high", "tau", "tau_low", "tau_high"):
+        assert by_proxy["mean"][key] == pytest.approx(by_proxy["b"][key])
+
+
 def test_few_labels_are_right_on_average_and_more_are_better():
     random = np.random.RandomState(0)
     skills = np.linspace(0.3, 0.9, 6)
