@@ -1,4 +1,4 @@
-"""`python -m stages.compare`: scores of all models -> the tables of stages/contracts/compared.py."""
+"""`python -m stages.compare`: scores of all models -> the tables of data/compare."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +8,7 @@ import pyarrow as pa
 from stages.compare.config import Config
 from stages.compare.differences import differences
 from stages.compare.dimensions import dimensions
+from stages.compare.ranking import rankings
 from stages.compare.reproduced import reproduced
 from stages.compare.standings import standings
 from stages.compare.variations import variations
@@ -27,6 +28,8 @@ from stages.contracts.items import ITEMS, items_path
 from stages.contracts.metrics import METRICS
 from stages.contracts.outcomes import OUTCOMES
 from stages.contracts.published import PUBLISHED
+from stages.contracts.rankings import RANKED, RANKED_PATH, RANKINGS, RANKINGS_PATH
+from stages.contracts.signals import SIGNALS
 from stages.contracts.table import Table
 from stages.runtime.stage import Run, run_stage
 
@@ -42,6 +45,7 @@ def main(run: Run) -> None:
     scores = [path for path in run.inputs if path.parent == Path("data/scores")]
     metrics = _read(METRICS, [path for path in scores if path.name.endswith(".metrics.parquet")])
     outcomes = _read(OUTCOMES, [path for path in scores if path.name.endswith(".outcomes.parquet")], COMPARED)
+    signals = _read(SIGNALS, [path for path in scores if path.name.endswith(".signals.parquet")])
     published = {
         path.stem: PUBLISHED.read(path) for path in run.inputs if path.parent == Path("data/published")
     }
@@ -55,6 +59,11 @@ def main(run: Run) -> None:
     DIFFERENCES.write(DIFFERENCES_PATH, differences(outcomes, config.seed, config.resamples))
     REPRODUCED.write(REPRODUCED_PATH, reproduced(published, metrics))
     VARIATIONS.write(VARIATIONS_PATH, variations(outcomes, config.seed, config.resamples))
+    alpha = run.params["score"]["alpha"]  # of several the first, which is that of all headlines
+    main_alpha = alpha[0] if isinstance(alpha, list) else alpha
+    summaries, values = rankings(signals, config, main_alpha)
+    RANKINGS.write(RANKINGS_PATH, summaries)
+    RANKED.write(RANKED_PATH, values)
 
 
 def _read(table: Table, paths: Sequence[Path], columns: Sequence[str] | None = None) -> pa.Table:

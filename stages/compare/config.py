@@ -4,9 +4,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Config(BaseModel):
-    """seed: of the bootstrap. resamples: how many it draws."""
+    """seed: of the bootstrap and of the draws. resamples: how many the bootstrap draws.
+
+    labels, draws: rankings that some labels would give: of how many items, and how often they are drawn.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     seed: int = Field(ge=0, lt=2**32)
     resamples: int = Field(ge=1, le=1_000_000)
+    labels: int = Field(default=50, ge=2)
+    draws: int = Field(default=200, ge=1, le=1_000_000)

@@ -23,12 +23,12 @@ def intervals(sums: Array, counts: Array, seed: int, resamples: int) -> tuple[Ar
 
     NaN where fewer than two groups have a gap, and where all groups agree on one other than 0.
     """
-    low, high = np.percentile(_bootstrap(sums, counts, seed, resamples), SHARES, axis=0)
+    low, high = np.percentile(bootstrap(sums, counts, seed, resamples), SHARES, axis=0)
     known = ((counts > 0).sum(axis=0) > 1) & ((low < high) | (means(sums, counts) == 0))
     return np.where(known, low, np.nan), np.where(known, high, np.nan)
 
 
-def _bootstrap(sums: Array, counts: Array, seed: int, resamples: int) -> Array:
+def bootstrap(sums: Array, counts: Array, seed: int, resamples: int) -> Array:
     """[resamples, columns] mean gaps when whole groups are drawn with replacement."""
     generator, total = np.random.RandomState(seed), len(sums)
     drawn = []

@@ -12,6 +12,7 @@ from stages.contracts.defects import DEFECTS
 from stages.contracts.files import replacing_folder, write_json, write_text
 from stages.contracts.items import ITEMS
 from stages.contracts.outcomes import OUTCOMES
+from stages.contracts.rankings import RANKED, RANKINGS
 from stages.contracts.rejects import REJECTS
 from stages.contracts.table import Table
 from stages.report import drawing, figures, plots, tables
@@ -71,6 +72,8 @@ def read(found: Sources, scoring: Scoring) -> Evidence:
         differences=DIFFERENCES.read(found.differences).to_pandas(),
         reproduced=REPRODUCED.read(found.reproduced).to_pandas(),
         costs=VARIATIONS.read(found.variations).to_pandas(),
+        rankings=RANKINGS.read(found.rankings).to_pandas(),
+        ranked=RANKED.read(found.ranked).to_pandas(),
         outcomes=_all(OUTCOMES, found.outcomes, OF_OUTCOMES),
         items=_by_dataset(ITEMS, found.items, OF_ITEMS),
         rejects=_all(REJECTS, found.rejects, REJECTS.schema.names),

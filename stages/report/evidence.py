@@ -72,6 +72,8 @@ class Evidence:
     differences: pd.DataFrame
     reproduced: pd.DataFrame
     costs: pd.DataFrame
+    rankings: pd.DataFrame
+    ranked: pd.DataFrame
     outcomes: pd.DataFrame
     items: pd.DataFrame
     rejects: pd.DataFrame

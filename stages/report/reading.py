@@ -8,8 +8,14 @@ from stages.contracts.compared import DIFFERENCES_PATH, REPRODUCED_PATH, STANDIN
 from stages.contracts.defects import defects_path
 from stages.contracts.items import items_path
 from stages.contracts.outcomes import outcomes_path
+from stages.contracts.rankings import RANKED_PATH, RANKINGS_PATH
 from stages.contracts.rejects import rejects_path
 from stages.runtime.errors import UserError
+
+COMPARED = (
+    *(STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH),
+    *(RANKINGS_PATH, RANKED_PATH),
+)
 
 
 @dataclass(frozen=True)
@@ -20,6 +26,8 @@ class Sources:
     differences: Path
     reproduced: Path
     variations: Path
+    rankings: Path
+    ranked: Path
     outcomes: tuple[Path, ...]
     items: tuple[Path, ...]
     rejects: tuple[Path, ...]
@@ -28,8 +36,16 @@ class Sources:
     @property
     def every(self) -> tuple[Path, ...]:
         """All of them."""
-        single = (self.standings, self.differences, self.reproduced, self.variations)
-        return (*single, *self.outcomes, *self.items, *self.rejects, *self.defects)
+        of_models = (self.standings, self.differences, self.reproduced, self.variations)
+        return (
+            *of_models,
+            self.rankings,
+            self.ranked,
+            *self.outcomes,
+            *self.items,
+            *self.rejects,
+            *self.defects,
+        )
 
 
 def sources(inputs: Sequence[Path]) -> Sources:
@@ -38,17 +54,14 @@ def sources(inputs: Sequence[Path]) -> Sources:
     Raises UserError where a table of `compare` is not among them.
     """
     known = set(inputs)
-    for path in (STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH):
+    for path in COMPARED:
         if path not in known:
             raise UserError(
                 f"{path}: not among the inputs of report; declare it in dvc.yaml and run `dvc repro`"
             )
     suffix = outcomes_path("").name
     return Sources(
-        STANDINGS_PATH,
-        DIFFERENCES_PATH,
-        REPRODUCED_PATH,
-        VARIATIONS_PATH,
+        *COMPARED,
         tuple(p for p in sorted(known) if p == outcomes_path(p.name.removesuffix(suffix))),
         tuple(p for p in sorted(known) if p == items_path(p.stem)),
         tuple(p for p in sorted(known) if p == rejects_path(p.stem)),

@@ -1,4 +1,4 @@
-"""`python -m stages.score MODEL`: answers of one model on every dataset -> its metrics and outcomes."""
+"""`python -m stages.score MODEL`: answers of one model on every dataset -> its metrics, outcomes, signals."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +11,7 @@ from stages.contracts.likelihood import LIKELIHOOD, likelihood_path
 from stages.contracts.metrics import METRICS, metrics_path
 from stages.contracts.outcomes import OUTCOMES, outcomes_path
 from stages.contracts.prompts import PROMPTS, prompts_path
+from stages.contracts.signals import SIGNALS, signals_path
 from stages.contracts.text import TEXT, text_path
 from stages.runtime.errors import UserError, did_you_mean
 from stages.runtime.stage import Run, run_stage
@@ -19,6 +20,7 @@ from stages.score.config import Config
 from stages.score.generated import score_texts
 from stages.score.join import Asked, join
 from stages.score.likelihood import likelihood_blocks
+from stages.score.signals import option_signals, text_signals
 from stages.score.tables import Scored, score_block
 from stages.score.texts import text_blocks
 from stages.score.unanswered import METRIC
@@ -45,23 +47,26 @@ def main(run: Run) -> None:
             )
     rows: list[dict[str, Any]] = []
     outcomes = [OUTCOMES.schema.empty_table()]
+    signals = [SIGNALS.schema.empty_table()]
     silent: dict[str, int] = {}
     for dataset in run.progress(datasets, label=f"score {model}"):
-        for name, asked, (figures, table) in _scored(model, dataset, config, released):
+        for name, asked, (figures, table), found in _scored(model, dataset, config, released):
             rows += figures
             outcomes.append(table)
+            signals.append(found)
             if asked is not None and not asked.answered.all():
                 silent[name] = int((~asked.answered).sum())
     if silent:
         run.note(METRIC, silent)
     METRICS.write(metrics_path(model), rows)
     OUTCOMES.write(outcomes_path(model), pa.concat_tables(outcomes))
+    SIGNALS.write(signals_path(model), pa.concat_tables(signals))
 
 
 def _scored(
     model: str, dataset: str, config: Config, released: bool
-) -> Iterator[tuple[str, Asked | None, Scored]]:
-    """What was asked, in the words of the notes, and its scores: letters, then likelihood, then texts.
+) -> Iterator[tuple[str, Asked | None, Scored, pa.Table]]:
+    """What was asked, in the words of the notes, its scores and signals: letters, likelihood, then texts.
 
     Nothing was asked for what compares prompts of the same questions, which comes last.
     """
@@ -76,14 +81,17 @@ def _scored(
         for block in of_ask:
             scored = score_block(model, dataset, block, config)
             compared.add(scored[1], block)
-            yield f"{dataset}/{block.variation}{ask}", block.asked, scored
+            signals = option_signals(model, dataset, block, scored[1])
+            yield f"{dataset}/{block.variation}{ask}", block.asked, scored, signals
     path = text_path(model, dataset)
     found = TEXT.read(path, OF_TEXT)
     for texts in text_blocks(found, *_questions(dataset, texts=True), str(path), released):
         scored = score_texts(model, dataset, texts, config)
         compared.add(scored[1], texts.texts)
-        yield f"{dataset}/{texts.variation}/text", texts.asked, scored
-    yield dataset, None, (compared.rows(model, dataset), OUTCOMES.schema.empty_table())
+        signals = text_signals(model, dataset, texts, scored[1], config)
+        yield f"{dataset}/{texts.variation}/text", texts.asked, scored, signals
+    nothing = OUTCOMES.schema.empty_table()
+    yield dataset, None, (compared.rows(model, dataset), nothing), SIGNALS.schema.empty_table()
 
 
 def _questions(dataset: str, texts: bool = False) -> tuple[pa.Table, pa.Table]:

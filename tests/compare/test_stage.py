@@ -24,13 +24,19 @@ from stages.contracts.items import ITEMS, items_path
 from stages.contracts.metrics import METRICS, metrics_path
 from stages.contracts.outcomes import OUTCOMES, outcomes_path
 from stages.contracts.published import PUBLISHED, published_path
+from stages.contracts.rankings import RANKED, RANKED_PATH, RANKINGS, RANKINGS_PATH
+from stages.contracts.signals import SIGNALS, signals_path
 from stages.runtime.stage import Run
 from stages.score.join import join
+from stages.score.signals import option_signals
 from stages.score.tables import score_block
 from tests.score.simulated import CONFIG, project_run, replace_row, simulate, tables
 
-PATHS = (STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH, DIMENSIONS_PATH)
-TABLES = (STANDINGS, DIFFERENCES, REPRODUCED, VARIATIONS, DIMENSIONS)
+PATHS = (
+    *(STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH, DIMENSIONS_PATH),
+    *(RANKINGS_PATH, RANKED_PATH),
+)
+TABLES = (STANDINGS, DIFFERENCES, REPRODUCED, VARIATIONS, DIMENSIONS, RANKINGS, RANKED)
 
 
 @pytest.fixture
@@ -45,6 +51,7 @@ def score(model: str, seed: int | None, silent: Sequence[int] = ()) -> None:
     """Scores of a model on the dataset `left`, without an answer in some rows; none at all without a seed."""
     METRICS.write(metrics_path(model), [])
     OUTCOMES.write(outcomes_path(model), [])
+    SIGNALS.write(signals_path(model), [])
     if seed is not None:
         letters, prompts, items = tables(simulate(seed, 80, copies=2))
         for row in silent:
@@ -53,6 +60,7 @@ def score(model: str, seed: int | None, silent: Sequence[int] = ()) -> None:
         rows, outcomes = score_block(model, "left", block, CONFIG)
         METRICS.write(metrics_path(model), rows)
         OUTCOMES.write(outcomes_path(model), outcomes)
+        SIGNALS.write(signals_path(model), option_signals(model, "left", block, outcomes))
 
 
 def publish(*rows: dict[str, object]) -> None:
@@ -79,6 +87,11 @@ def test_scores_become_standings_differences_and_reproduced(run: Run) -> None:
     sight = [row for row in DIMENSIONS.read(DIMENSIONS_PATH).to_pylist() if row["reading"] == "clean"]
     assert {row["model"]: row["value"] for row in sight} == by_model
     assert {row["dimension"] for row in sight} == {"sight"}
+    ranked = [row for row in RANKED.read(RANKED_PATH).to_pylist() if row["ranker"] == "confidence"]
+    assert {row["model"]: row["performance"] for row in ranked} == pytest.approx(by_model)
+    assert {row["ranker"] for row in RANKINGS.read(RANKINGS_PATH).to_pylist()} == {
+        *("confidence", "entropy", "gap", "combined", "few_labels")
+    }
     before = [path.read_bytes() for path in PATHS]
     main(run)
     assert [path.read_bytes() for path in PATHS] == before
@@ -94,6 +107,7 @@ def test_a_variation_is_held_against_the_original(run: Run) -> None:
         outcomes.append(found[1])
     METRICS.write(metrics_path("tiny_a"), rows)
     OUTCOMES.write(outcomes_path("tiny_a"), pa.concat_tables(outcomes))
+    SIGNALS.write(signals_path("tiny_a"), [])
     score("tiny_b", None)
     main(run)
     accuracy, *rest = VARIATIONS.read(VARIATIONS_PATH).to_pylist()

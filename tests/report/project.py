@@ -21,6 +21,7 @@ from stages.contracts.defects import DEFECTS, defects_path
 from stages.contracts.items import ITEMS, items_path
 from stages.contracts.metrics import METRICS, metrics_path
 from stages.contracts.outcomes import OUTCOMES, outcomes_path
+from stages.contracts.rankings import RANKED, RANKED_PATH, RANKINGS, RANKINGS_PATH
 from stages.contracts.rejects import REJECTS, rejects_path
 from stages.prepare.defects import Findings
 from stages.report.config import Scoring
@@ -35,6 +36,7 @@ class Made:
 
     variations: the first is the original, each of the others takes 0.2 of the accuracy. asks: what was read
     out; each but the first takes 0.3 of the accuracy, and a text has rates and certainty in place of sets.
+    rankings: rows of that table.
     """
 
     accuracy: dict[str, float] = field(default_factory=lambda: {"alpha": 0.8, "beta": 0.6, "gamma": 0.5})
@@ -46,6 +48,7 @@ class Made:
     published: bool = True
     half_width: float = 0.05
     rejects: Sequence[tuple[str, str]] = ()
+    rankings: Sequence[dict[str, Any]] = ()
 
 
 def _number(reading: str, score: str, metric: str, value: float, half: float | None) -> dict[str, Any]:
@@ -238,7 +241,9 @@ def write_tables(made: Made) -> list[Path]:
     DIFFERENCES.write(DIFFERENCES_PATH, _differences(made))
     REPRODUCED.write(REPRODUCED_PATH, _reproduced(made) if made.published else [])
     VARIATIONS.write(VARIATIONS_PATH, _variations(made))
-    paths = [STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH]
+    RANKINGS.write(RANKINGS_PATH, made.rankings)
+    RANKED.write(RANKED_PATH, [])
+    paths = [STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH, RANKINGS_PATH, RANKED_PATH]
     for place, model in enumerate(made.accuracy):
         # The rows carry the name; a hostile one is no name for a file.
         METRICS.write(metrics_path(f"m{place}"), [])

@@ -1,0 +1,66 @@
+"""The section on ranking without labels says what so few models can say."""
+
+from collections.abc import Callable
+from typing import Any
+
+from stages.compare.ranked import load
+from stages.report.config import Config
+from stages.report.evidence import Evidence
+from stages.report.page import page
+from stages.report.sections import ranking
+from tests.report.html_page import Page
+from tests.report.project import Made
+
+
+def row(ranker: str, rho: float | None, **changes: Any) -> dict[str, Any]:
+    found = {"dataset": "shapes", "ask": "letters", "ranker": ranker, "score": "", "proxy": "", "models": 4}
+    found |= {"rho": rho, "rho_low": -0.2, "rho_high": 1.0, "tau": 0.5, "tau_paper": 0.5}
+    return found | {"p": 0.0833, "p_least": 0.0833} | changes
+
+
+def test_every_ranker_has_a_row_of_its_own() -> None:
+    assert {name for name, *_ in ranking.RANKERS} == {*load(), "combined", "few_labels"}
+
+
+def test_few_models_are_an_illustration(make: Callable[[Made], Evidence]) -> None:
+    rows = [row("confidence", 1.0), row("few_labels", 0.7, sd=0.25, p=None, rho_low=None, rho_high=None)]
+    rows += [row("atc", 0.5, proxy="mean", p=None), row("atc", 0.9, proxy="other")]
+    rows.append(row("confidence", -0.4, dataset="words"))
+    (part,) = ranking.build(make(Made(rankings=rows)))
+    assert part.sentences == (
+        "4 models are ranked; no order of them can have a p below 0.083.",
+        "Not even a perfect order can be told from chance: the numbers are an illustration.",
+    )
+    cells = {cells[0].text: [cell.text for cell in cells[1:]] for cells in part.rho.rows}
+    assert cells == {
+        "Confidence": ["1.00", "−0.40", "0.30"],
+        "Thresholded confidence": ["0.50", "–", "–"],
+        "A few labels": ["0.70", "–", "–"],
+    }
+    notes = [cells[1].note for cells in part.rho.rows]
+    assert notes == ["−0.20 to 1.00", "−0.20 to 1.00", "± 0.25"]
+
+
+def test_many_models_can_be_told_from_chance(make: Callable[[Made], Evidence]) -> None:
+    rows = [
+        row(f"{name}", 0.9, ask="text", models=30, p=p, p_least=1e-30)
+        for name, p in (("nll_min", 1e-5), ("nll_avg", 0.4))
+    ]
+    rows.append(row("agreement", None, ask="text", models=30, score="t0.7", p=None, p_least=None))
+    (part,) = ranking.build(make(Made(rankings=rows)))
+    assert part.sentences[1] == "1 of 2 correlations without a proxy have p < 0.05, uncorrected."
+    assert [cells[0].text for cells in part.rho.rows] == [
+        "NLL, worst token",
+        "NLL, mean",
+        "Samples, agreement at 0.7",
+    ]
+    assert [cells[1].tone for cells in part.rho.rows] == ["strong", "", "quiet"]
+
+
+def test_two_models_and_none_have_no_section(make: Callable[[Made], Evidence]) -> None:
+    assert ranking.build(make(Made(rankings=[row("confidence", 1.0, models=2)]))) == ()
+    evidence = make(Made())
+    assert ranking.build(evidence) == ()
+    assert "without labels" not in Page(page(Config(title="Vouch"), evidence, {})).text
+    shown = page(Config(title="Vouch"), make(Made(rankings=[row("confidence", 1.0)])), {})
+    assert "Which model, without labels?" in shown and 'href="#ranking"' in shown
