@@ -176,7 +176,7 @@ def test_a_damaged_partial_file_is_not_blamed_on_the_server(server):
         ({"hub": "a/b", "files": ["x.pkl"]}, "can run code"),
         ({"url": "file:///etc/passwd"}, "give an address"),
         ({"url": "https://me:secret@host/x.tsv"}, "without user and password"),
-        ({"url": "https://host/é.tsv"}, "beyond ASCII as an address has them"),
+        ({"url": "https://host/é.tsv"}, "letters beyond ASCII as %XX"),
         ({"url": "https://host/x y.tsv"}, "write blanks"),
         ({"url": "https://host:99999/x.tsv"}, "Port out of range"),
         ({"url": "https://host/model.pt"}, "can run code"),
