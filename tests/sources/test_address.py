@@ -2,8 +2,8 @@
 
 import io
 from collections.abc import Iterator
-from email.message import Message
 from hashlib import sha256
+from http.client import HTTPMessage
 from pathlib import Path
 from urllib.request import Request
 
@@ -147,9 +147,9 @@ def test_servers_that_send_nonsense(server, answer, words, sha):
 
 def test_a_server_may_not_lead_out_of_encryption():
     request = Request("https://host/items.tsv")
-    assert _Elsewhere().redirect_request(request, io.BytesIO(), 302, "", Message(), "https://other/x")
+    assert _Elsewhere().redirect_request(request, io.BytesIO(), 302, "", HTTPMessage(), "https://other/x")
     with pytest.raises(UserError, match=r"sends its readers to http://other/x, where nothing is fetched"):
-        _Elsewhere().redirect_request(request, io.BytesIO(), 302, "", Message(), "http://other/x")
+        _Elsewhere().redirect_request(request, io.BytesIO(), 302, "", HTTPMessage(), "http://other/x")
 
 
 def test_a_damaged_partial_file_is_not_blamed_on_the_server(server):

@@ -3,7 +3,7 @@
 import http.client
 import os
 import re
-from email.message import Message
+from http.client import HTTPMessage
 from pathlib import Path
 from typing import IO
 from urllib.error import HTTPError
@@ -24,7 +24,7 @@ class _Elsewhere(HTTPRedirectHandler):
     """Follows a server to other addresses of the web, but never out of encryption."""
 
     def redirect_request(
-        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> Request | None:
         if not newurl.startswith(("https://", "http://") if req.type == "http" else "https://"):
             raise UserError(
