@@ -76,6 +76,8 @@ def _str(loader: _Loader, node: yaml.ScalarNode) -> str:
 
 
 def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
+    if not isinstance(node, yaml.MappingNode):  # a tag on something else
+        raise _refused("expected a mapping", node)
     seen: set[Any] = set()
     for key_node, _ in node.value:
         if not isinstance(key_node, yaml.ScalarNode):

@@ -29,6 +29,7 @@ asks       what is read out, of ASKS; empty for prompts that nobody asks (releas
 max_tokens most tokens of a generated text, null for `extract.max_tokens`
 """
 
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -41,6 +42,7 @@ NONE_OF_ABOVE = -2
 LETTERS = "letters"
 LIKELIHOOD = "likelihood"
 TEXT = "text"
+HOLE = re.compile(r"\{answer ([1-9][0-9]*)\}")
 ASKS = (LETTERS, LIKELIHOOD, TEXT)
 
 KEPT = "kept"

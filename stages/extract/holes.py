@@ -5,11 +5,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from stages.contracts.prompts import TEXT
+from stages.contracts.prompts import HOLE, TEXT
 from stages.runtime.errors import UserError
 
 _NOBODY = ("nobody",)  # repeated by a hole without prompts, and never there
-_HOLE = re.compile(r"\{answer ([1-9][0-9]*)\}")
 
 Prompt = dict[str, Any]  # columns of the prompts table and `row`, its place in it
 Said = Mapping[str, str | None]  # id of a prompt -> its greedy text, None where it has no answer
@@ -45,10 +44,10 @@ def fill(prompt: Prompt, said: Said) -> tuple[Prompt, str | None]:
         return chosen[int(number) - 1] if len(number) < 9 and int(number) <= len(chosen) else hole[0]
 
     turns = [
-        {name: text if text is None else _HOLE.sub(answer, text) for name, text in turn.items()}
+        {name: text if text is None else HOLE.sub(answer, text) for name, text in turn.items()}
         for turn in prompt["turns"] or ()
     ]
-    return {**prompt, "turns": turns, "text": _HOLE.sub(answer, prompt["text"])}, None
+    return {**prompt, "turns": turns, "text": HOLE.sub(answer, prompt["text"])}, None
 
 
 def repeated(prompts: Callable[[], Iterable[Prompt]]) -> frozenset[str]:

@@ -93,6 +93,8 @@ def check(raw: RawItem) -> None:
     if raw.kind == "text":
         if not raw.references:
             raise Unusable("an open question needs at least one reference answer")
+        if not any(reference.strip() for reference in raw.references):
+            raise Unusable("no reference answer holds a text; write one")
     else:
         _check_options(known_options(raw.options), raw.answers)
 

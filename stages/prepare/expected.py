@@ -58,7 +58,8 @@ class Tally:
         names += [f"category {item.category}"] if item.category else []
         names += ["hints"] if item.hint else []
         if item.kind == "choice":
-            names += [f"options {options}", *(f"answer {chr(_FIRST + index)}" for index in item.answers[:1])]
+            letters = [chr(_FIRST + index) for index in item.answers[:1] if 0 <= index < options]
+            names += [f"options {options}", *(f"answer {letter}" for letter in letters)]
         self._counts.update(names)
         if item.group is not None:
             self._groups.add(item.group)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from stages.contracts.prompts import TEXT
+from stages.contracts.prompts import HOLE, TEXT
 from stages.runtime.errors import UserError
 from stages.vary.combination import Variation
 from stages.vary.marks import Placing, in_words
@@ -43,6 +43,11 @@ def prompt_row(
     shown = _shown(draft, placing, style)
     texts = [*(question for question, _ in turns), shown.text]
     texts[0] = placing.front() + draft.style.opening.format(instruction=shown.instruction) + texts[0]
+    if draft.earlier and any(HOLE.search(text) for text in texts):
+        raise UserError(
+            f"item {item.id}: its words hold `{{answer 1}}` or the like, where {variation.name} puts what "
+            "the model answered; leave the item or the variation out"
+        )
     asks = _asks(draft)
     return {
         "id": prompt_id(item.id, variation.name, number),
@@ -93,7 +98,11 @@ def _shown(draft: Draft, placing: Placing, style: str) -> _Shown:
     question = placing.passage(item.question)
     options = (*(placing.option(item.options[index]) for index in draft.order), *added.values())
     try:
-        instruction = own.instruction(item.place, hint, question)
+        # The picture stands at its mark in the body; an instruction that repeats these words speaks of it.
+        body = own.body if options else own.open_body
+        spoken = None if hint is None or "{hint}" not in body else in_words(hint)
+        asked = in_words(question) if "{question}" in body else question
+        instruction = own.instruction(item.place, hint if spoken is None else spoken, asked)
     except UserError as error:
         raise UserError(f"item {item.id}: {error}") from None
     text = own.render(hint, question, list(zip(marks, options, strict=True)), instruction)

@@ -30,7 +30,7 @@ max_tokens    most tokens of a generated text; `references`: the 75th percentile
 equal_options keep | drop: whether a variation that shuffles leaves out wrong options with the answer's text
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from string import Formatter, ascii_lowercase, ascii_uppercase
 from typing import Annotated, Any, Literal
 
@@ -44,6 +44,7 @@ from pydantic import (
     model_validator,
 )
 
+from stages.contracts.items import IMAGE_MARK
 from stages.contracts.prompts import ASKS, DONT_KNOW, LETTERS, NONE_OF_ABOVE, TEXT
 from stages.runtime.errors import UserError, did_you_mean
 
@@ -143,9 +144,18 @@ class Style(BaseModel):
             raise ValueError(
                 "{instruction} must stand in one of opening, system and body, and only with instructions"
             )
+        if any(IMAGE_MARK.search(text) for text in self._words()):
+            raise ValueError("a style holds no `<image 1>`; items mark where their pictures stand")
         if (INSTRUCTION in self.open_body) > (INSTRUCTION in self.body):
             raise ValueError("open_body may hold {instruction} only where body does")
         return self
+
+    def _words(self) -> Iterator[str]:
+        """Every text of the style that a model reads."""
+        yield from (self.body, self.open_body, self.hint, self.no_hint, self.option, self.separator)
+        yield from (self.opening, self.system or "", self.response or "", *self.instructions)
+        yield from self.added.values()
+        yield from () if self.sample is None else (self.sample.question, self.sample.answer)
 
     @property
     def shows_options(self) -> bool:

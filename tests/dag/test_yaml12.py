@@ -26,6 +26,7 @@ REFUSED = [
     ('a: "\\ud800"', "not valid YAML"),
     ("a: !!python/object/apply:os.getcwd []", "tag"),
     ("a: &a [*a]", "line 1"),
+    ("a: !!map [1]", "expected a mapping"),
     ("a: " + "[" * 5000 + "]" * 5000, "not YAML that can be read"),
     ("a: b\x00", "not valid YAML"),
     ("a: 1\n---\nb: 2", "another document"),

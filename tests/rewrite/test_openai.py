@@ -153,3 +153,18 @@ def test_many_questions_few_at_once(toy: Project, server: Loopback, monkeypatch:
     rows = toy.rows()
     assert [row["rewrite"] for row in rows] == [f"State the colour of circle {n}." for n in range(20)]
     assert len(server.requests) == 20 and server.peak <= 3
+
+
+def test_a_server_that_turns_everything_down_is_at_fault(
+    toy: Project, server: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else all rewrites would be rejected for good, and nobody told."""
+    monkeypatch.setenv("VOUCH_SERVER_CONCURRENCY", "3")
+    server.instead = lambda request, number: error(403, "not in your country")
+    toy.items(*(item(f"i{k}", f"What colour is circle {k}?") for k in range(20)))
+    with pytest.raises(UserError, match=r"answers no question: the server turned .*403.*mend the server"):
+        toy.rows()
+    assert not Path("data/rewrites/toy.parquet").exists()
+    server.instead = good
+    toy.rows()
+    assert toy.notes["rewriter"]["asked"] == 40, "nothing of it was remembered"

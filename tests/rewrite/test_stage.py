@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from stages.contracts.rewrites import REWRITES, rewrites_path
+from stages.rewrite.decisions import decisions_path
 from stages.rewrite.table import kinds_of
 from stages.runtime.errors import UserError
 from tests.rewrite.conftest import Project, item, words
@@ -214,3 +215,17 @@ def test_a_dataset_with_variations_of_its_own(toy: Project) -> None:
     assert {row["kind"] for row in toy.rows()} == {"lr_v"}
     toy.entry = {"variations": ["original"]}
     assert toy.rows() == []
+@pytest.mark.parametrize("between", [";", "\t"])
+def test_columns_without_commas(toy: Project, between: str) -> None:
+    toy.decide(head=between.join(("question", "kind", "decision", "text")))
+    with pytest.raises(
+        UserError, match=r"toy\.csv: its first line is .*; save it as CSV with commas, in UTF-8"
+    ):
+        toy.rows()
+
+
+def test_decisions_that_are_no_file_are_not_passed_over(toy: Project) -> None:
+    decisions_path("toy").parent.mkdir(parents=True, exist_ok=True)
+    decisions_path("toy").symlink_to("nowhere.csv")
+    with pytest.raises(FileNotFoundError):
+        toy.rows()

@@ -9,10 +9,14 @@ from typing import ClassVar
 
 
 class Files(BaseHTTPRequestHandler):
-    """files: path -> bytes. cut: path -> bytes after which the connection is lost, once for each number."""
+    """files: path -> bytes. cut: path -> bytes after which the connection is lost, once for each number.
+
+    raw: path -> whole answers, head and all.
+    """
 
     files: ClassVar[dict[str, bytes]] = {}
     cut: ClassVar[dict[str, list[int]]] = {}
+    raw: ClassVar[dict[str, bytes]] = {}
     ranges: ClassVar[bool] = True
     asked: ClassVar[list[tuple[str, str | None]]] = []
 
@@ -22,6 +26,10 @@ class Files(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         wanted = self.headers.get("Range")
         self.asked.append((self.path, wanted))
+        if self.path in self.raw:
+            self.wfile.write(self.raw[self.path])
+            self.close_connection = True
+            return
         data = self.files.get(self.path)
         if data is None:
             self.send_error(404)
@@ -43,7 +51,7 @@ class Files(BaseHTTPRequestHandler):
 @contextmanager
 def serving_files(files: dict[str, bytes]) -> Iterator[str]:
     """The address of a server that has these files."""
-    Files.files, Files.cut, Files.ranges = files, {}, True
+    Files.files, Files.cut, Files.raw, Files.ranges = files, {}, {}, True
     Files.asked.clear()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Files)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)

@@ -1,12 +1,16 @@
 """Files from addresses: a real server on the loopback address that loses connections and changes files."""
 
+import io
 from collections.abc import Iterator
 from hashlib import sha256
+from http.client import HTTPMessage
 from pathlib import Path
+from urllib.request import Request
 
 import pytest
 
 from stages.runtime.errors import UserError
+from stages.sources.fetching.address import _Elsewhere
 from stages.sources.fetching.locate import fetch, is_here, locate
 from stages.sources.fetching.origin import REMOTE, Origin
 from tests.sources.loopback_files import Files, serving_files
@@ -118,6 +122,45 @@ def test_refusals_are_one_line(server):
         locate("toy", REMOTE, None, "get it from X")
 
 
+@pytest.mark.parametrize("sha", [DIGEST, None])
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (b"200 OK\r\nContent-Length: \xb2\r\n\r\n", "sent nothing in place of the file"),
+        (b"204 No\r\n\r\n", "sent nothing in place of the file"),
+        (b"200 OK\r\n\r\n\n<!DOCTYPE html><p>log in", "sent a web page in place of the file"),
+        (b"302 F\r\nLocation: ftp://127.0.0.1:9/x\r\n\r\n", "sends its readers to ftp://.*correct origin"),
+        (b"302 F\r\nLocation: file:///etc/passwd\r\n\r\n", "the server answered 302"),
+        (b"302 F\r\nLocation: http://[::1/x\r\n\r\n", "answer cannot be read .*correct origin"),
+        (b"302 F\r\nLocation: http://" + b"a" * 300 + b"/\r\n\r\n", "cannot be read"),
+        (b"200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nabc", "cannot be read"),
+        (b"200 OK\r\nTransfer-Encoding: chunked\r\n\r\n100\r\nabc", "is not on this machine"),
+        (b"200 OK\r\nContent-Length: 999\r\n\r\nabc", "is not on this machine"),
+    ],
+)
+def test_servers_that_send_nonsense(server, answer, words, sha):
+    Files.raw["/odd.tsv"] = b"HTTP/1.1 " + answer
+    with pytest.raises(UserError, match=words):
+        fetch("toy", Origin(url=f"{server}/odd.tsv", sha256=sha))
+    assert all(path.endswith(".partial") for path in left())
+
+
+def test_a_server_may_not_lead_out_of_encryption():
+    request = Request("https://host/items.tsv")
+    assert _Elsewhere().redirect_request(request, io.BytesIO(), 302, "", HTTPMessage(), "https://other/x")
+    with pytest.raises(UserError, match=r"sends its readers to http://other/x, where nothing is fetched"):
+        _Elsewhere().redirect_request(request, io.BytesIO(), 302, "", HTTPMessage(), "http://other/x")
+
+
+def test_a_damaged_partial_file_is_not_blamed_on_the_server(server):
+    Files.cut["/a/items.tsv"] = [4000, 0]
+    with pytest.raises(UserError):
+        fetch("toy", origin(server))
+    Path(left()[0]).write_bytes(bytes(4000))
+    fetch("toy", origin(server))
+    assert left()[0].endswith("items.tsv") and is_here(REMOTE, origin(server))
+
+
 @pytest.mark.parametrize(
     ("values", "words"),
     [
@@ -133,7 +176,7 @@ def test_refusals_are_one_line(server):
         ({"hub": "a/b", "files": ["x.pkl"]}, "can run code"),
         ({"url": "file:///etc/passwd"}, "give an address"),
         ({"url": "https://me:secret@host/x.tsv"}, "without user and password"),
-        ({"url": "https://host/é.tsv"}, "beyond ASCII as an address has them"),
+        ({"url": "https://host/é.tsv"}, "letters beyond ASCII as %XX"),
         ({"url": "https://host/x y.tsv"}, "write blanks"),
         ({"url": "https://host:99999/x.tsv"}, "Port out of range"),
         ({"url": "https://host/model.pt"}, "can run code"),
@@ -142,6 +185,13 @@ def test_refusals_are_one_line(server):
         ({"url": "https://host/a%2Fb.tsv"}, "names a folder"),
         ({"url": "https://host/a.tsv", "sha256": "abc"}, "64 hexadecimal"),
         ({"url": "https://host/a.tsv", "split": "test"}, "belong to hub"),
+        ({"url": "https://host/\u00e9.tsv"}, "as %XX"),
+        ({"url": "https://host/a b.tsv"}, "as %XX"),
+        ({"url": "https://host:99999/a.tsv"}, "no such address"),
+        ({"url": f"https://{'a' * 300}/a.tsv"}, "no such address"),
+        ({"url": "https://./a.tsv"}, "no such address"),
+        ({"url": f"https://host/{'a' * 300}"}, "longer than 200 bytes"),
+        ({"parts": [{"url": "https://host/a", "name": "."}]}, "no file name"),
         ({"parts": [{"url": "https://a/x"}, {"url": "https://b/x"}]}, "the same name"),
     ],
 )

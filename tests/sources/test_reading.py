@@ -1,5 +1,7 @@
 """Tables and trees: memory stays flat, hidden files and links do not count, cells of every kind."""
 
+import io
+import os
 import random
 import tracemalloc
 import zipfile
@@ -10,7 +12,7 @@ import pytest
 
 from stages.prepare.raw import Unusable
 from stages.runtime.errors import UserError
-from stages.sources.fetching.card import choose
+from stages.sources.fetching.card import choose, match
 from stages.sources.reading.files import File, Source
 from stages.sources.reading.row import Row
 from stages.sources.reading.rows import count_rows, rows
@@ -146,3 +148,100 @@ def test_cards():
         choose(names, card.replace("[a/*, 'b/*']", "c/*"), "x", "train", "r")
     with pytest.raises(UserError, match="not valid YAML"):
         choose(names, "---\nconfigs: [\n---\n", "x", "train", "r")
+
+
+@pytest.mark.parametrize("cell", [5, 10**15, -1, "abc", [1, 300], 1.5, {"bytes": b"1"}])
+def test_an_image_cell_holds_bytes_or_is_refused(cell):
+    with pytest.raises(Unusable, match=r"image holds a .* in place of an image's bytes"):
+        row(image={"bytes": cell}).images("image")
+
+
+@pytest.mark.parametrize(
+    "text", ["[{[]: 1}]", "[{'a', []}]", "[" * 5000, "[__import__('os')]", "['a'] * 9**9"]
+)
+def test_lists_that_are_more_than_that(text):
+    with pytest.raises(Unusable, match="is no list written as text"):
+        row(options=text).texts("options")
+
+
+@pytest.mark.parametrize("text", ["1_0", "\u0663", "\uff11", "1.0", "9" * 5000, ""])
+def test_integers_are_written_in_digits_alone(text):
+    with pytest.raises(Unusable, match="is not an integer"):
+        row(answer=text).integer("answer")
+
+
+def test_a_column_that_stands_twice_is_refused_where_it_is_read(tmp_path):
+    """Else the last one counts, and an answer is silently another one."""
+    (tmp_path / "a.tsv").write_text("q\ta\ta\tz\tz\n1\tA\tB\t\t\n", "utf-8")
+    with pytest.raises(UserError, match=r"a\.tsv: two columns 'a'; keep one of them"):
+        list(rows(Source(tmp_path), ["q"], ["a"]))
+    assert [one.text("q") for one in rows(Source(tmp_path), ["q"])] == ["1"]
+    (tmp_path / "a.tsv").unlink()
+    pq.write_table(pa.table([pa.array([1]), pa.array([2])], names=["q", "q"]), tmp_path / "a.parquet")
+    with pytest.raises(UserError, match="two columns 'q'"):
+        list(rows(Source(tmp_path), ["q"]))
+
+
+def test_a_time_beyond_the_calendar_is_damage(tmp_path):
+    pq.write_table(pa.table({"q": pa.array([2**62], pa.timestamp("us"))}), tmp_path / "a.parquet")
+    with pytest.raises(UserError, match="damaged after row 0"):
+        list(rows(Source(tmp_path), ["q"]))
+
+
+@pytest.mark.parametrize(
+    "method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
+)
+def test_damaged_archives_are_refused_whatever_is_wrong(tmp_path, method):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        archive.writestr("a.json", b"[1, 2, 3]" * 50)
+        archive.writestr("b/c.png", bytes(range(256)))
+    draw, refused = random.Random(7), 0
+    for _ in range(100):
+        data = bytearray(out.getvalue())
+        for _ in range(draw.choice((1, 3, 8))):
+            data[draw.randrange(len(data))] = draw.randrange(256)
+        (tmp_path / "a.zip").write_bytes(data)
+        try:
+            with Tree(Source(tmp_path)) as tree:
+                for name in tree.names:
+                    tree.read(name)
+        except (UserError, Unusable):
+            refused += 1
+    assert refused > 50
+
+
+def test_pipes_and_links_to_themselves_are_not_read(tmp_path):
+    os.mkfifo(tmp_path / "a.parquet")
+    with pytest.raises(UserError, match=r"a\.parquet: is no plain file"):
+        count_rows(Source(tmp_path))
+    (tmp_path / "a.parquet").unlink()
+    (tmp_path / "b").symlink_to("b")
+    with Tree(Source(tmp_path)) as tree, pytest.raises(Unusable, match="a link to itself"):
+        tree.read("b")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits"),
+    [
+        ("a/*.b", ["a/.b", "a/x.b"]),
+        ("**.b", ["a/.b", "a/d/x.b", "a/x.b", "x.b"]),
+        ("**/x?b", ["a/d/x.b", "a/x.b"]),
+        ("./x.b", ["x.b"]),
+        ("*", ["x.b"]),
+        ("**/*x.b", ["a/d/x.b", "a/x.b"]),
+    ],
+)
+def test_stars_stop_at_a_slash(pattern, fits):
+    assert match(["x.b", "a/x.b", "a/.b", "a/d/x.b"], [pattern]) == fits
+
+
+def test_no_pattern_of_a_card_takes_for_ever():
+    assert match(["a" * 200 + "b"], ["*a" * 60 + "c"]) == []
+
+
+@pytest.mark.parametrize("path", ["5", "{a: b}"])
+def test_a_card_whose_paths_are_no_texts(path):
+    card = f"---\nconfigs:\n- config_name: d\n  data_files:\n  - split: train\n    path: {path}\n---\n"
+    with pytest.raises(UserError, match="o/r: no file is named"):
+        choose(["data/train-0.parquet"], card, None, "train", "o/r")

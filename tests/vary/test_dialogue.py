@@ -113,3 +113,10 @@ def test_a_conversation_about_blurred_pictures() -> None:
 def test_what_does_not_go_with_a_conversation(name: str, reason: str) -> None:
     with pytest.raises(UserError, match=reason):
         load_variation(name)
+
+
+def test_words_of_a_dataset_are_no_place_for_answers() -> None:
+    odd = replace(SECOND, question="What is {answer 1}?")
+    assert "{answer 1}" in rows("original", "dialogue_gold", items=(FIRST, odd))[-1]["text"]
+    with pytest.raises(UserError, match=r"item b: its words hold `\{answer 1\}`"):
+        rows("dialogue", items=(FIRST, odd))

@@ -53,6 +53,8 @@ def test_braces_in_an_item_are_text():
         ({"hint": "{hint} {}"}, "hint: .*no braces but"),
         ({"marks": "roman"}, "marks: .*'upper', 'lower' or 'digits'"),
         ({"pad_to": 1}, "pad_to: "),
+        ({"system": "<image 1>"}, "a style holds no `<image 1>`"),
+        ({"sample": {"question": "<image 2>", "answer": "A"}}, "a style holds no"),
         ({"instructions": ["a"]}, r"must stand in one of opening, system and body"),
         ({"opening": "{instruction} "}, r"must stand .*only with instructions"),
         ({"opening": "{instruction}", "system": "{instruction}", "instructions": ["a"]}, "must stand in one"),

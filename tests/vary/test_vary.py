@@ -288,3 +288,13 @@ def test_a_conversation_is_read_with_the_items_before(project, item):
     assert b.turns == (a,) and c.turns == (a, b) and [one.goes_on for one in (a, b, c, d)] == [1, 1, 0, 0]
     with pytest.raises(UserError, match=r"toy\.parquet: item b follows a, which is no item of its group"):
         project.vary([item(id="a"), item(id="b", group="h", turns=["a"])])
+
+
+def test_an_instruction_that_repeats_the_question_does_not_repeat_its_picture(project, item):
+    (project.styles / "told.yaml").write_text(
+        "pictures: marks\nopening: '{instruction} '\nbody: '{question} {options}'\n"
+        "instructions: ['Look: {question}']\n",
+        "utf-8",
+    )
+    (row,) = project.vary([item(question="<image 1> red?")], "told")
+    assert row["text"].startswith("Look: image 1 red? <image 1> red? A.")

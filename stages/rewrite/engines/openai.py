@@ -19,6 +19,8 @@ from stages.rewrite.instruction import prompt, reply
 from stages.runtime.errors import UserError
 
 REVISION = 1
+ENOUGH = 16  # questions turned down, and none answered: then it is not the questions
+_TURNED_DOWN = "the server turned the request down"
 _Done = tuple[Task, Proposal]
 
 
@@ -38,6 +40,7 @@ class ServerRewriter:
     def __init__(self, url: str, name: str, settings: Settings, max_tokens: int) -> None:
         self._url, self._name, self._settings, self._max_tokens = url, name, settings, max_tokens
         self._tally = Tally()
+        self._answering, self._held = False, list[_Done]()  # held: turned down before anything was answered
 
     @property
     def notes(self) -> dict[str, Any]:
@@ -60,13 +63,31 @@ class ServerRewriter:
                     for task in islice(todo, self._settings.concurrency - len(running)):
                         running.add(runner.get_loop().create_task(self._one(client, task)))
                     if not running:
+                        yield from self._held
                         return
                     done, running = runner.run(_some(running))
-                    yield from (one.result() for one in done if not one.exception())
+                    for one in done:
+                        if not one.exception():
+                            yield from self._passed_on(one.result())
                     for one in done:
                         one.result()  # raises what no question survives, once the others are passed on
             finally:
                 runner.run(_stop(client, running))
+
+    def _passed_on(self, done: _Done) -> Iterator[_Done]:
+        """What may be kept by now. Raises UserError where the server turns everything down."""
+        if self._answering or not done[1].reason.startswith(_TURNED_DOWN):
+            self._answering |= not done[1].passing
+            yield from self._held if self._answering else ()
+            self._held = [] if self._answering else self._held
+            yield done
+            return
+        self._held.append(done)
+        if len(self._held) >= ENOUGH:
+            raise UserError(
+                f"{self._url}: answers no question: {done[1].reason}; mend the server, or its address in "
+                "models.lock, and run the stage again"
+            )
 
     async def _one(self, client: Client, task: Task) -> _Done:
         request = {
@@ -80,7 +101,7 @@ class ServerRewriter:
         except GivenUp as error:
             return task, Proposal(None, str(error), passing=True)
         except TurnedDown as error:
-            return task, Proposal(None, f"the server turned the request down ({error})")
+            return task, Proposal(None, f"{_TURNED_DOWN} ({error})")
 
 
 def _read(said: Completion) -> Proposal:

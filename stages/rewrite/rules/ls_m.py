@@ -23,7 +23,9 @@ def rewrite(text: str) -> str:
     if re.match(r"^how\b", body, re.IGNORECASE):
         raise Cannot("asks for a number, which less or fewer does not turn")
     more = list(re.finditer(r"\bmore\b", body, re.IGNORECASE))
-    known = [word for word in re.finditer(r"[A-Za-z]+er\b", body) if word[0].lower() in _POSITIVE]
+    known = [
+        word for word in re.finditer(r"(?<![A-Za-z])[A-Za-z]+er\b", body) if word[0].lower() in _POSITIVE
+    ]
     if len(more) + len(known) != 1 or _OTHER.search(body):
         raise Cannot("holds no `more`, or several comparisons")
     found = (known + more)[0]

@@ -3,9 +3,11 @@
 import http.client
 import os
 import re
+from http.client import HTTPMessage
 from pathlib import Path
+from typing import IO
 from urllib.error import HTTPError
-from urllib.request import Request, urlopen
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from stages.contracts.files import replacing_folder
 from stages.runtime.errors import UserError
@@ -15,6 +17,24 @@ from stages.sources.fetching.store import MAX_BYTES, STORE, Kept, alone, check_r
 TRIES = 5
 _TIMEOUT = 60.0  # seconds without a byte
 _CHUNK = 1 << 20
+_PAGE = re.compile(rb"\s*<(?:!doctype\s+html|html)", re.IGNORECASE)
+
+
+class _Elsewhere(HTTPRedirectHandler):
+    """Follows a server to other addresses of the web, but never out of encryption."""
+
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> Request | None:
+        if not newurl.startswith(("https://", "http://") if req.type == "http" else "https://"):
+            raise UserError(
+                f"{req.full_url}: sends its readers to {newurl[:80]}, where nothing is fetched; correct "
+                "origin"
+            )
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+_OPENER = build_opener(_Elsewhere)
 
 
 def fetch_address(name: str, download: Download) -> Kept:
@@ -23,19 +43,38 @@ def fetch_address(name: str, download: Download) -> Kept:
     partial = STORE / "files" / f".{known or _unknown(download)}.partial"
     with alone(partial):
         if known is None or not _is_whole(STORE / "files" / known / download.filename, known):
+            resumed = partial.exists()
             _complete(name, download, partial)
             digest = digest_of(partial)
-            if known not in (None, digest):
-                partial.unlink()
-                raise UserError(
-                    f"datasets.{name}: {download.url}: its SHA-256 is {digest}, not {known}; the file has "
-                    "changed or is not the one you mean: look at it before you correct origin.sha256"
-                )
+            if resumed and known not in (None, digest):
+                partial.unlink()  # what it went on from may be of another edition, or damaged
+                _complete(name, download, partial)
+                digest = digest_of(partial)
+            _check_digest(name, download, partial, digest)
             with replacing_folder(STORE / "files" / digest) as folder:
                 os.replace(partial, folder / download.filename)
             known = digest
     path = Path("files") / known / download.filename
     return Kept(download.filename, str(path), (STORE / path).stat().st_size, known)
+
+
+def _check_digest(name: str, download: Download, partial: Path, digest: str) -> None:
+    """Raises UserError, the file removed, where it cannot be the one that is meant."""
+    known, where = download.sha256, f"datasets.{name}: {download.url}"
+    if known == digest:
+        return
+    with partial.open("rb") as file:
+        start = file.read(512)
+    if not start or _PAGE.match(start):
+        partial.unlink()
+        what = "a web page" if start else "nothing"
+        raise UserError(f"{where}: the server sent {what} in place of the file; correct origin, or try later")
+    if known is not None:
+        partial.unlink()
+        raise UserError(
+            f"{where}: its SHA-256 is {digest}, not {known}; the file has changed or is not the one you "
+            "mean: look at it before you correct origin.sha256"
+        )
 
 
 def _is_whole(path: Path, digest: str) -> bool:
@@ -67,6 +106,11 @@ def _complete(name: str, download: Download, partial: Path) -> None:
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             problem = str(getattr(reason, "strerror", None) or reason or type(error).__name__)
+        except ValueError as error:  # what the standard library makes of nonsense in an answer's head
+            raise UserError(
+                f"datasets.{name}: {download.url}: the server's answer cannot be read ({error!s:.120}); "
+                "correct origin, or try later"
+            ) from None
     raise UserError(
         f"datasets.{name}: {download.url} is not on this machine ({problem[:160]}); run `vouch fetch {name}` "
         "on a machine with the network"
@@ -76,7 +120,7 @@ def _complete(name: str, download: Download, partial: Path) -> None:
 def _transfer(name: str, download: Download, partial: Path, have: int) -> None:
     headers = {"User-Agent": "vouch", **({"Range": f"bytes={have}-"} if have else {})}
     try:
-        answer = urlopen(Request(download.url, headers=headers), timeout=_TIMEOUT)
+        answer = _OPENER.open(Request(download.url, headers=headers), timeout=_TIMEOUT)
     except HTTPError as error:
         if error.code != 416 or not have:  # the range begins at the file's end, or the file changed
             raise
@@ -85,7 +129,7 @@ def _transfer(name: str, download: Download, partial: Path, have: int) -> None:
     with answer:
         resumed = answer.status == 206 and _start(answer.headers.get("Content-Range", "")) == have
         length = answer.headers.get("Content-Length")
-        promised = int(length) if length and length.isdigit() else None
+        promised = int(length) if length and re.fullmatch(r"[0-9]{1,18}", length) else None
         where = f"datasets.{name}: {download.url}"
         check_room(promised or 0, where)
         with partial.open("ab" if resumed else "wb") as handle:

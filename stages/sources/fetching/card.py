@@ -14,6 +14,7 @@ from stages.yaml12 import loads
 CARD = "README.md"
 _FRONT = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _EVERY = "*"
+_WILD = re.compile(r"(\*\*|\*|\?)")
 _TABLE = ".parquet"
 
 
@@ -64,7 +65,7 @@ def _splits(data: Any) -> dict[str, list[str]]:
     for entry in data if isinstance(data, list) else ():
         path = entry.get("path") if isinstance(entry, Mapping) else None
         if path and isinstance(entry.get("split"), str):
-            splits[entry["split"]] = [path] if isinstance(path, str) else [str(one) for one in path]
+            splits[entry["split"]] = [str(one) for one in path] if isinstance(path, list) else [str(path)]
     return splits
 
 
@@ -108,8 +109,25 @@ def match(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
     """The names that fit a pattern, pattern by pattern, each once: `*` stops at a slash, `**` does not."""
     found: dict[str, None] = {}
     for pattern in patterns:
-        parts = re.split(r"(\*\*|\*|\?)", pattern.removeprefix("./"))
-        kinds = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
-        expression = re.compile("".join(kinds.get(part, re.escape(part)) for part in parts))
-        found |= dict.fromkeys(sorted(name for name in names if expression.fullmatch(name)))
+        parts = [part for part in _WILD.split(pattern.removeprefix("./")) if part]
+        found |= dict.fromkeys(sorted(name for name in names if _fits(name, parts)))
     return list(found)
+
+
+def _fits(name: str, parts: Sequence[str]) -> bool:
+    """Whether a name is its parts in a row. Time grows with their product, whatever a card's pattern is."""
+    ends = {0}
+    for part in parts:
+        if part == "**":
+            ends = set(range(min(ends), len(name) + 1))
+        elif part == "*":
+            # Of several places in one folder the first reaches what the others reach. No slash: to the end.
+            last = {name.find("/", start) % (len(name) + 1): start for start in sorted(ends, reverse=True)}
+            ends = {end for stop, start in last.items() for end in range(start, stop + 1)}
+        elif part == "?":
+            ends = {start + 1 for start in ends if name[start : start + 1] not in ("", "/")}
+        else:
+            ends = {start + len(part) for start in ends if name.startswith(part, start)}
+        if not ends:
+            return False
+    return len(name) in ends

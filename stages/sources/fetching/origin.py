@@ -19,6 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 REMOTE = "stages/sources"  # the `source` of a dataset that is fetched: the code that fetches it
 PICKLED = (".pkl", ".pickle", ".pt", ".pth", ".bin", ".ckpt", ".joblib", ".npy", ".npz")
 
+_LONGEST_NAME = 200  # bytes; file systems take 255, and names get a prefix and an ending here and there
+_ADDRESS = re.compile(r"[!-~]+")
 _REPO = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -27,7 +29,9 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 def check_name(name: str) -> str:
     """A file's name as it came. Raises ValueError where it leads out of its folder or can hold code."""
     path = PurePosixPath(name)
-    if not name or path.is_absolute() or ".." in path.parts or "\\" in name or not name.isprintable():
+    if len(name.encode("utf-8", "replace")) > _LONGEST_NAME:
+        raise ValueError(f"{name!r:.80} is longer than {_LONGEST_NAME} bytes")
+    if not path.name or path.is_absolute() or ".." in path.parts or "\\" in name or not name.isprintable():
         raise ValueError(f"{name!r:.80} is no file name inside a folder")
     if path.suffix.lower() in PICKLED:
         raise ValueError(f"{name!r:.80} can be a pickle, which can run code; take the data in another form")
@@ -51,9 +55,13 @@ class Download(_Entry):
         parts = urlsplit(value)
         if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
             raise ValueError("give an address, https://HOST/FILE, without user and password")
-        if not value.isascii() or not value.isprintable() or " " in value:
-            raise ValueError("write blanks and characters beyond ASCII as an address has them, %20 or %C3%A9")
-        _ = parts.port  # raises where it is none
+        try:
+            parts.hostname.encode("idna")
+            possible = parts.port != 0
+        except ValueError:  # a part of the host's name too long, a port that is no number or too large
+            possible = False
+        if not possible or not _ADDRESS.fullmatch(value):
+            raise ValueError("no such address can be; write blanks and letters beyond ASCII as %XX")
         return value
 
     @field_validator("sha256")

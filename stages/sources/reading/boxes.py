@@ -6,11 +6,13 @@ from typing import Any
 
 from PIL import Image, ImageDraw
 
+from stages.contracts.images import FORMATS
+from stages.prepare.cleaning import examine
 from stages.prepare.raw import Unusable
 
 # The colour goes by the number of the box; there are no more.
 _COLOURS = ((255, 0, 0), (0, 128, 0), (0, 0, 255), (255, 215, 0))
-_FARTHEST = 100_000  # pixels; no picture is larger
+_FARTHEST = 100_000  # pixels; no picture is larger, and lines that are take Pillow for ever
 
 
 def with_boxes(data: bytes, boxes: Sequence[Any], thickness: int, form: str) -> bytes:
@@ -22,10 +24,11 @@ def with_boxes(data: bytes, boxes: Sequence[Any], thickness: int, form: str) -> 
     if len(boxes) > len(_COLOURS):
         raise Unusable(f"has {len(boxes)} boxes, of which only {len(_COLOURS)} have colours")
     try:
-        with Image.open(io.BytesIO(data)) as opened:
-            image = opened.convert("RGB")
-    except Exception as error:  # Pillow's decoders raise almost anything on damaged data
-        raise Unusable(f"has an image that cannot be decoded ({error!s:.80})") from None
+        examine(data)  # its size as well, before all of it is in memory
+    except Unusable as error:
+        raise Unusable(f"has an image that {error}") from None
+    with Image.open(io.BytesIO(data), formats=FORMATS) as opened:
+        image = opened.convert("RGB")
     pen, out = ImageDraw.Draw(image), thickness // 2
     for box, colour in zip(boxes, _COLOURS, strict=False):
         x1, y1, x2, y2 = _corners(box, form)
@@ -36,7 +39,7 @@ def with_boxes(data: bytes, boxes: Sequence[Any], thickness: int, form: str) -> 
 
 
 def _corners(box: Any, form: str) -> tuple[int, int, int, int]:
-    if not isinstance(box, Sequence) or len(box) != 4 or not all(map(_is_coordinate, box)):
+    if not isinstance(box, list | tuple) or len(box) != 4 or not all(map(_is_place, box)):
         raise Unusable(f"has the box {box!r:.60}, which is not four numbers of pixels")
     x, y, across, down = box
     x2, y2 = (across, down) if form == "corners" else (x + across, y + down)
@@ -45,6 +48,6 @@ def _corners(box: Any, form: str) -> tuple[int, int, int, int]:
     return int(x), int(y), int(x2), int(y2)
 
 
-def _is_coordinate(value: Any) -> bool:
-    # NaN compares with nothing; what lies further out Pillow cannot draw
-    return isinstance(value, int | float) and -_FARTHEST <= value <= _FARTHEST
+def _is_place(value: Any) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and -_FARTHEST <= value <= _FARTHEST

@@ -23,8 +23,14 @@ class File:
 
     def checked(self) -> Path:
         """The path, once it is sure that no link leads out of `root`. Raises UserError."""
-        if self.root is not None and not self.path.resolve().is_relative_to(self.root.resolve()):
+        try:
+            inside = self.root is None or self.path.resolve().is_relative_to(self.root.resolve())
+        except (OSError, RuntimeError):
+            raise UserError(f"{self.path}: a link to itself; put the file there") from None
+        if not inside:
             raise UserError(f"{self.path}: a link that leads out of {self.root}; copy the file into it")
+        if self.path.exists() and not self.path.is_file():  # a pipe would be waited for without end
+            raise UserError(f"{self.path}: is no plain file; put one there, or take it away")
         return self.path
 
 

@@ -20,13 +20,15 @@ def dialogues(
     """
     data = head.get("data")
     lists = [data.get(key) if isinstance(data, dict) else None for key in ("dialogs", "questions", "answers")]
-    if not all(isinstance(one, list) for one in lists):
+    found, questions, answers = (one if isinstance(one, list) else None for one in lists)
+    if found is None or questions is None or answers is None:
         raise UserError(f"{file.path}: data holds no lists dialogs, questions and answers; fetch it again")
-    found, questions, answers = lists
-    asked = [_cased(str(text), capitalize) for text in questions or ()]
+    if any(isinstance(text, bool) or not isinstance(text, str | int) for text in (*questions, *answers)):
+        raise UserError(f"{file.path}: questions or answers hold more than texts; fetch it again")
+    asked = [_cased(str(text), capitalize) for text in questions]
     asked = [text if text.endswith("?") else f"{text}?" for text in asked]
-    said = [_cased(str(text), capitalize) for text in answers or ()]
-    for number, dialog in enumerate(found or ()):
+    said = [_cased(str(text), capitalize) for text in answers]
+    for number, dialog in enumerate(found):
         values = dialog if isinstance(dialog, dict) else {}
         row = Row(values, f"{file.path} dialog {number}", number, file)
         try:
@@ -46,7 +48,11 @@ def _rounds(
 ) -> Iterator[RawItem | Rejected]:
     group = f"{name}-{row.number:05d}"
     before: list[str] = []
-    for place, turn in enumerate(row.values.get("dialog") or ()):
+    rounds = row.values.get("dialog")
+    if not isinstance(rounds, list):
+        yield Rejected(row.where, "", "dialog is not a list of rounds")
+        return
+    for place, turn in enumerate(rounds):
         where = f"{row.where} round {place}"
         try:
             asked = _round(turn, questions, answers)
@@ -69,12 +75,12 @@ def _rounds(
 def _round(turn: Any, questions: Sequence[str], answers: Sequence[str]) -> dict[str, Any]:
     """The question and the options of a round, which names them by their places in the lists."""
     try:
-        chosen = [int(index) for index in turn["answer_options"]]
-        places = (int(turn["question"]), *chosen)
+        chosen = [_place(index) for index in turn["answer_options"]]
+        places = (_place(turn["question"]), *chosen)
         found = {
             "question": questions[places[0]],
             "options": [answers[index] for index in chosen],
-            "answers": (chosen.index(int(turn["answer"])),),
+            "answers": (chosen.index(_place(turn["answer"])),),
         }
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise Unusable(
@@ -83,3 +89,10 @@ def _round(turn: Any, questions: Sequence[str], answers: Sequence[str]) -> dict[
     if min(places) < 0:
         raise Unusable("question or answer_options count from the end of their lists")
     return found
+
+
+def _place(value: Any) -> int:
+    """A place in a list, also one written as text. Raises ValueError where it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise ValueError(f"{value!r:.40} is no whole number")
+    return int(value)

@@ -63,8 +63,9 @@ def pool_file(wanted: Set) -> str:
 
 def read_pool(path: Path) -> list[str]:
     """All different answers of a set, in the order of their file: texts, or objects with `choice`."""
-    found = list(records.rows(path)) or records.header(path).get("choice")
-    values = [one.get("choice") if isinstance(one, dict) else one for one in found or ()]
+    listed = list(records.rows(path)) or records.header(path).get("choice")
+    found = listed if isinstance(listed, list) else ()
+    values = [one.get("choice") if isinstance(one, dict) else one for one in found]
     if not values or any(isinstance(value, bool) or not isinstance(value, str | int) for value in values):
         raise UserError(f"{path}: holds no list of answers; fetch it again")
     return list(dict.fromkeys(map(str, values)))
@@ -85,7 +86,9 @@ def tdiuc(questions: File, answers: Path, wanted: Set, tenth: bool) -> Iterator[
     found = {
         value["question_id"]: value
         for value in records.rows(path)
-        if isinstance(value, dict) and value.get("question_id") in kept
+        if isinstance(value, dict)
+        and isinstance(value.get("question_id"), int)
+        and value["question_id"] in kept
     }
     for number, key in enumerate(ids):
         values = {**found.get(key, {"question_id": key}), "answer": by_id[key]}

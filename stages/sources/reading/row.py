@@ -4,6 +4,8 @@ import ast
 import base64
 import binascii
 import math
+import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +14,7 @@ from stages.prepare.raw import RawItem, Rejected, Unusable
 from stages.sources.reading.files import File
 
 _MAX_LITERAL = 100_000  # characters of a list that is written as text; reading it takes 500 bytes for each
+_INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*")  # `int` takes `1_0` as well, and digits of every script
 
 
 @dataclass(frozen=True)
@@ -49,9 +52,11 @@ class Row:
         if isinstance(value, bool) or not isinstance(value, int | str):
             raise Unusable(f"{column} is a {type(value).__name__}, not an integer")
         try:
-            return int(value)
-        except ValueError:
-            raise Unusable(f"{column} {value!r:.40} is not an integer") from None
+            if isinstance(value, int) or _INTEGER.fullmatch(value):
+                return int(value)
+        except ValueError:  # more digits than Python reads
+            pass
+        raise Unusable(f"{column} {value!r:.40} is not an integer")
 
     def texts(self, column: str) -> list[str]:
         """A list of texts, also one written as a Python list in a text."""
@@ -96,7 +101,9 @@ def _image(cell: Any, column: str) -> bytes:
         data = cell.get("bytes")
         if data is None:
             raise Unusable(f"{column} names the file {cell.get('path')!r:.80}, which is not in the table")
-        return bytes(data)
+        if not isinstance(data, bytes):
+            raise Unusable(f"{column} holds a {type(data).__name__} in place of an image's bytes")
+        return data
     if isinstance(cell, bytes):
         return cell
     if isinstance(cell, str):
@@ -115,9 +122,11 @@ def decoded(text: str, column: str) -> bytes:
 def listed(text: str, column: str) -> Any:
     """The value of a Python list written as text; nothing else is read, nothing is run. Raises Unusable."""
     try:
-        value = ast.literal_eval(text) if len(text) <= _MAX_LITERAL else None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a backslash in an option
+            value = ast.literal_eval(text) if len(text) <= _MAX_LITERAL else None
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        value = None  # TypeError: a list as the key of a dictionary
+        value = None
     if not isinstance(value, list):
         raise Unusable(f"{column} {text!r:.60} is no list written as text")
     return value

@@ -29,7 +29,8 @@ def rows(source: Source, needed: Sequence[str], optional: Sequence[str] = ()) ->
     """
     number = 0
     for file in source.ending(PARQUET, TSV):
-        for values, where in _parquet(file, needed, optional) if _is_parquet(file) else _tsv(file, needed):
+        table = _parquet if _is_parquet(file) else _tsv
+        for values, where in table(file, needed, optional):
             yield Row(values, where, number, file)
             number += 1
 
@@ -37,7 +38,7 @@ def rows(source: Source, needed: Sequence[str], optional: Sequence[str] = ()) ->
 def count_rows(source: Source) -> int:
     """Rows of all tables."""
     return sum(
-        _opened(file).metadata.num_rows if _is_parquet(file) else sum(1 for _ in _tsv(file, ()))
+        _opened(file).metadata.num_rows if _is_parquet(file) else sum(1 for _ in _tsv(file, (), ()))
         for file in source.ending(PARQUET, TSV)
     )
 
@@ -67,7 +68,7 @@ def _opened(file: File) -> pq.ParquetFile:
 def _parquet(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterator[tuple[Any, str]]:
     opened = _opened(file)
     there = opened.schema_arrow.names
-    _check_columns(file, needed, there)
+    _check_columns(file, needed, optional, there)
     wanted = [column for column in (*needed, *optional) if column in there]
     number = 0
     try:
@@ -75,16 +76,16 @@ def _parquet(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iter
             for values in batch.to_pylist():
                 number += 1
                 yield values, f"{file.path} row {number}"
-    except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: text that is not UTF-8
+    except (OSError, ValueError, OverflowError, pa.ArrowException) as error:  # also text that is not UTF-8
         raise UserError(f"{file.path}: damaged after row {number} ({error!s:.160}); fetch it again") from None
 
 
-def _tsv(file: File, needed: Sequence[str]) -> Iterator[tuple[Any, str]]:
+def _tsv(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterator[tuple[Any, str]]:
     number = 0
     try:
         with _text(file.checked()) as lines:
             reader = _reader(lines, file)
-            _check_columns(file, needed, reader.fieldnames or ())
+            _check_columns(file, needed, optional, reader.fieldnames or ())
             for values in reader:
                 number += 1
                 if None in values or None in values.values():
@@ -112,10 +113,13 @@ def _reader(lines: io.TextIOWrapper, file: File) -> "csv.DictReader[str]":
         ) from None
 
 
-def _check_columns(file: File, needed: Sequence[str], there: Sequence[str]) -> None:
+def _check_columns(file: File, needed: Sequence[str], optional: Sequence[str], there: Sequence[str]) -> None:
     missing = [column for column in needed if column not in there]
     if missing:
         raise UserError(
-            f"{file.path}: no column {', '.join(missing)}; it has {', '.join(there)[:200]}; is it the right "
-            "file for this loader?"
+            f"{file.path}: no column {', '.join(missing)}; it has {', '.join(there)[:200] or 'none'}; is it "
+            "the right file for this loader?"
         )
+    twice = next((column for column in (*needed, *optional) if there.count(column) > 1), None)
+    if twice is not None:  # the last one would count
+        raise UserError(f"{file.path}: two columns {twice!r:.80}; keep one of them")

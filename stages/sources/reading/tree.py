@@ -3,6 +3,7 @@
 import json
 import lzma
 import stat
+import struct
 import zipfile
 import zlib
 from contextlib import ExitStack
@@ -17,7 +18,11 @@ from stages.sources.reading.files import File, Source
 MAX_MEMBERS = 2_000_000
 MAX_BYTES = 1 << 30  # of one file that is read whole
 _ZIP = ".zip"
-_DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError)
+# What Python's readers of archives raise on damaged ones.
+_DAMAGED = (
+    *(OSError, ValueError, EOFError, NotImplementedError, RuntimeError, OverflowError, struct.error),
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+)
 
 
 class Tree:
@@ -101,9 +106,9 @@ class Tree:
                 raise Unusable(f"{name!r:.120} is too large, a link or encrypted in its archive")
             with archive.open(info) as member:
                 return member.read(MAX_BYTES)  # checks the CRC; never more than the header says
-        except Unusable:
-            raise
-        except (OSError, NotImplementedError, EOFError, ValueError, *_DAMAGED) as error:
+        except _DAMAGED as error:
+            if isinstance(error, Unusable):
+                raise
             raise Unusable(f"{name!r:.120} cannot be read ({error!s:.120}); fetch it again") from None
         except UserError as error:
             raise Unusable(str(error)) from None
@@ -127,7 +132,7 @@ class Tree:
         try:
             archive = self._stack.enter_context(zipfile.ZipFile(file.checked()))
             members = archive.infolist()
-        except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+        except _DAMAGED as error:
             raise UserError(
                 f"{file.path}: not a zip archive that can be read ({error}); fetch it again"
             ) from None

@@ -277,6 +277,7 @@ def test_open_questions(project, item):
     [
         ({"references": [3]}, "references is not a text or a list of texts"),
         ({"references": []}, "an open question needs at least one reference answer"),
+        ({"references": ["", " "]}, "no reference answer holds a text"),
         ({"references": None}, "has no answer, options"),
     ],
 )
@@ -384,3 +385,9 @@ def test_the_examples_of_the_documentation(project):
 
 def paths(value):
     return [path for path in (value if isinstance(value, list) else [value]) if path]
+@pytest.mark.parametrize("answer", [10**30, -1000])
+def test_an_index_far_outside_is_refused_like_any_other(project, answer):
+    project.image("one.png")
+    project.lines({"question": "What?", "options": ["a", "b"], "answer": answer, "image": "one.png"})
+    with pytest.raises(UserError, match="lies outside the options, 0 to 1"):
+        project.prepare()

@@ -328,13 +328,51 @@ def test_dialogues(project) -> None:
 
 
 @pytest.mark.parametrize(
-    "round_", [{"question": 9}, {"answer": 3}, {"answer_options": [0, -1]}, {"answer": None}]
+    "round_",
+    [
+        {"question": 9},
+        {"answer": 3},
+        {"answer_options": [0, -1]},
+        {"answer": None},
+        {"answer": 1.7},
+        {"answer": True},
+        {"answer_options": 5},
+    ],
 )
 def test_rounds_that_point_nowhere(project, round_: dict[str, Any]) -> None:
     dialogue(project, **round_)
     with pytest.raises(UserError, match=r"dialog 0 round 1: question"):
         items(project, "visdial")
     assert len(items(project, "visdial", on_error="skip")) == 2
+
+
+def test_dialogues_that_are_none(project) -> None:
+    file = "VisDial/Visdial_1.0_val_v1.2.json"
+    lists = {"questions": ["q"], "answers": ["a", "b"], "dialogs": [{"image": picture(), "dialog": 5}]}
+    put(project, file, record(lists, "lvlm_1.2", "val2018"))
+    with pytest.raises(UserError, match="dialog is not a list of rounds"):
+        items(project, "visdial")
+    put(project, file, record({**lists, "answers": ["a", None]}, "lvlm_1.2", "val2018"))
+    with pytest.raises(UserError, match="hold more than texts"):
+        items(project, "visdial")
+
+
+@pytest.mark.parametrize(
+    "box",
+    [
+        [float("nan"), 1, 2, 3], [float("inf")] * 4, [1e30, 1e30, 1e31, 1e31], [0, 0, 2**31, 2**31],
+        [True, 0, True, 1], b"abcd",
+    ],
+)  # fmt: skip
+def test_boxes_that_are_no_places(box) -> None:
+    with pytest.raises(Unusable, match="not four numbers of pixels"):
+        with_boxes(base64.b64decode(picture()), [box], 2, "corners")
+
+
+def test_no_box_is_drawn_into_what_is_no_picture_of_ours() -> None:
+    """Pillow would run Ghostscript on PostScript."""
+    with pytest.raises(Unusable, match="not an image in any of the formats"):
+        with_boxes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", [[1, 2, 3, 4]], 2, "corners")
 
 
 # ---- wrong options that are drawn --------------------------------------------------------------------
