@@ -65,8 +65,8 @@ class Config(BaseModel):
         return self.alphas[0]
 
     def of_a_part(self) -> "Config":
-        """The same for a category alone: without the sweep over shares."""
-        return self.model_copy(update={"shares": []})
+        """The same for a category alone: one threshold and one share, parts of a part are too few rows."""
+        return self.model_copy(update={"strata": ["marginal"], "shares": []})
 
     @field_validator("alpha", "strata", "shares")
     @classmethod
