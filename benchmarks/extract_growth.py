@@ -42,6 +42,7 @@ def asked(folder: Path, size: int) -> int:
 def measure(folder: Path, size: int) -> tuple[Cost, Cost]:
     """Costs of asking everything, and of finding everything known."""
     stage(folder, "prepare", f"of_{size}")
+    stage(folder, "rewrite", f"of_{size}")
     stage(folder, "vary", f"of_{size}")
     first = stage(folder, "extract", MODEL, f"of_{size}")
     assert asked(folder, size) >= 0.9 * size  # equal questions are asked once

@@ -37,24 +37,7 @@ LEVELS = [f"{name}_{level}" for name in ("vr_b", "vr_l", "jpeg") for level in ra
 VARIATIONS = ["original", "option_order", "circular", "shuffled", "tests", *LEVELS, "vr_r", "blank"]
 VARIATIONS += ["text_only", "image_only", "marks", "option_order+vr_r", "blank+option_order"]
 PROMPTS_EACH = 40
-WORDS = [
-    "the",
-    "of",
-    "picture",
-    "shows",
-    "which",
-    "colour",
-    "object",
-    "is",
-    "left",
-    "right",
-    "above",
-    "under",
-    "near",
-    "red",
-    "large",
-    "person",
-]
+WORDS = ["the", "of", "picture", "shows", "which", "colour", "object", "left", "right", "above", "person"]
 SIZE, PICTURES, ROUNDS = (640, 480), 24, 5
 STEPS = ["", "blur", "brighten", "jpeg", "rotate"]
 
