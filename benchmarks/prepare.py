@@ -67,9 +67,10 @@ def make(source: Path, count: int) -> None:
     """The dataset: windows of the large pictures."""
     large, rng = bases(), random.Random(0)
     source.mkdir()
+    across, down = SIDE - SIZE[0], SIDE - SIZE[1]
     windows = [
-        (number, rng.randrange(BASES), rng.randrange(SIDE - SIZE[0]), rng.randrange(SIDE - SIZE[1]))
-        for number in range(count)
+        (number, place % BASES, place // BASES % across, place // BASES // across)
+        for number, place in enumerate(rng.sample(range(BASES * across * down), count))
     ]
 
     def one(window: tuple[int, int, int, int]) -> int:

@@ -215,6 +215,8 @@ def test_a_dataset_with_variations_of_its_own(toy: Project) -> None:
     assert {row["kind"] for row in toy.rows()} == {"lr_v"}
     toy.entry = {"variations": ["original"]}
     assert toy.rows() == []
+
+
 @pytest.mark.parametrize("between", [";", "\t"])
 def test_columns_without_commas(toy: Project, between: str) -> None:
     toy.decide(head=between.join(("question", "kind", "decision", "text")))

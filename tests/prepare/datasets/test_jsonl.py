@@ -385,6 +385,8 @@ def test_the_examples_of_the_documentation(project):
 
 def paths(value):
     return [path for path in (value if isinstance(value, list) else [value]) if path]
+
+
 @pytest.mark.parametrize("answer", [10**30, -1000])
 def test_an_index_far_outside_is_refused_like_any_other(project, answer):
     project.image("one.png")
