@@ -9,35 +9,20 @@ stage again, with all answers in the work cache.
 
 import argparse
 import json
-import os
-import shutil
-import subprocess
-import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
-
-from ruamel.yaml import YAML
+from typing import Any
 
 from benchmarks._figure import figure
+from benchmarks._stage import Cost, project, small_profile, stage
 
-ROOT = Path(__file__).parents[1]
 MODEL = "tiny_a"
 FEW = 10
 
 
-@dataclass(frozen=True)
-class Cost:
-    """Of one process: peak of resident memory, and processor time."""
-
-    mebibytes: float
-    seconds: float
-
-
-def project(folder: Path, sizes: list[int]) -> None:
+def parameters(sizes: list[int]) -> dict[str, Any]:
     """The small profile with one model, and one dataset of each size."""
-    yaml = YAML()
-    params = yaml.load(ROOT / "profiles/small.yaml")
+    params = small_profile()
     dataset = params["datasets"]["left"]
     params["datasets"] = {
         f"of_{size}": {**dataset, "settings": {**dataset["settings"], "items": size, "seed": size}}
@@ -45,24 +30,7 @@ def project(folder: Path, sizes: list[int]) -> None:
     }
     params["models"], params["zoo"] = [MODEL], {MODEL: params["zoo"][MODEL]}
     params["extract"]["batch"] = 32
-    yaml.dump(params, folder / "params.yaml")
-    for name in ("dvc.yaml", "models.lock"):
-        shutil.copy(ROOT / name, folder)
-    # A copy: a stage refuses to end when its code was edited meanwhile.
-    shutil.copytree(ROOT / "stages", folder / "stages", ignore=shutil.ignore_patterns("__pycache__"))
-
-
-def stage(folder: Path, name: str, *keys: str) -> Cost:
-    """Runs a stage; ends with its message where it fails."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", f"stages.{name}", *keys],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder)},
-    )
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        sys.exit(f"{name} {' '.join(keys)} failed")
-    return Cost(usage.ru_maxrss / 1024, usage.ru_utime + usage.ru_stime)
+    return params
 
 
 def asked(folder: Path, size: int) -> int:
@@ -74,6 +42,7 @@ def asked(folder: Path, size: int) -> int:
 def measure(folder: Path, size: int) -> tuple[Cost, Cost]:
     """Costs of asking everything, and of finding everything known."""
     stage(folder, "prepare", f"of_{size}")
+    stage(folder, "rewrite", f"of_{size}")
     stage(folder, "vary", f"of_{size}")
     first = stage(folder, "extract", MODEL, f"of_{size}")
     assert asked(folder, size) >= 0.9 * size  # equal questions are asked once
@@ -89,7 +58,7 @@ def main() -> None:
     sizes = parser.parse_args().prompts
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        project(folder, [FEW, *sizes])
+        project(folder, parameters([FEW, *sizes]))
         stage(folder, "zoo", MODEL)
         start = measure(folder, FEW)
         base: list[tuple[float, float]] = []

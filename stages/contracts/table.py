@@ -117,14 +117,14 @@ class Writer:
 
     def __init__(self, sink: pq.ParquetWriter, schema: pa.Schema, rows_per_group: int) -> None:
         self._sink, self._schema, self._size = sink, schema, rows_per_group
+        self._names = frozenset(schema.names)
         self._rows: list[Row] = []
         self.count = 0
 
     def row(self, row: Row) -> None:
         """Adds one row; a missing key is null, an unknown key is an error."""
-        unknown = row.keys() - set(self._schema.names)
-        if unknown:
-            raise KeyError(f"not columns of this table: {sorted(unknown)}")
+        if not row.keys() <= self._names:
+            raise KeyError(f"not columns of this table: {sorted(row.keys() - self._names)}")
         self._rows.append(row)
         self.count += 1
         if len(self._rows) >= self._size:

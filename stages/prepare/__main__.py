@@ -7,8 +7,7 @@ Outputs  data/items, data/images, data/rejects, data/defects, data/published: NA
 import importlib
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
-from pathlib import Path
+from contextlib import ExitStack, closing
 from types import ModuleType
 from typing import Any
 
@@ -18,39 +17,18 @@ from stages.contracts.items import ITEMS, items_path
 from stages.contracts.published import PUBLISHED, published_path
 from stages.contracts.rejects import REJECTS, rejects_path
 from stages.contracts.table import Writer
-from stages.prepare.cleaning import Picture, check, clean, digest_of, examine
+from stages.prepare.cleaning import Picture, check, clean
 from stages.prepare.config import DatasetEntry
 from stages.prepare.defects import Findings
 from stages.prepare.expected import Tally, expectation
 from stages.prepare.kept import Kept
+from stages.prepare.looking import Looked, looked_at
 from stages.prepare.raw import BrokenImage, LoaderSettings, RawItem, Rejected, Unusable
 from stages.prepare.second_pass import flagged, normalised
 from stages.runtime.errors import UserError
 from stages.runtime.stage import Run, run_stage
 from stages.sources.fetching.locate import locate
 from stages.sources.reading.files import Source
-
-MAX_IMAGE_BYTES = 256 * 2**20
-
-
-def read_image(image: str, root: Path | None) -> bytes:
-    """The bytes of an image file, which must lie inside `root`. Raises BrokenImage."""
-    name = f"image {image!r:.200}"
-    if root is None or not image or Path(image).is_absolute() or ".." in Path(image).parts:
-        raise BrokenImage(f"{name}: not a path inside the dataset's folder; give a relative one without `..`")
-    try:
-        path = root / image
-        if not path.resolve().is_relative_to(root.resolve()):
-            raise BrokenImage(f"{name}: a link that leads out of the dataset's folder; copy the file into it")
-        if not path.is_file():
-            raise BrokenImage(f"{name}: no such file in {root}")
-        if path.stat().st_size > MAX_IMAGE_BYTES:
-            raise BrokenImage(f"{name}: larger than {MAX_IMAGE_BYTES:,} bytes; scale it down")
-        return path.read_bytes()
-    except BrokenImage:
-        raise
-    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: links in a circle
-        raise BrokenImage(f"{name}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
 
 
 class Images:
@@ -60,29 +38,18 @@ class Images:
         self._writer = writer
         self.known: dict[str, Picture] = {}
 
-    def take(self, raw: RawItem) -> list[Picture]:
+    def take(self, looked: Looked) -> list[Picture]:
         """The pictures of an entry, those for exchange last; new ones are written only when all are good.
 
         Raises Unusable.
         """
-        pictures: list[Picture] = []
-        new: dict[str, tuple[Picture, bytes]] = {}
-        for image in (*raw.images, *(image for image in raw.exchange if image is not None)):
-            data = image if isinstance(image, bytes) else read_image(image, raw.root)
-            digest = digest_of(data)
-            picture = self.known.get(digest)
-            if picture is None:
-                try:
-                    picture = examine(data)
-                except Unusable as error:
-                    which = repr(image) if isinstance(image, str) else str(len(pictures) + 1)
-                    raise BrokenImage(f"image {which:.200}: {error}") from None
-                new[digest] = (picture, data)
-            pictures.append(picture)
-        for digest, (picture, data) in new.items():
-            self.known[digest] = picture
-            self._writer.row(_image_row(picture, data))
-        return pictures
+        if looked.broken is not None:
+            raise looked.broken
+        for seen in looked.seen:
+            if seen.data is not None and seen.picture.digest not in self.known:
+                self.known[seen.picture.digest] = seen.picture
+                self._writer.row(_image_row(seen.picture, seen.data))
+        return [seen.picture for seen in looked.seen]
 
 
 def _image_row(picture: Picture, data: bytes) -> Mapping[str, Any]:
@@ -90,7 +57,7 @@ def _image_row(picture: Picture, data: bytes) -> Mapping[str, Any]:
     return {**row, "bytes": data}
 
 
-def item_row(raw: RawItem, images: Images, places: Mapping[str, str]) -> Mapping[str, Any]:
+def item_row(raw: RawItem, looked: Looked, images: Images, places: Mapping[str, str]) -> Mapping[str, Any]:
     """The row of one entry. `places`: where each id seen so far stands. Raises Unusable."""
     check(raw)
     if raw.id in places:
@@ -98,7 +65,7 @@ def item_row(raw: RawItem, images: Images, places: Mapping[str, str]) -> Mapping
     for turn in raw.turns:
         if turn not in places:
             raise Unusable(f"turn {turn!r:.80}: no usable item before this one has that id")
-    pictures = images.take(raw)
+    pictures = images.take(looked)
     shown, spare = pictures[: len(raw.images)], iter(pictures[len(raw.images) :])
     exchange = [None if image is None else next(spare).digest for image in raw.exchange]
     return {**clean(raw, shown), "exchange": exchange}
@@ -130,11 +97,13 @@ def main(run: Run) -> None:
         defects = stack.enter_context(DEFECTS.writer(defects_path(name)))
         published = stack.enter_context(PUBLISHED.writer(published_path(name)))
         images = Images(image_rows)
-        for entry in tally.counting(entries(run, loader, source, name, settings)):
+        read = tally.counting(entries(run, loader, source, name, settings))
+        for looked in stack.enter_context(closing(looked_at(read, images.known))):
+            entry = looked.entry
             try:
                 if isinstance(entry, Rejected):
                     raise Unusable(entry.reason)
-                kept.add(row := item_row(entry, images, places), entry.options)
+                kept.add(row := item_row(entry, looked, images, places), entry.options)
                 blind += not row["images"]
                 places[entry.id] = entry.where
             except Unusable as error:

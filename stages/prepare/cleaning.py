@@ -3,9 +3,10 @@
 import hashlib
 import io
 import json
-import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 from PIL import Image, UnidentifiedImageError
@@ -15,7 +16,10 @@ from stages.prepare.hashing import Look, look, turned
 from stages.prepare.raw import RawItem, Unusable
 
 MAX_OPTIONS = 26
+LARGE = 2**24  # pixels; larger pictures are decoded one at a time, for they take hundreds of MB
 MODES = ("1", "L", "LA", "La", "P", "PA", "RGB", "RGBA", "RGBa", "CMYK", "YCbCr", "LAB", "HSV", "I")
+
+_large = Lock()
 
 
 @dataclass(frozen=True)
@@ -42,8 +46,8 @@ def digest_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def examine(data: bytes) -> Picture:
-    """Decodes an image once, to be sure that it can be. Raises Unusable."""
+def examine(data: bytes, digest: str | None = None) -> Picture:
+    """Decodes an image once, to be sure that it can be. digest: of the data, if known. Raises Unusable."""
     start = data[:512].lstrip().lower()
     if not data:
         raise Unusable("is an empty file")
@@ -52,12 +56,10 @@ def examine(data: bytes) -> Picture:
     if start.startswith((b"<", b"\xef\xbb\xbf<")):
         raise Unusable("is a web page or other markup, not an image; download it again")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", Image.DecompressionBombWarning)
-            return _decode(data)
+        return _decode(data, digest or digest_of(data))
     except Unusable:
         raise
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+    except Image.DecompressionBombError:
         raise Unusable(f"has more than {MAX_PIXELS:,} pixels; scale it down") from None
     except UnidentifiedImageError:
         raise Unusable(f"is not an image in any of the formats {', '.join(FORMATS)}") from None
@@ -65,17 +67,19 @@ def examine(data: bytes) -> Picture:
         raise Unusable(f"cannot be decoded ({error or type(error).__name__}); it may be cut off") from None
 
 
-def _decode(data: bytes) -> Picture:
+def _decode(data: bytes, digest: str) -> Picture:
     with Image.open(io.BytesIO(data), formats=FORMATS) as image:
         if image.width * image.height > MAX_PIXELS:
-            raise Image.DecompressionBombError
+            raise Image.DecompressionBombError  # for fewer than twice as many Pillow only warns
         if image.mode not in MODES and not image.mode.startswith("I;16"):
             raise Unusable(f"has pixels of mode {image.mode}, which have no 8-bit form; save it as PNG")
         name, mode, (width, height) = image.format or "", image.mode, image.size
-        image.load()
-        seen, rotated = look(image), turned(image)  # of the first frame: counting them moves on
-        frames = getattr(image, "n_frames", 1) if name != "MPO" else 1
-        return Picture(digest_of(data), name, mode, width, height, frames > 1, rotated, seen)
+        # Threads that examine pictures of ordinary size go on meanwhile.
+        with _large if width * height > LARGE else nullcontext():
+            image.load()
+            seen, rotated = look(image), turned(image)  # of the first frame: counting them moves on
+            frames = getattr(image, "n_frames", 1) if name != "MPO" else 1
+        return Picture(digest, name, mode, width, height, frames > 1, rotated, seen)
 
 
 def check(raw: RawItem) -> None:

@@ -39,13 +39,18 @@ def turned(image: Image.Image) -> bool:
 def look(image: Image.Image) -> Look:
     """The look of a decoded picture, upright and on a white ground, as models get to see it."""
     opaque = _rgb(ImageOps.exif_transpose(image) if turned(image) else image)
-    blank = all(low == high for low, high in (band.getextrema() for band in opaque.split()))
+    # a few pixels tell most pictures from one of a single colour
+    blank = _one_colour(opaque.resize((SIDE, SIDE), Image.Resampling.NEAREST)) and _one_colour(opaque)
     small = opaque.resize((SIDE, SIDE), Image.Resampling.BILINEAR, reducing_gap=3.0)
     pixels = np.asarray(small).astype(np.int64)
     step = SIDE // CELLS
     sums = pixels.reshape(CELLS, step, CELLS, step, 3).sum(axis=(1, 3))
     cells = (sums + step * step // 2) // (step * step)
     return Look(_hash(pixels @ _GREY), cells.astype(np.uint8).tobytes(), blank)
+
+
+def _one_colour(image: Image.Image) -> bool:
+    return all(low == high for low, high in (band.getextrema() for band in image.split()))
 
 
 def _hash(grey: np.ndarray) -> int:

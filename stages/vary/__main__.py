@@ -5,6 +5,7 @@ Inputs   data/items/NAME.parquet, data/rewrites/NAME.parquet, decisions/exchange
 Output   data/prompts/NAME.parquet, items in their order, for each the variations in theirs
 """
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -20,10 +21,10 @@ from stages.vary.config import Config, config_of
 from stages.vary.exchange import Exchanges, comparable
 from stages.vary.exchange_decisions import check_known, decisions_path, read_decisions
 from stages.vary.items import COLUMNS, Making
-from stages.vary.prompt import prompt_row
+from stages.vary.prompt import Words, prompt_row
 from stages.vary.rewrites import Rewrites
 from stages.vary.style import Style, parse_style
-from stages.vary.variation import Item
+from stages.vary.variation import Item, start
 from stages.yaml12 import load
 
 STYLES = Path("stages/styles")
@@ -97,33 +98,40 @@ def item_rows(
     before: what each prompt of the same group so far asks for, which grows; `earlier` may name only
     these, and no id may come twice. cap: 0 where a style caps texts by references and there are none.
     """
+    known: Words = {}
+    first = start(item, style, "")
     for variation in variations:
         answers = variation.answers(item)
         if answers is None:
             continue
-        drafts, numbered = variation.drafts(item, style)
+        drafts, numbered = variation.of(first)
         for number, draft in enumerate(drafts, start=1):
-            row = prompt_row(draft, variation, answers, name, cap, number if numbered else None)
-            problem = _problem(row, before, STYLES / f"{name}.yaml")
+            row = prompt_row(draft, variation, answers, name, cap, known, number if numbered else None)
+            problem = _problem(row, before, name)
             if problem:
                 raise UserError(f"prompt {row['id']}: {problem}")
             before[row["id"]] = row["asks"]
             yield row
 
 
-def _problem(row: Mapping[str, Any], before: Mapping[str, Sequence[str]], style: Path) -> str:
+def _problem(row: Mapping[str, Any], before: Mapping[str, Sequence[str]], style: str) -> str:
     """What keeps a row out of the table, or nothing."""
-    code = f"correct variation {row['variation']} in stages/vary/variations"
     if row["id"] in before:
-        return f"stands twice; {code}"
+        return f"stands twice; {_code(row)}"
     for prompt in (prompt for prompts in row["earlier"] for prompt in prompts or [""]):
         if prompt not in before:
-            return f"an answer comes from {prompt!r}, no earlier prompt of this group; {code}"
+            return f"an answer comes from {prompt!r}, no earlier prompt of this group; {_code(row)}"
         if TEXT not in before[prompt]:
-            return f"repeats the answer to {prompt}, which asks for no {TEXT}; add it to `asks` of {style}"
+            file = STYLES / f"{style}.yaml"
+            return f"repeats the answer to {prompt}, which asks for no {TEXT}; add it to `asks` of {file}"
     if row["max_tokens"] == 0:
-        return f"no item has a reference to cap its text by; give {style} a number for max_tokens"
+        file = STYLES / f"{style}.yaml"
+        return f"no item has a reference to cap its text by; give {file} a number for max_tokens"
     return ""
+
+
+def _code(row: Mapping[str, Any]) -> str:
+    return f"correct variation {row['variation']} in stages/vary/variations"
 
 
 def keeping(config: Config, style: Style) -> Callable[[Item], bool]:
@@ -145,6 +153,7 @@ def main(run: Run) -> None:
     rewrites = Rewrites(REWRITES.read(rewrites_path(name)).to_pylist())
     making = Making(rewrites, read_exchanges(name, source), keeping(config, style))
     cap = _cap(style, source)
+    gc.freeze()  # what is loaded by now need not be gone through again and again while rows come and go
     with PROMPTS.writer(prompts_path(name)) as prompts:
         group, before, kept = None, dict[str, Sequence[str]](), 0
         for item in run.progress(read_items(source, making), total=total, label=f"vary {name}"):
@@ -163,6 +172,7 @@ def main(run: Run) -> None:
                 f"{source}: no item has a picture to exchange, so datasets.{name}.rows: {config.rows} leaves "
                 f"none; say which pictures win (`vouch exchange {name}`), or write rows: all"
             )
+    gc.unfreeze()
     run.note("items", kept)
     run.note("left_out", total - kept)
     run.note("prompts", prompts.count)

@@ -4,13 +4,13 @@ import importlib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 from stages.contracts.prompts import COMPLEMENT, KEPT, SWAPPED
 from stages.runtime.errors import UserError, did_you_mean
 from stages.vary.style import Style
-from stages.vary.variation import TURNS, Draft, Item, start
+from stages.vary.variation import TURNS, Draft, Item, changed, start
 
 FILES = Path(__file__).parent / "variations"
 _LEVEL = re.compile(r"(.+)_([0-9]+)")
@@ -42,21 +42,30 @@ class Variation:
         """Equal for two names of one variation: another order of its parts, or the level that goes unsaid."""
         return frozenset((part.file, part.level) for part in self.parts)
 
-    @property
+    @cached_property
     def effect(self) -> str:
         """What becomes of the correct answers."""
         return combined(part.effect for part in self.parts)
 
-    @property
+    @cached_property
     def family(self) -> str:
         """Families of the parts, joined with `+`."""
         return "+".join(part.family for part in self.parts if part.family)
 
+    @cached_property
+    def _in_order(self) -> tuple[Part, ...]:
+        """The parts in one order whatever the name's: where two make several drafts, it decides which is
+        number 2."""
+        return tuple(sorted(self.parts, key=lambda part: part.file))
+
     def drafts(self, item: Item, style: Style) -> tuple[list[Draft], bool]:
         """Drafts of an item, none where it does not apply; whether they are numbered."""
-        drafts, numbered = [start(item, style, self.name)], False
-        # in one order whatever the name's: where two parts make several drafts, it decides which is number 2
-        for part in sorted(self.parts, key=lambda part: part.file):
+        return self.of(start(item, style, self.name))
+
+    def of(self, first: Draft) -> tuple[list[Draft], bool]:
+        """The same for an item's first draft."""
+        drafts, numbered = [changed(first, variation=self.name)], False
+        for part in self._in_order:
             made = [part.vary(draft) for draft in drafts]
             numbered = numbered or any(not isinstance(one, Draft) and one is not None for one in made)
             drafts = [draft for one in made for draft in ([one] if isinstance(one, Draft) else one or ())]

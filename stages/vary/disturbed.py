@@ -1,8 +1,6 @@
 """Variations that disturb the pictures of an item, each by itself, and leave its words alone."""
 
-from dataclasses import replace
-
-from stages.vary.variation import Draft, Step
+from stages.vary.variation import Draft, Step, changed
 
 LEVELS = 5  # of severity, see stages/extract/operations.py
 DEFAULT_LEVEL = 3
@@ -12,5 +10,5 @@ def disturbed(draft: Draft, step: Step) -> Draft | None:
     """The draft with every picture put through an operation; None without a picture."""
     if not draft.pictures:
         return None
-    pictures = tuple(replace(picture, steps=(*picture.steps, step)) for picture in draft.pictures)
-    return replace(draft, pictures=pictures)
+    pictures = tuple(changed(picture, steps=(*picture.steps, step)) for picture in draft.pictures)
+    return changed(draft, pictures=pictures)

@@ -15,16 +15,24 @@ import re
 from stages.contracts.items import IMAGE_MARK
 
 _FIRST = re.compile(rf"^(?:{IMAGE_MARK.pattern}[ \t]*)+")
+_BEGIN = "<image"  # of every mark; looked for first, because most texts have none
 _LAST = re.compile(rf"(?:{IMAGE_MARK.pattern}[ \t]*)+$")
+
+
+def marked(text: str) -> bool:
+    """Whether a text may hold a mark; a text that does not is shown as it is."""
+    return _BEGIN in text
 
 
 def in_words(text: str) -> str:
     """Every mark as words: `image 1`."""
-    return IMAGE_MARK.sub(r"image \1", text)
+    return IMAGE_MARK.sub(r"image \1", text) if marked(text) else text
 
 
 def without_figure(text: str) -> str:
     """Marks at the ends of lines removed, with the line where nothing else is on it; others in words."""
+    if not marked(text):
+        return text
     lines = text.split("\n")
     kept = [bare for line in lines if (bare := _without_ends(line)) or not IMAGE_MARK.search(line)]
     return in_words("\n".join(kept)) if "".join(kept).strip() else in_words(text)
@@ -53,6 +61,8 @@ class Placing:
 
     def option(self, text: str) -> str:
         """An option's text; a mark may be all that it holds, so it never just goes."""
+        if not marked(text):
+            return text
         return in_words(text) if self._mode != "marks" else IMAGE_MARK.sub(self._place, text)
 
     def _place(self, mark: re.Match[str]) -> str:

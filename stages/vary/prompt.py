@@ -1,15 +1,15 @@
 """A draft becomes a row of the prompts table."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from stages.contracts.prompts import HOLE, TEXT
 from stages.runtime.errors import UserError
 from stages.vary.combination import Variation
-from stages.vary.marks import Placing, in_words
-from stages.vary.style import ADDED, JOINING, MARKS
-from stages.vary.variation import Draft, Picture, Step, prompt_id
+from stages.vary.marks import Placing, in_words, marked
+from stages.vary.style import ADDED, JOINING, MARKS, Style
+from stages.vary.variation import Draft, Item, Picture, Step, prompt_id
 
 
 @dataclass(frozen=True)
@@ -23,19 +23,59 @@ class _Shown:
     marks: tuple[str, ...]
 
 
+# What is said in a prompt, by the identity of item and style, the order of the options and whether pictures
+# are shown: many variations change none of these. Item and style are kept, so that no other comes to bear
+# their identity.
+Words = dict[tuple[int, int, tuple[int, ...], bool], tuple[Item, Style, dict[str, Any]]]
+
+
 def prompt_row(
     draft: Draft,
     variation: Variation,
     answers: Sequence[int],
     style: str,
     cap: int | None,
+    known: Words,
     number: int | None = None,
 ) -> dict[str, Any]:
     """The row; `style` is a file's name. Raises UserError where the marks run out.
 
-    answers: indices of the correct options. cap: most tokens of a generated text, or None. number: of a
-    numbered draft.
+    answers: indices of the correct options. cap: most tokens of a generated text, or None. known: of the
+    same item so far, which grows. number: of a numbered draft. Rows may share lists.
     """
+    asks = _asks(draft)
+    words = _known_words(draft, style, known)
+    return {
+        "id": prompt_id(draft.item.id, variation.name, number),
+        "item": draft.item.id,
+        "variation": variation.name,
+        "family": variation.family,
+        "effect": variation.effect,
+        "style": style,
+        "earlier": [list(ids) for ids in draft.earlier],
+        "answers": [place for place, index in enumerate(words["order"]) if index in answers],
+        "pictures": _recipes(draft),
+        "asks": asks,
+        "max_tokens": cap if TEXT in asks else None,
+        **words,
+    }
+
+
+def _known_words(draft: Draft, style: str, known: Words) -> dict[str, Any]:
+    item, own = draft.item, draft.style
+    key = (id(item), id(own), draft.order, bool(draft.pictures))
+    alone = not draft.turns and not draft.earlier
+    if alone and key in known:
+        return known[key][2]
+    words = _words(draft, style)
+    # where a mark goes depends on the pictures as well
+    if alone and not any(map(marked, (item.hint or "", item.question, *item.options))):
+        known[key] = (item, own, words)
+    return words
+
+
+def _words(draft: Draft, style: str) -> dict[str, Any]:
+    """The columns that hold what is said."""
     item, placing = draft.item, _placing(draft)
     turns = [(_question(question, placing, style), answer) for question, answer in draft.turns]
     if item.kind == "choice" and (sample := draft.style.sample_turn()):
@@ -45,31 +85,19 @@ def prompt_row(
     texts[0] = placing.front() + draft.style.opening.format(instruction=shown.instruction) + texts[0]
     if draft.earlier and any(HOLE.search(text) for text in texts):
         raise UserError(
-            f"item {item.id}: its words hold `{{answer 1}}` or the like, where {variation.name} puts what "
+            f"item {item.id}: its words hold `{{answer 1}}` or the like, where {draft.variation} puts what "
             "the model answered; leave the item or the variation out"
         )
-    asks = _asks(draft)
     return {
-        "id": prompt_id(item.id, variation.name, number),
-        "item": item.id,
-        "variation": variation.name,
-        "family": variation.family,
-        "effect": variation.effect,
-        "style": style,
         "system": draft.style.system and draft.style.system.format(instruction=shown.instruction),
         "turns": [
             {"question": text, "answer": answer} for text, (_, answer) in zip(texts[:-1], turns, strict=True)
         ],
         "text": texts[-1],
         "response": draft.style.response,
-        "earlier": [list(ids) for ids in draft.earlier],
         "options": list(shown.options),
         "order": list(shown.order),
         "marks": list(shown.marks) if draft.style.shows_options else [],
-        "answers": [place for place, index in enumerate(shown.order) if index in answers],
-        "pictures": _recipes(draft),
-        "asks": asks,
-        "max_tokens": cap if TEXT in asks else None,
     }
 
 
@@ -86,7 +114,7 @@ def _question(question: str | Draft, placing: Placing, style: str) -> str:
 def _shown(draft: Draft, placing: Placing, style: str) -> _Shown:
     item, own = draft.item, draft.style
     added = own.added_to(len(draft.order)) if item.kind == "choice" else {}
-    order = (*draft.order, *(ADDED[name] for name in added))
+    order = (*draft.order, *[ADDED[name] for name in added])
     marks = tuple(MARKS[own.marks][: len(order)])
     if len(order) > len(marks):
         kind = "digits" if own.marks == "digits" else "letters"
@@ -96,7 +124,7 @@ def _shown(draft: Draft, placing: Placing, style: str) -> _Shown:
         )
     hint = None if item.hint is None else placing.passage(item.hint)
     question = placing.passage(item.question)
-    options = (*(placing.option(item.options[index]) for index in draft.order), *added.values())
+    options = (*[placing.option(item.options[index]) for index in draft.order], *added.values())
     try:
         # The picture stands at its mark in the body; an instruction that repeats these words speaks of it.
         body = own.body if options else own.open_body
@@ -140,7 +168,10 @@ def _recipes(draft: Draft) -> list[dict[str, Any]]:
 
 
 def _recipe(pictures: Sequence[Picture], steps: Sequence[Step]) -> dict[str, Any]:
-    return {"images": [picture.image for picture in pictures], "steps": [asdict(step) for step in steps]}
+    done = [
+        {"operation": step.operation, "severity": step.severity, "revision": step.revision} for step in steps
+    ]
+    return {"images": [picture.image for picture in pictures], "steps": done}
 
 
 def _asks(draft: Draft) -> list[str]:

@@ -164,6 +164,8 @@ class Style(BaseModel):
 
     def added_to(self, options: int) -> dict[Literal["dont_know", "none_of_above"], str]:
         """What the style adds to so many options of an item's own."""
+        if not self.added:
+            return {}
         room = len(self.added) if self.pad_to is None else max(self.pad_to - options, 0)
         return dict(list(self.added.items())[:room])
 
@@ -183,12 +185,13 @@ class Style(BaseModel):
         self, hint: str | None, question: str, options: Sequence[tuple[str, str]], instruction: str = ""
     ) -> str:
         """The text for a hint, a question and (mark, text) of each option; without options the open body."""
-        absent = hint is None or hint.lower() in (text.lower() for text in self.absent_hints)
+        absent = hint is None or hint.lower() in [text.lower() for text in self.absent_hints]
         before = self.no_hint if absent else self.hint.format(hint=hint)
         fields = {"hint": before, "question": question, "instruction": instruction}
         if not options:
             return self.open_body.format(**fields)
-        shown = self.separator.join(self.option.format(mark=mark, text=text) for mark, text in options)
+        option = self.option.format
+        shown = self.separator.join([option(mark=mark, text=text) for mark, text in options])
         return self.body.format(options=shown, **fields)
 
     def sample_turn(self) -> tuple[str, str] | None:

@@ -9,7 +9,7 @@ the authors do in some task families; elsewhere they stay.
 import random
 from dataclasses import replace
 
-from stages.vary.variation import Draft
+from stages.vary.variation import Draft, changed
 
 TESTS = 5
 
@@ -37,4 +37,4 @@ def shuffled(draft: Draft, test: int) -> Draft:
         correct = {item.options[index] for index in item.answers}
         order = [index for index in order if index in item.answers or item.options[index] not in correct]
     random.Random(f"{item.id}/{test}").shuffle(order)
-    return replace(draft, order=tuple(order))
+    return changed(draft, order=tuple(order))

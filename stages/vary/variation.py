@@ -28,6 +28,7 @@ It is a pure function: randomness comes from the item's id.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from stages.vary.style import Style
 
@@ -109,6 +110,19 @@ class Draft:
     asked: bool
     turns: tuple[tuple["str | Draft", str], ...] = ()
     earlier: tuple[tuple[str, ...], ...] = ()
+
+
+D = TypeVar("D", Draft, Picture)
+
+
+def changed(one: D, **values: Any) -> D:
+    """dataclasses.replace without its checks, for what is done to every prompt: it takes a fifth of the time.
+
+    Fields that do not exist are not noticed.
+    """
+    made = object.__new__(type(one))
+    made.__dict__.update(one.__dict__, **values)
+    return made
 
 
 def start(item: Item, style: Style, variation: str) -> Draft:

@@ -153,14 +153,14 @@ def test_a_draft_in_another_order(project):
     style = parse_style(load(STYLES / "kostumov.yaml"), "kostumov.yaml")
     draft = replace(start(source, style, "original"), order=(2, 0))
     draft = replace(draft, pictures=(Picture("d1", (Step("blur", 3, 2),)), Picture("d2")))
-    row = prompt_row(draft, load_variation("original"), source.answers, "kostumov", None)
+    row = prompt_row(draft, load_variation("original"), source.answers, "kostumov", None, {})
     assert row["id"] == "q/original" and row["order"] == [2, 0, DONT_KNOW, NONE_OF_ABOVE]
     assert row["options"][:2] == ["z", "x"] and row["answers"] == [1]
     step = {"operation": "blur", "severity": 3, "revision": 2}
     assert row["pictures"] == [{"images": ["d1"], "steps": [step]}, {"images": ["d2"], "steps": []}]
     joined = replace(draft, style=style.model_copy(update={"pictures": "joined"}))
     with pytest.raises(UserError, match=r"item q: .* disturbs two pictures differently, .*first`"):
-        prompt_row(joined, load_variation("original"), source.answers, "kostumov", None)
+        prompt_row(joined, load_variation("original"), source.answers, "kostumov", None, {})
 
 
 def test_order_of_items_and_same_bytes(project, item):
@@ -298,3 +298,13 @@ def test_an_instruction_that_repeats_the_question_does_not_repeat_its_picture(pr
     )
     (row,) = project.vary([item(question="<image 1> red?")], "told")
     assert row["text"].startswith("Look: image 1 red? <image 1> red? A.")
+
+
+def test_words_made_once_for_an_item_are_those_made_anew(project, item):
+    """With marks in the text they depend on the pictures; without, only on words, style and order."""
+    variations = ["original", "option_order", "vr_b", "blank", "text_only", "image_only", "marks", "tests"]
+    for style in ("kostumov", "azad_mmmu"):
+        items = [item(), item(id="q2", question="What is <image 1>?", hint="See <image 1>")]
+        together = project.vary(items, style, variations)
+        apart = [row for name in variations for row in project.vary(items, style, [name])]
+        assert sorted(together, key=lambda row: row["id"]) == sorted(apart, key=lambda row: row["id"])

@@ -10,11 +10,13 @@ of its digit (`four` and `4` may both be right answers to a question about spell
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 _FORMS = str.maketrans("’‘`“”–—‐−", "'''\"\"----")
 _WORD = re.compile(r"[^\W\d_]{4}")
 
 
+@lru_cache(maxsize=4096)
 def respelling(text: str) -> str:
     """Equal for texts that differ only as the module's docstring allows."""
     plain = " ".join(unicodedata.normalize("NFC", text).translate(_FORMS).split())

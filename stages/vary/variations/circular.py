@@ -1,9 +1,7 @@
 """circular: the item's own options in every rotation, a prompt for each; the first is the source's order."""
 
-from dataclasses import replace
-
 from stages.contracts.prompts import KEPT
-from stages.vary.variation import ORDER, Draft
+from stages.vary.variation import ORDER, Draft, changed
 
 CHANGES = (ORDER,)
 EFFECT = KEPT
@@ -15,4 +13,4 @@ def vary(draft: Draft) -> list[Draft] | None:
     order = draft.order
     if len(order) < 2:
         return None
-    return [replace(draft, order=order[first:] + order[:first]) for first in range(len(order))]
+    return [changed(draft, order=order[first:] + order[:first]) for first in range(len(order))]

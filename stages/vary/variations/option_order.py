@@ -1,9 +1,7 @@
 """option_order: the item's own options in reversed order; those that the style adds stay last."""
 
-from dataclasses import replace
-
 from stages.contracts.prompts import KEPT
-from stages.vary.variation import ORDER, Draft
+from stages.vary.variation import ORDER, Draft, changed
 
 CHANGES = (ORDER,)
 EFFECT = KEPT
@@ -12,4 +10,4 @@ FAMILY = ""
 
 def vary(draft: Draft) -> Draft | None:
     """None with fewer than two options."""
-    return replace(draft, order=draft.order[::-1]) if len(draft.order) > 1 else None
+    return changed(draft, order=draft.order[::-1]) if len(draft.order) > 1 else None

@@ -1,0 +1,113 @@
+"""Pictures of entries, read and examined by a few threads a little ahead of the entry that comes next.
+
+Decoding takes most of the time of `prepare`, and Pillow lets other threads run meanwhile. Everything
+else happens entry after entry, in the order of the source: results, errors and their order are those of
+one thread. In memory are at most the pictures of HELD entries beside those that are being written.
+"""
+
+import os
+import warnings
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from PIL import Image
+
+from stages.extract.ahead import ahead
+from stages.extract.recent import Recent
+from stages.prepare.cleaning import Picture, digest_of, examine
+from stages.prepare.raw import BrokenImage, RawItem, Rejected, Unusable
+
+MAX_IMAGE_BYTES = 256 * 2**20
+HELD = 8  # entries looked at ahead
+MOST_WORKERS = 4
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A picture of an entry. data: None for one that was known before."""
+
+    picture: Picture
+    data: bytes | None
+
+
+@dataclass(frozen=True)
+class Looked:
+    """An entry and its pictures, those for exchange last; `broken` in place of the first that is unusable."""
+
+    entry: RawItem | Rejected
+    seen: Sequence[Seen] = ()
+    broken: BrokenImage | None = None
+
+
+def looked_at(
+    entries: Iterable[RawItem | Rejected], known: Mapping[str, Picture]
+) -> Generator[Looked, None, None]:
+    """Every entry in its order, with its pictures. known: by digest; may grow, is not examined again.
+
+    An error of the source is raised where its entry would have come. Close it to end its threads.
+    """
+    examined: Recent[Picture] = Recent(4 * HELD)
+
+    def look(entry: RawItem | Rejected | Exception) -> Looked:
+        if isinstance(entry, Exception):
+            raise entry
+        return Looked(entry) if isinstance(entry, Rejected) else _looked(entry, known, examined)
+
+    with warnings.catch_warnings():
+        # Such pictures are refused in words; and the filters must not be changed by several threads.
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+        yield from ahead(look, _with_error(entries), _workers(), HELD)
+
+
+def _with_error(entries: Iterable[RawItem | Rejected]) -> Iterator[RawItem | Rejected | Exception]:
+    """Ends with the error of the source, which is drawn from before the entries ahead of it are done."""
+    try:
+        yield from entries
+    except Exception as error:
+        yield error
+
+
+def _workers() -> int:
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(allowed, MOST_WORKERS)
+
+
+def _looked(raw: RawItem, known: Mapping[str, Picture], examined: Recent[Picture]) -> Looked:
+    """Runs in a thread."""
+    seen: list[Seen] = []
+    for image in (*raw.images, *(image for image in raw.exchange if image is not None)):
+        try:
+            data = image if isinstance(image, bytes) else read_image(image, raw.root)
+            digest = digest_of(data)
+            if digest in known:
+                seen.append(Seen(known[digest], None))
+            else:
+                seen.append(Seen(examined.get(digest, partial(examine, data, digest)), data))
+        except BrokenImage as error:
+            return Looked(raw, seen, error)
+        except Unusable as error:
+            which = repr(image) if isinstance(image, str) else str(len(seen) + 1)
+            return Looked(raw, seen, BrokenImage(f"image {which:.200}: {error}"))
+    return Looked(raw, seen)
+
+
+def read_image(image: str, root: Path | None) -> bytes:
+    """The bytes of an image file, which must lie inside `root`. Raises BrokenImage."""
+    name = f"image {image!r:.200}"
+    if root is None or not image or Path(image).is_absolute() or ".." in Path(image).parts:
+        raise BrokenImage(f"{name}: not a path inside the dataset's folder; give a relative one without `..`")
+    try:
+        path = root / image
+        if not path.resolve().is_relative_to(root.resolve()):
+            raise BrokenImage(f"{name}: a link that leads out of the dataset's folder; copy the file into it")
+        if not path.is_file():
+            raise BrokenImage(f"{name}: no such file in {root}")
+        if path.stat().st_size > MAX_IMAGE_BYTES:
+            raise BrokenImage(f"{name}: larger than {MAX_IMAGE_BYTES:,} bytes; scale it down")
+        return path.read_bytes()
+    except BrokenImage:
+        raise
+    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: links in a circle
+        raise BrokenImage(f"{name}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
