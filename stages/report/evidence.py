@@ -125,8 +125,9 @@ class Evidence:
 
     @cached_property
     def datasets(self) -> tuple[str, ...]:
-        """Names of the datasets that have scores: alphabetical, those too small to judge by last."""
-        return tuple(sorted(self.standings["dataset"].unique(), key=lambda name: (name in self._small, name)))
+        """Names of the datasets that have scores: those with most items first, too small ones last."""
+        most = self.standings.groupby("dataset")["items"].max()
+        return tuple(sorted(map(str, most.index), key=lambda name: (name in self._small, -most[name], name)))
 
     @cached_property
     def judged(self) -> tuple[str, ...]:

@@ -77,32 +77,42 @@ def _effort(evidence: Evidence, model: str, dataset: str) -> Tile:
 
 
 def _weak_spot(evidence: Evidence, model: str, dataset: str) -> Tile:
-    """The category with the largest sets; where there are none, the dataset."""
-    categories = evidence.categories(dataset)
-    if len(categories) > 1:
-        places = {name: (dataset, name) for name in categories}
-        within = f"on {dataset}"
-    else:
-        places = {name: (name, "all") for name in evidence.datasets}
-        within = "over the datasets"
+    """The category, or the dataset where it has none, with the largest sets."""
     sizes = {
-        name: number.value
-        for name, (where, category) in places.items()
-        if (number := evidence.number(where, model, "set_size", "lac", category=category))
+        place: number.value
+        for place in _places(evidence)
+        if (number := evidence.number(place[0], model, "set_size", "lac", category=place[1]))
     }
     if len(sizes) < 2:
         return _doubt(evidence, model, dataset)
-    ordered = sorted(sizes, key=lambda name: (sizes[name], name))
+    ordered = sorted(sizes, key=lambda place: (sizes[place], place))
     best, worst = ordered[0], ordered[-1]
-    where, category = places[worst]
-    accuracy = evidence.number(where, model, "accuracy", category=category)
+    several = len(evidence.judged) > 1
+    within = "over the datasets" if several else f"on {dataset}"
+    accuracy = evidence.number(worst[0], model, "accuracy", category=worst[1])
     right = f" with {words.percent(accuracy.value, 0)} right" if accuracy else ""
     return Tile(
         WEAK_SPOT,
-        worst,
+        _place(worst, several),
         f"The largest sets of {model} {within}: {words.number(sizes[worst], 2)} options{right}. "
-        f"The smallest: {best}, {words.number(sizes[best], 2)}.",
+        f"The smallest: {_place(best, several)}, {words.number(sizes[best], 2)}.",
     )
+
+
+def _places(evidence: Evidence) -> list[tuple[str, str]]:
+    """Datasets that can be judged by, each with its categories, or as a whole where it has none."""
+    found = []
+    for name in evidence.judged:
+        categories = evidence.categories(name)
+        found += [(name, category) for category in (categories if len(categories) > 1 else ("all",))]
+    return found
+
+
+def _place(place: tuple[str, str], several: bool) -> str:
+    dataset, category = place
+    if category == "all":
+        return dataset
+    return f"{category} on {dataset}" if several else category
 
 
 def _doubt(evidence: Evidence, model: str, dataset: str) -> Tile:
@@ -122,22 +132,40 @@ def _doubt(evidence: Evidence, model: str, dataset: str) -> Tile:
 
 
 def _breaks(evidence: Evidence, model: str, dataset: str) -> tuple[Tile, ...]:
-    """The change of the prompt that takes most accuracy, if any surely does."""
-    found = costs(evidence, dataset)
-    tried = [name for name in real_changes(found) if (model, name, *ACCURACY) in found]
+    """The change of the prompt that takes most accuracy on any dataset, if any surely does."""
+    found = {name: costs(evidence, name) for name in evidence.judged}
+    tried = {
+        change
+        for name in found
+        for change in real_changes(found[name])
+        if (model, change, *ACCURACY) in found[name]
+    }
     if not tried:
         return ()
-    worst = dearest(found, model)
-    if worst is None:
+    worst = {name: change for name in found if (change := dearest(found[name], model))}
+    if not worst:
         every = words.plural(len(tried), "change")
-        why = f"Of {every} of the prompt on {dataset}, none takes {model} accuracy that can be measured."
+        where = f"on {dataset}" if len(found) == 1 else "over the datasets"
+        why = f"Of {every} of the prompt {where}, none takes {model} accuracy that can be measured."
         return (Tile(BREAKS, "None measurably", why),)
-    cost = found[model, worst, *ACCURACY]
+    losses = {name: found[name][model, change, *ACCURACY] for name, change in worst.items()}
+    where = min(losses, key=lambda name: losses[name].difference)
+    cost = losses[where]
     assert cost.low is not None and cost.high is not None
-    answer = f"{words.number(-100 * cost.difference, 1)} points lost: {meaning(worst)}"
+    answer = f"{words.number(-100 * cost.difference, 1)} points lost: {meaning(worst[where])}"
     why = (
-        f"In {worst} {model} answers {words.percent(cost.value)} right on {dataset} instead of "
+        f"In {worst[where]} {model} answers {words.percent(cost.value)} right on {where} instead of "
         f"{words.percent(cost.original)}; 95{words.NARROW}% interval of the loss "
-        f"{words.span(-cost.high, -cost.low, 1, 100)}."
+        f"{words.span(-cost.high, -cost.low, 1, 100)}.{_shift(evidence, model, where, worst[where])}"
     )
     return (Tile(BREAKS, answer, why),)
+
+
+def _shift(evidence: Evidence, model: str, dataset: str, variation: str) -> str:
+    """What becomes of the promise where sets calibrated on the originals meet the change."""
+    held = evidence.number(dataset, model, "shift_coverage", "lac", variation=variation)
+    if held is None or _kept(evidence, held):
+        return ""
+    return (
+        f" Sets calibrated on the originals then hold the answer {words.percent(held.value, 0)} of the time."
+    )

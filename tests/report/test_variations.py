@@ -37,6 +37,18 @@ def test_the_dearest_change_is_named_beside_the_verdict(make: Make) -> None:
     assert "20.0–40.0" in tile.why
 
 
+def test_the_dearest_change_is_looked_for_on_every_dataset(make: Make) -> None:
+    evidence = with_cost(
+        make(Made(datasets=("cubes", "shapes"), variations=NAMES)), "vr_b", low=-0.1, high=0.1
+    )
+    costs = evidence.costs.copy()
+    rows = (costs["variation"] == "option_order") & (costs["metric"] == "accuracy")
+    for dataset, loss in (("cubes", -0.1), ("shapes", -0.3)):
+        costs.loc[rows & (costs["dataset"] == dataset), ["difference", "low", "high"]] = [loss, loss, loss]
+    tile = verdict.build(replace(evidence, costs=costs)).tiles[-1]
+    assert tile.answer.startswith("30.0 points lost") and " right on shapes instead of" in tile.why
+
+
 @pytest.mark.parametrize("ends", [(-0.4, 0.01), (None, None)])
 def test_a_loss_that_may_be_none_is_no_loss(make: Make, ends: tuple[float | None, float | None]) -> None:
     evidence = make(Made(variations=NAMES))

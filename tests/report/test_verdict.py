@@ -84,6 +84,19 @@ def test_the_weak_spot_is_a_category_else_a_dataset_else_a_confidence(make: Make
     assert verdict.build(make(Made())).tiles[2].answer.startswith("Confidence below ")
 
 
+def test_the_weak_spot_is_looked_for_in_every_category_of_every_dataset(make: Make) -> None:
+    evidence = make(Made(datasets=("cubes", "shapes"), categories=("big", "small")))
+    assert verdict.build(evidence).tiles[2].answer == "small on shapes"
+
+
+def test_the_dataset_with_most_items_speaks_first(make: Make) -> None:
+    evidence = make(Made(datasets=("cubes", "shapes")))
+    assert evidence.datasets == ("cubes", "shapes")
+    standings = evidence.standings.copy()
+    standings.loc[standings["dataset"] == "shapes", "items"] += 1
+    assert replace(evidence, standings=standings).datasets == ("shapes", "cubes")
+
+
 def test_a_missing_metric_is_said_to_be_missing(make: Make) -> None:
     evidence = make(Made())
     standings = evidence.standings[evidence.standings["score"] == ""]
