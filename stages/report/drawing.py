@@ -1,9 +1,11 @@
 """Charts to SVG and PNG, without a network and with the same bytes each time."""
 
+import io
 import re
 from typing import Any
 
 import vl_convert
+from PIL import Image
 
 from stages.report import palette
 
@@ -54,7 +56,16 @@ def png(document: str) -> bytes:
     width, height = size.groups() if size else ("100%", "100%")
     paper = f'<rect width="{width}" height="{height}" fill="{palette.PAPER}"/>'
     head, tail = document.split(">", 1)
-    return bytes(vl_convert.svg_to_png(f"{head}>{paper}{tail}", scale=PNG_SCALE))
+    return _small(bytes(vl_convert.svg_to_png(f"{head}>{paper}{tail}", scale=PNG_SCALE)))
+
+
+def _small(picture: bytes) -> bytes:
+    """The same picture in at most 256 colours, which a chart seldom passes: a quarter of the bytes."""
+    with Image.open(io.BytesIO(picture)) as image:
+        drawn = image.convert("RGB").quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    packed = io.BytesIO()
+    drawn.save(packed, "PNG", optimize=True)
+    return packed.getvalue()
 
 
 def inline(document: str, prefix: str) -> str:

@@ -1,8 +1,11 @@
-"""metrics: every metric of every model with its ranks."""
+"""metrics: every metric of every model with its ranks, on whole datasets.
+
+Categories and thresholds by stratum are left to data/compare/standings.parquet, which holds everything.
+"""
 
 import pandas as pd
 
-from stages.report.evidence import Evidence
+from stages.report.evidence import MARGINAL, Evidence
 
 ORDER = [
     "dataset",
@@ -19,7 +22,8 @@ ORDER = [
 
 
 def build(evidence: Evidence) -> pd.DataFrame:
-    """The standings, in a fixed order of rows and columns."""
+    """The standings of whole datasets, in a fixed order of rows and columns."""
     frame = evidence.standings
+    frame = frame[(frame["category"] == "all") & frame["calibration"].isin(("", MARGINAL))]
     rest = [name for name in frame.columns if name not in ORDER]
     return frame.sort_values(ORDER)[ORDER + rest]
