@@ -64,8 +64,8 @@ class Config(BaseModel):
         """The target of all headlines."""
         return self.alphas[0]
 
-    def of_a_part(self) -> "Config":
-        """The same for a category alone: one threshold and one share, parts of a part are too few rows."""
+    def with_one_threshold(self) -> "Config":
+        """The same without strata and without the sweep over shares: for categories and variations."""
         return self.model_copy(update={"strata": ["marginal"], "shares": []})
 
     @field_validator("alpha", "strata", "shares")

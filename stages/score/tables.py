@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from stages.contracts.outcomes import OUTCOMES
 from stages.contracts.prompts import LETTERS
+from stages.score.against_original import ORIGINAL
 from stages.score.beliefs import Beliefs, clean_beliefs
 from stages.score.config import Config
 from stages.score.join import Block
@@ -40,7 +41,8 @@ def score_block(model: str, dataset: str, block: Block, config: Config) -> Score
         place |= {"ask": block.ask, "reading": name}
         for category, chosen in categories_of(asked.categories):
             kept = chosen[asked.answered]
-            settings = config if category == ALL else config.of_a_part()
+            whole = category == ALL and block.variation == ORIGINAL
+            settings = config if whole else config.with_one_threshold()
             part = reading(block.responses.take(kept), settings) if kept.any() else Reading([])
             if category == ALL:
                 readings.append(part)

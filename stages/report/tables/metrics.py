@@ -7,6 +7,7 @@ import pandas as pd
 
 from stages.report.evidence import MARGINAL, Evidence
 
+DIGITS = 9  # after the point; the parquet has them all
 ORDER = [
     "dataset",
     "model",
@@ -24,6 +25,6 @@ ORDER = [
 def build(evidence: Evidence) -> pd.DataFrame:
     """The standings of whole datasets, in a fixed order of rows and columns."""
     frame = evidence.standings
-    frame = frame[(frame["category"] == "all") & frame["calibration"].isin(("", MARGINAL))]
+    frame = frame[(frame["category"] == "all") & frame["calibration"].isin(("", MARGINAL))].round(DIGITS)
     rest = [name for name in frame.columns if name not in ORDER]
     return frame.sort_values(ORDER)[ORDER + rest]
