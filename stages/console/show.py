@@ -21,6 +21,7 @@ _COLUMNS = (
     ("uacc", "mean", "UAcc"),
     ("ece", "", "ECE"),
 )
+_ORIGINAL = "original"
 REPORT = Path("reports/index.html")
 
 Line = tuple[str, str, str, str]  # dataset, variation, ask, model
@@ -32,14 +33,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reading", choices=("clean", "faithful"), default="clean", help="which reading to show"
     )
+    parser.add_argument(
+        "--variations", action="store_true", help="all variations, not the original prompts alone"
+    )
     parser.add_argument("--rev", help="a commit, tag or branch: show how its results differ from these")
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints the table and where the report is."""
-    now = cells(STANDINGS.read(STANDINGS_PATH).to_pylist(), options.reading)
+    now = cells(STANDINGS.read(STANDINGS_PATH).to_pylist(), options.reading, options.variations)
     if options.rev is not None:
-        then = cells(standings_at(options.rev), options.reading)
+        then = cells(standings_at(options.rev), options.reading, options.variations)
         print(f"now, and in brackets what changed since {options.rev}")
         print(compared(now, then), end="")
         return 0
@@ -65,17 +69,21 @@ def standings_at(revision: str) -> list[dict[str, Any]]:
         return rows
 
 
-def cells(rows: list[dict[str, Any]], reading: str) -> Cells:
+def cells(rows: list[dict[str, Any]], reading: str, variations: bool = False) -> Cells:
     """Rows of one reading over all categories, by line and by (metric, score).
 
-    Of sets those with one threshold for all questions, for the main of several targets: the faithful reading
-    has no other.
+    Of the original prompts, where a dataset has them, or of all `variations`; a mean over several is none.
+    Of sets those with one threshold for all questions, for the main of several targets: the faithful
+    reading has no other.
     """
     found: dict[Line, dict[tuple[str, str], dict[str, Any]]] = {}
     main = {row["alpha"] for row in rows if row["reading"] == "faithful"} | {None}
+    asked = {row["dataset"] for row in rows if row["variation"] == _ORIGINAL}
     for row in rows:
         plain = row["calibration"] in ("", "marginal") and row["alpha"] in main
-        if row["reading"] == reading and row["category"] == "all" and plain:
+        shown = variations or row["variation"] == _ORIGINAL or row["dataset"] not in asked
+        wanted = shown and row["variation"]
+        if row["reading"] == reading and row["category"] == "all" and plain and wanted:
             key = (row["dataset"], row["variation"], row["ask"], row["model"])
             found.setdefault(key, {})[row["metric"], row["score"]] = row
     return found

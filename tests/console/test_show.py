@@ -26,3 +26,14 @@ def test_of_several_targets_and_thresholds_the_main_ones_are_shown() -> None:
     assert [each["value"] for each in found["d", "original", "letters", "m"].values()] == [1.5, 0.75]
     assert cells(rows, "faithful")["d", "original", "letters", "m"]["set_size", "lac"]["value"] == 2.0
     assert "1.500" in headline(found) and "0.750" in headline(found)
+
+
+def test_the_original_prompts_are_shown_unless_all_are_wanted() -> None:
+    rows = [row("accuracy", 0.5, variation=name) for name in ("original", "vr_b", "")]
+    rows += [row("accuracy", 0.5, dataset="e", variation="vr_b")]
+
+    def shown(variations: bool) -> list[tuple[str, str]]:
+        return [(dataset, variation) for dataset, variation, *_ in cells(rows, "clean", variations)]
+
+    assert shown(False) == [("d", "original"), ("e", "vr_b")]
+    assert shown(True) == [("d", "original"), ("d", "vr_b"), ("e", "vr_b")]
