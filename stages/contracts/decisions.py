@@ -40,6 +40,8 @@ def decided_rows(
 
 def _check_columns(names: Iterable[str], needed: Sequence[str], further: Sequence[str], path: Path) -> None:
     names, known = list(names), [*needed, *OPTIONAL]
+    if len(names) == 1 and any(between in names[0] for between in ";\t"):
+        raise UserError(f"{path}: its first line is {names[0]!r:.80}; save it as CSV with commas, in UTF-8")
     for name in names:
         if name not in (*known, *further):
             raise UserError(f"{path}: unknown column {name}; {did_you_mean(name, known)}")

@@ -219,5 +219,5 @@ def test_missing_and_stale_inputs_are_one_line(project: Project, capsys: pytest.
         stage("vary", dataset)
     project.params["datasets"]["other"]["settings"]["seed"] += 1
     project.save()
-    assert "data/images/other.parquet" in refused()
+    assert "data/defects/other.parquet" in refused()
     assert main(["warm", "tinny"]) == 1 and "did you mean tiny" in capsys.readouterr().err

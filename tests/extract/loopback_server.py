@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import math
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -216,11 +217,19 @@ def _handler(loopback: Loopback) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
+class _Server(ThreadingHTTPServer):
+    """A client that hangs up is no error of the server's, and is not printed as one."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 @contextmanager
 def serving(model: TinyModel) -> Iterator[Loopback]:
     """A server in threads of this process until the block ends."""
     loopback = Loopback(model)
-    with ThreadingHTTPServer(("127.0.0.1", 0), _handler(loopback)) as server:
+    with _Server(("127.0.0.1", 0), _handler(loopback)) as server:
         server.daemon_threads = True
         loopback.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)

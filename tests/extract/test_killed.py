@@ -83,10 +83,11 @@ def test_killed_runs_end_like_an_undisturbed_one(project: Project) -> None:
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 1), (signal.SIGINT, 130)])
 def test_a_run_told_to_stop_keeps_what_is_finished(project: Project, number: int, status: int) -> None:
-    prompts, images = quiz(3 * FLUSH_ANSWERS, asks=[LETTERS])
+    prompts, images = quiz(9 * FLUSH_ANSWERS, asks=[LETTERS])
     project.ask(prompts, images)
     ended, error = kill_after(project, 1, number)
-    assert ended == status and error.splitlines()[-1].endswith("finished answers are kept")
+    assert ended == status, error
+    assert error.splitlines()[-1].endswith("finished answers are kept")
     kept = stored(project)
     assert kept >= FLUSH_ANSWERS and not RESPONSES[LETTERS].path(MODEL, DATASET).exists()
     done = finish(project)
