@@ -1,9 +1,11 @@
 # make demo   everything but the training of the demo models, whose weights are stored in the repository
 # make zoo    trains the demo models again
 # make test   all tests
-# PYTHON=python3.12 chooses the interpreter, TORCH=cpu|cuda the build of torch (default: what fits)
+# PYTHON=python3.12 chooses the interpreter, TORCH=cpu|cuda the build of torch (default: what fits), CORES=4 how
+# many stages of the demo run at once
 PYTHON ?= python3
 TORCH ?= auto
+CORES ?= 2
 RUN := PATH="$(CURDIR)/.venv/bin:$$PATH" HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1
 BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 
@@ -11,7 +13,7 @@ BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 
 demo: install
 	@$(RUN) dvc pull --quiet zoo || echo "demo: not all stored weights came; what is missing is trained"
-	@$(RUN) dvc repro
+	@$(RUN) snakemake --cores $(CORES) --quiet all
 	@$(RUN) vouch show
 
 zoo: install
