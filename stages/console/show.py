@@ -65,7 +65,14 @@ def standings_at(revision: str) -> list[dict[str, Any]]:
                 f"{STANDINGS_PATH} at {revision}: {reason[0].removeprefix('ERROR: ')}; name a commit whose "
                 "results were recorded, and pull them (`dvc pull`) where they are not here"
             )
-        rows: list[dict[str, Any]] = STANDINGS.read(path).to_pylist()
+        try:
+            rows: list[dict[str, Any]] = STANDINGS.read(path).to_pylist()
+        except UserError as error:
+            what = str(error).split(": ", 1)[-1].split(";")[0]
+            raise UserError(
+                f"{STANDINGS_PATH} at {revision}: {what}; that commit is of another version: check it out and "
+                "`dvc pull` to see its results"
+            ) from None
         return rows
 
 
