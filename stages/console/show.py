@@ -70,8 +70,8 @@ def standings_at(revision: str) -> list[dict[str, Any]]:
         except UserError as error:
             what = str(error).split(": ", 1)[-1].split(";")[0]
             raise UserError(
-                f"{STANDINGS_PATH} at {revision}: {what}; that commit is of another version: check it out and "
-                "`dvc pull` to see its results"
+                f"{STANDINGS_PATH} at {revision}: {what}; that commit is of another version; check it out, "
+                "and `dvc pull` shows its results"
             ) from None
         return rows
 
