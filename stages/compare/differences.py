@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from stages.compare.resampling import Array, intervals, means
-from stages.contracts.prompts import ASKS
+from stages.contracts.prompts import ASKS, ORIGINAL
 
-VARIATION = "original"
 UNITS = 2520
 """One correct answer in units that make every share of a tie up to ten letters a whole number."""
 
@@ -26,7 +25,7 @@ def differences(outcomes: pa.Table, seed: int, resamples: int) -> list[dict[str,
     pairs of a dataset and read-out (Holm 1979). Fewer than two groups have neither; where all groups agree
     there is no interval.
     """
-    keep = pc.and_(pc.equal(outcomes["variation"], VARIATION), pc.is_valid(outcomes["clean_correct"]))
+    keep = pc.and_(pc.equal(outcomes["variation"], ORIGINAL), pc.is_valid(outcomes["clean_correct"]))
     outcomes = outcomes.filter(keep)
     rows: list[dict[str, Any]] = []
     places = outcomes.select(["dataset", "ask"]).group_by(["dataset", "ask"]).aggregate([]).to_pylist()

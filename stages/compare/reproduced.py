@@ -5,10 +5,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from stages.contracts.prompts import LETTERS
+from stages.contracts.prompts import LETTERS, ORIGINAL
 from stages.runtime.errors import UserError, did_you_mean
 
-VARIATION = "original"
 ALPHA = 0.1
 """Target miscoverage of the published sets."""
 NAMES = {
@@ -59,7 +58,7 @@ def reproduced(published: Mapping[str, pa.Table], metrics: pa.Table) -> list[dic
 def _comparable(row: Mapping[str, Any]) -> bool:
     """Whether a row of METRICS was made as the published numbers were."""
     return (
-        (row["ask"], row["category"], row["variation"]) == (LETTERS, "all", VARIATION)
+        (row["ask"], row["category"], row["variation"]) == (LETTERS, "all", ORIGINAL)
         and row["calibration"] in ("", "marginal")
         and row["alpha"] in (None, ALPHA)
     )

@@ -7,10 +7,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stages.compare.differences import UNITS, VARIATION
+from stages.compare.differences import UNITS
 from stages.compare.resampling import Array, intervals, means
 from stages.contracts.outcomes import REFUSAL, UNPARSED
-from stages.contracts.prompts import ASKS, KEPT
+from stages.contracts.prompts import ASKS, KEPT, ORIGINAL
 
 GRAIN = UNITS * 2**13
 """One in units in which rounding moves no share of a tie, and a probability or mean size by 3e-8 at most."""
@@ -41,7 +41,7 @@ def variations(outcomes: pa.Table, seed: int, resamples: int) -> list[dict[str, 
     """
     frame = outcomes.filter(pc.is_valid(outcomes["clean_correct"])).to_pandas()
     frame[SAID] = _said(frame)
-    plain = frame["variation"] == VARIATION
+    plain = frame["variation"] == ORIGINAL
     columns = list(dict.fromkeys(column for *_, column in MEASURES))
     pairs = frame[~plain].merge(frame.loc[plain, [*PAIR, *columns]], on=PAIR, suffixes=("", "_original"))
     rows: list[dict[str, Any]] = []

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stages.console.exchange_pages import write_pages
-from stages.contracts.decisions import csv_text
+from stages.contracts.decisions import are_there, csv_text
 from stages.contracts.files import write_text
 from stages.contracts.images import ImageStore, images_path
 from stages.contracts.items import items_path
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
         raise UserError("--pictures: shows the lines of an --export; give --export FILE as well")
     rows = list(read_rows(items_path(name)))
     path = decisions_path(name)
-    decisions = read_decisions(path) if path.is_file() else []
+    decisions = read_decisions(path) if are_there(path) else []
     check_known(decisions, comparable(rows), name)
     if options.decided:
         return _import(options.decided, rows, decisions, name)

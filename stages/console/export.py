@@ -18,7 +18,7 @@ from typing import Any
 
 from stages.contracts.files import replacing
 from stages.contracts.items import ITEMS, items_path
-from stages.contracts.prompts import ASKS, PROMPTS, prompts_path
+from stages.contracts.prompts import ASKS, ORIGINAL, PROMPTS, prompts_path
 from stages.contracts.text import RESPONSES
 from stages.ingest import forms
 from stages.ingest.record import Record
@@ -45,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--out", type=lambda name: Path(name).absolute(), required=True, metavar="FILE", help="where to"
     )
     parser.add_argument("--ask", choices=ASKS, help="which answers, where the model has several kinds")
-    parser.add_argument("--variation", default="original", help="default: original")
+    parser.add_argument("--variation", default=ORIGINAL, help="default: original")
 
 
 def run(options: argparse.Namespace) -> int:

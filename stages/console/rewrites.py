@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from stages.console.layout import table
-from stages.contracts.decisions import csv_text
+from stages.contracts.decisions import are_there, csv_text
 from stages.contracts.files import write_text
 from stages.contracts.rewrites import KINDS, REJECTED, REWRITES, rewrites_path
 from stages.rewrite.decisions import (
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     rows = REWRITES.read(rewrites_path(options.dataset)).to_pylist()
     rows = [row for row in rows if options.kind in (None, row["kind"])]
     path = decisions_path(options.dataset)
-    decided = {one.task: one for one in read_decisions(path)} if path.is_file() else {}
+    decided = {one.task: one for one in read_decisions(path)} if are_there(path) else {}
     if options.export:
         write_text(options.export, exported(rows, decided))
         print(f"rewrites: {len(rows)} in {options.export}; fill in `decision`, then --import it")
@@ -104,7 +104,7 @@ def _import(dataset: str, source: Path) -> int:
                 f"{rewrites_path(dataset)}; export it anew"
             )
     path = decisions_path(dataset)
-    kept = {one.task: one for one in read_decisions(path)} if path.is_file() else {}
+    kept = {one.task: one for one in read_decisions(path)} if are_there(path) else {}
     kept |= {one.task: _with_words(one, words[one.task]) for one in new}
     write_text(path, decisions_text(kept.values()))
     print(f"rewrites: {len(new)} decisions taken over, {len(kept)} in {path}; `dvc repro` applies them")

@@ -9,7 +9,7 @@ from typing import Any
 
 from stages.console.layout import table
 from stages.contracts.compared import STANDINGS, STANDINGS_PATH
-from stages.contracts.prompts import ASKS
+from stages.contracts.prompts import ASKS, ORIGINAL
 from stages.runtime.errors import UserError
 
 _COLUMNS = (
@@ -21,7 +21,6 @@ _COLUMNS = (
     ("uacc", "mean", "UAcc"),
     ("ece", "", "ECE"),
 )
-_ORIGINAL = "original"
 REPORT = Path("reports/index.html")
 
 Line = tuple[str, str, str, str]  # dataset, variation, ask, model
@@ -85,10 +84,10 @@ def cells(rows: list[dict[str, Any]], reading: str, variations: bool = False) ->
     """
     found: dict[Line, dict[tuple[str, str], dict[str, Any]]] = {}
     main = {row["alpha"] for row in rows if row["reading"] == "faithful"} | {None}
-    asked = {row["dataset"] for row in rows if row["variation"] == _ORIGINAL}
+    asked = {row["dataset"] for row in rows if row["variation"] == ORIGINAL}
     for row in rows:
         plain = row["calibration"] in ("", "marginal") and row["alpha"] in main
-        shown = variations or row["variation"] == _ORIGINAL or row["dataset"] not in asked
+        shown = variations or row["variation"] == ORIGINAL or row["dataset"] not in asked
         wanted = shown and row["variation"]
         if row["reading"] == reading and row["category"] == "all" and plain and wanted:
             key = (row["dataset"], row["variation"], row["ask"], row["model"])

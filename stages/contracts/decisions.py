@@ -6,6 +6,7 @@ and the reason) are optional in every kind.
 
 import csv
 import io
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -36,6 +37,15 @@ def decided_rows(
                 yield where, row
     except csv.Error as error:
         raise UserError(f"{path} line {reader.line_num}: not CSV ({error}); correct its quotes") from None
+
+
+def are_there(path: Path) -> bool:
+    """Whether anything was decided yet. Raises UserError where what stands there is no file."""
+    if path.is_file():
+        return True
+    if os.path.lexists(path):
+        raise UserError(f"{path}: is no file; put the CSV file of decisions there, or remove it")
+    return False
 
 
 def _check_columns(names: Iterable[str], needed: Sequence[str], further: Sequence[str], path: Path) -> None:

@@ -39,6 +39,9 @@ from stages.contracts.table import Table
 DONT_KNOW = -1
 NONE_OF_ABOVE = -2
 
+ORIGINAL = "original"
+"""The variation that shows an item as its source has it: what others are compared with."""
+
 LETTERS = "letters"
 LIKELIHOOD = "likelihood"
 TEXT = "text"

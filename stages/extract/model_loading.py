@@ -11,7 +11,7 @@ import transformers
 from stages.extract.config import Config
 from stages.runtime.errors import UserError
 
-_LOCAL = {"local_files_only": True, "trust_remote_code": False}
+LOCAL = {"local_files_only": True, "trust_remote_code": False}
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,35 @@ class LoadedModel:
     image_token: int | None
 
 
+def hush() -> None:
+    """Keeps transformers' own warnings and progress bars out of a stage's output."""
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+
+
+def load_weights(auto: Any, folder: Path, dtype: str, device: str) -> Any:
+    """A model by one of transformers' Auto classes: safetensors, no code of the folder, no network.
+
+    device: `split` spreads it over all GPUs; else it stays where it was loaded. Raises UserError where
+    weights are missing (transformers would fill them with random numbers and say so in a warning), and
+    whatever the model's class raises.
+    """
+    model, report = auto.from_pretrained(
+        folder,
+        dtype=getattr(torch, dtype),
+        use_safetensors=True,
+        output_loading_info=True,
+        **({"device_map": "auto"} if device == "split" else {}),
+        **LOCAL,
+    )
+    missing = sorted(report["missing_keys"])
+    if missing:
+        raise UserError(
+            f"{folder}: the weights lack {missing[0]} ({len(missing)} in all); save the model anew"
+        )
+    return model.eval()
+
+
 def load_model(folder: Path, dtype: str, template: str | None, config: Config) -> LoadedModel:
     """The model of a folder; `template` stands in for its chat template.
 
@@ -38,36 +67,23 @@ def load_model(folder: Path, dtype: str, template: str | None, config: Config) -
     torch.set_num_threads(config.threads)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = True, False
-    transformers.utils.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
+    hush()
     try:
         processor = _processor(folder)
-        model, report = transformers.AutoModelForImageTextToText.from_pretrained(
-            folder,
-            dtype=getattr(torch, dtype),
-            use_safetensors=True,
-            output_loading_info=True,
-            **({"device_map": "auto"} if config.device == "split" else {}),
-            **_LOCAL,
-        )
+        model = load_weights(transformers.AutoModelForImageTextToText, folder, dtype, config.device)
+    except UserError:
+        raise
     except Exception as error:  # the loaders of many model classes raise many kinds
         reason = " ".join(str(error).split())[:200]
         problem = _without_torchvision(reason)
         if problem is None:
             problem = f"cannot be loaded ({type(error).__name__}: {reason}); save the model anew"
         raise UserError(f"{folder}: {problem}") from None
-    missing = sorted(report["missing_keys"])
-    if missing:
-        # transformers would fill them with random numbers and say so in a warning.
-        raise UserError(
-            f"{folder}: the weights lack {missing[0]} ({len(missing)} in all); save the model anew"
-        )
     if template is None and not getattr(processor, "chat_template", None):
         raise UserError(
             f"{folder}: the processor has no chat template; name one of stages/templates as `template` in "
             "models.lock, or add chat_template.jinja to the model"
         )
-    model.eval()
     if config.device == "split":
         if any(value.is_meta for value in model.parameters()):
             raise UserError(
@@ -84,9 +100,9 @@ def load_model(folder: Path, dtype: str, template: str | None, config: Config) -
 
 def _processor(folder: Path) -> Any:
     """Where torchvision is installed it would resize pictures differently: Pillow does it everywhere."""
-    processor = transformers.AutoProcessor.from_pretrained(folder, **_LOCAL)
+    processor = transformers.AutoProcessor.from_pretrained(folder, **LOCAL)
     if hasattr(processor, "image_processor"):
-        pictures = transformers.AutoImageProcessor.from_pretrained(folder, backend="pil", **_LOCAL)
+        pictures = transformers.AutoImageProcessor.from_pretrained(folder, backend="pil", **LOCAL)
         processor.image_processor = pictures
     return processor
 

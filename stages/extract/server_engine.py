@@ -11,6 +11,7 @@ from stages.extract.letter_flags import letter_flags
 from stages.extract.server_client import Client, GivenUp, Tally, TurnedDown
 from stages.extract.server_requests import Job, jobs
 from stages.extract.server_settings import Settings
+from stages.extract.server_tasks import some_done, stop
 from stages.runtime.errors import UserError
 
 Given = LetterAnswer | TextAnswer | Refusal
@@ -51,11 +52,11 @@ class ServerEngine:
                         else:
                             more = False
                     if running:
-                        done, running = runner.run(_some(running))
+                        done, running = runner.run(some_done(running))
                         yield from self._settled(done)
                 yield from self._end()
             finally:
-                runner.run(_stop(client, running))
+                runner.run(stop(client, running))
                 self.notes.update(self._noted())
 
     def _noted(self) -> dict[str, Any]:
@@ -153,14 +154,3 @@ class ServerEngine:
             assert isinstance(one.answer, Refusal)
             yield Answered(one.question, Refusal(one.answer.problem, passing=True), one.decoding)
         self._held.clear()
-
-
-async def _some(running: set[asyncio.Task[Answered]]) -> tuple[Any, Any]:
-    return await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-
-
-async def _stop(client: Client, running: set[asyncio.Task[Answered]]) -> None:
-    for task in running:
-        task.cancel()
-    await asyncio.gather(*running, return_exceptions=True)
-    await client.close()

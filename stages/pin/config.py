@@ -8,11 +8,11 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from stages.contracts.pins import WEIGHT_SUFFIX
 from stages.pin.facts import Facts
+from stages.runtime.hub_names import REPOSITORY, commit
 
 SERVER_ENGINE = "openai"
 
-_REPO = re.compile(r"[\w.-]+(/[\w.-]+)?")
-_COMMIT = re.compile(r"[0-9a-f]{40}")
+_REPO = re.compile(rf"{REPOSITORY}(/{REPOSITORY})?")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -47,12 +47,7 @@ class HubSource(_Entry):
     @field_validator("revision", mode="before")
     @classmethod
     def _revision(cls, value: object) -> object:
-        # Unquoted, a commit of digits alone (or with one e) is a number to YAML.
-        if value is not None and (not isinstance(value, str) or not _COMMIT.fullmatch(value)):
-            raise ValueError(
-                "give a commit, all 40 hexadecimal digits in quotes (branches and tags move), or null"
-            )
-        return value
+        return commit(value)
 
 
 class ServerSource(_Entry):

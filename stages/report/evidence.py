@@ -7,12 +7,11 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from stages.contracts.prompts import ASKS
+from stages.contracts.prompts import ASKS, ORIGINAL
 from stages.report.config import Scoring
 
 # Pairs with a smaller p-value after Holm's correction count as told apart.
 SIGNIFICANCE = 0.05
-PLAIN = "original"
 MARGINAL = "marginal"
 
 
@@ -153,7 +152,7 @@ class Evidence:
         frame = self.standings.loc[self.standings["variation"] != "", ["dataset", "variation"]]
         frame = frame.drop_duplicates()
         found = {name: sorted(group["variation"]) for name, group in frame.groupby("dataset")}
-        return {str(k): tuple(sorted(v, key=lambda name: (name != PLAIN, name))) for k, v in found.items()}
+        return {str(k): tuple(sorted(v, key=lambda name: (name != ORIGINAL, name))) for k, v in found.items()}
 
     def variations(self, dataset: str) -> tuple[str, ...]:
         """Variations of a dataset; the first, `original` where there is one, is the one of all headlines."""

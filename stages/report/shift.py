@@ -2,8 +2,9 @@
 
 from typing import Literal
 
+from stages.contracts.prompts import ORIGINAL
 from stages.report.costs import is_control
-from stages.report.evidence import PLAIN, Evidence, Number
+from stages.report.evidence import Evidence, Number
 
 SCORE = "lac"
 COVERAGE = "shift_coverage"
@@ -16,7 +17,7 @@ def shifted(evidence: Evidence, dataset: str, model: str) -> dict[str, Number]:
     return {
         name: number
         for name in names
-        if name != PLAIN and (number := evidence.number(dataset, model, COVERAGE, SCORE, variation=name))
+        if name != ORIGINAL and (number := evidence.number(dataset, model, COVERAGE, SCORE, variation=name))
     }
 
 

@@ -5,11 +5,11 @@ Output   data/rewrites/NAME.parquet: of every distinct question the kinds that t
          need, cleaned questions first; schema-only where they need none
 """
 
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from stages.contracts.decisions import are_there
 from stages.contracts.items import ITEMS, items_path
 from stages.contracts.pins import read_pin
 from stages.contracts.rewrites import BY_HAND, CLEAN, KINDS, REJECTED, REWRITES, rewrites_path
@@ -46,7 +46,7 @@ def main(run: Run) -> None:
     variations = run.params["datasets"][name].get("variations") or run.params["variations"]
     questions = read_questions(items_path(name))
     path = decisions_path(name)
-    decisions = read_decisions(path) if os.path.lexists(path) else []  # what is no file is refused
+    decisions = read_decisions(path) if are_there(path) else []
     check_known(decisions, questions, [CLEAN])
     decided = {one.task: one for one in decisions}
     engine, rewriter = rewriter_of(config, name)

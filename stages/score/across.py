@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+from stages.contracts.prompts import ORIGINAL
 from stages.score.config import Config
 from stages.score.debias import debiased
 from stages.score.join import Block
 from stages.score.readings import Figure
 from stages.score.shift import shift_figures
-
-PLAIN = "original"
 
 
 def across_variations(
@@ -18,10 +17,10 @@ def across_variations(
     """Rows of the clean reading from all blocks of one model, dataset and read-out."""
     named = {block.variation: block for block in blocks if len(block.responses)}
     found: list[tuple[str, Figure]] = []
-    if PLAIN in named:
+    if ORIGINAL in named:
         for variation, block in named.items():
-            if variation != PLAIN:
-                found += [(variation, figure) for figure in shift_figures(named[PLAIN], block, config)]
+            if variation != ORIGINAL:
+                found += [(variation, figure) for figure in shift_figures(named[ORIGINAL], block, config)]
     without_bias = debiased(named)
     if without_bias:
         found.append(without_bias)

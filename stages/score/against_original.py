@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from stages.contracts.prompts import KEPT
+from stages.contracts.prompts import KEPT, ORIGINAL
 from stages.score.intervals import SHARES, resampled
 from stages.score.plugins import load
 from stages.score.readings import Figure
 from stages.score.several import PROMPTS, Array, Means
 from stages.score.told import CLEAN, Told
 
-ORIGINAL = "original"
 FIELDS = tuple(Means.__annotations__)
 SKIPPED = "certainty_rows_skipped"
 FAMILIES: dict[str, tuple[str, ...]] = {

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 from stages.runtime.errors import did_you_mean
 from stages.score.conformal import Settings
 from stages.score.plugins import load
+from stages.score.readings import HEADLINE, MARGINAL
 from stages.score.strata import STRATA
 
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -47,9 +48,9 @@ class Config(BaseModel):
     seed: int = Field(ge=0, lt=2**32)
     splits: int = Field(ge=1, le=100_000)
     bins: int = Field(ge=1, le=10_000)
-    scores: Annotated[list[str], _known("conformal")] = ["lac", "aps"]
+    scores: Annotated[list[str], _known("conformal")] = list(HEADLINE)
     settings: Settings = Settings()
-    strata: list[str] = ["marginal"]
+    strata: list[str] = [MARGINAL]
     shares: list[Share] = []
     parsers: Annotated[list[str], _known("parsers")] = list(PARSERS)
     answers: dict[str, Annotated[list[str], _known("answers")]] = {}
@@ -66,7 +67,7 @@ class Config(BaseModel):
 
     def with_one_threshold(self) -> "Config":
         """The same without strata and without the sweep over shares: for categories and variations."""
-        return self.model_copy(update={"strata": ["marginal"], "shares": []})
+        return self.model_copy(update={"strata": [MARGINAL], "shares": []})
 
     @field_validator("alpha", "strata", "shares")
     @classmethod
@@ -78,9 +79,9 @@ class Config(BaseModel):
     @field_validator("scores")
     @classmethod
     def _headline(cls, value: list[str]) -> list[str]:
-        missing = [name for name in ("lac", "aps") if name not in value]
+        missing = [name for name in HEADLINE if name not in value]
         if missing:
-            raise ValueError(f"{missing[0]} is missing; the headlines rest on lac and aps")
+            raise ValueError(f"{missing[0]} is missing; the headlines rest on {' and '.join(HEADLINE)}")
         return value
 
     @field_validator("strata")
@@ -89,6 +90,6 @@ class Config(BaseModel):
         for name in value:
             if name not in STRATA:
                 raise ValueError(f"unknown name {name}; {did_you_mean(name, list(STRATA))}")
-        if "marginal" not in value:
-            raise ValueError("marginal is missing; the headlines rest on it")
+        if MARGINAL not in value:
+            raise ValueError(f"{MARGINAL} is missing; the headlines rest on it")
         return value

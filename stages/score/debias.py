@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from stages.contracts.prompts import NONE_OF_ABOVE
+from stages.contracts.prompts import NONE_OF_ABOVE, ORIGINAL
 from stages.score.beliefs import clean_beliefs
 from stages.score.intervals import cluster_mean
 from stages.score.join import Block
@@ -17,7 +17,7 @@ from stages.score.readings import Figure
 
 METRIC = "accuracy_debiased"
 CIRCULAR = "circular"
-PAIR = ("original", "option_order")
+PAIR = (ORIGINAL, "option_order")
 
 
 def debiased(blocks: Mapping[str, Block]) -> tuple[str, Figure] | None:

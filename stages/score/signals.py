@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stages.contracts.prompts import TEXT
+from stages.contracts.prompts import ORIGINAL, TEXT
 from stages.contracts.signals import SAMPLES, SIGNALS, TOKENS
 from stages.score.beliefs import clean_beliefs
 from stages.score.config import DEFAULT_ANSWER, Config
@@ -16,12 +16,10 @@ from stages.score.responses import Bools
 from stages.score.texts import TextBlock
 from stages.score.tokens import Numbers
 
-VARIATION = "original"
-
 
 def option_signals(model: str, dataset: str, block: Block, outcomes: pa.Table) -> pa.Table:
     """Of answers that give each option a number; outcomes: the rows of OUTCOMES of the same block."""
-    if block.variation != VARIATION or not len(block.responses):
+    if block.variation != ORIGINAL or not len(block.responses):
         return SIGNALS.schema.empty_table()
     beliefs = clean_beliefs(block.responses)
     rows = range(len(beliefs.p))
@@ -40,7 +38,7 @@ def option_signals(model: str, dataset: str, block: Block, outcomes: pa.Table) -
 
 def text_signals(model: str, dataset: str, block: TextBlock, outcomes: pa.Table, config: Config) -> pa.Table:
     """Of generated texts; outcomes: the rows of OUTCOMES of the same block."""
-    if block.variation != VARIATION:
+    if block.variation != ORIGINAL:
         return SIGNALS.schema.empty_table()
     plugins = load("uncertainty")
     columns: dict[str, Any] = {

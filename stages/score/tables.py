@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from stages.contracts.outcomes import OUTCOMES
-from stages.contracts.prompts import LETTERS
-from stages.score.against_original import ORIGINAL
+from stages.contracts.prompts import LETTERS, ORIGINAL
 from stages.score.beliefs import Beliefs, clean_beliefs
 from stages.score.config import Config
 from stages.score.join import Block

@@ -11,6 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from stages.contracts.decisions import are_there
 from stages.contracts.items import ITEMS, items_path
 from stages.contracts.prompts import PROMPTS, TEXT, prompts_path
 from stages.contracts.rewrites import REWRITES, rewrites_path
@@ -55,7 +56,7 @@ def read_items(path: Path, making: Making) -> Iterator[Item]:
 def read_exchanges(name: str, source: Path) -> Exchanges:
     """What people decided about pictures to exchange. Raises UserError."""
     path = decisions_path(name)
-    decisions = read_decisions(path) if path.is_file() else []
+    decisions = read_decisions(path) if are_there(path) else []
     if decisions:
         check_known(decisions, comparable(read_rows(source)), name)
     return Exchanges(decisions)

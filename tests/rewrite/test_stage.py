@@ -229,5 +229,5 @@ def test_columns_without_commas(toy: Project, between: str) -> None:
 def test_decisions_that_are_no_file_are_not_passed_over(toy: Project) -> None:
     decisions_path("toy").parent.mkdir(parents=True, exist_ok=True)
     decisions_path("toy").symlink_to("nowhere.csv")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(UserError, match=r"toy\.csv: is no file; put the CSV file of decisions there"):
         toy.rows()

@@ -22,7 +22,6 @@ exchange, a list, has for each image the path of one that turns the answer when 
 or null.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -33,6 +32,7 @@ from stages.prepare.raw import LoaderSettings, RawItem, Rejected, Unusable
 from stages.runtime.errors import UserError
 from stages.sources.reading.conversation import together
 from stages.sources.reading.files import Source
+from stages.sources.reading.json_line import json_object
 
 
 class Keys(BaseModel):
@@ -81,7 +81,7 @@ def _entries(source: Source, name: str, settings: Settings) -> Iterator[RawItem 
                 continue
             empty, where, known = False, f"{path} line {number}", ""
             try:
-                values = _object(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
+                values = json_object(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
                 known = _id(values, settings.keys, number)
                 yield _item(values, known, where, path.parent, settings)
             except Unusable as error:
@@ -106,34 +106,6 @@ def _find(source: Path, name: str, settings: Settings) -> Path:
     return path
 
 
-def _object(line: bytes) -> dict[str, Any]:
-    try:
-        value = json.loads(line.decode("utf-8"), parse_constant=_constant, object_pairs_hook=_unique)
-    except UnicodeDecodeError as error:
-        raise Unusable(f"not UTF-8 text (byte {error.start + 1} of the line)") from None
-    except Unusable:
-        raise
-    except json.JSONDecodeError as error:
-        raise Unusable(f"not JSON ({error.msg} at character {error.pos + 1})") from None
-    except (ValueError, RecursionError):
-        raise Unusable("not JSON that can be read (a number too long or brackets too deep)") from None
-    if not isinstance(value, dict):
-        raise Unusable(f"holds a {type(value).__name__}, not an object; write {{...}} on every line")
-    return value
-
-
-def _constant(text: str) -> Any:
-    raise Unusable(f"holds {text}, which is not JSON; use null or a number")
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
-        raise Unusable(f"key {twice!r:.60} stands twice in one object")
-    return values
-
-
 def _id(values: Mapping[str, Any], keys: Keys, number: int) -> str:
     value = values.get(keys.id)
     if value is None:
@@ -145,6 +117,8 @@ def _id(values: Mapping[str, Any], keys: Keys, number: int) -> str:
 
 def _item(values: Mapping[str, Any], name: str, where: str, root: Path, settings: Settings) -> RawItem:
     keys = settings.keys
+    if values.get(keys.references) is not None and values.get(keys.options) is not None:
+        raise Unusable(f"has both {keys.options} and {keys.references}; keep one of them")
     kind: Literal["choice", "text"] = "text" if _is_open(values, keys) else "choice"
     either = {"references"} if kind == "text" else {"options", "answer"}
     given = keys.model_fields_set - {"references", "options", "answer"}
@@ -172,8 +146,8 @@ def _item(values: Mapping[str, Any], name: str, where: str, root: Path, settings
 
 
 def _is_open(values: Mapping[str, Any], keys: Keys) -> bool:
-    """Whether a line is an open question: references stand on it, and no options."""
-    return values.get(keys.references) is not None and values.get(keys.options) is None
+    """Whether a line is an open question: references stand on it."""
+    return values.get(keys.references) is not None
 
 
 def _references(value: Any, key: str) -> list[str]:

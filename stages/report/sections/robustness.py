@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from stages.contracts.prompts import ORIGINAL
 from stages.report import words
 from stages.report.costs import in_words
-from stages.report.evidence import PLAIN, Evidence
+from stages.report.evidence import Evidence
 from stages.report.grid import MISSING, Cell, Column, Grid, figure
 
 EVERY = "every_prompt"
@@ -69,6 +70,6 @@ def _grid(evidence: Evidence, dataset: str) -> Grid:
             if any(numbers):
                 # The original is consistent with itself.
                 cells = [figure(number, 2) for number in numbers]
-                rows.append([name, Cell(model), *cells[:3], MISSING if variation == PLAIN else cells[3]])
+                rows.append([name, Cell(model), *cells[:3], MISSING if variation == ORIGINAL else cells[3]])
     caption = f"{dataset}: beside a guess, clean reading, 95{words.NARROW}% intervals in small print"
     return Grid("robustness", caption, columns, rows)

@@ -13,6 +13,7 @@ from stages.contracts.pins import Pin
 from stages.extract.server_client import Client, GivenUp, Tally, TurnedDown
 from stages.extract.server_reading import BadAnswer, Completion
 from stages.extract.server_settings import Settings, read_settings
+from stages.extract.server_tasks import some_done, stop
 from stages.rewrite.config import Config
 from stages.rewrite.engine import Engine, Proposal, Task
 from stages.rewrite.instruction import prompt, reply
@@ -65,14 +66,14 @@ class ServerRewriter:
                     if not running:
                         yield from self._held
                         return
-                    done, running = runner.run(_some(running))
+                    done, running = runner.run(some_done(running))
                     for one in done:
                         if not one.exception():
                             yield from self._passed_on(one.result())
                     for one in done:
                         one.result()  # raises what no question survives, once the others are passed on
             finally:
-                runner.run(_stop(client, running))
+                runner.run(stop(client, running))
 
     def _passed_on(self, done: _Done) -> Iterator[_Done]:
         """What may be kept by now. Raises UserError where the server turns everything down."""
@@ -113,14 +114,3 @@ def _read(said: Completion) -> Proposal:
     if not choice.message.content:
         raise BadAnswer("the answer is empty")
     return Proposal(reply(choice.message.content))
-
-
-async def _some(running: set[asyncio.Task[_Done]]) -> Any:
-    return await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-
-
-async def _stop(client: Client, running: set[asyncio.Task[_Done]]) -> None:
-    for one in running:
-        one.cancel()
-    await asyncio.gather(*running, return_exceptions=True)
-    await client.close()

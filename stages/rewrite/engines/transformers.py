@@ -12,7 +12,6 @@ from stages.rewrite.instruction import prompt, reply
 from stages.runtime.errors import UserError
 
 REVISION = 1
-_LOCAL = {"local_files_only": True, "trust_remote_code": False}
 
 
 def load(pin: Pin | None, config: Config) -> Engine:
@@ -85,30 +84,19 @@ class LocalRewriter:
 
 def _loaded(folder: Path, dtype: str, device: str) -> tuple[Any, Any]:
     """Tokenizer and model. Raises UserError, one line, whatever is wrong with the folder."""
-    import torch
     import transformers
 
-    transformers.utils.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
+    from stages.extract.model_loading import LOCAL, hush, load_weights
+
+    hush()
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **_LOCAL)
-        model, report = transformers.AutoModelForCausalLM.from_pretrained(
-            folder,
-            dtype=getattr(torch, dtype),
-            use_safetensors=True,
-            output_loading_info=True,
-            **({"device_map": "auto"} if device == "split" else {}),
-            **_LOCAL,
-        )
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **LOCAL)
+        return tokenizer, load_weights(transformers.AutoModelForCausalLM, folder, dtype, device)
+    except UserError:
+        raise
     except Exception as error:  # the loaders of many model classes raise many kinds
         why = " ".join(str(error).split())[:200]
         raise UserError(
             f"{folder}: cannot be loaded as a language model ({type(error).__name__}: {why}); take an "
             "instruction-tuned model in the form of transformers"
         ) from None
-    missing = sorted(report["missing_keys"])
-    if missing:
-        raise UserError(
-            f"{folder}: the weights lack {missing[0]} ({len(missing)} in all); save the model anew"
-        )
-    return tokenizer, model.eval()

@@ -16,13 +16,14 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from stages.runtime.hub_names import REPOSITORY, commit
+
 REMOTE = "stages/sources"  # the `source` of a dataset that is fetched: the code that fetches it
 PICKLED = (".pkl", ".pickle", ".pt", ".pth", ".bin", ".ckpt", ".joblib", ".npy", ".npz")
 
 _LONGEST_NAME = 200  # bytes; file systems take 255, and names get a prefix and an ending here and there
 _ADDRESS = re.compile(r"[!-~]+")
-_REPO = re.compile(r"\w[\w.-]*/\w[\w.-]*")
-_COMMIT = re.compile(r"[0-9a-f]{40}")
+_REPO = re.compile(rf"{REPOSITORY}/{REPOSITORY}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -110,12 +111,7 @@ class Origin(_Entry):
     @field_validator("revision", mode="before")
     @classmethod
     def _revision(cls, value: object) -> object:
-        # Unquoted, a commit of digits alone (or with one e) is a number to YAML.
-        if value is not None and (not isinstance(value, str) or not _COMMIT.fullmatch(value)):
-            raise ValueError(
-                "give a commit, all 40 hexadecimal digits in quotes (branches and tags move), or null"
-            )
-        return value
+        return commit(value)
 
     @field_validator("files")
     @classmethod

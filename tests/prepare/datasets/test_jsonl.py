@@ -125,6 +125,7 @@ def test_named_keys_must_be_there(project, item):
     ("changes", "reason"),
     [
         ({"images": ["one.png"]}, "both image and images"),
+        ({"references": ["a kite"]}, "both options and references"),
         ({"image": ..., "images": "one.png"}, "not a list of paths"),
         ({"image": ..., "images": [1]}, "not a list of paths"),
         ({"image": ["one.png"]}, "image is a list"),

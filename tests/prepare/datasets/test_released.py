@@ -202,7 +202,12 @@ def test_mmbench_as_released(project, shared):
     items = tables["items"].to_pylist()
     assert len(items) == 4377 and len({item["group"] for item in items}) == 1176
     flags = Counter(flag for item in items for flag in item["flags"])
-    assert flags == {"missing_option": 17, "duplicate_options": 16, "repeated_answer_text": 8}
+    assert flags == {
+        "missing_option": 17,
+        "duplicate_options": 16,
+        "repeated_answer_text": 8,
+        "circular_copy": 4377,
+    }
     assert Counter("ABCD"[item["answers"][0]] for item in items) == {
         "A": 1166,
         "B": 1166,
