@@ -21,7 +21,7 @@ COMMANDS = {
     "rewrites": "review the questions in other words, and take people's decisions about them",
     "exchange": "say which picture wins, so that one can be exchanged to turn the answer",
     "export": "write a model's answers as a log of lm-evaluation-harness or lmms-eval",
-    "lock": "pin a model in models.lock: its commit and the digests of its files",
+    "lock": "pin a model or a dataset: its commit, or the digests of its files",
 }
 
 

@@ -160,8 +160,8 @@ def _check_origins(project: Project, where: str) -> None:
         if not watched and not origin.pinned and name not in project.unpinned:
             missing = "revision" if origin.hub else "sha256"
             raise UserError(
-                f"{where}: datasets.{name}.origin: has no {missing}; give it (`vouch fetch {name}` says what "
-                f"it is), and until then name {name} under `unpinned`"
+                f"{where}: datasets.{name}.origin: has no {missing}; run `vouch lock {name}`, which "
+                f"writes it, or name {name} under `unpinned`"
             )
 
 
