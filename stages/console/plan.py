@@ -85,14 +85,16 @@ def count_items(name: str, entry: DatasetEntry) -> int:
     """Items of a dataset by its loader's own count, before cleaning; before fetching, what it should have."""
     loader = importlib.import_module(f"stages.prepare.datasets.{entry.loader}")
     settings = loader.Settings.model_validate(entry.settings)
+    share = entry.sample.share if entry.sample else 1
     if entry.origin is None or is_here(entry.source, entry.origin):
         place = getattr(loader, "PLACE", "")
-        return int(loader.count(locate(name, entry.source, entry.origin, place), name, settings))
+        source = locate(name, entry.source, entry.origin, place)
+        return round(share * int(loader.count(source, name, settings)))
     try:
         counts = expectation(loader, promised(entry.origin), name, settings)
     except UserError:
         counts = {}  # said when it is read
-    items = min(counts.get("items", (0,)))
+    items = round(share * min(counts.get("items", (0,))))
     print(f"{name}: not fetched yet (`vouch fetch {name}`), {items or 'nobody knows how many'} items")
     return items
 
