@@ -2,8 +2,8 @@
 
 So ReForm-Eval made ImageNet-1K and CIFAR10. Its authors do not say which similarity they took; here it is the
 shortest path over hypernyms of the first, most frequent senses. WordNet's files index.noun and data.noun
-(Fellbaum 1998) lie in the folder `wordnet` of the source. A synonym of the answer, and what is a kind of it or
-what it is a kind of, would be right as well, and is never taken.
+(Fellbaum 1998) lie in the folder `wordnet` of the source. A synonym of the answer, and what is a kind of it
+or what it is a kind of, would be right as well, and is never taken.
 """
 
 from collections.abc import Sequence
