@@ -79,7 +79,7 @@ def test_out_decided_and_back(project: None, tmp_path: Path, capsys: pytest.Capt
     rows = exported(file)
     assert [row["decision"] for row in rows] == [""] * 4 and rows[0][
         "rewrite"
-    ] == "Identify what colour the circle is."
+    ] == "Tell me what colour the circle is."
     rows[0] |= {"decision": "accept", "by": "me"}
     rows[1] |= {"decision": "reject", "why": "odd, to me"}
     rows[2] |= {"decision": "use", "text": 'Say "red" or "green".'}
@@ -88,7 +88,7 @@ def test_out_decided_and_back(project: None, tmp_path: Path, capsys: pytest.Capt
     assert "3 decisions taken over, 3 in decisions/rewrites/quiz.csv" in capsys.readouterr().out
     written = DECISIONS.read_text("utf-8").splitlines()
     assert written[0] == "question,kind,decision,text,by,why" and len(written) == 4
-    assert f"{COLOUR},lr_i,accept,Identify what colour the circle is.,me," in written
+    assert f"{COLOUR},lr_i,accept,Tell me what colour the circle is.,me," in written
 
     made = run_stage()
     assert made[COLOUR, "lr_i"]["status"] == "by_hand"
