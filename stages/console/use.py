@@ -88,7 +88,7 @@ def profile_text(name: str, settings: list[str]) -> str:
     path = PROFILES / f"{name}.yaml"
     text = path.read_text(encoding="utf-8")
     values = loads(text, str(path))
-    if not settings and "released" not in values:
+    if not settings and not isinstance(values.get("released"), dict):
         return text
     yaml = YAML()
     yaml.width = 200
