@@ -1,7 +1,7 @@
 """report: reads what the other stages found and writes reports/."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -20,9 +20,9 @@ from stages.report.config import Config, Scoring
 from stages.report.csv_text import csv_text
 from stages.report.evidence import Evidence
 from stages.report.metrics_json import metrics_json
-from stages.report.page import Picture, page
 from stages.report.plugins import plugins
 from stages.report.reading import Sources, sources
+from stages.report.site import Picture, assets, site
 from stages.runtime.errors import UserError
 from stages.runtime.stage import Run, run_stage
 
@@ -112,6 +112,18 @@ def write_plots(evidence: Evidence) -> None:
         write_text(folder / "page.html", plots.page())
 
 
+def write_pages(pages: Mapping[str, str]) -> None:
+    """Writes the pages and what they load. pages: by path under reports/."""
+    with replacing_folder(REPORTS / "assets") as folder:
+        for name, text in assets().items():
+            write_text(folder / name, text)
+    with replacing_folder(REPORTS / "pages") as folder:
+        for path, text in pages.items():
+            if path.startswith("pages/"):
+                write_text(folder / path.removeprefix("pages/"), text)
+    write_text(REPORTS / "index.html", pages["index.html"])
+
+
 def write(config: Config, evidence: Evidence, run: Run | None = None) -> None:
     """Writes everything under reports/ in the working directory."""
     pairs = [(name, dataset) for dataset in evidence.datasets for name in plugins(figures)]
@@ -122,7 +134,7 @@ def write(config: Config, evidence: Evidence, run: Run | None = None) -> None:
             write_text(folder / f"{name}.csv", csv_text(module.build(evidence)))
     write_plots(evidence)
     write_json(REPORTS / "metrics.json", metrics_json(evidence))
-    write_text(REPORTS / "index.html", page(config, evidence, pictures))
+    write_pages(site(config, evidence, pictures))
 
 
 def main(run: Run) -> None:

@@ -56,7 +56,7 @@ def digests() -> dict[str, str]:
 def test_every_file_is_written(make: Make) -> None:
     write(CONFIG, make(Made(variations=("original", "rotated"))))
     assert {p.name for p in Path("reports").iterdir()} == {
-        *["figures", "tables", "plots", "index.html", "metrics.json"]
+        *["assets", "figures", "pages", "tables", "plots", "index.html", "metrics.json"]
     }
     assert {p.name for p in Path("reports/tables").iterdir()} == {f"{name}.csv" for name in plugins(tables)}
     drawn = {f"{name}-shapes.{kind}" for name in plugins(figures) for kind in ("svg", "png")}

@@ -9,6 +9,8 @@ from stages.report import words
 from stages.report.evidence import SIGNIFICANCE, Evidence, Pair
 from stages.report.grid import MISSING, Cell, Column, Grid, whole
 
+TITLE = "Differences"
+
 
 @dataclass(frozen=True)
 class DatasetDifferences:

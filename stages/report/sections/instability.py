@@ -8,6 +8,7 @@ from stages.report.costs import in_words
 from stages.report.evidence import Evidence, Number
 from stages.report.grid import Cell, Column, Grid, figure
 
+TITLE = "Instability"
 METRIC = "instability"
 RANGE = "accuracy_range"
 

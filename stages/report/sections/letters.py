@@ -7,6 +7,8 @@ from stages.report import words
 from stages.report.evidence import Evidence, Number
 from stages.report.grid import MISSING, Cell, Column, Grid, figure
 
+TITLE = "Letters"
+
 CHOSEN, RIGHT = "chosen_share_", "right_share_"
 DEBIASED = "accuracy_debiased"
 # label, help, metric

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from stages.report import words
 from stages.report.evidence import SIGNIFICANCE, Evidence
 
+TITLE = "Method"
+
 
 @dataclass(frozen=True)
 class Method:

@@ -12,6 +12,7 @@ from stages.report.evidence import SIGNIFICANCE, Evidence
 from stages.report.grid import MISSING, Cell, Column, Grid
 from stages.report.sections.read_outs import NAMES
 
+TITLE = "Without labels"
 FEWEST = 3
 """Two models are in the right order or not: that is no correlation."""
 # ranker, label, what it is; in the order of the table

@@ -8,6 +8,8 @@ from stages.report.evidence import Evidence, Number
 from stages.report.grid import MISSING, Cell, Column, Grid, figure, ranges
 from stages.report.tables.headline import METRICS
 
+TITLE = "Results"
+
 # label, help, decimals, scale
 SHOWN = {
     "accuracy": ("Accuracy %", "share of right answers", 1, 100.0),

@@ -9,6 +9,7 @@ from stages.report import words
 from stages.report.evidence import MARGINAL, Evidence, Number
 from stages.report.grid import Cell, Column, Grid, figure
 
+TITLE = "Scores"
 NAMES = {
     "lac": "LAC",
     "aps": "APS",

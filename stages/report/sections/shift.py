@@ -9,6 +9,7 @@ from stages.report.figures.reliability import chosen
 from stages.report.grid import Cell, Column, Grid, Tone, figure
 from stages.report.shift import SCORE, promise, shifted
 
+TITLE = "Shift"
 TONES: dict[str, Tone] = {"broken": "bad", "kept": "", "exceeded": "quiet"}
 
 

@@ -7,6 +7,8 @@ from stages.report.evidence import Evidence
 from stages.report.grid import Cell, Column, Grid, figure
 from stages.report.tiles import Tile, tiles
 
+TITLE = "Verdict"
+
 
 @dataclass(frozen=True)
 class Verdict:
