@@ -38,4 +38,5 @@ def dumped(yaml: YAML, document: Any) -> str:
 
 def quoted(text: str) -> DoubleQuotedScalarString:
     """A commit or digest: some are numbers to YAML where they stand bare."""
-    return DoubleQuotedScalarString(text)
+    scalar: DoubleQuotedScalarString = DoubleQuotedScalarString(text)
+    return scalar
