@@ -38,7 +38,7 @@ class DatasetEntry(BaseModel):
     loader: a file of stages/prepare/datasets. source: file or folder; stages/sources for what is fetched
     from `origin`. settings: the loader's own. options: null leaves them as the source has them. For `vary`
     (stages/vary/config.py says more): style, a file of stages/styles; variations, in place of the profile's;
-    rows.
+    rows. For `browse`: images, whether item pages may show the dataset's pictures.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -51,3 +51,4 @@ class DatasetEntry(BaseModel):
     options: Options | None = None
     variations: list[str] | None = Field(default=None, min_length=1)
     rows: Literal["all", "exchangeable"] = "all"
+    images: bool = True

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from stages.browse.config import Config as BrowseConfig
 from stages.compare.config import Config as CompareConfig
 from stages.extract.config import Config as ExtractConfig
 from stages.ingest.config import Config as IngestConfig
@@ -85,6 +86,7 @@ class Project(BaseModel):
     released: list[Slug]
     extract: ExtractConfig
     score: ScoreConfig
+    browse: BrowseConfig
     compare: CompareConfig
     report: ReportConfig
 
