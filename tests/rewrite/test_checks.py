@@ -44,6 +44,10 @@ BAD = [
     ("bare", "clean", Q, "**Which of the 3 cups that Anna holds is more dented?**"),
     ("related", "lr_i", "Which planet is closest to the sun?", "Mercury."),
     ("related", "ls_a", "Which dog runs faster?", "Which cat sleeps?"),
+    ("not_endless", "lr_v", Q, Q.replace("more", "more and more" + " and more" * 70)),
+    ("printable", "lr_i", Q, "Determine which of the 3 cups that Anna holds is \u202emore dented."),
+    ("printable", "lr_i", Q, "Determine which of the 3 cups that Anna holds is \x1b[2Jmore dented."),
+    ("printable", "ls_n", Q, "Which of the 3 cups that Anna holds is not more dented\ufffd?"),
     ("script", "lr_i", Q, "Determine which of the 3 cups that Anna holds is более dented."),
 ]  # fmt: skip
 
