@@ -62,6 +62,11 @@ def test_bad_ones_are_caught(check: str, kind: str, original: str, rewrite: str)
     assert failures(kind, original, rewrite).get(check)
 
 
+def test_an_endless_rewrite_is_looked_at_no_further() -> None:
+    """A million opening quotation marks would keep a pattern busy for hours."""
+    assert list(failures("ls_n", Q, "‘" * 1_000_000)) == ["not_endless"]
+
+
 def test_each_check_is_tested() -> None:
     assert {check for check, *_ in BAD} == {path.stem for path in CHECKS.glob("[!_]*.py")}
 

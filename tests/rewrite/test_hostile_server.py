@@ -106,21 +106,21 @@ def test_one_that_hangs_half_way(toy: Project, server: Loopback, capsys: pytest.
 def test_one_that_dies_half_way_is_not_asked_for_ever(
     toy: Project, server: Loopback, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    toy.items(*(item(str(number), question(number)) for number in range(200)))
+    toy.items(*(item(str(number), question(number)) for number in range(120)))
     server.instead = lambda request, number: (
         good(request) if number <= 50 else Reply(200, '{"choices": [', cut=True)
     )
     with pytest.raises(
-        UserError, match=r"answers no question: the connection failed .*\(50 of 200 are there"
+        UserError, match=r"answers no question: the connection failed .*\(50 of 120 are there"
     ):
         toy.rows()
     assert len(server.requests) <= 50 + IN_A_ROW + 4
     named = [line for line in capsys.readouterr().err.splitlines() if line.startswith("rewrite: ")]
-    assert len(named) == LISTED + 1 and named[-1] == f"rewrite: and {150 - LISTED} more"
+    assert len(named) == LISTED + 1 and named[-1] == f"rewrite: and {70 - LISTED} more"
     done = {number_in(request) for request in server.requests[:50]}
     server.instead, server.requests[:] = good, []
-    assert len(words(toy.rows())) == 200
-    assert asked(server) == sorted(set(range(200)) - done)
+    assert len(words(toy.rows())) == 120
+    assert asked(server) == sorted(set(range(120)) - done)
 
 
 def test_one_that_is_gone_ends_the_run_at_once(toy: Project) -> None:
@@ -166,7 +166,7 @@ JUNK = {
     "State the \u202eruoloc of circle 2.": "a character that no text shows (U+202E)",
     "State the c\u043el\u043eur of circle 3.": "is written in another script (Cyrillic)",
     "State the colour of circle \u0664.": "changes a number (4)",
-    "State the colour of circle 5, and " + "very " * 200_000 + "well.": "has 1000",
+    "State the colour of circle 5, and " + "very " * 20_000 + "well.": "has 100",
     "(A) red": "changes a number (6)",
     "Sure, here you go: State the colour of circle 7.": "says more than it should (Sure)",
     "State the colour of circle 8.\nA: (A) red": "has several lines",
