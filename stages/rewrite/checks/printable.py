@@ -1,4 +1,4 @@
-"""printable: no character comes in that no text shows: control codes, marks of direction, a broken encoding."""
+"""printable: no character comes in that no text shows: control codes, marks of direction, a broken text."""
 
 import unicodedata
 
