@@ -19,6 +19,7 @@ COMMANDS = {
     "fetch": "bring the datasets and weights of the present profile to this machine",
     "warm": "ask one model everything at once, loading it once; the stages then only write",
     "rewrites": "review the questions in other words, and take people's decisions about them",
+    "render": "write the pictures of a variation, to look at",
     "exchange": "say which picture wins, so that one can be exchanged to turn the answer",
     "export": "write a model's answers as a log of lm-evaluation-harness or lmms-eval",
     "lock": "pin a model or a dataset: its commit, or the digests of its files",
