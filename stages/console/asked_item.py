@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from stages.contracts.items import ITEMS, items_path
 from stages.contracts.outcomes import OUTCOMES, REFUSAL, UNPARSED, outcomes_path
@@ -29,14 +30,10 @@ def find_item(wanted: str, dataset: str | None) -> tuple[str, dict[str, Any]]:
         raise UserError(f"{items_path('x').parent}: no dataset {dataset}; {did_you_mean(dataset, known)}")
     if not known:
         raise UserError(f"{items_path('x').parent}: no items; run `dvc repro`, or `dvc pull` to fetch them")
-    ids: list[str] = []
-    found: list[tuple[str, dict[str, Any]]] = []
-    for name in [dataset] if dataset else known:
-        items = ITEMS.read(items_path(name))
-        rows = items.filter(pc.equal(items["id"], wanted)).to_pylist()
-        found += [(name, row) for row in rows]
-        ids += items["id"].to_pylist()
+    places = [dataset] if dataset else known
+    found = [(name, row) for name in places for row in _rows(ITEMS, items_path(name), "id", [wanted])]
     if not found:
+        ids = [name for place in places for name in ITEMS.read(items_path(place), ["id"])["id"].to_pylist()]
         raise UserError(
             f"{dataset or 'data/items'}: no item {wanted[:80]!r}; close: {', '.join(close(wanted, ids))}"
         )
@@ -177,7 +174,23 @@ def _given(ask: str, model: str, dataset: str, prompts: list[str]) -> dict[str, 
 
 
 def _rows(table: Table, path: Path, column: str, wanted: list[str]) -> Iterator[dict[str, Any]]:
-    """Rows whose column has one of the wanted values; row group by row group, so that memory stays flat."""
-    values = pa.array(wanted, pa.string())
-    for batch in table.open(path).iter_batches(use_threads=False):
-        yield from batch.filter(pc.is_in(batch[column], value_set=values)).to_pylist()
+    """Rows whose column has one of the wanted values. Only row groups that can hold one are read."""
+    values, file = pa.array(wanted, pa.string()), table.open(path)
+    leaf = next(place for place, name in enumerate(_leaves(file)) if name == column)
+    for group in range(file.num_row_groups):
+        known = file.metadata.row_group(group).column(leaf).statistics
+        if (
+            known is not None
+            and known.has_min_max
+            and not any(known.min <= one <= known.max for one in wanted)
+        ):
+            continue
+        mask = pc.is_in(
+            file.read_row_group(group, columns=[column], use_threads=False)[column], value_set=values
+        )
+        if pc.any(mask).as_py():
+            yield from file.read_row_group(group, use_threads=False).filter(mask).to_pylist()
+
+
+def _leaves(file: pq.ParquetFile) -> list[str]:
+    return [file.schema.column(place).path for place in range(len(file.schema))]
