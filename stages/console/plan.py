@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from stages.console.layout import table
+from stages.console.layout import plain, table
 from stages.console.planned import (
     Count,
     Items,
@@ -58,12 +58,12 @@ def _prompts(project: Project, name: str, items: Items, stale: set[str]) -> Coun
 
 def _head(project: Project) -> str:
     text = (
-        f"profile {project.profile}: {len(project.datasets)} datasets, {len(project.models)} models to ask, "
-        f"{len(project.released)} with released logits\n"
+        f"profile {plain(project.profile)}: {len(project.datasets)} datasets, {len(project.models)} models "
+        f"to ask, {len(project.released)} with released logits\n"
     )
     if project.paper:
         said = " and ".join(f"{models} models x {datasets} datasets" for models, datasets in sizes(project))
-        text += f"{project.paper.title}: {said}\n"
+        text += f"{plain(project.paper.title)}: {said}\n"
     single, combined = prompt_sets(project)
     more = f", and {combined} of two variations at once" if combined else ""
     return f"{text}prompt sets of a model (dataset x variation): {single}{more}\n"
@@ -131,7 +131,7 @@ def _away(project: Project, items: Mapping[str, Items]) -> str:
         (unknown, "nobody knows how many items these hold: they count as none above"),
         (bare, f"not pinned in {MODELS}, `vouch lock NAME` asks the hub"),
     ]
-    return "".join(f"{what}: {', '.join(names)}\n" for names, what in said if names)
+    return "".join(plain(f"{what}: {', '.join(names)}") + "\n" for names, what in said if names)
 
 
 def _absent(project: Project) -> str:

@@ -89,11 +89,13 @@ def test_dvc_reads_a_profile_as_we_do(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_no_commit_is_invented(name: str, here: Path) -> None:
+def test_what_has_no_commit_is_named(name: str, here: Path) -> None:
     params = project(name)
     origins = {key: entry.origin for key, entry in params.datasets.items() if entry.origin}
     assert set(params.unpinned) == {key for key, origin in origins.items() if not origin.pinned}
-    assert not any(origin.pinned for origin in origins.values())
+    assert not any(model in params.unpinned for model in params.models), (
+        "a model is refused until it is locked"
+    )
 
 
 def test_an_unknown_profile(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
