@@ -3,18 +3,19 @@
   const PAGE = 50; // items of a list
   const find = (id) => document.getElementById(id);
   const [form, status, list, pager, panel] = ["filters", "status", "list", "pager", "item"].map(find);
-  const datasets = form.dataset.datasets.split(" ").filter(Boolean);
+  const datasets = form.getAttribute("data-datasets").split(" ").filter(Boolean);
   const BLANK = { q: "", category: "", flag: "", model: "", answer: "", variation: "", turned: "", sort: "",
     sure_low: "", sure_high: "", size_low: "", size_high: "" };
   let asked = { ...BLANK, dataset: datasets[0] ?? "", item: "", from: 0 };
-  let found = [], turn = 0, opened = -1, described = "";
+  let found = [], listed = null, turn = 0, opened = -1, described = "";
 
   // The address holds all that was asked: #DATASET/ITEM?q=...
   const read = () => {
     const [path, rest = ""] = location.hash.slice(1).split("?");
     const [dataset, id = ""] = path.split("/").map((part) => { try { return decodeURIComponent(part); } catch { return ""; } });
+    if (path && !datasets.includes(dataset)) return asked; // an anchor of the page
     const given = new URLSearchParams(rest);
-    const next = { dataset: datasets.includes(dataset) ? dataset : asked.dataset, item: id, from: Number(given.get("from")) || 0 };
+    const next = { dataset: dataset || datasets[0], item: id, from: Number(given.get("from")) || 0 };
     for (const name of Object.keys(BLANK)) next[name] = given.get(name) ?? "";
     return next;
   };
@@ -88,7 +89,7 @@
         make("a", { href: address({ item: id }), "aria-current": asked.item === id ? "true" : null, "data-at": numbers[place] },
           index.pictures ? picture(dataset, tile, `Picture of ${id}`) : null,
           make("span", { class: "row" }, said("span", question, "question"),
-            make("span", { class: "about" }, said("span", id), ` ${short(numbers[place], index, columns, model)}`))))));
+            make("span", { class: "about" }, said("span", id), ` · ${short(numbers[place], index, columns, model)}`.replace(/ · $/, "")))))));
     };
     lines(null);
     const to = from + numbers.length;
@@ -143,20 +144,21 @@
   };
 
   const show = async () => {
-    const mine = ++turn, before = asked;
+    const mine = ++turn, before = asked.from;
     asked = read();
     fill();
     try {
       await describe(asked.dataset);
       fill();
-      if (!same(before, asked) || !found.length) {
+      if (!listed || !same(listed, asked)) {
         status.textContent = "Looking …";
         const items = await query.items(asked, () => mine === turn,
           (share) => { status.textContent = `Looking … ${Math.round(100 * share)} %`; });
         if (items === null || mine !== turn) return;
         found = items;
+        listed = asked;
         await draw(mine);
-      } else if (before.from !== asked.from) await draw(mine);
+      } else if (before !== asked.from) await draw(mine);
       await open(mine);
     } catch (error) {
       if (mine === turn) status.textContent = `${error.message}; run \`dvc repro\` and open the page again.`;
@@ -172,8 +174,7 @@
   });
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", (event) => { event.preventDefault(); go({ ...BLANK, item: "", from: 0 }); });
-  addEventListener("hashchange", show);
-  addEventListener("popstate", show);
+    addEventListener("popstate", show);
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);

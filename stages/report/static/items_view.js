@@ -4,7 +4,6 @@ const view = (() => {
   const STATES = { 1: "wrong", 2: "right", 3: "not graded" };
   const MOST = 8; // models side by side
   const ASKS = { letters: "Option letters", likelihood: "Likelihood of each option", text: "Generated text" };
-  const ADDED = { "-1": "added by the style", "-2": "added by the style" };
 
   // The answer of one model to one prompt, by what was asked for.
   const answers = (models, number, prompt) => Object.entries(models[number]).map(([ask, given]) => {
@@ -21,9 +20,9 @@ const view = (() => {
 
   const turnedWord = (prompt) => (prompt.effect ? "stayed" : "turned");
   const verdict = (one, prompt) => {
-    const words = [make("b", { class: STATES[one.r] === "right" ? "good" : STATES[one.r] === "wrong" ? "bad" : "",
+    const words = [" ", make("b", { class: STATES[one.r] === "right" ? "good" : STATES[one.r] === "wrong" ? "bad" : "",
       text: STATES[one.r] ?? "not scored" })];
-    if (one.f) words.push(make("span", { class: "turned", text: turnedWord(prompt) }));
+    if (one.f) words.push(" ", make("span", { class: "turned", text: turnedWord(prompt) }));
     return words;
   };
 
@@ -90,35 +89,45 @@ const view = (() => {
   };
 
   const inSet = (bits, place) => bits >= 0 && Math.floor(bits / 2 ** place) % 2 === 1;
-  const tenths = (value) => (value / 10).toFixed(1);
+  const mean = (tenths) => (tenths >= 0 ? (tenths / 10).toFixed(1) : "–");
 
-  const sets = (one) => {
-    const parts = [];
-    for (const [name, mean, exact] of [["LAC", one.L, one.l], ["APS", one.A, one.a]]) {
-      const words = [];
-      if (exact >= 0) words.push(`${name} set marked`);
-      if (mean >= 0) words.push(`${exact >= 0 ? "" : `${name} `}${tenths(mean)} options on average`);
-      if (words.length) parts.push(words.join(", "));
+  // One model's share of one option, and which of the sets hold it.
+  const share = (one, place) => {
+    if (!one?.p) return make("td", { class: "none", text: "–" });
+    const tags = [["LAC", one.l], ["APS", one.a]].filter(([, bits]) => inSet(bits, place)).map(([name]) => name);
+    return make("td", { class: one.k === place ? "taken" : null },
+      make("span", { class: "bar" }, make("span", { style: `width:${one.p[place]}%` })),
+      make("span", { text: `${one.p[place]} %` }),
+      tags.length ? make("small", { class: "sets", text: tags.join(" ") }) : null);
+  };
+
+  // Rows: options in the order shown; columns: models. given: [name, answer or nothing].
+  const shares = (prompt, ask, given, several) => {
+    const marked = given.some(([, one]) => one.l >= 0);
+    const title = (several ? ASKS[ask] : "Probability of each option") + (marked ? "; LAC, APS: in the set of the faithful split" : "");
+    const table = make("table", { class: "shares", style: `min-width:${6 + 3.2 * given.length}rem` }, make("caption", { text: title }));
+    const row = (name, cell) => make("tr", {}, make("th", { scope: "row", text: name }), ...given.map(([, one]) => cell(one)));
+    const body = make("tbody", {}, ...(prompt.options ?? []).map((option, place) => {
+      const right = prompt.answers?.includes(place), added = prompt.order?.[place] < 0;
+      return make("tr", { class: right ? "right" : added ? "added" : null },
+        make("th", { scope: "row" }, make("span", { class: "mark", text: `${letter(prompt, place)} ` }), said("span", option),
+          right ? make("span", { class: "mark good", text: " ✓ right" }) : null),
+        ...given.map(([, one]) => share(one, place)));
+    }));
+    const foot = make("tfoot", {}, row("Answer", (one) => make("td", {}, ...(one?.has ? verdict(one, prompt) : ["no answer"]))));
+    for (const [name, key] of [["LAC", "L"], ["APS", "A"]]) {
+      if (given.some(([, one]) => one?.[key] >= 0)) {
+        foot.append(row(`Options in the ${name} set, mean`, (one) => make("td", { text: mean(one?.[key] ?? -1) })));
+      }
     }
-    return parts.length ? make("p", { class: "note", text: parts.join("; ") }) : null;
+    const head = make("tr", {}, make("td", {}), ...given.map(([name]) => make("th", { scope: "col", text: name })));
+    table.append(make("thead", {}, head), body, foot);
+    return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Probabilities of the options" }, table);
   };
 
-  const bars = (prompt, one) => {
-    const list = make("ol", { class: "bars" });
-    (one.p ?? []).forEach((share, place) => {
-      const tags = [["LAC", one.l], ["APS", one.a]].filter(([, bits]) => inSet(bits, place));
-      const right = prompt.answers?.includes(place);
-      list.append(make("li", { class: right ? "right" : null },
-        make("span", { class: "mark", text: letter(prompt, place) + (right ? " ✓" : "") }),
-        make("span", { class: "bar" }, make("span", { style: `width:${share}%` })),
-        make("span", { class: "share", text: `${share} %` }),
-        make("span", { class: "sets" }, ...tags.map(([name]) => make("span", { class: "tag", text: name })))));
-    });
-    return list;
-  };
-
-  const generated = (prompt, one) => {
-    const box = make("div", { class: "generated" }, said("pre", one.t ?? "", "raw"));
+  const generated = (prompt, [name, one]) => {
+    const box = make("div", { class: "answer" }, make("h4", {}, make("span", { text: name }), ...(one.has ? verdict(one, prompt) : [])));
+    if (one.t !== undefined) box.append(said("pre", one.t ?? "", "raw"));
     if (one.y) {
       const [answer, by] = one.y;
       box.append(make("p", { class: "note" }, `read by ${by}`, ...(answer ? [" as ", said("b", answer)] : []),
@@ -131,12 +140,23 @@ const view = (() => {
     return box;
   };
 
-  const answerOf = (prompt, name, one, several) => {
-    const title = make("h4", {}, make("span", { text: name }), " ", ...(one.has ? verdict(one, prompt) : []),
-      several ? make("small", { text: ` ${ASKS[one.ask]}` }) : null);
-    const body = one.has ? (one.p ? bars(prompt, one) : generated(prompt, one))
-      : make("p", { class: "note", text: `no answer: ${one.problem}` });
-    return make("div", { class: "answer" }, title, body, one.has && one.p ? sets(one) : null);
+  const replies = (index, item, prompt, shown) => {
+    const byAsk = new Map();
+    for (const number of shown) {
+      for (const one of answers(item.models, number, prompt)) {
+        if (!byAsk.has(one.ask)) byAsk.set(one.ask, []);
+        byAsk.get(one.ask).push([index.models[number], one]);
+      }
+    }
+    const parts = [];
+    for (const [ask, given] of byAsk) {
+      if (ask !== "text") parts.push(shares(prompt, ask, given, byAsk.size > 1));
+      else parts.push(...given.map((each) => generated(prompt, each)));
+      for (const [name, one] of given) {
+        if (one.problem !== undefined) parts.push(make("p", { class: "note" }, `${name}, no answer: `, said("span", one.problem)));
+      }
+    }
+    return parts;
   };
 
   const wording = (prompt) => {
@@ -162,16 +182,7 @@ const view = (() => {
       `Picture ${at + 1} as ${name} shows it${prompt.steps[at] ? `: ${prompt.steps[at]}` : ""}`)));
     if (pictures.childElementCount) box.append(pictures);
     box.append(wording(prompt));
-    const keys = make("ol", { class: "key" });
-    (prompt.options ?? []).forEach((option, place) => keys.append(make("li", {},
-      make("span", { class: "mark", text: letter(prompt, place) }), said("span", option),
-      prompt.answers?.includes(place) ? make("span", { class: "mark good", text: "✓" }) : null,
-      prompt.order?.[place] in ADDED ? make("small", { text: ` ${ADDED[prompt.order[place]]}` }) : null)));
-    if (keys.childElementCount) box.append(keys);
-    for (const number of shown) {
-      const given = answers(item.models, number, prompt);
-      for (const one of given) box.append(answerOf(prompt, index.models[number], one, given.length > 1));
-    }
+    box.append(...replies(index, item, prompt, shown));
     return box;
   };
 
@@ -182,8 +193,7 @@ const view = (() => {
     const box = document.createDocumentFragment();
     box.append(source(dataset, item));
     if (item.prompts.length && index.models.length) box.append(make("h3", { text: "Who is right, and when" }), matrix(index, item));
-    const title = make("h3", { text: `Every prompt: ${counted(item.prompts.length, "prompt")}` });
-    box.append(title);
+    box.append(make("h3", { text: item.prompts.length ? "Every prompt" : "No prompt shows this item" }));
     if (shown.length < all.length) {
       box.append(make("p", { class: "note", text: model ? `Answers of ${model}; choose “every model” above for the others.`
         : `Answers of the first ${MOST} models; choose another one above.` }));
