@@ -64,7 +64,26 @@ def locked(
     _validated(text)
     yaml = round_trip()
     document = yaml.load(text)
-    models = document["models"]
+    entry = _entry(document["models"], name, repo, revision, others)
+    # a new name or repository may be wrong: say so before the hub is asked
+    source = _validated(dumped(yaml, document)).models[name].source
+    if isinstance(source, HubSource):
+        said = _pin_repository(entry, name, source, revision)
+    elif isinstance(source, FolderSource):
+        said = _pin_folder(entry, Path(source.path))
+    else:
+        raise UserError(
+            f"{MODELS}: {name} is answered by a server, which has no files to pin; use it as it is"
+        )
+    changed = dumped(yaml, document)
+    _validated(changed)
+    return changed, said
+
+
+def _entry(
+    models: CommentedMap, name: str, repo: str | None, revision: str | None, others: Sequence[str]
+) -> CommentedMap:
+    """The entry to pin, made or pointed to another repository where `repo` asks for it."""
     if (repo or revision) and name in models and models[name]["source"]["kind"] != "hub":
         raise UserError(
             f"{MODELS}: {name} is no model of the hub; leave out --repo and --revision, or take a new name"
@@ -77,30 +96,26 @@ def locked(
         models[name] = CommentedMap(source=_flow(kind="hub", repo=repo, revision=None))
     elif repo:
         models[name]["source"]["repo"] = repo
-    entry = _as_block(models, name)
-    # a new name or repository may be wrong: say so before the hub is asked
-    source = _validated(dumped(yaml, document)).models[name].source
-    if isinstance(source, HubSource):
-        found = resolve(source.repo, revision or BRANCH, f"vouch lock {name}")
-        entry["source"]["revision"] = quoted(found.revision)
-        facts = {"licence": found.licence} if found.licence else {}
-        _fill(entry, found.files, found.dtype, found.parameters, facts)
-        said = f"{source.repo} at {found.revision[:12]}, {len(found.files)} files"
-    elif isinstance(source, FolderSource):
-        folder = Path(source.path)
-        check_model_folder(folder)
-        config = read_json(folder / "config.json")
-        check_model_type(config, str(folder))
-        files = folder_digests(folder)
-        _fill(entry, files, dtype_of(config), count_parameters(folder), {})
-        said = f"{folder}, {len(files)} files"
-    else:
-        raise UserError(
-            f"{MODELS}: {name} is answered by a server, which has no files to pin; use it as it is"
-        )
-    changed = dumped(yaml, document)
-    _validated(changed)
-    return changed, said
+    return _as_block(models, name)
+
+
+def _pin_repository(entry: CommentedMap, name: str, source: HubSource, revision: str | None) -> str:
+    """Asks the hub; what the entry is pinned to."""
+    found = resolve(source.repo, revision or BRANCH, f"vouch lock {name}")
+    entry["source"]["revision"] = quoted(found.revision)
+    facts = {"licence": found.licence} if found.licence else {}
+    _fill(entry, found.files, found.dtype, found.parameters, facts)
+    return f"{source.repo} at {found.revision[:12]}, {len(found.files)} files"
+
+
+def _pin_folder(entry: CommentedMap, folder: Path) -> str:
+    """Hashes what the folder holds; what the entry is pinned to."""
+    check_model_folder(folder)
+    config = read_json(folder / "config.json")
+    check_model_type(config, str(folder))
+    files = folder_digests(folder)
+    _fill(entry, files, dtype_of(config), count_parameters(folder), {})
+    return f"{folder}, {len(files)} files"
 
 
 def _as_block(models: CommentedMap, name: str) -> CommentedMap:

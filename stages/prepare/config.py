@@ -55,9 +55,8 @@ class DatasetEntry(BaseModel):
 
     loader: a file of stages/prepare/datasets. source: file or folder; stages/sources for what is fetched
     from `origin`. settings: the loader's own. sample: a part of it. options: null leaves them as the source
-    has them. For `vary`
-    (stages/vary/config.py says more): style, a file of stages/styles; variations, in place of the profile's;
-    rows.
+    has them. For `vary` (stages/vary/config.py says more): style, a file of stages/styles; variations, in
+    place of the profile's; rows. For `browse`: images, whether item pages may show the dataset's pictures.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -71,6 +70,7 @@ class DatasetEntry(BaseModel):
     options: Options | None = None
     variations: list[str] | None = Field(default=None, min_length=1)
     rows: Literal["all", "exchangeable"] = "all"
+    images: bool = True
 
     @model_validator(mode="after")
     def _whole(self) -> Self:

@@ -32,6 +32,7 @@ released: [four]
 extract: {batch: 4, bucket: 8, threads: 1, device: cpu}
 score: {alpha: .1, calibration: 0.5, seed: 42, splits: 3, bins: 15}
 compare: {seed: 1, resamples: 10}
+browse: {images: true, thumbnail: 64, budget: 100000}
 report: {title: "Ünïcode"}
 """
 NONE = MANY.replace("models: [one, two, three]", "models: []").replace(

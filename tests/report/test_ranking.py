@@ -6,8 +6,8 @@ from typing import Any
 from stages.compare.ranked import load
 from stages.report.config import Config
 from stages.report.evidence import Evidence
-from stages.report.page import page
 from stages.report.sections import ranking
+from stages.report.site import site
 from tests.report.html_page import Page
 from tests.report.project import Made
 
@@ -61,6 +61,7 @@ def test_two_models_and_none_have_no_section(make: Callable[[Made], Evidence]) -
     assert ranking.build(make(Made(rankings=[row("confidence", 1.0, models=2)]))) == ()
     evidence = make(Made())
     assert ranking.build(evidence) == ()
-    assert "without labels" not in Page(page(Config(title="Vouch"), evidence, {})).text
-    shown = page(Config(title="Vouch"), make(Made(rankings=[row("confidence", 1.0)])), {})
+    place = "pages/ranking.html"
+    assert "Which model, without labels?" not in Page(site(Config(title="Vouch"), evidence, {})[place]).text
+    shown = site(Config(title="Vouch"), make(Made(rankings=[row("confidence", 1.0)])), {})[place]
     assert "Which model, without labels?" in shown and 'href="#ranking"' in shown

@@ -7,8 +7,8 @@ import pandas as pd
 
 from stages.report.config import Config
 from stages.report.evidence import Evidence
-from stages.report.page import page
 from stages.report.sections import instability, robustness
+from stages.report.site import site
 from tests.report.html_page import Page
 from tests.report.project import ITEM_COUNT, Made
 
@@ -41,7 +41,7 @@ def test_without_such_scores_there_are_no_sections(make: Make) -> None:
     evidence = make(Made(variations=("original", "vr_b")))
     assert robustness.build(evidence) == ()
     assert instability.build(evidence) == ()
-    html = page(Config(title="t"), evidence, {})
+    html = site(Config(title="t"), evidence, {})["pages/variations.html"]
     assert "#robustness" not in html
     assert "#instability" not in html
 
@@ -60,7 +60,10 @@ def test_every_variation_and_their_mean_stand_in_one_table(make: Make) -> None:
         ["all", "alpha", "0.25", "0.50", "0.50", "0.75"],
         ["all", "beta", "0.35", "0.60", "0.60", "0.85"],
     ]
-    assert "Is it sure where it is right?" in Page(page(Config(title="t"), evidence, {})).text
+    assert (
+        "Is it sure where it is right?"
+        in Page(site(Config(title="t"), evidence, {})["pages/variations.html"]).text
+    )
 
 
 def test_instability_beside_its_control(make: Make) -> None:
@@ -76,5 +79,5 @@ def test_instability_beside_its_control(make: Make) -> None:
     assert [cell.text for cell in row] == ["instruction", "letters", "alpha", "0.500", "0.125", "4.0"]
     assert row[0].note == "other wordings of the instruction"
     assert part.grid.columns[4].label == "of samples, t0.2"
-    html = page(Config(title="t"), evidence, {})
+    html = site(Config(title="t"), evidence, {})["pages/variations.html"]
     assert html.count('id="instability"') == 1

@@ -6,6 +6,8 @@ from stages.report import words
 from stages.report.evidence import Evidence
 from stages.report.grid import Cell, Column, Grid, figure
 
+TITLE = "Confidence"
+
 # label, help, metric, decimals, scale
 SHOWN = (
     ("ECE %", "mean gap between confidence and accuracy, bins of equal width", "ece", 1, 100.0),

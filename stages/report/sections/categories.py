@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from stages.report.evidence import Evidence
 from stages.report.grid import MISSING, Cell, Column, Grid, figure, whole
 
+TITLE = "Categories"
+
 
 @dataclass(frozen=True)
 class DatasetCategories:

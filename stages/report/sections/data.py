@@ -11,6 +11,7 @@ from stages.report import words
 from stages.report.evidence import Evidence
 from stages.report.grid import Cell, Column, Grid, whole
 
+TITLE = "Datasets"
 MOST_REASONS = 50
 
 

@@ -7,6 +7,8 @@ from stages.report import words
 from stages.report.evidence import Evidence
 from stages.report.grid import Cell, Column, Grid, figure, whole
 
+TITLE = "In words"
+
 # label, help, metric, decimals, scale
 SHOWN = (
     ("Accuracy %", "an answer that is unparsed or refused is not right", "accuracy", 1, 100.0),

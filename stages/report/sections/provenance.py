@@ -7,6 +7,8 @@ from stages.report.evidence import Evidence
 from stages.report.grid import Cell, Column, Grid
 from stages.report.plugins import plugins
 
+TITLE = "Inputs"
+
 
 @dataclass(frozen=True)
 class Provenance:

@@ -9,6 +9,7 @@ from stages.report import words
 from stages.report.evidence import Evidence
 from stages.report.grid import MISSING, Cell, Column, Grid, whole
 
+TITLE = "Published and ours"
 TOLERANCE = 1e-6
 
 

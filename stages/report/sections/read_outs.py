@@ -6,6 +6,7 @@ from stages.report import words
 from stages.report.evidence import Evidence
 from stages.report.grid import Cell, Column, Grid, figure
 
+TITLE = "Read-outs"
 NAMES = {"letters": "letters", "likelihood": "likelihood of options", "text": "generated text"}
 # label, help, metric, score, decimals, scale
 SHOWN = (

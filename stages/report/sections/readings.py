@@ -6,6 +6,8 @@ from stages.report import words
 from stages.report.evidence import Evidence
 from stages.report.grid import MISSING, Cell, Column, Grid, figure
 
+TITLE = "Two readings"
+
 # label, metric, score, decimals, scale
 SHOWN = (
     ("Accuracy %", "accuracy", "", 1, 100.0),

@@ -8,6 +8,7 @@ from stages.report.costs import in_words
 from stages.report.evidence import Evidence
 from stages.report.grid import MISSING, Cell, Column, Grid, figure
 
+TITLE = "Reliability"
 EVERY = "every_prompt"
 # label, help, metric
 SHOWN = (

@@ -25,6 +25,8 @@ from stages.report.evidence import Evidence
 from stages.report.figures.reliability import chosen
 from stages.report.grid import MISSING, Cell, Column, Grid
 
+TITLE = "Accuracy and certainty"
+
 
 @dataclass(frozen=True)
 class DatasetVariations:

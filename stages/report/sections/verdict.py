@@ -7,6 +7,8 @@ from stages.report.evidence import Evidence
 from stages.report.grid import Cell, Column, Grid, figure
 from stages.report.tiles import Tile, tiles
 
+TITLE = "Verdict"
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -30,7 +32,7 @@ def build(evidence: Evidence) -> Verdict:
     return Verdict(
         headline=_headline(evidence),
         because=" ".join(
-            filter(None, (*(_because(evidence, d) for d in evidence.judged[:2]), _left(evidence)))
+            filter(None, (*(_because(evidence, d) for d in evidence.judged[:1]), _left(evidence)))
         ),
         tiles=tiles(evidence, lead, dataset),
         grid=_grid(evidence) if len(datasets) > 1 else None,

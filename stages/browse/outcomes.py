@@ -1,0 +1,138 @@
+"""What came of one model's answers to a dataset: right or wrong, turned by a changed prompt, how sure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from stages.browse.questions import Ints, Questions
+from stages.contracts import prompts as asks
+from stages.contracts.outcomes import OUTCOMES, REFUSAL, UNPARSED
+
+Floats = NDArray[np.float64]
+COLUMNS = (
+    *("prompt", "ask", "parser", "answer", "predicted", "chosen", "correct", "confidence"),
+    *("size_lac", "size_aps", "clean_size_lac", "clean_size_aps"),
+)
+NONE, WRONG, RIGHT, UNGRADED = range(4)
+LETTERS = b"-wru-WRU"
+"""What stands for a state in the columns of an item: not answered, wrong, right, not graded; capitals where
+a change of the prompt turned the answer, or failed to where it should have."""
+_TEXTS = 1_000_000  # numbers of answers that are no single option start here
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Of one read-out, by prompt [P]: NaN, or NONE of `state`, where there is none.
+
+    state: NONE, WRONG, RIGHT or UNGRADED. turned: whether the answer is another one than to the original
+    prompt; of a prompt whose answer should be another one, whether a right one stayed. predicted: place of
+    the option. confidence: 0 ... 1. sizes: by name of the column. texts: number among `said` of what a
+    generated answer came to, and the parser that read it, -1 for none.
+    """
+
+    state: NDArray[np.uint8]
+    turned: NDArray[np.bool_]
+    predicted: Floats
+    confidence: Floats
+    sizes: Mapping[str, Floats]
+    texts: Ints
+    said: tuple[tuple[str, str], ...]
+
+    def page(self, numbers: Ints) -> dict[str, Any]:
+        """For prompts by number: k, option taken; r, state; f, whether turned; L and A, mean sizes of sets
+        of the clean reading, in tenths; of texts y, what it came to and what read it, and c, confidence per
+        cent, which of options is the largest probability. -1 for what is not there."""
+        found: dict[str, Any] = {
+            "k": _whole(self.predicted[numbers]),
+            "r": self.state[numbers].tolist(),
+            "f": self.turned[numbers].astype(int).tolist(),
+        }
+        if self.said:
+            found["c"] = _whole(100 * self.confidence[numbers])
+            found["y"] = [None if at < 0 else list(self.said[at]) for at in self.texts[numbers].tolist()]
+            return found
+        found["L"] = _whole(10 * self.sizes["clean_size_lac"][numbers])
+        found["A"] = _whole(10 * self.sizes["clean_size_aps"][numbers])
+        return found
+
+
+def _whole(values: Floats) -> list[int]:
+    return [int(value) for value in np.where(np.isnan(values), -1, np.rint(values)).tolist()]
+
+
+def read_outcomes(path: Path, dataset: str, questions: Questions) -> dict[str, Outcomes]:
+    """By what was asked for, in the order of ASKS. Raises UserError."""
+    table = _of_dataset(path, dataset)
+    found = {}
+    for ask in asks.ASKS:
+        rows = table.filter(pc.equal(table["ask"], ask))
+        if rows.num_rows:
+            found[ask] = _outcomes(rows, questions)
+    return found
+
+
+def _of_dataset(path: Path, dataset: str) -> pa.Table:
+    """The rows of a dataset; parts of the file that cannot hold one are passed over."""
+    file = OUTCOMES.open(path)
+    place = file.schema_arrow.get_field_index("dataset")
+    parts = [pa.schema([OUTCOMES.schema.field(name) for name in COLUMNS]).empty_table()]
+    for group in range(file.num_row_groups):
+        known = file.metadata.row_group(group).column(place).statistics
+        if known is not None and known.has_min_max and not known.min <= dataset <= known.max:
+            continue
+        rows = file.read_row_group(group, columns=["dataset", *COLUMNS], use_threads=False)
+        parts.append(rows.filter(pc.equal(rows["dataset"], dataset)).select(COLUMNS))
+    return pa.concat_tables(parts)
+
+
+def _outcomes(table: pa.Table, questions: Questions) -> Outcomes:
+    rows = questions.numbers(table["prompt"])
+    table, rows = table.filter(pa.array(rows >= 0)), rows[rows >= 0]
+    count = len(questions.of)
+
+    def spread(name: str) -> Floats:
+        values = np.full(count, np.nan)
+        values[rows] = np.asarray(table[name].cast(pa.float64()).to_numpy())
+        return values
+
+    correct = spread("correct")
+    state = np.full(count, NONE, dtype=np.uint8)
+    state[rows] = UNGRADED
+    state[correct == 0], state[correct == 1] = WRONG, RIGHT
+    pairs = list(zip(table["answer"].to_pylist(), table["parser"].to_pylist(), strict=True))
+    said = tuple(dict.fromkeys((answer or "", parser) for answer, parser in pairs if parser is not None))
+    place = {pair: at for at, pair in enumerate(said)}
+    texts = np.full(count, -1, dtype=np.int64)
+    texts[rows] = [place.get((answer or "", parser), -1) for answer, parser in pairs]
+    return Outcomes(
+        state=state,
+        turned=_turned(_answers(spread("chosen"), texts, said), state, questions),
+        predicted=spread("predicted"),
+        confidence=spread("confidence"),
+        sizes={name: spread(name) for name in COLUMNS if "size" in name},
+        texts=texts,
+        said=said,
+    )
+
+
+def _answers(chosen: Floats, texts: Ints, said: tuple[tuple[str, str], ...]) -> Floats:
+    """[P] number of the option chosen, else of the answer generated; NaN where nothing could be read."""
+    words = {text: at for at, text in enumerate(dict.fromkeys(text for text, _ in said))}
+    codes = [np.nan if by in (UNPARSED, REFUSAL) else _TEXTS + words[text] for text, by in said]
+    numbers = np.array([*codes, np.nan])[texts]
+    return np.where(np.isnan(chosen), numbers, chosen)
+
+
+def _turned(answers: Floats, state: NDArray[np.uint8], questions: Questions) -> NDArray[np.bool_]:
+    """As `compare` counts flips: what could not be read is another answer than anything."""
+    first = questions.originals[questions.of]
+    asked = (state != NONE) & (first >= 0) & (state[first] != NONE) & (first != np.arange(len(first)))
+    other = answers != answers[first]
+    stayed = ~other & (state[first] == RIGHT)
+    return np.asarray(asked & np.where(questions.kept, other, stayed))

@@ -1,0 +1,206 @@
+"use strict";
+// One item: what the source gave, who was right under which change, and every prompt with all answers.
+const view = (() => {
+  const STATES = { 1: "wrong", 2: "right", 3: "not graded" };
+  const MOST = 8; // models side by side
+  const ASKS = { letters: "Option letters", likelihood: "Likelihood of each option", text: "Generated text" };
+
+  // The answer of one model to one prompt, by what was asked for.
+  const answers = (models, number, prompt) => Object.entries(models[number]).map(([ask, given]) => {
+    const at = given.i ? given.i.indexOf(prompt.at) : prompt.at;
+    const problem = given.problems.find(([row]) => row === prompt.at)?.[1];
+    const has = at >= 0 && (given.p ?? given.t)[at] !== undefined && (given.i !== null || problem === undefined);
+    const one = { ask, problem, has };
+    if (has) for (const [name, values] of Object.entries(given)) if (Array.isArray(values)) one[name] = values[at];
+    return one;
+  }).filter((one) => one.has || one.problem !== undefined);
+
+  const letter = (prompt, place) => prompt.marks?.[place] ?? String(place + 1);
+  const sure = (one) => (one.p ? Math.max(...one.p) : one.c);
+
+  const turnedWord = (prompt) => (prompt.effect ? "stayed" : "turned");
+  const verdict = (one, prompt) => {
+    const words = [" ", make("b", { class: STATES[one.r] === "right" ? "good" : STATES[one.r] === "wrong" ? "bad" : "",
+      text: STATES[one.r] ?? "not scored" })];
+    if (one.f) words.push(" ", make("span", { class: "turned", text: turnedWord(prompt) }));
+    return words;
+  };
+
+  const facts = (item) => {
+    const list = make("dl", { class: "facts" });
+    const add = (name, value) => value && list.append(make("div", {}, make("dt", { text: name }), said("dd", value)));
+    add("Category", item.category);
+    add("Group", item.group);
+    add("In the source", item.source_id);
+    add("Follows", item.turns?.join(", "));
+    add("Flags", item.flags?.join(", "));
+    return list;
+  };
+
+  const source = (dataset, item) => {
+    const box = make("div", { class: "source" });
+    const original = item.prompts.find((prompt) => prompt.tiles) ?? {};
+    const pictures = make("div", { class: "pictures" });
+    (original.tiles ?? []).forEach((tile, at) => pictures.append(
+      picture(dataset, tile, `Picture ${at + 1} of item ${item.id}`)));
+    if (pictures.childElementCount) box.append(pictures);
+    const words = make("div", {});
+    if (item.hint) words.append(said("p", item.hint, "hint"));
+    words.append(said("p", item.question ?? "", "question"));
+    const options = make("ul", { class: "options" });
+    (item.options ?? []).forEach((option, at) => {
+      const right = item.answers?.includes(at);
+      options.append(make("li", { class: right ? "right" : null }, said("span", option),
+        right ? make("span", { class: "mark good", text: " ✓ right" }) : null));
+    });
+    for (const text of item.references ?? []) {
+      options.append(make("li", { class: "right" }, said("span", text), make("span", { class: "mark good", text: " ✓ right" })));
+    }
+    words.append(options, facts(item));
+    box.append(words);
+    return box;
+  };
+
+  // Rows: variations; columns: models. Which change turned whose answer.
+  const matrix = (index, item) => {
+    const table = make("table", { class: "matrix" }, make("caption", { text: "Each model's answer to each prompt" }));
+    const head = make("tr", {}, make("th", { scope: "col", text: "Prompt" }));
+    for (const model of index.models) head.append(make("th", { scope: "col", text: model }));
+    const body = make("tbody", {});
+    for (const prompt of item.prompts) {
+      const line = make("tr", {}, make("th", { scope: "row" },
+        make("a", { href: `#prompt-${prompt.at}`, text: index.variations[prompt.variation],
+          on: { click: (event) => { event.preventDefault(); document.getElementById(`prompt-${prompt.at}`).scrollIntoView(); } } })));
+      index.models.forEach((_, number) => {
+        const [one] = answers(item.models, number, prompt);
+        if (!one?.has) { line.append(make("td", { class: "none", text: one ? "no answer" : "–" })); return; }
+        const mark = one.k >= 0 ? letter(prompt, one.k) : one.y?.[0] ?? "";
+        const name = one.r === 2 ? "good" : one.r === 1 ? "bad" : "";
+        line.append(make("td", { class: one.f ? `${name} moved` : name },
+          make("span", { "aria-hidden": "true", text: one.r === 2 ? "✓ " : one.r === 1 ? "✗ " : "" }),
+          make("span", { class: "hidden", text: `${STATES[one.r] ?? "not scored"} ` }), said("b", mark.slice(0, 40)),
+          one.c === -1 ? null : make("small", { text: ` ${sure(one)} %` }),
+          one.f ? make("small", { class: "turned", text: ` ${turnedWord(prompt)}` }) : null));
+      });
+      body.append(line);
+    }
+    table.append(make("thead", {}, head), body);
+    return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Answers to each prompt" }, table);
+  };
+
+  const inSet = (bits, place) => bits >= 0 && Math.floor(bits / 2 ** place) % 2 === 1;
+  const mean = (tenths) => (tenths >= 0 ? (tenths / 10).toFixed(1) : "–");
+
+  // One model's share of one option, and which of the sets hold it.
+  const share = (one, place) => {
+    if (!one?.p) return make("td", { class: "none", text: "–" });
+    const tags = [["LAC", one.l], ["APS", one.a]].filter(([, bits]) => inSet(bits, place)).map(([name]) => name);
+    return make("td", { class: one.k === place ? "taken" : null },
+      make("span", { class: "bar" }, make("span", { style: `width:${one.p[place]}%` })),
+      make("span", { text: `${one.p[place]} %` }),
+      tags.length ? make("small", { class: "sets", text: tags.join(" ") }) : null);
+  };
+
+  // Rows: options in the order shown; columns: models. given: [name, answer or nothing].
+  const shares = (prompt, ask, given, several) => {
+    const marked = given.some(([, one]) => one.l >= 0);
+    const title = (several ? ASKS[ask] : "Probability of each option") + (marked ? "; LAC, APS: in the set of the faithful split" : "");
+    const table = make("table", { class: "shares", style: `min-width:${6 + 3.2 * given.length}rem` }, make("caption", { text: title }));
+    const row = (name, cell) => make("tr", {}, make("th", { scope: "row", text: name }), ...given.map(([, one]) => cell(one)));
+    const body = make("tbody", {}, ...(prompt.options ?? []).map((option, place) => {
+      const right = prompt.answers?.includes(place), added = prompt.order?.[place] < 0;
+      return make("tr", { class: right ? "right" : added ? "added" : null },
+        make("th", { scope: "row" }, make("span", { class: "mark", text: `${letter(prompt, place)} ` }), said("span", option),
+          right ? make("span", { class: "mark good", text: " ✓ right" }) : null),
+        ...given.map(([, one]) => share(one, place)));
+    }));
+    const foot = make("tfoot", {}, row("Answer", (one) => make("td", {}, ...(one?.has ? verdict(one, prompt) : ["no answer"]))));
+    for (const [name, key] of [["LAC", "L"], ["APS", "A"]]) {
+      if (given.some(([, one]) => one?.[key] >= 0)) {
+        foot.append(row(`Options in the ${name} set, mean`, (one) => make("td", { text: mean(one?.[key] ?? -1) })));
+      }
+    }
+    const head = make("tr", {}, make("td", {}), ...given.map(([name]) => make("th", { scope: "col", text: name })));
+    table.append(make("thead", {}, head), body, foot);
+    return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Probabilities of the options" }, table);
+  };
+
+  const generated = (prompt, [name, one]) => {
+    const box = make("div", { class: "answer" }, make("h4", {}, make("span", { text: name }), ...(one.has ? verdict(one, prompt) : [])));
+    if (one.t !== undefined) box.append(said("pre", one.t ?? "", "raw"));
+    if (one.y) {
+      const [answer, by] = one.y;
+      box.append(make("p", { class: "note" }, `read by ${by}`, ...(answer ? [" as ", said("b", answer)] : []),
+        one.c >= 0 ? `, ${one.c} % sure` : ""));
+    }
+    if (one.s?.length) {
+      const samples = make("ul", {}, ...one.s.map(([heat, text]) => make("li", {}, `at ${heat}: `, said("span", text ?? ""))));
+      box.append(make("details", {}, make("summary", { text: counted(one.s.length, "sample") }), samples));
+    }
+    return box;
+  };
+
+  const replies = (index, item, prompt, shown) => {
+    const byAsk = new Map();
+    for (const number of shown) {
+      for (const one of answers(item.models, number, prompt)) {
+        if (!byAsk.has(one.ask)) byAsk.set(one.ask, []);
+        byAsk.get(one.ask).push([index.models[number], one]);
+      }
+    }
+    const parts = [];
+    for (const [ask, given] of byAsk) {
+      if (ask !== "text") parts.push(shares(prompt, ask, given, byAsk.size > 1));
+      else parts.push(...given.map((each) => generated(prompt, each)));
+      for (const [name, one] of given) {
+        if (one.problem !== undefined) parts.push(make("p", { class: "note" }, `${name}, no answer: `, said("span", one.problem)));
+      }
+    }
+    return parts;
+  };
+
+  const wording = (prompt) => {
+    const lines = [];
+    if (prompt.system) lines.push(["System", prompt.system]);
+    for (const [question, answer] of prompt.turns ?? []) lines.push(["User", question], ["Model", answer]);
+    lines.push(["User", prompt.text ?? ""]);
+    if (prompt.response) lines.push(["Answer begins", prompt.response]);
+    const only = lines.length === 1;
+    return make("div", { class: "words" }, ...lines.flatMap(([who, text]) => [
+      only ? null : make("p", { class: "who", text: who }), said("pre", text)]));
+  };
+
+  const card = (dataset, index, item, prompt, shown) => {
+    const name = index.variations[prompt.variation];
+    const box = make("article", { class: "prompt", id: `prompt-${prompt.at}` }, make("h3", { text: name }));
+    if (prompt.effect) {
+      box.append(make("p", { class: "note", text: prompt.effect === "swapped"
+        ? "Here the other answer is right." : "Here all other answers are right." }));
+    }
+    const pictures = make("div", { class: "pictures" });
+    (prompt.tiles ?? []).forEach((tile, at) => pictures.append(picture(dataset, tile,
+      `Picture ${at + 1} as ${name} shows it${prompt.steps[at] ? `: ${prompt.steps[at]}` : ""}`)));
+    if (pictures.childElementCount) box.append(pictures);
+    box.append(wording(prompt));
+    box.append(...replies(index, item, prompt, shown));
+    return box;
+  };
+
+  // model: name of the one whose answers are drawn, or empty for all of them, MOST at most.
+  const build = (dataset, index, item, model) => {
+    const all = index.models.map((_, number) => number);
+    const shown = model ? [index.models.indexOf(model)] : all.slice(0, MOST);
+    const box = document.createDocumentFragment();
+    box.append(source(dataset, item));
+    if (item.prompts.length && index.models.length) box.append(make("h3", { text: "Who is right, and when" }), matrix(index, item));
+    box.append(make("h3", { text: item.prompts.length ? "Every prompt" : "No prompt shows this item" }));
+    if (shown.length < all.length) {
+      box.append(make("p", { class: "note", text: model ? `Answers of ${model}; choose “every model” above for the others.`
+        : `Answers of the first ${MOST} models; choose another one above.` }));
+    }
+    box.append(make("div", { class: "prompts" }, ...item.prompts.map((prompt) => card(dataset, index, item, prompt, shown))));
+    return box;
+  };
+
+  return { build };
+})();

@@ -1,0 +1,101 @@
+"use strict";
+{
+  // Headings of tables become buttons that sort; a second click turns the order round.
+  const value = (cell) => cell.dataset.key === undefined ? cell.textContent.trim() : Number(cell.dataset.key);
+  const compare = (a, b) => typeof a === "number" && typeof b === "number"
+    ? a - b
+    : String(a).localeCompare(String(b), "en", { numeric: true });
+
+  const sort = (table, heading, index) => {
+    const numeric = heading.classList.contains("n");
+    const before = heading.getAttribute("aria-sort");
+    const up = before ? before === "descending" : !numeric;
+    for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+    heading.setAttribute("aria-sort", up ? "ascending" : "descending");
+    const rows = Array.from(table.tBodies[0].rows);
+    rows.sort((a, b) => (up ? 1 : -1) * compare(value(a.cells[index]), value(b.cells[index])));
+    table.tBodies[0].append(...rows);
+  };
+
+  for (const table of document.querySelectorAll("table.grid")) {
+    if (table.tBodies[0].rows.length < 2) continue;
+    Array.from(table.tHead.rows[0].cells).forEach((heading, index) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...heading.childNodes);
+      heading.append(button);
+      button.addEventListener("click", () => sort(table, heading, index));
+    });
+  }
+
+  const root = document.documentElement;
+  const button = document.getElementById("theme");
+  const dark = () => root.dataset.theme
+    ? root.dataset.theme === "dark"
+    : matchMedia("(prefers-color-scheme: dark)").matches;
+  const label = () => { button.textContent = dark() ? "Light" : "Dark"; };
+  button.hidden = false;
+  label();
+  button.addEventListener("click", () => {
+    root.dataset.theme = dark() ? "light" : "dark";
+    try { localStorage.setItem("theme", root.dataset.theme); } catch {}
+    label();
+  });
+
+  // Figures stand still until they are asked to answer to the pointer; only then the libraries are loaded.
+  let libraries;
+  const load = (assets) => libraries ??= new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = `${assets}vega.js`;
+    script.addEventListener("load", resolve);
+    script.addEventListener("error", reject);
+    document.head.append(script);
+  });
+  const enliven = async (figure, data) => {
+    if (figure.dataset.live) return;
+    figure.dataset.live = "asked";
+    const still = figure.querySelector(".picture");
+    const drawing = still.firstElementChild;
+    const place = document.createElement("div");
+    place.hidden = true;
+    still.append(place);
+    try {
+      await load(data.dataset.assets);
+      const options = {
+        mode: "vega-lite", ast: true, renderer: "svg", actions: false, config: window.chartConfig,
+        tooltip: { theme: dark() ? "dark" : "light" },
+      };
+      await window.vegaEmbed(place, JSON.parse(data.textContent), options);
+      const svg = place.querySelector("svg");
+      svg.setAttribute("aria-hidden", "true");
+      svg.style.maxWidth = "none"; // the pointer is where the chart thinks it is
+      place.hidden = false;
+      drawing.remove();
+      figure.dataset.live = "yes";
+    } catch {
+      place.remove();
+      figure.dataset.live = "failed";
+    }
+  };
+  for (const data of document.querySelectorAll("figure > script[type='application/json']")) {
+    const figure = data.parentElement;
+    const still = figure.querySelector(".picture");
+    const switched = document.createElement("button");
+    switched.type = "button";
+    switched.textContent = "Values on hover";
+    switched.title = "Replaces the picture by one that shows values under the pointer";
+    figure.querySelector(".files").prepend(switched);
+    switched.addEventListener("click", async () => { await enliven(figure, data); switched.remove(); still.focus(); });
+    let wait;
+    still.addEventListener("pointerenter", (event) => {
+      if (event.pointerType !== "mouse") return;
+      wait = setTimeout(async () => { await enliven(figure, data); switched.remove(); }, 400);
+    });
+    still.addEventListener("pointerleave", () => clearTimeout(wait));
+  }
+
+  // Everything is readable on paper.
+  addEventListener("beforeprint", () => {
+    for (const part of document.querySelectorAll("details.part")) part.open = true;
+  });
+}

@@ -1,0 +1,185 @@
+"""The site: whole, self-contained, readable by machines, and safe with hostile names."""
+
+import re
+from collections.abc import Callable
+from contextlib import chdir
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from stages.report import figures, pages, sections
+from stages.report.__main__ import read, write
+from stages.report.config import Config
+from stages.report.evidence import Evidence
+from stages.report.plugins import plugins
+from stages.report.reading import sources
+from stages.report.site import Picture, address, site
+from tests.report.html_page import Page
+from tests.report.project import SCORING, Made, write_tables
+
+Make = Callable[[Made], Evidence]
+Site = dict[str, Page]  # by path under reports/
+CONFIG = Config(title="Vouch")
+HOSTILE = "</script><img src=x onerror=alert(1)>\"'&"
+REPORTS = Path("reports")
+
+
+def written() -> Site:
+    """The pages that lie under reports/."""
+    paths = [REPORTS / "index.html", *sorted((REPORTS / "pages").iterdir())]
+    return {path.relative_to(REPORTS).as_posix(): Page(path.read_text("utf-8")) for path in paths}
+
+
+def build(evidence: Evidence) -> Site:
+    write(CONFIG, evidence)
+    return written()
+
+
+def sections_of(pages: Site) -> set[str | None]:
+    return {a["id"] for page in pages.values() for a in page.all("section") if "id" in a}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a report that has nearly every section."""
+    made = Made(
+        datasets=("cubes", "shapes"),
+        categories=("big", "small"),
+        variations=("original", "blank", "rotated", "vr_b"),
+        rejects=[("file:3", "no image")],
+    )
+    path = tmp_path_factory.mktemp("rich")
+    with chdir(path):
+        write(CONFIG, read(sources(write_tables(made)), SCORING))
+    return path
+
+
+@pytest.fixture
+def rich(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+    monkeypatch.chdir(folder)
+    return written()
+
+
+def test_pages_are_well_formed_and_every_figure_and_section_is_there(rich: Site) -> None:
+    assert {path: page.crossed for path, page in rich.items() if page.crossed} == {}
+    parts = {"readings", "published", "differences", "variations", "categories", "results", "verdict"}
+    parts |= {"data", "method", "provenance", "scores", "calibration", "letters", "shift"}
+    assert sections_of(rich) == parts
+    shown = [a["class"] for path, page in rich.items() if path != "index.html" for a in page.all("figure")]
+    assert {name: shown.count(name) for name in plugins(figures)} == dict.fromkeys(plugins(figures), 2)
+
+
+def test_every_section_is_on_exactly_one_page() -> None:
+    named = [name for page in plugins(pages).values() for name in page.SECTIONS]
+    assert sorted(named) == list(plugins(sections))
+
+
+def test_pages_need_nothing_from_anywhere(rich: Site) -> None:
+    for path, page in rich.items():
+        source = (REPORTS / path).read_text("utf-8")
+        assert "://" not in source
+        for _, attributes in page.elements:
+            for link in (attributes.get("href"), attributes.get("src")):
+                file, _, anchor = str(link or "").partition("#")
+                target = (REPORTS / path).parent / file if file else REPORTS / path
+                assert target.is_file(), (path, link)
+                if anchor:
+                    assert anchor in {a.get("id") for _, a in Page(target.read_text("utf-8")).elements}
+    for path in (REPORTS / "assets").glob("page.*"):
+        source = path.read_text("utf-8")
+        assert "://" not in source
+        assert "@import" not in source
+        assert "url(" not in source
+
+
+def test_every_page_is_reached_from_every_other(rich: Site) -> None:
+    for path, page in rich.items():
+        nav = page.elements[page.elements.index(("nav", {"aria-label": "Pages"})) :]
+        links = {((REPORTS / path).parent / str(a["href"])).resolve() for tag, a in nav if tag == "a"}
+        assert {(REPORTS / other).resolve() for other in rich} - links <= {(REPORTS / "index.html").resolve()}
+        current = [a["href"] for a in page.all("a") if a.get("aria-current")]
+        assert current == ([] if path == "index.html" else [f"../{path}"])
+
+
+def test_ids_are_unique(rich: Site) -> None:
+    for page in rich.values():
+        ids = [a["id"] for _, a in page.elements if "id" in a]
+        assert len(ids) == len(set(ids))
+
+
+def test_tables_and_figures_speak_to_screen_readers(rich: Site) -> None:
+    for page in rich.values():
+        assert len(page.all("caption")) == len(page.all("table"))
+        assert all(a.get("scope") in ("col", "row") for a in page.all("th"))
+        pictures = [a for a in page.all("div") if a.get("role") == "img"]
+        twice = [a for a in pictures if a.get("class") == "narrow"]
+        assert len(pictures) == len(page.all("figure")) + len(twice)
+        assert all(len(str(a["aria-label"])) > 30 for a in pictures)
+        assert all(a.get("aria-hidden") == "true" for a in page.all("svg"))
+        assert {a.get("lang") for a in page.all("html")} == {"en-GB"}
+        headings = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h\d", tag)]
+        assert headings.count(1) == 1
+        assert all(after - before <= 1 for before, after in pairwise(headings))
+
+
+def test_says_what_the_tables_hold(rich: Site) -> None:
+    for name, words in (
+        ("models", "80.0 75.0–85.0"),
+        ("papers", "3 of 3 cells within 1e-6"),
+        ("ranking", "3 of 3 pairs can be told apart"),
+        ("calibration", "50 % of the test rows have a sibling"),
+        ("calibration", "leaves 2 rows out"),
+        ("datasets", "no image"),
+        ("datasets", "duplicate options two options have the same text 3 7.5 q0, q1, q2 dropped"),
+        ("datasets", "broken image"),
+        ("datasets", "A is the answer of 100.0 %"),
+        ("datasets", "shapes: looked for and not found: animated, "),
+        ("variations", "pictures blurred"),
+        ("variations", "rotated costs alpha most: 20.0 points of accuracy (15.0–25.0)"),
+    ):
+        assert words in rich[address(name)].text, words
+
+
+def test_names_are_text_and_nothing_else(make: Make) -> None:
+    name = HOSTILE
+    made = Made(
+        accuracy={name: 0.8, "beta": 0.7},
+        categories=(f"a{name}", "b"),
+        rejects=[(f"file {name}", f"broken {name}")],
+    )
+    found = build(make(made))
+    for page in found.values():
+        assert page.crossed == []
+        assert all("src" in a or a["type"] == "application/json" for a in page.all("script"))
+        assert not page.all("img")
+        assert not [a for _, a in page.elements for key in a if key.startswith("on")]
+    assert f"broken {name}" in found["pages/datasets.html"].text
+    assert f"Trust {name} first." in found["index.html"].text
+    assert any(name in str(a.get("aria-label")) for a in found["index.html"].all("div"))
+
+
+def test_a_hostile_title_is_text(make: Make) -> None:
+    made = site(Config(title=HOSTILE), make(Made()), {})
+    for found in (Page(source) for path, source in made.items() if path.endswith(".html")):
+        assert found.crossed == []
+        assert HOSTILE in found.text
+        assert not found.all("img")
+
+
+def test_pictures_are_shown_where_they_exist(make: Make) -> None:
+    picture = Picture("<svg></svg>", "A picture", "what it shows")
+    shown = site(CONFIG, make(Made()), {("coverage", "shapes"): picture})
+    assert [a["class"] for a in Page(shown["pages/models.html"]).all("figure")] == ["coverage"]
+    assert not Page(shown["index.html"]).all("figure")
+
+
+def test_one_model_and_nothing_published(make: Make) -> None:
+    found = build(make(Made(accuracy={"alpha": 0.8}, published=False)))
+    assert "One model was asked: alpha." in found["index.html"].text
+    assert not sections_of(found) & {"published", "differences", "variations", "categories", "shift"}
+    assert "pages/papers.html" not in found, "a page with nothing to say"
+    assert "pages/papers.html" not in str(found["index.html"].all("a"))
+    assert Path("reports/tables/published.csv").read_text("utf-8").count("\n") == 1
+    assert Path("reports/tables/differences.csv").read_text("utf-8").count("\n") == 1
+    assert "differences-shapes.svg" not in {path.name for path in Path("reports/figures").iterdir()}
