@@ -18,8 +18,8 @@ from stages.sources.fetching.locate import is_here, locate, promised
 from stages.sources.fetching.origin import REMOTE
 from stages.sources.reading.files import Source
 from stages.vary.__main__ import read_style
+from stages.vary.combination import load_variation
 from stages.vary.style import Style
-from stages.vary.tests_of import TESTS
 from stages.vary.variations.marks import ALPHABETS
 
 
@@ -134,9 +134,11 @@ def estimate(items: int, entry: DatasetEntry, variations: Sequence[str]) -> Coun
 
 def _prompts(variation: str, style: Style) -> int:
     """Prompts that a variation makes of an item, where that does not depend on the item."""
-    several = {"tests": TESTS, "shuffled": TESTS, "marks": len(ALPHABETS)}
-    several["instruction"] = max(len(style.instructions), 1)
-    return math.prod(several.get(part, 1) for part in variation.split("+"))
+    several = {"marks": len(ALPHABETS), "instruction": max(len(style.instructions), 1)}
+    return math.prod(
+        part.level or 1 if part.file in ("tests", "shuffled") else several.get(part.file, 1)
+        for part in load_variation(variation).parts
+    )
 
 
 def count_prompts(path: Path) -> Count:
