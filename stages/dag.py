@@ -172,9 +172,9 @@ def source_files(folder: str) -> list[str]:
     )
 
 
-def read_dag(root: Path = Path()) -> Dag:
-    """The DAG of a checkout, with parameter values. Raises UserError."""
-    files: dict[str, Any] = {PARAMS: load(root / PARAMS)}
+def read_dag(root: Path = Path(), params: Any = None) -> Dag:
+    """The DAG of a checkout, with the values of its params.yaml or of `params`. Raises UserError."""
+    files: dict[str, Any] = {PARAMS: load(root / PARAMS) if params is None else params}
     definition = load(root / DEFINITION)
     stages = []
     for group, spec in definition["stages"].items():

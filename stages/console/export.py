@@ -135,7 +135,7 @@ def _records(
         continuations, given = answers[name]
         item = items[prompt["item"]]
         doc = {key: item[key] for key in ("id", "source_id", "question", "hint", "references")}
-        right = prompt["answers"] if prompt["options"] else item["references"]
+        right = _targets(prompt, item, bool(continuations))
         metrics = {}
         if continuations:
             metrics["acc"] = float(given.index(max(given)) in prompt["answers"])
@@ -148,6 +148,16 @@ def _records(
             answers=given,
             metrics=metrics,
         )
+
+
+def _targets(prompt: Prompt, item: Mapping[str, Any], scored: bool) -> list[Any]:
+    """What is right: numbers of the choices that were scored; for a text the options' marks (without marks
+    their words), or the references of an open question."""
+    if not prompt["options"]:
+        return list(item["references"])
+    if scored:
+        return list(prompt["answers"])
+    return [(prompt["marks"] or prompt["options"])[index] for index in prompt["answers"]]
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:

@@ -58,7 +58,6 @@ def describe(origin: Origin, found: Found) -> str:
     if origin.pinned:
         return said
     if found.revision:
-        return f'{said}; to pin it, write revision: "{found.revision}"'
-    return f"{said}; to pin it, write " + ", ".join(
-        f'{one.name} sha256: "{one.digest}"' for one in found.files
-    )
+        return f"{said}; it is at {found.revision}, `vouch lock` pins it"
+    digests = ", ".join(f"{one.name} has SHA-256 {one.digest}" for one in found.files)
+    return f"{said}; {digests}, `vouch lock` pins it"

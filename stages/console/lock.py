@@ -1,21 +1,21 @@
-"""Pin a model: write the commit of its hub repository, or what its folder holds, and the SHA-256 of every
-file it is loaded from into models.lock. What people wrote there stays: only the revision and the digests
-are replaced, and what is missing (engine, dtype, parameters, licence) is filled in. No weights are
-downloaded."""
+"""Pin a model or a dataset. A model: the commit of its hub repository, or what its folder holds, and the
+SHA-256 of every file it is loaded from go into models.lock; what people wrote there stays: only the revision
+and the digests are replaced, and what is missing (engine, dtype, parameters, licence) is filled in. No
+weights are downloaded. A dataset with an `origin`: the commit of its hub repository, or the SHA-256 of its
+files, goes into params.yaml and into the profile that this is a copy of, and its name off `unpinned`."""
 
 import argparse
-from io import StringIO
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
-from ruamel.yaml.nodes import ScalarNode
-from ruamel.yaml.representer import RoundTripRepresenter
-from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
+from stages.console.lock_data import lock_dataset, with_origin
+from stages.console.round_trip import dumped, quoted, round_trip
 from stages.contracts.files import write_text
 from stages.contracts.pins import folder_digests, read_json
+from stages.dag import PARAMS
 from stages.pin.config import FolderSource, HubSource
 from stages.pin.hub import BRANCH
 from stages.pin.model_folder import check_model_folder, count_parameters
@@ -26,81 +26,96 @@ from stages.runtime.validation import validated
 from stages.yaml12 import loads
 
 
-class _Representer(RoundTripRepresenter):
-    """Writes null as `null`, as models.lock does, not as nothing."""
-
-    def represent_null(self, _value: None) -> ScalarNode:
-        node: ScalarNode = self.represent_scalar("tag:yaml.org,2002:null", "null")
-        return node
-
-
-_Representer.add_representer(type(None), _Representer.represent_null)
-
-
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vouch lock`."""
-    parser.add_argument("name", help="the model's name in models.lock; a new one needs --repo")
+    parser.add_argument("name", help="a model of models.lock (a new one needs --repo), or a dataset")
     parser.add_argument("--repo", metavar="OWNER/NAME", help="repository of the hub")
     parser.add_argument("--revision", help=f"branch, tag or commit to resolve, default: {BRANCH}")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Rewrites one entry of models.lock."""
+    """Rewrites one entry of models.lock, or of params.yaml."""
     if not MODELS.is_file():
         raise UserError(f"{MODELS}: no such file; restore it from version control")
     before = MODELS.read_text(encoding="utf-8")
-    text, said = locked(before, options.name, options.repo, options.revision)
+    datasets = with_origin(Path(PARAMS).read_text(encoding="utf-8")) if Path(PARAMS).is_file() else []
+    if options.name in datasets and options.name not in _validated(before).models:
+        if options.repo:
+            raise UserError(
+                f"{PARAMS}: {options.name} is a dataset, and --repo is for models; correct its origin there, "
+                "or take a new name"
+            )
+        print(f"lock: {options.name}: {lock_dataset(options.name, options.revision)}")
+        return 0
+    text, said = locked(before, options.name, options.repo, options.revision, datasets)
     if text != before:
         write_text(MODELS, text)
     print(f"lock: {options.name}: {said}" + ("" if text != before else "; nothing to change"))
     return 0
 
 
-def locked(text: str, name: str, repo: str | None, revision: str | None) -> tuple[str, str]:
-    """models.lock with one entry pinned, and what it is pinned to. Raises UserError."""
+def locked(
+    text: str, name: str, repo: str | None, revision: str | None, others: Sequence[str] = ()
+) -> tuple[str, str]:
+    """models.lock with one entry pinned, and what it is pinned to. others: names pinned elsewhere.
+
+    Raises UserError.
+    """
     _validated(text)
-    yaml = YAML()
-    yaml.Representer = _Representer
-    yaml.preserve_quotes = True
-    yaml.width = 100_000  # digests stay on their lines
+    yaml = round_trip()
     document = yaml.load(text)
-    models = document["models"]
+    entry = _entry(document["models"], name, repo, revision, others)
+    # a new name or repository may be wrong: say so before the hub is asked
+    source = _validated(dumped(yaml, document)).models[name].source
+    if isinstance(source, HubSource):
+        said = _pin_repository(entry, name, source, revision)
+    elif isinstance(source, FolderSource):
+        said = _pin_folder(entry, Path(source.path))
+    else:
+        raise UserError(
+            f"{MODELS}: {name} is answered by a server, which has no files to pin; use it as it is"
+        )
+    changed = dumped(yaml, document)
+    _validated(changed)
+    return changed, said
+
+
+def _entry(
+    models: CommentedMap, name: str, repo: str | None, revision: str | None, others: Sequence[str]
+) -> CommentedMap:
+    """The entry to pin, made or pointed to another repository where `repo` asks for it."""
     if (repo or revision) and name in models and models[name]["source"]["kind"] != "hub":
         raise UserError(
             f"{MODELS}: {name} is no model of the hub; leave out --repo and --revision, or take a new name"
         )
     if name not in models:
         if not repo:
-            known = did_you_mean(name, list(models))
+            known = did_you_mean(name, [*models, *others])
             raise UserError(f"{MODELS}: no model {name}; give --repo OWNER/NAME to add it; {known}")
         models.fa.set_block_style()  # an empty `models: {}`
         models[name] = CommentedMap(source=_flow(kind="hub", repo=repo, revision=None))
     elif repo:
         models[name]["source"]["repo"] = repo
-    entry = _as_block(models, name)
-    # a new name or repository may be wrong: say so before the hub is asked
-    source = _validated(_dumped(yaml, document)).models[name].source
-    if isinstance(source, HubSource):
-        found = resolve(source.repo, revision or BRANCH, f"vouch lock {name}")
-        entry["source"]["revision"] = DoubleQuotedScalarString(found.revision)
-        facts = {"licence": found.licence} if found.licence else {}
-        _fill(entry, found.files, found.dtype, found.parameters, facts)
-        said = f"{source.repo} at {found.revision[:12]}, {len(found.files)} files"
-    elif isinstance(source, FolderSource):
-        folder = Path(source.path)
-        check_model_folder(folder)
-        config = read_json(folder / "config.json")
-        check_model_type(config, str(folder))
-        files = folder_digests(folder)
-        _fill(entry, files, dtype_of(config), count_parameters(folder), {})
-        said = f"{folder}, {len(files)} files"
-    else:
-        raise UserError(
-            f"{MODELS}: {name} is answered by a server, which has no files to pin; use it as it is"
-        )
-    changed = _dumped(yaml, document)
-    _validated(changed)
-    return changed, said
+    return _as_block(models, name)
+
+
+def _pin_repository(entry: CommentedMap, name: str, source: HubSource, revision: str | None) -> str:
+    """Asks the hub; what the entry is pinned to."""
+    found = resolve(source.repo, revision or BRANCH, f"vouch lock {name}")
+    entry["source"]["revision"] = quoted(found.revision)
+    facts = {"licence": found.licence} if found.licence else {}
+    _fill(entry, found.files, found.dtype, found.parameters, facts)
+    return f"{source.repo} at {found.revision[:12]}, {len(found.files)} files"
+
+
+def _pin_folder(entry: CommentedMap, folder: Path) -> str:
+    """Hashes what the folder holds; what the entry is pinned to."""
+    check_model_folder(folder)
+    config = read_json(folder / "config.json")
+    check_model_type(config, str(folder))
+    files = folder_digests(folder)
+    _fill(entry, files, dtype_of(config), count_parameters(folder), {})
+    return f"{folder}, {len(files)} files"
 
 
 def _as_block(models: CommentedMap, name: str) -> CommentedMap:
@@ -160,12 +175,6 @@ def _flow(**values: Any) -> CommentedMap:
     mapping = CommentedMap(values)
     mapping.fa.set_flow_style()
     return mapping
-
-
-def _dumped(yaml: YAML, document: Any) -> str:
-    out = StringIO()
-    yaml.dump(document, out)
-    return out.getvalue()
 
 
 def _validated(text: str) -> Models:

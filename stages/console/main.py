@@ -7,11 +7,14 @@ import sys
 import traceback
 from pathlib import Path
 
+from stages.console.layout import plain
 from stages.runtime.errors import UserError
 
 COMMANDS = {
     "plan": "what would run: items, prompts, cells, forward passes, stages",
     "show": "the headline table in the terminal, or its change since a revision",
+    "compare": "two models on the same prompts: which is better, and whether that is real",
+    "item": "one question: what every model answered, in every variation",
     "use": "switch to a profile: validate it, write params.yaml, prune",
     "prune": "remove data and reports that no stage of the present profile makes",
     "sync": "hand over between DVC and Snakemake, refusing what is stale",
@@ -19,9 +22,11 @@ COMMANDS = {
     "fetch": "bring the datasets and weights of the present profile to this machine",
     "warm": "ask one model everything at once, loading it once; the stages then only write",
     "rewrites": "review the questions in other words, and take people's decisions about them",
+    "render": "write the pictures of a variation, to look at",
     "exchange": "say which picture wins, so that one can be exchanged to turn the answer",
     "export": "write a model's answers as a log of lm-evaluation-harness or lmms-eval",
-    "lock": "pin a model in models.lock: its commit and the digests of its files",
+    "card": "a model's results as a section of its model card on the hub",
+    "lock": "pin a model or a dataset: its commit, or the digests of its files",
 }
 
 
@@ -29,12 +34,15 @@ def main(argv: list[str] | None = None) -> int:
     """Runs one subcommand in the checkout that holds the current folder; returns the exit status."""
     parser = argparse.ArgumentParser(prog="vouch", description="How far can you trust a VLM's answer?")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    given = sys.argv[1:] if argv is None else argv
     for name, summary in COMMANDS.items():
-        module = importlib.import_module(f"stages.console.{name}")
-        sub = commands.add_parser(name, help=summary, description=module.__doc__)
-        module.arguments(sub)
-        sub.set_defaults(run=module.run)
-    options = parser.parse_args(argv)
+        sub = commands.add_parser(name, help=summary)
+        if given[:1] == [name]:  # the others need not be imported
+            module = importlib.import_module(f"stages.console.{name}")
+            sub.description = module.__doc__
+            module.arguments(sub)
+            sub.set_defaults(run=module.run)
+    options = parser.parse_args(given)
     try:
         os.chdir(_checkout())
         return int(options.run(options))
@@ -48,7 +56,7 @@ def main(argv: list[str] | None = None) -> int:
         return 0
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        print(f"vouch: {where}{error.strerror or error}; correct it and try again", file=sys.stderr)
+        print(plain(f"vouch: {where}{error.strerror or error}; correct it and try again"), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

@@ -1,149 +1,155 @@
-"""What would run, before anything runs: datasets, models, prompts, forward passes, stages."""
+"""What would run, before anything runs: datasets, models, prompts, forward passes, stages. Of the present
+profile, or of another one by its name, which changes nothing and needs neither network nor data."""
 
 import argparse
-import importlib
-import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
-from stages.console.layout import table
-from stages.contracts.prompts import PROMPTS, TEXT, prompts_path
-from stages.dag import read_dag
-from stages.extract.asking import PACK_PROMPTS
-from stages.extract.config import Config
-from stages.prepare.config import DatasetEntry
-from stages.prepare.expected import expectation
+from stages.console.layout import plain, table
+from stages.console.planned import (
+    Count,
+    Items,
+    count_items,
+    count_prompts,
+    estimate,
+    prompt_sets,
+    sizes,
+    variations_of,
+)
+from stages.console.use import PROFILES, profile_text
+from stages.contracts.prompts import prompts_path
+from stages.dag import PARAMS, read_dag
 from stages.rewrite.table import kinds_of
-from stages.runtime.check import Project, check_project
-from stages.runtime.errors import UserError
-from stages.runtime.freshness import by_reason, states
-from stages.sources.fetching.locate import is_here, locate, promised
-from stages.vary.__main__ import read_style
+from stages.runtime.check import MODELS, Models, Project, check_params
+from stages.runtime.freshness import State, by_reason, states
+from stages.sources.fetching.origin import REMOTE
+from stages.yaml12 import load, loads
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """No options."""
+    """Options of `vouch plan`."""
+    parser.add_argument("profile", nargs="?", help="a file in profiles/, without .yaml; default: params.yaml")
 
 
-def run(_options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Prints the plan."""
-    project = check_project()
-    items = {name: count_items(name, entry) for name, entry in project.datasets.items()}
-    waiting = [state for state in states(read_dag()) if not state.fresh]
+    where = str(PROFILES / f"{options.profile}.yaml") if options.profile else PARAMS
+    values = loads(profile_text(options.profile, []), where) if options.profile else load(Path(PARAMS))
+    project = check_params(values, where)
+    waiting = [state for state in states(read_dag(params=values)) if not state.fresh]
     stale = {state.stage.name for state in waiting}
-    counts = {
-        name: estimate(items[name], entry, len(entry.variations or project.variations))
-        if f"vary@{name}" in stale
-        else count_prompts(prompts_path(name))
+    items = {name: count_items(name, entry) for name, entry in project.datasets.items()}
+    counts = {name: _prompts(project, name, items[name], stale) for name in project.datasets}
+    print(_head(project), end="")
+    print(_datasets(project, items, counts), end="")
+    print(_cells(project, counts, stale), end="")
+    print(_rewrites(project, items, stale) + _away(project, items) + _absent(project), end="")
+    print(_stages(waiting), end="")
+    return 0
+
+
+def _prompts(project: Project, name: str, items: Items, stale: set[str]) -> Count:
+    if f"vary@{name}" not in stale:
+        return count_prompts(prompts_path(name))
+    return estimate(items.count or 0, project.datasets[name], variations_of(project, name))
+
+
+def _head(project: Project) -> str:
+    text = (
+        f"profile {plain(project.profile)}: {len(project.datasets)} datasets, {len(project.models)} models "
+        f"to ask, {len(project.released)} with released logits\n"
+    )
+    if project.paper:
+        said = " and ".join(f"{models} models x {datasets} datasets" for models, datasets in sizes(project))
+        text += f"{plain(project.paper.title)}: {said}\n"
+    single, combined = prompt_sets(project)
+    more = f", and {combined} of two variations at once" if combined else ""
+    return f"{text}prompt sets of a model (dataset x variation): {single}{more}\n"
+
+
+def _datasets(project: Project, items: Mapping[str, Items], counts: Mapping[str, Count]) -> str:
+    rows = [
+        [
+            *(name, entry.loader, items[name].said),
+            *(counts[name].said if items[name].count is not None else "?", ", ".join(counts[name].asks)),
+            *(entry.style, str(len(variations_of(project, name)))),
+        ]
         for name, entry in project.datasets.items()
-    }
+    ]
+    return table(
+        ["dataset", "loader", "items", "prompts", "asks", "style", "variations"], rows, right={2, 3, 6}
+    )
+
+
+def _cells(project: Project, counts: Mapping[str, Count], stale: set[str]) -> str:
     cells = [
         counts[dataset]
         for model in project.models
         for dataset in project.datasets
         if f"extract@{model}-{dataset}" in stale
     ]
-    print(
-        f"profile {project.profile}: {len(project.datasets)} datasets, {len(project.models)} models to ask, "
-        f"{len(project.released)} with released logits"
-    )
-    rows = [
-        [name, entry.loader, str(items[name]), counts[name].said, ", ".join(counts[name].asks), entry.style]
-        for name, entry in project.datasets.items()
-    ]
-    print(table(["dataset", "loader", "items", "prompts", "asks", "style"], rows, right={2, 3}))
     prompts = sum(cell.prompts for cell in cells)
     answers = sum(cell.answers(project.extract) for cell in cells)
     passes = sum(cell.passes(project.extract) for cell in cells)
-    print(
+    return (
         f"{len(cells)} cells (model x dataset) to extract: {prompts} prompts, {answers} answers, at least "
         f"{passes} forward passes of {project.extract.batch} rows; more for texts (one a token) and for "
         "models whose pictures keep their size (one row a pass), and passes over pictures' prefixes are not "
-        "counted; answers found in the work cache are not "
-        "asked again"
+        "counted; answers found in the work cache are not asked again\n"
     )
-    rewriter = project.rewrite.model
+
+
+def _rewrites(project: Project, items: Mapping[str, Items], stale: set[str]) -> str:
     asked = [name for name in project.datasets if f"rewrite@{name}" in stale]
-    rewrites = sum(items[name] * _kinds(project, name) for name in asked)
-    if rewriter and rewrites:
-        print(f"at most {rewrites} rewrites to ask of {rewriter}, one for each distinct question and kind")
-    print(f"{len(waiting)} stages are not up to date" + (":" if waiting else ""))
-    if waiting:
-        print(table(["stages", "because"], [list(line) for line in by_reason(waiting)]), end="")
-    return 0
+    count = sum((items[name].count or 0) * _kinds(project, name) for name in asked)
+    if not project.rewrite.model or not count:
+        return ""
+    return (
+        f"at most {count} rewrites to ask of {project.rewrite.model}, one for each distinct question and "
+        "kind\n"
+    )
 
 
 def _kinds(project: Project, dataset: str) -> int:
     """Kinds of rewrites that a dataset needs."""
-    variations = project.datasets[dataset].variations or project.variations
-    return len(kinds_of(variations)) + (dataset in project.rewrite.clean)
+    return len(kinds_of(variations_of(project, dataset))) + (dataset in project.rewrite.clean)
 
 
-def count_items(name: str, entry: DatasetEntry) -> int:
-    """Items of a dataset by its loader's own count, before cleaning; before fetching, what it should have."""
-    loader = importlib.import_module(f"stages.prepare.datasets.{entry.loader}")
-    settings = loader.Settings.model_validate(entry.settings)
-    if entry.origin is None or is_here(entry.source, entry.origin):
-        place = getattr(loader, "PLACE", "")
-        return int(loader.count(locate(name, entry.source, entry.origin, place), name, settings))
-    try:
-        counts = expectation(loader, promised(entry.origin), name, settings)
-    except UserError:
-        counts = {}  # said when it is read
-    items = min(counts.get("items", (0,)))
-    print(f"{name}: not fetched yet (`vouch fetch {name}`), {items or 'nobody knows how many'} items")
-    return items
+def _away(project: Project, items: Mapping[str, Items]) -> str:
+    """What is still to be brought here, and pinned."""
+    away = [name for name, found in items.items() if not found.here]
+    fetched = [name for name in away if project.datasets[name].source == REMOTE]
+    own = [f"{name} ({project.datasets[name].source})" for name in away if name not in fetched]
+    unknown = [name for name in away if items[name].count is None]
+    models = Models.model_validate(load(MODELS)).models
+    bare = [name for name in project.pin if not models[name].pinned and name not in project.unpinned]
+    said = [
+        (fetched, "not here yet, `vouch fetch` brings them"),
+        (own, "not here yet, to be put there by hand (docs/datasets.md)"),
+        (unknown, "nobody knows how many items these hold: they count as none above"),
+        (bare, f"not pinned in {MODELS}, `vouch lock NAME` asks the hub"),
+    ]
+    return "".join(plain(f"{what}: {', '.join(names)}") + "\n" for names, what in said if names)
 
 
-@dataclass(frozen=True)
-class Count:
-    """Prompts of a dataset. asks: how many ask for what; packs: in how many packs (see asking.py).
-
-    exact: counted from the prompts; else from the items, as if every variation made one prompt of each.
-    """
-
-    prompts: int
-    asks: Mapping[str, int]
-    packs: Mapping[str, int]
-    exact: bool
-
-    @property
-    def said(self) -> str:
-        """The number of prompts for a person."""
-        return str(self.prompts) if self.exact else f"about {self.prompts}"
-
-    def answers(self, config: Config) -> int:
-        """Of one model."""
-        return sum(count * _times(ask, config) for ask, count in self.asks.items())
-
-    def passes(self, config: Config) -> int:
-        """Fewest forward passes of one model, those over pictures' prefixes not counted."""
-        return sum(math.ceil(count / config.batch) * _times(ask, config) for ask, count in self.packs.items())
+def _absent(project: Project) -> str:
+    absent = project.paper.absent if project.paper else []
+    if not absent:
+        return ""
+    rows = [[", ".join(one.names), str(one.count), one.why] for one in absent]
+    return "in the paper, and not run here:\n" + table(["models", "number", "because"], rows, right={1})
 
 
-def _times(ask: str, config: Config) -> int:
-    """Answers to a prompt: of texts the greedy one and every sample."""
-    return 1 + sum(sampling.samples for sampling in config.sampling) if ask == TEXT else 1
+def _stages(waiting: list[State]) -> str:
+    kinds = Counter(state.stage.name.partition("@")[0] for state in waiting)
+    said = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+    text = f"{len(waiting)} stages are not up to date" + (f": {said}" if waiting else "") + "\n"
+    rows = [list(line) for line in by_reason([_in_short(state) for state in waiting])]
+    return text + (table(["stages", "because"], rows) if rows else "")
 
 
-def estimate(items: int, entry: DatasetEntry, variations: int) -> Count:
-    """Before there are prompts."""
-    prompts = items * variations
-    asks = dict.fromkeys(read_style(entry.style).asks, prompts)
-    return Count(prompts, asks, asks, exact=False)
-
-
-def count_prompts(path: Path) -> Count:
-    """What a table of prompts holds. Raises UserError."""
-    prompts, groups = 0, Counter[tuple[str, str, str]]()
-    for batch in PROMPTS.open(path).iter_batches(columns=["item", "variation", "asks"], use_threads=False):
-        for row in batch.to_pylist():
-            prompts += 1
-            groups.update((ask, row["item"], row["variation"]) for ask in row["asks"])
-    asks, packs = Counter[str](), Counter[str]()
-    for (ask, _, _), count in groups.items():
-        asks[ask] += count
-        packs[ask] += count if ask == TEXT else math.ceil(count / PACK_PROMPTS)
-    return Count(prompts, asks, packs, exact=True)
+def _in_short(state: State) -> State:
+    """Stages that never ran have one reason in common, not each its own file."""
+    return replace(state, why="outputs are missing") if state.why.endswith(" is missing") else state

@@ -10,6 +10,7 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from stages.console.layout import plain
 from stages.contracts.files import PART, write_text
 from stages.dag import Dag, read_dag
 from stages.runtime.digests import Digests
@@ -41,9 +42,10 @@ def run(options: argparse.Namespace) -> int:
     pruning = prune(read_dag(), options.dry_run, options.force)
     verb = "would remove" if options.dry_run else "removed"
     for path in pruning.removed:
-        print(f"prune: {verb} {path}")
+        print(plain(f"prune: {verb} {path}"))
     for path in pruning.left:
-        print(f"prune: left {path}: no record says that a stage made it; move it away if a stage refuses it")
+        why = "no record says that a stage made it; move it away if a stage refuses it"
+        print(plain(f"prune: left {path}: {why}"))
     if not pruning.removed:
         print("prune: nothing to remove")
     return 0

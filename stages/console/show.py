@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from stages.console.layout import table
+from stages.console.layout import interval, plain, table
 from stages.contracts.compared import STANDINGS, STANDINGS_PATH
 from stages.contracts.prompts import ASKS, ORIGINAL
 from stages.runtime.errors import UserError
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     now = cells(STANDINGS.read(STANDINGS_PATH).to_pylist(), options.reading, options.variations)
     if options.rev is not None:
         then = cells(standings_at(options.rev), options.reading, options.variations)
-        print(f"now, and in brackets what changed since {options.rev}")
+        print(f"now, and in brackets what changed since {plain(options.rev)}")
         print(compared(now, then), end="")
         return 0
     print(headline(now), end="")
@@ -56,7 +56,7 @@ def standings_at(revision: str) -> list[dict[str, Any]]:
     """Rows of the standings at a revision, from DVC's cache or remote. Raises UserError."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / STANDINGS_PATH.name
-        command = ["dvc", "get", ".", str(STANDINGS_PATH), "--rev", revision, "--out", str(path)]
+        command = ["dvc", "get", ".", str(STANDINGS_PATH), f"--rev={revision}", "--out", str(path)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             reason = done.stderr.strip().splitlines() or ["no reason given"]
@@ -98,27 +98,33 @@ def cells(rows: list[dict[str, Any]], reading: str, variations: bool = False) ->
 def headline(now: Cells) -> str:
     """A line per dataset, variation, read-out and model, best accuracy first."""
     lines = [
-        [*key, *(_number(now[key].get((metric, score))) for metric, score, _ in _COLUMNS)]
+        [*key, *(interval(now[key].get((metric, score))) for metric, score, _ in _COLUMNS)]
         for key in _ordered(now)
     ]
     return _table(lines)
 
 
 def compared(now: Cells, then: Cells) -> str:
-    """The same lines with the change of every number; lines that only one side has say so."""
+    """The lines that changed, with the change of every number; lines that only one side has say so."""
     lines = []
     for key in _ordered(now):
-        line = [*key]
-        for metric, score, _ in _COLUMNS:
-            line.append(_change(now[key].get((metric, score)), then.get(key, {}).get((metric, score))))
-        lines.append(line)
-    gone = [[*key, "gone", *[""] * (len(_COLUMNS) - 1)] for key in _ordered(then) if key not in now]
-    return _table(lines + gone)
+        changes = [
+            _change(now[key].get((metric, score)), then.get(key, {}).get((metric, score)))
+            for metric, score, _ in _COLUMNS
+        ]
+        if key not in then:
+            lines.append([*key, *(change.replace(" (new)", "") for change in changes), "new"])
+        elif any("(" in change for change in changes):
+            lines.append([*key, *changes, ""])
+    same = len(now) - len(lines)
+    lines += [[*key, *[""] * len(_COLUMNS), "gone"] for key in _ordered(then) if key not in now]
+    text = _table(lines, " ") if lines else ""
+    return text + f"{same} of {len(now)} lines are as they were\n"
 
 
-def _table(lines: list[list[str]]) -> str:
+def _table(lines: list[list[str]], *further: str) -> str:
     head = ["dataset", "variation", "asked", "model", *(label for _, _, label in _COLUMNS)]
-    return table(head, lines, right=set(range(4, len(head))))
+    return table([*head, *further], lines, right=range(4, len(head)))
 
 
 def _ordered(found: Cells) -> list[Line]:
@@ -130,17 +136,10 @@ def _ordered(found: Cells) -> list[Line]:
     return sorted(found, key=place)
 
 
-def _number(row: Mapping[str, Any] | None) -> str:
-    if row is None or row["value"] is None:
-        return "n.a."
-    interval = "" if row["low"] is None else f" [{row['low']:.3f}, {row['high']:.3f}]"
-    return f"{row['value']:.3f}{interval}"
-
-
 def _change(now: Mapping[str, Any] | None, then: Mapping[str, Any] | None) -> str:
     if now is None or now["value"] is None:
         return "n.a."
     if then is None or then["value"] is None:
         return f"{now['value']:.3f} (new)"
     change = now["value"] - then["value"]
-    return f"{now['value']:.3f} ({change:+.3f})" if change else f"{now['value']:.3f} (=)"
+    return f"{now['value']:.3f} ({change:+.3f})" if change else f"{now['value']:.3f}"

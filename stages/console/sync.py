@@ -9,6 +9,7 @@ import argparse
 import subprocess
 import sys
 
+from stages.console.layout import plain
 from stages.dag import read_dag
 from stages.runtime.check import check_project
 from stages.runtime.errors import UserError
@@ -36,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     fit = len(states) - len(stale)
     print(f"sync: {fit} of {len(states)} stages fit their records, {len(unknown)} newly recorded")
     for names, why in by_reason(stale):
-        print(f"sync: not recorded: {names}: {why}", file=sys.stderr)
+        print(plain(f"sync: not recorded: {names}: {why}"), file=sys.stderr)
     if stale:
         print("sync: `dvc repro` or `snakemake --cores N` makes them", file=sys.stderr)
     return 1 if stale and not options.partial else 0

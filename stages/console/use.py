@@ -14,6 +14,7 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
+from stages.console.layout import plain
 from stages.console.prune import prune
 from stages.console.released import expand_released
 from stages.console.sync import record
@@ -56,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
         raise
     print(f"use: params.yaml is now {options.name}; removed {len(pruning.removed)} files it does not make")
     for path in pruning.left:
-        print(f"use: left {path}: no record says that a stage made it")
+        print(f"use: left {plain(path)}: no record says that a stage made it")
     print("use: `vouch plan` says what would run, `dvc repro` runs it")
     return 0
 
@@ -88,7 +89,7 @@ def profile_text(name: str, settings: list[str]) -> str:
     path = PROFILES / f"{name}.yaml"
     text = path.read_text(encoding="utf-8")
     values = loads(text, str(path))
-    if not settings and "released" not in values:
+    if not settings and not isinstance(values.get("released"), dict):
         return text
     yaml = YAML()
     yaml.width = 200

@@ -1,18 +1,23 @@
 """decisions: what people decided, as CSV files in decisions/, under version control.
 
 A file has the columns of its kind; rows without a decision count as none. `by` and `why` (who decided,
-and the reason) are optional in every kind.
+and the reason) are optional in every kind. People open these files in spreadsheets, which run a cell that
+begins with one of `= + - @`, a tab or a line end: such a cell is written with an apostrophe in front, which
+is taken off when it is read, so texts come back as they were.
 """
 
 import csv
 import io
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from stages.runtime.errors import UserError, did_you_mean
 
 OPTIONAL = ("by", "why")
+_ACTIVE = re.compile(r"'*[=+\-@\t\r\n]")
+_GUARDED = re.compile(r"'+[=+\-@\t\r\n]")
 
 
 def decided_rows(
@@ -23,7 +28,7 @@ def decided_rows(
     decision: the column that holds it. further: names of columns that may stand there and are not read.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = path.read_bytes().decode("utf-8-sig")  # line ends inside of texts stay as they are
     except UnicodeDecodeError:
         raise UserError(f"{path}: not UTF-8 text; save it as CSV in UTF-8") from None
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
@@ -34,7 +39,7 @@ def decided_rows(
             if None in row or None in row.values():
                 raise UserError(f"{where}: has not as many fields as the first line; quote texts with commas")
             if row[decision].strip():
-                yield where, row
+                yield where, {name: as_it_was(cell) for name, cell in row.items()}
     except csv.Error as error:
         raise UserError(f"{path} line {reader.line_num}: not CSV ({error}); correct its quotes") from None
 
@@ -61,9 +66,22 @@ def _check_columns(names: Iterable[str], needed: Sequence[str], further: Sequenc
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A CSV file with a line of names."""
+    """A CSV file with a line of names, whose cells no spreadsheet runs."""
+    return "".join(_line(row) for row in (columns, *([guarded(cell) for cell in row] for row in rows)))
+
+
+def _line(row: Sequence[str]) -> str:
+    """One row and a line feed. csv quotes a carriage return in a text only where its lines end in one."""
     sink = io.StringIO()
-    writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return sink.getvalue()
+    csv.writer(sink, lineterminator="\r\n").writerow(row)
+    return sink.getvalue().removesuffix("\r\n") + "\n"
+
+
+def guarded(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula."""
+    return f"'{cell}" if _ACTIVE.match(cell) else cell
+
+
+def as_it_was(cell: str) -> str:
+    """The inverse of `guarded`; a cell that was not guarded stays as it is."""
+    return cell[1:] if _GUARDED.match(cell) else cell

@@ -86,20 +86,28 @@ def read(found: Sources, scoring: Scoring) -> Evidence:
 def _draw(
     evidence: Evidence, folder: Path, pairs: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], Picture]:
-    """Writes each figure of each dataset as SVG and PNG, and returns it for the page."""
+    """Writes each figure of each dataset as SVG, PNG and PDF, and returns it for the pages."""
     modules = plugins(figures)
     pictures: dict[tuple[str, str], Picture] = {}
     for name, dataset in pairs:
-        chart = modules[name].draw(evidence, dataset)
+        module, stem = modules[name], f"{name}-{dataset}"
+        chart = module.draw(evidence, dataset)
         if chart is None:
             continue
-        document = drawing.svg(chart)
-        (folder / f"{name}-{dataset}.svg").write_text(document + "\n", encoding="utf-8", newline="\n")
-        (folder / f"{name}-{dataset}.png").write_bytes(drawing.png(document))
+        drawn, said = drawing.svg(chart), module.describe(evidence, dataset)
+        document = drawing.document(drawn, module.TITLE, said)
+        (folder / f"{stem}.svg").write_text(document, encoding="utf-8", newline="\n")
+        (folder / f"{stem}.png").write_bytes(drawing.png(drawn))
+        (folder / f"{stem}.pdf").write_bytes(drawing.pdf(drawn))
+        narrow = module.narrow(evidence, dataset) if hasattr(module, "narrow") else None
+        prefix = f"f{len(pictures)}"
         pictures[name, dataset] = Picture(
-            svg=drawing.inline(document, f"f{len(pictures)}"),
-            title=modules[name].TITLE,
-            description=modules[name].describe(evidence, dataset),
+            svg=drawing.inline(drawn, prefix),
+            title=module.TITLE,
+            description=said,
+            file=stem,
+            specification=drawing.specification(chart),
+            narrow=drawing.inline(drawing.svg(narrow), f"{prefix}n") if narrow else "",
         )
     return pictures
 
@@ -109,19 +117,21 @@ def write_plots(evidence: Evidence) -> None:
     with replacing_folder(REPORTS / "plots") as folder:
         write_text(folder / "models.csv", csv_text(plots.models(evidence)))
         write_text(folder / "reliability.csv", csv_text(plots.reliability(evidence)))
-        write_text(folder / "page.html", plots.page())
+        write_text(folder / "page.html", plots.PAGE)
 
 
-def write_pages(pages: Mapping[str, str]) -> None:
-    """Writes the pages and what they load. pages: by path under reports/."""
-    with replacing_folder(REPORTS / "assets") as folder:
-        for name, text in assets().items():
-            write_text(folder / name, text)
-    with replacing_folder(REPORTS / "pages") as folder:
-        for path, text in pages.items():
-            if path.startswith("pages/"):
-                write_text(folder / path.removeprefix("pages/"), text)
-    write_text(REPORTS / "index.html", pages["index.html"])
+def write_site(files: Mapping[str, str], tables: Mapping[str, str]) -> None:
+    """Writes the pages, the tables and what the pages load. files: by path under reports/."""
+    every = {f"assets/{name}": text for name, text in assets().items()} | dict(files)
+    every |= {f"tables/{name}": text for name, text in tables.items()}
+    for name in ("assets", "pages", "tables"):
+        with replacing_folder(REPORTS / name) as folder:
+            for path, text in every.items():
+                if path.startswith(f"{name}/"):
+                    target = folder / path.removeprefix(f"{name}/")
+                    target.parent.mkdir(exist_ok=True)
+                    target.write_text(text, encoding="utf-8", newline="\n")
+    write_text(REPORTS / "index.html", files["index.html"])
 
 
 def write(config: Config, evidence: Evidence, run: Run | None = None) -> None:
@@ -129,12 +139,10 @@ def write(config: Config, evidence: Evidence, run: Run | None = None) -> None:
     pairs = [(name, dataset) for dataset in evidence.datasets for name in plugins(figures)]
     with replacing_folder(REPORTS / "figures") as folder:
         pictures = _draw(evidence, folder, run.progress(pairs, label="figures") if run else pairs)
-    with replacing_folder(REPORTS / "tables") as folder:
-        for name, module in plugins(tables).items():
-            write_text(folder / f"{name}.csv", csv_text(module.build(evidence)))
+    whole = {f"{name}.csv": csv_text(module.build(evidence)) for name, module in plugins(tables).items()}
+    write_site(site(config, evidence, pictures), whole)
     write_plots(evidence)
     write_json(REPORTS / "metrics.json", metrics_json(evidence))
-    write_pages(site(config, evidence, pictures))
 
 
 def main(run: Run) -> None:

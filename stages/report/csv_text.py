@@ -12,7 +12,7 @@ def _harmless(value: object) -> object:
 
 def csv_text(frame: pd.DataFrame) -> str:
     """UTF-8 text with a header, `\\n` line ends, numbers in full precision, null as an empty cell."""
-    safe = frame.copy()
+    safe = frame.rename(columns=_harmless)
     for name in safe.columns:
         if not pd.api.types.is_numeric_dtype(safe[name]):
             safe[name] = safe[name].astype(object).map(_harmless, na_action="ignore")

@@ -3,60 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 import pandas as pd
 
 from stages.contracts.prompts import ASKS, ORIGINAL
 from stages.report.config import Scoring
+from stages.report.numbers import Number, Numbers, Pair, pairs
 
-# Pairs with a smaller p-value after Holm's correction count as told apart.
-SIGNIFICANCE = 0.05
 MARGINAL = "marginal"
-
-
-class Number(NamedTuple):
-    """One cell of the standings. low, high: 95 % interval, None where there is none."""
-
-    value: float
-    low: float | None
-    high: float | None
-    items: int
-    rank: int | None
-    rank_low: int | None
-    rank_high: int | None
-
-
-class Pair(NamedTuple):
-    """Accuracy of one model minus that of another, on the same items.
-
-    low, high, p_holm: None where the items are too few for an interval.
-    """
-
-    difference: float
-    low: float | None
-    high: float | None
-    p_holm: float | None
-    items: int
-
-    @property
-    def told_apart(self) -> bool:
-        """Whether the data separate the two models."""
-        return self.p_holm is not None and self.p_holm < SIGNIFICANCE
-
-    def turned(self) -> "Pair":
-        """The same with the models in the other order."""
-        low = None if self.high is None else -self.high
-        high = None if self.low is None else -self.low
-        return Pair(-self.difference, low, high, self.p_holm, self.items)
-
-
-def _some(value: float) -> float | None:
-    return None if pd.isna(value) else float(value)
-
-
-def _whole(value: float) -> int | None:
-    return None if pd.isna(value) else int(value)
+KEYS = ("dataset", "ask", "variation", "reading", "category", "score", "metric", "model")
 
 
 @dataclass(frozen=True)
@@ -93,22 +48,8 @@ class Evidence:
         return frame[alike & frame["calibration"].isin(("", MARGINAL))]
 
     @cached_property
-    def _numbers(self) -> dict[tuple[str, ...], Number]:
-        keys = ["dataset", "ask", "variation", "reading", "category", "score", "metric", "model"]
-        frame = self.headlines.dropna(subset=["value"])
-        columns = [frame[name].tolist() for name in (*keys, *Number._fields)]
-        return {
-            tuple(str(part) for part in row[:8]): Number(
-                float(row[8]),
-                _some(row[9]),
-                _some(row[10]),
-                int(row[11]),
-                _whole(row[12]),
-                _whole(row[13]),
-                _whole(row[14]),
-            )
-            for row in zip(*columns, strict=True)
-        }
+    def _numbers(self) -> Numbers:
+        return Numbers(self.headlines, KEYS)
 
     @cached_property
     def _asks(self) -> dict[str, tuple[str, ...]]:
@@ -206,15 +147,9 @@ class Evidence:
 
     @cached_property
     def _pairs(self) -> dict[tuple[str, str, str], Pair]:
-        columns = ["dataset", "ask", "first", "second", *Pair._fields]
-        pairs: dict[tuple[str, str, str], Pair] = {}
-        for row in zip(*(self.differences[name].tolist() for name in columns), strict=True):
-            dataset, ask, first, second, difference, low, high, p_holm, items = row
-            if ask != self.asks(dataset)[0]:
-                continue
-            pair = Pair(float(difference), _some(low), _some(high), _some(p_holm), int(items))
-            pairs[dataset, first, second], pairs[dataset, second, first] = pair, pair.turned()
-        return pairs
+        frame = self.differences
+        first = frame["dataset"].map({name: self.asks(name)[0] for name in self.datasets})
+        return pairs(frame[frame["ask"] == first])
 
     def pair(self, dataset: str, first: str, second: str) -> Pair | None:
         """The paired comparison of two models, as `first` minus `second`; None where it was not made."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from stages.report import words
-from stages.report.evidence import Number
+from stages.report.numbers import Number
 
 Tone = Literal["", "good", "bad", "strong", "quiet"]
 

@@ -3,19 +3,15 @@
 dvc.yaml names the files under `plots`; .dvc/config names the page as `plots.html_template`.
 """
 
-from functools import cache
-
 import pandas as pd
-import vl_convert
 
 from stages.report.evidence import Evidence
 from stages.report.figures.reliability import chosen
 from stages.report.reliability import bins
 from stages.report.tables.headline import METRICS
 
-# DVC puts its plots where {plot_divs} stands. Without {scripts} it loads nothing from the network;
-# the function around the libraries keeps their names out of the way of DVC's own.
-EXPORT = "window.vegaEmbed = vegaEmbed;"
+# DVC puts its plots where {plot_divs} stands. Without {scripts} it loads nothing from the network, but the
+# libraries of the site, from as deep a folder as `dvc plots show -o` may have been given.
 PAGE = """<!doctype html>
 <html lang="en-GB">
 <head>
@@ -25,10 +21,11 @@ PAGE = """<!doctype html>
 <style>
 body { font: 15px system-ui, sans-serif; margin: 1.5rem; display: flex; flex-wrap: wrap; gap: 2rem; }
 </style>
+<script src="../reports/assets/vega.js"></script>
 <script>
-(function () {
-LIBRARIES
-})();
+for (const up of ["", "../../", "../../../", "../../../../"]) {
+  if (!window.vegaEmbed) document.write(`<script src="${up}reports/assets/vega.js"><\\/script>`);
+}
 </script>
 </head>
 <body>
@@ -36,13 +33,6 @@ LIBRARIES
 </body>
 </html>
 """
-
-
-@cache
-def page() -> str:
-    """The template of the page, with vega, vega-lite and vega-embed inside."""
-    libraries = vl_convert.javascript_bundle(EXPORT).replace("</script", "<\\/script")
-    return PAGE.replace("LIBRARIES", libraries)
 
 
 def _label(evidence: Evidence, dataset: str, model: str) -> str:

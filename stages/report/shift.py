@@ -4,7 +4,8 @@ from typing import Literal
 
 from stages.contracts.prompts import ORIGINAL
 from stages.report.costs import is_control
-from stages.report.evidence import Evidence, Number
+from stages.report.evidence import Evidence
+from stages.report.numbers import Number
 
 SCORE = "lac"
 COVERAGE = "shift_coverage"

@@ -9,9 +9,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from stages.report import pages, palette, sections
+from stages.report import pages, palette, sections, vega
 from stages.report.config import Config
 from stages.report.evidence import Evidence
+from stages.report.grid_files import GridFiles
 from stages.report.plugins import plugins
 
 STATIC = Path(__file__).parent / "static"
@@ -20,11 +21,19 @@ INDEX = "index"
 
 @dataclass(frozen=True)
 class Picture:
-    """svg: for use inside a page. title: its heading. description: the picture in words."""
+    """A figure as a page shows it.
+
+    svg: the drawing. title: its heading. description: the picture in words. file: its files' name under
+    reports/figures, without what follows the point. specification: the same in vega-lite, as JSON.
+    narrow: a drawing for narrow screens, if it has one.
+    """
 
     svg: str
     title: str
     description: str
+    file: str = ""
+    specification: str = ""
+    narrow: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,9 +84,12 @@ def address(name: str) -> str:
 
 
 def assets() -> dict[str, str]:
-    """What the pages load, by its name under reports/assets: everything in static/, and dark figures."""
+    """What the pages load, by its name under reports/assets.
+
+    Everything in static/, the colours of dark figures, and the libraries that interactive figures ask for.
+    """
     found = {path.name: path.read_text("utf-8") for path in sorted(STATIC.iterdir()) if path.is_file()}
-    return found | {"figures.css": _dark()}
+    return found | {"figures.css": _dark(), "vega.js": vega.script()}
 
 
 def _dark() -> str:
@@ -98,8 +110,14 @@ def _parts(page: ModuleType, views: Mapping[str, Any]) -> list[Part]:
     return [Part(name, modules[name].TITLE) for name in page.SECTIONS if views[name]]
 
 
+def _marked(picture: Picture) -> dict[str, Any]:
+    """A picture whose drawings are our own markup, not to be escaped."""
+    drawn = {name: Markup(getattr(picture, name)) for name in ("svg", "specification", "narrow")}
+    return {**vars(picture), **drawn}
+
+
 def site(config: Config, evidence: Evidence, pictures: Mapping[tuple[str, str], Picture]) -> dict[str, str]:
-    """HTML of every page by its path under reports/.
+    """Text of every page, and of the tables on them, by their path under reports/.
 
     pictures: by name of the figure and dataset; a missing one is left out.
     """
@@ -112,12 +130,13 @@ def site(config: Config, evidence: Evidence, pictures: Mapping[tuple[str, str], 
         if name in parts
     ]
     env = environment()
+    tables = GridFiles(evidence.datasets)
     shared = {
         "site": config.title,
         "entries": entries,
         "evidence": evidence,
-        "pictures": {key: {**vars(picture), "svg": Markup(picture.svg)} for key, picture in pictures.items()},
-        "views": views,
+        "pictures": {key: _marked(picture) for key, picture in pictures.items()},
+        "file_of": tables.add,
     }
     made = {}
     for entry in entries:
@@ -130,4 +149,4 @@ def site(config: Config, evidence: Evidence, pictures: Mapping[tuple[str, str], 
             scripts=getattr(plugins(pages)[entry.name], "SCRIPTS", ()),
             root="../" * entry.address.count("/"),
         )
-    return made
+    return made | {f"tables/shown/{name}": text for name, text in sorted(tables.files.items())}

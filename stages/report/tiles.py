@@ -1,33 +1,37 @@
 """The questions beside the verdict: each answered in a few words, and why."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stages.report import words
 from stages.report.costs import ACCURACY, costs, dearest, meaning, real_changes
-from stages.report.evidence import Evidence, Number
+from stages.report.evidence import Evidence
+from stages.report.numbers import SIGNIFICANCE, Number
 
 PROMISE = "Does it keep its promise?"
 EFFORT = "How sure is it?"
 WEAK_SPOT = "Where to be careful?"
 BREAKS = "Which change breaks it?"
+DIFFERENCES = "Which differences are real?"
 
 
 @dataclass(frozen=True)
 class Tile:
-    """question: what it answers. answer: a few words. why: one or two sentences."""
+    """question: what it answers. answer: a few words. why: one or two sentences. page: where to read on."""
 
     question: str
     answer: str
     why: str
+    page: str = "models"
 
 
 def tiles(evidence: Evidence, model: str, dataset: str) -> tuple[Tile, ...]:
-    """All of them, about one model on one dataset; the last only where the prompt was changed."""
+    """All of them, about one model on one dataset; the last two only where there is what they speak of."""
     return (
         _promise(evidence, model, dataset),
         _effort(evidence, model, dataset),
         _weak_spot(evidence, model, dataset),
-        *_breaks(evidence, model, dataset),
+        *(replace(tile, page="variations") for tile in _breaks(evidence, model, dataset)),
+        *(replace(tile, page="ranking") for tile in _differences(evidence, model)),
     )
 
 
@@ -169,3 +173,33 @@ def _shift(evidence: Evidence, model: str, dataset: str, variation: str) -> str:
     return (
         f" Sets calibrated on the originals then hold the answer {words.percent(held.value, 0)} of the time."
     )
+
+
+def _differences(evidence: Evidence, model: str) -> tuple[Tile, ...]:
+    """How many pairs of models the data can tell apart, and which models they cannot tell from this one."""
+    every = [p for name in evidence.judged for p in evidence.leading_differences(name)["p_holm"]]
+    if not every:
+        return ()
+    apart = sum(p < SIGNIFICANCE for p in every)
+    several = len(evidence.judged) > 1
+    answer = (
+        f"All {words.count(apart)}: no pair is left to chance"
+        if apart == len(every) > 1
+        else f"{words.count(apart)} of {words.plural(len(every), 'pair')} of models"
+    )
+    alike = {
+        name: [other for other in evidence.leaders(name) if other != model]
+        for name in evidence.judged
+        if model in evidence.leaders(name)
+    }
+    told = [
+        f"{words.listed(others)} on {name}" if several else words.listed(others)
+        for name, others in alike.items()
+        if others
+    ]
+    why = "Paired on the same questions, corrected for the number of pairs."
+    if told:
+        why += f" {model} cannot be told from {words.listed(told, 2)}."
+    elif alike:
+        why += f" {model} is apart from every other where it is best."
+    return (Tile(DIFFERENCES, answer, why),)

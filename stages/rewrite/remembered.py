@@ -5,7 +5,9 @@ tokens of a rewrite. A killed run loses little, and another decision, check or v
 """
 
 import hashlib
+import sys
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +20,7 @@ from stages.rewrite.engine import Engine, Proposal, Task, engine_file
 from stages.rewrite.instruction import prompt
 from stages.runtime.errors import UserError
 
+LISTED = 20  # questions without an answer that are named one by one
 _FIELDS = pa.schema([("text", pa.string()), ("reason", pa.string())])
 
 
@@ -54,20 +57,27 @@ class Remembered:
 
     def _ask(self, tasks: Sequence[Task], keys: dict[Task, bytes]) -> None:
         self._engine = self._engine or self._file.load(self._pin, self._config)
-        troubles = []
+        left = dict.fromkeys(tasks, "not asked any more")
         try:
             for task, proposal in self._engine.propose(tasks):
                 if proposal.passing:
-                    troubles.append(proposal.reason)
+                    left[task] = proposal.reason
                 else:
+                    del left[task]
                     self.asked += 1
                     self._cache.add(keys[task], {"text": proposal.text, "reason": proposal.reason})
+        except UserError as error:
+            _list(left)
+            raise UserError(
+                f"{error} ({len(tasks) - len(left)} of {len(tasks)} are there and kept)"
+            ) from None
         finally:
             self._cache.flush()
-        if troubles:
+        if left:
+            _list(left)
             raise UserError(
-                f"{self._pin.model}: no answer to {len(troubles)} of {len(tasks)} questions to rewrite "
-                f"({troubles[0]}); run the stage again, the others are kept"
+                f"{self._pin.model}: no answer to {len(left)} of {len(tasks)} questions to rewrite "
+                f"({next(iter(left.values()))}); run the stage again, the others are kept"
             )
 
     def _key(self, task: Task) -> bytes:
@@ -78,3 +88,11 @@ class Remembered:
             "prompt": prompt(task),
         }
         return hashlib.sha256(canonical_json(asked).encode()).digest()
+
+
+def _list(left: dict[Task, str]) -> None:
+    """Names what has no answer, on stderr, a line each."""
+    for task, reason in islice(left.items(), LISTED):
+        print(f"rewrite: {task.kind} of {task.question[:80]!a}: {reason}", file=sys.stderr)
+    if len(left) > LISTED:
+        print(f"rewrite: and {len(left) - LISTED} more", file=sys.stderr)

@@ -40,12 +40,41 @@ Combination = Annotated[
 ]
 
 
+class Absent(BaseModel):
+    """Models of a paper that a profile does not ask, and why. models: how many, where more than the names.
+
+    datasets: those that the paper asked them; all of the profile where none are named.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    names: list[str] = Field(min_length=1)
+    models: int | None = Field(default=None, ge=1)
+    datasets: list[Slug] = []
+    why: str
+
+    @property
+    def count(self) -> int:
+        """How many models."""
+        return self.models or len(self.names)
+
+
+class Paper(BaseModel):
+    """The study that a profile repeats, for `vouch plan`: no stage reads it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    title: str
+    absent: list[Absent] = []
+
+
 class Project(BaseModel):
     """params.yaml as a whole."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     profile: str
+    paper: Paper | None = None
     datasets: dict[Slug, DatasetEntry]
     rewrite: RewriteConfig
     variations: list[Combination] = Field(min_length=1)
@@ -80,6 +109,7 @@ def check_params(values: Any, where: str) -> Project:
     project = validated(Project, values, where)
     locked = validated(Models, load(MODELS), str(MODELS))
     _check_plugins(project, where)
+    _check_paper(project, where)
     _check_models(project, locked, where)
     _check_origins(project, where)
     _check_ingest(project, where)
@@ -115,6 +145,11 @@ def _check_plugins(project: Project, where: str) -> None:
         validated(loader.Settings, entry.settings, f"{where}: datasets.{name}.settings")
         _check_variations(entry.variations or [], where, f"datasets.{name}.variations")
     _check_variations(project.variations, where, "variations")
+
+
+def _check_paper(project: Project, where: str) -> None:
+    for place, absent in enumerate(project.paper.absent if project.paper else ()):
+        _known(absent.datasets, list(project.datasets), where, f"paper.absent.{place}.datasets")
 
 
 def _check_variations(names: list[str], where: str, key: str) -> None:
@@ -162,8 +197,8 @@ def _check_origins(project: Project, where: str) -> None:
         if not watched and not origin.pinned and name not in project.unpinned:
             missing = "revision" if origin.hub else "sha256"
             raise UserError(
-                f"{where}: datasets.{name}.origin: has no {missing}; give it (`vouch fetch {name}` says what "
-                f"it is), and until then name {name} under `unpinned`"
+                f"{where}: datasets.{name}.origin: has no {missing}; run `vouch lock {name}`, which "
+                f"writes it, or name {name} under `unpinned`"
             )
 
 

@@ -39,12 +39,21 @@ def one_line(repo: str, revision: str, command: str, where: str) -> Iterator[Non
     except OfflineModeIsEnabled:
         problem = f"the hub must be asked; run `{command}` without HF_HUB_OFFLINE"
     except LocalEntryNotFoundError as error:
-        problem = _not_local(error, constants.HF_HUB_OFFLINE, command)
+        if isinstance(error.__cause__, HfHubHTTPError):
+            problem = _answered(error.__cause__.response.status_code, command)
+        else:
+            problem = _not_local(error, constants.HF_HUB_OFFLINE, command)
     except HfHubHTTPError as error:
-        problem = f"the hub answered {error.response.status_code}; log in with `hf auth login`, or try later"
+        problem = _answered(error.response.status_code, command)
     except Exception as error:  # whatever the transport or the disk raises, in the middle of a download too
         problem = _lost(error, command)
     raise UserError(f"{repo} at {revision[:12]}: {problem}")
+
+
+def _answered(status: int, command: str) -> str:
+    if status == 429:
+        return f"the hub answered 429, too many questions; wait, and run `{command}` again"
+    return f"the hub answered {status}; log in with `hf auth login`, or try later"
 
 
 def _not_local(error: Exception, offline: bool, command: str) -> str:

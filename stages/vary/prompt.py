@@ -134,7 +134,7 @@ def _shown(draft: Draft, placing: Placing, style: str) -> _Shown:
     except UserError as error:
         raise UserError(f"item {item.id}: {error}") from None
     text = own.render(hint, question, list(zip(marks, options, strict=True)), instruction)
-    text = text if item.question else text.lstrip("\n")
+    text = text if item.question else text.lstrip()
     return _Shown(text, instruction, options, order, marks)
 
 

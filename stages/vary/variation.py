@@ -116,12 +116,14 @@ D = TypeVar("D", Draft, Picture)
 
 
 def changed(one: D, **values: Any) -> D:
-    """dataclasses.replace without its checks, for what is done to every prompt: it takes a fifth of the time.
+    """dataclasses.replace for what is done to every prompt: it takes a fourth of the time.
 
-    Fields that do not exist are not noticed.
+    Raises TypeError for a field that does not exist.
     """
     made = object.__new__(type(one))
     made.__dict__.update(one.__dict__, **values)
+    if len(made.__dict__) > len(one.__dict__):
+        raise TypeError(f"{type(one).__name__} has no field {min(values.keys() - one.__dict__.keys())}")
     return made
 
 

@@ -34,7 +34,7 @@ def test_every_profile_names_itself(profile):
     assert f"\nprofile: {profile}\n" in (ROOT / f"profiles/{profile}.yaml").read_text("utf-8")
 
 
-@pytest.mark.parametrize("profile", ["demo", "small"])
+@pytest.mark.parametrize("profile", ["demo", "small", "kostumov", "azad", "reform", "tu", "parc"])
 def test_profiles_are_valid(profile, monkeypatch):
     monkeypatch.chdir(ROOT)
     assert check_params(load(ROOT / f"profiles/{profile}.yaml"), profile).profile == profile

@@ -20,7 +20,7 @@ from stages.runtime.stage import Run
 from stages.vary.__main__ import main as vary
 
 ROOT = Path(__file__).parents[2]
-QUESTION = 'Which is <b>lighter</b>, "left" or right?'
+QUESTION = '=Which is <b>lighter</b>, "left" or right?'
 DECISIONS = Path("decisions/exchange/greys.csv")
 SHADES = {"a": (250, 10), "b": (20, 240), "c": (230, 30)}  # left and right; the lighter one wins
 
@@ -89,7 +89,8 @@ def test_out_decided_and_back_into_prompts(
     file = tmp_path / "review.csv"
     rows = exported(file)
     assert [(row["of_first"], row["of_second"]) for row in rows] == [("a", "b"), ("a", "c"), ("b", "c")]
-    assert {row["question"] for row in rows} == {QUESTION} and {row["winner"] for row in rows} == {""}
+    assert {row["question"] for row in rows} == {f"'{QUESTION}"}, "no spreadsheet runs it"
+    assert {row["winner"] for row in rows} == {""}
     assert {shade_of(row["first"]) for row in rows} == {10, 20}, "pictures that lost"
     save(file, [{**row, "winner": lighter(row), "by": "me"} for row in rows])
     assert main(["exchange", "greys", "--import", str(file)]) == 0

@@ -175,7 +175,13 @@ def test_the_line_of_lmms_eval(folder):
         [["A bee."]],
         ["A bee."],
     )
-    assert "arguments" not in line and "acc" not in line
+    assert "arguments" not in line and "acc" not in line and "score" not in line
+    assert line["target"] == "B", "the right option's letter, as a model would say it"
+    answer(letters=of_letters())
+    export("lmms_eval")
+    scored = lines(folder / "log.jsonl")
+    assert [line["score"] for line in scored] == [line["acc"] for line in scored] == [1.0, 0.0, 0.0]
+    assert scored[0]["target"] == "1", "the number of a choice"
 
 
 def test_another_variation(folder):

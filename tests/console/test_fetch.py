@@ -72,7 +72,7 @@ def test_what_is_not_pinned_is_allowed_by_name_and_said(checkout, capsys):
         run()
     write(checkout, {**ORIGIN, "revision": None}, unpinned="mm")
     run("mm")
-    assert f'to pin it, write revision: "{COMMIT}"' in capsys.readouterr().out
+    assert f"it is at {COMMIT}, `vouch lock` pins it" in capsys.readouterr().out
     write(checkout, {**ORIGIN, "revision": None}, source="../mirror")  # a folder is watched itself
     check_params(load(Path("params.yaml")), "params.yaml")
     write(checkout, ORIGIN, unpinned="other")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from stages.console.main import main
-from stages.console.plan import count_prompts, estimate
+from stages.console.planned import count_prompts, estimate
 from stages.contracts.prompts import ASKS, LETTERS, PROMPTS, TEXT
 from stages.extract.asking import PACK_PROMPTS
 from stages.extract.config import Config, Sampling
@@ -44,8 +44,11 @@ def test_an_estimate_says_so_and_follows_the_style(monkeypatch: pytest.MonkeyPat
     entry = DatasetEntry.model_validate(
         {"loader": "shapes", "source": "stages/scenes", "style": "kostumov", "settings": {}}
     )
-    count = estimate(10, entry, 3)
+    count = estimate(10, entry, ["original", "vr_b", "ls_n+vs_s"])
     assert count.said == "about 30" and count.answers(SAMPLED) == 30 and count.passes(GREEDY) == 8
+    assert (
+        estimate(10, entry, ["tests", "marks", "instruction", "shuffled+vr_b"]).prompts == 50 + 30 + 10 + 50
+    )
 
 
 def test_nothing_to_ask(tmp_path: Path) -> None:

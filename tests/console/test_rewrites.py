@@ -13,6 +13,7 @@ from stages.contracts.items import ITEMS, items_path
 from stages.contracts.rewrites import REWRITES, rewrites_path
 from stages.dag import Dag, Stage
 from stages.rewrite.__main__ import main as rewrite
+from stages.rewrite.decisions import read_decisions
 from stages.runtime.stage import Run
 from tests.rewrite.conftest import item
 
@@ -79,7 +80,7 @@ def test_out_decided_and_back(project: None, tmp_path: Path, capsys: pytest.Capt
     rows = exported(file)
     assert [row["decision"] for row in rows] == [""] * 4 and rows[0][
         "rewrite"
-    ] == "Identify what colour the circle is."
+    ] == "Tell me what colour the circle is."
     rows[0] |= {"decision": "accept", "by": "me"}
     rows[1] |= {"decision": "reject", "why": "odd, to me"}
     rows[2] |= {"decision": "use", "text": 'Say "red" or "green".'}
@@ -88,7 +89,7 @@ def test_out_decided_and_back(project: None, tmp_path: Path, capsys: pytest.Capt
     assert "3 decisions taken over, 3 in decisions/rewrites/quiz.csv" in capsys.readouterr().out
     written = DECISIONS.read_text("utf-8").splitlines()
     assert written[0] == "question,kind,decision,text,by,why" and len(written) == 4
-    assert f"{COLOUR},lr_i,accept,Identify what colour the circle is.,me," in written
+    assert f"{COLOUR},lr_i,accept,Tell me what colour the circle is.,me," in written
 
     made = run_stage()
     assert made[COLOUR, "lr_i"]["status"] == "by_hand"
@@ -99,6 +100,34 @@ def test_out_decided_and_back(project: None, tmp_path: Path, capsys: pytest.Capt
     again = exported(file)
     assert sorted(row["decision"] for row in again) == ["", "accept", "reject", "use"]
     assert main(["rewrites", "quiz", "--import", str(file)]) == 0 and DECISIONS.read_bytes() == first
+
+
+def test_a_text_that_a_spreadsheet_would_run_comes_back_as_it_was(project: None, tmp_path: Path) -> None:
+    hostile = [
+        "=HYPERLINK(1)",
+        "+1 or -1?",
+        "-x",
+        "@me",
+        "\tTab?",
+        "\rBack?",
+        "'=quoted",
+        "'plain'",
+        "''-two",
+    ]
+    row = {"kind": "lr_i", "status": "rejected", "reason": "=why", "rewrite": None}
+    REWRITES.write(rewrites_path("quiz"), [{"original": text, **row} for text in hostile])
+    file = tmp_path / "review.csv"
+    rows = exported(file)
+    assert not any(cell.startswith(tuple("=+-@\t\r\n")) for row in rows for cell in row.values())
+    assert rows[0]["question"] == "'=HYPERLINK(1)" and rows[7]["question"] == "'plain'"
+    for each in rows:
+        each |= {"decision": "use", "text": "-5 degrees", "by": each["question"]}
+    save(file, rows)
+    assert main(["rewrites", "quiz", "--import", str(file)]) == 0
+    decisions = read_decisions(DECISIONS)
+    assert [one.task.question for one in decisions] == sorted(hostile)
+    assert [one.by for one in decisions] == sorted(hostile) and decisions[0].text == "-5 degrees"
+    assert DECISIONS.read_text("utf-8").count(",use,'-5 degrees,") == len(hostile)
 
 
 def test_decisions_about_other_kinds_stay(project: None, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from stages.console.show import cells, headline
+from stages.console.show import cells, compared, headline
 
 LINE = {"dataset": "d", "variation": "original", "ask": "letters", "model": "m", "category": "all"}
 
@@ -37,3 +37,19 @@ def test_the_original_prompts_are_shown_unless_all_are_wanted() -> None:
 
     assert shown(False) == [("d", "original"), ("e", "vr_b")]
     assert shown(True) == [("d", "original"), ("d", "vr_b"), ("e", "vr_b")]
+
+
+def test_a_comparison_shows_the_lines_that_changed() -> None:
+    then = cells([row("accuracy", 0.5, model=name) for name in ("m", "gone", "same")], "clean")
+    now = cells(
+        [row("accuracy", value, model=name) for name, value in (("m", 0.75), ("new", 0.25), ("same", 0.5))],
+        "clean",
+    )
+    lines = [line.split() for line in compared(now, then).splitlines()]
+    assert [line[3:6] for line in lines[2:5]] == [
+        ["m", "0.750", "(+0.250)"],
+        ["new", "0.250", "n.a."],
+        ["gone", "gone"],
+    ]
+    assert lines[3][-1] == "new" and lines[-1][:3] == ["1", "of", "3"]
+    assert compared(now, now) == "3 of 3 lines are as they were\n"

@@ -10,7 +10,6 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import suppress
 from email.utils import formatdate
 from hashlib import sha256
 from pathlib import Path
@@ -42,6 +41,7 @@ from stages.extract.server_settings import OPENAI, Settings, read_settings
 from stages.runtime.errors import UserError
 from tests.extract.loopback_server import NAME, Loopback, Reply, TinyModel, error, serving
 from tests.extract.project import DATASET, MODEL, Project
+from tests.extract.raw_server import http, raw
 from tests.extract.tiny import sentence
 
 KEY = "sk-secret/of+the+test=0123456789"
@@ -722,38 +722,6 @@ def test_a_stage_that_fails_says_why_in_one_line_without_the_key(server: Loopbac
     out, err = process.communicate(timeout=100)
     assert process.returncode == 1 and "set VOUCH_SERVER_KEY_" in err.strip().splitlines()[-1]
     assert KEY not in out + err and "Traceback" not in err and not _holds_key(project)
-
-
-def raw(answer: bytes, piece: int = 1 << 20, pause: float = 0.0) -> Iterator[tuple[str, list[int]]]:
-    """A server that sends these very bytes, piece by piece, to everyone; its address and a count of callers."""
-    callers: list[int] = []
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-
-        def serve() -> None:
-            with suppress(OSError):
-                while True:
-                    threading.Thread(target=one, args=(listening.accept()[0],), daemon=True).start()
-
-        def one(connection: socket.socket) -> None:
-            callers.append(1)
-            with connection, suppress(OSError):
-                connection.recv(1 << 16)
-                for start in range(0, len(answer), piece):
-                    connection.sendall(answer[start : start + piece])
-                    time.sleep(pause)
-                connection.shutdown(socket.SHUT_WR)
-                while connection.recv(
-                    1 << 16
-                ):  # closed at once, what was not read would reset the connection
-                    pass
-
-        threading.Thread(target=serve, daemon=True).start()
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1", callers
-
-
-def http(body: bytes, *headers: str, status: str = "200 OK") -> bytes:
-    lines = [f"HTTP/1.1 {status}", "Content-Type: application/json", "Connection: close", *headers]
-    return "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""]).encode() + body
 
 
 @pytest.mark.parametrize(

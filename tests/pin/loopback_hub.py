@@ -26,7 +26,8 @@ LARGE = (
 class Repo:
     """A repository, of models or of data: commit -> name -> bytes, branch -> commit.
 
-    refuses: error code of every file.
+    refuses: error code of every file. status: what the hub answers to any question about it, or `files`
+    to questions for files. cut: name -> bytes after which the connection is lost, once for each number.
     """
 
     commits: dict[str, dict[str, bytes]]
@@ -34,6 +35,9 @@ class Repo:
     card: dict[str, Any] = field(default_factory=dict)
     refuses: str | None = None
     altered: dict[str, bytes] = field(default_factory=dict)  # what is sent instead of a file
+    status: int | None = None
+    files: int | None = None
+    cut: dict[str, list[int]] = field(default_factory=dict)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -61,6 +65,8 @@ class Handler(BaseHTTPRequestHandler):
         repo = self.repos.get(name)
         if match is None or repo is None:
             return self._answer(401, b"", {"X-Error-Code": "RepoNotFound"})
+        if refused := repo.status or (repo.files if file else None):
+            return self._answer(refused, b"")
         wanted = match[3] if api else match[2]
         commit = repo.branches.get(wanted, wanted)
         if commit not in repo.commits:
@@ -73,7 +79,7 @@ class Handler(BaseHTTPRequestHandler):
         if repo.refuses:
             return self._answer(403, b"", {"X-Error-Code": repo.refuses})
         name = unquote(match[3])
-        self._file(name, repo.commits[commit].get(name), repo.altered.get(name), commit)
+        self._file(name, repo.commits[commit].get(name), repo, commit)
 
     def _info(self, name: str, repo: Repo, commit: str) -> dict[str, Any]:
         siblings = [
@@ -82,24 +88,30 @@ class Handler(BaseHTTPRequestHandler):
         ]
         return {"id": name, "modelId": name, "sha": commit, "siblings": siblings, "cardData": repo.card}
 
-    def _file(self, name: str, data: bytes | None, altered: bytes | None, commit: str) -> None:
+    def _file(self, name: str, data: bytes | None, repo: Repo, commit: str) -> None:
         if data is None:
             return self._answer(404, b"", {"X-Error-Code": "EntryNotFound"})
         headers = {"ETag": f'"{sha256(data).hexdigest()[:40]}"', "X-Repo-Commit": commit}
-        data = data if altered is None else altered
-        part = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
-        body = data[int(part[1]) : int(part[2]) + 1] if part else data
+        data = repo.altered.get(name, data)
+        part = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
+        end = int(part[2]) + 1 if part and part[2] else len(data)
+        body = data[int(part[1]) : end] if part else data
+        sent = len(body)
         if self.command == "GET":
             self.served[name] = self.served.get(name, 0) + len(body)
-        self._answer(206 if part else 200, body, headers)
+            sent = repo.cut[name].pop(0) if repo.cut.get(name) else sent
+        self._answer(206 if part else 200, body, headers, sent)
 
-    def _answer(self, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
+    def _answer(
+        self, status: int, body: bytes, headers: Mapping[str, str] | None = None, sent: int | None = None
+    ) -> None:
         self.send_response(status)
         for name, value in {**(headers or {}), "Content-Length": str(len(body))}.items():
             self.send_header(name, value)
         self.end_headers()
         if self.command == "GET":
-            self.wfile.write(body)
+            self.wfile.write(body[:sent])
+            self.close_connection = True
 
 
 def _blob(data: bytes) -> str:

@@ -20,6 +20,7 @@ from stages.report.evidence import Evidence
 from stages.report.metrics_json import metrics_json
 from stages.report.plugins import plugins
 from stages.report.reading import sources
+from stages.report.site import assets
 from stages.runtime.errors import UserError
 from stages.yaml12 import load
 from tests.report.project import SCORING, Made, write_tables
@@ -58,8 +59,9 @@ def test_every_file_is_written(make: Make) -> None:
     assert {p.name for p in Path("reports").iterdir()} == {
         *["assets", "figures", "pages", "tables", "plots", "index.html", "metrics.json"]
     }
-    assert {p.name for p in Path("reports/tables").iterdir()} == {f"{name}.csv" for name in plugins(tables)}
-    drawn = {f"{name}-shapes.{kind}" for name in plugins(figures) for kind in ("svg", "png")}
+    written = {p.name for p in Path("reports/tables").iterdir()}
+    assert written == {f"{name}.csv" for name in plugins(tables)} | {"shown"}
+    drawn = {f"{name}-shapes.{kind}" for name in plugins(figures) for kind in ("svg", "png", "pdf")}
     assert {p.name for p in Path("reports/figures").iterdir()} == drawn
     assert {p.name for p in Path("reports/plots").iterdir()} == {"models.csv", "reliability.csv", "page.html"}
 
@@ -157,7 +159,8 @@ def test_data_for_dvc_plots_fits_dvc_yaml(make: Make) -> None:
 
 
 def test_dvc_plots_show_without_a_network(make: Make) -> None:
-    write_plots(make(Made()))
+    evidence = make(Made())
+    write_plots(evidence)
     shape = "plots:\n  - accuracy:\n      template: bar_horizontal\n      x: accuracy\n"
     Path("dvc.yaml").write_text(shape + "      y: {reports/plots/models.csv: run}\n", "utf-8")
     dvc = [sys.executable, "-m", "dvc"]
@@ -168,15 +171,15 @@ def test_dvc_plots_show_without_a_network(make: Make) -> None:
     shown = Path("shown/index.html").read_text("utf-8")
     assert "vegaEmbed('#accuracy'" in shown
     assert '"run": "alpha"' in shown
-    assert not re.search(r"<script[^>]+src=|<link", shown)
+    assert re.findall(r'<script[^>]+src="([^"]+)|(<link)', shown)[0][0] == "../reports/assets/vega.js"
+    assert "vega.js" in assets()
     assert "{plot_divs}" not in shown
 
 
-def test_plot_page_has_one_place_for_plots_and_none_for_scripts() -> None:
-    page = plots.page()
-    assert page.count("{plot_divs}") == 1
-    assert "{scripts}" not in page
-    assert page.count("</script") == 1
+def test_plot_page_has_one_place_for_plots_and_none_for_scripts_from_elsewhere() -> None:
+    assert plots.PAGE.count("{plot_divs}") == 1
+    assert "{scripts}" not in plots.PAGE
+    assert "://" not in plots.PAGE
 
 
 def test_an_undeclared_table_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,6 +89,14 @@ def test_the_weak_spot_is_looked_for_in_every_category_of_every_dataset(make: Ma
     assert verdict.build(evidence).tiles[2].answer == "small on shapes"
 
 
+def test_differences_that_are_real_are_counted_and_the_others_named(make: Make) -> None:
+    tile = verdict.build(make(Made())).tiles[-1]
+    assert (tile.answer, tile.page) == ("All 3: no pair is left to chance", "ranking")
+    tile = verdict.build(make(Made(apart=False))).tiles[-1]
+    assert tile.answer == "0 of 3 pairs of models"
+    assert "alpha cannot be told from beta and gamma." in tile.why
+
+
 def test_the_dataset_with_most_items_speaks_first(make: Make) -> None:
     evidence = make(Made(datasets=("cubes", "shapes")))
     assert evidence.datasets == ("cubes", "shapes")

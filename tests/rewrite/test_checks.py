@@ -44,6 +44,10 @@ BAD = [
     ("bare", "clean", Q, "**Which of the 3 cups that Anna holds is more dented?**"),
     ("related", "lr_i", "Which planet is closest to the sun?", "Mercury."),
     ("related", "ls_a", "Which dog runs faster?", "Which cat sleeps?"),
+    ("not_endless", "lr_v", Q, Q.replace("more", "more and more" + " and more" * 70)),
+    ("printable", "lr_i", Q, "Determine which of the 3 cups that Anna holds is \u202emore dented."),
+    ("printable", "lr_i", Q, "Determine which of the 3 cups that Anna holds is \x1b[2Jmore dented."),
+    ("printable", "ls_n", Q, "Which of the 3 cups that Anna holds is not more dented\ufffd?"),
     ("script", "lr_i", Q, "Determine which of the 3 cups that Anna holds is более dented."),
 ]  # fmt: skip
 
@@ -56,6 +60,11 @@ def test_good_ones_pass(kind: str) -> None:
 @pytest.mark.parametrize(("check", "kind", "original", "rewrite"), BAD)
 def test_bad_ones_are_caught(check: str, kind: str, original: str, rewrite: str) -> None:
     assert failures(kind, original, rewrite).get(check)
+
+
+def test_an_endless_rewrite_is_looked_at_no_further() -> None:
+    """A million opening quotation marks would keep a pattern busy for hours."""
+    assert list(failures("ls_n", Q, "‘" * 1_000_000)) == ["not_endless"]
 
 
 def test_each_check_is_tested() -> None:

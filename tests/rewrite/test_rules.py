@@ -59,26 +59,37 @@ def test_every_wording_of_the_demo_is_rewritten_well_or_refused(kind: str) -> No
     assert accepted >= least[kind], "the rules know the demo's questions"
 
 
+@pytest.mark.parametrize("kind", ["lr_i", "ls_n", "ls_m"])
+def test_the_demos_models_know_every_word(kind: str) -> None:
+    """So that a rewrite costs them what its form costs, and not what an unknown word does."""
+    from stages.zoo.vocabulary import UNKNOWN, build_tokenizer
+
+    tokenizer = build_tokenizer()
+    found = [text for _, question in demo_questions() if (text := rewritten(question, kind))]
+    assert found and not [text for text in found if UNKNOWN in tokenizer.tokenize(text)]
+    assert UNKNOWN in tokenizer.tokenize("Determine which")
+
+
 @pytest.mark.parametrize(
     ("question", "instruction_", "negated"),
     [
-        ("What colour is the circle?", "Identify what colour the circle is.", "What colour is the circle not?"),
-        ("Which shape does the red object have?", "Determine which shape the red object has.", "Which shape does the red object not have?"),
-        ("How many circles are there?", "Determine how many circles there are.", "What is not the number of circles?"),
-        ("How many circles are in the picture?", "Determine how many circles are in the picture.", "What is not the number of circles in the picture?"),
-        ("In which corner is the red circle?", "Determine in which corner the red circle is.", "In which corner is the red circle not?"),
-        ("Which of these is in the picture?", "Determine which of these is in the picture.", "Which of these is not in the picture?"),
-        ("What can you see in the picture?", "Identify what you can see in the picture.", "What can you not see in the picture?"),
-        ("Which picture has more circles?", "Determine which picture has more circles.", "Which picture does not have more circles?"),
+        ("What colour is the circle?", "Tell me what colour the circle is.", "What colour is the circle not?"),
+        ("Which shape does the red object have?", "Tell me which shape the red object has.", "Which shape does the red object not have?"),
+        ("How many circles are there?", "Tell me how many circles there are.", "What is not the number of circles?"),
+        ("How many circles are in the picture?", "Tell me how many circles are in the picture.", "What is not the number of circles in the picture?"),
+        ("In which corner is the red circle?", "Tell me in which corner the red circle is.", "In which corner is the red circle not?"),
+        ("Which of these is in the picture?", "Tell me which of these is in the picture.", "Which of these is not in the picture?"),
+        ("What can you see in the picture?", "Tell me what you can see in the picture.", "What can you not see in the picture?"),
+        ("Which picture has more circles?", "Tell me which picture has more circles.", "Which picture does not have more circles?"),
         ("Select the object that is in the picture.", "Select the object that is in the picture.", "Select the object that is not in the picture."),
-        ("Colour of the circle?", "State the colour of the circle.", None),
-        ("Is there a red circle in the picture?", "Determine if there is a red circle in the picture.", None),
-        ("Which of these is not in the picture?", "Determine which of these is not in the picture.", None),
-        ("What is the man holding?", "Identify what the man is holding.", "What is the man not holding?"),
-        ("What is the capital of Alaska?", "State the capital of Alaska.", "What is not the capital of Alaska?"),
-        ("Which one is the correct caption of this image?", "Determine which one is the correct caption of this image.", "Which one is not the correct caption of this image?"),
-        ("Are the two apples in the picture the same color?", "Determine if the two apples in the picture are the same color.", None),
-        ("Which sentence correctly describes capybaras?", "Determine which sentence correctly describes capybaras.", "Which sentence does not correctly describe capybaras?"),
+        ("Colour of the circle?", "Tell me the colour of the circle.", None),
+        ("Is there a red circle in the picture?", "Tell me if there is a red circle in the picture.", None),
+        ("Which of these is not in the picture?", "Tell me which of these is not in the picture.", None),
+        ("What is the man holding?", "Tell me what the man is holding.", "What is the man not holding?"),
+        ("What is the capital of Alaska?", "Tell me the capital of Alaska.", "What is not the capital of Alaska?"),
+        ("Which one is the correct caption of this image?", "Tell me which one is the correct caption of this image.", "Which one is not the correct caption of this image?"),
+        ("Are the two apples in the picture the same color?", "Tell me if the two apples in the picture are the same color.", None),
+        ("Which sentence correctly describes capybaras?", "Tell me which sentence correctly describes capybaras.", "Which sentence does not correctly describe capybaras?"),
     ],
 )  # fmt: skip
 def test_instruction_and_negation(question: str, instruction_: str, negated: str | None) -> None:
@@ -110,7 +121,7 @@ def test_instruction_and_negation(question: str, instruction_: str, negated: str
         ("lr_i", "What direction is India in Kyrgyzstan?", None),
         ("lr_i", "What can Lacey and Felix trade to each get what they want?", None),
         ("lr_i", "What type of rock is slate?", None),
-        ("lr_i", "how many dogs are there？", "Determine how many dogs there are."),
+        ("lr_i", "how many dogs are there？", "Tell me how many dogs there are."),
         ("ls_n", "Look at <image 1>. What is shown?", None),
         ("ls_n", "Which of <image 1> and <image 2> is brighter?", None),
         ("ls_n", "Which animal hasn't any stripes?", None),
@@ -124,11 +135,13 @@ def test_what_else_the_rules_do_and_refuse(kind: str, question: str, expected: s
 
 # What the rules make of PARC's examples, where it is not what PARC's are: still right, or refused.
 OTHERWISE = {
+    ("lr_i", "Are the two sofas"): "Tell me if the two sofas are the same color in the picture.",
     ("lr_i", "Based on the image, how can fun"): None,
+    ("lr_i", "Which pants’ fit"): "Tell me which pants’ fit is more regular.",
     (
         "lr_i",
         "In the picture, which direction",
-    ): "In the picture, determine which direction the teddy bear is facing.",
+    ): "In the picture, tell me which direction the teddy bear is facing.",
     ("ls_n", "Which fence is burnter?"): "Which fence is not burnter?",
     ("ls_a", "Which Python code can"): None,
     ("ls_a", "What musn’t Joe and Alice"): None,

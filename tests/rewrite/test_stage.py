@@ -34,7 +34,7 @@ def test_one_row_for_each_question_and_kind(toy: Project) -> None:
     assert words(rows)[COLOUR, "ls_n"] == "What colour is the circle not?"
     (refused,) = [row for row in rows if row["original"] == ODD and row["kind"] == "lr_i"]
     assert refused["status"] == "rejected" and refused["rewrite"] is None and refused["reason"]
-    assert all(row["rewriter"] == "rules/1" for row in rows)
+    assert all(row["rewriter"] == "rules/2" for row in rows)
     assert toy.notes["rewrites"]["lr_i accepted"] == 3 and sum(toy.notes["rejected"].values()) == 2
 
 
@@ -64,7 +64,7 @@ def test_prompts_have_the_words_and_the_answers_of_their_variation(toy: Project)
     assert [name for name in found if name.startswith("e/")] == ["e/original", "e/lr_i"]
     assert found["a/original"]["answers"] == found["a/lr_i"]["answers"] == [1]
     assert found["a/ls_n"]["answers"] == [0, 2], "all but the original answer"
-    assert "Identify what colour the circle is." in found["b/lr_i"]["text"]
+    assert "Tell me what colour the circle is." in found["b/lr_i"]["text"]
     assert (
         "What colour is the circle not?" in found["b/ls_n"]["text"] and COLOUR not in found["b/ls_n"]["text"]
     )
@@ -90,8 +90,8 @@ def test_a_decision_wins_over_rules_and_checks(toy: Project) -> None:
     assert (
         rows[COLOUR, "lr_i"]["status"] == "rejected" and rows[COLOUR, "lr_i"]["reason"] == "rejected by hand"
     )
-    assert rows[COUNT, "lr_i"]["rewrite"] == "Determine how many circles there are."
-    assert (rows[COUNT, "lr_i"]["status"], rows[COUNT, "lr_i"]["rewriter"]) == ("by_hand", "rules/1")
+    assert rows[COUNT, "lr_i"]["rewrite"] == "Tell me how many circles there are."
+    assert (rows[COUNT, "lr_i"]["status"], rows[COUNT, "lr_i"]["rewriter"]) == ("by_hand", "rules/2")
     texts = {row["id"]: row["text"] for row in toy.prompts()}
     assert "Which colour does the circle lack?" in texts["a/ls_n"] and "a/lr_i" not in texts
     assert "Say whether the circle is red, or what." in texts["d/lr_i"]
@@ -107,10 +107,10 @@ def test_cleaning_is_proposed_and_applied_only_where_decided(toy: Project) -> No
 
     toy.decide(f"{raw},clean,accept,", f'"{ODD}",clean,drop,', f"{COLOUR},clean,reject,")
     rows = words(toy.rows())
-    assert (raw, "lr_i") not in rows and rows["Where is the bike?", "lr_i"] == "Identify where the bike is."
+    assert (raw, "lr_i") not in rows and rows["Where is the bike?", "lr_i"] == "Tell me where the bike is."
     texts = {row["id"]: row["text"] for row in toy.prompts()}
     assert texts["a/original"].startswith("Where is the bike?")
-    assert texts["a/lr_i"].startswith("Identify where the bike is.")
+    assert texts["a/lr_i"].startswith("Tell me where the bike is.")
     assert texts["b/original"].startswith("where is the bike now"), "not decided: as it was"
     assert texts["c/original"].startswith(COLOUR)
     assert not any(name.startswith("d/") for name in texts) and toy.notes["dropped"] == 1

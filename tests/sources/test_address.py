@@ -122,6 +122,21 @@ def test_refusals_are_one_line(server):
         locate("toy", REMOTE, None, "get it from X")
 
 
+@pytest.mark.parametrize("status", [401, 403, 404, 429, 500])
+def test_statuses_are_one_line_and_the_next_run_goes_on(server, status):
+    Files.cut["/a/items.tsv"] = [4000, 0]
+    with pytest.raises(UserError):
+        fetch("toy", origin(server))
+    Files.raw["/a/items.tsv"] = f"HTTP/1.1 {status} No\r\nContent-Length: 0\r\n\r\n".encode()
+    with pytest.raises(UserError, match=rf"items\.tsv: the server answered {status}; correct origin, or try"):
+        fetch("toy", origin(server))
+    assert not is_here(REMOTE, origin(server))
+    Files.raw.clear()
+    Files.asked.clear()
+    fetch("toy", origin(server))
+    assert Files.asked == [("/a/items.tsv", "bytes=4000-")]
+
+
 @pytest.mark.parametrize("sha", [DIGEST, None])
 @pytest.mark.parametrize(
     ("answer", "words"),

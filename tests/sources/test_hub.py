@@ -157,6 +157,38 @@ def test_refusals_are_one_line(hub, one, words):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("where", ["status", "files"])
+@pytest.mark.parametrize("status", [401, 403, 404, 429, 500, 503])
+def test_statuses_are_one_line_and_the_next_run_goes_on(hub, monkeypatch, status, where):
+    monkeypatch.setattr("time.sleep", lambda seconds: None)  # the client's pauses between its attempts
+    one = origin(config="en")
+    setattr(Handler.repos["owner/data"], where, status)
+    with pytest.raises(UserError, match=r"^owner/data at 0123456789ab: ") as caught:
+        fetch("toy", one)
+    message = str(caught.value)
+    assert "\n" not in message and len(message) < 400
+    assert str(status) in message or "no such repository" in message or "gated" in message, message
+    assert not is_here(REMOTE, one)
+    setattr(Handler.repos["owner/data"], where, None)
+    assert numbers(one) == [1, 2, 3]
+
+
+def test_a_download_that_is_cut_goes_on(hub, monkeypatch):
+    """The client asks for the rest; where the hub stays away, the files that are whole are kept."""
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    first, second = (f"en/dev-0000{n}-of-00002.parquet" for n in (0, 1))
+    cut = Handler.repos["owner/data"].cut
+    cut[first], cut[second] = [100], [100] + [0] * 20
+    with pytest.raises(UserError, match=r"^owner/data at 0123456789ab: .*run `vouch fetch toy`"):
+        fetch("toy", origin(config="en"))
+    asked = [path.rpartition("/")[2] for path in Handler.requests]
+    assert asked.count(second.rpartition("/")[2]) > 3 and not is_here(REMOTE, origin(config="en"))
+    cut.clear()
+    Handler.served.clear()
+    assert numbers(origin(config="en")) == [1, 2, 3]
+    assert first not in Handler.served and second in Handler.served
+
+
 def test_a_folder_laid_out_as_the_repository_is_read_instead(hub, tmp_path):
     for name, data in FILES.items():
         path = tmp_path / "mirror" / name

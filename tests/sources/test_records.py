@@ -33,7 +33,7 @@ def test_rows_and_header(tmp_path: Path) -> None:
         ('[{"a": 1}, {"a": 2}]', [{"a": 1}, {"a": 2}], {}),
         ('{"a": 1}\n{"a": 2}\n', [{"a": 1}, {"a": 2}], {}),
         ('{"data": {"data": [1]}}', [], {"data": {"data": [1]}}),
-        ('{"questions": [1], "annotations": [2]}', [1, 2], {}),
+        ('{"questions": [1], "annotations": 2}', [1], {"annotations": 2}),
     ],
 )
 def test_forms(tmp_path: Path, text: str, rows: list[object], header: dict[str, object]) -> None:
@@ -84,6 +84,9 @@ def test_a_long_value_is_tried_a_few_times(monkeypatch: pytest.MonkeyPatch) -> N
         ('{"data": [1}', "} where , should stand"),
         ('{"version"', "its end where : should stand"),
         ("[" * 100_000, "brackets too deep"),
+        ('{"data": [1], "version": 2, "questions": [2]}', "rows under data and questions; keep the one"),
+        ('{"data": [1], "data": [2]}', "rows under data and data; keep the one"),
+        ('{"questions": ["a"]}\n{"questions": ["b"]}', "more text after its end"),
     ],
 )
 def test_damaged_files(tmp_path: Path, text: str, reason: str) -> None:

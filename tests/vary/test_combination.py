@@ -12,7 +12,7 @@ from stages.contracts.prompts import COMPLEMENT, EFFECTS, KEPT, SWAPPED
 from stages.runtime.errors import UserError
 from stages.vary.combination import FILES, Part, Variation, combined, load_variation
 from stages.vary.style import Style
-from stages.vary.variation import Draft, Item
+from stages.vary.variation import Draft, Item, changed, start
 
 STYLE = Style(body="{hint}{question}\n{options}", hint="{hint}\n", option="{mark}. {text}")
 NAMES = sorted(path.stem for path in FILES.glob("[!_]*.py"))
@@ -122,3 +122,10 @@ def test_drafts_are_numbered_where_one_part_makes_several() -> None:
     assert numbered and [draft.order for draft in drafts] == [(0, 1), (1, 0)]
     assert all(draft.pictures[0].steps for draft in drafts)
     assert load_variation("vr_b").drafts(SIDES, STYLE)[1] is False
+
+
+def test_a_field_that_does_not_exist_is_noticed() -> None:
+    draft = start(SIDES, STYLE, "original")
+    assert changed(draft, order=(1, 0)) == replace(draft, order=(1, 0)) != draft
+    with pytest.raises(TypeError, match=r"^Draft has no field ordre$"):
+        changed(draft, ordre=(1, 0))

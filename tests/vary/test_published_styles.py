@@ -49,6 +49,7 @@ TEXTS = {
 SIMPLE = {"dialog_txt_simple", "ocrvqa_simple", "visdial_plain_simple"}
 NOT_PREFIXED = ("cls_bare",)
 INSTRUCTED_ABOVE = ("vqa", "kvqa", "vqra", "vqar", "cls", "dialog_sc", "wino", "mocheg", "visdial")
+IDK = "I don\u2019t know"
 TAIL = " Please answer supported, refuted or not enough information."
 
 
@@ -244,7 +245,7 @@ def test_prompts_of_azad_et_al(
     own = tuple(f"o{number}" for number in range(options))
     row = prompt(f"azad_{name}", replace(ITEM, options=own, hint="unused"))
     assert digest(row["system"]) == system
-    assert row["options"] == [*own, "I don't know", "None of them"][:shown]
+    assert row["options"] == [*own, IDK, "None of them"][:shown]
     lines = row["text"].split("\n")
     assert lines[:4] == [
         f"I will show you an image along with a multiple-choice {word} question.",
@@ -253,9 +254,6 @@ def test_prompts_of_azad_et_al(
         "Which?",
     ]
     assert lines[4:] == [f"{mark}. {text}" for mark, text in zip("ABCDEFGHIJ", row["options"], strict=False)]
-
-
-IDK = "I don\u2019t know"
 
 
 @pytest.mark.parametrize(
@@ -277,6 +275,28 @@ IDK = "I don\u2019t know"
 )  # fmt: skip
 def test_prompts_of_the_other_papers(style: str, hint: str | None, text: str) -> None:
     assert prompt(style, replace(ITEM, hint=hint))["text"] == text
+
+
+XCOMPOSER = """You are an AI assistant whose name is InternLM-XComposer (浦语·灵笔).
+
+        - InternLM-XComposer (浦语·灵笔) is a conversational language model that is developed by Shanghai AI Laboratory \
+(上海人工智能实验室). It is designed to be helpful, honest, and harmless.
+
+        - InternLM-XComposer (浦语·灵笔) can understand and communicate fluently in the language chosen by the user such \
+as English and 中文."""
+YI = (
+    "This is a chat between an inquisitive human and an AI assistant. Assume the role of the AI assistant. Read all "
+    "the images carefully, and respond to the human's questions with informative, helpful, detailed and polite "
+    "answers. 这是一个好奇的人类和一个人工智能助手之间的对话。假设你扮演这个AI助手的角色。仔细阅读所有的图像，"
+    "并对人类的问题做出信息丰富、有帮助、详细的和礼貌的回答。"
+)
+
+
+@pytest.mark.parametrize(("family", "system"), [("xcomposer", XCOMPOSER), ("yi", YI)])
+@pytest.mark.parametrize("hint", [None, "", "nan", "h"])
+def test_system_messages_of_kostumov_et_al(family: str, system: str, hint: str | None) -> None:
+    row, common = (prompt(name, replace(ITEM, hint=hint)) for name in (f"kostumov_{family}", "kostumov"))
+    assert row == common | {"system": system} and common["system"] is None
 
 
 def test_two_pictures_of_parc_are_one() -> None:

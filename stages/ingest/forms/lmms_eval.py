@@ -2,7 +2,9 @@
 
 As lm-evaluation-harness writes it, but: the prompt is `input`; `resps` is left out where it says the
 same as `filtered_resps`; a single request loses its outer list (since 2026); most versions leave `doc`
-out. Some of its models give a loss where a log-likelihood belongs: those are refused, for it is positive.
+out. A log can be the baseline of another run there (--baseline): of each line the first number whose name
+holds `score` counts, or else whether the response is the target. Some of its models give a loss where a
+log-likelihood belongs: those are refused, for it is positive.
 """
 
 from collections.abc import Mapping
@@ -28,5 +30,6 @@ def sample(record: Record) -> dict[str, Any]:
         "filtered_resps": record.responses,
         **record.hashes,
         **record.metrics,
+        **({"score": record.metrics["acc"]} if "acc" in record.metrics else {}),
         "input": record.context,
     }

@@ -104,6 +104,6 @@ def _archived(tree: Tree, file: str, text: str, entry: Any, settings: Settings) 
         question=text,
         options=options,
         answers=[answer],
-        images=[tree.read(f"{folder}/{pictures}/{stem}".lstrip("/"))],
+        images=[tree.picture(f"{folder}/{pictures}/{stem}".lstrip("/"))],
         category="diagram",
     )

@@ -89,6 +89,6 @@ def _item(row: Row, tree: Tree, which: Name) -> RawItem:
         question=row.text("question"),
         options=SIDES,
         answers=[SIDES.index(row.text("answer"))],
-        images=[tree.read(tree.closest(row.text(column))) for column in ("image_1", "image_2")],
+        images=[tree.picture(tree.closest(row.text(column))) for column in ("image_1", "image_2")],
         category=row.maybe("type") or which,
     )

@@ -9,19 +9,18 @@ one group. In some TSV files a copy's image cell holds the index of the row that
 """
 
 from collections.abc import Iterator
-from contextlib import suppress
 
-from stages.prepare.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
+from stages.prepare.raw import Expected, LoaderSettings, RawItem, Rejected
 from stages.sources.reading.files import Source
 from stages.sources.reading.row import Row, items
 from stages.sources.reading.rows import TSV, count_rows, rows
+from stages.sources.reading.shared_images import images_of, shared_images
 
 COPIES = 1_000_000
 LEGACY = "mmbench_dev_20230712"
 _LETTERS = ("A", "B", "C", "D")
 _NEEDED = ("index", "question", "A", "B", "answer", "image")
 _OPTIONAL = ("hint", "C", "D", "category")
-_LONGEST_INDEX = 12  # characters; an image in base64 has more
 
 # Texts that stand for a missing cell. In TSV those that pandas reads as missing, because the published
 # option counts rest on that.
@@ -66,27 +65,8 @@ def count(source: Source, name: str, settings: Settings) -> int:
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     """One item per row, copies included."""
-    shared = _shared_images(source)
+    shared = shared_images(source, _NEEDED)
     yield from items(rows(source, _NEEDED, _OPTIONAL), lambda row: _item(row, shared))
-
-
-def _shared_images(source: Source) -> dict[str, bytes]:
-    """Index -> image of the rows that others refer to; empty where every row has its own."""
-    wanted = set()
-    for row in rows(source, _NEEDED) if _may_share(source) else ():
-        cell = row.text("image").strip()
-        if len(cell) <= _LONGEST_INDEX:
-            wanted.add(cell)
-    found = {}
-    for row in rows(source, _NEEDED) if wanted else ():
-        if row.text("index") in wanted and len(row.text("image").strip()) > _LONGEST_INDEX:
-            with suppress(Unusable):  # that row itself says why
-                found[row.text("index")] = row.images("image")[0]
-    return found
-
-
-def _may_share(source: Source) -> bool:
-    return all(file.name.lower().endswith(TSV) for file in source.ending(TSV, ".parquet"))
 
 
 def _item(row: Row, shared: dict[str, bytes]) -> RawItem:
@@ -107,16 +87,7 @@ def _item(row: Row, shared: dict[str, bytes]) -> RawItem:
         hint=cell("hint"),
         options=options,
         answers=[row.letter("answer", len(options))],
-        images=_images(row, shared),
+        images=images_of(row, shared),
         category=cell("category") or "",
         group=str(index % COPIES),
     )
-
-
-def _images(row: Row, shared: dict[str, bytes]) -> list[bytes]:
-    value = row.values.get("image")
-    if isinstance(value, str) and 0 < len(value.strip()) <= _LONGEST_INDEX:
-        if value.strip() not in shared:
-            raise Unusable(f"its image is that of row {value.strip()!r}, which has none")
-        return [shared[value.strip()]]
-    return row.images("image")

@@ -1,19 +1,27 @@
 """ocrvqa: OCR-VQA (Mishra et al. 2019), open questions about book covers.
 
-    origin: {hub: howard-hou/OCR-VQA, revision: "...", split: test}
+    origin: {hub: howard-hou/OCR-VQA, revision: "...", split: test}        every question
+    origin: {url: ".../OCRVQA_TESTCORE.tsv", sha256: "..."}                 3,072 of them, those of VLMEvalKit
 
-A row is a cover with parallel lists of questions and answers; each question becomes an item, and those about
-one cover are a group.
+On the hub a row is a cover with parallel lists of questions and answers; each question becomes an item. In
+the TSV files of VLMEvalKit, which Tu et al. (2024) are taken to have used, a row is a question. Questions
+about one cover are a group.
 """
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from stages.prepare.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
 from stages.sources.reading.files import Source
-from stages.sources.reading.row import Row
-from stages.sources.reading.rows import count_rows, rows
+from stages.sources.reading.row import Row, items, listed
+from stages.sources.reading.rows import TSV, count_rows, rows
+from stages.sources.reading.shared_images import images_of, shared_images
 
+CORE = "OCRVQA_TESTCORE"
+_CORE_QUESTIONS = 3072
 COVERS = {"train": 166_022, "validation": 20_731, "test": 20_796}
+_NEEDED = ("index", "image", "question", "answer")
 _QUESTIONS = 5  # of a cover, about: for the estimate alone
 
 
@@ -22,17 +30,23 @@ class Settings(LoaderSettings):
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
-    """The number of covers."""
+    """The number of covers; of the core, that of its questions."""
+    if any(file.name.endswith(f"{CORE}{TSV}") for file in source.files):
+        return {"items": {_CORE_QUESTIONS}}
     return {"groups": {COVERS[source.split]}} if source.split in COVERS else None
 
 
 def count(source: Source, name: str, settings: Settings) -> int:
-    """About: five questions for each cover."""
-    return _QUESTIONS * count_rows(source)
+    """Rows of a TSV; else about five questions for each cover."""
+    return count_rows(source) * (1 if _in_rows(source) else _QUESTIONS)
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
-    """One item per question of each row; ids are the cover's and the question's number, from 1."""
+    """One item per question; ids are the row's index, or the cover's and the question's number, from 1."""
+    if _in_rows(source):
+        shared = shared_images(source, _NEEDED)
+        yield from items(rows(source, _NEEDED), lambda row: _item(row, shared))
+        return
     for row in rows(source, ("image", "image_id", "questions", "answers"), ("genre",)):
         try:
             made = list(_items(row))
@@ -40,6 +54,28 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Re
             yield Rejected(row.where, "", str(error))
         else:
             yield from made
+
+
+def _in_rows(source: Source) -> bool:
+    return any(file.name.lower().endswith(TSV) for file in source.files)
+
+
+def _item(row: Row, shared: Mapping[str, bytes]) -> RawItem:
+    answer = row.text("answer")
+    references = [answer]
+    if answer.startswith("["):
+        with suppress(Unusable):  # a title may begin so as well
+            references = [str(one) for one in listed(answer, "answer")]
+    images = images_of(row, shared)
+    return RawItem(
+        id=row.text("index"),
+        where=row.where,
+        question=row.text("question"),
+        references=references,
+        images=images,
+        kind="text",
+        group=hashlib.sha256(b"".join(images)).hexdigest()[:32] if images else None,
+    )
 
 
 def _items(row: Row) -> Iterator[RawItem]:

@@ -73,7 +73,7 @@ def _item(row: Row, tree: Tree, number: int) -> RawItem:
         question=row.text("question"),
         options=options,
         answers=[_correct(row, options)],
-        images=[tree.read(tree.closest(row.text("image")))],
+        images=[tree.picture(tree.closest(row.text("image")))],
         category=row.maybe("situation") or "",
         source_id=str(row.number),
     )

@@ -8,7 +8,7 @@ Question types 1 to 9 are about one picture, 10 to 12 about a video: those are l
 
 from collections.abc import Iterator
 
-from stages.prepare.raw import Expected, LoaderSettings, RawItem, Rejected
+from stages.prepare.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
 from stages.runtime.errors import UserError
 from stages.sources.reading.files import File, Source
 from stages.sources.reading.row import Row, items
@@ -94,5 +94,8 @@ def _item(row: Row, tree: Tree | None) -> RawItem | None:
 
 
 def _picture(row: Row, tree: Tree) -> list[bytes]:
-    name = tree.find(f"SEED-Bench-image/{row.maybe('data_id')}")
-    return [] if name is None else [tree.read(name)]
+    wanted = f"SEED-Bench-image/{row.text('data_id')}"
+    name = tree.find(wanted)
+    if name is None:
+        raise Unusable(f"no picture {wanted:.120} among the files; add its archive, SEED-Bench-image.zip")
+    return [tree.picture(name)]

@@ -10,7 +10,15 @@ from stages.report.evidence import Evidence
 
 TITLE = "Right answers, and how many options it takes to be sure"
 SIZE = (520.0, 430.0)
+NARROW = (270.0, 270.0)  # with its axes it fits a phone held upright
 FONT = 11
+TIPS = [
+    alt.Tooltip("model:N", title="Model"),
+    alt.Tooltip("y:Q", title="Accuracy", format=".1%"),
+    alt.Tooltip("y_low:Q", title="from", format=".1%"),
+    alt.Tooltip("y_high:Q", title="to", format=".1%"),
+    alt.Tooltip("x:Q", title="Options in a set", format=".2f"),
+]
 
 
 def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
@@ -43,14 +51,14 @@ def _domain(data: pd.DataFrame, name: str) -> list[float]:
     return [low - margin, high + margin]
 
 
-def _labelled(data: pd.DataFrame, x: list[float], y: list[float]) -> pd.DataFrame:
+def _labelled(data: pd.DataFrame, x: list[float], y: list[float], size: tuple[float, float]) -> pd.DataFrame:
     """Adds where each label goes, in the units of the axes."""
-    width, height = SIZE
+    width, height = size
     pixels = [
         ((row.x - x[0]) / (x[1] - x[0]) * width, (y[1] - row.y) / (y[1] - y[0]) * height)
         for row in data.itertuples()
     ]
-    placed = labels.place(pixels, data["model"].tolist(), SIZE, FONT)
+    placed = labels.place(pixels, data["model"].tolist(), size, FONT)
     rows = [
         {"model": model, "leads": leads, "x": px, "y": py, "label_x": at.x, "label_y": at.y}
         | {"align": at.align, "linked": at.linked}
@@ -67,13 +75,22 @@ def _labelled(data: pd.DataFrame, x: list[float], y: list[float]) -> pd.DataFram
 
 def draw(evidence: Evidence, dataset: str) -> Any:
     """Points with 95 % intervals in both directions, the leaders in colour; None where there is no model."""
+    return _drawn(evidence, dataset, SIZE)
+
+
+def narrow(evidence: Evidence, dataset: str) -> Any:
+    """The same for a narrow screen."""
+    return _drawn(evidence, dataset, NARROW)
+
+
+def _drawn(evidence: Evidence, dataset: str, size: tuple[float, float]) -> Any:
     data = frame(evidence, dataset)
     if data.empty:
         return None
     x, y = _domain(data, "x"), _domain(data, "y")
 
     def across(column: str) -> Any:
-        scale, steps = alt.Scale(domain=x, nice=False, zero=False), alt.Axis(tickCount=8)
+        scale, steps = alt.Scale(domain=x, nice=False, zero=False), alt.Axis(tickCount=size[0] // 65)
         return alt.X(f"{column}:Q", title="Options in a prediction set, mean (LAC)", scale=scale, axis=steps)
 
     def up(column: str) -> Any:
@@ -84,14 +101,14 @@ def draw(evidence: Evidence, dataset: str) -> Any:
 
     colour = alt.condition("datum.leads", alt.value(palette.BLUE), alt.value(palette.FAINT))
     base = alt.Chart(data).encode(x=across("x"), y=up("y"), color=colour)
-    names = _labelled(data, x, y)
+    names = _labelled(data, x, y, size)
     layers = [
         base.mark_rule(strokeWidth=1.5, opacity=0.4).encode(x=across("x_low"), x2="x_high:Q"),
         base.mark_rule(strokeWidth=1.5, opacity=0.4).encode(y=up("y_low"), y2="y_high:Q"),
         alt.Chart(names[names["linked"]])
         .mark_rule(color=palette.FAINT, strokeWidth=0.7)
         .encode(x=across("x"), y=up("y"), x2="label_x:Q", y2="label_y:Q"),
-        base.mark_circle(size=60, opacity=1),
+        base.mark_circle(size=60, opacity=1).encode(tooltip=TIPS),
     ]
     ink = alt.condition("datum.leads", alt.value(palette.INK), alt.value(palette.MUTED))
     for align in ("left", "right"):
@@ -104,7 +121,7 @@ def draw(evidence: Evidence, dataset: str) -> Any:
             text.mark_text(**style, color=palette.PAPER, stroke=palette.PAPER, strokeWidth=3, opacity=0.85)
         )
         layers.append(text.mark_text(**style).encode(color=ink))
-    return alt.layer(*layers).properties(width=SIZE[0], height=SIZE[1])
+    return alt.layer(*layers).properties(width=size[0], height=size[1])
 
 
 def describe(evidence: Evidence, dataset: str) -> str:

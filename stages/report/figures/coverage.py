@@ -11,6 +11,13 @@ from stages.report.evidence import Evidence
 TITLE = "Do the sets keep their promise?"
 SCORES = {"lac": "LAC", "aps": "APS"}
 STEP = 17
+TIPS = [
+    alt.Tooltip("model:N", title="Model"),
+    alt.Tooltip("score:N", title="Score"),
+    alt.Tooltip("value:Q", title="Coverage", format=".1%"),
+    alt.Tooltip("low:Q", title="from", format=".1%"),
+    alt.Tooltip("high:Q", title="to", format=".1%"),
+]
 
 
 def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
@@ -48,7 +55,7 @@ def draw(evidence: Evidence, dataset: str) -> Any:
     return alt.layer(
         goal.mark_rule(strokeDash=[4, 3], color=palette.INK).encode(x=across),
         whiskers.mark_rule(strokeWidth=2, opacity=0.5).encode(x2="high:Q"),
-        base.mark_point(filled=True, size=45, opacity=1).encode(shape=shape),
+        base.mark_point(filled=True, size=45, opacity=1).encode(shape=shape, tooltip=TIPS),
     ).properties(width=420, height=alt.Step(STEP))
 
 

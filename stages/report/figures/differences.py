@@ -10,10 +10,16 @@ from stages.report.evidence import Evidence
 
 TITLE = "Which models can be told apart?"
 STEP = 17
+TIPS = [
+    alt.Tooltip("row:N", title="Model"),
+    alt.Tooltip("verdict:N", title="is"),
+    alt.Tooltip("other:N", title="than"),
+    alt.Tooltip("points:Q", title="Points", format=".1f"),
+]
 
 
 def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
-    """One row per ordered pair: row, column (its place), points of accuracy, verdict."""
+    """One row per ordered pair: row, column (its place), other (its name), points of accuracy, verdict."""
     models = evidence.models(dataset)
     rows = []
     for model in models:
@@ -23,9 +29,10 @@ def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
                 continue
             verdict = ("better" if pair.difference > 0 else "worse") if pair.told_apart else "cannot tell"
             rows.append(
-                {"row": model, "column": place, "points": abs(100 * pair.difference), "verdict": verdict}
+                {"row": model, "column": place, "other": other}
+                | {"points": abs(100 * pair.difference), "verdict": verdict}
             )
-    return pd.DataFrame(rows, columns=["row", "column", "points", "verdict"])
+    return pd.DataFrame(rows, columns=["row", "column", "other", "points", "verdict"])
 
 
 def draw(evidence: Evidence, dataset: str) -> Any:
@@ -58,6 +65,7 @@ def draw(evidence: Evidence, dataset: str) -> Any:
                 axis=alt.Axis(labelLimit=240, labelColor=palette.INK, grid=False, domain=False, ticks=False),
             ),
             color=alt.Color("verdict:N", scale=verdicts),
+            tooltip=TIPS,
             opacity=alt.condition(
                 "datum.verdict == 'cannot tell'",
                 alt.value(0.6),

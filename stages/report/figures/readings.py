@@ -17,6 +17,11 @@ PANELS = {
 }
 READINGS = {"clean": "clean, with its interval", "faithful": "faithful"}
 STEP = 16
+TIPS = [
+    alt.Tooltip("model:N", title="Model"),
+    alt.Tooltip("reading:N", title="Reading"),
+    alt.Tooltip("value:Q", title="Value", format=".3f"),
+]
 
 
 def frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
@@ -53,7 +58,9 @@ def _panel(evidence: Evidence, dataset: str, panel: str, named: bool) -> Any:
         base.transform_filter("isValid(datum.low)")
         .mark_rule(strokeWidth=2, opacity=0.5)
         .encode(x=alt.X("low:Q", scale=scale, title=title), x2="high:Q", color=colour),
-        base.mark_point(size=42, strokeWidth=1.6, opacity=1).encode(x=across, color=colour, shape=shape),
+        base.mark_point(size=42, strokeWidth=1.6, opacity=1).encode(
+            x=across, color=colour, shape=shape, tooltip=TIPS
+        ),
     ]
     if panel == "coverage":
         goal = alt.Chart(pd.DataFrame({"value": [evidence.target]}))
@@ -66,7 +73,7 @@ def draw(evidence: Evidence, dataset: str) -> Any:
     if any(frame(evidence, dataset, panel).empty for panel in PANELS):
         return None
     panels = [_panel(evidence, dataset, panel, index == 0) for index, panel in enumerate(PANELS)]
-    return alt.hconcat(*panels, spacing=18)
+    return alt.hconcat(*panels, spacing=18, bounds="flush")
 
 
 def describe(evidence: Evidence, dataset: str) -> str:

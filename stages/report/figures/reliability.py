@@ -11,6 +11,11 @@ from stages.report.reliability import bins
 
 TITLE = "Is 80 % sure right 80 % of the time?"
 MOST = 4
+TIPS = [
+    alt.Tooltip("confidence:Q", title="Confidence", format=".1%"),
+    alt.Tooltip("accuracy:Q", title="Accuracy", format=".1%"),
+    alt.Tooltip("answers:Q", title="Answers", format=","),
+]
 
 
 def chosen(evidence: Evidence, dataset: str) -> tuple[str, ...]:
@@ -56,7 +61,7 @@ def _panel(data: pd.DataFrame, heading: str, named: bool) -> Any:
             x=across, y=alt.Y("low:Q", scale=domain), y2="high:Q"
         ),
         base.mark_line(color=palette.BLUE, strokeWidth=1.2, opacity=0.6).encode(x=across, y=up),
-        base.mark_circle(color=palette.BLUE, opacity=1).encode(x=across, y=up, size=size),
+        base.mark_circle(color=palette.BLUE, opacity=1).encode(x=across, y=up, size=size, tooltip=TIPS),
     ).properties(width=190, height=190, title=heading)
 
 

@@ -22,6 +22,13 @@ PROMISES = {
     "exceeded": ("holds more than promised", palette.GREEN),
 }
 STEP, LABELS = 18, 270
+TIPS = [
+    alt.Tooltip("model:N", title="Model"),
+    alt.Tooltip("asked:N", title="Asked"),
+    alt.Tooltip("value:Q", title="Coverage", format=".1%"),
+    alt.Tooltip("low:Q", title="from", format=".1%"),
+    alt.Tooltip("high:Q", title="to", format=".1%"),
+]
 
 
 def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
@@ -69,7 +76,7 @@ def _panel(data: pd.DataFrame, model: str, order: list[str], least: float, targe
     return alt.layer(
         goal.mark_rule(strokeDash=[4, 3], color=palette.INK).encode(x=across),
         whiskers.mark_rule(strokeWidth=2, opacity=0.6).encode(x2="high:Q"),
-        base.mark_circle(size=50, opacity=1),
+        base.mark_circle(size=50, opacity=1).encode(tooltip=TIPS),
     ).properties(width=250, height=alt.Step(STEP), title=model)
 
 

@@ -22,6 +22,13 @@ PANELS = {
 }
 VERDICTS = {"costs": palette.ORANGE, "gains": palette.BLUE, "cannot tell": palette.FAINT}
 STEP = 18
+TIPS = [
+    alt.Tooltip("model:N", title="Model"),
+    alt.Tooltip("variation:N", title="Variation"),
+    alt.Tooltip("value:Q", title="Difference", format=".2f"),
+    alt.Tooltip("low:Q", title="from", format=".2f"),
+    alt.Tooltip("high:Q", title="to", format=".2f"),
+]
 
 
 def frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
@@ -72,7 +79,7 @@ def _panel(data: pd.DataFrame, panel: str, model: str, order: list[str], last: b
     return alt.layer(
         nothing.mark_rule(color=palette.INK, strokeWidth=1).encode(x=across),
         whiskers.mark_rule(strokeWidth=2, opacity=0.6).encode(x=across, x2="high:Q"),
-        base.mark_circle(size=50, opacity=1).encode(x=across),
+        base.mark_circle(size=50, opacity=1).encode(x=across, tooltip=TIPS),
     ).properties(width=190, height=alt.Step(STEP))
 
 
@@ -85,7 +92,9 @@ def draw(evidence: Evidence, dataset: str) -> Any:
     order = [meaning(name) for name in real_changes(costs(evidence, dataset))]
     lines = [
         alt.hconcat(
-            *(_panel(data[panel], panel, model, order, model == models[-1]) for panel in PANELS), spacing=18
+            *(_panel(data[panel], panel, model, order, model == models[-1]) for panel in PANELS),
+            spacing=18,
+            bounds="flush",  # so that the panels of all models stand below one another
         ).properties(title=model)
         for model in models
     ]

@@ -6,8 +6,9 @@ from typing import Literal
 import pandas as pd
 
 from stages.report import words
-from stages.report.evidence import SIGNIFICANCE, Evidence, Pair
+from stages.report.evidence import Evidence
 from stages.report.grid import MISSING, Cell, Column, Grid, whole
+from stages.report.numbers import SIGNIFICANCE, Pair
 
 TITLE = "Differences"
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from stages.report import words
 from stages.report.costs import in_words
-from stages.report.evidence import Evidence, Number
+from stages.report.evidence import Evidence
 from stages.report.grid import Cell, Column, Grid, figure
+from stages.report.numbers import Number
 
 TITLE = "Instability"
 METRIC = "instability"

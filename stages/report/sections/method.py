@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from stages.report import words
-from stages.report.evidence import SIGNIFICANCE, Evidence
+from stages.report.evidence import Evidence
+from stages.report.numbers import SIGNIFICANCE
 
 TITLE = "Method"
 

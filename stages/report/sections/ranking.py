@@ -8,8 +8,9 @@ import pandas as pd
 from stages.contracts.prompts import ASKS
 from stages.contracts.rankings import COMBINED, FEW_LABELS, MEAN
 from stages.report import words
-from stages.report.evidence import SIGNIFICANCE, Evidence
+from stages.report.evidence import Evidence
 from stages.report.grid import MISSING, Cell, Column, Grid
+from stages.report.numbers import SIGNIFICANCE
 from stages.report.sections.read_outs import NAMES
 
 TITLE = "Without labels"

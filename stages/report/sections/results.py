@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from stages.contracts.outcomes import UNPARSED
 from stages.report import words
-from stages.report.evidence import Evidence, Number
+from stages.report.evidence import Evidence
 from stages.report.grid import MISSING, Cell, Column, Grid, figure, ranges
+from stages.report.numbers import Number
 from stages.report.tables.headline import METRICS
 
 TITLE = "Results"

@@ -6,8 +6,9 @@ from typing import Any
 import pandas as pd
 
 from stages.report import words
-from stages.report.evidence import MARGINAL, Evidence, Number
+from stages.report.evidence import MARGINAL, Evidence
 from stages.report.grid import Cell, Column, Grid, figure
+from stages.report.numbers import Number
 
 TITLE = "Scores"
 NAMES = {

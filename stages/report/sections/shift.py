@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from stages.report import words
 from stages.report.costs import in_words, is_control, named
-from stages.report.evidence import Evidence, Number
+from stages.report.evidence import Evidence
 from stages.report.figures.reliability import chosen
 from stages.report.grid import Cell, Column, Grid, Tone, figure
+from stages.report.numbers import Number
 from stages.report.shift import SCORE, promise, shifted
 
 TITLE = "Shift"

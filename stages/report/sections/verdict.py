@@ -32,7 +32,7 @@ def build(evidence: Evidence) -> Verdict:
     return Verdict(
         headline=_headline(evidence),
         because=" ".join(
-            filter(None, (*(_because(evidence, d) for d in evidence.judged[:2]), _left(evidence)))
+            filter(None, (*(_because(evidence, d) for d in evidence.judged[:1]), _left(evidence)))
         ),
         tiles=tiles(evidence, lead, dataset),
         grid=_grid(evidence) if len(datasets) > 1 else None,

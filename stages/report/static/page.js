@@ -42,6 +42,58 @@
     label();
   });
 
+  // Figures stand still until they are asked to answer to the pointer; only then the libraries are loaded.
+  let libraries;
+  const load = (assets) => libraries ??= new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = `${assets}vega.js`;
+    script.addEventListener("load", resolve);
+    script.addEventListener("error", reject);
+    document.head.append(script);
+  });
+  const enliven = async (figure, data) => {
+    if (figure.dataset.live) return;
+    figure.dataset.live = "asked";
+    const still = figure.querySelector(".picture");
+    const drawing = still.firstElementChild;
+    const place = document.createElement("div");
+    place.hidden = true;
+    still.append(place);
+    try {
+      await load(data.dataset.assets);
+      const options = {
+        mode: "vega-lite", ast: true, renderer: "svg", actions: false, config: window.chartConfig,
+        tooltip: { theme: dark() ? "dark" : "light" },
+      };
+      await window.vegaEmbed(place, JSON.parse(data.textContent), options);
+      const svg = place.querySelector("svg");
+      svg.setAttribute("aria-hidden", "true");
+      svg.style.maxWidth = "none"; // the pointer is where the chart thinks it is
+      place.hidden = false;
+      drawing.remove();
+      figure.dataset.live = "yes";
+    } catch {
+      place.remove();
+      figure.dataset.live = "failed";
+    }
+  };
+  for (const data of document.querySelectorAll("figure > script[type='application/json']")) {
+    const figure = data.parentElement;
+    const still = figure.querySelector(".picture");
+    const switched = document.createElement("button");
+    switched.type = "button";
+    switched.textContent = "Values on hover";
+    switched.title = "Replaces the picture by one that shows values under the pointer";
+    figure.querySelector(".files").prepend(switched);
+    switched.addEventListener("click", async () => { await enliven(figure, data); switched.remove(); still.focus(); });
+    let wait;
+    still.addEventListener("pointerenter", (event) => {
+      if (event.pointerType !== "mouse") return;
+      wait = setTimeout(async () => { await enliven(figure, data); switched.remove(); }, 400);
+    });
+    still.addEventListener("pointerleave", () => clearTimeout(wait));
+  }
+
   // Everything is readable on paper.
   addEventListener("beforeprint", () => {
     for (const part of document.querySelectorAll("details.part")) part.open = true;

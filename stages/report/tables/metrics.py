@@ -1,6 +1,7 @@
-"""metrics: every metric of every model with its ranks, on whole datasets.
+"""metrics: every metric of every model with its ranks, on whole datasets and original prompts.
 
-Categories and thresholds by stratum are left to data/compare/standings.parquet, which holds everything.
+variations.csv has what other ways of asking change. Numbers of categories, of thresholds by stratum and of
+every variation are left to data/compare/standings.parquet, which holds everything.
 """
 
 import pandas as pd
@@ -25,6 +26,8 @@ ORDER = [
 def build(evidence: Evidence) -> pd.DataFrame:
     """The standings of whole datasets, in a fixed order of rows and columns."""
     frame = evidence.standings
+    first = frame["dataset"].map({name: evidence.variations(name)[0] for name in evidence.datasets})
+    frame = frame[(frame["variation"] == first) | (frame["variation"] == "")]
     frame = frame[(frame["category"] == "all") & frame["calibration"].isin(("", MARGINAL))].round(DIGITS)
     rest = [name for name in frame.columns if name not in ORDER]
     return frame.sort_values(ORDER)[ORDER + rest]

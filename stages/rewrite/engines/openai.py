@@ -21,6 +21,7 @@ from stages.runtime.errors import UserError
 
 REVISION = 1
 ENOUGH = 16  # questions turned down, and none answered: then it is not the questions
+IN_A_ROW = 32  # questions without an answer after which the server itself is at fault
 _TURNED_DOWN = "the server turned the request down"
 _Done = tuple[Task, Proposal]
 
@@ -42,6 +43,7 @@ class ServerRewriter:
         self._url, self._name, self._settings, self._max_tokens = url, name, settings, max_tokens
         self._tally = Tally()
         self._answering, self._held = False, list[_Done]()  # held: turned down before anything was answered
+        self._in_a_row = 0  # questions given up since the last answer
 
     @property
     def notes(self) -> dict[str, Any]:
@@ -76,17 +78,20 @@ class ServerRewriter:
                 runner.run(stop(client, running))
 
     def _passed_on(self, done: _Done) -> Iterator[_Done]:
-        """What may be kept by now. Raises UserError where the server turns everything down."""
-        if self._answering or not done[1].reason.startswith(_TURNED_DOWN):
-            self._answering |= not done[1].passing
+        """What may be kept by now. Raises UserError where the server turns everything down, or is silent."""
+        said = done[1]
+        self._in_a_row = self._in_a_row + 1 if said.passing else 0
+        if self._answering or not said.reason.startswith(_TURNED_DOWN):
+            self._answering |= not said.passing
             yield from self._held if self._answering else ()
             self._held = [] if self._answering else self._held
             yield done
-            return
-        self._held.append(done)
-        if len(self._held) >= ENOUGH:
+        else:
+            self._held.append(done)
+        silent = self._in_a_row >= (IN_A_ROW if self._tally.reached else 1)
+        if silent or len(self._held) >= ENOUGH:
             raise UserError(
-                f"{self._url}: answers no question: {done[1].reason}; mend the server, or its address in "
+                f"{self._url}: answers no question: {said.reason}; mend the server, or its address in "
                 "models.lock, and run the stage again"
             )
 

@@ -13,7 +13,7 @@ from stages.rewrite.config import Config
 from stages.rewrite.engine import Engine, Proposal, Task
 from stages.rewrite.rules.sentence import Cannot
 
-REVISION = 1
+REVISION = 2
 
 
 class Rules:

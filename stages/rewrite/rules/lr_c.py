@@ -2,8 +2,9 @@
 
 import re
 
-from stages.rewrite.rules.clause import BE, clause, subject_and_rest
+from stages.rewrite.rules.clause import clause
 from stages.rewrite.rules.sentence import HERE, Cannot, capital, parse
+from stages.rewrite.rules.subject import BE, subject_and_rest
 
 _OF = "colour|color|shape|size|material|name"
 _FACET = rf"{_OF}|place|number|corner"

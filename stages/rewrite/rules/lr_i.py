@@ -1,9 +1,11 @@
-"""LR-I: the question as an instruction."""
+"""LR-I: the question as an instruction.
+
+PARC's own say `Determine` and `Identify`, words that the demo's models never met. `Tell me` is as plain, and
+what it costs them is then the form, not a word.
+"""
 
 from stages.rewrite.rules.clause import clause
 from stages.rewrite.rules.sentence import capital, parse
-
-_VERB = {"if": "determine", "which": "determine", "what": "identify", "the": "state"}
 
 
 def rewrite(text: str) -> str:
@@ -11,5 +13,4 @@ def rewrite(text: str) -> str:
     sentence = parse(text)
     if sentence.imperative:
         return text
-    found = clause(sentence.lower)
-    return capital(f"{sentence.lead}{_VERB[found.form]} {found.text}.")
+    return capital(f"{sentence.lead}tell me {clause(sentence.lower)}.")

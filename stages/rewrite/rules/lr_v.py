@@ -14,4 +14,4 @@ def rewrite(text: str) -> str:
             raise Cannot("is wordy already")
         return f"Please look carefully at what is shown and {sentence.lower}."
     lead = sentence.lead or "looking carefully at what is shown, "
-    return capital(f"{lead}could you please tell me {clause(sentence.lower).text}?")
+    return capital(f"{lead}could you please tell me {clause(sentence.lower)}?")

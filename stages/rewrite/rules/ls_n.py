@@ -2,8 +2,8 @@
 
 import re
 
-from stages.rewrite.rules.clause import BE, THIRD, check_active, check_no_subject, inverted, subject_and_rest
 from stages.rewrite.rules.sentence import HERE, Cannot, capital, semantic
+from stages.rewrite.rules.subject import BE, THIRD, check_active, check_no_subject, inverted, subject_and_rest
 
 _HEAD = rf"((?:in |on |at )?(?:what|which|who|where)(?: (?!{BE}\b)[\w’'-]+){{0,4}}?)"
 _BASE = {third: base for base, third in THIRD.items()}

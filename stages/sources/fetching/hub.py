@@ -32,6 +32,19 @@ def fetch_hub(name: str, origin: Origin) -> Found:
         return Found(commit, tuple(_kept(repo, commit, file, there[file]) for file in chosen))
 
 
+def commit_of(name: str, origin: Origin, revision: str) -> str:
+    """The commit of a branch or tag that has what the origin chooses. name: the dataset's.
+
+    Raises UserError.
+    """
+    repo = str(origin.hub)
+    with one_line(repo, revision, f"vouch lock {name}", f"datasets.{name}.origin"):
+        repo, info = _info(repo, revision)
+        there = {sibling.rfilename: sibling for sibling in info.siblings or ()}
+        _chosen(repo, str(info.sha), origin, there)
+        return str(info.sha)
+
+
 def same_repositories(repo: str) -> list[str]:
     """The repository and those that it may have moved to."""
     owner, _, rest = repo.partition("/")
@@ -51,7 +64,8 @@ def _info(repo: str, revision: str) -> tuple[str, Any]:
         except GatedRepoError:
             raise
         except (RepositoryNotFoundError, RevisionNotFoundError) as problem:
-            error = error or problem
+            if error is None or isinstance(problem, RevisionNotFoundError):  # it is there: that says more
+                error = problem
     assert error is not None
     raise error
 

@@ -2,7 +2,7 @@
 
 The list is the whole file, or stands under one of the names in ROWS, among other members (the header):
     {"version": "2.0", "split": "val", "data": [{...}, {...}]}
-or there is no list, and the file holds one object after the other (JSON lines).
+or there is no list, and the file holds one object after the other (JSON lines). Two such lists are refused.
 """
 
 import json
@@ -37,6 +37,8 @@ def _members(path: Path) -> Iterator[tuple[str | None, Any]]:
             yield from _top(_Reader(file))
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+    except _Ambiguous as error:
+        raise UserError(f"{path}: {error}; keep the one that is meant") from None
     except RecursionError:
         raise UserError(f"{path}: not JSON that can be read (brackets too deep)") from None
     except ValueError as error:  # JSON and UTF-8
@@ -48,13 +50,14 @@ def _top(reader: "_Reader") -> Iterator[tuple[str | None, Any]]:
         for row in reader.elements():
             yield None, row
     else:
-        first = dict[str, Any]()
+        first, listed = dict[str, Any](), False
         for name, value in reader.members():
             if name is None:
+                listed = True
                 yield None, value
             else:
                 first[name] = value
-        if reader.peek() == "{":
+        if reader.peek() == "{" and not listed:
             yield None, first
             while reader.peek():
                 yield None, reader.value()
@@ -62,6 +65,10 @@ def _top(reader: "_Reader") -> Iterator[tuple[str | None, Any]]:
             yield from first.items()
     if reader.peek():
         raise ValueError("more text after its end")
+
+
+class _Ambiguous(Exception):
+    """Rows in two places."""
 
 
 class _Reader:
@@ -113,12 +120,19 @@ class _Reader:
         return digits is None or digits.end() < len(self._text)
 
     def members(self) -> Iterator[tuple[str | None, Any]]:
-        """The members of an object, those of a list of rows one by one, without a name."""
+        """The members of an object, those of a list of rows one by one, without a name.
+
+        Raises _Ambiguous where rows stand under two names: nobody can say which are meant.
+        """
+        listed = ""
         self.take("{")
         while self.peek() != "}":
             name = str(self.value())
             self.take(":")
             if name in ROWS and self.peek() == "[":
+                if listed:
+                    raise _Ambiguous(f"has lists of rows under {listed} and {name}")
+                listed = name
                 for row in self.elements():
                     yield None, row
             else:

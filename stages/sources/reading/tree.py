@@ -17,6 +17,9 @@ from stages.sources.reading.files import File, Source
 
 MAX_MEMBERS = 2_000_000
 MAX_BYTES = 1 << 30  # of one file that is read whole
+MAX_PICTURE = 1 << 28  # bytes of a picture
+MOST_PACKED = 200  # bytes that one byte of an archive becomes; texts and pictures stay far below
+_SMALL = 1 << 20  # bytes that may be packed as tightly as they can be
 _ZIP = ".zip"
 # What Python's readers of archives raise on damaged ones.
 _DAMAGED = (
@@ -90,22 +93,31 @@ class Tree:
                 return found[0]
         raise Unusable(f"no file {path!r:.120} in {self._where}")
 
-    def read(self, name: str) -> bytes:
-        """The bytes of a file. Raises Unusable."""
+    def picture(self, name: str) -> bytes:
+        """The bytes of a picture. Raises Unusable."""
+        return self.read(name, MAX_PICTURE)
+
+    def read(self, name: str, most: int = MAX_BYTES) -> bytes:
+        """The bytes of a file, so many at most. Raises Unusable."""
         place = self._places.get(name)
         if place is None:
             raise Unusable(f"no file {name!r:.120} in {self._where}")
         try:
             if isinstance(place, File):
                 path = place.checked()
-                if path.stat().st_size > MAX_BYTES:
-                    raise Unusable(f"{name!r:.120} is larger than {MAX_BYTES:,} bytes")
+                if path.stat().st_size > most:
+                    raise Unusable(f"{name!r:.120} is larger than {most:,} bytes")
                 return path.read_bytes()
             archive, info = place
-            if info.file_size > MAX_BYTES or stat.S_ISLNK(info.external_attr >> 16) or info.flag_bits & 1:
+            if info.file_size > most or stat.S_ISLNK(info.external_attr >> 16) or info.flag_bits & 1:
                 raise Unusable(f"{name!r:.120} is too large, a link or encrypted in its archive")
+            if info.file_size > max(_SMALL, MOST_PACKED * info.compress_size):
+                raise Unusable(
+                    f"{name!r:.120} is {info.compress_size:,} bytes in its archive and would become "
+                    f"{info.file_size:,}, as only a trap does; leave it out"
+                )
             with archive.open(info) as member:
-                return member.read(MAX_BYTES)  # checks the CRC; never more than the header says
+                return member.read(most)  # checks the CRC; never more than the header says
         except _DAMAGED as error:
             if isinstance(error, Unusable):
                 raise

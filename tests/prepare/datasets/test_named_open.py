@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from stages.runtime.errors import UserError
-from tests.prepare.datasets.built import IMAGE, TEXTS, cell, parquet
+from tests.prepare.datasets.built import IMAGE, TEXTS, cell, coded, parquet, tsv
 
 S = pa.string()
 CHARTQA = {"type": S, "question": S, "answer": S, "image": IMAGE}
@@ -73,6 +73,29 @@ def test_ocrvqa_explodes_a_cover(project):
     assert items[1]["references"] == ["Y"] and items[1]["category"] == "Travel"
     with pytest.raises(UserError, match="has 2 questions, but 1 answers"):
         only(project, "ocrvqa", OCRVQA, {**row, "answers": ["X"]})
+
+
+def test_ocrvqa_of_the_core(project):
+    """VLMEvalKit's file: a question a row, an answer that may be a list as text, images that rows share."""
+    rows = [
+        {"index": 7, "image": coded(1), "question": "Who?", "answer": "X", "category": "who"},
+        {"index": 8, "image": "7", "question": "Kind?", "answer": "['Travel', 'Trips']", "category": "genre"},
+        {"index": 9, "image": coded(2), "question": "Title?", "answer": "[Sic] Transit", "category": "title"},
+    ]
+    tsv(project.source / "OCRVQA_TESTCORE.tsv", *rows)
+    items = project.prepare("ocrvqa", expect=None)["items"].to_pylist()
+    assert [(item["id"], item["references"]) for item in items] == [
+        ("7", ["X"]),
+        ("8", ["Travel", "Trips"]),
+        ("9", ["[Sic] Transit"]),
+    ]
+    assert items[0]["group"] == items[1]["group"] != items[2]["group"]
+    assert items[0]["images"] == items[1]["images"]
+    with pytest.raises(UserError, match="items: 3,072 expected, 3 found"):
+        project.prepare("ocrvqa")
+    (project.source / "OCRVQA_TESTCORE.tsv").rename(project.source / "OCRVQA_TEST.tsv")
+    with pytest.raises(UserError, match="how many items this source should hold is not known"):
+        project.prepare("ocrvqa")
 
 
 @pytest.mark.parametrize(

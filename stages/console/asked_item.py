@@ -1,0 +1,196 @@
+"""What every model answered to one item, from the tables of prompts, responses and outcomes."""
+
+import heapq
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from stages.contracts.items import ITEMS, items_path
+from stages.contracts.outcomes import OUTCOMES, REFUSAL, UNPARSED, outcomes_path
+from stages.contracts.prompts import ASKS, KEPT, LETTERS, LIKELIHOOD, ORIGINAL, PROMPTS, TEXT, prompts_path
+from stages.contracts.table import Table
+from stages.contracts.text import RESPONSES
+from stages.runtime.errors import UserError, did_you_mean
+
+Row = Mapping[str, Any]
+FLIPPED, SAME, TURNED, UNTURNED = "flipped", "same", "turned", "unturned"
+_CLOSE = 5  # ids to suggest
+_GRAM = 3  # characters that count as one in the likeness of two ids
+
+
+def find_item(wanted: str, dataset: str | None) -> tuple[str, dict[str, Any]]:
+    """The dataset of an item, and its row of ITEMS. Raises UserError, with close ids, where it is none."""
+    known = sorted(path.stem for path in items_path("x").parent.glob("*.parquet"))
+    if dataset is not None and dataset not in known:
+        raise UserError(f"{items_path('x').parent}: no dataset {dataset}; {did_you_mean(dataset, known)}")
+    if not known:
+        raise UserError(f"{items_path('x').parent}: no items; run `dvc repro`, or `dvc pull` to fetch them")
+    places = [dataset] if dataset else known
+    found = [(name, row) for name in places for row in _rows(ITEMS, items_path(name), "id", [wanted])]
+    if not found:
+        ids = [name for place in places for name in ITEMS.read(items_path(place), ["id"])["id"].to_pylist()]
+        raise UserError(
+            f"{dataset or 'data/items'}: no item {wanted[:80]!r}; close: {', '.join(close(wanted, ids))}"
+        )
+    if len(found) > 1:
+        names = ", ".join(name for name, _ in found)
+        raise UserError(f"item {wanted[:80]!r}: is in {names}; choose one by --dataset")
+    return found[0]
+
+
+def close(wanted: str, ids: Collection[str]) -> list[str]:
+    """The ids that share most parts with the wanted one, quoted and cut."""
+    parts = _parts(wanted)
+
+    def likeness(name: str) -> tuple[float, str]:
+        own = _parts(name)
+        return len(parts & own) / len(parts | own), name
+
+    best = heapq.nsmallest(_CLOSE, ((-share, name) for share, name in map(likeness, ids)))
+    return [repr(name[:80]) for _, name in best]
+
+
+def _parts(name: str) -> set[str]:
+    padded = f" {name.casefold()} "
+    return {padded[place : place + _GRAM] for place in range(len(padded) - _GRAM + 1)}
+
+
+def prompts_of(dataset: str, item: str) -> dict[str, dict[str, Any]]:
+    """The item's prompts by id, in the order of their table."""
+    return {row["id"]: row for row in _rows(PROMPTS, prompts_path(dataset), "item", [item])}
+
+
+def models() -> list[str]:
+    """Models with outcomes, by name."""
+    suffix = outcomes_path("").name
+    return sorted(path.name.removesuffix(suffix) for path in outcomes_path("").parent.glob(f"*{suffix}"))
+
+
+def answers(model: str, dataset: str, prompts: Mapping[str, Row]) -> list[dict[str, Any]]:
+    """An entry for each prompt that the model was asked, and each read-out, as JSON has it."""
+    rows = [
+        row
+        for row in _rows(OUTCOMES, outcomes_path(model), "prompt", list(prompts))
+        if row["dataset"] == dataset
+    ]
+    given = {ask: _given(ask, model, dataset, list(prompts)) for ask in {row["ask"] for row in rows}}
+    original = {row["ask"]: row for row in rows if row["variation"] == ORIGINAL}
+    order = {name: place for place, name in enumerate(prompts)}
+    rows.sort(key=lambda row: (ASKS.index(row["ask"]), order[row["prompt"]]))
+    entries = []
+    for row in rows:
+        name, ask = row["prompt"], row["ask"]
+        entries.append(_entry(row, prompts[name], given[ask].get(name, []), original.get(ask)))
+    return entries
+
+
+def _entry(row: Row, prompt: Row, given: Sequence[Row], original: Row | None) -> dict[str, Any]:
+    ranked = likely(row["ask"], prompt, given)
+    texts = [each["text"] for each in given if row["ask"] == TEXT and each["temperature"] == 0]
+    chosen = row["predicted"]
+    return {
+        "model": row["model"],
+        "ask": row["ask"],
+        "variation": row["variation"],
+        "prompt": row["prompt"],
+        "effect": row["effect"],
+        "answer": row["answer"] if chosen is None else option(prompt, chosen),
+        "right": row["correct"],
+        "kept": row["clean_correct"] is not None,
+        "confidence": row["confidence"],
+        "half": row["half"],
+        **{score: _members(prompt, ranked, row[f"size_{score}"]) for score in ("lac", "aps")},
+        "clean_size": {score: row[f"clean_size_{score}"] for score in ("lac", "aps")},
+        "text": texts[0] if texts else None,
+        "problem": next((each["problem"] for each in given if each["problem"]), None),
+        "against_original": against(row, original),
+    }
+
+
+def option(prompt: Row, index: int) -> str:
+    """An option as it is shown, with its mark."""
+    mark = f"{prompt['marks'][index]}. " if index < len(prompt["marks"] or ()) else ""
+    return f"{mark}{prompt['options'][index]}"
+
+
+def likely(ask: str, prompt: Row, given: Sequence[Row]) -> list[int]:
+    """Indices of the options, likeliest first (ties: lowest); none for texts and without an answer."""
+    if ask == LETTERS and given and given[0]["logits"]:
+        worth = list(given[0]["logits"])[: len(prompt["options"])]
+    elif ask == LIKELIHOOD and given and not any(row["nll"] is None for row in given):
+        nll = {row["option"]: row["nll"] for row in given}
+        worth = [-nll.get(index, math.inf) for index in range(len(prompt["options"]))]
+    else:
+        return []
+    return sorted(range(len(worth)), key=lambda index: (-worth[index], index))
+
+
+def _members(prompt: Row, ranked: Sequence[int], size: int | None) -> list[str] | None:
+    """The options of a prediction set of the faithful split: LAC and APS both take the likeliest ones.
+
+    None for rows that calibrate, which have no set.
+    """
+    if size is None or not ranked:
+        return None
+    return [option(prompt, index) for index in ranked[:size]]
+
+
+def against(row: Row, original: Row | None) -> str:
+    """What became of the answer to the original prompt, as VARIATIONS counts it; empty where it does not.
+
+    Where the variation keeps the answers: same or flipped. Where it turns them, and the original was
+    answered right: turned or unturned. What could not be read equals nothing.
+    """
+    if original is None or row["variation"] == ORIGINAL:
+        return ""
+    own = _content(row)
+    same = own is not None and own == _content(original)
+    if row["effect"] == KEPT:
+        return SAME if same else FLIPPED
+    graded = original["clean_correct"]
+    if not (original["correct"] if graded is None else graded == 1):
+        return ""
+    return UNTURNED if same else TURNED
+
+
+def _content(row: Row) -> int | str | None:
+    """The option chosen, else the answer generated, None where nothing could be read."""
+    if row["chosen"] is not None:
+        return int(row["chosen"])
+    return None if row["parser"] in (UNPARSED, REFUSAL) or row["answer"] is None else str(row["answer"])
+
+
+def _given(ask: str, model: str, dataset: str, prompts: list[str]) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    table, path = RESPONSES[ask]
+    for row in _rows(table, path(model, dataset), "prompt", prompts):
+        found.setdefault(row["prompt"], []).append(row)
+    return found
+
+
+def _rows(table: Table, path: Path, column: str, wanted: list[str]) -> Iterator[dict[str, Any]]:
+    """Rows whose column has one of the wanted values. Only row groups that can hold one are read."""
+    values, file = pa.array(wanted, pa.string()), table.open(path)
+    leaf = next(place for place, name in enumerate(_leaves(file)) if name == column)
+    for group in range(file.num_row_groups):
+        known = file.metadata.row_group(group).column(leaf).statistics
+        if (
+            known is not None
+            and known.has_min_max
+            and not any(known.min <= one <= known.max for one in wanted)
+        ):
+            continue
+        mask = pc.is_in(
+            file.read_row_group(group, columns=[column], use_threads=False)[column], value_set=values
+        )
+        if pc.any(mask).as_py():
+            yield from file.read_row_group(group, use_threads=False).filter(mask).to_pylist()
+
+
+def _leaves(file: pq.ParquetFile) -> list[str]:
+    return [file.schema.column(place).path for place in range(len(file.schema))]

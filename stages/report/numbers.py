@@ -1,0 +1,82 @@
+"""Numbers as the report looks them up: one cell of the standings, one comparison of two models."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pandas as pd
+
+# Pairs with a smaller p-value after Holm's correction count as told apart.
+SIGNIFICANCE = 0.05
+
+
+class Number(NamedTuple):
+    """One cell of the standings. low, high: 95 % interval, None where there is none."""
+
+    value: float
+    low: float | None
+    high: float | None
+    items: int
+    rank: int | None
+    rank_low: int | None
+    rank_high: int | None
+
+
+class Pair(NamedTuple):
+    """Accuracy of one model minus that of another, on the same items.
+
+    low, high, p_holm: None where the items are too few for an interval.
+    """
+
+    difference: float
+    low: float | None
+    high: float | None
+    p_holm: float | None
+    items: int
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether the data separate the two models."""
+        return self.p_holm is not None and self.p_holm < SIGNIFICANCE
+
+    def turned(self) -> "Pair":
+        """The same with the models in the other order."""
+        low = None if self.high is None else -self.high
+        high = None if self.low is None else -self.low
+        return Pair(-self.difference, low, high, self.p_holm, self.items)
+
+
+def _some(value: float) -> float | None:
+    return None if pd.isna(value) else float(value)
+
+
+def _whole(value: float) -> int | None:
+    return None if pd.isna(value) else int(value)
+
+
+class Numbers:
+    """Cells of the standings by the columns that name them; a cell is made when it is asked for."""
+
+    def __init__(self, frame: pd.DataFrame, keys: Sequence[str]) -> None:
+        frame = frame.dropna(subset=["value"])
+        names = zip(*(frame[name].tolist() for name in keys), strict=True)
+        self._place = {key: place for place, key in enumerate(names)}
+        self._values = [frame[name].tolist() for name in Number._fields]
+
+    def get(self, key: tuple[str, ...]) -> Number | None:
+        """The cell with these names; None where it is missing or null."""
+        place = self._place.get(key)
+        if place is None:
+            return None
+        value, low, high, items, *ranks = (column[place] for column in self._values)
+        return Number(float(value), _some(low), _some(high), int(items), *map(_whole, ranks))
+
+
+def pairs(frame: pd.DataFrame) -> dict[tuple[str, str, str], Pair]:
+    """The comparisons in a frame of differences, both ways, by dataset and the two models."""
+    found: dict[tuple[str, str, str], Pair] = {}
+    columns = ["dataset", "first", "second", *Pair._fields]
+    for row in zip(*(frame[name].tolist() for name in columns), strict=True):
+        dataset, first, second, difference, low, high, p_holm, items = row
+        pair = Pair(float(difference), _some(low), _some(high), _some(p_holm), int(items))
+        found[dataset, first, second], found[dataset, second, first] = pair, pair.turned()
+    return found

@@ -1,0 +1,62 @@
+"""docs/add-a-dataset.md, done as it says: the file, the table and the entries are taken from the page."""
+
+import re
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.pipeline.checkout import ROOT, Checkout
+from tests.prepare.datasets.built import coded, png, tsv
+
+pytestmark = pytest.mark.slow
+PAGE = (ROOT / "docs/add-a-dataset.md").read_text("utf-8")
+ROW = {"question": "Which?", "A": "red", "B": "blue", "C": "green", "answer": "B", "image": coded(1)}
+
+
+def block(kind: str, holding: str) -> str:
+    """The one code block of a kind that holds a text."""
+    (found,) = (text for text in re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL) if holding in text)
+    return found
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """A checkout with both datasets of the page, and their data beside it, where the page has them."""
+    root = tmp_path_factory.mktemp("added")
+    checkout = Checkout(root / "vouch")
+    (line,) = (line.strip() for line in PAGE.splitlines() if '"id": "kite-1"' in line)
+    picture = root / "my-data/kites/pictures/kite.png"
+    picture.parent.mkdir(parents=True)
+    picture.write_bytes(png())
+    (root / "my-data/kites/items.jsonl").write_text(f"{line}\n", "utf-8")
+    tsv(root / "my-data/quiz/quiz.tsv", ROW, {**ROW, "answer": "A", "image": coded(2)})
+    loader = block("python", '"""quiz: ')
+    (checkout.path / "stages/prepare/datasets/quiz.py").write_text(loader, "utf-8")
+    for name in ("kites", "quiz"):
+        checkout.edit("params.yaml", "datasets:\n", block("yaml", f"  {name}: "))
+    checkout.commit("two datasets")
+    return checkout
+
+
+def test_the_plan_lists_them_and_dvc_prepares_and_varies_them(checkout):
+    lines = [line.split() for line in checkout.vouch("plan").stdout.splitlines()]
+    counts = {line[0]: line[1:5] for line in lines if line[:1] in (["kites"], ["quiz"])}
+    assert counts == {"kites": ["jsonl", "1", "about", "1"], "quiz": ["quiz", "2", "about", "2"]}
+    checkout.dvc("repro", "vary@kites", "vary@quiz")
+    tables = {name: pq.read_table(checkout.path / f"data/items/{name}.parquet") for name in counts}
+    assert tables["kites"]["id"].to_pylist() == ["kite-1"]
+    assert tables["quiz"]["answers"].to_pylist() == [[1], [0]]
+    prompts = pq.read_table(checkout.path / "data/prompts/quiz.parquet")
+    assert prompts["item"].to_pylist() == ["0", "1"] and "blue" in prompts["text"].to_pylist()[0]
+    assert checkout.vouch("plan").stdout.count("about") == 2, "only the datasets that were there before"
+
+
+def test_what_the_page_gives_is_in_the_style_of_the_house(checkout):
+    checkout.run("ruff", "check", "stages/prepare/datasets/quiz.py")
+    checkout.run("ruff", "format", "--check", "stages/prepare/datasets/quiz.py")
+
+
+def test_another_count_stops_it(checkout):
+    checkout.edit("stages/prepare/datasets/quiz.py", '"items": {2}', '"items": {500}')
+    done = checkout.dvc("repro", "prepare@quiz", check=False)
+    assert done.returncode and "datasets.quiz: items: 500 expected, 2 found" in done.stdout + done.stderr
