@@ -9,7 +9,7 @@ CORES ?= 2
 RUN := PATH="$(CURDIR)/.venv/bin:$$PATH" HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1
 BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 
-.PHONY: demo zoo test install bench lint lock clean
+.PHONY: demo zoo test install browser bench lint lock clean
 
 demo: install
 	@$(RUN) dvc pull --quiet zoo || echo "demo: not all stored weights came; what is missing is trained"
@@ -19,11 +19,14 @@ demo: install
 zoo: install
 	@$(RUN) dvc repro --force zoo
 
-test: install lint
+test: install lint browser
 	@$(RUN) python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 install:
 	@TORCH=$(TORCH) $(PYTHON) tools/install.py
+
+browser:
+	@$(PYTHON) tools/browser.py
 
 lint: install
 	@$(RUN) ruff check .

@@ -18,8 +18,8 @@ from stages.sources.fetching.locate import is_here, locate, promised
 from stages.sources.fetching.origin import REMOTE
 from stages.sources.reading.files import Source
 from stages.vary.__main__ import read_style
+from stages.vary.combination import load_variation
 from stages.vary.style import Style
-from stages.vary.tests_of import TESTS
 from stages.vary.variations.marks import ALPHABETS
 
 
@@ -85,7 +85,8 @@ def count_items(name: str, entry: DatasetEntry) -> Items:
     except UserError:
         counts = {}  # said when it is read
     known = counts.get("items") or counts.get("groups")
-    return Items(_part(min(known), entry) if known else None, here=False, groups="items" not in counts)
+    found = _part(min(known), entry) if known else None
+    return Items(found, here=False, groups=bool(known) and "items" not in counts)
 
 
 def _part(items: int, entry: DatasetEntry) -> int:
@@ -134,9 +135,11 @@ def estimate(items: int, entry: DatasetEntry, variations: Sequence[str]) -> Coun
 
 def _prompts(variation: str, style: Style) -> int:
     """Prompts that a variation makes of an item, where that does not depend on the item."""
-    several = {"tests": TESTS, "shuffled": TESTS, "marks": len(ALPHABETS)}
-    several["instruction"] = max(len(style.instructions), 1)
-    return math.prod(several.get(part, 1) for part in variation.split("+"))
+    several = {"marks": len(ALPHABETS), "instruction": max(len(style.instructions), 1)}
+    return math.prod(
+        part.level or 1 if part.file in ("tests", "shuffled") else several.get(part.file, 1)
+        for part in load_variation(variation).parts
+    )
 
 
 def count_prompts(path: Path) -> Count:

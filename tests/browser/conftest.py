@@ -1,0 +1,130 @@
+"""A whole site from made-up evidence, and a browser without network that looks at it from the disk."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stages.browse.__main__ import write as browse
+from stages.browse.config import Config as Pictures
+from stages.contracts.items import ITEMS, items_path
+from stages.report.__main__ import read, write
+from stages.report.config import Config
+from stages.report.reading import sources
+from tests.browse.project import CHOICE, MODELS, OPEN, write_project
+from tests.report.project import SCORING, Made, write_tables
+
+HERE = Path(__file__).parent
+AXE = HERE / "node_modules/axe-core/axe.min.js"
+CHROMIUM = shutil.which("chromium")
+
+
+def _missing() -> str:
+    try:
+        import playwright.sync_api  # noqa: F401
+    except ImportError:
+        return "no playwright; run `make install`"
+    return "" if CHROMIUM and AXE.exists() else "no chromium or no axe-core; run `make browser`"
+
+
+@dataclass
+class Window:
+    """A page of the browser. problems: errors on its console and requests that left the disk."""
+
+    page: Any
+    root: Path
+    problems: list[str] = field(default_factory=list)
+    loaded: list[str] = field(default_factory=list)
+
+    def open(self, path: str) -> Any:
+        """Opens a path under reports/, with a part after # perhaps."""
+        file, mark, rest = path.partition("#")
+        self.page.goto((self.root / file).as_uri() + mark + rest)
+        return self.page
+
+    def wide(self) -> int:
+        """Pixels that the page is wider than the window."""
+        return int(self.page.evaluate("document.documentElement.scrollWidth - innerWidth"))
+
+    def barriers(self, *rules: str) -> list[str]:
+        """What axe calls serious or critical: rule and element. rules: only these."""
+        options: dict[str, Any] = {"resultTypes": ["violations"], "preload": False}
+        if rules:
+            options["runOnly"] = {"type": "rule", "values": rules}
+        self.page.evaluate(AXE.read_text("utf-8"))
+        found = self.page.evaluate("options => axe.run(options)", options)["violations"]
+        return [
+            f"{rule['id']}: {node['html'][:120]}"
+            for rule in found
+            if rule["impact"] in ("serious", "critical")
+            for node in rule["nodes"][:3]
+        ]
+
+
+@pytest.fixture(scope="session")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of a site."""
+    if missing := _missing():
+        if os.environ.get("CI") == "true":
+            pytest.fail(missing)
+        pytest.skip(missing)
+    folder, before = tmp_path_factory.mktemp("site"), Path.cwd()
+    os.chdir(folder)
+    try:
+        accuracy = {name: 0.8 - 0.15 * place for place, name in enumerate(MODELS)}
+        made = Made(accuracy=accuracy, datasets=(CHOICE,), variations=("original", "vr_b_5"))
+        tables = [*write_tables(made), items_path(OPEN)]
+        ITEMS.write(items_path(OPEN), ITEMS.read(items_path(CHOICE)))
+        write(Config(title="Vouch"), read(sources(tables), SCORING))
+        inputs = write_project()
+        for dataset in (CHOICE, OPEN):
+            browse(dataset, Pictures(images=dataset == CHOICE, thumbnail=64, budget=10**6), inputs)
+    finally:
+        os.chdir(before)
+    yield folder / "reports"
+
+
+@pytest.fixture(scope="session")
+def browser(reports: Path) -> Iterator[Any]:
+    """Debian's chromium."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def window(reports: Path, browser: Any) -> Iterator[Callable[..., Window]]:
+    """Opens windows; at the end none may have seen an error or left the disk. Keywords: as playwright's."""
+    windows: list[Window] = []
+
+    def opened(**options: Any) -> Window:
+        context = browser.new_context(
+            viewport={"width": 1280, "height": 900} | options.pop("viewport", {}), **options
+        )
+        context.set_offline(True)
+        context.set_default_timeout(20_000)
+        one = Window(context.new_page(), reports)
+        one.page.on("console", lambda message: message.type == "error" and one.problems.append(message.text))
+        one.page.on("pageerror", lambda error: one.problems.append(str(error)))
+
+        def asked(request: Any) -> None:
+            one.loaded.append(request.url)
+            if not request.url.startswith((reports.as_uri(), "data:", "blob:")):
+                one.problems.append(f"left the disk: {request.url}")
+
+        one.page.on("request", asked)
+        windows.append(one)
+        return one
+
+    yield opened
+    found = [problem for one in windows for problem in one.problems]
+    for one in windows:
+        one.page.context.close()
+    assert not found

@@ -1,0 +1,217 @@
+"""The site in a real browser, from the disk, without network."""
+
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+import pytest
+
+from stages.contracts.items import ITEMS
+from stages.contracts.outcomes import OUTCOMES
+from tests.browse.project import CHOICE, COUNT, HARM, OPEN, OPEN_COUNT
+
+PHONE = {"viewport": {"width": 390, "height": 844}}
+ITEMS_PAGE = "pages/items.html"
+FIRST = f"{CHOICE}-0000"
+
+
+def table(reports, name):
+    """Rows of a table of the project behind the site."""
+    kind = {"items": ITEMS, "scores": OUTCOMES}[name.split("/")[0]]
+    return kind.read(reports.parent / "data" / name).to_pylist()
+
+
+def shown(page):
+    """Ids in the list, top to bottom."""
+    return page.locator("#list .about .said").all_text_contents()
+
+
+def listed(page, text):
+    """Waits until the line above the list says so."""
+    page.wait_for_function("text => document.getElementById('status').textContent === text", arg=text)
+    return page
+
+
+def opened(page, item):
+    """Waits for an item's view."""
+    page.wait_for_function("id => document.querySelector('#item h2')?.textContent === id", arg=item)
+    return page
+
+
+def originals(reports, model):
+    """Item -> outcome of the original prompt."""
+    rows = table(reports, f"scores/{model}.outcomes.parquet")
+    return {r["item"]: r for r in rows if r["dataset"] == CHOICE and r["variation"] == "original"}
+
+
+def test_every_page_in_every_light_and_width(reports, window):
+    pages = ["index.html", *sorted(f"pages/{path.name}" for path in (reports / "pages").glob("*.html"))]
+    assert ITEMS_PAGE in pages
+    light, dark, phone = window(), window(color_scheme="dark"), window(**PHONE)
+    problems = []
+    for path in pages:
+        for one in (light, dark, phone):
+            page = one.open(path)
+            assert page.title() and page.locator("h1").count() == 1, path
+            if path == ITEMS_PAGE:
+                listed(page, f"{COUNT:,} items")
+            if one is not phone:
+                rules = ["color-contrast"] if one is dark else []
+                problems += [f"{path}: {found}" for found in one.barriers(*rules)]
+        assert phone.wide() <= 0, path
+    assert not problems
+    grounds = [one.page.evaluate("getComputedStyle(document.body).backgroundColor") for one in (light, dark)]
+    assert grounds[0] == "rgb(255, 255, 255)" and grounds[0] != grounds[1]
+
+
+def test_the_first_screen_is_light_and_usable_before_items(window):
+    one = window()
+    for path in ("index.html", ITEMS_PAGE):
+        one.loaded.clear()
+        page = one.open(path)
+        if path == ITEMS_PAGE:
+            listed(page, f"{COUNT:,} items")
+        files = [
+            Path(unquote(urlparse(url).path)) for url in dict.fromkeys(one.loaded) if url.startswith("file:")
+        ]
+        assert sum(file.stat().st_size for file in files) < 1_000_000, files
+    assert not any("page-" in file.name or "model-" in file.name for file in files)
+    page.route("**/rows-*", lambda route: None)  # never come
+    page.reload()
+    page.fill("#q", "object 77")
+    assert page.locator("select[name=dataset] option").all_text_contents() == [CHOICE, OPEN]
+
+
+def test_search_filter_sort(reports, window):
+    page = window().open(ITEMS_PAGE)
+    listed(page, f"{COUNT:,} items")
+    page.fill("#q", "OBJECT 1042 colour")
+    listed(page, f"1 of {COUNT:,} items")
+    assert shown(page) == [f"{CHOICE}-1042"]
+    page.fill("#q", "")
+    listed(page, f"{COUNT:,} items")
+    alpha, items = originals(reports, "alpha"), table(reports, f"items/{CHOICE}.parquet")
+    page.click("summary")
+    page.select_option("#model", "alpha")
+    page.select_option("select[name=answer]", "wrong")
+    page.select_option("#flag", "shared_image")
+    wrong = [i["id"] for i in items if not alpha[i["id"]]["correct"] and i["flags"]]
+    listed(page, f"{len(wrong)} of {COUNT:,} items")
+    page.select_option("select[name=sort]", "unsure")
+    confidence = {name: round(1000 * alpha[name]["confidence"]) for name in wrong}
+    page.wait_for_function(
+        "id => document.querySelector('#list .said.question') && document.querySelector('#list .about .said').textContent === id",
+        arg=min(wrong, key=confidence.get),
+    )
+    assert shown(page) == sorted(wrong, key=lambda name: (confidence[name], name))[:50]
+    page.click("text=Clear")
+    listed(page, f"{COUNT:,} items")
+    page.fill("[name=sure_low]", "60")
+    page.fill("[name=size_low]", "1.5")
+    sizes = {
+        name: r["size_lac"] if r["clean_size_lac"] is None else r["clean_size_lac"]
+        for name, r in alpha.items()
+    }
+    first = [name for name, r in alpha.items() if r["confidence"] >= 0.6 and (sizes[name] or 0) >= 1.5]
+    listed(page, f"{len(first)} of {COUNT:,} items")
+    page.click("text=Clear")
+    page.select_option("#category", "hard")
+    page.select_option("select[name=answer]", "all_wrong")
+    others = [originals(reports, model) for model in ("beta", "gamma")]
+    none = [
+        i["id"]
+        for i in items
+        if i["category"] == "hard" and not any(m[i["id"]]["correct"] for m in (alpha, *others))
+    ]
+    listed(page, f"{len(none)} of {COUNT:,} items")
+    page.select_option("select[name=answer]", "")
+    page.select_option("#turned", "option_order")
+    page.wait_for_function("document.getElementById('status').textContent.includes(' of ')")
+    address = page.url
+    page.select_option("select[name=dataset]", OPEN)
+    listed(page, f"{OPEN_COUNT} items")
+    page.go_back()
+    page.wait_for_function("url => location.href === url", arg=address)
+    assert page.input_value("#turned") == "option_order" and page.input_value("#category") == "hard"
+
+
+def test_an_item_by_its_link(reports, window):
+    one = window()
+    page = opened(one.open(f"{ITEMS_PAGE}#{CHOICE}/{CHOICE}-0204"), f"{CHOICE}-0204")
+    assert page.locator("#item .prompt h3").all_text_contents() == [
+        "original",
+        "option_order",
+        "vr_b_5",
+        "ls_n",
+    ]
+    assert page.locator("#item .matrix thead th").all_text_contents() == ["Prompt", "alpha", "beta", "gamma"]
+    rows = table(reports, "scores/alpha.outcomes.parquet")
+    (row,) = [r for r in rows if r["prompt"] == f"{CHOICE}-0204/option_order"]
+    cell = page.locator("#item .matrix tbody tr").nth(1).locator("td").first.inner_text()
+    assert f"{'ABCD'[row['predicted']]} {round(100 * row['confidence'])} %" in cell
+    assert ("✓" in cell) == row["correct"]
+    card = page.locator("#item .prompt").nth(1).locator(".shares")
+    assert card.locator("tbody tr").count() == 4 and card.locator("tbody tr.right").count() == 1
+    shares = [int(text.split("%")[0]) for text in card.locator("tbody td:nth-child(2)").all_inner_texts()]
+    assert abs(sum(shares) - 100) <= 2 and max(shares) == round(100 * row["confidence"])
+    marked = sum("LAC" in text for text in card.locator("tbody td:nth-child(2)").all_inner_texts())
+    assert marked == (row["size_lac"] or 0)
+    names = page.locator("#item svg.picture").evaluate_all(
+        "all => all.map((one) => one.getAttribute('aria-label'))"
+    )
+    assert len(names) == 5 and "Picture 1 as vr_b_5 shows it: blur 5" in names
+    assert page.locator("#item svg.picture image").first.evaluate("one => one.getBBox().width") > 0
+    assert not one.barriers()
+    opened(one.open(f"{ITEMS_PAGE}#{CHOICE}/{CHOICE}-0007"), f"{CHOICE}-0007")
+    assert "no answer: picture is <b>damaged</b>" in page.locator("#item").inner_text()
+    one.open(f"{ITEMS_PAGE}#{CHOICE}/nowhere")
+    page.wait_for_selector("text=There is no item nowhere")
+
+
+def test_by_keyboard(window):
+    page = window().open(ITEMS_PAGE)
+    listed(page, f"{COUNT:,} items")
+    page.keyboard.press("/")
+    page.keyboard.type("object 10")
+    page.keyboard.press("Escape")
+    page.wait_for_function("document.getElementById('status').textContent.includes(' of ')")
+    found = shown(page)
+    page.keyboard.press("j")
+    opened(page, found[0]).keyboard.press("ArrowRight")
+    opened(page, found[1]).keyboard.press("k")
+    opened(page, found[0]).keyboard.press("Escape")
+    page.wait_for_selector("#item", state="hidden")
+    assert shown(page) == found and page.input_value("#q") == "object 10"
+
+
+@pytest.mark.parametrize("dataset", [CHOICE, OPEN])
+def test_harm_is_text(window, dataset):
+    one = window(**PHONE)
+    for number, harm in enumerate(HARM):
+        page = opened(one.open(f"{ITEMS_PAGE}#{dataset}/{dataset}-{number:04d}"), f"{dataset}-{number:04d}")
+        question = page.locator("#item .question").evaluate("one => one.textContent")
+        assert question == harm or (len(harm) > 8000 and question.startswith(harm[:8000]))
+        if dataset == OPEN:
+            raw = page.locator("#item .raw").first.evaluate("one => one.textContent")
+            assert raw == harm or (len(harm) > 4000 and raw.startswith(harm[:4000]))
+        assert one.wide() <= 0
+    assert page.evaluate("window.harmed") is None and page.locator("#item img, #item script").count() == 0
+    assert page.locator("#item svg.picture").count() == (
+        0 if dataset == OPEN else page.locator("#item svg").count()
+    )
+
+
+def test_the_theme_is_kept_and_paper_holds_everything(window):
+    page = window().open(ITEMS_PAGE)
+    page.click("#theme")
+    opened(window_of(page, f"#{CHOICE}/{FIRST}"), FIRST)
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not page.locator("#filters").is_visible() and page.locator("#item .prompt").last.is_visible()
+
+
+def window_of(page, hash_):
+    """The same page at another place."""
+    page.goto(page.url.split("#")[0] + hash_)
+    page.reload()
+    return page
