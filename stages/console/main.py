@@ -22,6 +22,7 @@ COMMANDS = {
     "fetch": "bring the datasets and weights of the present profile to this machine",
     "warm": "ask one model everything at once, loading it once; the stages then only write",
     "rewrites": "review the questions in other words, and take people's decisions about them",
+    "distract": "have the rewriter write wrong options for open questions, to be reviewed",
     "render": "write the pictures of a variation, to look at",
     "exchange": "say which picture wins, so that one can be exchanged to turn the answer",
     "export": "write a model's answers as a log of lm-evaluation-harness or lmms-eval",

@@ -18,8 +18,8 @@ from stages.sources.fetching.locate import is_here, locate, promised
 from stages.sources.fetching.origin import REMOTE
 from stages.sources.reading.files import Source
 from stages.vary.__main__ import read_style
+from stages.vary.combination import load_variation
 from stages.vary.style import Style
-from stages.vary.tests_of import TESTS
 from stages.vary.variations.marks import ALPHABETS
 
 
@@ -50,7 +50,7 @@ def sizes(project: Project) -> list[tuple[int, int]]:
 
 
 def _questions(entry: DatasetEntry) -> str:
-    return repr((entry.loader, entry.source, entry.origin, sorted(entry.settings.items())))
+    return repr((entry.loader, entry.source, entry.origin, entry.sample, sorted(entry.settings.items())))
 
 
 @dataclass(frozen=True)
@@ -78,14 +78,19 @@ def count_items(name: str, entry: DatasetEntry) -> Items:
     away = entry.source != REMOTE and not Path(entry.source).exists() and hasattr(loader, "expected")
     if not away and is_here(entry.source, entry.origin):
         source = locate(name, entry.source, entry.origin, place)
-        return Items(int(loader.count(source, name, settings)), True)
+        return Items(_part(int(loader.count(source, name, settings)), entry), True)
     try:
         source = promised(entry.origin) if entry.origin else Source(Path(entry.source))
         counts = expectation(loader, source, name, settings)
     except UserError:
         counts = {}  # said when it is read
     known = counts.get("items") or counts.get("groups")
-    return Items(min(known) if known else None, here=False, groups="items" not in counts)
+    return Items(_part(min(known), entry) if known else None, here=False, groups="items" not in counts)
+
+
+def _part(items: int, entry: DatasetEntry) -> int:
+    """How many of the items a sample is expected to hold."""
+    return round(items * entry.sample.share) if entry.sample else items
 
 
 @dataclass(frozen=True)
@@ -129,9 +134,11 @@ def estimate(items: int, entry: DatasetEntry, variations: Sequence[str]) -> Coun
 
 def _prompts(variation: str, style: Style) -> int:
     """Prompts that a variation makes of an item, where that does not depend on the item."""
-    several = {"tests": TESTS, "shuffled": TESTS, "marks": len(ALPHABETS)}
-    several["instruction"] = max(len(style.instructions), 1)
-    return math.prod(several.get(part, 1) for part in variation.split("+"))
+    several = {"marks": len(ALPHABETS), "instruction": max(len(style.instructions), 1)}
+    return math.prod(
+        part.level or 1 if part.file in ("tests", "shuffled") else several.get(part.file, 1)
+        for part in load_variation(variation).parts
+    )
 
 
 def count_prompts(path: Path) -> Count:

@@ -18,7 +18,7 @@ from stages.contracts.published import PUBLISHED, published_path
 from stages.contracts.rejects import REJECTS, rejects_path
 from stages.contracts.table import Writer
 from stages.prepare.cleaning import Picture, check, clean
-from stages.prepare.config import DatasetEntry
+from stages.prepare.config import DatasetEntry, Sample
 from stages.prepare.defects import Findings
 from stages.prepare.expected import Tally, expectation
 from stages.prepare.kept import Kept
@@ -79,6 +79,14 @@ def entries(
     yield from run.progress(loader.read(source, name, settings), total=total, label=f"prepare {name}")
 
 
+def sampled(read: Iterator[Any], sample: Sample | None) -> Iterator[Any]:
+    """The entries that a sample holds: by their group, their id or, of those without, their place."""
+    for entry in read:
+        name = getattr(entry, "group", None) or entry.id or entry.where
+        if sample is None or sample.holds(name):
+            yield entry
+
+
 def main(run: Run) -> None:
     """Writes the five tables, all or none."""
     (name,) = run.keys
@@ -97,7 +105,7 @@ def main(run: Run) -> None:
         defects = stack.enter_context(DEFECTS.writer(defects_path(name)))
         published = stack.enter_context(PUBLISHED.writer(published_path(name)))
         images = Images(image_rows)
-        read = tally.counting(entries(run, loader, source, name, settings))
+        read = sampled(tally.counting(entries(run, loader, source, name, settings)), config.sample)
         for looked in stack.enter_context(closing(looked_at(read, images.known))):
             entry = looked.entry
             try:
@@ -114,7 +122,7 @@ def main(run: Run) -> None:
             raise UserError(
                 f"{source.path}: no usable item, {rejects.count} rejected; correct datasets.{name}"
             )
-        for row in flagged(normalised(kept, config.options, rejects.count, name), images.known):
+        for row in flagged(normalised(kept, config.options, rejects.count, name, source.path), images.known):
             items.row(row)
             findings.item(row)
         for row in findings.rows():

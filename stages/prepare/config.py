@@ -1,9 +1,10 @@
 """Parameters of `prepare`: `datasets.NAME` of params.yaml."""
 
+import hashlib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from stages.runtime.errors import did_you_mean
 from stages.sources.fetching.origin import Origin
@@ -32,13 +33,30 @@ class Options(BaseModel):
         return name
 
 
+class Sample(BaseModel):
+    """A part of a dataset. share: of its groups, which stay whole, or of its items where it names no groups.
+
+    Each is in or out by a lot of its own: the share is met within chance, and a larger one holds a smaller.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    share: float = Field(gt=0, lt=1)
+    seed: int = Field(default=0, ge=0)
+
+    def holds(self, name: str) -> bool:
+        """Whether a group, or an item, is in."""
+        lot = hashlib.sha256(f"{self.seed}/{name}".encode("utf-8", "surrogatepass")).digest()
+        return int.from_bytes(lot[:8]) < self.share * 2**64
+
+
 class DatasetEntry(BaseModel):
     """One dataset.
 
     loader: a file of stages/prepare/datasets. source: file or folder; stages/sources for what is fetched
-    from `origin`. settings: the loader's own. options: null leaves them as the source has them. For `vary`
-    (stages/vary/config.py says more): style, a file of stages/styles; variations, in place of the profile's;
-    rows. For `browse`: images, whether item pages may show the dataset's pictures.
+    from `origin`. settings: the loader's own. sample: a part of it. options: null leaves them as the source
+    has them. For `vary` (stages/vary/config.py says more): style, a file of stages/styles; variations, in
+    place of the profile's; rows. For `browse`: images, whether item pages may show the dataset's pictures.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -48,7 +66,14 @@ class DatasetEntry(BaseModel):
     origin: Origin | None = None
     style: str
     settings: dict[str, Any] = {}
+    sample: Sample | None = None
     options: Options | None = None
     variations: list[str] | None = Field(default=None, min_length=1)
     rows: Literal["all", "exchangeable"] = "all"
     images: bool = True
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if self.sample and self.options and self.options.reading == "faithful":
+            raise ValueError("a faithful reading draws over all items; take out `sample`, or reading: clean")
+        return self

@@ -3,8 +3,11 @@
 import importlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+from stages.prepare.building import Asked, choices
 from stages.prepare.choice import Choice
 from stages.prepare.cleaning import Picture, digest_of, known_options
 from stages.prepare.config import Options
@@ -15,8 +18,8 @@ from stages.runtime.errors import UserError
 _OF_COPIES = ("question", "hint", "images", "group", "options", "answers", "references")
 
 
-def normalised(kept: Kept, chosen: Options | None, rejected: int, name: str) -> Kept:
-    """The same items with the options of a scheme; without one, the same.
+def normalised(kept: Kept, chosen: Options | None, rejected: int, name: str, folder: Path) -> Kept:
+    """The same items with the options of a scheme; without one, the same. folder: the source.
 
     Raises UserError where `rejected` entries would shift every draw of a faithful reading.
     """
@@ -28,6 +31,8 @@ def normalised(kept: Kept, chosen: Options | None, rejected: int, name: str) -> 
             "would not be the authors'; correct these entries, or take reading: clean"
         )
     scheme = importlib.import_module(f"stages.prepare.normalise.{chosen.scheme}")
+    if hasattr(scheme, "built"):
+        return _built(kept, scheme, chosen, name, folder)
     rows = [
         Choice(row["id"], row["group"], tuple(row[NATIVE]), tuple(row["answers"]))
         for row in kept.rows(["id", "group", "kind", "answers", NATIVE])
@@ -39,6 +44,29 @@ def normalised(kept: Kept, chosen: Options | None, rejected: int, name: str) -> 
         choice = next(found) if row["kind"] == "choice" else Choice("", "", tuple(row[NATIVE]), ())
         shown = {"options": list(choice.native), "answers": sorted(choice.answers)}
         after.add({**_without_native(row), **shown}, choice.options)
+    return after
+
+
+def _built(kept: Kept, scheme: ModuleType, chosen: Options, name: str, folder: Path) -> Kept:
+    """Open questions as choices; the others stay. Raises UserError."""
+    if chosen.reading == "faithful":
+        raise UserError(
+            f"datasets.{name}.options: {chosen.scheme} has no faithful reading, for its authors drew without "
+            "a seed; take reading: clean"
+        )
+    rows = [
+        Asked(row["id"], row["group"], row["category"], row["question"], row["references"][0])
+        for row in kept.rows(["id", "group", "kind", "category", "question", "references"])
+        if row["kind"] == "text"
+    ]
+    found = choices(rows, scheme.built(rows, chosen.seed, folder), chosen.seed)
+    after = Kept()
+    for row in kept.rows():
+        if row["kind"] == "text":
+            choice = next(found)
+            shown = list(choice.options)
+            row |= {"kind": "choice", "options": shown, "answers": list(choice.answers), NATIVE: shown}
+        after.add(_without_native(row), row[NATIVE])
     return after
 
 

@@ -3,17 +3,19 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
-from stages.contracts.compared import DIFFERENCES, REPRODUCED, STANDINGS, VARIATIONS
+from stages.contracts.compared import DIFFERENCES, DIMENSIONS, REPRODUCED, STANDINGS, VARIATIONS
 from stages.contracts.defects import DEFECTS
 from stages.contracts.files import replacing_folder, write_json, write_text
 from stages.contracts.items import ITEMS
 from stages.contracts.outcomes import OUTCOMES
 from stages.contracts.rankings import RANKED, RANKINGS
 from stages.contracts.rejects import REJECTS
+from stages.contracts.rewrites import REWRITES
 from stages.contracts.table import Table
 from stages.report import drawing, figures, plots, tables
 from stages.report.config import Config, Scoring
@@ -60,7 +62,7 @@ def _by_dataset(table: Table, paths: Iterable[Path], columns: Sequence[str]) -> 
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*columns, "dataset"])
 
 
-def read(found: Sources, scoring: Scoring) -> Evidence:
+def read(found: Sources, scoring: Scoring, setup: Mapping[str, Any] | None = None) -> Evidence:
     """Reads every table. Raises UserError where one is missing or damaged, or where nothing was scored."""
     standings = STANDINGS.read(found.standings).to_pandas()
     if standings.empty:
@@ -78,7 +80,10 @@ def read(found: Sources, scoring: Scoring) -> Evidence:
         items=_by_dataset(ITEMS, found.items, OF_ITEMS),
         rejects=_all(REJECTS, found.rejects, REJECTS.schema.names),
         defects=_by_dataset(DEFECTS, found.defects, DEFECTS.schema.names),
+        rewrites=_by_dataset(REWRITES, found.rewrites, REWRITES.schema.names),
+        dimensions=DIMENSIONS.read(found.dimensions).to_pandas(),
         scoring=scoring,
+        setup=setup or {},
         digests={path.as_posix(): _digest(path) for path in found.every},
     )
 
@@ -148,7 +153,9 @@ def write(config: Config, evidence: Evidence, run: Run | None = None) -> None:
 def main(run: Run) -> None:
     """Reads the declared inputs, writes the report."""
     config = Config.model_validate(run.params["report"])
-    write(config, read(sources(run.inputs), Scoring.model_validate(run.params["score"])), run)
+    scoring = Scoring.model_validate(run.params["score"])
+    setup = {name: run.params[name] for name in ("datasets", "models", "released", "variations")}
+    write(config, read(sources(run.inputs), scoring, setup), run)
 
 
 if __name__ == "__main__":

@@ -28,8 +28,8 @@ MEANING = {
     "no_response": "no beginning of the answer",
     "no_sample": "no sample before the question",
     "option_order": "options in reversed order",
-    "shuffled": "options in five orders",
-    "tests": "five instructions and orders",
+    "shuffled": "options in several orders",
+    "tests": "several instructions and orders",
     "text_only": "the question without its pictures",
     "vr_b": "pictures blurred",
     "vr_l": "pictures brightened",
@@ -38,6 +38,7 @@ MEANING = {
     "vs_s": "pictures swapped so that the answer turns",
 }
 """In words, for readers who do not know the names; another variation goes by its name alone."""
+COUNTED = ("shuffled", "tests")  # their number is how many prompts they make
 _LEVEL = re.compile(r"(.+)_([0-9]+)")
 ACCURACY = ("accuracy", "")
 CONFIDENCE = ("confidence", "")
@@ -131,7 +132,8 @@ def _part_in_words(part: str) -> str | None:
     leveled = None if part in MEANING else _LEVEL.fullmatch(part)
     if leveled is None:
         return MEANING.get(part)
-    return f"{MEANING[leveled[1]]} (level {leveled[2]})" if leveled[1] in MEANING else None
+    level = leveled[2] if leveled[1] in COUNTED else f"level {leveled[2]}"
+    return f"{MEANING[leveled[1]]} ({level})" if leveled[1] in MEANING else None
 
 
 def named(variation: str) -> str:

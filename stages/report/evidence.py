@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import pandas as pd
 
@@ -17,8 +18,9 @@ KEYS = ("dataset", "ask", "variation", "reading", "category", "score", "metric",
 @dataclass(frozen=True)
 class Evidence:
     """Frames with the columns of the contract tables of the same names, `costs` of the table `variations`;
-    `items` and `defects` have `dataset` as well.
+    `items`, `defects` and `rewrites` have `dataset` as well.
 
+    setup: the parameters datasets, models, released and variations.
     digests: SHA-256 of every data file that was read, by path.
     """
 
@@ -32,7 +34,10 @@ class Evidence:
     items: pd.DataFrame
     rejects: pd.DataFrame
     defects: pd.DataFrame
+    rewrites: pd.DataFrame
+    dimensions: pd.DataFrame
     scoring: Scoring
+    setup: Mapping[str, Any] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
 
     @property

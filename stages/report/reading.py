@@ -4,23 +4,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stages.contracts.compared import DIFFERENCES_PATH, REPRODUCED_PATH, STANDINGS_PATH, VARIATIONS_PATH
+from stages.contracts.compared import (
+    DIFFERENCES_PATH,
+    DIMENSIONS_PATH,
+    REPRODUCED_PATH,
+    STANDINGS_PATH,
+    VARIATIONS_PATH,
+)
 from stages.contracts.defects import defects_path
 from stages.contracts.items import items_path
 from stages.contracts.outcomes import outcomes_path
 from stages.contracts.rankings import RANKED_PATH, RANKINGS_PATH
 from stages.contracts.rejects import rejects_path
+from stages.contracts.rewrites import rewrites_path
 from stages.runtime.errors import UserError
 
 COMPARED = (
     *(STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH),
-    *(RANKINGS_PATH, RANKED_PATH),
+    *(RANKINGS_PATH, RANKED_PATH, DIMENSIONS_PATH),
 )
 
 
 @dataclass(frozen=True)
 class Sources:
-    """Paths of the data files; the ones of the last four kinds in alphabetical order."""
+    """Paths of the data files; the ones of the last five kinds in alphabetical order."""
 
     standings: Path
     differences: Path
@@ -28,10 +35,12 @@ class Sources:
     variations: Path
     rankings: Path
     ranked: Path
+    dimensions: Path
     outcomes: tuple[Path, ...]
     items: tuple[Path, ...]
     rejects: tuple[Path, ...]
     defects: tuple[Path, ...]
+    rewrites: tuple[Path, ...]
 
     @property
     def every(self) -> tuple[Path, ...]:
@@ -41,10 +50,12 @@ class Sources:
             *of_models,
             self.rankings,
             self.ranked,
+            self.dimensions,
             *self.outcomes,
             *self.items,
             *self.rejects,
             *self.defects,
+            *self.rewrites,
         )
 
 
@@ -66,4 +77,5 @@ def sources(inputs: Sequence[Path]) -> Sources:
         tuple(p for p in sorted(known) if p == items_path(p.stem)),
         tuple(p for p in sorted(known) if p == rejects_path(p.stem)),
         tuple(p for p in sorted(known) if p == defects_path(p.stem)),
+        tuple(p for p in sorted(known) if p == rewrites_path(p.stem)),
     )

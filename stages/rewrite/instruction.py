@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from stages.rewrite.engine import Task
 from stages.yaml12 import load
 
+VERBATIM = "verbatim"
 PROMPTS = Path(__file__).parent / "prompts"
 
 
@@ -39,7 +40,9 @@ def instruction(kind: str) -> Instruction:
 
 
 def prompt(task: Task) -> str:
-    """The whole text that a model gets."""
+    """The whole text that a model gets; of a task that is VERBATIM, its text as it stands."""
+    if task.kind == VERBATIM:
+        return task.question
     told = instruction(task.kind)
     lines = [told.head.strip()]
     for example in told.examples:

@@ -44,18 +44,22 @@ class Remembered:
         return {"asked": self.asked, **(self._engine.notes if self._engine else {})}
 
     def propose(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Proposal]]:
-        """See stages/rewrite/engine.py. Raises UserError where a task got no answer."""
+        """What is known first, then what the model writes, as it comes; see stages/rewrite/engine.py.
+
+        Raises UserError where a task got no answer.
+        """
         keys = {task: self._key(task) for task in tasks}
         with self._cache.claim():
             self._cache.look_up(set(keys.values()))
+            known = [task for task in tasks if keys[task] in self._cache]
             unknown = [task for task in tasks if keys[task] not in self._cache]
+            answers = self._cache.fetch([keys[task] for task in known])
+            for task, answer in zip(known, answers, strict=True):
+                yield task, Proposal(answer["text"], answer["reason"])
             if unknown:
-                self._ask(unknown, keys)
-            answers = self._cache.fetch([keys[task] for task in tasks])
-        for task, answer in zip(tasks, answers, strict=True):
-            yield task, Proposal(answer["text"], answer["reason"])
+                yield from self._ask(unknown, keys)
 
-    def _ask(self, tasks: Sequence[Task], keys: dict[Task, bytes]) -> None:
+    def _ask(self, tasks: Sequence[Task], keys: dict[Task, bytes]) -> Iterator[tuple[Task, Proposal]]:
         self._engine = self._engine or self._file.load(self._pin, self._config)
         left = dict.fromkeys(tasks, "not asked any more")
         try:
@@ -66,6 +70,7 @@ class Remembered:
                     del left[task]
                     self.asked += 1
                     self._cache.add(keys[task], {"text": proposal.text, "reason": proposal.reason})
+                    yield task, proposal
         except UserError as error:
             _list(left)
             raise UserError(

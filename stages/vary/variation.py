@@ -5,7 +5,7 @@ A variation file defines
     EFFECT:  what becomes of the correct answers, of EFFECTS (stages/contracts/prompts.py)
     FAMILY:  of PARC (Schmalfuss et al. 2025), of FAMILIES; empty outside of it
     def vary(draft: Draft) -> Draft | Sequence[Draft] | None
-and, where it comes in several strengths, LEVELS, their number, DEFAULT_LEVEL, and
+and, where it comes in several strengths, or for any number of tests, LEVELS, the highest, DEFAULT_LEVEL, and
     def vary(draft: Draft, level: int) -> Draft | Sequence[Draft] | None
 `NAME_5` in params.yaml is then level 5, `NAME` the default one.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stages.console import fetch
-from stages.console.plan import count_items
+from stages.console.planned import Items, count_items
 from stages.prepare.config import DatasetEntry
 from stages.runtime.check import check_params
 from stages.runtime.errors import UserError
@@ -80,13 +80,13 @@ def test_what_is_not_pinned_is_allowed_by_name_and_said(checkout, capsys):
         run()
 
 
-def test_a_plan_needs_no_network(checkout, capsys):
+def test_a_plan_needs_no_network(checkout):
     entry = {"loader": "mmbench", "source": "stages/sources", "origin": ORIGIN, "style": "plain"}
     unknown = DatasetEntry.model_validate(entry)
     named = DatasetEntry.model_validate({**entry, "settings": {"expect": {"items": 12}}})
     Handler.requests.clear()
-    assert count_items("mm", unknown) == 0 and count_items("mm", named) == 12
-    assert "not fetched yet (`vouch fetch mm`), 12 items" in capsys.readouterr().out
+    assert count_items("mm", unknown).said == "?" and count_items("mm", named).said == "12"
+    assert not count_items("mm", named).here
     assert Handler.requests == []
     run("mm")
-    assert count_items("mm", named) == 0  # the table's rows
+    assert count_items("mm", named) == Items(0, here=True), "the table's rows"

@@ -49,6 +49,7 @@ def test_an_estimate_says_so_and_follows_the_style(monkeypatch: pytest.MonkeyPat
     assert (
         estimate(10, entry, ["tests", "marks", "instruction", "shuffled+vr_b"]).prompts == 50 + 30 + 10 + 50
     )
+    assert estimate(10, entry, ["tests_7", "shuffled_2+vr_b_5"]).prompts == 70 + 20
 
 
 def test_nothing_to_ask(tmp_path: Path) -> None:

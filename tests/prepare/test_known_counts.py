@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stages.console.plan import count_items
+from stages.console.planned import count_items
 from stages.prepare.config import DatasetEntry
 from stages.prepare.expected import Tally, expectation
 from stages.prepare.raw import RawItem
@@ -129,15 +129,17 @@ def tally(items: int) -> Tally:
     return counted
 
 
-def test_a_plan_has_them_before_anything_is_fetched(tmp_path, monkeypatch, capsys) -> None:
+def test_a_plan_has_them_before_anything_is_fetched(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     for loader, origin, settings, counts in KNOWN:
         if origin and "items" in counts:
             wanted = counts["items"] if isinstance(counts["items"], int) else min(counts["items"])
             values = {"loader": loader, "source": REMOTE, "origin": origin.model_dump(), "style": "plain"}
             entry = DatasetEntry.model_validate({**values, "settings": settings})
-            assert count_items("toy", entry) == wanted
-            assert f"{wanted} items" in capsys.readouterr().out
+            found = count_items("toy", entry)
+            assert (found.count, found.here) == (wanted, False)
+            part = DatasetEntry.model_validate({**values, "settings": settings, "sample": {"share": 0.1}})
+            assert count_items("toy", part).count == round(0.1 * wanted)
 
 
 def test_parts_of_worldmedqa_have_their_own_counts() -> None:

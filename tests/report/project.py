@@ -10,6 +10,8 @@ from typing import Any
 from stages.contracts.compared import (
     DIFFERENCES,
     DIFFERENCES_PATH,
+    DIMENSIONS,
+    DIMENSIONS_PATH,
     REPRODUCED,
     REPRODUCED_PATH,
     STANDINGS,
@@ -23,6 +25,7 @@ from stages.contracts.metrics import METRICS, metrics_path
 from stages.contracts.outcomes import OUTCOMES, outcomes_path
 from stages.contracts.rankings import RANKED, RANKED_PATH, RANKINGS, RANKINGS_PATH
 from stages.contracts.rejects import REJECTS, rejects_path
+from stages.contracts.rewrites import REWRITES, rewrites_path
 from stages.prepare.defects import Findings
 from stages.report.config import Scoring
 
@@ -36,7 +39,7 @@ class Made:
 
     variations: the first is the original, each of the others takes 0.2 of the accuracy. asks: what was read
     out; each but the first takes 0.3 of the accuracy, and a text has rates and certainty in place of sets.
-    rankings: rows of that table.
+    rankings, rewrites: rows of these tables.
     """
 
     accuracy: dict[str, float] = field(default_factory=lambda: {"alpha": 0.8, "beta": 0.6, "gamma": 0.5})
@@ -49,6 +52,7 @@ class Made:
     half_width: float = 0.05
     rejects: Sequence[tuple[str, str]] = ()
     rankings: Sequence[dict[str, Any]] = ()
+    rewrites: Sequence[dict[str, Any]] = ()
 
 
 def _number(reading: str, score: str, metric: str, value: float, half: float | None) -> dict[str, Any]:
@@ -91,6 +95,9 @@ def _panels(accuracy: float) -> list[dict[str, Any]]:
     for letter, chosen, right in (("A", 0.6, 0.5), ("B", 0.4, 0.5)):
         rows.append(_number("clean", "", f"chosen_share_{letter}", chosen, 0.04))
         rows.append(_number("clean", "", f"right_share_{letter}", right, 0.04))
+    for share, half in ((10, 0.1), (20, 0.06)):
+        rows.append(_number("clean", "lac", f"coverage_calibrated_on_{share}", 0.9, half))
+        rows.append(_number("clean", "lac", f"set_size_calibrated_on_{share}", 3 - 2 * accuracy, half))
     return [*rows, _number("clean", "", "accuracy_debiased", accuracy + 0.05, 0.05)]
 
 
@@ -206,6 +213,17 @@ def _reproduced(made: Made) -> list[dict[str, Any]]:
     return rows
 
 
+def _dimensions(made: Made) -> list[dict[str, Any]]:
+    names = [*made.categories, "overall"] if made.categories else []
+    order = sorted(made.accuracy, key=lambda model: -made.accuracy[model])
+    return [
+        {"variation": "original", "ask": made.asks[0], "reading": "clean", "dimension": name, "model": model}
+        | {"value": made.accuracy[model], "rank": order.index(model) + 1.0, "parts": len(made.datasets)}
+        for name in names
+        for model in made.accuracy
+    ]
+
+
 def _items(made: Made) -> list[dict[str, Any]]:
     names = made.categories or [""]
     return [
@@ -243,7 +261,9 @@ def write_tables(made: Made) -> list[Path]:
     VARIATIONS.write(VARIATIONS_PATH, _variations(made))
     RANKINGS.write(RANKINGS_PATH, made.rankings)
     RANKED.write(RANKED_PATH, [])
+    DIMENSIONS.write(DIMENSIONS_PATH, _dimensions(made))
     paths = [STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH, RANKINGS_PATH, RANKED_PATH]
+    paths.append(DIMENSIONS_PATH)
     for place, model in enumerate(made.accuracy):
         # The rows carry the name; a hostile one is no name for a file.
         METRICS.write(metrics_path(f"m{place}"), [])
@@ -257,5 +277,6 @@ def write_tables(made: Made) -> list[Path]:
             {"dataset": dataset, "where": where, "id": "", "reason": why} for where, why in made.rejects
         ]
         REJECTS.write(rejects_path(dataset), rejects)
-        paths += [items_path(dataset), rejects_path(dataset), defects_path(dataset)]
+        REWRITES.write(rewrites_path(dataset), made.rewrites)
+        paths += [items_path(dataset), rejects_path(dataset), defects_path(dataset), rewrites_path(dataset)]
     return paths

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import chdir
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,6 +41,11 @@ def sections_of(pages: Site) -> set[str | None]:
     return {a["id"] for page in pages.values() for a in page.all("section") if "id" in a}
 
 
+def rewrite(status: str, failed: list[str]) -> dict[str, Any]:
+    row = {"original": "Is it red?", "kind": "ls_n", "rewrite": f"Is it {status}?", "status": status}
+    return row | {"failed": failed, "reason": "it says the same", "rewriter": "rules/1"}
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a report that has nearly every section."""
@@ -48,6 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         categories=("big", "small"),
         variations=("original", "blank", "rotated", "vr_b"),
         rejects=[("file:3", "no image")],
+        rewrites=[rewrite("accepted", []), rewrite("rejected", ["negated"])],
     )
     path = tmp_path_factory.mktemp("rich")
     with chdir(path):
@@ -65,6 +72,7 @@ def test_pages_are_well_formed_and_every_figure_and_section_is_there(rich: Site)
     assert {path: page.crossed for path, page in rich.items() if page.crossed} == {}
     parts = {"readings", "published", "differences", "variations", "categories", "results", "verdict"}
     parts |= {"data", "method", "provenance", "scores", "calibration", "letters", "shift"}
+    parts |= {"dimensions", "rewrites", "sweep", "sources"}
     assert sections_of(rich) == parts
     shown = [a["class"] for path, page in rich.items() if path != "index.html" for a in page.all("figure")]
     assert {name: shown.count(name) for name in plugins(figures)} == dict.fromkeys(plugins(figures), 2)
@@ -137,6 +145,11 @@ def test_says_what_the_tables_hold(rich: Site) -> None:
         ("datasets", "shapes: looked for and not found: animated, "),
         ("variations", "pictures blurred"),
         ("variations", "rotated costs alpha most: 20.0 points of accuracy (15.0–25.0)"),
+        ("models", "overall 2 80.0 rank 1"),
+        ("datasets", "ls_n questions negated 2 1 1 0 rules/1"),
+        ("datasets", "Is it red? Is it rejected? negated it says the same"),
+        ("calibration", "Calibrated on 10 % of the questions, alpha covers 90.0 % (80.0–100.0)"),
+        ("provenance", "data/scores/m0.outcomes.parquet score@m0"),
     ):
         assert words in rich[address(name)].text, words
 

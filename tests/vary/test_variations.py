@@ -93,6 +93,8 @@ def test_there_is_no_other_order_of_less_than_two_options(options: tuple[str, ..
         ("vr_b_6", "unknown variation vr_b_6; valid: vr_b_1 to vr_b_5"),
         ("vr_b_03", "valid: vr_b_1 to vr_b_5"),
         ("vr_r_2", "valid: vr_r, which has no levels"),
+        ("tests_51", "unknown variation tests_51; valid: tests_1 to tests_50"),
+        ("shuffled_0", "valid: shuffled_1 to shuffled_50"),
         ("option_order+nothing", "unknown variation nothing; valid: "),
         ("vr_b+vr_l", "vr_b and vr_l both change the pictures; combine variations that change different"),
         ("vr_b+vr_b", "vr_b and vr_b both change the pictures"),
@@ -105,7 +107,7 @@ def test_names_that_are_no_variation(name: str, reason: str) -> None:
 
 
 def test_two_names_of_one_variation() -> None:
-    same = [["vr_b", "vr_b_3"], ["vr_b_4+option_order", "option_order+vr_b_4"]]
+    same = [["vr_b", "vr_b_3"], ["tests", "tests_5"], ["vr_b_4+option_order", "option_order+vr_b_4"]]
     for one, other in same:
         assert load_variation(one).same_as == load_variation(other).same_as
     different = ("original", "option_order", "vr_b", "vr_b_4", "vr_l_4", "vr_b_4+option_order")

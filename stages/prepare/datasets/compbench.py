@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from stages.prepare.raw import Expected, LoaderSettings, RawItem, Rejected
+from stages.prepare.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
 from stages.runtime.errors import UserError
 from stages.sources.reading.files import File, Source
 from stages.sources.reading.row import Row, items
@@ -21,8 +21,10 @@ from stages.sources.reading.tree import Tree
 PLACE = (
     "get the annotations and the processed pictures that the README of github.com/RaptorMai/MLLM-CompBench "
     "links, put both into one folder with their own subfolders (st_label, vaw_label, depth_label, "
-    "fashion_label; the pictures under the paths that the annotations name), and name that as `source`"
+    "fashion_label; the pictures under the paths that the annotations name), and name that as `source`; "
+    "docs/datasets.md says more"
 )
+_AGREE = 2  # parts of a path: a file's name alone may be that of another crop of the same photograph
 SIDES = ("Left", "Right")
 Name = Literal["mit_attribute", "mit_state", "vaw_attribute", "vaw_state", "depth", "fashion"]
 FILES: dict[Name, str] = {
@@ -89,6 +91,15 @@ def _item(row: Row, tree: Tree, which: Name) -> RawItem:
         question=row.text("question"),
         options=SIDES,
         answers=[SIDES.index(row.text("answer"))],
-        images=[tree.picture(tree.closest(row.text(column))) for column in ("image_1", "image_2")],
+        images=[_picture(row.text(column), tree) for column in ("image_1", "image_2")],
         category=row.maybe("type") or which,
     )
+
+
+def _picture(path: str, tree: Tree) -> bytes:
+    try:
+        return tree.picture(tree.closest(path, _AGREE))
+    except Unusable as error:
+        raise Unusable(
+            f"{error}; the pictures must be CompBench's processed ones: docs/datasets.md"
+        ) from None

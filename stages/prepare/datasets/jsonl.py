@@ -20,19 +20,27 @@ conversation stand one after the other, and are one group.
 
 exchange, a list, has for each image the path of one that turns the answer when it is put in its place,
 or null.
+
+boxes, a list of [x1, y1, x2, y2] in pixels, are places in the one image. They are drawn into it, and
+`<box 1>` in the question or an option reads `the red box`; or, with `boxes: text`, `[12, 30, 90, 64]`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from stages.prepare.looking import read_image
 from stages.prepare.raw import LoaderSettings, RawItem, Rejected, Unusable
 from stages.runtime.errors import UserError
+from stages.sources.reading.boxes import spoken, with_boxes
 from stages.sources.reading.conversation import together
 from stages.sources.reading.files import Source
 from stages.sources.reading.json_line import json_object
+
+_LINE = 3  # pixels, the thickness of a box
 
 
 class Keys(BaseModel):
@@ -51,14 +59,19 @@ class Keys(BaseModel):
     category: str = "category"
     turns: str = "turns"
     exchange: str = "exchange"
+    boxes: str = "boxes"
 
 
 class Settings(LoaderSettings):
-    """file: inside the source folder. group: key whose equal values keep items on one side of the split."""
+    """file: inside the source folder. group: key whose equal values keep items on one side of the split.
+
+    boxes: whether those of a line are drawn into its image, or put into its text.
+    """
 
     file: str = Field(default="items.jsonl", pattern=r"^[^\x00-\x1f]+$")
     keys: Keys = Keys()
     group: str | None = None
+    boxes: Literal["drawn", "text"] = "drawn"
 
 
 def count(source: Source, name: str, settings: Settings) -> int:
@@ -127,7 +140,7 @@ def _item(values: Mapping[str, Any], name: str, where: str, root: Path, settings
     if missing:
         raise Unusable(f"has no {', '.join(missing)}; it has {', '.join(sorted(values))[:200] or 'nothing'}")
     options = _options(values[keys.options], keys.options) if kind == "choice" else []
-    return RawItem(
+    item = RawItem(
         id=name,
         where=where,
         question=_text(values, keys.question),
@@ -142,6 +155,22 @@ def _item(values: Mapping[str, Any], name: str, where: str, root: Path, settings
         group=_group(values[settings.group], settings.group) if settings.group else None,
         turns=_turns(values.get(keys.turns), keys.turns),
         exchange=_exchange(values.get(keys.exchange), keys.exchange),
+    )
+    boxes = values.get(keys.boxes)
+    return item if boxes is None else _with_boxes(item, boxes, settings.boxes == "drawn", keys.boxes)
+
+
+def _with_boxes(item: RawItem, boxes: Any, drawn: bool, key: str) -> RawItem:
+    if not isinstance(boxes, list) or not boxes or len(item.images) != 1:
+        raise Unusable(f"{key} is not a list of boxes, or there is not one image for them")
+    (image,) = item.images
+    if drawn and isinstance(image, str):
+        image = with_boxes(read_image(image, item.root), boxes, _LINE, "corners")
+    return replace(
+        item,
+        question=spoken(item.question, boxes, drawn),
+        options=[None if option is None else spoken(option, boxes, drawn) for option in item.options],
+        images=[image],
     )
 
 

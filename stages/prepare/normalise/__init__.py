@@ -4,4 +4,8 @@ A scheme defines
     def faithful(rows: Sequence[Choice], seed: int) -> list[Choice]    as the authors do, defects included
     def clean(rows: Sequence[Choice], seed: int) -> list[Choice]       the same aim without the defects
 Both are pure. rows: all choice items in the order of the source (stages/prepare/choice.py).
+
+Or it makes choices of open questions (stages/prepare/building.py):
+    def built(rows: Sequence[Asked], seed: int, folder: Path) -> list[Sequence[str]]   wrong options of each
+folder: the source, where it may find files of its own.
 """

@@ -3,4 +3,4 @@
 PLACE = 20
 TITLE = "Datasets"
 DESCRIPTION = "What the models were asked, what cleaning found in it, and what was left out."
-SECTIONS = ("data",)
+SECTIONS = ("data", "rewrites")

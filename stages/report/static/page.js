@@ -66,9 +66,7 @@
         tooltip: { theme: dark() ? "dark" : "light" },
       };
       await window.vegaEmbed(place, JSON.parse(data.textContent), options);
-      const svg = place.querySelector("svg");
-      svg.setAttribute("aria-hidden", "true");
-      svg.style.maxWidth = "none"; // the pointer is where the chart thinks it is
+      place.setAttribute("aria-hidden", "true"); // the words about the picture are about this one, too
       place.hidden = false;
       drawing.remove();
       figure.dataset.live = "yes";

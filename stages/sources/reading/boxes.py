@@ -1,6 +1,7 @@
-"""Boxes that a question speaks of, drawn into its picture as ReForm-Eval does (Li et al. 2023)."""
+"""Boxes that a question speaks of: drawn as ReForm-Eval does (Li et al. 2023), or as text."""
 
 import io
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ from stages.prepare.raw import Unusable
 
 # The colour goes by the number of the box; there are no more.
 _COLOURS = ((255, 0, 0), (0, 128, 0), (0, 0, 255), (255, 215, 0))
+_NAMES = ("red", "green", "blue", "yellow")
+_MARK = re.compile(r"<box ([0-9]{1,3})>")
 _FARTHEST = 100_000  # pixels; no picture is larger, and lines that are take Pillow for ever
 
 
@@ -36,6 +39,23 @@ def with_boxes(data: bytes, boxes: Sequence[Any], thickness: int, form: str) -> 
     buffer = io.BytesIO()
     image.save(buffer, format="PNG")
     return buffer.getvalue()
+
+
+def spoken(text: str, boxes: Sequence[Any], drawn: bool) -> str:
+    """A text with its marks `<box 1>` as words: `the red box` where it is drawn, else its corners in pixels.
+
+    boxes: x1, y1, x2, y2 each. Raises Unusable for a mark without a box.
+    """
+    places = [_corners(box, "corners") for box in boxes]
+
+    def words(mark: re.Match[str]) -> str:
+        number = int(mark[1])
+        if not 1 <= number <= (min(len(places), len(_NAMES)) if drawn else len(places)):
+            raise Unusable(f"speaks of {mark[0]}, but has {len(places)} boxes")
+        x1, y1, x2, y2 = places[number - 1]
+        return f"the {_NAMES[number - 1]} box" if drawn else f"[{x1}, {y1}, {x2}, {y2}]"
+
+    return _MARK.sub(words, text)
 
 
 def _corners(box: Any, form: str) -> tuple[int, int, int, int]:

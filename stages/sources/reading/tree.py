@@ -81,13 +81,13 @@ class Tree:
             raise UserError(f"{self._where}: no file {ending} among what it holds ({there}); add it")
         return name
 
-    def closest(self, path: str) -> str:
+    def closest(self, path: str, least: int = 1) -> str:
         """The name at the longest end of a path that names a file, as the path was on the authors' machine.
 
-        Raises Unusable where none does, or several do.
+        least: parts of the path that must agree. Raises Unusable where none does, or several do.
         """
         parts = [part for part in path.replace("\\", "/").split("/") if part not in ("", ".", "..")]
-        for first in range(len(parts)):
+        for first in range(max(1, len(parts) - least + 1)):
             found = self._ending("/".join(parts[first:]))
             if len(found) == 1:
                 return found[0]

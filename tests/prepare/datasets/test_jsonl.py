@@ -1,10 +1,12 @@
 import hashlib
+import io
 import json
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from PIL import Image
 from pydantic import ValidationError
 
 from stages.prepare.datasets.jsonl import Keys, Settings, count, read
@@ -222,7 +224,9 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
     max_leaves=8,
 )
-KEYS = st.sampled_from(["id", "question", "options", "answer", "image", "images", "hint", "category"])
+KEYS = st.sampled_from(
+    ["id", "question", "options", "answer", "image", "images", "hint", "category", "boxes"]
+)
 LINES = (
     st.dictionaries(KEYS, VALUES).map(lambda value: json.dumps(value).encode())
     | VALUES.map(lambda value: json.dumps(value).encode())
@@ -377,7 +381,7 @@ def test_the_examples_of_the_documentation(project):
         project.image(path, shade=shade)
     project.lines(*lines)
     items = {row["id"]: row for row in project.prepare()["items"].to_pylist()}
-    assert list(items) == ["kite-1", "sign-1", "sign-2", "sign-3", "sign-4", "sky-1"]
+    assert list(items) == ["kite-1", "sign-1", "sign-2", "sign-3", "sign-4", "sky-1", "box-1"]
     assert items["sign-4"]["turns"] == ["sign-2", "sign-3"] and items["sign-3"]["group"] == "sign-2"
     assert [digest is None for digest in items["sky-1"]["exchange"]] == [False, True]
     for key in Keys.model_fields:
@@ -386,6 +390,44 @@ def test_the_examples_of_the_documentation(project):
 
 def paths(value):
     return [path for path in (value if isinstance(value, list) else [value]) if path]
+
+
+def test_boxes_are_drawn_or_told(project, item):
+    project.image("one.png", size=(60, 40))
+    line = item(
+        question="What is in <box 1>?", options=["a cup", "<box 2>"], boxes=[[4, 5, 20, 30], [9, 9, 50, 39.6]]
+    )
+    project.lines(line)
+    drawn = project.prepare()
+    (told,) = drawn["items"].to_pylist()
+    assert (told["question"], told["options"]) == ("What is in the red box?", ["a cup", "the green box"])
+    with Image.open(io.BytesIO(drawn["images"]["bytes"][0].as_py())) as picture:
+        assert picture.getpixel((4, 12)) == (255, 0, 0) and picture.getpixel((50, 20)) == (0, 128, 0)
+        assert picture.getpixel((12, 15)) == (0, 0, 0)
+    text = project.prepare(boxes="text")
+    (told,) = text["items"].to_pylist()
+    assert (told["question"], told["options"]) == ("What is in [4, 5, 20, 30]?", ["a cup", "[9, 9, 50, 39]"])
+    assert text["images"]["bytes"][0].as_py() == (project.source / "one.png").read_bytes()
+
+
+@pytest.mark.parametrize("boxes", ["drawn", "text"])
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"boxes": [[1, 2, 3]]}, "which is not four numbers of pixels"),
+        ({"boxes": [[9, 2, 3, 4]]}, "whose corners stand the other way round"),
+        ({"boxes": "1 2 3 4"}, "boxes is not a list of boxes"),
+        ({"boxes": []}, "boxes is not a list of boxes"),
+        ({"boxes": [[1, 2, 3, 4]], "image": ...}, "there is not one image for them"),
+        ({"boxes": [[1, 2, 3, 4]], "question": "What is <box 2>?"}, "speaks of <box 2>, but has 1 boxes"),
+        ({"boxes": [[1, 2, 3, 4]], "image": "gone.png"}, "'gone.png': no such file"),
+    ],
+)
+def test_boxes_that_are_refused(project, item, changes, reason, boxes):
+    project.image("one.png")
+    project.lines(item(**changes))
+    with pytest.raises(UserError, match=rf"items\.jsonl line 1 \(id 'q1'\): .*{reason}"):
+        project.prepare(boxes=boxes)
 
 
 @pytest.mark.parametrize("answer", [10**30, -1000])

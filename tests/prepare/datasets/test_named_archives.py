@@ -160,6 +160,12 @@ def test_compbench(project):
     assert (state["id"], state["answers"], state["category"]) == ("0", [1], "State")
     assert (attribute["id"], attribute["answers"], attribute["category"]) == ("4", [0], "Color")
     assert state["options"] == ["Left", "Right"] and len(set(state["images"])) == 2
+    path.write_text(json.dumps([pair(image_1="other/folder/a.jpg")]))
+    with pytest.raises(
+        UserError, match=r"no file 'other/folder/a\.jpg' .* processed ones: docs/datasets\.md"
+    ):
+        project.prepare("compbench", expect=None, set="mit_state")
+    path.write_text(json.dumps(annotations))
     with pytest.raises(UserError, match="items: 595 or 597 expected, 1 found"):
         project.prepare("compbench", set="mit_state")
 

@@ -151,3 +151,30 @@ def test_turned_and_transparent_pictures_are_seen_as_models_see_them():
     assert look(clear) == look(solid)
     deep = Image.fromarray(np.asarray(photo(6).convert("L")).astype(np.uint16) * 257)
     assert deep.mode.startswith("I") and look(deep) == look(photo(6).convert("L"))
+
+
+def test_copies_of_real_pictures(shared):
+    """Recompressed and scaled copies of photographs, diagrams and figures; no picture is taken for another."""
+    paths = [
+        path
+        for name in ("ai2d_mini", "ccbench_samples", "mmbench_samples", "puzzlevqa", "scienceqa_test")
+        for path in sorted((shared("realdata") / name / "images").rglob("*.*"))[:12]
+    ]
+    pictures = []
+    for path in paths:
+        with Image.open(path) as image:
+            pictures.append(image.convert("RGB"))
+    first = [seen(saved(picture)) for picture in pictures]
+    before = {tuple(pair) for pair in near_pairs(first).tolist()}
+    count = len(pictures)
+    copies = {
+        0.93: [seen(saved(picture, "JPEG", quality=75)) for picture in pictures],
+        0.96: [
+            seen(saved(picture.resize((picture.width // 2, picture.height // 2)))) for picture in pictures
+        ],
+    }
+    for least, second in copies.items():
+        pairs = {tuple(pair) for pair in near_pairs([*first, *second]).tolist()}
+        assert sum((n, n + count) in pairs for n in range(count)) >= least * count
+        others = {tuple(sorted((i, j - count))) for i, j in pairs if i < count <= j and j - count != i}
+        assert others <= before

@@ -1,3 +1,4 @@
+import json
 import random
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -6,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
-from stages.prepare.choice import Choice
+from stages.prepare.choice import Choice, key
 from stages.prepare.config import DatasetEntry, Options
 from stages.prepare.normalise import kostumov_mmbench, kostumov_oodcv, kostumov_scienceqa
 from stages.runtime.errors import UserError
@@ -55,12 +56,40 @@ def test_mmbench_as_released(shared):
     found = kostumov_mmbench.faithful(rows, 42)
     assert [row.options for row in found] == [tuple(row[letter] for letter in "ABCD") for row in released]
     assert sum(None in row.options for row in found) == 17
+    shown = [[text for text in row.options if text is not None] for row in found]
+    assert sum(len(set(texts)) < len(texts) for texts in shown) == 16
 
     clean = kostumov_mmbench.clean(rows, 42)
     assert all(len(row.options) == 4 and None not in row.options for row in clean)
     repeated = [row.id for row in clean if len(set(row.options)) < 4]
     assert len(repeated) == 15, "those that the source itself has"
     assert [row.answers for row in clean] == [row.answers for row in rows]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ai2d_mini", "ccbench_samples", "mathvision_test", "mmbench_samples", "puzzlevqa", "scienceqa_test"],
+)
+def test_real_sets_in_the_clean_reading(project, shared, name):
+    """Four options each; the source's own order, answers and pictures, byte by byte, are still there."""
+    folder = shared(f"realdata/{name}")
+    lines = [json.loads(line) for line in (folder / "items.jsonl").open(encoding="utf-8")]
+    project.entry["options"] = {"scheme": "kostumov_mmbench", "reading": "clean"}
+    tables = project.prepare(source=str(folder))
+    pictures = dict(zip(*(tables["images"][key].to_pylist() for key in ("digest", "bytes")), strict=True))
+    for item, line in zip(tables["items"].to_pylist(), lines, strict=True):
+        options, native = item["options"], line["options"]
+        assert len(options) == 4
+        assert [options[answer] for answer in item["answers"]] == [native[line["answer"]]]
+        kept = [text for text in native if text in options]
+        assert len(kept) >= min(4, len(native)) and options[: min(4, len(native))] == kept[:4]
+        assert len(set(map(key, options))) == 4 or len(set(map(key, native))) < len(native)
+        assert [pictures[digest] for digest in item["images"]] == [
+            (folder / path).read_bytes() for path in line["images"]
+        ]
+    defects = {row["defect"]: row["items"] for row in tables["defects"].to_pylist()}
+    assert defects["missing_option"] == defects["broken_image"] == defects["unusable_entry"] == 0
+    assert defects["duplicate_options"] <= (1 if name == "mathvision_test" else 0)
 
 
 def test_mmbench_refuses_five():

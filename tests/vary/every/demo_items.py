@@ -231,6 +231,7 @@ def shapes_reform() -> Table:
     orders += [(blue, red, green, yellow)]
     plain = f"{question} Options: (A) yellow; (B) green; (C) blue; (D) red."
     of_tests = [(order, told) for told, order in enumerate(orders)]
+    of_more = [((red, blue, green, yellow), 0), ((yellow, red, green, blue), 1)]  # instructions go round
     return {
         "original": [ask()],
         **of_the_words(ask, own, yellow, words),
@@ -241,6 +242,9 @@ def shapes_reform() -> Table:
         "instruction": [ask(told=told) for told in range(5)],
         "tests": [ask(order=order, told=told) for order, told in of_tests],
         "jpeg+tests": [ask(order=order, told=told, look=compressed(3)) for order, told in of_tests],
+        "tests_2": [ask(order=order, told=told) for order, told in of_tests[:2]],
+        "tests_7": [ask(order=order, told=told) for order, told in [*of_tests, *of_more]],
+        "shuffled_1": [ask(order=orders[0])],
         "no_sample": [Asked(f"{INSTRUCTIONS[3]} {plain}", (yellow,), response=BEGUN)],
         "no_response": [Asked(plain, (yellow,), turns=((f"{INSTRUCTIONS[3]} {SAMPLE}", "(A) yes"),))],
         **never(*SIDES, *CONVERSATIONS),
