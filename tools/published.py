@@ -1,6 +1,7 @@
 """`python tools/published.py`: recomputes published tables from other published tables (docs/published).
 
-PARC (Schmalfuss et al. 2025): tables A6, A8, A9, A10. ReForm-Eval (Li et al. 2023): tables 4, 15, 16, 23, 24.
+PARC (Schmalfuss et al. 2025): tables A6, A8, A9, A10. ReForm-Eval (Li et al. 2023): tables 3, 4, 15,
+16, 21, 23, 24.
 docs/published.md explains what is found.
 """
 
@@ -96,12 +97,23 @@ def reform_counts() -> Iterator[Check]:
             yield Check(f"ScienceQA {row['model']} {name} x 10.05", count, round(count), tolerance)
 
 
+def reform_hits() -> Iterator[Check]:
+    """Rates of table 3 stand again in table 21."""
+    rows = read("reform_hits")
+    for name in ("without", "with"):
+        whole = {row["model"]: float(row[name]) for row in rows if row["table"] == "21"}
+        for row in rows:
+            if row["table"] == "3":
+                yield Check(f"{row['model']} {name} a sample", float(row[name]), whole[row["model"]], 0)
+
+
 CHECKS = {
     "PARC, means over kinds and over models": parc_sets,
     "PARC, averages over sets": parc_averages,
     "PARC, single variations of table A9": parc_combinations,
     "ReForm-Eval, mean instabilities": reform_means,
     "ReForm-Eval, whole numbers of rows": reform_counts,
+    "ReForm-Eval, hit rates of tables 3 and 21": reform_hits,
 }
 
 

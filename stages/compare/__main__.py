@@ -8,6 +8,8 @@ import pyarrow as pa
 from stages.compare.config import Config
 from stages.compare.differences import differences
 from stages.compare.dimensions import dimensions
+from stages.compare.distances import Cloud, cloud, distances, trends
+from stages.compare.likeness import with_likeness
 from stages.compare.ranking import rankings
 from stages.compare.reproduced import reproduced
 from stages.compare.standings import standings
@@ -24,7 +26,10 @@ from stages.contracts.compared import (
     VARIATIONS,
     VARIATIONS_PATH,
 )
+from stages.contracts.distances import DISTANCES, DISTANCES_PATH, TRENDS, TRENDS_PATH
+from stages.contracts.embeddings import EMBEDDED, EMBEDDINGS, embeddings_path
 from stages.contracts.items import ITEMS, items_path
+from stages.contracts.likeness import LIKENESS, LIKENESS_PATH
 from stages.contracts.metrics import METRICS
 from stages.contracts.outcomes import OUTCOMES
 from stages.contracts.published import PUBLISHED
@@ -61,9 +66,20 @@ def main(run: Run) -> None:
     VARIATIONS.write(VARIATIONS_PATH, variations(outcomes, config.seed, config.resamples))
     alpha = run.params["score"]["alpha"]  # of several the first, which is that of all headlines
     main_alpha = alpha[0] if isinstance(alpha, list) else alpha
+    signals = with_likeness(signals, LIKENESS.read(LIKENESS_PATH))
     summaries, values = rankings(signals, config, main_alpha)
     RANKINGS.write(RANKINGS_PATH, summaries)
     RANKED.write(RANKED_PATH, values)
+    apart = distances(_clouds(list(categories)), config.seed)
+    DISTANCES.write(DISTANCES_PATH, apart)
+    TRENDS.write(TRENDS_PATH, trends(apart, summaries, config.seed))
+
+
+def _clouds(datasets: Sequence[str]) -> dict[tuple[str, str], Cloud]:
+    """By kind and dataset, the embeddings that there are."""
+    paths = {(kind, name): embeddings_path(name, kind) for kind in EMBEDDED for name in datasets}
+    found = {place: cloud(EMBEDDINGS.read(path), str(path)) for place, path in paths.items()}
+    return {place: each for place, each in found.items() if each is not None}
 
 
 def _read(table: Table, paths: Sequence[Path], columns: Sequence[str] | None = None) -> pa.Table:

@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from stages.contracts.likeness import LIKENESSES
 from stages.contracts.prompts import ASKS, TEXT
 from stages.contracts.signals import SAMPLES, TOKENS
 
@@ -92,7 +93,8 @@ class _Index:
             values[places] = rows[name].to_numpy(float)
             return values
 
-        signals = {name: matrix(name) for name in (*TOKENS, *SAMPLES) if rows[name].notna().any()}
+        names = [*TOKENS, *SAMPLES, *(name for name in LIKENESSES if name in rows)]
+        signals = {name: matrix(name) for name in names if rows[name].notna().any()}
         most = int(rows[PROBABILITIES].map(len, na_action="ignore").max()) if ask != TEXT else 0
         answers = np.zeros((shape[1], most), dtype=bool)
         if most:

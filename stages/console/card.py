@@ -81,14 +81,14 @@ def card(model: str, pin: Pin | None, project: Project, found: Cells, changes: S
         {
             "task": dict(TASK),
             "dataset": dataset_of(line[0], project.datasets.get(line[0])),
-            "metrics": list(metrics_of(line[2], of, project)),
+            "metrics": list(metrics_of(line[2], of)),
         }
         for line, of in found.items()
     ]
     metadata = yaml.safe_dump(
         {"model-index": [{"name": name, "results": results}]}, sort_keys=False, width=1000
     )
-    return f"---\n{metadata}---\n\n{section(pin, project, found, changes)}"
+    return f"---\n{metadata}---\n\n{section(pin, found, changes)}"
 
 
 def dataset_of(name: str, entry: DatasetEntry | None) -> dict[str, str]:
@@ -100,14 +100,14 @@ def dataset_of(name: str, entry: DatasetEntry | None) -> dict[str, str]:
     return {"name": name, "type": origin.hub, **{key: value for key, value in known.items() if value}}
 
 
-def metrics_of(ask: str, of: Mapping[tuple[str, str], Row], project: Project) -> Iterator[dict[str, Any]]:
+def metrics_of(ask: str, of: Mapping[tuple[str, str], Row]) -> Iterator[dict[str, Any]]:
     """Metrics that have a value, named with the read-out, because the hub knows none."""
     for metric, score, kind, label in METRICS:
         row = of.get((metric, score))
         if row is None or row["value"] is None:
             continue
         values: dict[str, Any] = {"reading": "clean", "read_out": ask, "items": row["items"]}
-        values |= {"alpha": project.score.main_alpha, "score": score} if score else {}
+        values |= {"alpha": row["alpha"], "score": score} if score else {}
         if row["low"] is not None:
             values["interval"] = [round(row["low"], _DIGITS), round(row["high"], _DIGITS)]
         yield {
@@ -119,9 +119,8 @@ def metrics_of(ask: str, of: Mapping[tuple[str, str], Row], project: Project) ->
         }
 
 
-def section(pin: Pin | None, project: Project, found: Cells, changes: Sequence[Row]) -> str:
+def section(pin: Pin | None, found: Cells, changes: Sequence[Row]) -> str:
     """The Markdown: a table, and what it means."""
-    target = f"{100 * (1 - project.score.main_alpha):g} %"
     lines = ["## How far can its answers be trusted?", "", _measured(pin), ""]
     lines += ["| dataset | read out | questions | " + " | ".join(label for *_, label in METRICS) + " |"]
     lines += ["|---|---|---:|" + "---:|" * len(METRICS)]
@@ -130,7 +129,7 @@ def section(pin: Pin | None, project: Project, found: Cells, changes: Sequence[R
         numbers = [interval(of.get((metric, score))) for metric, score, *_ in METRICS]
         lines.append(f"| {dataset} | {ask} | {items} | {' | '.join(numbers)} |")
     for dataset, _, ask, _ in found:
-        lines += ["", f"**{dataset}, {ask}.** " + " ".join(_said(dataset, ask, found, changes, target))]
+        lines += ["", f"**{dataset}, {ask}.** " + " ".join(_said(dataset, ask, found, changes))]
     lines += [
         "",
         "Intervals are of 95 %: over groups of questions for accuracy, calibration and changes of the "
@@ -142,13 +141,17 @@ def section(pin: Pin | None, project: Project, found: Cells, changes: Sequence[R
 
 
 def _measured(pin: Pin | None) -> str:
-    what = "Scored from released answers" if pin is None else f"Asked in {pin.dtype}"
-    if pin and pin.source.revision:
-        what += f", of {pin.source.repo} at commit {pin.source.revision}"
+    if pin is None:
+        what = "Scored from released answers"
+    elif pin.source.kind == "server":
+        what = f"Asked of a server under the name {plain(pin.source.name)}"
+    else:
+        what = f"Asked in {pin.dtype}"
+        what += f", of {pin.source.repo} at commit {pin.source.revision}" if pin.source.revision else ""
     return f"{what}; broken questions left out, copies of a question kept together."
 
 
-def _said(dataset: str, ask: str, found: Cells, changes: Sequence[Row], target: str) -> Iterator[str]:
+def _said(dataset: str, ask: str, found: Cells, changes: Sequence[Row]) -> Iterator[str]:
     """Sentences on calibration, coverage and sensitivity, each only where there is a number."""
     of = next(each for line, each in found.items() if (line[0], line[2]) == (dataset, ask))
     error = of.get(("ece", ""))
@@ -158,8 +161,8 @@ def _said(dataset: str, ask: str, found: Cells, changes: Sequence[Row], target: 
         size, covered = of.get(("set_size", score)), of.get(("coverage", score))
         if size and covered and size["value"] is not None and covered["value"] is not None:
             yield (
-                f"{score.upper()} sets that promise {target} held the answer for {_points(covered)} % of the "
-                f"questions, with {interval(size)} options each."
+                f"{score.upper()} sets that promise {100 * (1 - size['alpha']):g} % held the answer for "
+                f"{_points(covered)} % of the questions, with {interval(size)} options each."
             )
     own = [row for row in changes if (row["dataset"], row["ask"]) == (dataset, ask)]
     yield from _sensitivity(own)

@@ -85,7 +85,8 @@ def count_items(name: str, entry: DatasetEntry) -> Items:
     except UserError:
         counts = {}  # said when it is read
     known = counts.get("items") or counts.get("groups")
-    return Items(_part(min(known), entry) if known else None, here=False, groups="items" not in counts)
+    found = _part(min(known), entry) if known else None
+    return Items(found, here=False, groups=bool(known) and "items" not in counts)
 
 
 def _part(items: int, entry: DatasetEntry) -> int:

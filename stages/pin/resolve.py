@@ -74,16 +74,19 @@ def dtype_of(config: Mapping[str, Any]) -> str:
 
 
 def check_model_type(config: Mapping[str, Any], where: str) -> None:
-    """Raises UserError where transformers has no class of its own that answers questions on pictures, or
-    that writes text (a rewriter of questions)."""
+    """Raises UserError where transformers has no class of its own that answers questions on pictures, that
+    writes text (a rewriter of questions), or that encodes texts, or pictures and texts."""
     from transformers import __version__
     from transformers.models.auto import modeling_auto as known
 
     kind = config.get("model_type")
-    if (
-        kind not in known.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
-        and kind not in known.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
-    ):
+    usable = (
+        known.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
+        known.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+        known.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+        known.MODEL_FOR_ZERO_SHOT_IMAGE_CLASSIFICATION_MAPPING_NAMES,
+    )
+    if not any(kind in names for names in usable):
         raise UserError(
             f"{where}: model_type {kind} is none that transformers {__version__} loads for pictures and "
             "text, or for text; take a converted version of the model (often named -hf)"

@@ -13,8 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from stages.browse.config import Config as BrowseConfig
 from stages.compare.config import Config as CompareConfig
+from stages.embed.config import Config as EmbedConfig
 from stages.extract.config import Config as ExtractConfig
 from stages.ingest.config import Config as IngestConfig
+from stages.liken.config import Config as LikenConfig
 from stages.pin.config import LockEntry
 from stages.prepare.config import DatasetEntry
 from stages.report.config import Config as ReportConfig
@@ -77,6 +79,8 @@ class Project(BaseModel):
     paper: Paper | None = None
     datasets: dict[Slug, DatasetEntry]
     rewrite: RewriteConfig
+    embed: EmbedConfig
+    liken: LikenConfig
     variations: list[Combination] = Field(min_length=1)
     models: list[Slug]
     pin: dict[Slug, str]
@@ -114,6 +118,7 @@ def check_params(values: Any, where: str) -> Project:
     _check_origins(project, where)
     _check_ingest(project, where)
     _check_rewriter(project, locked, where)
+    _check_encoders(project, locked, where)
     return project
 
 
@@ -173,7 +178,8 @@ def _check_models(project: Project, locked: Models, where: str) -> None:
         _once(getattr(project, key), where, key)
     _known(project.pin, list(locked.models), where, f"pin (entries of {MODELS})")
     _known(project.models, [*project.zoo, *project.pin], where, "models (made by zoo or pin)")
-    used = project.models + [name for name in [project.rewrite.model] if name]
+    helpers = (project.rewrite.model, project.embed.model, project.liken.model)
+    used = project.models + [name for name in helpers if name]
     _known([*project.zoo, *project.pin], used, where, "zoo and pin (entries of models)")
     for name, path in project.pin.items():
         source = locked.models[name].source
@@ -226,3 +232,11 @@ def _check_rewriter(project: Project, locked: Models, where: str) -> None:
     _known([name], list(project.pin), where, "rewrite.rewriter (data/models/NAME.json, entries of pin)")
     engines = [engine for engine in plugins("stages/rewrite/engines") if engine != "rules"]
     _known([locked.models[name].engine], engines, str(MODELS), f"models.{name}.engine, to rewrite")
+
+
+def _check_encoders(project: Project, locked: Models, where: str) -> None:
+    for key, name in (("embed", project.embed.model), ("liken", project.liken.model)):
+        if name is not None:
+            _known([name], list(project.pin), where, f"{key}.encoder (data/models/NAME.json, entries of pin)")
+            if locked.models[name].source.kind == "server":
+                raise UserError(f"{where}: {key}.encoder: {name} is a server; give a model with weights")

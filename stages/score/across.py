@@ -7,6 +7,7 @@ from stages.contracts.prompts import ORIGINAL
 from stages.score.config import Config
 from stages.score.debias import debiased
 from stages.score.join import Block
+from stages.score.prior import without_prior
 from stages.score.readings import Figure
 from stages.score.shift import shift_figures
 
@@ -21,9 +22,7 @@ def across_variations(
         for variation, block in named.items():
             if variation != ORIGINAL:
                 found += [(variation, figure) for figure in shift_figures(named[ORIGINAL], block, config)]
-    without_bias = debiased(named)
-    if without_bias:
-        found.append(without_bias)
+    found += [figure for figure in (debiased(named), without_prior(named, config)) if figure]
     place = {"model": model, "dataset": dataset, "reading": "clean", "category": "all"}
     asks = {block.variation: block.ask for block in blocks}
     return [

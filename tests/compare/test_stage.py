@@ -20,7 +20,10 @@ from stages.contracts.compared import (
     VARIATIONS,
     VARIATIONS_PATH,
 )
+from stages.contracts.distances import DISTANCES, DISTANCES_PATH, TRENDS, TRENDS_PATH
+from stages.contracts.embeddings import EMBEDDED, EMBEDDINGS, IMAGES, embeddings_path
 from stages.contracts.items import ITEMS, items_path
+from stages.contracts.likeness import LIKENESS, LIKENESS_PATH
 from stages.contracts.metrics import METRICS, metrics_path
 from stages.contracts.outcomes import OUTCOMES, outcomes_path
 from stages.contracts.published import PUBLISHED, published_path
@@ -34,9 +37,9 @@ from tests.score.simulated import CONFIG, project_run, replace_row, simulate, ta
 
 PATHS = (
     *(STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH, DIMENSIONS_PATH),
-    *(RANKINGS_PATH, RANKED_PATH),
+    *(RANKINGS_PATH, RANKED_PATH, DISTANCES_PATH, TRENDS_PATH),
 )
-TABLES = (STANDINGS, DIFFERENCES, REPRODUCED, VARIATIONS, DIMENSIONS, RANKINGS, RANKED)
+TABLES = (STANDINGS, DIFFERENCES, REPRODUCED, VARIATIONS, DIMENSIONS, RANKINGS, RANKED, DISTANCES, TRENDS)
 
 
 @pytest.fixture
@@ -44,6 +47,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     found = project_run(tmp_path, monkeypatch, "compare")
     for dataset in ("left", "right"):
         ITEMS.write(items_path(dataset), [{"id": "a", "category": "sight"}])
+        for kind in EMBEDDED:
+            EMBEDDINGS.write(embeddings_path(dataset, kind), [])
+    LIKENESS.write(LIKENESS_PATH, [])
     return found
 
 
@@ -92,6 +98,12 @@ def test_scores_become_standings_differences_and_reproduced(run: Run) -> None:
     assert {row["ranker"] for row in RANKINGS.read(RANKINGS_PATH).to_pylist()} == {
         *("confidence", "entropy", "gap", "combined", "few_labels")
     }
+    for dataset, count in (("left", 3), ("right", 4)):
+        row = {"items": 1, "encoder": "one", "embedding": [1.0, 2.0]}
+        EMBEDDINGS.write(embeddings_path(dataset, IMAGES), [row | {"digest": str(n)} for n in range(count)])
+    main(run)
+    (apart,) = DISTANCES.read(DISTANCES_PATH).to_pylist()
+    assert (apart["of"], apart["items"], apart["other_items"], apart["distance"]) == (IMAGES, 3, 4, 0)
     before = [path.read_bytes() for path in PATHS]
     main(run)
     assert [path.read_bytes() for path in PATHS] == before

@@ -242,6 +242,8 @@ def test_a_card_that_the_hub_reads(vouch: Vouch, made: Path, tmp_path: Path) -> 
     ]
     assert all(each.verified is False and each.task_type == "visual-question-answering" for each in results)
     assert {each.metric_type for each in results} >= {"expected_calibration_error", "coverage", "set_size"}
+    sets = [result for result in results if result.metric_type == "set_size"]
+    assert all(each.metric_args["alpha"] == 0.1 and len(each.metric_args["interval"]) == 2 for each in sets)
     text = card.text
     assert "sets that promise 90 %" in text and "Of 2 changes of the prompt" in text and " vr_b" in text
     assert "verified" in text and vouch("card", "tiny_a").endswith(text.split("\n\n", 1)[1])

@@ -22,6 +22,8 @@ datasets:
   gamma: {loader: released, source: ../elsewhere, style: kostumov, settings: {flag: yes, ratio: 1_0.5, tiny: 1e-3}}
 variations: [original]
 rewrite: {rewriter: data/models/two.json, clean: [alpha]}
+embed: {encoder: data/models/three.json, batch: 010}
+liken: {encoder: data/models/two.json}
 models: [one, two, three]
 pin: {two: ../weights, three: models.lock}
 unpinned: [two]

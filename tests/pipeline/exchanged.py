@@ -8,6 +8,7 @@ from tests.pipeline.checkout import ROOT, Checkout
 MODELS, DATASETS = ("tiny_a", "borrowed"), ("left", "right")
 EXTRACT = {f"extract@{m}-{d}" for m in MODELS for d in DATASETS}
 SCORE = {f"score@{m}" for m in MODELS}
+LIKEN = {"liken"}  # reads the responses and prompts of all
 END = {"compare", "report"}
 RIGHT = {"extract@tiny_a-right", "extract@borrowed-right"}
 BORROWED = {"extract@borrowed-left", "extract@borrowed-right"}
@@ -33,5 +34,5 @@ def exchange(checkout: Checkout) -> None:
     (checkout.path / "params.yaml").write_text(params(), "utf-8")
     (checkout.path / "models.lock").write_text(LOCK, "utf-8")
     checkout.vouch("prune")
-    assert checkout.repro() == {"pin@borrowed", *BORROWED, "score@borrowed", *END}
+    assert checkout.repro() == {"pin@borrowed", *BORROWED, "score@borrowed", *LIKEN, *END}
     checkout.commit("exchanged")

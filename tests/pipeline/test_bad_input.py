@@ -49,6 +49,8 @@ def refuse(checkout, *command):
         ("models: [tiny_a, tiny_b]", "models: [tiny_a]", ["tiny_b"]),
         ("engines/rules.py}", "engines/ruels.py}", ["params.yaml", "rewrite.rewriter", "data/models/NAME.json"]),
         ("stages/rewrite/engines/rules.py}", "data/models/tiny_a.json}", ["rewrite.rewriter", "tiny_a", "valid: none"]),
+        ("encoders/colours.py}", "encoders/colour.py}", ["params.yaml", "embed.encoder", "data/models/NAME.json"]),
+        ("stages/liken/encoders/none.py}", "data/models/tiny_a.json}", ["liken.encoder", "tiny_a", "valid: none"]),
         ("engines/rules.py}", "engines/rules.py, clean: [lfet]}", ["rewrite.clean", "lfet", "did you mean left?"]),
         ("rewrite: {rewriter", "rewrite: {rewriters", ["unknown key rewrite.rewriters", "did you mean rewriter?"]),
         ("pin: {}", "pin: {nowhere: ../x}", ["models.lock", "nowhere"]),

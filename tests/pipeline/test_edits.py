@@ -3,7 +3,7 @@
 import pytest
 
 from tests.pipeline.edits import comment, raise_revision, replace, runs_exactly
-from tests.pipeline.exchanged import END, EXTRACT, SCORE
+from tests.pipeline.exchanged import END, EXTRACT, LIKEN, SCORE
 
 pytestmark = pytest.mark.slow
 
@@ -15,11 +15,11 @@ EDITS = [
         "a comment in the engine",
         comment("stages/extract/engines/transformers.py"),
         EXTRACT,
-        EXTRACT | SCORE | END,
+        EXTRACT | SCORE | LIKEN | END,
     ),
     ("alpha", replace("params.yaml", "alpha: 0.1", "alpha: 0.2"), SCORE | END, SCORE | END),
     # the engine's name and revision are a column of the letters; the scores do not change
-    ("the engine's REVISION", raise_revision, EXTRACT | SCORE, EXTRACT | SCORE | END),
+    ("the engine's REVISION", raise_revision, EXTRACT | SCORE | LIKEN, EXTRACT | SCORE | LIKEN | END),
     ("a comment in runtime code", comment("stages/runtime/progress.py"), set(), set()),
 ]
 

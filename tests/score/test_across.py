@@ -7,9 +7,11 @@ import pytest
 
 from stages.score.across import across_variations
 from stages.score.join import Asked, Block
+from stages.score.prior import without_prior
 from stages.score.readings import Figure
 from stages.score.responses import Responses
 from stages.score.shift import shift_figures
+from stages.score.splits import group_splits
 from tests.score.simulated import config, simulate
 
 CONFIG = config(scores=["lac", "aps", "margin"], splits=100)
@@ -92,7 +94,7 @@ def rotated(seed: int, pull: float) -> tuple[Block, float]:
 
 def test_rotations_take_out_the_pull_of_a_letter() -> None:
     asked, free = rotated(3, 2.0)
-    (row,) = across_variations("m", "d", [asked], CONFIG)
+    row, divided = across_variations("m", "d", [asked], CONFIG)
     assert (row["variation"], row["metric"], row["items"], row["ask"]) == (
         "circular",
         "accuracy_debiased",
@@ -103,14 +105,19 @@ def test_rotations_take_out_the_pull_of_a_letter() -> None:
     assert biased < free - 0.08
     assert row["value"] == pytest.approx(free, abs=0.03)
     assert row["low"] < row["value"] < row["high"]
-    assert across_variations("m", "d", [rotated(3, 0.0)[0]], CONFIG)[0]["value"] == free
+    plain = across_variations("m", "d", [rotated(3, 0.0)[0]], CONFIG)
+    assert plain[0]["value"] == free
+    # With every rotation in the calibration half the prior is the pull, to the last digits.
+    assert (divided["variation"], divided["metric"]) == ("circular", "accuracy_debiased_prior")
+    assert divided["value"] == pytest.approx(plain[1]["value"]) == pytest.approx(free, abs=0.02)
+    assert divided["low"] < divided["value"] < divided["high"]
 
 
 def test_a_question_without_all_its_rotations_does_not_count() -> None:
     asked, _ = rotated(3, 2.0)
     kept = np.arange(800) != 5
     names = [name for name, keep in zip(asked.items, kept, strict=True) if keep]
-    (row,) = across_variations("m", "d", [block(asked.responses.take(kept), "circular", names)], CONFIG)
+    row, _ = across_variations("m", "d", [block(asked.responses.take(kept), "circular", names)], CONFIG)
     assert row["items"] == 199
 
 
@@ -134,3 +141,36 @@ def test_two_orders_are_averaged_too() -> None:
 
 def test_without_plain_prompts_nothing_is_compared() -> None:
     assert across_variations("m", "d", [block(PLAIN, "blank"), block(PLAIN, "vr_b")], CONFIG) == []
+
+
+def by_loop(told: Responses, splits: int, share: float) -> float:
+    """PriDe, one question after the other; four native letters, groups of consecutive rows."""
+    drawn = group_splits(told.groups, share, CONFIG.seed, splits).calibrating()
+    logits = told.logits.astype(float)
+    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    accuracies = []
+    for calibrating in drawn:
+        priors = []
+        for group in set(told.groups[calibrating].tolist()):
+            mean = np.log(p[told.groups == group, :4]).mean(axis=0)
+            priors.append(np.exp(mean) / np.exp(mean).sum())
+        moved = p.copy()
+        moved[:, :4] /= 4 * np.mean(priors, axis=0)
+        right = told.answers[np.arange(len(p)), moved.argmax(axis=1)]
+        accuracies.append(right[~calibrating].mean())
+    return float(np.mean(accuracies))
+
+
+def test_the_prior_is_that_of_a_loop() -> None:
+    loved = replace(PLAIN, logits=np.asfortranarray(PLAIN.logits + np.array([3.0, 0, 0, 0, 0, 0])))
+    config = CONFIG.model_copy(update={"splits": 7, "calibration": 0.3})
+    name, found = without_prior({"original": block(loved)}, config) or ("", None)
+    assert name == "original" and found is not None
+    assert found.value == pytest.approx(by_loop(loved, 7, 0.3))
+
+
+def test_a_prior_needs_letters_and_rows() -> None:
+    assert without_prior({"original": replace(block(PLAIN), ask="likelihood")}, CONFIG) is None
+    assert without_prior({"vr_b": block(PLAIN)}, CONFIG) is None
+    nothing = replace(PLAIN, defective=np.ones(1000, dtype=bool))
+    assert without_prior({"original": block(nothing)}, CONFIG) is None

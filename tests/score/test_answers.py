@@ -67,6 +67,7 @@ def test_texts_that_vqa_takes_for_equal(text: str, same: str) -> None:
         ("abcd", ("zzzz", "abce"), 0.75),
         ("", ("a",), 0),
         ("x" * 100_000, ("x",), 0),
+        ("ab" * 5_000, ("ba" * 5_000,), 1 - 2 / 10_000),
     ],
 )
 def test_anls(text: str, references: tuple[str, ...], value: float) -> None:

@@ -5,8 +5,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from stages.score.answers import References, best
 
 BOUNDED = True
@@ -29,13 +27,24 @@ def _similarity(text: str, reference: str) -> float:
 
 
 def distance(first: str, second: str) -> int:
-    """Levenshtein distance: fewest insertions, deletions and substitutions of one character."""
-    letters = np.array([ord(character) for character in second], dtype=np.int64)
-    steps = np.arange(len(second) + 1)
-    row = steps.copy()
-    for number, character in enumerate(first, start=1):
-        best_so_far = np.minimum(row[1:] + 1, row[:-1] + (letters != ord(character)))
-        costs = np.concatenate([[number], best_so_far])
-        # Insertions run along the row: the least of cost - place, carried on.
-        row = np.minimum.accumulate(costs - steps) + steps
-    return int(row[-1])
+    """Levenshtein distance: fewest insertions, deletions and substitutions of one character.
+
+    A column of the table at a time, as bits that tell by how much each cell differs from its neighbour (Myers
+    1999, in the form of Hyyro 2003): texts of 100,000 characters take seconds.
+    """
+    if not first:
+        return len(second)
+    places: dict[str, int] = {}
+    for place, character in enumerate(first):
+        places[character] = places.get(character, 0) | 1 << place
+    last = len(first) - 1
+    every = (1 << len(first)) - 1
+    more, less, found = every, 0, len(first)  # where a cell is one more, one less than the one above it
+    for character in second:
+        equal = places.get(character, 0)
+        across = (((equal & more) + more) ^ more) | equal
+        rising, falling = less | (every & ~(across | more)), more & across
+        found += (rising >> last & 1) - (falling >> last & 1)
+        rising, down = rising << 1 | 1, equal | less
+        more, less = every & (falling << 1 | ~(down | rising)), every & rising & down
+    return found

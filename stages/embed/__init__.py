@@ -1,0 +1,1 @@
+"""embed: pictures and questions of a dataset as the numbers of a pinned encoder."""

@@ -1,0 +1,1 @@
+"""Encoders without weights, one file each. A file defines load() -> Encoder."""

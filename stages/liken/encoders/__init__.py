@@ -1,0 +1,1 @@
+"""What `liken.encoder` may name beside the pin of a model."""
