@@ -48,7 +48,7 @@ def simulate(items: int, variations: int) -> None:
             yield {
                 "id": f"item-{number:06d}",
                 "group": f"g{number // 4}",
-                "question": f"What is to be seen at place {number} of the picture, left of tree {number % 97}?",
+                "question": f"What is to be seen at place {number}, left of tree {number % 97}?",
                 "options": words,
                 "answers": [number % OPTIONS],
                 "references": [],

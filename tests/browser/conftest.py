@@ -12,15 +12,20 @@ import pytest
 from stages.browse.__main__ import write as browse
 from stages.browse.config import Config as Pictures
 from stages.contracts.items import ITEMS, items_path
-from stages.report.__main__ import read, write
+from stages.report import tables as report_tables
+from stages.report.__main__ import _draw, read, write_site
 from stages.report.config import Config
+from stages.report.csv_text import csv_text
+from stages.report.plugins import plugins
 from stages.report.reading import sources
+from stages.report.site import site
 from tests.browse.project import CHOICE, MODELS, OPEN, write_project
 from tests.report.project import SCORING, Made, write_tables
 
 HERE = Path(__file__).parent
 AXE = HERE / "node_modules/axe-core/axe.min.js"
 CHROMIUM = shutil.which("chromium")
+FIGURES = ("accuracy_and_set_size", "reliability")  # drawing them all would take longer than all the tests
 
 
 def _missing() -> str:
@@ -79,7 +84,14 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         made = Made(accuracy=accuracy, datasets=(CHOICE,), variations=("original", "vr_b_5"))
         tables = [*write_tables(made), items_path(OPEN)]
         ITEMS.write(items_path(OPEN), ITEMS.read(items_path(CHOICE)))
-        write(Config(title="Vouch"), read(sources(tables), SCORING))
+        evidence = read(sources(tables), SCORING)
+        figures = folder / "reports/figures"
+        figures.mkdir(parents=True)
+        pictures = _draw(evidence, figures, [(name, CHOICE) for name in FIGURES])
+        whole = {
+            f"{name}.csv": csv_text(module.build(evidence)) for name, module in plugins(report_tables).items()
+        }
+        write_site(site(Config(title="Vouch"), evidence, pictures), whole)
         inputs = write_project()
         for dataset in (CHOICE, OPEN):
             browse(dataset, Pictures(images=dataset == CHOICE, thumbnail=64, budget=10**6), inputs)
