@@ -51,7 +51,8 @@ class Lookup:
 
     @cached_property
     def _places(self) -> Mapping[Any, np.ndarray]:
-        return self.evidence.headlines.groupby("metric", sort=False).indices
+        places: Mapping[Any, np.ndarray] = self.evidence.headlines.groupby("metric", sort=False).indices
+        return places
 
     def rows(self, metric: str) -> pd.DataFrame:
         """All rows of the standings with a metric; none where nobody measured it."""
