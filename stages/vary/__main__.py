@@ -7,28 +7,28 @@ Output   data/prompts/NAME.parquet, items in their order, for each the variation
 
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from stages.contracts.decisions import are_there
 from stages.contracts.items import ITEMS, items_path
-from stages.contracts.prompts import PROMPTS, TEXT, prompts_path
+from stages.contracts.prompts import PROMPTS, prompts_path
 from stages.contracts.rewrites import REWRITES, rewrites_path
 from stages.runtime.errors import UserError
 from stages.runtime.stage import Run, run_stage
+from stages.vary.columns import Row, tables
 from stages.vary.combination import Variation, load_variation
 from stages.vary.config import Config, config_of
 from stages.vary.exchange import Exchanges, comparable
 from stages.vary.exchange_decisions import check_known, decisions_path, read_decisions
 from stages.vary.items import COLUMNS, Making
-from stages.vary.prompt import Words, prompt_row
 from stages.vary.rewrites import Rewrites
-from stages.vary.style import Style, parse_style
-from stages.vary.variation import Item, start
+from stages.vary.rows import ItemRows, check
+from stages.vary.style import STYLES, Style, parse_style
+from stages.vary.variation import Item, prompt_id, start
 from stages.yaml12 import load
-
-STYLES = Path("stages/styles")
 
 
 def read_style(name: str) -> Style:
@@ -93,13 +93,13 @@ def item_rows(
     name: str,
     cap: int | None,
     before: dict[str, Sequence[str]],
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Row]:
     """Every prompt of an item, in the order of the variations. Raises UserError.
 
     before: what each prompt of the same group so far asks for, which grows; `earlier` may name only
     these, and no id may come twice. cap: 0 where a style caps texts by references and there are none.
     """
-    known: Words = {}
+    rows = ItemRows(name, cap)
     first = start(item, style, "")
     for variation in variations:
         answers = variation.answers(item)
@@ -107,32 +107,13 @@ def item_rows(
             continue
         drafts, numbered = variation.of(first)
         for number, draft in enumerate(drafts, start=1):
-            row = prompt_row(draft, variation, answers, name, cap, known, number if numbered else None)
-            problem = _problem(row, before, name)
-            if problem:
-                raise UserError(f"prompt {row['id']}: {problem}")
-            before[row["id"]] = row["asks"]
-            yield row
-
-
-def _problem(row: Mapping[str, Any], before: Mapping[str, Sequence[str]], style: str) -> str:
-    """What keeps a row out of the table, or nothing."""
-    if row["id"] in before:
-        return f"stands twice; {_code(row)}"
-    for prompt in (prompt for prompts in row["earlier"] for prompt in prompts or [""]):
-        if prompt not in before:
-            return f"an answer comes from {prompt!r}, no earlier prompt of this group; {_code(row)}"
-        if TEXT not in before[prompt]:
-            file = STYLES / f"{style}.yaml"
-            return f"repeats the answer to {prompt}, which asks for no {TEXT}; add it to `asks` of {file}"
-    if row["max_tokens"] == 0:
-        file = STYLES / f"{style}.yaml"
-        return f"no item has a reference to cap its text by; give {file} a number for max_tokens"
-    return ""
-
-
-def _code(row: Mapping[str, Any]) -> str:
-    return f"correct variation {row['variation']} in stages/vary/variations"
+            prompt, asked = (
+                prompt_id(item.id, variation.name, number if numbered else None),
+                rows.asked(draft),
+            )
+            check(prompt, draft, asked, before)
+            before[prompt] = asked["asks"]
+            yield rows.row(prompt, asked, draft, variation, answers)
 
 
 def keeping(config: Config, style: Style) -> Callable[[Item], bool]:
@@ -141,6 +122,31 @@ def keeping(config: Config, style: Style) -> Callable[[Item], bool]:
         return lambda _: True
     vs_e = load_variation("vs_e")
     return lambda item: vs_e.answers(item) is not None and bool(vs_e.drafts(item, style)[0])
+
+
+@dataclass
+class Asked:
+    """Prompts of the items that are asked. kept: how many items these were."""
+
+    variations: Sequence[Variation]
+    style: Style
+    name: str
+    cap: int | None
+    kept: int = 0
+
+    def rows(self, items: Iterable[Item], source: Path) -> Iterator[Row]:
+        """Every prompt of the items, in their order. Raises UserError."""
+        group, before = None, dict[str, Sequence[str]]()
+        for item in items:
+            if item.group != group:
+                group, before = item.group, {}
+            if not item.kept:
+                continue
+            self.kept += 1
+            try:
+                yield from item_rows(item, self.variations, self.style, self.name, self.cap, before)
+            except UserError as error:
+                raise UserError(f"{source}: {error}") from None
 
 
 def main(run: Run) -> None:
@@ -153,29 +159,20 @@ def main(run: Run) -> None:
     total = ITEMS.open(source).metadata.num_rows
     rewrites = Rewrites(REWRITES.read(rewrites_path(name)).to_pylist())
     making = Making(rewrites, read_exchanges(name, source), keeping(config, style))
-    cap = _cap(style, source)
-    gc.freeze()  # what is loaded by now need not be gone through again and again while rows come and go
+    asked = Asked(variations, style, config.style, _cap(style, source))
+    gc.disable()  # rows hold no cycles, and looking for some takes a fifth of the time
     with PROMPTS.writer(prompts_path(name)) as prompts:
-        group, before, kept = None, dict[str, Sequence[str]](), 0
-        for item in run.progress(read_items(source, making), total=total, label=f"vary {name}"):
-            if item.group != group:
-                group, before = item.group, {}
-            if not item.kept:
-                continue
-            kept += 1
-            try:
-                for row in item_rows(item, variations, style, config.style, cap, before):
-                    prompts.row(row)
-            except UserError as error:
-                raise UserError(f"{source}: {error}") from None
-        if not kept and config.rows != "all":
+        items = run.progress(read_items(source, making), total=total, label=f"vary {name}")
+        for table in tables(asked.rows(items, source)):
+            prompts.table(table)
+        if not asked.kept and config.rows != "all":
             raise UserError(
                 f"{source}: no item has a picture to exchange, so datasets.{name}.rows: {config.rows} leaves "
                 f"none; say which pictures win (`vouch exchange {name}`), or write rows: all"
             )
-    gc.unfreeze()
-    run.note("items", kept)
-    run.note("left_out", total - kept)
+    gc.enable()
+    run.note("items", asked.kept)
+    run.note("left_out", total - asked.kept)
     run.note("prompts", prompts.count)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 from stages.contracts.prompts import COMPLEMENT, KEPT, SWAPPED
 from stages.runtime.errors import UserError, did_you_mean
@@ -53,6 +54,11 @@ class Variation:
         return "+".join(part.family for part in self.parts if part.family)
 
     @cached_property
+    def columns(self) -> dict[str, Any]:
+        """Those of the prompts table that tell which variation a prompt is of."""
+        return {"variation": self.name, "family": self.family, "effect": self.effect}
+
+    @cached_property
     def _in_order(self) -> tuple[Part, ...]:
         """The parts in one order whatever the name's: where two make several drafts, it decides which is
         number 2."""
@@ -66,9 +72,15 @@ class Variation:
         """The same for an item's first draft."""
         drafts, numbered = [changed(first, variation=self.name)], False
         for part in self._in_order:
-            made = [part.vary(draft) for draft in drafts]
-            numbered = numbered or any(not isinstance(one, Draft) and one is not None for one in made)
-            drafts = [draft for one in made for draft in ([one] if isinstance(one, Draft) else one or ())]
+            made: list[Draft] = []
+            for draft in drafts:
+                found = part.vary(draft)
+                if isinstance(found, Draft):
+                    made.append(found)
+                elif found is not None:
+                    numbered = True
+                    made.extend(found)
+            drafts = made
         return drafts, numbered and bool(drafts)
 
     def answers(self, item: Item) -> tuple[int, ...] | None:

@@ -1,6 +1,6 @@
 """Variations that disturb the pictures of an item, each by itself, and leave its words alone."""
 
-from stages.vary.variation import Draft, Step, changed
+from stages.vary.variation import Draft, Picture, Step, changed
 
 LEVELS = 5  # of severity, see stages/extract/operations.py
 DEFAULT_LEVEL = 3
@@ -10,5 +10,5 @@ def disturbed(draft: Draft, step: Step) -> Draft | None:
     """The draft with every picture put through an operation; None without a picture."""
     if not draft.pictures:
         return None
-    pictures = tuple(changed(picture, steps=(*picture.steps, step)) for picture in draft.pictures)
-    return changed(draft, pictures=pictures)
+    pictures = [Picture(image, (*steps, step)) for image, steps in draft.pictures]
+    return changed(draft, pictures=tuple(pictures))

@@ -41,10 +41,10 @@ class Candidate:
 
 def compared(row: Row) -> Compared | None:
     """A row of the items table; None where it compares no two pictures, or its source names others."""
-    places = sides(row["options"])
     images, answers = row["images"], row["answers"]
     two = len(images) == len(set(images)) == 2
-    if places is None or not two or len(answers) != 1 or any(row["exchange"] or ()):
+    places = sides(row["options"]) if two and len(answers) == 1 and not any(row["exchange"] or ()) else None
+    if places is None:
         return None
     place = places[answers[0]]
     return Compared(row["id"], row["question"], images[place], images[1 - place], place)

@@ -47,6 +47,7 @@ class Making:
         item = Item(
             **{**row, **lists, "question": question, "turns": turns, "exchange": self.exchanges.of(row)},
             goes_on=goes_on,
+            kept=cleaned is not None,
             rewrites=self.rewrites.others(question),
         )
-        return replace(item, kept=cleaned is not None and self.keeps(item))
+        return item if not item.kept or self.keeps(item) else replace(item, kept=False)

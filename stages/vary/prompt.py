@@ -1,15 +1,27 @@
-"""A draft becomes a row of the prompts table."""
+"""What is said in a prompt: the words of a draft, as its style shows them."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stages.contracts.prompts import HOLE, TEXT
+from stages.contracts.prompts import HOLE
 from stages.runtime.errors import UserError
-from stages.vary.combination import Variation
-from stages.vary.marks import Placing, in_words, marked
-from stages.vary.style import ADDED, JOINING, MARKS, Style
-from stages.vary.variation import Draft, Item, Picture, Step, prompt_id
+from stages.vary.marks import Placing, in_words
+from stages.vary.style import ADDED, MARKS, Style
+from stages.vary.variation import Draft, Item
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What a style puts around the options of an item. instruction: as it stands in the prompt."""
+
+    before: str
+    after: str
+    instruction: str
+
+
+# Of items without marks, by the identity of item and style, which are kept so that no other comes to bear it,
+# and whether options are shown: orders of the options have it in common.
+Frames = dict[tuple[int, int, bool], tuple[Frame, Item, Style]]
 
 
 @dataclass(frozen=True)
@@ -18,86 +30,38 @@ class _Shown:
 
     text: str
     instruction: str
-    options: tuple[str, ...]
-    order: tuple[int, ...]
-    marks: tuple[str, ...]
+    options: list[str]
+    order: list[int]
+    marks: str
 
 
-# What is said in a prompt, by the identity of item and style, the order of the options and whether pictures
-# are shown: many variations change none of these. Item and style are kept, so that no other comes to bear
-# their identity.
-Words = dict[tuple[int, int, tuple[int, ...], bool], tuple[Item, Style, dict[str, Any]]]
+def words(draft: Draft, style: str, frames: Frames) -> dict[str, Any]:
+    """The columns that hold what is said. Raises UserError where the marks run out.
 
-
-def prompt_row(
-    draft: Draft,
-    variation: Variation,
-    answers: Sequence[int],
-    style: str,
-    cap: int | None,
-    known: Words,
-    number: int | None = None,
-) -> dict[str, Any]:
-    """The row; `style` is a file's name. Raises UserError where the marks run out.
-
-    answers: indices of the correct options. cap: most tokens of a generated text, or None. known: of the
-    same item so far, which grows. number: of a numbered draft. Rows may share lists.
+    style: name of its file. frames: those made so far, which grow.
     """
-    asks = _asks(draft)
-    words = _known_words(draft, style, known)
-    return {
-        "id": prompt_id(draft.item.id, variation.name, number),
-        "item": draft.item.id,
-        "variation": variation.name,
-        "family": variation.family,
-        "effect": variation.effect,
-        "style": style,
-        "earlier": [list(ids) for ids in draft.earlier],
-        "answers": [place for place, index in enumerate(words["order"]) if index in answers],
-        "pictures": _recipes(draft),
-        "asks": asks,
-        "max_tokens": cap if TEXT in asks else None,
-        **words,
-    }
-
-
-def _known_words(draft: Draft, style: str, known: Words) -> dict[str, Any]:
-    item, own = draft.item, draft.style
-    key = (id(item), id(own), draft.order, bool(draft.pictures))
-    alone = not draft.turns and not draft.earlier
-    if alone and key in known:
-        return known[key][2]
-    words = _words(draft, style)
-    # where a mark goes depends on the pictures as well
-    if alone and not any(map(marked, (item.hint or "", item.question, *item.options))):
-        known[key] = (item, own, words)
-    return words
-
-
-def _words(draft: Draft, style: str) -> dict[str, Any]:
-    """The columns that hold what is said."""
-    item, placing = draft.item, _placing(draft)
-    turns = [(_question(question, placing, style), answer) for question, answer in draft.turns]
-    if item.kind == "choice" and (sample := draft.style.sample_turn()):
+    item, own, placing = draft.item, draft.style, _placing(draft)
+    turns = [(_question(question, placing, style, frames), answer) for question, answer in draft.turns]
+    if item.kind == "choice" and (sample := own.sample_turn()):
         turns.insert(0, sample)
-    shown = _shown(draft, placing, style)
-    texts = [*(question for question, _ in turns), shown.text]
-    texts[0] = placing.front() + draft.style.opening.format(instruction=shown.instruction) + texts[0]
+    shown = _shown(draft, placing, style, frames)
+    texts = [*[question for question, _ in turns], shown.text]
+    texts[0] = placing.front() + own.opening.format(instruction=shown.instruction) + texts[0]
     if draft.earlier and any(HOLE.search(text) for text in texts):
         raise UserError(
             f"item {item.id}: its words hold `{{answer 1}}` or the like, where {draft.variation} puts what "
             "the model answered; leave the item or the variation out"
         )
     return {
-        "system": draft.style.system and draft.style.system.format(instruction=shown.instruction),
+        "system": own.system and own.system.format(instruction=shown.instruction),
         "turns": [
-            {"question": text, "answer": answer} for text, (_, answer) in zip(texts[:-1], turns, strict=True)
+            {"question": text, "answer": answer} for text, (_, answer) in zip(texts, turns, strict=False)
         ],
         "text": texts[-1],
-        "response": draft.style.response,
-        "options": list(shown.options),
-        "order": list(shown.order),
-        "marks": list(shown.marks) if draft.style.shows_options else [],
+        "response": own.response,
+        "options": shown.options,
+        "order": shown.order,
+        "marks": list(shown.marks) if own.shows_options else [],
     }
 
 
@@ -107,24 +71,42 @@ def _placing(draft: Draft) -> Placing:
     return Placing(len(draft.item.images), "first" if gone else draft.style.pictures)
 
 
-def _question(question: str | Draft, placing: Placing, style: str) -> str:
-    return question if isinstance(question, str) else _shown(question, placing, style).text
+def _question(question: str | Draft, placing: Placing, style: str, frames: Frames) -> str:
+    return question if isinstance(question, str) else _shown(question, placing, style, frames).text
 
 
-def _shown(draft: Draft, placing: Placing, style: str) -> _Shown:
+def _shown(draft: Draft, placing: Placing, style: str, frames: Frames) -> _Shown:
     item, own = draft.item, draft.style
     added = own.added_to(len(draft.order)) if item.kind == "choice" else {}
-    order = (*draft.order, *[ADDED[name] for name in added])
-    marks = tuple(MARKS[own.marks][: len(order)])
+    order = [*draft.order, *[ADDED[name] for name in added]]
+    marks = MARKS[own.marks][: len(order)]
     if len(order) > len(marks):
         kind = "digits" if own.marks == "digits" else "letters"
         raise UserError(
             f"item {item.id}: {len(order)} options with the {len(added)} that style {style} adds, more than "
             f"the {len(marks)} {kind}; use a style that adds none, or leave the item out"
         )
+    # hint and question are read before the options, so their marks are placed first
+    frame = _frame(draft, placing, bool(order), frames)
+    options = [item.options[index] for index in draft.order]
+    options = [*(map(placing.option, options) if item.marked else options), *added.values()]
+    text = frame.before + own.listed(marks, options) + frame.after
+    return _Shown(text if item.question else text.lstrip(), frame.instruction, options, order, marks)
+
+
+def _frame(draft: Draft, placing: Placing, options: bool, frames: Frames) -> Frame:
+    item, own = draft.item, draft.style
+    if item.marked:  # its words depend on the places of the pictures
+        return _framed(item, own, placing, options)
+    key = (id(item), id(own), options)
+    if key not in frames:
+        frames[key] = _framed(item, own, placing, options), item, own
+    return frames[key][0]
+
+
+def _framed(item: Item, own: Style, placing: Placing, options: bool) -> Frame:
     hint = None if item.hint is None else placing.passage(item.hint)
     question = placing.passage(item.question)
-    options = (*[placing.option(item.options[index]) for index in draft.order], *added.values())
     try:
         # The picture stands at its mark in the body; an instruction that repeats these words speaks of it.
         body = own.body if options else own.open_body
@@ -133,9 +115,7 @@ def _shown(draft: Draft, placing: Placing, style: str) -> _Shown:
         instruction = own.instruction(item.place, hint if spoken is None else spoken, asked)
     except UserError as error:
         raise UserError(f"item {item.id}: {error}") from None
-    text = own.render(hint, question, list(zip(marks, options, strict=True)), instruction)
-    text = text if item.question else text.lstrip()
-    return _Shown(text, instruction, options, order, marks)
+    return Frame(*own.around(hint, question, options, instruction), instruction)
 
 
 def correct_answer(draft: Draft) -> str | None:
@@ -150,31 +130,3 @@ def correct_answer(draft: Draft) -> str | None:
             text = in_words(item.options[index])
             return draft.style.option.format(mark=mark, text=text) if draft.style.shows_options else text
     return None
-
-
-def _recipes(draft: Draft) -> list[dict[str, Any]]:
-    """Two pictures become one in a style that joins them, each with its own steps done before."""
-    pictures = draft.pictures
-    join = JOINING.get(draft.style.pictures)
-    if join is None or len(pictures) != 2:
-        return [_recipe([picture], picture.steps) for picture in pictures]
-    first, second = pictures
-    if first.steps != second.steps:
-        raise UserError(
-            f"item {draft.item.id}: variation {draft.variation} disturbs two pictures differently, which "
-            "cannot be joined; use a style with `pictures: first`"
-        )
-    return [_recipe(pictures, (*first.steps, Step(join)))]
-
-
-def _recipe(pictures: Sequence[Picture], steps: Sequence[Step]) -> dict[str, Any]:
-    done = [
-        {"operation": step.operation, "severity": step.severity, "revision": step.revision} for step in steps
-    ]
-    return {"images": [picture.image for picture in pictures], "steps": done}
-
-
-def _asks(draft: Draft) -> list[str]:
-    if not draft.asked:
-        return []
-    return list(draft.style.asks if draft.item.kind == "choice" else draft.style.open_asks)

@@ -31,6 +31,7 @@ equal_options keep | drop: whether a variation that shuffles leaves out wrong op
 """
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from string import Formatter, ascii_lowercase, ascii_uppercase
 from typing import Annotated, Any, Literal
 
@@ -48,12 +49,14 @@ from stages.contracts.items import IMAGE_MARK
 from stages.contracts.prompts import ASKS, DONT_KNOW, LETTERS, NONE_OF_ABOVE, TEXT
 from stages.runtime.errors import UserError, did_you_mean
 
+STYLES = Path("stages/styles")
 ADDED = {"dont_know": DONT_KNOW, "none_of_above": NONE_OF_ABOVE}
 MARKS = {"upper": ascii_uppercase, "lower": ascii_lowercase, "digits": "123456789"}
 JOINING = {"joined": "side_by_side", "merged": "merged"}  # `pictures` -> the operation that joins two
 REFERENCES = "references"
 MAX_TOKENS = 4096
 INSTRUCTION = "{instruction}"
+OPTIONS = "{options}"
 
 
 def _template(needed: Sequence[str] = (), possible: Sequence[str] = ()) -> AfterValidator:
@@ -160,7 +163,7 @@ class Style(BaseModel):
     @property
     def shows_options(self) -> bool:
         """Whether options stand in the text."""
-        return "{options}" in self.body
+        return OPTIONS in self.body
 
     def added_to(self, options: int) -> dict[Literal["dont_know", "none_of_above"], str]:
         """What the style adds to so many options of an item's own."""
@@ -185,14 +188,28 @@ class Style(BaseModel):
         self, hint: str | None, question: str, options: Sequence[tuple[str, str]], instruction: str = ""
     ) -> str:
         """The text for a hint, a question and (mark, text) of each option; without options the open body."""
+        before, after = self.around(hint, question, bool(options), instruction)
+        marks, texts = [mark for mark, _ in options], [text for _, text in options]
+        return before + self.listed(marks, texts) + after
+
+    def around(
+        self, hint: str | None, question: str, options: bool, instruction: str = ""
+    ) -> tuple[str, str]:
+        """The text before and after the options; as a whole before them where none are shown."""
         absent = hint is None or hint.lower() in [text.lower() for text in self.absent_hints]
         before = self.no_hint if absent else self.hint.format(hint=hint)
         fields = {"hint": before, "question": question, "instruction": instruction}
-        if not options:
-            return self.open_body.format(**fields)
-        option = self.option.format
-        shown = self.separator.join([option(mark=mark, text=text) for mark, text in options])
-        return self.body.format(options=shown, **fields)
+        head, _, tail = (self.body if options else self.open_body).partition(OPTIONS)
+        return head.format(**fields), tail.format(**fields)
+
+    def listed(self, marks: Sequence[str], options: Sequence[str]) -> str:
+        """The options as the text shows them, each after its mark; nothing where it shows none."""
+        if not self.shows_options:
+            return ""
+        one = self.option.format
+        return self.separator.join(
+            [one(mark=mark, text=text) for mark, text in zip(marks, options, strict=True)]
+        )
 
     def sample_turn(self) -> tuple[str, str] | None:
         """The exchange of the sample."""

@@ -8,6 +8,7 @@ the authors do in some task families; elsewhere they stay.
 
 import random
 from dataclasses import replace
+from functools import lru_cache
 
 from stages.vary.variation import Draft, changed
 
@@ -23,12 +24,14 @@ def wordings(draft: Draft) -> int:
 def worded(draft: Draft, test: int) -> Draft:
     """The wordings of a test, from 1; they go round where there are fewer."""
     item, style = draft.item, draft.style
+    if not item.phrasings and not style.instructions:
+        return draft
     if item.phrasings:
         item = replace(item, question=item.phrasings[(test - 1) % len(item.phrasings)])
     if style.instructions:
         chosen = style.instructions[(test - 1) % len(style.instructions)]
         style = style.model_copy(update={"instructions": (chosen,)})
-    return replace(draft, item=item, style=style)
+    return changed(draft, item=item, style=style)
 
 
 def shuffled(draft: Draft, test: int) -> Draft:
@@ -37,5 +40,12 @@ def shuffled(draft: Draft, test: int) -> Draft:
     if draft.style.equal_options == "drop":
         correct = {item.options[index] for index in item.answers}
         order = [index for index in order if index in item.answers or item.options[index] not in correct]
-    random.Random(f"{item.id}/{test}").shuffle(order)
-    return changed(draft, order=tuple(order))
+    places = _shuffled_places(f"{item.id}/{test}", len(order))
+    return changed(draft, order=tuple([order[place] for place in places]))
+
+
+@lru_cache(maxsize=2 * TESTS)  # several variations shuffle the options of an item
+def _shuffled_places(seed: str, count: int) -> list[int]:
+    places = list(range(count))
+    random.Random(seed).shuffle(places)
+    return places

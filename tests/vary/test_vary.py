@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stages.contracts.items import items_path
-from stages.contracts.prompts import DONT_KNOW, NONE_OF_ABOVE, prompts_path
+from stages.contracts.prompts import DONT_KNOW, NONE_OF_ABOVE, PROMPTS, prompts_path
 from stages.runtime.errors import UserError
 from stages.vary.__main__ import STYLES, item_rows, read_items, upper_quartile
 from stages.vary.combination import Part, Variation, load_variation
 from stages.vary.exchange import Exchanges
 from stages.vary.items import Making
-from stages.vary.prompt import prompt_row
 from stages.vary.rewrites import Rewrites
+from stages.vary.rows import ItemRows
 from stages.vary.style import parse_style
 from stages.vary.variation import Item, Picture, Step, prompt_id, start
 from stages.yaml12 import load
@@ -153,14 +153,15 @@ def test_a_draft_in_another_order(project):
     style = parse_style(load(STYLES / "kostumov.yaml"), "kostumov.yaml")
     draft = replace(start(source, style, "original"), order=(2, 0))
     draft = replace(draft, pictures=(Picture("d1", (Step("blur", 3, 2),)), Picture("d2")))
-    row = prompt_row(draft, load_variation("original"), source.answers, "kostumov", None, {})
+    rows, original = ItemRows("kostumov", None), load_variation("original")
+    row = rows.row("q/original", rows.asked(draft), draft, original, source.answers)
     assert row["id"] == "q/original" and row["order"] == [2, 0, DONT_KNOW, NONE_OF_ABOVE]
     assert row["options"][:2] == ["z", "x"] and row["answers"] == [1]
     step = {"operation": "blur", "severity": 3, "revision": 2}
     assert row["pictures"] == [{"images": ["d1"], "steps": [step]}, {"images": ["d2"], "steps": []}]
     joined = replace(draft, style=style.model_copy(update={"pictures": "joined"}))
     with pytest.raises(UserError, match=r"item q: .* disturbs two pictures differently, .*first`"):
-        prompt_row(joined, load_variation("original"), source.answers, "kostumov", None, {})
+        rows.row("q/original", rows.asked(joined), joined, original, source.answers)
 
 
 def test_order_of_items_and_same_bytes(project, item):
@@ -308,3 +309,15 @@ def test_words_made_once_for_an_item_are_those_made_anew(project, item):
         together = project.vary(items, style, variations)
         apart = [row for name in variations for row in project.vary(items, style, [name])]
         assert sorted(together, key=lambda row: row["id"]) == sorted(apart, key=lambda row: row["id"])
+
+
+def test_parts_that_rows_share_become_the_columns_of_rows_one_by_one(project, item):
+    """Of several row groups as well."""
+    variations = ["original", "vr_b", "option_order", "text_only", "tests"]
+    items = [item(id=f"q{number}", hint=None if number % 2 else "h") for number in range(500)]
+    items.append(item(id="last", images=[], kind="text", options=[], answers=[], references=["7"]))
+    rows = project.vary(items, "reform_vqa", variations)
+    assert len(rows) > PROMPTS.rows_per_group
+    written = prompts_path("toy").read_bytes()
+    PROMPTS.write(prompts_path("toy"), rows)
+    assert prompts_path("toy").read_bytes() == written

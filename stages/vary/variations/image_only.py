@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from stages.contracts.prompts import KEPT
-from stages.vary.variation import WORDS, Draft
+from stages.vary.variation import WORDS, Draft, changed
 
 CHANGES = (WORDS,)
 EFFECT = KEPT
@@ -17,4 +17,4 @@ def vary(draft: Draft) -> Draft | None:
     """
     if not draft.item.images or not draft.order:
         return None
-    return replace(draft, item=replace(draft.item, question="", hint=None))
+    return changed(draft, item=replace(draft.item, question="", hint=None))

@@ -4,11 +4,9 @@ ReForm-Eval (Li et al. 2023) measures so how much of a model's instability comes
 them; here each alphabet has its turn.
 """
 
-from dataclasses import replace
-
 from stages.contracts.prompts import KEPT
 from stages.vary.style import MARKS
-from stages.vary.variation import STYLE, Draft
+from stages.vary.variation import STYLE, Draft, changed
 
 CHANGES = (STYLE,)
 EFFECT = KEPT
@@ -21,4 +19,4 @@ def vary(draft: Draft) -> list[Draft] | None:
     style, own = draft.style, len(draft.order)
     if not own or not style.shows_options or own + len(style.added_to(own)) > len(MARKS["digits"]):
         return None
-    return [replace(draft, style=style.model_copy(update={"marks": marks})) for marks in ALPHABETS]
+    return [changed(draft, style=style.model_copy(update={"marks": marks})) for marks in ALPHABETS]

@@ -1,9 +1,7 @@
 """text_only: a control; the pictures are taken away, only words are left to answer by."""
 
-from dataclasses import replace
-
 from stages.contracts.prompts import KEPT
-from stages.vary.variation import PICTURES, Draft
+from stages.vary.variation import PICTURES, Draft, changed
 
 CHANGES = (PICTURES,)
 EFFECT = KEPT
@@ -12,4 +10,4 @@ FAMILY = ""
 
 def vary(draft: Draft) -> Draft | None:
     """The same words without a picture, and asked all the same; None where there was none."""
-    return replace(draft, pictures=()) if draft.pictures else None
+    return changed(draft, pictures=()) if draft.pictures else None

@@ -23,5 +23,5 @@ def vary(draft: Draft) -> Draft | None:
     drawn = int.from_bytes(sha256(draft.item.id.encode()).digest()[:8])
     place, digest = spare[drawn % len(spare)]
     pictures = list(draft.pictures)
-    pictures[place] = replace(pictures[place], image=digest)
+    pictures[place] = pictures[place]._replace(image=digest)
     return replace(draft, pictures=tuple(pictures))
