@@ -2,7 +2,8 @@
 
 The hash is the usual perceptual one: the lowest 8 x 8 coefficients of the discrete cosine transform of
 a grey 32 x 32 version, each compared with their median. It is computed in whole numbers, so that it has
-the same bits on every machine. The cells are the mean colours of a 16 x 16 grid.
+the same bits on every machine. The cells are the mean colours of a 16 x 16 grid. Both come from all pixels:
+with a sample of 256 x 256, a third faster, no page of text is like its own smaller copy.
 """
 
 from dataclasses import dataclass
@@ -42,11 +43,8 @@ def look(image: Image.Image) -> Look:
     # a few pixels tell most pictures from one of a single colour
     blank = _one_colour(opaque.resize((SIDE, SIDE), Image.Resampling.NEAREST)) and _one_colour(opaque)
     small = opaque.resize((SIDE, SIDE), Image.Resampling.BILINEAR, reducing_gap=3.0)
-    pixels = np.asarray(small).astype(np.int64)
-    step = SIDE // CELLS
-    sums = pixels.reshape(CELLS, step, CELLS, step, 3).sum(axis=(1, 3))
-    cells = (sums + step * step // 2) // (step * step)
-    return Look(_hash(pixels @ _GREY), cells.astype(np.uint8).tobytes(), blank)
+    grey = np.asarray(small).astype(np.int64) @ _GREY
+    return Look(_hash(grey), small.reduce(SIDE // CELLS).tobytes(), blank)
 
 
 def _one_colour(image: Image.Image) -> bool:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from stages.dag import source_files
@@ -50,7 +51,12 @@ class Digests:
 
     def _folder(self, path: str) -> str:
         files = sorted((Path(file).relative_to(path).as_posix(), file) for file in source_files(path))
-        listing = [{"md5": self._file(file), "relpath": relative} for relative, file in files]
+        with ThreadPoolExecutor() as pool:  # whoever hashes lets others run meanwhile
+            digests = pool.map(self._file, [file for _, file in files])
+            listing = [
+                {"md5": digest, "relpath": relative}
+                for digest, (relative, _) in zip(digests, files, strict=True)
+            ]
         text = json.dumps(listing, sort_keys=True)
         return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest() + ".dir"
 

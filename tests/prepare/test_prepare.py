@@ -98,7 +98,7 @@ BAD = {
     "image is a link out": ({"image": "link.png"}, "leads out"),
     "image is behind a link out": ({"image": "away/secret.png"}, "leads out"),
     "image is a link to itself": ({"image": "round.png"}, "image 'round.png'"),
-    "image path has a NUL": ({"image": "a\0b"}, "cannot be read"),
+    "image path has a NUL": ({"image": "a\0b"}, "no such file"),
     "image path is too long": ({"image": "x" * 5000}, "cannot be read"),
     "image path is empty": ({"image": ""}, "inside the dataset's folder"),
     "second image is bad": ({"image": ..., "images": ["two.png", "page.png"]}, "'page.png': is a web page"),

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageFont
 
 from stages.prepare.cleaning import examine
 from stages.prepare.flags.similar import BITS, CELL, Seen, Use, flags, near_pairs
@@ -50,6 +50,20 @@ def test_copies_are_found(how):
     pictures = [seen(saved(photo(n))) for n in range(15)] + [seen(COPIES[how](photo(n))) for n in range(15)]
     pairs = near_pairs(pictures)
     assert pairs.tolist() == [[n, n + 15] for n in range(15)]
+
+
+def test_smaller_copies_of_pages_of_text_are_found():
+    """They have more detail than a sample of their pixels shows."""
+    letters = np.random.default_rng(2).integers(97, 123, (8, 30, 70), dtype=np.uint8)
+    pages = []
+    for lines in letters:
+        page = Image.new("RGB", (640, 480), "white")
+        text = "\n".join(bytes(line).decode().replace("e", " ") for line in lines)
+        ImageDraw.Draw(page).text((10, 10), text, fill="black", font=ImageFont.load_default_imagefont())
+        pages.append(page)
+    small = [page.resize((213, 160), Image.Resampling.LANCZOS) for page in pages]
+    pairs = near_pairs([seen(saved(page)) for page in (*pages, *small)])
+    assert pairs.tolist() == [[n, n + 8] for n in range(8)]
 
 
 def test_different_pictures_are_not():
