@@ -1,8 +1,9 @@
 """Speed and memory of `vary`, and of rendering pictures: `python -m benchmarks.vary` from the root.
 
-4,377 questions (as many as MMBench has rows) in 40 prompts each, by the stage as a process of its own.
-The peer has all rows in memory and writes them with pyarrow, with the same settings: the time that is
-counted is that from rows to file, without making them. Pictures: blurred, lit, compressed and turned
+4,377 questions (as many as MMBench has rows) in 40 prompts each, by the stage as a process of its own, and
+(`vary_inside`) by its body alone, without imports, checks and digests. The peer has all rows in memory and
+writes them with pyarrow, with the same settings: the time that is counted is that from rows to file, without
+making them. Pictures: blurred, lit, compressed and turned
 ones, from the bytes of a JPEG to pixels, against the same calls of Pillow. Processor time, because
 neighbours on a shared machine count less in it.
 """
@@ -29,8 +30,11 @@ from stages.contracts.images import FORMATS
 from stages.contracts.items import ITEMS, items_path
 from stages.contracts.prompts import PROMPTS, prompts_path
 from stages.contracts.rewrites import REWRITES, rewrites_path
+from stages.dag import read_dag
 from stages.extract.operations import BLUR, BLUR_SIDE, LIGHT, QUALITY
 from stages.extract.pictures import render
+from stages.runtime.stage import Run
+from stages.vary.__main__ import main as vary
 
 NAME = "large"
 LEVELS = [f"{name}_{level}" for name in ("vr_b", "vr_l", "jpeg") for level in range(1, 6)]
@@ -69,7 +73,7 @@ def make(count: int) -> None:
 def peer() -> None:
     """Prints the time of writing what the stage wrote."""
     rows = pq.read_table(prompts_path(NAME)).to_pylist()
-    pa.Table.from_pylist(rows[:10], schema=PROMPTS.schema)  # what pyarrow loads the first time
+    _warm()
     size = PROMPTS.rows_per_group
     start = time.process_time()
     with pq.ParquetWriter(
@@ -80,6 +84,20 @@ def peer() -> None:
     Path("peer.json").write_text(json.dumps([time.process_time() - start, len(rows)]))
 
 
+def _warm() -> None:
+    """What pyarrow loads the first time: pandas, where it is installed."""
+    pa.Table.from_pylist([{}], schema=PROMPTS.schema)
+
+
+def inside() -> None:
+    """Prints the time of the stage's body."""
+    dag = read_dag()
+    _warm()
+    start = time.process_time()
+    vary(Run(dag, dag.by_command(f"python -m stages.vary {NAME}"), [NAME]))
+    Path("inside.json").write_text(json.dumps(time.process_time() - start))
+
+
 def writing(count: int, rounds: int) -> None:
     """The figures of the stage."""
     with tempfile.TemporaryDirectory() as name:
@@ -87,17 +105,20 @@ def writing(count: int, rounds: int) -> None:
         entry = {"loader": "jsonl", "source": "source", "style": "kostumov"}
         project(folder, {**small_profile(), "variations": VARIATIONS, "datasets": {NAME: entry}})
         process(folder, ROOT, "benchmarks.vary", "--make", "--items", str(count))
-        pairs, most = [], 0.0
+        costs, most = [], 0.0
         for _ in range(rounds):
             cost = stage(folder, "vary", NAME)
             process(folder, ROOT, "benchmarks.vary", "--peer")
             seconds, rows = json.loads((folder / "peer.json").read_text())
             assert rows == PROMPTS_EACH * count
+            process(folder, ROOT, "benchmarks.vary", "--inside")
+            body = json.loads((folder / "inside.json").read_text())
             most = max(most, cost.mebibytes)
-            pairs.append((cost.seconds, seconds))
-    mine, theirs = (statistics.median(pair[side] for pair in pairs) for side in (0, 1))
-    ratio = statistics.median(other / own for own, other in pairs)
-    figure(f"vary_{rows}", mine, "s", "writing the rows with pyarrow", theirs, ratio)
+            costs.append((cost.seconds, body, seconds))
+    for side, label in enumerate((f"vary_{rows}", "vary_inside")):
+        mine, theirs = (statistics.median(cost[number] for cost in costs) for number in (side, 2))
+        ratio = statistics.median(cost[2] / cost[side] for cost in costs)
+        figure(label, mine, "s", "writing the rows with pyarrow", theirs, ratio)
     figure("vary_memory", most, "MiB")
 
 
@@ -165,11 +186,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--make", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--peer", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.make:
         make(given.items)
     elif given.peer:
         peer()
+    elif given.inside:
+        inside()
     else:
         rendering()
         writing(given.items, given.rounds)
