@@ -1,38 +1,30 @@
-"""Speed and memory of `vary`, and of rendering pictures: `python -m benchmarks.vary` from the root.
+"""Speed and memory of `vary`: `python -m benchmarks.vary` from the root.
 
 4,377 questions (as many as MMBench has rows) in 40 prompts each, by the stage as a process of its own, and
 (`vary_inside`) by its body alone, without imports, checks and digests. The peer has all rows in memory and
 writes them with pyarrow, with the same settings: the time that is counted is that from rows to file, without
-making them. Pictures: blurred, lit, compressed and turned
-ones, from the bytes of a JPEG to pixels, against the same calls of Pillow. Processor time, because
-neighbours on a shared machine count less in it.
+making them. Processor time, because neighbours on a shared machine count less in it.
 """
 
 import argparse
+import gc
 import hashlib
-import io
 import json
 import random
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from PIL import Image, ImageFilter, ImageOps
 
 from benchmarks._figure import figure
 from benchmarks._stage import ROOT, process, project, small_profile, stage
-from stages.contracts.images import FORMATS
 from stages.contracts.items import ITEMS, items_path
 from stages.contracts.prompts import PROMPTS, prompts_path
 from stages.contracts.rewrites import REWRITES, rewrites_path
 from stages.dag import read_dag
-from stages.extract.operations import BLUR, BLUR_SIDE, LIGHT, QUALITY
-from stages.extract.pictures import render
 from stages.runtime.stage import Run
 from stages.vary.__main__ import main as vary
 
@@ -42,8 +34,6 @@ VARIATIONS = ["original", "option_order", "circular", "shuffled", "tests", *LEVE
 VARIATIONS += ["text_only", "image_only", "marks", "option_order+vr_r", "blank+option_order"]
 PROMPTS_EACH = 40
 WORDS = ["the", "of", "picture", "shows", "which", "colour", "object", "left", "right", "above", "person"]
-SIZE, PICTURES, ROUNDS = (640, 480), 24, 5
-STEPS = ["", "blur", "brighten", "jpeg", "rotate"]
 
 
 def make(count: int) -> None:
@@ -93,6 +83,7 @@ def inside() -> None:
     """Prints the time of the stage's body."""
     dag = read_dag()
     _warm()
+    gc.disable()  # as the stage does
     start = time.process_time()
     vary(Run(dag, dag.by_command(f"python -m stages.vary {NAME}"), [NAME]))
     Path("inside.json").write_text(json.dumps(time.process_time() - start))
@@ -122,63 +113,6 @@ def writing(count: int, rounds: int) -> None:
     figure("vary_memory", most, "MiB")
 
 
-def alone(data: bytes, operation: str, severity: int) -> Image.Image:
-    """What Pillow does for one picture, and nothing else."""
-    with Image.open(io.BytesIO(data), formats=FORMATS) as file:
-        file.load()
-        image = ImageOps.exif_transpose(file)
-    if operation == "blur":
-        sigma = BLUR[severity - 1] * min(image.size) / BLUR_SIDE
-        return image.filter(ImageFilter.GaussianBlur(sigma))
-    if operation == "brighten":
-        more = round(255 * LIGHT[severity - 1])
-        return image.point([min(255, value + more) for value in range(256)] * 3)
-    if operation == "jpeg":
-        packed = io.BytesIO()
-        image.save(packed, "JPEG", quality=QUALITY[severity - 1], subsampling="4:2:0")
-        with Image.open(packed) as opened:
-            return opened.convert("RGB")
-    return image.transpose(Image.Transpose.ROTATE_270) if operation == "rotate" else image
-
-
-def rendering() -> None:
-    """The figure of pictures; fails where both sides come to other pixels."""
-    drawn = np.random.default_rng(0)
-    images: dict[str, bytes] = {}
-    for number in range(PICTURES):
-        coarse = drawn.integers(0, 256, (12, 16, 3), dtype=np.uint8)
-        file = io.BytesIO()
-        Image.fromarray(coarse).resize(SIZE, Image.Resampling.BICUBIC).save(file, "JPEG", quality=95)
-        images[str(number)] = file.getvalue()
-    asked = [
-        (name, operation, 1 + index % 5 if operation not in ("", "rotate") else 0)
-        for index, name in enumerate(images)
-        for operation in STEPS
-    ]
-    recipes = [
-        {
-            "images": [name],
-            "steps": [{"operation": operation, "severity": severity, "revision": 1}] if operation else [],
-        }
-        for name, operation, severity in asked
-    ]
-    for recipe, (name, operation, severity) in zip(recipes, asked, strict=True):
-        assert render(recipe, images.__getitem__) == alone(images[name], operation, severity)
-    pairs = []
-    for _ in range(ROUNDS):
-        theirs = _seconds(lambda: [alone(images[name], what, how) for name, what, how in asked])
-        pairs.append((_seconds(lambda: [render(one, images.__getitem__) for one in recipes]), theirs))
-    mine, other = (len(asked) / statistics.median(pair[side] for pair in pairs) for side in (0, 1))
-    ratio = statistics.median(there / here for here, there in pairs)
-    figure("rendered_pictures", mine, "pictures/s of one core", "the calls of Pillow alone", other, ratio)
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    start = time.process_time()
-    work()
-    return time.process_time() - start
-
-
 def main() -> None:
     """Measures and prints every figure."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -195,7 +129,6 @@ def main() -> None:
     elif given.inside:
         inside()
     else:
-        rendering()
         writing(given.items, given.rounds)
 
 

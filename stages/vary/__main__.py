@@ -160,7 +160,6 @@ def main(run: Run) -> None:
     rewrites = Rewrites(REWRITES.read(rewrites_path(name)).to_pylist())
     making = Making(rewrites, read_exchanges(name, source), keeping(config, style))
     asked = Asked(variations, style, config.style, _cap(style, source))
-    gc.disable()  # rows hold no cycles, and looking for some takes a fifth of the time
     with PROMPTS.writer(prompts_path(name)) as prompts:
         items = run.progress(read_items(source, making), total=total, label=f"vary {name}")
         for table in tables(asked.rows(items, source)):
@@ -170,11 +169,11 @@ def main(run: Run) -> None:
                 f"{source}: no item has a picture to exchange, so datasets.{name}.rows: {config.rows} leaves "
                 f"none; say which pictures win (`vouch exchange {name}`), or write rows: all"
             )
-    gc.enable()
     run.note("items", asked.kept)
     run.note("left_out", total - asked.kept)
     run.note("prompts", prompts.count)
 
 
 if __name__ == "__main__":
+    gc.disable()  # rows hold no cycles, and looking for some takes a fifth of the time
     run_stage("vary", main)
