@@ -44,7 +44,7 @@ def shuffled(draft: Draft, test: int) -> Draft:
     return changed(draft, order=tuple([order[place] for place in places]))
 
 
-@lru_cache(maxsize=2 * TESTS)  # several variations shuffle the options of an item
+@lru_cache(maxsize=2 * MOST)  # several variations shuffle the options of an item
 def _shuffled_places(seed: str, count: int) -> list[int]:
     places = list(range(count))
     random.Random(seed).shuffle(places)
