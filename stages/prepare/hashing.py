@@ -3,7 +3,7 @@
 The hash is the usual perceptual one: the lowest 8 x 8 coefficients of the discrete cosine transform of
 a grey 32 x 32 version, each compared with their median. It is computed in whole numbers, so that it has
 the same bits on every machine. The cells are the mean colours of a 16 x 16 grid. Both come from all pixels:
-with a sample of 256 x 256, a third faster, no page of text is like its own smaller copy.
+with a quicker sample of 256 x 256 no page of text is like its own smaller copy.
 """
 
 from dataclasses import dataclass
