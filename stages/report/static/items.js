@@ -81,7 +81,7 @@
     const from = Math.min(asked.from, Math.max(0, Math.floor((found.length - 1) / PAGE) * PAGE));
     const numbers = found.slice(from, from + PAGE);
     const rows = await Promise.all(numbers.map((at) => vouch.row(dataset, at)));
-    const model = asked.model || query.needsModel(asked)
+    const model = index.models.length && (asked.model || query.needsModel(asked))
       ? await vouch.model(dataset, Math.max(0, index.models.indexOf(asked.model))) : null;
     const lines = (columns) => {
       if (mine !== turn) return;
