@@ -11,7 +11,7 @@ from typing import Any
 
 from ruamel.yaml.comments import CommentedMap
 
-from stages.console.lock_data import lock_dataset, with_origin
+from stages.console.lock_data import lock_dataset, unpinned_datasets, with_origin
 from stages.console.round_trip import dumped, quoted, round_trip
 from stages.contracts.files import write_text
 from stages.contracts.pins import folder_digests, read_json
@@ -28,30 +28,55 @@ from stages.yaml12 import loads
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vouch lock`."""
-    parser.add_argument("name", help="a model of models.lock (a new one needs --repo), or a dataset")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="models of models.lock (a new one needs --repo) and datasets; default: all of the present "
+        "profile that come from the network and are not pinned",
+    )
     parser.add_argument("--repo", metavar="OWNER/NAME", help="repository of the hub")
     parser.add_argument("--revision", help=f"branch, tag or commit to resolve, default: {BRANCH}")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Rewrites one entry of models.lock, or of params.yaml."""
+    """Rewrites entries of models.lock and params.yaml, one after the other."""
     if not MODELS.is_file():
         raise UserError(f"{MODELS}: no such file; restore it from version control")
-    before = MODELS.read_text(encoding="utf-8")
-    datasets = with_origin(Path(PARAMS).read_text(encoding="utf-8")) if Path(PARAMS).is_file() else []
-    if options.name in datasets and options.name not in _validated(before).models:
-        if options.repo:
-            raise UserError(
-                f"{PARAMS}: {options.name} is a dataset, and --repo is for models; correct its origin there, "
-                "or take a new name"
-            )
-        print(f"lock: {options.name}: {lock_dataset(options.name, options.revision)}")
-        return 0
-    text, said = locked(before, options.name, options.repo, options.revision, datasets)
-    if text != before:
-        write_text(MODELS, text)
-    print(f"lock: {options.name}: {said}" + ("" if text != before else "; nothing to change"))
+    if (options.repo or options.revision) and len(options.names) != 1:
+        raise UserError("--repo and --revision are of one model or dataset; name it")
+    params = Path(PARAMS).read_text(encoding="utf-8") if Path(PARAMS).is_file() else "{}"
+    names = options.names or [*unpinned_datasets(params), *_unpinned_models(params)]
+    for name in names:
+        print(f"lock: {name}: {_lock(name, options.repo, options.revision, with_origin(params))}", flush=True)
+    if not names:
+        print("lock: all that this profile reads from the network is pinned")
     return 0
+
+
+def _lock(name: str, repo: str | None, revision: str | None, datasets: Sequence[str]) -> str:
+    """Pins one and says what it is pinned to. datasets: names of those that can be. Raises UserError."""
+    before = MODELS.read_text(encoding="utf-8")
+    if name in datasets and name not in _validated(before).models:
+        if repo:
+            raise UserError(
+                f"{PARAMS}: {name} is a dataset, and --repo is for models; correct its origin there, or take "
+                "a new name"
+            )
+        return lock_dataset(name, revision)
+    text, said = locked(before, name, repo, revision, datasets)
+    if text == before:
+        return f"{said}; nothing to change"
+    write_text(MODELS, text)
+    return said
+
+
+def _unpinned_models(params: str) -> list[str]:
+    """The models of a profile that come from the hub and are not pinned."""
+    models = _validated(MODELS.read_text(encoding="utf-8")).models
+    pins = loads(params, PARAMS).get("pin") or {}
+    there = [name for name in pins if name in models]
+    return [n for n in there if isinstance(models[n].source, HubSource) and not models[n].pinned]
 
 
 def locked(

@@ -26,6 +26,15 @@ def with_origin(text: str) -> list[str]:
     return [str(name) for name, entry in entries if isinstance(entry, Mapping) and entry.get("origin")]
 
 
+def unpinned_datasets(text: str) -> list[str]:
+    """Names of the datasets that are fetched, from wherever that is by now. Raises UserError."""
+    entries = {name: loads(text, PARAMS)["datasets"][name] for name in with_origin(text)}
+    found = {
+        name: validated(DatasetEntry, entry, f"{PARAMS}: datasets.{name}") for name, entry in entries.items()
+    }
+    return [n for n, one in found.items() if one.source == REMOTE and one.origin and not one.origin.pinned]
+
+
 def lock_dataset(name: str, revision: str | None) -> str:
     """Pins a dataset in params.yaml and in the profile that it is a copy of; says what it did."""
     path = Path(PARAMS)

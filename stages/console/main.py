@@ -27,7 +27,7 @@ COMMANDS = {
     "exchange": "say which picture wins, so that one can be exchanged to turn the answer",
     "export": "write a model's answers as a log of lm-evaluation-harness or lmms-eval",
     "card": "a model's results as a section of its model card on the hub",
-    "lock": "pin a model or a dataset: its commit, or the digests of its files",
+    "lock": "pin models and datasets: their commits, or the digests of their files",
 }
 
 

@@ -21,14 +21,17 @@ from stages.report import drawing, figures, plots, tables
 from stages.report.config import Config, Scoring
 from stages.report.csv_text import csv_text
 from stages.report.evidence import Evidence
+from stages.report.facts import Facts, facts
 from stages.report.metrics_json import metrics_json
 from stages.report.plugins import plugins
 from stages.report.reading import Sources, sources
 from stages.report.site import Picture, assets, site
 from stages.runtime.errors import UserError
 from stages.runtime.stage import Run, run_stage
+from stages.yaml12 import load
 
 REPORTS = Path("reports")
+LOCK = Path("models.lock")
 # The page needs no more of these two tables; the rest of them would fill memory.
 OF_OUTCOMES = (
     "model",
@@ -62,8 +65,21 @@ def _by_dataset(table: Table, paths: Iterable[Path], columns: Sequence[str]) -> 
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*columns, "dataset"])
 
 
-def read(found: Sources, scoring: Scoring, setup: Mapping[str, Any] | None = None) -> Evidence:
-    """Reads every table. Raises UserError where one is missing or damaged, or where nothing was scored."""
+def read_printed(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:
+    """What papers printed, to the printed digit."""
+    return {path.stem: pd.read_csv(path, dtype=str, keep_default_na=False) for path in paths}
+
+
+def read(
+    found: Sources,
+    scoring: Scoring,
+    setup: Mapping[str, Any] | None = None,
+    known: Mapping[str, Facts] | None = None,
+) -> Evidence:
+    """Reads every table. known: facts of models by model.
+
+    Raises UserError where a table is missing or damaged, or where nothing was scored.
+    """
     standings = STANDINGS.read(found.standings).to_pandas()
     if standings.empty:
         raise UserError(
@@ -85,6 +101,8 @@ def read(found: Sources, scoring: Scoring, setup: Mapping[str, Any] | None = Non
         scoring=scoring,
         setup=setup or {},
         digests={path.as_posix(): _digest(path) for path in found.every},
+        printed=read_printed(found.printed),
+        facts=known or {},
     )
 
 
@@ -155,7 +173,8 @@ def main(run: Run) -> None:
     config = Config.model_validate(run.params["report"])
     scoring = Scoring.model_validate(run.params["score"])
     setup = {name: run.params[name] for name in ("datasets", "models", "released", "variations")}
-    write(config, read(sources(run.inputs), scoring, setup), run)
+    known = facts(load(LOCK)["models"], run.params["zoo"])
+    write(config, read(sources(run.inputs), scoring, setup, known), run)
 
 
 if __name__ == "__main__":

@@ -20,8 +20,9 @@ class Evidence:
     """Frames with the columns of the contract tables of the same names, `costs` of the table `variations`;
     `items`, `defects` and `rewrites` have `dataset` as well.
 
-    setup: the parameters datasets, models, released and variations.
-    digests: SHA-256 of every data file that was read, by path.
+    setup: the parameters datasets, models, released and variations. facts: what is known of a model, `facts`
+    of models.lock, by model. digests: SHA-256 of every data file that was read, by path. printed: what papers
+    printed, by name of the file, all columns text.
     """
 
     standings: pd.DataFrame
@@ -39,6 +40,8 @@ class Evidence:
     scoring: Scoring
     setup: Mapping[str, Any] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
+    printed: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def target(self) -> float:

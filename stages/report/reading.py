@@ -19,6 +19,8 @@ from stages.contracts.rejects import rejects_path
 from stages.contracts.rewrites import rewrites_path
 from stages.runtime.errors import UserError
 
+PRINTED = Path("docs/published")
+"""Figures that papers printed."""
 COMPARED = (
     *(STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH),
     *(RANKINGS_PATH, RANKED_PATH, DIMENSIONS_PATH),
@@ -27,7 +29,7 @@ COMPARED = (
 
 @dataclass(frozen=True)
 class Sources:
-    """Paths of the data files; the ones of the last five kinds in alphabetical order."""
+    """Paths of the data files; the ones of the last six kinds in alphabetical order."""
 
     standings: Path
     differences: Path
@@ -41,6 +43,7 @@ class Sources:
     rejects: tuple[Path, ...]
     defects: tuple[Path, ...]
     rewrites: tuple[Path, ...]
+    printed: tuple[Path, ...]
 
     @property
     def every(self) -> tuple[Path, ...]:
@@ -78,4 +81,5 @@ def sources(inputs: Sequence[Path]) -> Sources:
         tuple(p for p in sorted(known) if p == rejects_path(p.stem)),
         tuple(p for p in sorted(known) if p == defects_path(p.stem)),
         tuple(p for p in sorted(known) if p == rewrites_path(p.stem)),
+        tuple(p for p in sorted(known) if p.parent == PRINTED and p.suffix == ".csv"),
     )

@@ -26,8 +26,8 @@ from stages.score.texts import text_blocks
 from stages.score.unanswered import METRIC
 
 SUFFIX = ".letters.parquet"
-OF_PROMPTS = ("id", "item", "variation", "family", "effect", "options", "order", "answers", "asks")
-OF_ITEMS = ("id", "group", "category", "turns", "flags")
+OF_PROMPTS = ("id", "item", "variation", "family", "effect", "options", "order", "marks", "answers", "asks")
+OF_ITEMS = ("id", "group", "category", "turns", "flags", "kind", "answers", "references")
 OF_LETTERS = ("prompt", "logits", "upper", "problem")
 OF_LIKELIHOOD = ("prompt", "option", "nll", "tokens", "bytes", "problem")
 OF_TEXT = ("prompt", "temperature", "sample", "text", "logprobs", "entropies", "eos", "problem")
@@ -70,13 +70,15 @@ def _scored(
 
     Nothing was asked for what compares prompts of the same questions, which comes last.
     """
-    compared = Compared(*_questions(dataset), config)
+    prompts = PROMPTS.read(prompts_path(dataset), OF_PROMPTS)
+    items = ITEMS.read(items_path(dataset), OF_ITEMS)
+    compared = Compared(prompts, items, config)
     path = letters_path(model, dataset)
     found = LETTERS.read(path, OF_LETTERS)
-    blocks = {"": join(found, *_questions(dataset), str(path), released)}
+    blocks = {"": join(found, prompts, items, str(path), released)}
     path = likelihood_path(model, dataset)
     found = LIKELIHOOD.read(path, OF_LIKELIHOOD)
-    blocks["/likelihood"] = likelihood_blocks(found, *_questions(dataset), str(path), released)
+    blocks["/likelihood"] = likelihood_blocks(found, prompts, items, str(path), released)
     for ask, of_ask in blocks.items():
         for block in of_ask:
             scored = score_block(model, dataset, block, config)
@@ -85,20 +87,13 @@ def _scored(
             yield f"{dataset}/{block.variation}{ask}", block.asked, scored, signals
     path = text_path(model, dataset)
     found = TEXT.read(path, OF_TEXT)
-    for texts in text_blocks(found, *_questions(dataset, texts=True), str(path), released):
+    for texts in text_blocks(found, prompts, items, str(path), released):
         scored = score_texts(model, dataset, texts, config)
         compared.add(scored[1], texts.texts)
         signals = text_signals(model, dataset, texts, scored[1], config)
         yield f"{dataset}/{texts.variation}/text", texts.asked, scored, signals
     nothing = OUTCOMES.schema.empty_table()
     yield dataset, None, (compared.rows(model, dataset), nothing), SIGNALS.schema.empty_table()
-
-
-def _questions(dataset: str, texts: bool = False) -> tuple[pa.Table, pa.Table]:
-    """Prompts and items of a dataset, with what generated texts need as well."""
-    prompts = PROMPTS.read(prompts_path(dataset), (*OF_PROMPTS, "marks") if texts else OF_PROMPTS)
-    of_items = (*OF_ITEMS, "kind", "answers", "references") if texts else OF_ITEMS
-    return prompts, ITEMS.read(items_path(dataset), of_items)
 
 
 if __name__ == "__main__":

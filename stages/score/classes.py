@@ -87,9 +87,10 @@ def _faithful(rows: Responses, config: Config) -> Array:
 
 def _clean(rows: Responses, config: Config) -> Array:
     """[n] mean set sizes, NaN for a row that calibrates in every split."""
-    ranked, score = rank(rows), partial(lac.nonconformity, settings=config.settings)
+    ranked, scores = rank(rows), {"lac": partial(lac.nonconformity, settings=config.settings)}
     splits = group_splits(rows.groups, config.calibration, config.seed, config.splits)
     all_alike = np.zeros(len(rows), dtype=np.int64)
-    limits = thresholds(answer_scores(ranked, score), all_alike, 1, splits, config.main_alpha)
-    sizes, _ = states(ranked, score, limits, all_alike).row_means(splits)
+    answers = answer_scores(ranked, scores)["lac"]
+    limits = {"lac": thresholds(answers, all_alike, 1, splits, config.main_alpha)}
+    sizes, _ = states(ranked, scores, limits, all_alike)["lac"].row_means(splits)
     return np.where(splits.tests > 0, sizes, np.nan)

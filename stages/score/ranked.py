@@ -47,7 +47,8 @@ class Ranked:
         """[n, k] float64, softmax of each row; 0 where no letter is left. Summed from the smallest up."""
         weights = self.logits.astype(np.float64)
         weights -= weights[:, :1].copy()
-        np.exp(weights, out=weights)
+        np.exp(weights[:, 1:], out=weights[:, 1:])
+        weights[:, 0] = 1
         total = np.zeros(len(weights))
         for column in weights.T[::-1]:
             total += column
@@ -69,10 +70,10 @@ class Ranked:
         """[n, k] whether a rank has a letter."""
         return np.asarray((np.arange(self.logits.shape[1])[:, None] < self.options).T)
 
-    @property
-    def tops(self) -> Bools:
-        """[n, k] the letters with the largest probability."""
-        return np.asarray(self.p == self.p[:, :1]) & self.present
+    def tops(self, rows: Ints) -> Bools:
+        """[r, k] the letters with the largest probability, of some rows."""
+        p = self.p[rows]
+        return np.asarray(p == p[:, :1]) & self.present[rows]
 
     @cached_property
     def _same(self) -> Bools:
@@ -90,8 +91,9 @@ class Ranked:
     def upto(self) -> Floats:
         """[n, k] sum of all p at least as large as this one; exactly 1 for the least probable letter."""
         mass = self._running / self._running[:, -1:]
-        for rank in range(mass.shape[1] - 2, -1, -1):
-            np.copyto(mass[:, rank], mass[:, rank + 1], where=self._same[:, rank])
+        if self._same.any():
+            for rank in range(mass.shape[1] - 2, -1, -1):
+                np.copyto(mass[:, rank], mass[:, rank + 1], where=self._same[:, rank])
         return mass
 
     @cached_property

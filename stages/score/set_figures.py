@@ -55,8 +55,7 @@ def rows_of(responses: Responses, correct: Floats | Bools, config: Config) -> Ro
     scores: dict[str, Scores] = {
         name: partial(files[name].nonconformity, settings=config.settings) for name in config.scores
     }
-    answers = {name: answer_scores(ranked, score) for name, score in scores.items()}
-    return Rows(ranked, responses.categories, correct, scores, answers)
+    return Rows(ranked, responses.categories, correct, scores, answer_scores(ranked, scores))
 
 
 class Calibrations:
@@ -67,12 +66,19 @@ class Calibrations:
         self.correct = mean_over_tests(rows.correct, splits)
         self.options = mean_over_tests(rows.ranked.options, splits)
 
-    def of(self, score: str, strata: Strata, alpha: float) -> Calibrated:
-        """The sets of one score."""
-        limits = thresholds(self.rows.answers[score], strata.answers, strata.number, self.splits, alpha)
-        found = states(self.rows.ranked, self.rows.scores[score], limits, strata.rows)
-        counted = found.counts(self.splits)
-        return Calibrated(limits, found, SetCounts(counted, self.correct, self.options))
+    def of(self, strata: Strata, alpha: float) -> dict[str, Calibrated]:
+        """The sets of every score."""
+        limits = {
+            score: thresholds(answers, strata.answers, strata.number, self.splits, alpha)
+            for score, answers in self.rows.answers.items()
+        }
+        found = states(self.rows.ranked, self.rows.scores, limits, strata.rows)
+        return {
+            score: Calibrated(
+                limits[score], each, SetCounts(each.counts(self.splits), self.correct, self.options)
+            )
+            for score, each in found.items()
+        }
 
 
 def set_figures(
@@ -90,14 +96,13 @@ def set_figures(
         if strata.number == 1 and kind != MARGINAL:
             continue
         for alpha in config.alphas:
-            found = {score: calibrations.of(score, strata, alpha) for score in rows.scores}
+            found = calibrations.of(strata, alpha)
             made.add(found, kind, alpha)
             if kind == MARGINAL and alpha == config.main_alpha:
                 main = {score: each.states for score, each in found.items()}
     for share in config.shares:
         other = Calibrations(rows, group_splits(groups, share, config.seed, config.splits))
-        found = {score: other.of(score, rows.strata(MARGINAL), config.main_alpha) for score in rows.scores}
-        made.sweep(found, share, config.main_alpha)
+        made.sweep(other.of(rows.strata(MARGINAL), config.main_alpha), share, config.main_alpha)
     return made.figures(), main
 
 

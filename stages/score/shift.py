@@ -60,7 +60,8 @@ def _of_score(
     if not np.isfinite(limits).all():
         return []
     rows = testing.rows
-    found = states(second.ranked, second.scores[score], limits[:, :1], np.zeros(rows, dtype=np.int64))
+    alike = np.zeros(rows, dtype=np.int64)
+    found = states(second.ranked, {score: second.scores[score]}, {score: limits[:, :1]}, alike)[score]
     one = np.ones(len(limits))
     counts = SetCounts(found.counts(testing), one, one)
     covered = unfilled_coverage.of_sets(counts)

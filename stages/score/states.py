@@ -5,7 +5,7 @@ are settled and counted once. Only the live rows, with a score between the small
 threshold, are looked at split by split.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,17 +16,22 @@ from stages.score.ranked import Ranked
 from stages.score.responses import Bools, Floats, Ints, count
 from stages.score.splits import Splits
 
-LIVE = 1 << 11
+LIVE = 1 << 10
 """Live rows that are counted at a time, so that memory stays flat."""
 Scores = Callable[[Ranked], Floats]
 
 
-def answer_scores(ranked: Ranked, scores: Scores) -> NDArray[np.float64]:
-    """[n] score of each row's answer, the smallest of several."""
-    found = np.empty(len(ranked))
+def answer_scores(ranked: Ranked, scores: Mapping[str, Scores]) -> dict[str, NDArray[np.float64]]:
+    """[n] score of each row's answer, the smallest of several, by the names of the scores."""
+    found = {name: np.full(len(ranked), np.inf) for name in scores}
     for piece in pieces(len(ranked)):
-        part = ranked.part(piece)
-        np.where(part.answers, scores(part), np.inf).min(axis=1, out=found[piece])
+        part = ranked.part(piece)  # what scores share is worked out once
+        answers = part.answers
+        for name, score in scores.items():
+            values, smallest = score(part), found[name][piece]
+            for letter in range(values.shape[1]):
+                of_answers = np.where(answers[:, letter], values[:, letter], np.inf)
+                np.minimum(smallest, of_answers, out=smallest)
     return found
 
 
@@ -49,8 +54,10 @@ class States:
         counted = np.zeros((len(splits.bits), number), dtype=np.int64)
         fixed = np.ones(splits.rows, dtype=bool)
         fixed[self.live] = False
-        for state in np.unique(self.settled):
+        for state in range(number):
             rows = fixed & (self.settled == state)
+            if not rows.any():
+                continue
             counted[:, state] = np.count_nonzero(rows) - splits.count(rows)
         first = np.arange(len(splits.bits))[:, None] * number
         for start in range(0, len(self.live), LIVE):
@@ -76,35 +83,61 @@ class States:
 def mean_over_tests(values: np.ndarray, splits: Splits) -> NDArray[np.float64]:
     """[splits] mean of values [n] over the rows that test; exact sums of equal values at a time."""
     total = np.zeros(len(splits.bits))
-    for value in np.unique(values):
+    # Sorting a million booleans to find out that there are two of them takes as long as all else here.
+    for value in (False, True) if values.dtype == bool else np.unique(values):
         rows = values == value
         total += float(value) * (np.count_nonzero(rows) - splits.count(rows))
     return total / (splits.rows - splits.sizes)
 
 
 def states(
-    ranked: Ranked, scores: Scores, limits: NDArray[np.float64], strata: NDArray[np.integer] | None
-) -> States:
-    """States of all rows in every split.
+    ranked: Ranked,
+    scores: Mapping[str, Scores],
+    limits: Mapping[str, NDArray[np.float64]],
+    strata: NDArray[np.integer] | None,
+) -> dict[str, States]:
+    """States of all rows in every split, by the names of the scores.
 
-    limits [splits, strata]: thresholds. strata [n]: which of them a row has; None: each letter has
-    that of its place in the prompt.
+    limits [splits, strata]: thresholds of each score. strata [n]: which of them a row has; None: each
+    letter has that of its place in the prompt.
     """
-    low, high = limits.min(axis=0), limits.max(axis=0)
-    settled = np.empty(len(ranked), dtype=np.uint8)
-    live, varying = [np.zeros(0, dtype=np.int64)], [np.zeros((len(limits), 0), dtype=np.uint8)]
+    made = {name: _Collected(np.empty(len(ranked), dtype=np.uint8), limits[name]) for name in scores}
     for piece in pieces(len(ranked)):
-        part = ranked.part(piece)
-        # NaN, because not even an infinite threshold admits a letter that does not exist.
-        found = np.where(part.present, scores(part), np.nan)
+        part = ranked.part(piece)  # what scores share is worked out once
         where = part.letters if strata is None else strata[piece, None]
-        kept = found <= low[where]
-        settled[piece] = _state(part, count(kept), (kept & part.answers).any(axis=1))
-        moving = np.flatnonzero(((found <= high[where]) != kept).any(axis=1))
+        for name, score in scores.items():
+            made[name].add(part, piece, score(part), where)
+    return {name: made.pop(name).states() for name in scores}
+
+
+class _Collected:
+    """States of one score, from one piece of rows after the other."""
+
+    def __init__(self, settled: NDArray[np.uint8], limits: NDArray[np.float64]) -> None:
+        self.settled, self.limits = settled, limits
+        self.low, self.high = limits.min(axis=0), limits.max(axis=0)
+        self.live, self.varying = (
+            [np.zeros(0, dtype=np.int64)],
+            [np.zeros((len(limits), 0), dtype=np.uint8)],
+        )
+
+    def add(self, part: Ranked, piece: slice, found: Floats, where: NDArray[np.integer]) -> None:
+        """Scores [r, k] of a piece; where [r, k] or [r, 1]: columns of limits."""
+        if part.options.min() < found.shape[1]:
+            # Not even an infinite threshold admits a letter that does not exist.
+            found = np.where(part.present, found, np.nan)
+        kept = found <= self.low[where]
+        self.settled[piece] = _state(part, count(kept), (kept & part.answers).any(axis=1))
+        if (self.low == self.high).all():
+            return
+        moving = np.flatnonzero(((found <= self.high[where]) != kept).any(axis=1))
         if len(moving):
-            live.append(moving + piece.start)
-            varying.append(_varying(part.take(moving), found[moving], limits, where[moving]))
-    return States(settled, np.concatenate(live), np.concatenate(varying, axis=1))
+            self.live.append(moving + piece.start)
+            self.varying.append(_varying(part.take(moving), found[moving], self.limits, where[moving]))
+
+    def states(self) -> States:
+        """Those of all rows."""
+        return States(self.settled, np.concatenate(self.live), np.concatenate(self.varying, axis=1))
 
 
 def _varying(
@@ -124,8 +157,11 @@ def _varying(
 
 def _state(part: Ranked, size: NDArray[np.uint8], covered: Bools) -> NDArray[np.uint8]:
     """[..., n] states of sets with that size and coverage; the most probable letters fill an empty one."""
-    tops = part.tops
     empty = size == 0
-    filled = np.where(empty, count(tops), size)
-    covered = covered | (empty & (tops & part.answers).any(axis=1))
+    filled = size.copy()
+    rows = np.flatnonzero(empty if empty.ndim == 1 else empty.any(axis=0))
+    if len(rows):
+        of_rows, tops = empty[..., rows], part.tops(rows)
+        filled[..., rows] = np.where(of_rows, count(tops), size[..., rows])
+        covered[..., rows] |= of_rows & (tops & part.answers[rows]).any(axis=1)
     return np.asarray(filled << 2 | covered.view(np.uint8) << 1 | empty.view(np.uint8))

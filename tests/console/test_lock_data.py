@@ -100,6 +100,14 @@ def test_files_at_addresses(checkout):
     assert "# when it is there" in Path("params.yaml").read_text()
 
 
+def test_without_a_name_all_that_is_not_pinned(checkout, capsys):
+    assert lock() == 0
+    said = [line.split(":")[1].strip() for line in capsys.readouterr().out.splitlines()]
+    assert said == ["hub", "one", "two"] and load(Path("params.yaml"))["unpinned"] == []
+    assert lock() == 0 and "is pinned" in capsys.readouterr().out
+    assert lock("one", "two") == 0 and capsys.readouterr().out.count("nothing to change") == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -109,6 +117,8 @@ def test_files_at_addresses(checkout):
         (["folder"], "is read from ../mirror, which DVC watches: there is nothing to pin"),
         (["hup"], "no model hup; give --repo OWNER/NAME to add it; valid: folder, hub, one, two (did you"),
         (["two"], "/b/pictures.zip: the server answered 404"),
+        (["hub", "one", "--revision", FIRST], "--repo and --revision are of one model or dataset"),
+        (["--repo", "a/b"], "name it"),
     ],
 )
 def test_refusals_leave_everything_as_it_was(checkout, capsys, arguments, words):

@@ -71,7 +71,7 @@ def rich(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
 def test_pages_are_well_formed_and_every_figure_and_section_is_there(rich: Site) -> None:
     assert {path: page.crossed for path, page in rich.items() if page.crossed} == {}
     parts = {"readings", "published", "differences", "variations", "categories", "results", "verdict"}
-    parts |= {"data", "method", "provenance", "scores", "calibration", "letters", "shift"}
+    parts |= {"data", "method", "provenance", "scores", "calibration", "letters", "shift", "papers"}
     parts |= {"dimensions", "rewrites", "sweep", "sources"}
     assert sections_of(rich) == parts
     shown = [a["class"] for path, page in rich.items() if path != "index.html" for a in page.all("figure")]
@@ -191,8 +191,8 @@ def test_one_model_and_nothing_published(make: Make) -> None:
     found = build(make(Made(accuracy={"alpha": 0.8}, published=False)))
     assert "One model was asked: alpha." in found["index.html"].text
     assert not sections_of(found) & {"published", "differences", "variations", "categories", "shift"}
-    assert "pages/papers.html" not in found, "a page with nothing to say"
-    assert "pages/papers.html" not in str(found["index.html"].all("a"))
+    assert "pages/ranking.html" not in found, "a page with nothing to say"
+    assert "pages/ranking.html" not in str(found["index.html"].all("a"))
     assert Path("reports/tables/published.csv").read_text("utf-8").count("\n") == 1
     assert Path("reports/tables/differences.csv").read_text("utf-8").count("\n") == 1
     assert "differences-shapes.svg" not in {path.name for path in Path("reports/figures").iterdir()}

@@ -54,7 +54,6 @@ def server() -> Iterator[Loopback]:
 def toy(project: Project, server: Loopback, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.setenv("VOUCH_SERVER_KEY_WRITER", KEY)
     monkeypatch.setenv("VOUCH_SERVER_TRIES", "1")
-    monkeypatch.setenv("VOUCH_SERVER_TIMEOUT", "0.5")
     monkeypatch.setenv("VOUCH_SERVER_CONCURRENCY", "4")
     project.variations = ["original", "lr_i"]
     ask(project, server.url)
@@ -77,7 +76,13 @@ def asked(server: Loopback) -> list[int]:
     return sorted(map(number_in, server.requests))
 
 
-def test_one_that_hangs_half_way(toy: Project, server: Loopback, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_that_hangs_half_way(
+    toy: Project,
+    server: Loopback,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("VOUCH_SERVER_TIMEOUT", "0.5")
     over = threading.Event()
 
     def instead(request: dict[str, Any], number: int) -> Reply:
@@ -87,20 +92,19 @@ def test_one_that_hangs_half_way(toy: Project, server: Loopback, capsys: pytest.
 
     server.instead = instead
     with pytest.raises(
-        UserError, match=r"writer: no answer to 2 of 10 .*no answer within 0.5 s.*run the stage"
+        UserError, match=r"writer: no answer to \d+ of 10 .*no answer within 0.5 s.*run the stage"
     ):
         toy.rows()
     over.set()
-    named = capsys.readouterr().err.splitlines()
-    assert [line.split(":")[1] for line in named if line.startswith("rewrite: ")] == [
-        f" lr_i of {question(number)!r}" for number in (3, 7)
-    ]
+    named = sorted(int(found) for found in re.findall(r"lr_i of '.* (\d+)\?'", capsys.readouterr().err))
+    assert {3, 7} <= set(named), "on a busy machine others may come too late as well"
     assert not rewrites_path("toy").exists(), "nothing half-written"
+    monkeypatch.delenv("VOUCH_SERVER_TIMEOUT")
     server.instead, server.requests[:] = good, []
     assert words(toy.rows()) == {
         (question(number), "lr_i"): f"State the colour of circle {number}." for number in range(10)
     }
-    assert asked(server) == [3, 7] and toy.notes["rewriter"]["asked"] == 2
+    assert asked(server) == named and toy.notes["rewriter"]["asked"] == len(named)
 
 
 def test_one_that_dies_half_way_is_not_asked_for_ever(
@@ -111,16 +115,18 @@ def test_one_that_dies_half_way_is_not_asked_for_ever(
         good(request) if number <= 50 else Reply(200, '{"choices": [', cut=True)
     )
     with pytest.raises(
-        UserError, match=r"answers no question: the connection failed .*\(50 of 120 are there"
-    ):
+        UserError, match=r"answers no question: the connection failed .*of 120 are there"
+    ) as told:
         toy.rows()
-    assert len(server.requests) <= 50 + IN_A_ROW + 4
+    kept = int(re.findall(r"\((\d+) of 120", str(told.value))[0])
+    assert 50 - 4 < kept <= 50, "one may still be under way"
+    assert len(server.requests) <= 50 + IN_A_ROW + 3 * 4, "four are under way, and answers cross"
     named = [line for line in capsys.readouterr().err.splitlines() if line.startswith("rewrite: ")]
-    assert len(named) == LISTED + 1 and named[-1] == f"rewrite: and {70 - LISTED} more"
+    assert len(named) == LISTED + 1 and named[-1] == f"rewrite: and {120 - kept - LISTED} more"
     done = {number_in(request) for request in server.requests[:50]}
     server.instead, server.requests[:] = good, []
     assert len(words(toy.rows())) == 120
-    assert asked(server) == sorted(set(range(120)) - done)
+    assert len(asked(server)) == 120 - kept and set(asked(server)) >= set(range(120)) - done
 
 
 def test_one_that_is_gone_ends_the_run_at_once(toy: Project) -> None:
@@ -214,9 +220,16 @@ RAW = [
 
 @pytest.mark.parametrize(("answer", "piece", "pause", "says"), RAW)
 def test_bytes_that_are_no_answer(
-    toy: Project, answer: bytes, piece: int, pause: float, says: str | None
+    toy: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: bytes,
+    piece: int,
+    pause: float,
+    says: str | None,
 ) -> None:
     """Drip by drip, without end, in no encoding, in no protocol, from elsewhere."""
+    if pause:
+        monkeypatch.setenv("VOUCH_SERVER_TIMEOUT", "0.5")
     toy.items(item("a", question(1)))
     for url, callers in raw(answer, piece, pause):
         ask(toy, url)

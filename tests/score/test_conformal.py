@@ -62,7 +62,7 @@ def coverage(score: str, splits: int, rows: Responses, share: float = 0.5) -> np
     asked = config(scores=list(dict.fromkeys(["lac", "aps", score])))
     drawn = group_splits(rows.groups, share, 7, splits)
     calibrations = Calibrations(rows_of(rows, rows.noise, asked), drawn)
-    counts = calibrations.of(score, calibrations.rows.strata("marginal"), 0.1).counts
+    counts = calibrations.of(calibrations.rows.strata("marginal"), 0.1)[score].counts
     return np.asarray((counts.counted * counts.covered * (1 - counts.empty)).sum(axis=1))
 
 
@@ -175,7 +175,7 @@ def test_class_conditional_sets_cover_every_letter() -> None:
     at_a = rows.answers[:, 0]
     covered = {}
     for kind in ("marginal", "class"):
-        found = calibrations.of("lac", calibrations.rows.strata(kind), 0.1)
+        found = calibrations.of(calibrations.rows.strata(kind), 0.1)["lac"]
         _, means = found.states.row_means(drawn)
         covered[kind] = means[at_a & (drawn.tests > 0)].mean()
     assert covered["class"] == pytest.approx(0.9, abs=0.02)

@@ -15,8 +15,7 @@ def test_sets_of_a_million_rows_take_less_than_three_times_their_logits() -> Non
     tracemalloc.start()
     splits = group_splits(rows.groups, 0.5, 42, 100)
     calibrations = Calibrations(rows_of(rows, np.zeros(len(rows), dtype=bool), CONFIG), splits)
-    for score in ("lac", "aps"):
-        calibrations.of(score, calibrations.rows.strata("marginal"), 0.1)
+    calibrations.of(calibrations.rows.strata("marginal"), 0.1)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3 * rows.logits.nbytes

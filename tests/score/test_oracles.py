@@ -13,9 +13,9 @@ from sklearn import metrics as sk
 from stages.score.conformal import Raps, Settings
 from stages.score.readings.clean import clean
 from stages.score.responses import Responses
-from stages.score.set_figures import Calibrations, rows_of
+from stages.score.set_figures import Calibrations, Rows, rows_of
 from stages.score.splits import Splits, pack
-from stages.score.states import states
+from stages.score.states import States, states
 from stages.score.temperature import fit
 from tests.score.given import Given
 from tests.score.simulated import config, simulate, values
@@ -48,7 +48,7 @@ def of(rows: Responses, settings: Settings, *scores: str) -> Calibrations:
 def test_lac_is_mapies(alpha: float) -> None:
     threshold, sets, _ = mapie(LACConformityScore(), alpha)
     calibrations = of(ROWS, Settings())
-    found = calibrations.of("lac", calibrations.rows.strata("marginal"), alpha)
+    found = calibrations.of(calibrations.rows.strata("marginal"), alpha)["lac"]
     assert found.limits == pytest.approx(threshold, abs=1e-12)
     state = found.states.settled[HALF:]
     empty = (state & 1).astype(bool)  # MAPIE leaves them so
@@ -62,15 +62,21 @@ def test_randomised_aps_has_mapies_threshold(alpha: float) -> None:
     threshold, _, _ = mapie(APSConformityScore(), alpha)
     noise = np.r_[1 - np.random.RandomState(0).uniform(size=HALF), np.zeros(HALF)]
     calibrations = of(replace(ROWS, noise=noise), Settings(), "aps_randomised")
-    found = calibrations.of("aps_randomised", calibrations.rows.strata("marginal"), alpha)
+    found = calibrations.of(calibrations.rows.strata("marginal"), alpha)["aps_randomised"]
     assert found.limits == pytest.approx(threshold, abs=1e-12)
+
+
+def sets_of(rows: Rows, score: str, threshold: float) -> States:
+    """Sets of all rows with a given threshold."""
+    limits, alike = {score: np.array([[threshold]])}, np.zeros(2 * HALF, dtype=int)
+    return states(rows.ranked, {score: rows.scores[score]}, limits, alike)[score]
 
 
 @pytest.mark.parametrize("alpha", [0.1, 0.3])
 def test_aps_sets_are_mapies(alpha: float) -> None:
     threshold, sets, _ = mapie(APSConformityScore(), alpha, include_last_label=False)
     rows = of(ROWS, Settings()).rows
-    found = states(rows.ranked, rows.scores["aps"], np.array([[threshold]]), np.zeros(2 * HALF, dtype=int))
+    found = sets_of(rows, "aps", threshold)
     assert (found.settled[HALF:] >> 2).tolist() == sets.sum(axis=1).tolist()
 
 
@@ -79,7 +85,7 @@ def test_raps_sets_are_mapies() -> None:
     threshold, sets, used = mapie(RAPSConformityScore(size_raps=0.2), 0.1, include_last_label=False)
     settings = Settings(raps=Raps(penalty=float(used.lambda_star), k_reg=int(used.k_star[0])))
     rows = of(replace(ROWS, noise=np.ones(2 * HALF)), settings, "raps").rows
-    found = states(rows.ranked, rows.scores["raps"], np.array([[threshold]]), np.zeros(2 * HALF, dtype=int))
+    found = sets_of(rows, "raps", threshold)
     assert (found.settled[HALF:] >> 2).tolist() == sets.sum(axis=1).tolist()
 
 

@@ -3,4 +3,4 @@
 PLACE = 60
 TITLE = "Papers"
 DESCRIPTION = "What the papers printed, beside what comes out here."
-SECTIONS = ("published",)
+SECTIONS = ("papers", "published")

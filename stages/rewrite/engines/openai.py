@@ -69,9 +69,9 @@ class ServerRewriter:
                         yield from self._held
                         return
                     done, running = runner.run(some_done(running))
-                    for one in done:
-                        if not one.exception():
-                            yield from self._passed_on(one.result())
+                    good = [one.result() for one in done if not one.exception()]
+                    for one_done in sorted(good, key=lambda each: each[1].passing):  # answers first
+                        yield from self._passed_on(one_done)
                     for one in done:
                         one.result()  # raises what no question survives, once the others are passed on
             finally:

@@ -1,0 +1,52 @@
+"""Tables 1 to 4 and 7."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from stages.report import words
+from stages.report.grid import Cell, Column, Grid, whole
+from stages.report.papers.azad.measures import DATASETS
+from stages.report.reproduce.entry import Absent, Built
+from stages.report.reproduce.labels import columns
+from stages.report.reproduce.lookup import Lookup, Measure
+from stages.report.reproduce.tables import by_dataset
+
+
+def table(number: str, caption: str, measures: Sequence[Measure], lookup: Lookup) -> Built:
+    built = by_dataset(lookup, f"azad-table-{number}", f"Table {number}: {caption}", measures, DATASETS)
+    lacking = [measure.label for measure in measures if lookup.of(measure).empty]
+    said = f"{words.listed(lacking)} was not computed (score.scores)."
+    return replace(built, sentences=(said,)) if lacking else built
+
+
+def counts(lookup: Lookup) -> Built:
+    """Table 7, with the options of a question and how they are spread."""
+    items = lookup.evidence.items
+    printed = lookup.printed.get("azad_7")
+    theirs = {} if printed is None else dict(zip(printed["dataset"], printed["questions"], strict=True))
+    body = []
+    for name, label in columns(lookup.evidence.datasets, DATASETS).items():
+        here = items[items["dataset"] == name]
+        if here.empty:
+            continue
+        options = here["options"].map(len)
+        flagged = int((here["flags"].map(len) > 0).sum())
+        many = str(options.min()) if options.min() == options.max() else f"{options.min()}–{options.max()}"
+        said = (
+            Cell(f"{int(theirs[name]):,}", key=float(theirs[name]))
+            if name in theirs
+            else Cell("–", tone="quiet")
+        )
+        body.append(
+            (Cell(label, "" if label == name else name), whole(len(here)), said, Cell(many), whole(flagged))
+        )
+    if not body:
+        raise Absent("no items of the datasets are known")
+    heads = (
+        Column("Dataset"),
+        Column("Questions", "", True),
+        Column("Published", "in the paper, rounded to tens", True),
+        Column("Options", "of a question, without those that the style adds"),
+        Column("Flagged", "by cleaning, left out of the clean reading where broken", True),
+    )
+    return Built((Grid("azad-table-7", "Table 7: questions by dataset", heads, body),))

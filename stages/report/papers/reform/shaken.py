@@ -1,0 +1,69 @@
+"""Tables 4, 23 and 24: what a change of the prompt does to answers."""
+
+from collections.abc import Sequence
+
+from stages.contracts.prompts import LIKELIHOOD, TEXT
+from stages.report.papers.reform.names import MODELS, SUFFIX
+from stages.report.reproduce.entry import Absent, Built
+from stages.report.reproduce.lookup import Lookup, Measure
+from stages.report.reproduce.pivot import Key, Layout, Print, pivot
+from stages.report.reproduce.tables import rows
+
+SHAKEN = (
+    Measure("Instruction", "instability", ask=TEXT, variation="instruction", scale=1, digits=3, better="low"),
+    Measure("Order", "instability", ask=TEXT, variation="shuffled", scale=1, digits=3, better="low"),
+    Measure("Mark", "instability", ask=TEXT, variation="marks", scale=1, digits=3, better="low"),
+    Measure(
+        "Likelihood, instruction",
+        "instability",
+        ask=LIKELIHOOD,
+        variation="instruction",
+        scale=1,
+        digits=3,
+        better="low",
+    ),
+)
+
+
+RANGES = (
+    Measure("Generation", "accuracy_range", ask=TEXT, variation="instruction", better="low"),
+    Measure("Likelihood", "accuracy_range", ask=LIKELIHOOD, variation="instruction", better="low"),
+)
+
+
+def shaken(
+    number: str,
+    title: str,
+    measures: Sequence[Measure],
+    columns: Sequence[str],
+    average: bool,
+    lookup: Lookup,
+) -> Built:
+    frame = lookup.long(measures)
+    if frame.empty:
+        raise Absent("needs the variations instruction, shuffled and marks")
+    frame = frame.assign(dataset=frame["dataset"].str.removesuffix(SUFFIX))
+    over = tuple(dict.fromkeys(frame["dataset"]))
+    if average:
+        frame = (
+            frame.groupby(["measure", "dataset"], as_index=False)[["value", "clean"]]
+            .mean()
+            .assign(model="mean")
+        )
+    table = lookup.printed.get("reform_23_24")
+    cells: dict[Key, Print] = {}
+    if table is not None and not average:
+        slugs = {label: name for name, label in MODELS.items()}
+        for row in table.to_dict("records"):
+            for place, column in enumerate(columns):
+                cells[place, slugs[row["model"]], "scienceqa"] = Print(row[column])
+    layout = Layout(
+        f"reform-table-{number}",
+        f"Table {number}: {title}",
+        measures,
+        {"mean": "Mean over the models"} if average else rows(lookup, MODELS),
+        {name: name for name in over},
+        prints=cells,
+        ranked=False,
+    )
+    return pivot(frame, layout)

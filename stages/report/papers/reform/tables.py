@@ -1,0 +1,171 @@
+"""Tables 1, 3 and 9 to 21: results by dimension."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from stages.contracts.prompts import ORIGINAL, TEXT
+from stages.report import words
+from stages.report.papers.reform.answers import accuracy, long
+from stages.report.papers.reform.names import CAPTIONS, MODELS, NO_SETS, READ_OUTS, TESTS
+from stages.report.reproduce import printed
+from stages.report.reproduce.entry import Absent, Built
+from stages.report.reproduce.lookup import MEAN, Lookup, Measure, with_mean
+from stages.report.reproduce.pivot import Key, Layout, Print, pivot
+from stages.report.reproduce.tables import joined, rows
+
+
+def _prints(lookup: Lookup, ask: str) -> dict[Key, Print]:
+    """Accuracy and instability on ScienceQA, the one set whose figures are in a file."""
+    frame = lookup.printed.get("reform_scienceqa")
+    if frame is None:
+        return {}
+    slugs = {label: name for name, label in MODELS.items()}
+    found = {}
+    for row in frame.to_dict("records"):
+        for place, column in enumerate((READ_OUTS[ask], f"{READ_OUTS[ask]}_instability")):
+            value = printed.cell(row[column])
+            if value is not None:
+                found[place, slugs[row["model"]], "scienceqa"] = value
+    return found
+
+
+def dimension(number: str, title: str, sets: Sequence[str], asks: Sequence[str], lookup: Lookup) -> Built:
+    parts = []
+    for ask in asks:
+        measures = accuracy(ask)
+        frame = long(lookup, measures, sets)
+        if frame.empty:
+            continue
+        over = tuple(name for name in sets if name in set(frame["dataset"]))
+        layout = Layout(
+            f"reform-table-{number}-{READ_OUTS[ask]}",
+            f"Table {number}: {title}, {READ_OUTS[ask]}",
+            measures,
+            rows(lookup, MODELS),
+            {name: name for name in over} | {MEAN: MEAN},
+            prints=_prints(lookup, ask),
+            help={MEAN: f"mean over {words.listed(over, 9)}"},
+            ranked=False,
+        )
+        parts.append(pivot(with_mean(frame, over), layout))
+    if not parts:
+        raise Absent(NO_SETS)
+    return joined(*parts)
+
+
+def captions(lookup: Lookup) -> Built:
+    measures = (Measure("CIDEr", "cider_d", ask=TEXT, better="high"),)
+    frame = long(lookup, measures, None)
+    if frame.empty:
+        raise Absent("no dataset of captions")
+    names = [*CAPTIONS, *(name for name in dict.fromkeys(frame["dataset"]) if name not in CAPTIONS)]
+    over = tuple(name for name in names if name in set(frame["dataset"]))
+    layout = Layout(
+        "reform-table-19",
+        "Table 19: captions",
+        measures,
+        rows(lookup, MODELS),
+        {n: n for n in over} | {MEAN: MEAN},
+        ranked=False,
+    )
+    return pivot(with_mean(frame, over), layout)
+
+
+def dialogue(lookup: Lookup) -> Built:
+    parts = []
+    for ask, noun in READ_OUTS.items():
+        measures = (
+            Measure("Acc", "accuracy", ask=ask, better="high"),
+            Measure("Correlation", "turn_correlation", ask=ask, scale=1),
+            Measure("Slope", "turn_slope", ask=ask, scale=1, digits=3),
+        )
+        frame = long(lookup, measures, None)
+        turned = set(frame.loc[frame["measure"] == 1, "dataset"]) if len(frame) else set()
+        if not turned:
+            continue
+        frame = frame[frame["dataset"].isin(turned)]
+        layout = Layout(
+            f"reform-table-20-{noun}",
+            f"Table 20: dialogues, {noun}; accuracy against the number of the turn",
+            measures,
+            rows(lookup, MODELS),
+            {name: name for name in sorted(turned)},
+            ranked=False,
+        )
+        parts.append(pivot(frame, layout))
+    if not parts:
+        raise Absent("no dataset of dialogues")
+    return joined(*parts)
+
+
+def general(lookup: Lookup) -> Built:
+    """Table 1: accuracy and rank by dimension, and their means over the dimensions."""
+    frame = lookup.evidence.dimensions
+    every = set(frame["variation"])
+    frame = frame[frame["variation"] == (TESTS if TESTS in every else ORIGINAL)]
+    parts = []
+    for ask, noun in READ_OUTS.items():
+        here = frame[frame["ask"] == ask]
+        keys = ["dimension", "model"]
+        faithful = here[here["reading"] == "faithful"].set_index(keys)[["value", "rank"]]
+        clean = here[here["reading"] == "clean"].set_index(keys)[["value", "rank"]]
+        both = faithful.join(clean.add_suffix("_clean"), how="outer").reset_index()
+        if both.empty:
+            continue
+        names = sorted(set(both["dimension"]), key=lambda name: (name == "overall", name))
+        long = pd.concat(
+            pd.DataFrame(
+                {
+                    "model": both["model"],
+                    "dataset": both["dimension"],
+                    "value": both[column],
+                    "clean": both[f"{column}_clean"],
+                    "measure": place,
+                }
+            )
+            for place, column in enumerate(("value", "rank"))
+        )
+        measures = (Measure("Acc", "accuracy"), Measure("Rank", "rank", scale=1, digits=1))
+        table = lookup.printed.get("reform_ranks")
+        cells: dict[Key, Print] = {}
+        if table is not None and len(names) == 9:
+            slugs = {label: name for name, label in MODELS.items()}
+            for row in table.to_dict("records"):
+                for place, column in enumerate(("score", "rank")):
+                    cells[place, slugs[row["model"]], "overall"] = Print(row[f"{noun}_{column}"])
+        layout = Layout(
+            f"reform-table-1-{noun}",
+            f"Table 1: by dimension, {noun}",
+            measures,
+            rows(lookup, MODELS),
+            {name: name for name in names},
+            prints=cells,
+            ranked=False,
+        )
+        parts.append(pivot(long, layout))
+    if not parts:
+        raise Absent("no model was asked for texts or likelihoods")
+    return joined(*parts)
+
+
+def hit_rate(number: str, lookup: Lookup) -> Built:
+    measures = (
+        Measure("Without sample", "format_hit_rate", ask=TEXT, variation="no_sample"),
+        Measure("With sample", "format_hit_rate", ask=TEXT),
+    )
+    frame = lookup.long(measures)
+    over = tuple(dict.fromkeys(frame.loc[frame["measure"] == 0, "dataset"]))
+    if not over:
+        raise Absent("needs the variation no_sample")
+    if number == "3":
+        frame = frame[frame["measure"].isin((0, 1)) & frame["dataset"].isin(over[:1])]
+    layout = Layout(
+        f"reform-table-{number}",
+        f"Table {number}: share of texts with an option's mark (%)",
+        measures,
+        rows(lookup, MODELS),
+        {name: name for name in over},
+        ranked=False,
+    )
+    return pivot(frame[frame["dataset"].isin(over)], layout)

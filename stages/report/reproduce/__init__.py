@@ -1,0 +1,1 @@
+"""What the papers' tables and figures are built from: look-ups, pivots, ranks as printed, charts."""

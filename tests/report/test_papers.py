@@ -1,0 +1,244 @@
+"""The papers' tables and figures: names, ranks as printed, published figures beside ours, reasons."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from stages.contracts.compared import STANDINGS
+from stages.report import papers
+from stages.report.evidence import Evidence
+from stages.report.facts import facts, family, series, size
+from stages.report.grid import Grid
+from stages.report.plugins import plugins
+from stages.report.reproduce.entry import Absent, Review, review
+from stages.report.reproduce.lookup import Lookup, Measure
+from stages.report.reproduce.pivot import Layout, Print, pivot, ranks
+from stages.report.sections.papers import build
+from tests.report.project import Made
+
+Make = Callable[[Made], Evidence]
+TABLE, FIGURE = "Table {}", "Figure {}"
+NAMED = {
+    "kostumov": (("I", "II", "III", "IV", "V", "VI", "VII"), range(3, 9)),
+    "azad": ((1, 2, 3, 4, 7), range(1, 10)),
+    "reform": (range(1, 25), (3, 4, 5, 8, 9, 10)),
+    "tu": ((1, 2, 3), (2, 4)),
+    "parc": ((2, 3, "A5", "A6", "A7", "A8", "A9", "A10"), (2, 3, 4, 5, "A6", "A7", "A8", "A9")),
+}
+
+
+def text(grid: Grid) -> list[list[str]]:
+    return [[f"{cell.text}{' | ' + cell.note if cell.note else ''}" for cell in row] for row in grid.rows]
+
+
+def standing(model: str, metric: str, value: float, **other: Any) -> dict[str, Any]:
+    row = {"model": model, "metric": metric, "value": value, "dataset": "shapes", "variation": "original"}
+    row |= {"ask": "letters", "reading": "faithful", "category": "all", "calibration": "", "score": ""}
+    return row | {"items": 10} | other
+
+
+def asked(evidence: Evidence, rows: Sequence[dict[str, Any]]) -> Evidence:
+    """The same project with other standings and nothing of what rests on them."""
+    frame = pd.DataFrame(rows).reindex(columns=STANDINGS.schema.names)
+    return replace(evidence, standings=frame)
+
+
+def reviewed(evidence: Evidence, slug: str) -> Review:
+    return review(slug, plugins(papers)[slug].PAPER, Lookup(evidence, evidence.printed))
+
+
+def test_every_table_and_figure_is_named_as_in_its_paper() -> None:
+    modules = plugins(papers)
+    assert set(modules) == set(NAMED)
+    for slug, (tables, figures) in NAMED.items():
+        wanted = [TABLE.format(name) for name in tables] + [FIGURE.format(name) for name in figures]
+        assert [entry.name for entry in modules[slug].PAPER.entries] == wanted
+
+
+def test_all_that_is_not_here_says_why(make: Make) -> None:
+    evidence = make(Made(datasets=("cubes", "shapes"), variations=("original", "blank")))
+    found = [reviewed(evidence, slug) for slug in NAMED]
+    counts = {r.slug: (len(r.shown), len(r.absent)) for r in found}
+    assert {slug: sum(both) for slug, both in counts.items()} == {
+        "kostumov": 13, "azad": 14, "reform": 30, "tu": 5, "parc": 16
+    }  # fmt: skip
+    assert counts["kostumov"][0] == 4, "tables I to IV"
+    assert dict(found[0].reasons)["no SEED-Bench among the datasets"] == ("Table V",)
+    assert found[0].count == "4 of 13 tables and figures"
+    reasons = [reason for r in found for reason, names in r.reasons for _ in names]
+    assert len(reasons) == sum(absent for _, absent in counts.values())
+    assert all(len(reason) > 10 and reason[0].islower() for reason in reasons)
+    views = build(evidence)
+    anchors = [entry.anchor for view in views for entry in view.shown]
+    names = [grid.name for view in views for entry in view.shown for grid in (*entry.grids, *entry.beside)]
+    assert len(set(anchors)) == len(anchors)
+    assert len(set(names)) == len(names)
+    assert all(made.svg.startswith("<svg") for view in views for e in view.shown for made in e.figures)
+
+
+def test_ranks_are_those_of_the_printed_figures() -> None:
+    sizes = {"a": 2.696, "b": 2.704, "c": 2.72, "d": 2.3}
+    measure = Measure("SS", "set_size", scale=1, better="low")
+    assert ranks(sizes, measure) == {"a": 2, "b": 2, "c": 4, "d": 1}
+    assert ranks(sizes, replace(measure, better="high")) == {"a": 2, "b": 2, "c": 1, "d": 4}
+    assert ranks(sizes, replace(measure, better="")) == {}
+
+
+def test_a_table_ranks_the_papers_models_and_holds_published_figures_against_ours() -> None:
+    frame = pd.DataFrame(
+        {
+            "model": ["ours", "one", "two"],
+            "dataset": "mmbench",
+            "measure": 0,
+            "value": [0.9, 0.76749, 0.75],
+            "clean": [0.9, 0.77, 0.75],
+            "low": [0.88, 0.75, 0.73],
+            "high": [0.92, 0.79, 0.77],
+            "rank_low": [1, 2, 2],
+            "rank_high": [1, 3, 3],
+        }
+    )
+    layout = Layout(
+        "table",
+        "Table",
+        (Measure("Acc", "accuracy", better="high"),),
+        {"one": "One", "two": "Two", "ours": "ours"},
+        {"mmbench": "MMB", "ai2d": "AI2D"},
+        peers=("one", "two", "three"),
+        prints={(0, "one", "mmbench"): Print("76.7", 2), (0, "two", "mmbench"): Print("75", 2)},
+    )
+    built = pivot(frame, layout)
+    table, beside = built.grids
+    assert [column.label for column in table.columns] == ["Model", "Acc MMB"]
+    assert text(table) == [
+        ["One | one", "76.75 (1) | clean 77.00 (75.00–79.00), rank 2–3; published 76.7"],
+        ["Two | two", "75.00 (2) | clean 75.00 (73.00–77.00), rank 2–3"],
+        ["ours", "90.00 | clean 90.00 (88.00–92.00), rank 1"],
+    ]
+    assert [row[1].tone for row in table.rows] == ["", "good", ""]
+    assert text(beside) == [
+        ["One | one", "MMB", "Acc", "76.7", "76.75", "0.049", "2", "1"],
+        ["Two | two", "MMB", "Acc", "75", "75.00", "0", "2", "2"],
+    ]
+    assert built.sentences == (
+        "1 of 2 published figures agree to the printed digit, 1 of 2 published ranks.",
+    )
+    with pytest.raises(Absent):
+        pivot(frame[frame["dataset"] == "ai2d"], layout)
+
+
+def test_means_are_over_the_datasets_that_were_asked(make: Make) -> None:
+    rows = [
+        standing(model, "accuracy", value, dataset=dataset)
+        for model, dataset, value in (("a", "x", 0.5), ("a", "y", 0.7), ("b", "x", 0.9))
+    ]
+    rows += [standing(row["model"], "coverage", 0.9, score="mean", dataset="x") for row in rows[:1]]
+    evidence = asked(make(Made(datasets=("x", "y"))), rows)
+    table = {entry.name: built for entry, built in reviewed(evidence, "azad").shown}["Table 1"].grids[0]
+    assert [column.label for column in table.columns] == ["Model", "Acc x", "Acc y", "Acc Avg."]
+    assert {row[0]: row[1:] for row in text(table)} == {
+        "a": ["50.00", "70.00", "60.00"],
+        "b": ["90.00", "–", "–"],
+    }
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        Made(accuracy={"</script>\"'": 0.5}, asks=("text",), published=False),
+        Made(datasets=("x_likelihood", "y"), asks=("text", "likelihood"), variations=("original", "tests")),
+        Made(accuracy={"llava_7b": 0.5, "llava_13b": 0.5}, variations=("original", "vs_e", "ls_n")),
+    ],
+    ids=["one model, texts", "likelihoods", "two sizes"],
+)
+def test_whatever_is_here_can_be_shown(make: Make, made: Made) -> None:
+    evidence = make(made)
+    for slug in NAMED:
+        for _, built in reviewed(evidence, slug).shown:
+            assert all(len(drawn.description) > 20 for drawn in built.drawings)
+            assert all(len(row) == len(grid.columns) for grid in built.grids for row in grid.rows)
+
+
+def parc_rows() -> list[dict[str, Any]]:
+    names = ("reliability", "accuracy_calibrated", "certainty", "consistency_calibrated")
+    rows = []
+    for model, level in (("llava_v1_5_7b", 0.2), ("other", 0.4)):
+        rows.append(standing(model, "accuracy", level, dataset="nyu_depth"))
+        rows.append(standing(model, "accuracy", level / 2, dataset="nyu_depth", variation="ls_n"))
+        for place, name in enumerate(names):
+            where = {"dataset": "nyu_depth"}
+            for variation, score, less in (
+                ("original", "", 0), ("ls_n", "", 0.1), ("vr_b_5", "", 0.05), ("ls_n+vr_b_5", "", 0.2),
+                ("", "every_prompt", 0.05), ("", "LS", 0.1), ("", "VR", 0.05), ("", "language", 0.1),
+                ("", "vision", 0.05), ("", "reformulation", 0.05), ("", "semantic", 0.1),
+            ):  # fmt: skip
+                if name != "consistency_calibrated" or variation != "original":
+                    more = where | {"variation": variation, "score": score}
+                    rows.append(standing(model, name, level + 0.1 * place - less, **more))
+    return rows
+
+
+def test_parc_by_prompt_by_model_and_beside_the_paper(make: Make) -> None:
+    evidence = asked(make(Made(datasets=("nyu_depth",))), parc_rows())
+    printed = pd.DataFrame(
+        {"model": ["LLaVA-1.5 7B"] * 2, "score": ["reliability", "accuracy"], "NYU": ["0.15", "0.26"]}
+    )
+    found = reviewed(replace(evidence, printed={"parc_a8": printed}), "parc")
+    shown = {entry.name: built for entry, built in found.shown}
+    assert [entry.name for entry, _ in found.absent] == ["Table A5", "Figure 5", "Figure A9"]
+    assert text(shown["Table A6"].grids[0]) == [
+        ["O | original", "0.30", "0.40", "0.50", "–"],
+        ["LS-N | ls_n", "0.20", "0.30", "0.40", "0.50"],
+        ["VR-B 5 | vr_b_5", "0.25", "0.35", "0.45", "0.55"],
+    ]
+    assert text(shown["Table A9"].grids[0])[-1] == [
+        "LS-N/VR-B 5 | ls_n+vr_b_5",
+        "0.10",
+        "0.20",
+        "0.30",
+        "0.40",
+    ]
+    assert text(shown["Table A8"].grids[0])[0][1:] == ["0.15", "0.25 | published 0.26", "0.35", "0.45"]
+    assert shown["Table A8"].sentences == ("1 of 2 published figures agree to the printed digit.",)
+    assert "Mean over the models: nyu_depth" not in shown["Figure 3"].drawings[0].description
+    assert "NYU, before O 0.30; NYU, before LS-N 0.15" in shown["Figure 3"].drawings[0].description
+
+
+def test_rankings_of_three_models_and_no_fewer(make: Make) -> None:
+    def row(models: int, **other: Any) -> dict[str, Any]:
+        place = {"dataset": "docvqa", "ask": "text", "ranker": "nll_avg", "score": "", "proxy": ""}
+        return (
+            place | {"models": models, "rho": 0.93, "rho_low": 0.8, "rho_high": 1.0, "tau_paper": 0.8} | other
+        )
+
+    few = row(3, ranker="few_labels", rho=0.7)
+    evidence = make(Made(rankings=[row(3), few], datasets=("docvqa",)))
+    theirs = {"table": "1", "method": "NLL_avg", "dataset": "docvqa", "rho": "0.93", "tau": "0.83"}
+    evidence = replace(evidence, printed={"tu_tables": pd.DataFrame([theirs])})
+    shown = {entry.name: built for entry, built in reviewed(evidence, "tu").shown}
+    assert text(shown["Table 1"].grids[0]) == [
+        ["NLL_avg | nll_avg", "0.93 | 0.80–1.00", "0.80 | published 0.83"]
+    ]
+    assert "1 of 2 published figures" in shown["Table 1"].sentences[0]
+    fewer = replace(evidence, rankings=evidence.rankings.assign(models=2))
+    assert not {"Table 1", "Table 3"} & {entry.name for entry, _ in reviewed(fewer, "tu").shown}
+
+
+def test_sizes_and_families_from_records_names_and_recipes() -> None:
+    known = facts(
+        {
+            "llava_v1_5_7b": {
+                "facts": {"family": "LLaVA", "series": "LLaVA-1.5", "total_parameters": 7_400_000_000}
+            }
+        },
+        {"vouch_s": {"family": "llava", "width": 48, "layers": 4}},
+    )
+    assert size("llava_v1_5_7b", known) == 7.4e9
+    assert size("vouch_s", known) == 12 * 4 * 48**2
+    assert size("moe_llava_qwen_1_8b_4e", {}) == 1.8e9
+    assert size("monkey_chat", {}) is None
+    assert (family("llava_v1_5_7b", known), series("llava_v1_5_7b", known)) == ("LLaVA", "LLaVA-1.5")
+    assert family("mobilevlm_v2_1_7b", {}) == "mobilevlm"
