@@ -7,7 +7,7 @@
   const BLANK = { q: "", category: "", flag: "", model: "", answer: "", variation: "", turned: "", sort: "",
     sure_low: "", sure_high: "", size_low: "", size_high: "" };
   let asked = { ...BLANK, dataset: datasets[0] ?? "", item: "", from: 0 };
-  let found = [], listed = null, turn = 0, opened = -1, described = "";
+  let found = [], listed = null, turn = 0, pause = 0, opened = -1, described = "";
 
   // The address holds all that was asked: #DATASET/ITEM?q=...
   const read = () => {
@@ -81,7 +81,7 @@
     const from = Math.min(asked.from, Math.max(0, Math.floor((found.length - 1) / PAGE) * PAGE));
     const numbers = found.slice(from, from + PAGE);
     const rows = await Promise.all(numbers.map((at) => vouch.row(dataset, at)));
-    const model = asked.model || query.needsModel(asked)
+    const model = index.models.length && (asked.model || query.needsModel(asked))
       ? await vouch.model(dataset, Math.max(0, index.models.indexOf(asked.model))) : null;
     const lines = (columns) => {
       if (mine !== turn) return;
@@ -145,6 +145,7 @@
 
   const show = async () => {
     const mine = ++turn, before = asked.from;
+    clearTimeout(pause); // of words that were typed for what was shown before
     asked = read();
     fill();
     try {
@@ -165,7 +166,6 @@
     }
   };
 
-  let pause = 0;
   form.addEventListener("input", (event) => {
     const { name, value } = event.target;
     const change = name === "dataset" ? { ...BLANK, dataset: value } : { [name]: value };
