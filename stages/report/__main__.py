@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from stages.contracts.compared import DIFFERENCES, DIMENSIONS, REPRODUCED, STANDINGS, VARIATIONS
 from stages.contracts.defects import DEFECTS
+from stages.contracts.distances import DISTANCES
 from stages.contracts.files import replacing_folder, write_json, write_text
 from stages.contracts.items import ITEMS
 from stages.contracts.outcomes import OUTCOMES
@@ -103,6 +104,7 @@ def read(
         digests={path.as_posix(): _digest(path) for path in found.every},
         printed=read_printed(found.printed),
         facts=known or {},
+        distances=_all(DISTANCES, found.distances, DISTANCES.schema.names),
     )
 
 

@@ -12,6 +12,7 @@ from stages.contracts.compared import (
     VARIATIONS_PATH,
 )
 from stages.contracts.defects import defects_path
+from stages.contracts.distances import DISTANCES_PATH
 from stages.contracts.items import items_path
 from stages.contracts.outcomes import outcomes_path
 from stages.contracts.rankings import RANKED_PATH, RANKINGS_PATH
@@ -29,7 +30,7 @@ COMPARED = (
 
 @dataclass(frozen=True)
 class Sources:
-    """Paths of the data files; the ones of the last six kinds in alphabetical order."""
+    """Paths of the data files; the ones of the last seven kinds in alphabetical order."""
 
     standings: Path
     differences: Path
@@ -44,6 +45,7 @@ class Sources:
     defects: tuple[Path, ...]
     rewrites: tuple[Path, ...]
     printed: tuple[Path, ...]
+    distances: tuple[Path, ...]
 
     @property
     def every(self) -> tuple[Path, ...]:
@@ -82,4 +84,5 @@ def sources(inputs: Sequence[Path]) -> Sources:
         tuple(p for p in sorted(known) if p == defects_path(p.stem)),
         tuple(p for p in sorted(known) if p == rewrites_path(p.stem)),
         tuple(p for p in sorted(known) if p.parent == PRINTED and p.suffix == ".csv"),
+        tuple(p for p in sorted(known) if p == DISTANCES_PATH),
     )

@@ -242,3 +242,19 @@ def test_sizes_and_families_from_records_names_and_recipes() -> None:
     assert size("monkey_chat", {}) is None
     assert (family("llava_v1_5_7b", known), series("llava_v1_5_7b", known)) == ("LLaVA", "LLaVA-1.5")
     assert family("mobilevlm_v2_1_7b", {}) == "mobilevlm"
+
+
+def test_distances_of_datasets_against_how_alike_they_order_the_models(make: Make) -> None:
+    ranked = [
+        {"dataset": dataset, "ask": "letters", "model": model, "performance": value * turn}
+        for dataset, turn in (("ai2d", 1), ("mmmu", 1), ("docvqa", -1))
+        for model, value in (("a", 0.2), ("b", 0.5), ("c", 0.7))
+    ]
+    pairs = [("ai2d", "docvqa", 9.0), ("ai2d", "mmmu", 2.0), ("docvqa", "mmmu", 8.0)]
+    apart = [{"of": "images", "dataset": a, "other": b, "distance": far} for a, b, far in pairs]
+    evidence = make(Made(datasets=("ai2d", "docvqa", "mmmu")))
+    evidence = replace(evidence, ranked=pd.DataFrame(ranked), distances=pd.DataFrame(apart))
+    shown = {entry.name: built for entry, built in reviewed(evidence, "tu").shown}
+    (drawn,) = shown["Figure 4"].drawings
+    assert drawn.description == "Scatter plot. images: 3 pairs of datasets at distances from 2.0 to 9.0."
+    assert [round(row["y"]) for row in drawn.chart.data.to_dict("records")] == [-1, 1, -1]

@@ -216,6 +216,35 @@ def _diagonal(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(same, index=frame.index, columns=frame.columns)
 
 
+def _apart(lookup: Lookup) -> Built:
+    """Figure 4: a point for each pair of datasets, a panel for pictures and one for questions."""
+    frame = lookup.evidence.distances
+    frame = frame.dropna(subset=["distance"]) if len(frame) else frame
+    if frame.empty:
+        raise Absent("needs distances between datasets, of which there are two at least")
+    rho = _performance(lookup).corr("spearman", min_periods=FEWEST).stack()
+    labels = columns(lookup.evidence.datasets, DATASETS)
+    pairs = list(zip(frame["dataset"].map(labels), frame["other"].map(labels), strict=True))
+    points = pd.DataFrame(
+        {
+            "x": frame["distance"],
+            "y": [rho.get(pair) for pair in pairs],
+            "series": "pair",
+            "panel": frame["of"],
+        }
+    ).dropna()
+    if points.empty:
+        raise Absent("fewer than two datasets with distances that three models answered")
+    said = "; ".join(
+        f"{of}: {words.plural(len(part), 'pair')} of datasets at distances from "
+        f"{words.number(part['x'].min(), 1)} to {words.number(part['x'].max(), 1)}"
+        for of, part in points.groupby("panel")
+    )
+    title = "Fig. 4: distance of two datasets and how alike they order the models"
+    chart = charts.scatter(points, "Fréchet distance", "Spearman's rho", fit=True)
+    return Built(drawings=(Drawing("tu-figure-4", title, f"Scatter plot. {said}.", chart),))
+
+
 def _not_here(reason: str, lookup: Lookup) -> Built:
     raise Absent(reason)
 
@@ -239,7 +268,7 @@ PAPER = Paper(
         Entry(
             "Figure 4",
             "Fréchet distance of two datasets and how alike they rank models.",
-            partial(_not_here, "needs Fréchet distances of CLIP embeddings of the datasets"),
+            _apart,
         ),
     ),
 )
