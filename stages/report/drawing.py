@@ -13,7 +13,7 @@ from stages.report import palette
 
 # The font that vl-convert carries, so that no machine's own fonts move a label.
 FONT = "Liberation Sans, Arial, Helvetica, Arimo, Nimbus Sans, sans-serif"
-PNG_SCALE = 2.0
+PNG_SCALE = 1.5
 VEGA_LITE = "6.4"
 DIGITS = 2  # of a coordinate, pixels
 
@@ -53,8 +53,17 @@ _FONT = f' font-family="{FONT}"'
 def specification(chart: Any) -> str:
     """The vega-lite of an altair chart, without CONFIG, as JSON that may stand in a script element."""
     plain = {name: value for name, value in chart.to_dict().items() if name not in ("$schema", "config")}
-    text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    text = json.dumps(_short(plain), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _short(value: Any) -> Any:
+    """The same with floats in as many digits as a picture can show."""
+    if isinstance(value, dict):
+        return {name: _short(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_short(inner) for inner in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def svg(chart: Any) -> str:

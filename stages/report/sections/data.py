@@ -9,28 +9,30 @@ import pandas as pd
 from stages.contracts.defects import KNOWN, TREATMENTS
 from stages.report import words
 from stages.report.evidence import Evidence
-from stages.report.grid import Cell, Column, Grid, whole
+from stages.report.grid import MISSING, Cell, Column, Grid, whole
 
-TITLE = "Datasets"
+TITLE = "Items"
 MOST_REASONS = 50
 
 
 @dataclass(frozen=True)
 class Data:
-    """findings: the defects that were there. rejects: entries that became no items, by reason."""
+    """findings: the defects that were there. rejects: entries that became no items, by reason.
+
+    absent: the defects that were looked for in vain.
+    """
 
     overview: Grid
     findings: Grid | None
     rejects: Grid | None
-    notes: tuple[str, ...]
+    absent: tuple[str, ...]
 
 
 def build(evidence: Evidence) -> Data:
     """All datasets, also those that no model has been scored on."""
     names = sorted(set(evidence.items["dataset"]) | set(evidence.rejects["dataset"]))
-    notes = [note for name in names if (note := _small(evidence, name))]
-    notes += [note for name in names if (note := _not_found(evidence, name))]
-    return Data(_overview(evidence, names), _findings(evidence), _rejects(evidence), tuple(notes))
+    absent = tuple(filter(None, (_not_found(evidence, name) for name in names)))
+    return Data(_overview(evidence, names), _findings(evidence), _rejects(evidence), absent)
 
 
 def _spread(counts: pd.Series) -> str:
@@ -50,6 +52,7 @@ def _overview(evidence: Evidence, names: list[str]) -> Grid:
         Column("Options", "number of native options (items)"),
         Column("Flagged", "items in which cleaning found something", True),
         Column("Left out", "entries of the source that became no item", True),
+        Column("Chance ±", "points that the coverage of one split may stray from the target by chance", True),
     )
     rows = []
     for name in names:
@@ -65,9 +68,10 @@ def _overview(evidence: Evidence, names: list[str]) -> Grid:
                 Cell(_spread(items["options"].map(len))),
                 whole(int((items["flags"].map(len) > 0).sum())),
                 whole(int((evidence.rejects["dataset"] == name).sum())),
+                _stray(evidence, int(items["group"].nunique())),
             )
         )
-    return Grid("datasets", "What was asked", columns, rows)
+    return Grid("datasets", "Items, and what is wrong with them", columns, rows)
 
 
 def _findings(evidence: Evidence) -> Grid | None:
@@ -112,18 +116,14 @@ def _rejects(evidence: Evidence) -> Grid | None:
     return Grid("rejects", caption, columns, rows)
 
 
-def _small(evidence: Evidence, dataset: str) -> str:
+def _stray(evidence: Evidence, groups: int) -> Cell:
     """How far chance alone moves the coverage of one split: it has a beta-binomial distribution."""
-    items = evidence.items[evidence.items["dataset"] == dataset]
-    calibrating = int(evidence.scoring.calibration * items["group"].nunique())
+    calibrating = int(evidence.scoring.calibration * groups)
     if not calibrating:
-        return ""
-    alpha, testing = evidence.scoring.alpha, int(items["group"].nunique()) - calibrating
+        return MISSING
+    alpha, testing = evidence.scoring.alpha, groups - calibrating
     stray = 1.96 * sqrt(alpha * (1 - alpha) * (1 / (calibrating + 2) + 1 / max(testing, 1)))
-    return (
-        f"{dataset}: about {words.plural(calibrating, 'group')} calibrate, so the coverage of one split may "
-        f"stray from the target by ±{words.number(100 * stray, 1)} points by chance alone."
-    )
+    return Cell(words.number(100 * stray, 1), key=stray)
 
 
 def _not_found(evidence: Evidence, dataset: str) -> str:

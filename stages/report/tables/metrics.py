@@ -8,7 +8,7 @@ import pandas as pd
 
 from stages.report.evidence import MARGINAL, Evidence
 
-DIGITS = 9  # after the point; the parquet has them all
+DIGITS = 7  # after the point; the parquet has them all
 ORDER = [
     "dataset",
     "model",

@@ -1,0 +1,82 @@
+"""What can be taken away from a page: tables as CSV and LaTeX, figures as SVG and PDF."""
+
+import csv
+import io
+import json
+import xml.etree.ElementTree as ET
+
+import altair as alt
+import pandas as pd
+import pytest
+
+from stages.report import drawing, words
+from stages.report.grid import MISSING, Cell, Column, Grid
+from stages.report.grid_files import GridFiles
+from stages.report.latex import escaped, latex
+
+HOSTILE = "</script><b>\"'&\u202e=1+1\\input{x}%$_^~#{}"
+COLUMNS = (Column("Model"), Column("Change", "", True), Column("Rank", "", True), Column("Rank", "", True))
+ROWS = (
+    (Cell("=alpha"), Cell(f"{words.MINUS}1.5", f"{words.MINUS}2.0 to 0.5", -0.015), Cell("1–3"), Cell("7")),
+    (Cell("beta"), MISSING, Cell("2"), Cell("1,234", key=1234)),
+)
+GRID = Grid("test", "shapes: a caption", COLUMNS, ROWS)
+
+
+def read(files: GridFiles, name: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(files.files[name], newline="")))
+
+
+def test_a_table_for_spreadsheets_has_numbers_intervals_and_no_formulas() -> None:
+    files = GridFiles(["shapes"])
+    assert files.add(GRID) == "test-shapes"
+    assert read(files, "test-shapes.csv") == [
+        ["Model", "Change", "Change, low", "Change, high", "Rank", "Rank′"],
+        ["'=alpha", "-1.5", "-2.0", "0.5", "1–3", "7"],
+        ["beta", "", "", "", "2", "1234"],
+    ]
+
+
+def test_every_table_has_a_name_of_its_own_and_the_same_table_the_same() -> None:
+    files = GridFiles(["shapes"])
+    other = Grid("test", "shapes: a caption", COLUMNS, ROWS[:1])
+    assert [files.add(grid) for grid in (GRID, other, GRID, other)] == [
+        *["test-shapes", "test-shapes-2", "test-shapes", "test-shapes-2"]
+    ]
+    assert set(files.files) == {f"test-shapes{n}.{kind}" for n in ("", "-2") for kind in ("csv", "tex")}
+
+
+def test_latex_prints_any_text_as_it_stands() -> None:
+    assert escaped('a_b & 5\u202f% \u2212 [x] {y} \\ ^~<|>"') == (
+        r"a\_b \& 5\,\% $-$ {[}x{]} \{y\} \textbackslash{} "
+        r"\textasciicircum{}\textasciitilde{}\textless{}\textbar{}\textgreater{}\textquotedbl{}"
+    )
+    assert escaped("a\u202eb\nc\x00") == "a b c"
+    lines = latex(GRID).splitlines()
+    assert lines[4] == r"\begin{tabular}{lrrr}" and r"\toprule" in lines
+    assert r"=alpha & $-$1.5 {\scriptsize $-$2.0 to 0.5} & 1--3 & 7 \\" in lines
+
+
+@pytest.fixture(scope="module")
+def chart() -> alt.Chart:
+    """A chart whose every text is hostile."""
+    data = pd.DataFrame({"name": [HOSTILE, "b"], "value": [1.0, 2.5]})
+    encoded = alt.Chart(data, title=HOSTILE).encode(x="value:Q", y=alt.Y("name:N", title=HOSTILE))
+    return encoded.mark_circle(opacity=0.5)
+
+
+def test_a_specification_may_stand_in_a_script_element(chart: alt.Chart) -> None:
+    text = drawing.specification(chart)
+    assert "<" not in text and "://" not in text
+    assert json.loads(text)["title"] == HOSTILE
+
+
+def test_a_drawing_is_well_formed_says_what_it_shows_and_has_the_same_bytes(chart: alt.Chart) -> None:
+    drawn = drawing.svg(chart)
+    document = drawing.document(drawn, HOSTILE, "what it shows")
+    root = ET.fromstring(document)
+    assert [child.text for child in list(root)[:2]] == [HOSTILE, "what it shows"]
+    assert not {"script", "b"} & {element.tag.rpartition("}")[2] for element in root.iter()}
+    assert drawing.pdf(drawn) == drawing.pdf(drawn)
+    assert drawing.pdf(drawn).startswith(b"%PDF-")
+    assert ' opacity="' not in drawn and 'fill-opacity="0.5"' in drawn
