@@ -178,7 +178,8 @@ def surface(frame: pd.DataFrame, x: str, y: str) -> Any:
                     sort="descending",
                     axis=alt.Axis(format=".1f", values=TENTHS),
                 ),
-                color=alt.Color("value:Q", scale=scale, legend=alt.Legend(gradientLength=120)),
+                # no legend: the renderer numbers gradients on through a process
+                color=alt.Color("value:Q", scale=scale, legend=None),
             )
             .properties(width=176, height=176)
         )
