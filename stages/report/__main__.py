@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from stages.contracts.compared import DIFFERENCES, DIMENSIONS, REPRODUCED, STANDINGS, VARIATIONS
 from stages.contracts.defects import DEFECTS
-from stages.contracts.distances import DISTANCES
+from stages.contracts.distances import DISTANCES, TRENDS
 from stages.contracts.files import replacing_folder, write_json, write_text
 from stages.contracts.items import ITEMS
 from stages.contracts.outcomes import OUTCOMES
@@ -99,12 +99,13 @@ def read(
         defects=_by_dataset(DEFECTS, found.defects, DEFECTS.schema.names),
         rewrites=_by_dataset(REWRITES, found.rewrites, REWRITES.schema.names),
         dimensions=DIMENSIONS.read(found.dimensions).to_pandas(),
+        distances=DISTANCES.read(found.distances).to_pandas(),
+        trends=TRENDS.read(found.trends).to_pandas(),
         scoring=scoring,
         setup=setup or {},
         digests={path.as_posix(): _digest(path) for path in found.every},
         printed=read_printed(found.printed),
         facts=known or {},
-        distances=_all(DISTANCES, found.distances, DISTANCES.schema.names),
     )
 
 

@@ -2,12 +2,11 @@
 
 import pandas as pd
 
-# A cell that begins so is run by spreadsheets; an apostrophe makes it text.
-ACTIVE = ("=", "+", "-", "@", "\t", "\r", "\n")
+from stages.contracts.spreadsheets import guarded
 
 
 def _harmless(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(ACTIVE) else value
+    return guarded(value) if isinstance(value, str) else value
 
 
 def csv_text(frame: pd.DataFrame) -> str:

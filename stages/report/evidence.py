@@ -22,8 +22,7 @@ class Evidence:
 
     setup: the parameters datasets, models, released and variations. facts: what is known of a model, `facts`
     of models.lock, by model. digests: SHA-256 of every data file that was read, by path. printed: what papers
-    printed, by name of the file, all columns text. distances: of the table of that name, empty where there is
-    none.
+    printed, by name of the file, all columns text.
     """
 
     standings: pd.DataFrame
@@ -38,12 +37,13 @@ class Evidence:
     defects: pd.DataFrame
     rewrites: pd.DataFrame
     dimensions: pd.DataFrame
+    distances: pd.DataFrame
+    trends: pd.DataFrame
     scoring: Scoring
     setup: Mapping[str, Any] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
     printed: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    distances: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @property
     def target(self) -> float:

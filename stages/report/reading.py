@@ -1,7 +1,7 @@
 """Which of a stage's inputs hold which table."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from stages.contracts.compared import (
@@ -12,7 +12,7 @@ from stages.contracts.compared import (
     VARIATIONS_PATH,
 )
 from stages.contracts.defects import defects_path
-from stages.contracts.distances import DISTANCES_PATH
+from stages.contracts.distances import DISTANCES_PATH, TRENDS_PATH
 from stages.contracts.items import items_path
 from stages.contracts.outcomes import outcomes_path
 from stages.contracts.rankings import RANKED_PATH, RANKINGS_PATH
@@ -24,13 +24,13 @@ PRINTED = Path("docs/published")
 """Figures that papers printed."""
 COMPARED = (
     *(STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH),
-    *(RANKINGS_PATH, RANKED_PATH, DIMENSIONS_PATH),
+    *(RANKINGS_PATH, RANKED_PATH, DIMENSIONS_PATH, DISTANCES_PATH, TRENDS_PATH),
 )
 
 
 @dataclass(frozen=True)
 class Sources:
-    """Paths of the data files; the ones of the last seven kinds in alphabetical order."""
+    """Paths of the data files; those of which there are several in alphabetical order."""
 
     standings: Path
     differences: Path
@@ -39,29 +39,20 @@ class Sources:
     rankings: Path
     ranked: Path
     dimensions: Path
+    distances: Path
+    trends: Path
     outcomes: tuple[Path, ...]
     items: tuple[Path, ...]
     rejects: tuple[Path, ...]
     defects: tuple[Path, ...]
     rewrites: tuple[Path, ...]
     printed: tuple[Path, ...]
-    distances: tuple[Path, ...]
 
     @property
     def every(self) -> tuple[Path, ...]:
         """All of them."""
-        of_models = (self.standings, self.differences, self.reproduced, self.variations)
-        return (
-            *of_models,
-            self.rankings,
-            self.ranked,
-            self.dimensions,
-            *self.outcomes,
-            *self.items,
-            *self.rejects,
-            *self.defects,
-            *self.rewrites,
-        )
+        found = (getattr(self, field.name) for field in fields(self))
+        return tuple(path for each in found for path in ([each] if isinstance(each, Path) else each))
 
 
 def sources(inputs: Sequence[Path]) -> Sources:
@@ -84,5 +75,4 @@ def sources(inputs: Sequence[Path]) -> Sources:
         tuple(p for p in sorted(known) if p == defects_path(p.stem)),
         tuple(p for p in sorted(known) if p == rewrites_path(p.stem)),
         tuple(p for p in sorted(known) if p.parent == PRINTED and p.suffix == ".csv"),
-        tuple(p for p in sorted(known) if p == DISTANCES_PATH),
     )

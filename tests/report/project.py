@@ -20,6 +20,7 @@ from stages.contracts.compared import (
     VARIATIONS_PATH,
 )
 from stages.contracts.defects import DEFECTS, defects_path
+from stages.contracts.distances import DISTANCES, DISTANCES_PATH, TRENDS, TRENDS_PATH
 from stages.contracts.items import ITEMS, items_path
 from stages.contracts.metrics import METRICS, metrics_path
 from stages.contracts.outcomes import OUTCOMES, outcomes_path
@@ -263,7 +264,9 @@ def write_tables(made: Made) -> list[Path]:
     RANKED.write(RANKED_PATH, [])
     DIMENSIONS.write(DIMENSIONS_PATH, _dimensions(made))
     paths = [STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH, RANKINGS_PATH, RANKED_PATH]
-    paths.append(DIMENSIONS_PATH)
+    DISTANCES.write(DISTANCES_PATH, [])
+    TRENDS.write(TRENDS_PATH, [])
+    paths += [DIMENSIONS_PATH, DISTANCES_PATH, TRENDS_PATH]
     for place, model in enumerate(made.accuracy):
         # The rows carry the name; a hostile one is no name for a file.
         METRICS.write(metrics_path(f"m{place}"), [])
