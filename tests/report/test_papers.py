@@ -47,7 +47,7 @@ def asked(evidence: Evidence, rows: Sequence[dict[str, Any]]) -> Evidence:
 
 
 def reviewed(evidence: Evidence, slug: str) -> Review:
-    return review(slug, plugins(papers)[slug].PAPER, Lookup(evidence, evidence.printed))
+    return review(slug, plugins(papers)[slug].PAPER, Lookup(evidence))
 
 
 def test_every_table_and_figure_is_named_as_in_its_paper() -> None:
@@ -253,8 +253,12 @@ def test_distances_of_datasets_against_how_alike_they_order_the_models(make: Mak
     pairs = [("ai2d", "docvqa", 9.0), ("ai2d", "mmmu", 2.0), ("docvqa", "mmmu", 8.0)]
     apart = [{"of": "images", "dataset": a, "other": b, "distance": far} for a, b, far in pairs]
     evidence = make(Made(datasets=("ai2d", "docvqa", "mmmu")))
-    evidence = replace(evidence, ranked=pd.DataFrame(ranked), distances=pd.DataFrame(apart))
+    trends = [{"of": "images", "ask": "letters", "pairs": 3, "rho": -0.5, "p": 0.25}]
+    frames = {"ranked": ranked, "distances": apart, "trends": [*trends, {"of": "images", "ask": "text"}]}
+    evidence = replace(evidence, **{name: pd.DataFrame(rows) for name, rows in frames.items()})
     shown = {entry.name: built for entry, built in reviewed(evidence, "tu").shown}
+    (said,) = shown["Figure 4"].sentences
+    assert "rankings of letters: Spearman's rho \u22120.50 over 3 pairs" in said and "p is 0.2500" in said
     (drawn,) = shown["Figure 4"].drawings
     assert drawn.description == "Scatter plot. images: 3 pairs of datasets at distances from 2.0 to 9.0."
     assert [round(row["y"]) for row in drawn.chart.data.to_dict("records")] == [-1, 1, -1]

@@ -77,7 +77,7 @@ def tables(rows: list[dict[str, Any]], make: Callable[[Made], Evidence]) -> dict
         reproduced=pd.DataFrame(theirs),
         printed=PRINTED,
     )
-    shown = review("kostumov", PAPER, Lookup(evidence, evidence.printed)).shown
+    shown = review("kostumov", PAPER, Lookup(evidence)).shown
     return {entry.name.removeprefix("Table "): built for entry, built in shown if built.grids}
 
 

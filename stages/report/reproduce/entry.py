@@ -17,7 +17,6 @@ class Absent(Exception):
 class Drawing:
     """chart: of altair. description: the picture in words."""
 
-    name: str
     title: str
     description: str
     chart: Any
@@ -30,6 +29,20 @@ class Built:
     grids: Sequence[Grid] = ()
     drawings: Sequence[Drawing] = ()
     sentences: Sequence[str] = ()
+
+
+def figure(number: str, title: str, description: str, chart: Any) -> Built:
+    """One figure under its number in the paper."""
+    return Built(drawings=(Drawing(f"Fig. {number}: {title}", description, chart),))
+
+
+def absent(reason: str) -> Callable[[Lookup], Built]:
+    """A builder of what can be built nowhere. reason: see Absent."""
+
+    def build(_: Lookup) -> Built:
+        raise Absent(reason)
+
+    return build
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,9 @@ CLEAN_ONLY = ["low", "high", "rank_low", "rank_high"]
 COLUMNS = ["value", "clean", "low", "high", "rank_low", "rank_high", "items"]
 
 
+Better = Literal["high", "low", ""]
+
+
 @dataclass(frozen=True)
 class Measure:
     """A kind of number in a table of a paper.
@@ -34,7 +37,7 @@ class Measure:
     score: str = ""
     digits: int = 2
     scale: float = 100.0
-    better: Literal["high", "low", ""] = ""
+    better: Better = ""
     ask: str = LETTERS
     variation: str = ORIGINAL
     category: str = "all"
@@ -43,10 +46,9 @@ class Measure:
 
 @dataclass(frozen=True)
 class Lookup:
-    """evidence: all there is. printed: the papers' own figures, by file of docs/published, as text."""
+    """Metrics of all the evidence there is; what was looked up once is kept."""
 
     evidence: Evidence
-    printed: Mapping[str, pd.DataFrame]
     _kept: dict[str, tuple[pd.DataFrame, Mapping[Any, np.ndarray]]] = field(default_factory=dict, repr=False)
 
     @cached_property

@@ -30,7 +30,7 @@ def of_file(
     to the place of the measure. rows: our keys to what the column `named[1]` holds. columns: ours to
     the file's.
     """
-    frame = lookup.printed.get(file)
+    frame = lookup.evidence.printed.get(file)
     if frame is None:
         return {}
     for name, value in chosen.items():

@@ -59,7 +59,7 @@ class PaperView:
 
 def build(evidence: Evidence) -> tuple[PaperView, ...]:
     """One part for each paper, those first with most published figures beside ours, then with most shown."""
-    lookup = Lookup(evidence, evidence.printed)
+    lookup = Lookup(evidence)
     reviews = [review(name, module.PAPER, lookup) for name, module in plugins(papers).items()]
     prefixes = (f"p{number}" for number in range(1_000_000))
     views = [_view(found, prefixes) for found in reviews if found.shown]

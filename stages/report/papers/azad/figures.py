@@ -9,13 +9,9 @@ from stages.report import words
 from stages.report.facts import series, size
 from stages.report.papers.azad.measures import ACCURACY, COVERAGES, DATASETS, SIZES, scored, together
 from stages.report.reproduce import charts
-from stages.report.reproduce.entry import Absent, Built, Drawing
+from stages.report.reproduce.entry import Absent, Built, figure
 from stages.report.reproduce.labels import columns
 from stages.report.reproduce.lookup import KEYS, Lookup, Measure
-
-
-def drawing(number: str, title: str, said: str, chart: object) -> Built:
-    return Built(drawings=(Drawing(f"azad-figure-{number}", f"Fig. {number}: {title}", said, chart),))
 
 
 def accuracy_and_size(lookup: Lookup) -> Built:
@@ -38,7 +34,7 @@ def accuracy_and_size(lookup: Lookup) -> Built:
     chart = charts.scatter(
         frame.assign(series="model"), "Accuracy (%)", "Set size", fit=True, shared=("x", "y")
     )
-    return drawing("1", "accuracy and set size by dataset", said, chart)
+    return figure("1", "accuracy and set size by dataset", said, chart)
 
 
 def spread(lookup: Lookup) -> Built:
@@ -50,7 +46,7 @@ def spread(lookup: Lookup) -> Built:
         f"{name} {words.span(row['min'], row['max'], 2)}, median {words.number(row['median'], 2)}"
         for name, row in spans.iterrows()
     )
-    return drawing(
+    return figure(
         "2",
         "how set sizes spread, clean reading",
         f"Boxes over models and datasets: {said}.",
@@ -79,9 +75,7 @@ def by_size(lookup: Lookup) -> Built:
     frame["line"] = frame["series"]
     frame = frame.sort_values(["panel", "series", "x"])
     said = f"Means over the datasets of {words.plural(len(mean), 'model')} by number of parameters."
-    return drawing(
-        "3", "size, accuracy and set size", said, charts.scatter(frame, "Parameters", "", log=True)
-    )
+    return figure("3", "size, accuracy and set size", said, charts.scatter(frame, "Parameters", "", log=True))
 
 
 def by_score(
@@ -110,7 +104,7 @@ def by_score(
         f"{words.number(least['value'], 2)}: {least['row']}, {least['series']}{where}."
     )
     head = "Coverage" if rule else "Set size, mean over the datasets"
-    return drawing(number, title, said, charts.dots(frame, head, rule))
+    return figure(number, title, said, charts.dots(frame, head, rule))
 
 
 def correlations(lookup: Lookup) -> Built:
@@ -126,7 +120,7 @@ def correlations(lookup: Lookup) -> Built:
         frame.corr().rename_axis("row").reset_index().melt(id_vars="row", var_name="column").assign(panel="")
     )
     said = f"Pearson's correlations over {words.plural(len(frame), 'pair')} of a model and a dataset."
-    return drawing(
+    return figure(
         "8", "correlations of size, accuracy, set size and coverage (LAC)", said, charts.heat(matrix.dropna())
     )
 
@@ -152,4 +146,4 @@ def letters(lookup: Lookup) -> Built:
     said = "; ".join(
         f"{row.panel} most often {row.group}, {words.percent(row.value, 0)}" for row in most.itertuples()
     )
-    return drawing("9", "right answers by letter", f"Bars: {said}.", charts.bars(frame, 100, ".0%"))
+    return figure("9", "right answers by letter", f"Bars: {said}.", charts.bars(frame, 100, ".0%"))

@@ -6,7 +6,7 @@ import pandas as pd
 
 from stages.report.reproduce.entry import Absent
 from stages.report.reproduce.labels import own
-from stages.report.reproduce.lookup import KEYS, Lookup, Measure
+from stages.report.reproduce.lookup import KEYS, Better, Lookup, Measure
 
 DATASETS = {
     "ai2d": "AI2D",
@@ -16,26 +16,19 @@ DATASETS = {
     "mmmu": "MMMU",
     "mmmu_pro": "MMMU-Pro",
 }
-
-
 SCORES = {"lac": "LAC", "margin": "MS", "aps": "APS"}
-
-
 ACCURACY = Measure("Acc", "accuracy", better="high")
 
 
-def _of_scores(metric: str, scale: float, better: str) -> tuple[Measure, ...]:
+def _of_scores(metric: str, scale: float, better: Better) -> tuple[Measure, ...]:
     """The metric of each score; the margin score is no part of the faithful reading."""
-    low = "low" if better == "low" else ""
     return tuple(
-        Measure(label, metric, score, scale=scale, better=low, only="clean" if score == "margin" else "")  # type: ignore[arg-type]
+        Measure(label, metric, score, scale=scale, better=better, only="clean" if score == "margin" else "")
         for score, label in SCORES.items()
     )
 
 
 SIZES = _of_scores("set_size", 1, "low")
-
-
 COVERAGES = _of_scores("coverage", 100, "")
 
 

@@ -4,10 +4,9 @@ import pandas as pd
 
 from stages.report import words
 from stages.report.facts import family, size
-from stages.report.papers.azad.figures import drawing
 from stages.report.papers.azad.measures import ACCURACY, COVERAGES, SIZES, scored, together
 from stages.report.reproduce import charts
-from stages.report.reproduce.entry import Absent, Built
+from stages.report.reproduce.entry import Absent, Built, figure
 from stages.report.reproduce.lookup import Lookup
 
 
@@ -29,7 +28,7 @@ def _radar(number: str, title: str, frame: pd.DataFrame) -> Built:
         for model, value in frame.loc[frame["axis"] == "Acc", ["model", "value"]].itertuples(index=False)
     )
     note = "Radar of accuracy, coverage and one over set size, clean reading; far out is good"
-    return drawing(number, title, f"{note}. {said}.", charts.radar(frame))
+    return figure(number, title, f"{note}. {said}.", charts.radar(frame))
 
 
 def families(lookup: Lookup) -> Built:

@@ -22,7 +22,7 @@ def table(number: str, caption: str, measures: Sequence[Measure], lookup: Lookup
 def counts(lookup: Lookup) -> Built:
     """Table 7, with the options of a question and how they are spread."""
     items = lookup.evidence.items
-    printed = lookup.printed.get("azad_7")
+    printed = lookup.evidence.printed.get("azad_7")
     theirs = {} if printed is None else dict(zip(printed["dataset"], printed["questions"], strict=True))
     body = []
     for name, label in columns(lookup.evidence.datasets, DATASETS).items():

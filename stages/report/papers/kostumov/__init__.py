@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from stages.report.papers.kostumov.figures import figure
+from stages.report.papers.kostumov.figures import family
 from stages.report.papers.kostumov.names import SEED, SEVENTH, SITUATIONS, TEN
 from stages.report.papers.kostumov.tables import CALIBRATION, EXTRA, categories, sets, table
 from stages.report.reproduce.entry import Built, Entry, Paper
@@ -43,18 +43,18 @@ PAPER = Paper(
             "How often models choose E, I don't know, and F, none of the above, which are never right.",
             partial(table, "VII", "E and F rates", EXTRA, SEVENTH),
         ),
-        figure(
+        family(
             "3",
             "LLaVA-v1.6 of three sizes",
             ("llava_v1_6_vicuna_7b", "llava_v1_6_vicuna_13b", "llava_v1_6_34b"),
         ),
-        figure("4", "Qwen-VL and its chat version", ("qwen_vl", "qwen_vl_chat")),
-        figure(
+        family("4", "Qwen-VL and its chat version", ("qwen_vl", "qwen_vl_chat")),
+        family(
             "5", "MobileVLM-V2 of three sizes", ("mobilevlm_v2_1_7b", "mobilevlm_v2_3b", "mobilevlm_v2_7b")
         ),
-        figure("6", "Yi-VL of two sizes", ("yi_vl_6b", "yi_vl_34b")),
-        figure("7", "Monkey and its chat version", ("monkey", "monkey_chat")),
-        figure(
+        family("6", "Yi-VL of two sizes", ("yi_vl_6b", "yi_vl_34b")),
+        family("7", "Monkey and its chat version", ("monkey", "monkey_chat")),
+        family(
             "8",
             "InternLM-XComposer2 and its chat version",
             ("internlm_xcomposer2_7b", "internlm_xcomposer2_vl_7b"),

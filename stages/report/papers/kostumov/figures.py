@@ -9,7 +9,7 @@ from stages.report import words
 from stages.report.papers.kostumov.names import DATASETS, SEVENTH
 from stages.report.papers.kostumov.tables import sets
 from stages.report.reproduce import charts
-from stages.report.reproduce.entry import Absent, Built, Drawing, Entry
+from stages.report.reproduce.entry import Absent, Built, Entry, figure
 from stages.report.reproduce.labels import columns, own
 from stages.report.reproduce.lookup import Lookup
 
@@ -45,13 +45,11 @@ def _compared(number: str, title: str, models: Mapping[str, str], lookup: Lookup
         )
         if panel.startswith("SS")
     )
-    drawing = Drawing(
-        f"kostumov-figure-{number}", f"Fig. {number}: {title}", f"Bars. {said}.", charts.bars(shown)
-    )
-    return Built(drawings=(drawing,))
+    return figure(number, title, f"Bars. {said}.", charts.bars(shown))
 
 
-def figure(number: str, title: str, names: Sequence[str]) -> Entry:
+def family(number: str, title: str, names: Sequence[str]) -> Entry:
+    """The figure of one family. names: its models."""
     models = {name: SEVENTH[name] for name in names}
     return Entry(
         f"Figure {number}",

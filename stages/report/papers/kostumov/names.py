@@ -1,8 +1,6 @@
 """The datasets and models of Kostumov et al. 2024, as they name them."""
 
 DATASETS = {"mmbench": "MMB", "oodcv": "OOD", "scienceqa": "SQA", "seedbench": "SB", "ai2d": "AI2D"}
-
-
 # The models of tables I to VI in the paper's order, then those that only table VII has.
 TEN = {
     "llava_v1_6_vicuna_13b": "LLaVA-v1.6-13B",
@@ -16,8 +14,6 @@ TEN = {
     "mplug_owl2_llama2_7b": "mPLUG-Owl2",
     "qwen_vl_chat": "Qwen-VL-Chat",
 }
-
-
 SEVENTH = {
     "moe_llava_phi2_2_7b_4e": "MoE-LLaVA-Phi2-2.7B",
     "moe_llava_qwen_1_8b_4e": "MoE-LLaVA-Qwen-1.8B",
@@ -46,8 +42,6 @@ SEVENTH = {
     "llava_v1_6_vicuna_7b": "LLaVA-v1.6-Vicuna-7B",
     "mplug_owl2_llama2_7b": "mPLUG-Owl2",
 }
-
-
 # (score, metric) to the name in the tables of the authors' repository
 RELEASED = {
     ("", "accuracy"): "acc",
@@ -65,8 +59,6 @@ RELEASED = {
     ("", "dont_know_rate"): "E_ratio",
     ("", "none_rate"): "F_ratio",
 }
-
-
 # category of the dataset to the head of the column
 SEED = {
     "Scene Understanding": "SU",
@@ -75,8 +67,6 @@ SEED = {
     "Instance Attributes": "IA",
     "Instances Counting": "IC",
 }
-
-
 SITUATIONS = {
     "weather": "W",
     "context": "Con",

@@ -23,8 +23,6 @@ def sets(score: str) -> tuple[Measure, ...]:
 
 
 CALIBRATION = (Measure("ECE", "ece", better="low"), Measure("MCE", "mce", better="low"))
-
-
 EXTRA = (Measure("E rate", "dont_know_rate"), Measure("F rate", "none_rate"))
 
 

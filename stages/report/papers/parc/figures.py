@@ -11,7 +11,7 @@ from stages.report.facts import series, size
 from stages.report.papers.parc.answers import asked_kinds, long
 from stages.report.papers.parc.names import DATASETS, FAMILIES, UNCHANGED
 from stages.report.reproduce import charts
-from stages.report.reproduce.entry import Absent, Built, Drawing
+from stages.report.reproduce.entry import Absent, Built, figure
 from stages.report.reproduce.labels import columns
 from stages.report.reproduce.lookup import Lookup, Measure
 
@@ -55,10 +55,7 @@ def calibration(number: str, title: str, average: bool, lookup: Lookup) -> Built
     means = dots.groupby(["panel", "series"], sort=False)["value"].mean()
     said = "; ".join(f"{panel} {name} {words.number(value, 2)}" for (panel, name), value in means.items())
     chart = charts.dots(dots, "Accuracy")
-    drawing = Drawing(
-        f"parc-figure-{number.lower()}", f"Fig. {number}: {title}", f"Mean over the models: {said}.", chart
-    )
-    return Built(drawings=(drawing,))
+    return figure(number, title, f"Mean over the models: {said}.", chart)
 
 
 def families(lookup: Lookup) -> Built:
@@ -84,8 +81,8 @@ def families(lookup: Lookup) -> Built:
     means = dots.groupby(["panel", "series"])["value"].mean()
     said = "; ".join(f"{panel}, {name}: {words.number(value, 2)}" for (panel, name), value in means.items())
     chart = charts.dots(dots, "Consistency, calibrated", 0.0)
-    title = "Fig. 4: consistency by family of changes, mean over the datasets"
-    return Built(drawings=(Drawing("parc-figure-4", title, f"Mean over the models: {said}.", chart),))
+    title = "consistency by family of changes, mean over the datasets"
+    return figure("4", title, f"Mean over the models: {said}.", chart)
 
 
 def _two(lookup: Lookup, scores: Mapping[str, str]) -> pd.DataFrame:
@@ -125,8 +122,7 @@ def by_size(number: str, scores: Mapping[str, str], lookup: Lookup) -> Built:
     ).sort_values(["panel", "series", "x"], kind="stable")
     said = f"{words.plural(len(sizes), 'model')} by number of parameters, a line for each series."
     chart = charts.scatter(points.assign(line=points["series"]), "Parameters", "", log=True)
-    title = f"Fig. {number}: reliability and consistency by size"
-    return Built(drawings=(Drawing(f"parc-figure-{number.lower()}", title, said, chart),))
+    return figure(number, "reliability and consistency by size", said, chart)
 
 
 def against(lookup: Lookup) -> Built:
@@ -148,5 +144,5 @@ def against(lookup: Lookup) -> Built:
         for group, row in means.iterrows()
     )
     chart = charts.scatter(points, "Consistency", "Reliability", shared=("x", "y"))
-    title = "Fig. A8: consistency and reliability by families of changes"
-    return Built(drawings=(Drawing("parc-figure-a8", title, f"Means over the models: {said}.", chart),))
+    title = "consistency and reliability by families of changes"
+    return figure("A8", title, f"Means over the models: {said}.", chart)

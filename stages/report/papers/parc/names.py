@@ -11,12 +11,8 @@ DATASETS = {
     "fashion": "Fas",
     "mmbench": "MMB",
 }
-
-
 # Which of the paper's columns is State and which Attribute is open: those four are never compared.
 CERTAIN = {name: label for name, label in DATASETS.items() if label in ("NYU", "Fas", "MMB")}
-
-
 MODELS = {
     "llava_v1_5_7b": "LLaVA-1.5 7B",
     "llava_v1_5_13b": "LLaVA-1.5 13B",
@@ -41,8 +37,6 @@ MODELS = {
     "cambrian_13b": "Cambrian 13B",
     "cambrian_34b": "Cambrian 34B",
 }
-
-
 KINDS = {
     ORIGINAL: "O",
     "lr_i": "LR-I",
@@ -57,25 +51,15 @@ KINDS = {
     "vs_s": "VS-S",
     "vs_e": "VS-E",
 }
-
-
 FAMILIES = ("LR", "LS", "VR", "VS")
-
-
 EVERY = "every_prompt"
-
-
 NAMES = {
     "reliability": "rel",
     "accuracy_calibrated": "acc",
     "certainty": "cert",
     "consistency_calibrated": "cons",
 }
-
-
 PRINTED = {"reliability": 0, "accuracy": 1, "certainty": 2, "consistency": 3}
-
-
 UNCHANGED = "no variation of PARC was asked"
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 from stages.contracts.prompts import ORIGINAL
 from stages.report import words
 from stages.report.reproduce import charts
-from stages.report.reproduce.entry import Built, Drawing
+from stages.report.reproduce.entry import Built, figure
 from stages.report.reproduce.lookup import Lookup
 
 
@@ -30,7 +30,7 @@ def _surface(number: str, title: str, said: str, planes: Mapping[str, np.ndarray
         for panel, value in planes.items()
     ]
     chart = charts.surface(pd.concat(parts, ignore_index=True), "Accuracy", "Certainty")
-    return Built(drawings=(Drawing(f"parc-figure-{number.lower()}", f"Fig. {number}: {title}", said, chart),))
+    return figure(number, title, said, chart)
 
 
 def mapping(lookup: Lookup) -> Built:

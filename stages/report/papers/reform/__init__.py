@@ -19,13 +19,7 @@ from stages.report.papers.reform.names import (
 from stages.report.papers.reform.records import known, modules, statistics
 from stages.report.papers.reform.shaken import RANGES, SHAKEN, shaken
 from stages.report.papers.reform.tables import captions, dialogue, dimension, general, hit_rate
-from stages.report.reproduce.entry import Absent, Built, Entry, Paper
-from stages.report.reproduce.lookup import Lookup
-
-
-def _not_here(reason: str, lookup: Lookup) -> Built:
-    raise Absent(reason)
-
+from stages.report.reproduce.entry import Entry, Paper, absent
 
 BOTH = (TEXT, LIKELIHOOD)
 
@@ -137,7 +131,7 @@ PAPER = Paper(
         Entry(
             "Table 22",
             "Ranks of models with and without COCO in training.",
-            partial(_not_here, "which models were trained on COCO is not on record"),
+            absent("which models were trained on COCO is not on record"),
         ),
         Entry(
             "Table 23",

@@ -8,12 +8,8 @@ from stages.report.facts import series, size
 from stages.report.papers.reform.answers import accuracy, long, means
 from stages.report.papers.reform.names import READ_OUTS
 from stages.report.reproduce import charts
-from stages.report.reproduce.entry import Absent, Built, Drawing
+from stages.report.reproduce.entry import Absent, Built, figure
 from stages.report.reproduce.lookup import Lookup, Measure
-
-
-def _figure(number: str, title: str, said: str, chart: object) -> Built:
-    return Built(drawings=(Drawing(f"reform-figure-{number}", f"Fig. {number}: {title}", said, chart),))
 
 
 def by_fact(number: str, title: str, key: str, lookup: Lookup) -> Built:
@@ -28,7 +24,7 @@ def by_fact(number: str, title: str, key: str, lookup: Lookup) -> Built:
     mean = frame.groupby(["measure", "group"], as_index=False)["value"].mean()
     shown = mean.assign(series=mean["measure"].map(dict(enumerate(READ_OUTS.values()))), panel="")
     said = "; ".join(f"{row.group} {row.series} {words.percent(row.value)}" for row in shown.itertuples())
-    return _figure(number, title, f"Bars of mean accuracy: {said}.", charts.bars(shown, format=".0%"))
+    return figure(number, title, f"Bars of mean accuracy: {said}.", charts.bars(shown, format=".0%"))
 
 
 def by_count(number: str, title: str, key: str, label: str, lookup: Lookup) -> Built:
@@ -51,7 +47,7 @@ def by_count(number: str, title: str, key: str, label: str, lookup: Lookup) -> B
         }
     )
     said = f"Mean accuracy over the datasets of {words.plural(frame['model'].nunique(), 'model')}."
-    return _figure(number, title, said, charts.scatter(points, label, "Accuracy (%)", log=True))
+    return figure(number, title, said, charts.scatter(points, label, "Accuracy (%)", log=True))
 
 
 def gap(lookup: Lookup) -> Built:
@@ -69,7 +65,7 @@ def gap(lookup: Lookup) -> Built:
     said = (
         f"Likelihood minus generation: {words.number(gap.min(), 1)} to {words.number(gap.max(), 1)} points."
     )
-    return _figure("5", "generation and likelihood", said, charts.dots(dots, "Accuracy"))
+    return figure("5", "generation and likelihood", said, charts.dots(dots, "Accuracy"))
 
 
 def _both(lookup: Lookup) -> pd.DataFrame:
@@ -106,7 +102,7 @@ def preference(lookup: Lookup) -> Built:
         f"Shares of the places chosen on {dataset}. The strongest: {most['row']} takes {most['column']} "
         f"{words.percent(most['value'])} of the time."
     )
-    return _figure(
+    return figure(
         "10",
         f"which option is preferred, {dataset}",
         said,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from stages.contracts.prompts import LIKELIHOOD, TEXT
-from stages.report.papers.reform.names import MODELS, SUFFIX
+from stages.report.papers.reform.names import BY_LABEL, MODELS, SUFFIX
 from stages.report.reproduce.entry import Absent, Built
 from stages.report.reproduce.lookup import Lookup, Measure
 from stages.report.reproduce.pivot import Key, Layout, Print, pivot
@@ -23,8 +23,6 @@ SHAKEN = (
         better="low",
     ),
 )
-
-
 RANGES = (
     Measure("Generation", "accuracy_range", ask=TEXT, variation="instruction", better="low"),
     Measure("Likelihood", "accuracy_range", ask=LIKELIHOOD, variation="instruction", better="low"),
@@ -50,13 +48,12 @@ def shaken(
             .mean()
             .assign(model="mean")
         )
-    table = lookup.printed.get("reform_23_24")
+    table = lookup.evidence.printed.get("reform_23_24")
     cells: dict[Key, Print] = {}
     if table is not None and not average:
-        slugs = {label: name for name, label in MODELS.items()}
         for row in table.to_dict("records"):
             for place, column in enumerate(columns):
-                cells[place, slugs[row["model"]], "scienceqa"] = Print(row[column])
+                cells[place, BY_LABEL[row["model"]], "scienceqa"] = Print(row[column])
     layout = Layout(
         f"reform-table-{number}",
         f"Table {number}: {title}",

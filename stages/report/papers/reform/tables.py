@@ -7,7 +7,7 @@ import pandas as pd
 from stages.contracts.prompts import ORIGINAL, TEXT
 from stages.report import words
 from stages.report.papers.reform.answers import accuracy, long
-from stages.report.papers.reform.names import CAPTIONS, MODELS, NO_SETS, READ_OUTS, TESTS
+from stages.report.papers.reform.names import BY_LABEL, CAPTIONS, MODELS, NO_SETS, READ_OUTS, TESTS
 from stages.report.reproduce import printed
 from stages.report.reproduce.entry import Absent, Built
 from stages.report.reproduce.lookup import MEAN, Lookup, Measure, with_mean
@@ -17,16 +17,15 @@ from stages.report.reproduce.tables import joined, rows
 
 def _prints(lookup: Lookup, ask: str) -> dict[Key, Print]:
     """Accuracy and instability on ScienceQA, the one set whose figures are in a file."""
-    frame = lookup.printed.get("reform_scienceqa")
+    frame = lookup.evidence.printed.get("reform_scienceqa")
     if frame is None:
         return {}
-    slugs = {label: name for name, label in MODELS.items()}
     found = {}
     for row in frame.to_dict("records"):
         for place, column in enumerate((READ_OUTS[ask], f"{READ_OUTS[ask]}_instability")):
             value = printed.cell(row[column])
             if value is not None:
-                found[place, slugs[row["model"]], "scienceqa"] = value
+                found[place, BY_LABEL[row["model"]], "scienceqa"] = value
     return found
 
 
@@ -127,13 +126,12 @@ def general(lookup: Lookup) -> Built:
             for place, column in enumerate(("value", "rank"))
         )
         measures = (Measure("Acc", "accuracy"), Measure("Rank", "rank", scale=1, digits=1))
-        table = lookup.printed.get("reform_ranks")
+        table = lookup.evidence.printed.get("reform_ranks")
         cells: dict[Key, Print] = {}
         if table is not None and len(names) == 9:
-            slugs = {label: name for name, label in MODELS.items()}
             for row in table.to_dict("records"):
                 for place, column in enumerate(("score", "rank")):
-                    cells[place, slugs[row["model"]], "overall"] = Print(row[f"{noun}_{column}"])
+                    cells[place, BY_LABEL[row["model"]], "overall"] = Print(row[f"{noun}_{column}"])
         layout = Layout(
             f"reform-table-1-{noun}",
             f"Table 1: by dimension, {noun}",
