@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from stages.contracts.compared import OVERALL
 from stages.contracts.prompts import ASKS
 
-OVERALL = "overall"
 METRIC = "accuracy"
 Place = tuple[str, int, str]  # variation, number of the read-out, reading
 Scores = Mapping[str, Mapping[str, float]]  # by model and dataset

@@ -25,6 +25,9 @@ import pyarrow as pa
 from stages.contracts.metrics import METRICS
 from stages.contracts.table import Table
 
+OVERALL = "overall"
+"""The dimension that stands for all of them."""
+
 STANDINGS = Table(
     "standings",
     2,

@@ -181,26 +181,29 @@ def published(
         same += fits
         placed += rank is not None
         alike += rank is not None and rank == printed.rank
-        gap = measure.scale * value - float(printed.value)
-        body.append(
-            (
-                Cell(layout.rows[key[1]], key[1]),
-                Cell(layout.columns[key[2]]),
-                Cell(measure.label),
-                Cell(printed.value, key=float(printed.value)),
-                Cell(
-                    words.number(measure.scale * value, measure.digits),
-                    key=value,
-                    tone="good" if fits else "",
-                ),
-                Cell("0" if fits else words.number(gap, measure.digits + 1), key=0.0 if fits else gap),
-                Cell(str(printed.rank), key=printed.rank) if printed.rank else MISSING,
-                Cell(str(rank), key=rank) if rank else MISSING,
-            )
-        )
+        body.append(_beside(layout, key, value, rank))
     if not body:
         return (), ()
     said = f"{words.count(same)} of {words.plural(len(body), 'published figure')} agree to the printed digit"
     said += f", {alike} of {words.plural(placed, 'published rank')}." if placed else "."
     caption = f"{layout.caption}: published beside ours"
     return (Grid(f"{layout.name}-published", caption, columns, body),), (said,)
+
+
+def _beside(layout: Layout, key: Key, value: float, rank: int | None) -> list[Cell]:
+    """A published cell and ours, in the columns of `published`."""
+    place, row, column = key
+    measure, printed = layout.measures[place], layout.prints[key]
+    fits = agrees(value, measure, printed.value)
+    gap = measure.scale * value - float(printed.value)
+    ours = words.number(measure.scale * value, measure.digits)
+    return [
+        Cell(layout.rows[row], row),
+        Cell(layout.columns[column]),
+        Cell(measure.label),
+        Cell(printed.value, key=float(printed.value)),
+        Cell(ours, key=value, tone="good" if fits else ""),
+        Cell("0" if fits else words.number(gap, measure.digits + 1), key=0.0 if fits else gap),
+        Cell(str(printed.rank), key=printed.rank) if printed.rank else MISSING,
+        Cell(str(rank), key=rank) if rank else MISSING,
+    ]

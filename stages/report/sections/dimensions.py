@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from stages.contracts.compared import OVERALL
 from stages.contracts.prompts import ASKS, ORIGINAL
 from stages.report import words
 from stages.report.evidence import Evidence
 from stages.report.grid import MISSING, Cell, Column, Grid
 
 TITLE = "Dimensions"
-OVERALL = "overall"
 NAMES = {"letters": "letters", "likelihood": "likelihood of the options", "text": "answers in words"}
 
 

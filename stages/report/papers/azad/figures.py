@@ -15,6 +15,7 @@ from stages.report.reproduce.lookup import KEYS, Lookup, Measure
 
 
 def accuracy_and_size(lookup: Lookup) -> Built:
+    """Figure 1: a point for each model, a panel for each dataset."""
     wide = together(lookup, (ACCURACY, SIZES[0])).reset_index()
     labels = columns(lookup.evidence.datasets, DATASETS)
     frame = pd.DataFrame(
@@ -38,6 +39,7 @@ def accuracy_and_size(lookup: Lookup) -> Built:
 
 
 def spread(lookup: Lookup) -> Built:
+    """Figure 2: set sizes of all models and datasets, a box for each score."""
     found = scored(lookup, SIZES)
     wide = together(lookup, list(found.values()), clean=True)
     frame = wide.rename(columns=dict(enumerate(found))).melt(var_name="group")
@@ -55,6 +57,7 @@ def spread(lookup: Lookup) -> Built:
 
 
 def by_size(lookup: Lookup) -> Built:
+    """Figure 3: means over the datasets against the number of parameters."""
     mean = together(lookup, (ACCURACY, SIZES[0])).groupby("model").mean()
     known = lookup.evidence.facts
     sizes = {str(model): found for model in mean.index if (found := size(str(model), known))}
@@ -81,6 +84,10 @@ def by_size(lookup: Lookup) -> Built:
 def by_score(
     lookup: Lookup, number: str, title: str, measures: Sequence[Measure], rule: float | None
 ) -> Built:
+    """Figures 4 and 5: a row for each model, a point for each score.
+
+    rule: what all should reach; by dataset then, else means over the datasets.
+    """
     found = scored(lookup, measures)
     wide = together(lookup, list(found.values()), clean=True).reset_index()
     labels = columns(lookup.evidence.datasets, DATASETS)
@@ -108,6 +115,7 @@ def by_score(
 
 
 def correlations(lookup: Lookup) -> Built:
+    """Figure 8: Pearson's correlations over pairs of a model and a dataset."""
     wide = together(lookup, (ACCURACY, SIZES[0], COVERAGES[0]))
     known = lookup.evidence.facts
     frame = wide.set_axis(["Accuracy", "Set size", "Coverage"], axis=1)
@@ -126,6 +134,7 @@ def correlations(lookup: Lookup) -> Built:
 
 
 def letters(lookup: Lookup) -> Built:
+    """Figure 9: shares of right answers by letter and dataset."""
     rows = []
     labels = columns(lookup.evidence.datasets, DATASETS)
     for letter in "ABCDEFGHIJ":

@@ -32,6 +32,7 @@ def _radar(number: str, title: str, frame: pd.DataFrame) -> Built:
 
 
 def families(lookup: Lookup) -> Built:
+    """Figure 6: the models of a family together, where it has two."""
     known = lookup.evidence.facts
     long = _profiles(lookup)
     long = long.assign(panel=[family(model, known) for model in long["model"]])
@@ -48,6 +49,7 @@ def families(lookup: Lookup) -> Built:
 
 
 def everyone(lookup: Lookup) -> Built:
+    """Figure 7: a panel for each model."""
     long = _profiles(lookup)
     order = {name: place for place, name in enumerate(lookup.order)}
     long = long.sort_values("model", key=lambda names: names.map(order), kind="stable")

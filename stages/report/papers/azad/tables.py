@@ -13,6 +13,7 @@ from stages.report.reproduce.tables import by_dataset
 
 
 def table(number: str, caption: str, measures: Sequence[Measure], lookup: Lookup) -> Built:
+    """Tables 1 to 4; says which scores were not computed."""
     built = by_dataset(lookup, f"azad-table-{number}", f"Table {number}: {caption}", measures, DATASETS)
     lacking = [measure.label for measure in measures if lookup.of(measure).empty]
     said = f"{words.listed(lacking)} was not computed (score.scores)."

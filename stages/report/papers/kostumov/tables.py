@@ -14,6 +14,7 @@ from stages.report.reproduce.tables import by_dataset, rows
 
 
 def sets(score: str) -> tuple[Measure, ...]:
+    """The measures of tables I and III to VI. score: of the sets, `mean` for that of LAC and APS."""
     return (
         Measure("CR", "coverage", score),
         Measure("Acc", "accuracy", better="high"),
@@ -29,6 +30,7 @@ EXTRA = (Measure("E rate", "dont_know_rate"), Measure("F rate", "none_rate"))
 def table(
     number: str, caption: str, measures: Sequence[Measure], models: Mapping[str, str], lookup: Lookup
 ) -> Built:
+    """Tables I to IV and VII. models: those of the paper, by its names."""
     places = {measure.metric: place for place, measure in enumerate(measures)}
     heads = DATASETS | {MEAN: "Avg"}
     cells = printed.released(lookup, measures, RELEASED)

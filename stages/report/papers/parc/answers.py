@@ -13,6 +13,7 @@ from stages.report.reproduce.lookup import MEAN, Lookup, Measure
 
 
 def four(variation: str, score: str = "") -> tuple[Measure, ...]:
+    """PARC's four measures of a variation, or (score) of a family of them."""
     return tuple(
         Measure(label, metric, score, scale=1, variation=variation) for metric, label in NAMES.items()
     )
@@ -30,6 +31,7 @@ def _answers(lookup: Lookup, logits: bool) -> dict[str, str]:
 
 
 def long(lookup: Lookup, measures: Sequence[Measure], logits: bool = False) -> pd.DataFrame:
+    """Lookup.long with the read-out that counts on each dataset. logits: letters everywhere."""
     answers = _answers(lookup, logits)
     parts = [
         lookup.long(
@@ -44,15 +46,18 @@ def long(lookup: Lookup, measures: Sequence[Measure], logits: bool = False) -> p
 
 
 def notes(lookup: Lookup, logits: bool) -> dict[str, str]:
+    """What the answers are, by dataset."""
     said = {TEXT: "answers are generated texts", LETTERS: "answers are the largest logits"}
     return {name: said[ask] for name, ask in _answers(lookup, logits).items()}
 
 
 def over(lookup: Lookup, frame: pd.DataFrame) -> tuple[str, ...]:
+    """The paper's datasets that a frame has; all of it where it has none."""
     return tuple(name for name in own(lookup.evidence.datasets, DATASETS) if name in set(frame["dataset"]))
 
 
 def heads(lookup: Lookup) -> dict[str, str]:
+    """Columns of a table: datasets, and their mean."""
     return columns(lookup.evidence.datasets, DATASETS) | {MEAN: MEAN}
 
 

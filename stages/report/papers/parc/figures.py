@@ -24,6 +24,7 @@ def _negated(lookup: Lookup) -> str:
 
 
 def calibration(number: str, title: str, average: bool, lookup: Lookup) -> Built:
+    """Figures 3 and A7: original and negated questions. average: over the datasets."""
     other = _negated(lookup)
     measures = [
         Measure(label, metric, scale=1, variation=variation)
@@ -59,6 +60,7 @@ def calibration(number: str, title: str, average: bool, lookup: Lookup) -> Built
 
 
 def families(lookup: Lookup) -> Built:
+    """Figure 4: consistency by family, datasets of pairs of pictures in a panel of their own."""
     measures = [Measure(name, "consistency_calibrated", name, scale=1, variation="") for name in FAMILIES]
     frame = long(lookup, measures)
     if frame.empty:
@@ -103,6 +105,7 @@ def _two(lookup: Lookup, scores: Mapping[str, str]) -> pd.DataFrame:
 
 
 def by_size(number: str, scores: Mapping[str, str], lookup: Lookup) -> Built:
+    """Figures 5 and A9. scores: families of changes by their heading."""
     known = lookup.evidence.facts
     frame = _two(lookup, scores)
     sizes = {name: found for name in frame["model"].unique() if (found := size(name, known))}
@@ -126,6 +129,7 @@ def by_size(number: str, scores: Mapping[str, str], lookup: Lookup) -> Built:
 
 
 def against(lookup: Lookup) -> Built:
+    """Figure A8: a panel for each family of changes."""
     scores = {name: name for name in ("language", "vision", "reformulation", "semantic")}
     frame = _two(lookup, scores)
     known = lookup.evidence.facts

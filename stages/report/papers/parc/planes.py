@@ -34,6 +34,7 @@ def _surface(number: str, title: str, said: str, planes: Mapping[str, np.ndarray
 
 
 def mapping(lookup: Lookup) -> Built:
+    """Figure 2: for a guess among two options, and for the least likely guess of the datasets here."""
     guess = lookup.rows("random_accuracy")
     known = guess.loc[(guess["variation"] == ORIGINAL) & (guess["value"] > 0), "value"]
     least = round(float(known.min()), 2) if len(known) else 0.27
@@ -47,6 +48,7 @@ def mapping(lookup: Lookup) -> Built:
 
 
 def against_uacc(_: Lookup) -> Built:
+    """Figure A6: beside UAcc over its greatest value, of 4 and of 16 options."""
     accuracy, certainty = _plane()
     planes = {"Reliability, guess 0.50": _reliability(accuracy, certainty, 0.5)}
     for options in (4, 16):

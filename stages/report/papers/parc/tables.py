@@ -24,6 +24,7 @@ def _short(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def models(number: str, file: str, logits: bool, short: bool, lookup: Lookup) -> Built:
+    """Tables 3, A8 and A10, by model. file: of the published cells. short: see `_short`."""
     measures = four("", EVERY)
     frame = long(lookup, measures, logits)
     if frame.empty:
@@ -54,6 +55,7 @@ def _kinds(lookup: Lookup, variations: Sequence[str]) -> pd.DataFrame:
 
 
 def varied(number: str, short: bool, lookup: Lookup) -> Built:
+    """Tables 2 and A6, by kind of prompt."""
     tried = {name: label for name, label in asked_kinds(lookup).items() if "+" not in name}
     frame = _kinds(lookup, list(tried))
     frame = with_mean(frame, over(lookup, frame), ("measure", "row"), complete=False)
@@ -71,6 +73,7 @@ def varied(number: str, short: bool, lookup: Lookup) -> Built:
 
 
 def combined(lookup: Lookup) -> Built:
+    """Table A9: pairs of changes, and each change of them alone."""
     tried = asked_kinds(lookup)
     both = {name: label for name, label in tried.items() if "/" in label}
     if not both:
@@ -92,6 +95,7 @@ def combined(lookup: Lookup) -> Built:
 
 
 def same(lookup: Lookup) -> Built:
+    """Table A7, which is A8 once more. Raises Absent where that is."""
     models("A7", "parc_a8", False, False, lookup)
     return Built(sentences=("Tables A7 and A8 are the same table in the paper; see Table A8.",))
 

@@ -37,6 +37,7 @@ def long(lookup: Lookup, measures: Sequence[Measure], wanted: Sequence[str] | No
 
 
 def accuracy(ask: str, metric: str = "accuracy", label: str = "Acc") -> tuple[Measure, Measure]:
+    """Accuracy, or what stands for it, and instability."""
     return (
         Measure(label, metric, ask=ask, better="high", scale=100.0 if metric == "accuracy" else 1.0),
         Measure("Instability", "instability", ask=ask, scale=1, better="low"),

@@ -51,6 +51,7 @@ def by_count(number: str, title: str, key: str, label: str, lookup: Lookup) -> B
 
 
 def gap(lookup: Lookup) -> Built:
+    """Figure 5: both read-outs of the same datasets."""
     frame = means(lookup).pivot(index="model", columns="measure", values="value")
     if frame.shape[1] < 2 or frame.dropna().empty:
         raise Absent("no model was asked for both texts and likelihoods")
@@ -80,6 +81,7 @@ def _both(lookup: Lookup) -> pd.DataFrame:
 
 
 def preference(lookup: Lookup) -> Built:
+    """Figure 10: shares of the places chosen on the first dataset with options."""
     parts = []
     for ask in (TEXT, LETTERS):
         for letter in "ABCDEF":

@@ -74,6 +74,7 @@ def _fact(value: object) -> Cell:
 
 
 def modules(lookup: Lookup) -> Built:
+    """Table 2: models that share encoder and connector together."""
     facts = lookup.evidence.facts
     frame = means(lookup)
     parts = frame["model"].map(

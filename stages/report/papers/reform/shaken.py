@@ -37,6 +37,7 @@ def shaken(
     average: bool,
     lookup: Lookup,
 ) -> Built:
+    """Tables 4, 23 and 24. columns: the measures' names in the published file. average: over the models."""
     frame = lookup.long(measures)
     if frame.empty:
         raise Absent("needs the variations instruction, shuffled and marks")

@@ -4,15 +4,19 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from stages.contracts.compared import OVERALL
 from stages.contracts.prompts import ORIGINAL, TEXT
 from stages.report import words
 from stages.report.papers.reform.answers import accuracy, long
 from stages.report.papers.reform.names import BY_LABEL, CAPTIONS, MODELS, NO_SETS, READ_OUTS, TESTS
 from stages.report.reproduce import printed
 from stages.report.reproduce.entry import Absent, Built
-from stages.report.reproduce.lookup import MEAN, Lookup, Measure, with_mean
+from stages.report.reproduce.lookup import CLEAN, FAITHFUL, MEAN, Lookup, Measure, with_mean
 from stages.report.reproduce.pivot import Key, Layout, Print, pivot
 from stages.report.reproduce.tables import joined, rows
+
+DIMENSIONS = 8
+"""Of the benchmark; published means are over all of them."""
 
 
 def _prints(lookup: Lookup, ask: str) -> dict[Key, Print]:
@@ -30,6 +34,7 @@ def _prints(lookup: Lookup, ask: str) -> dict[Key, Print]:
 
 
 def dimension(number: str, title: str, sets: Sequence[str], asks: Sequence[str], lookup: Lookup) -> Built:
+    """Tables 9 to 18. sets: datasets of a dimension, asks: read-outs, a table each."""
     parts = []
     for ask in asks:
         measures = accuracy(ask)
@@ -54,6 +59,7 @@ def dimension(number: str, title: str, sets: Sequence[str], asks: Sequence[str],
 
 
 def captions(lookup: Lookup) -> Built:
+    """Table 19."""
     measures = (Measure("CIDEr", "cider_d", ask=TEXT, better="high"),)
     frame = long(lookup, measures, None)
     if frame.empty:
@@ -72,6 +78,7 @@ def captions(lookup: Lookup) -> Built:
 
 
 def dialogue(lookup: Lookup) -> Built:
+    """Table 20: datasets whose questions have turns."""
     parts = []
     for ask, noun in READ_OUTS.items():
         measures = (
@@ -103,42 +110,20 @@ def general(lookup: Lookup) -> Built:
     frame = lookup.evidence.dimensions
     every = set(frame["variation"])
     frame = frame[frame["variation"] == (TESTS if TESTS in every else ORIGINAL)]
+    measures = (Measure("Acc", "accuracy"), Measure("Rank", "rank", scale=1, digits=1))
     parts = []
     for ask, noun in READ_OUTS.items():
-        here = frame[frame["ask"] == ask]
-        keys = ["dimension", "model"]
-        faithful = here[here["reading"] == "faithful"].set_index(keys)[["value", "rank"]]
-        clean = here[here["reading"] == "clean"].set_index(keys)[["value", "rank"]]
-        both = faithful.join(clean.add_suffix("_clean"), how="outer").reset_index()
-        if both.empty:
+        long = _by_dimension(frame[frame["ask"] == ask])
+        if long.empty:
             continue
-        names = sorted(set(both["dimension"]), key=lambda name: (name == "overall", name))
-        long = pd.concat(
-            pd.DataFrame(
-                {
-                    "model": both["model"],
-                    "dataset": both["dimension"],
-                    "value": both[column],
-                    "clean": both[f"{column}_clean"],
-                    "measure": place,
-                }
-            )
-            for place, column in enumerate(("value", "rank"))
-        )
-        measures = (Measure("Acc", "accuracy"), Measure("Rank", "rank", scale=1, digits=1))
-        table = lookup.evidence.printed.get("reform_ranks")
-        cells: dict[Key, Print] = {}
-        if table is not None and len(names) == 9:
-            for row in table.to_dict("records"):
-                for place, column in enumerate(("score", "rank")):
-                    cells[place, BY_LABEL[row["model"]], "overall"] = Print(row[f"{noun}_{column}"])
+        names = sorted(set(long["dataset"]), key=lambda name: (name == OVERALL, name))
         layout = Layout(
             f"reform-table-1-{noun}",
             f"Table 1: by dimension, {noun}",
             measures,
             rows(lookup, MODELS),
             {name: name for name in names},
-            prints=cells,
+            prints=_printed_ranks(lookup, noun) if len(names) == DIMENSIONS + 1 else {},
             ranked=False,
         )
         parts.append(pivot(long, layout))
@@ -147,7 +132,40 @@ def general(lookup: Lookup) -> Built:
     return joined(*parts)
 
 
+def _by_dimension(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows of DIMENSIONS in the columns that tables are made of, `dataset` being the dimension."""
+    keys = ["dimension", "model"]
+    faithful = frame[frame["reading"] == FAITHFUL].set_index(keys)[["value", "rank"]]
+    clean = frame[frame["reading"] == CLEAN].set_index(keys)[["value", "rank"]]
+    both = faithful.join(clean.add_suffix("_clean"), how="outer").reset_index()
+    return pd.concat(
+        pd.DataFrame(
+            {
+                "model": both["model"],
+                "dataset": both["dimension"],
+                "value": both[column],
+                "clean": both[f"{column}_clean"],
+                "measure": place,
+            }
+        )
+        for place, column in enumerate(("value", "rank"))
+    )
+
+
+def _printed_ranks(lookup: Lookup, noun: str) -> dict[Key, Print]:
+    """Means over all dimensions, and the mean ranks."""
+    table = lookup.evidence.printed.get("reform_ranks")
+    if table is None:
+        return {}
+    return {
+        (place, BY_LABEL[row["model"]], OVERALL): Print(row[f"{noun}_{column}"])
+        for row in table.to_dict("records")
+        for place, column in enumerate(("score", "rank"))
+    }
+
+
 def hit_rate(number: str, lookup: Lookup) -> Built:
+    """Tables 3, of the first dataset, and 21, of all that were asked without a sample."""
     measures = (
         Measure("Without sample", "format_hit_rate", ask=TEXT, variation="no_sample"),
         Measure("With sample", "format_hit_rate", ask=TEXT),

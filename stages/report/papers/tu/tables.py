@@ -51,6 +51,7 @@ def _printed(lookup: Lookup, table: str) -> dict[Key, Print]:
 
 
 def methods(lookup: Lookup) -> Built:
+    """Table 1, one for each read-out; the paper's is that of generated texts."""
     parts = []
     for ask in (TEXT, *(ask for ask in ASKS if ask != TEXT)):
         frame = _long(lookup, ask, [*METHODS, *OURS])
@@ -87,6 +88,7 @@ def methods(lookup: Lookup) -> Built:
 
 
 def few_labels(lookup: Lookup) -> Built:
+    """Table 3."""
     rows = {"nll_min": "NLL_min", "confidence": "Confidence of the option", FEW_LABELS: "50 labels"}
     parts = []
     for ask in ASKS:
