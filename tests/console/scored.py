@@ -8,10 +8,12 @@ from typing import Any
 from PIL import Image
 
 from stages.compare.__main__ import main as compare
+from stages.contracts.embeddings import EMBEDDED, EMBEDDINGS, embeddings_path
 from stages.contracts.images import IMAGES, images_path
 from stages.contracts.items import ITEMS, items_path
 from stages.contracts.letters import LETTERS, letters_path
 from stages.contracts.likelihood import LIKELIHOOD, likelihood_path
+from stages.contracts.likeness import LIKENESS, LIKENESS_PATH
 from stages.contracts.prompts import COMPLEMENT, KEPT, PROMPTS, prompts_path
 from stages.contracts.published import PUBLISHED, published_path
 from stages.contracts.text import TEXT, text_path
@@ -43,7 +45,10 @@ def build(folder: Path) -> None:
         ITEMS.write(items_path(dataset), [_item(dataset, place) for place in range(COUNT)])
         PROMPTS.write(prompts_path(dataset), list(_prompts(dataset)))
         PUBLISHED.write(published_path(dataset), [])
+        for kind in EMBEDDED:
+            EMBEDDINGS.write(embeddings_path(dataset, kind), [])
         IMAGES.write(images_path(dataset), [held | {"width": 8, "height": 6}])
+    LIKENESS.write(LIKENESS_PATH, [])
     for model, skill in SKILL.items():
         _answer(model, skill)
         stage(score, "score", model)
