@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 
+from stages.contracts.prompts import LETTERS, LIKELIHOOD, TEXT
+
 NARROW = "\u202f"  # a narrow space that does not break
 MINUS = "\u2212"
+READ_OUTS = {LETTERS: "letters", LIKELIHOOD: "likelihood of options", TEXT: "generated text"}
 
 
 def number(value: float, digits: int) -> str:

@@ -11,7 +11,6 @@ from stages.report.evidence import Evidence
 from stages.report.grid import MISSING, Cell, Column, Grid
 
 TITLE = "Dimensions"
-NAMES = {"letters": "letters", "likelihood": "likelihood of the options", "text": "answers in words"}
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ def build(evidence: Evidence) -> tuple[AskDimensions, ...]:
     for ask in ASKS:
         here = frame[frame["ask"] == ask]
         if here.loc[here["dimension"] != OVERALL, "dimension"].nunique() > 1:
-            parts.append(AskDimensions(NAMES[ask], _grid(NAMES[ask], here)))
+            parts.append(AskDimensions(words.READ_OUTS[ask], _grid(words.READ_OUTS[ask], here)))
     return tuple(parts)
 
 

@@ -11,7 +11,6 @@ from stages.report import words
 from stages.report.evidence import Evidence
 from stages.report.grid import MISSING, Cell, Column, Grid
 from stages.report.numbers import SIGNIFICANCE
-from stages.report.sections.read_outs import NAMES
 
 TITLE = "Without labels"
 FEWEST = 3
@@ -64,13 +63,18 @@ def build(evidence: Evidence) -> tuple[ReadOutRanking, ...]:
 
 def _part(ask: str, here: pd.DataFrame) -> ReadOutRanking:
     grids = [
-        Grid(f"ranking-{ask}-{name}", f"{NAMES[ask]}: {title}", _columns(here, help), _rows(here, name))
+        Grid(
+            f"ranking-{ask}-{name}",
+            f"{words.READ_OUTS[ask]}: {title}",
+            _columns(here, help),
+            _rows(here, name),
+        )
         for name, title, help in (
             ("rho", "Spearman's rho with performance", "Spearman's rho, 95\u202f% interval over items"),
             ("tau", "weighted Kendall's tau with performance", "weighted tau, 95\u202f% interval over items"),
         )
     ]
-    return ReadOutRanking(NAMES[ask], _sentences(here), *grids)
+    return ReadOutRanking(words.READ_OUTS[ask], _sentences(here), *grids)
 
 
 def _sentences(here: pd.DataFrame) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ from stages.report.evidence import Evidence
 from stages.report.grid import Cell, Column, Grid, figure
 
 TITLE = "Read-outs"
-NAMES = {"letters": "letters", "likelihood": "likelihood of options", "text": "generated text"}
 # label, help, metric, score, decimals, scale
 SHOWN = (
     ("Accuracy %", "a text in which no answer is found is not right", "accuracy", "", 1, 100.0),
@@ -67,8 +66,8 @@ def _sentences(evidence: Evidence, dataset: str) -> tuple[str, ...]:
         assert worst.high is not None and best.low is not None
         if worst.high < best.low:
             said.append(
-                f"{model} is right in {words.percent(best.value)} by {NAMES[ordered[-1]]} and in "
-                f"{words.percent(worst.value)} by {NAMES[ordered[0]]}."
+                f"{model} is right in {words.percent(best.value)} by {words.READ_OUTS[ordered[-1]]} and in "
+                f"{words.percent(worst.value)} by {words.READ_OUTS[ordered[0]]}."
             )
     return tuple(said)
 
@@ -76,7 +75,7 @@ def _sentences(evidence: Evidence, dataset: str) -> tuple[str, ...]:
 def _grid(evidence: Evidence, dataset: str) -> Grid:
     columns = [Column("Model"), Column("Read-out"), *(Column(label, note, True) for label, note, *_ in SHOWN)]
     rows = [
-        [Cell(model), Cell(NAMES[ask]), *_cells(evidence, dataset, model, ask)]
+        [Cell(model), Cell(words.READ_OUTS[ask]), *_cells(evidence, dataset, model, ask)]
         for model in evidence.models(dataset)
         for ask in evidence.asks(dataset)
         if evidence.number(dataset, model, "accuracy", ask=ask)
