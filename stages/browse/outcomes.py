@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from stages.browse.questions import Ints, Questions
 from stages.contracts import prompts as asks
 from stages.contracts.outcomes import OUTCOMES, REFUSAL, UNPARSED
+from stages.contracts.row_groups import rows_with
 
 Floats = NDArray[np.float64]
 COLUMNS = (
@@ -78,17 +79,8 @@ def read_outcomes(path: Path, dataset: str, questions: Questions) -> dict[str, O
 
 
 def _of_dataset(path: Path, dataset: str) -> pa.Table:
-    """The rows of a dataset; parts of the file that cannot hold one are passed over."""
-    file = OUTCOMES.open(path)
-    place = file.schema_arrow.get_field_index("dataset")
-    parts = [pa.schema([OUTCOMES.schema.field(name) for name in COLUMNS]).empty_table()]
-    for group in range(file.num_row_groups):
-        known = file.metadata.row_group(group).column(place).statistics
-        if known is not None and known.has_min_max and not known.min <= dataset <= known.max:
-            continue
-        rows = file.read_row_group(group, columns=["dataset", *COLUMNS], use_threads=False)
-        parts.append(rows.filter(pc.equal(rows["dataset"], dataset)).select(COLUMNS))
-    return pa.concat_tables(parts)
+    empty = pa.schema([OUTCOMES.schema.field(name) for name in COLUMNS]).empty_table()
+    return pa.concat_tables([empty, *rows_with(OUTCOMES, path, "dataset", [dataset], COLUMNS)])
 
 
 def _outcomes(table: pa.Table, questions: Questions) -> Outcomes:

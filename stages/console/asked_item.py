@@ -6,13 +6,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-
 from stages.contracts.items import ITEMS, items_path
 from stages.contracts.outcomes import OUTCOMES, REFUSAL, UNPARSED, outcomes_path
 from stages.contracts.prompts import ASKS, KEPT, LETTERS, LIKELIHOOD, ORIGINAL, PROMPTS, TEXT, prompts_path
+from stages.contracts.row_groups import rows_with
 from stages.contracts.table import Table
 from stages.contracts.text import RESPONSES
 from stages.runtime.errors import UserError, did_you_mean
@@ -174,23 +171,6 @@ def _given(ask: str, model: str, dataset: str, prompts: list[str]) -> dict[str, 
 
 
 def _rows(table: Table, path: Path, column: str, wanted: list[str]) -> Iterator[dict[str, Any]]:
-    """Rows whose column has one of the wanted values. Only row groups that can hold one are read."""
-    values, file = pa.array(wanted, pa.string()), table.open(path)
-    leaf = next(place for place, name in enumerate(_leaves(file)) if name == column)
-    for group in range(file.num_row_groups):
-        known = file.metadata.row_group(group).column(leaf).statistics
-        if (
-            known is not None
-            and known.has_min_max
-            and not any(known.min <= one <= known.max for one in wanted)
-        ):
-            continue
-        mask = pc.is_in(
-            file.read_row_group(group, columns=[column], use_threads=False)[column], value_set=values
-        )
-        if pc.any(mask).as_py():
-            yield from file.read_row_group(group, use_threads=False).filter(mask).to_pylist()
-
-
-def _leaves(file: pq.ParquetFile) -> list[str]:
-    return [file.schema.column(place).path for place in range(len(file.schema))]
+    """Rows whose column has one of the wanted values."""
+    for part in rows_with(table, path, column, wanted):
+        yield from part.to_pylist()
