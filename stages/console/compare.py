@@ -15,11 +15,11 @@ from stages.console.show import cells
 from stages.contracts.compared import DIFFERENCES, DIFFERENCES_PATH, STANDINGS, STANDINGS_PATH
 from stages.contracts.outcomes import OUTCOMES, outcomes_path
 from stages.contracts.prompts import ASKS, ORIGINAL
+from stages.report.numbers import SIGNIFICANCE
 from stages.runtime.check import check_project
 from stages.runtime.errors import UserError, did_you_mean
 
 SHOWN = 8  # categories on the screen; --json has all
-LEVEL = 0.05
 _COUNTED = (
     *("dataset", "asked", "both", "only A", "only B", "neither", "McNemar p"),
     *("set size A - B (LAC)", "(APS)", "coverage A", "B", "ECE A", "B"),
@@ -155,7 +155,7 @@ def verdict(gap: Mapping[str, float | None]) -> str:
     p, difference = gap["p_holm"], gap["difference"]
     if p is None or difference is None:
         return "n.a."
-    if p >= LEVEL:
+    if p >= SIGNIFICANCE:
         return "not told apart"
     return "A is better" if difference > 0 else "B is better"
 

@@ -5,10 +5,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stages.contracts.pins import Pin
 from stages.runtime.errors import UserError
 
+DIGITS = 12
+"""Digits of a pin's digest that name it in a table."""
 UNREAD = "pooler."
 """Weights that text encoders are often saved without; nothing here reads what they compute."""
+
+
+def encoder_name(pin: Pin) -> str:
+    """A pinned encoder as the tables name it."""
+    return f"{pin.model} {pin.digest[:DIGITS]}"
 
 
 def prepare_device(device: str, threads: int) -> str:

@@ -15,19 +15,16 @@ from PIL import Image
 from stages.contracts.pins import Pin
 from stages.embed.config import Config
 from stages.embed.encoder import Encoder, Vectors
-from stages.embed.loading import LoadedText, load_text, loaded, prepare_device
+from stages.embed.loading import LoadedText, encoder_name, load_text, loaded, prepare_device
 from stages.extract.model_folder import pinned_folder
 from stages.runtime.errors import UserError
-
-DIGITS = 12
-"""Digits of a pin's digest that name it in a table."""
 
 
 def load(pin: Pin, config: Config) -> Encoder:
     """The encoder that a pin names. Raises UserError where its files are not as pinned or no encoder."""
     folder = pinned_folder(pin)
     device = prepare_device(config.device, config.threads)
-    name, notes = f"{pin.model} {pin.digest[:DIGITS]}", {"device": device}
+    name, notes = encoder_name(pin), {"device": device}
     model = loaded(folder, pin.dtype, device)
     if hasattr(model, "get_text_features"):
         pictures = _Pictures(folder, model, device)

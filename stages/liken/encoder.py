@@ -6,14 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from stages.contracts.pins import Pin
-from stages.embed.loading import load_text, loaded, prepare_device
+from stages.embed.loading import encoder_name, load_text, loaded, prepare_device
 from stages.extract.model_folder import pinned_folder
 from stages.liken.bertscore import Encoded, encoded
 from stages.liken.config import Config
 from stages.runtime.errors import UserError
-
-DIGITS = 12
-"""Digits of a pin's digest that name it in a table."""
 
 ENDS = ("cls", "sep", "bos", "eos")
 """Tokens that a tokenizer puts at the ends of a text."""
@@ -25,7 +22,7 @@ class TextEncoder:
     def __init__(self, pin: Pin, config: Config) -> None:
         """Raises UserError where the files are not those pinned, or hold no model that encodes texts."""
         folder = pinned_folder(pin)
-        self.name, self._config = f"{pin.model} {pin.digest[:DIGITS]}", config
+        self.name, self._config = encoder_name(pin), config
         self.device = prepare_device(config.device, config.threads)
         model = loaded(folder, pin.dtype, self.device)
         if model.main_input_name != "input_ids" or hasattr(model, "get_image_features"):
