@@ -54,14 +54,15 @@ def _promise(evidence: Evidence, model: str, dataset: str) -> Tile:
         for asked in evidence.models(name)
         if (other := evidence.number(name, asked, "coverage", "lac"))
     ]
-    why = f"The promise is {words.percent(evidence.target, 0)}"
+    why = f"A prediction set, the options it cannot rule out, promises {words.percent(evidence.target, 0)}"
     if number.low is not None and number.high is not None:
         reach = words.span(number.low, number.high, 1, 100)
-        why += f"; on {dataset} the choice of the split alone moves it over {reach}"
+        why += f"; on {dataset} the choice of the split alone moves that share over {reach}"
     why += "."
     if len(everyone) > 1:
         every = "Both" if len(everyone) == 2 else f"All {len(everyone)}"
-        why += f" {every if all(everyone) else f'{sum(everyone)} of {len(everyone)}'} runs keep theirs."
+        kept = every if all(everyone) else f"{sum(everyone)} of {len(everyone)}"
+        why += f" {kept} pairs of model and dataset keep it."
     verdict = "Yes" if _kept(evidence, number) else "No"
     return Tile(PROMISE, f"{verdict}: {words.percent(number.value)} of its sets hold the answer", why)
 
@@ -92,9 +93,9 @@ def _weak_spot(evidence: Evidence, model: str, dataset: str) -> Tile:
     ordered = sorted(sizes, key=lambda place: (sizes[place], place))
     best, worst = ordered[0], ordered[-1]
     several = len(evidence.judged) > 1
-    within = "over the datasets" if several else f"on {dataset}"
+    within = "over the categories of all datasets" if several else f"on {dataset}"
     accuracy = evidence.number(worst[0], model, "accuracy", category=worst[1])
-    right = f" with {words.percent(accuracy.value, 0)} right" if accuracy else ""
+    right = f", {words.percent(accuracy.value, 0)} of the answers right" if accuracy else ""
     return Tile(
         WEAK_SPOT,
         _place(worst, several),
@@ -116,7 +117,7 @@ def _place(place: tuple[str, str], several: bool) -> str:
     dataset, category = place
     if category == "all":
         return dataset
-    return f"{category} on {dataset}" if several else category
+    return f"“{category}” on {dataset}" if several else f"“{category}”"
 
 
 def _doubt(evidence: Evidence, model: str, dataset: str) -> Tile:
@@ -158,7 +159,7 @@ def _breaks(evidence: Evidence, model: str, dataset: str) -> tuple[Tile, ...]:
     assert cost.low is not None and cost.high is not None
     answer = f"{words.number(-100 * cost.difference, 1)} points lost: {meaning(worst[where])}"
     why = (
-        f"In {worst[where]} {model} answers {words.percent(cost.value)} right on {where} instead of "
+        f"Asked so ({worst[where]}), {model} answers {words.percent(cost.value)} right on {where} instead of "
         f"{words.percent(cost.original)}; 95{words.NARROW}% interval of the loss "
         f"{words.span(-cost.high, -cost.low, 1, 100)}.{_shift(evidence, model, where, worst[where])}"
     )

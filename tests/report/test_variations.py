@@ -33,7 +33,9 @@ def test_the_dearest_change_is_named_beside_the_verdict(make: Make) -> None:
     evidence = with_cost(make(Made(variations=NAMES)), "vr_b", difference=-0.3, low=-0.4, high=-0.2)
     tile = verdict.build(evidence).tiles[3]
     assert (tile.question, tile.answer) == (BREAKS, "30.0 points lost: pictures blurred")
-    assert tile.why.startswith("In vr_b alpha answers 60.0\u202f% right on shapes instead of 80.0\u202f%")
+    assert tile.why.startswith(
+        "Asked so (vr_b), alpha answers 60.0\u202f% right on shapes instead of 80.0\u202f%"
+    )
     assert "20.0–40.0" in tile.why
 
 

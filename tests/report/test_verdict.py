@@ -74,11 +74,11 @@ def test_a_promise_is_kept_within_its_interval(make: Make, high: float, answer: 
     standings.loc[standings["metric"] == "coverage", "high"] = high
     tile = verdict.build(replace(evidence, standings=standings)).tiles[0]
     assert tile.answer.startswith(answer)
-    assert ("All 3 runs" in tile.why) == (high > 0.9)
+    assert ("All 3 pairs of model and dataset" in tile.why) == (high > 0.9)
 
 
 def test_the_weak_spot_is_a_category_else_a_dataset_else_a_confidence(make: Make) -> None:
-    assert verdict.build(make(Made(categories=("big", "small")))).tiles[2].answer == "small"
+    assert verdict.build(make(Made(categories=("big", "small")))).tiles[2].answer == "“small”"
     evidence = make(Made(datasets=("cubes", "shapes")))
     assert verdict.build(evidence).tiles[2].answer == "shapes"
     assert verdict.build(make(Made())).tiles[2].answer.startswith("Confidence below ")
@@ -86,7 +86,7 @@ def test_the_weak_spot_is_a_category_else_a_dataset_else_a_confidence(make: Make
 
 def test_the_weak_spot_is_looked_for_in_every_category_of_every_dataset(make: Make) -> None:
     evidence = make(Made(datasets=("cubes", "shapes"), categories=("big", "small")))
-    assert verdict.build(evidence).tiles[2].answer == "small on shapes"
+    assert verdict.build(evidence).tiles[2].answer == "“small” on shapes"
 
 
 def test_differences_that_are_real_are_counted_and_the_others_named(make: Make) -> None:

@@ -108,7 +108,11 @@ def scatter(
     colour, shape = _colour(frame), _shape(frame)
     span = [float(frame["x"].min()), float(frame["x"].max())]
     wide = alt.Scale(type="log", domain=[span[0] / 1.15, span[1] * 1.15], nice=False)
-    axis = alt.Axis(format="~s", tickCount=3) if log else alt.Axis(tickCount=5)
+    axis = (
+        alt.Axis(format="~s", tickCount=3, labelOverlap="greedy", labelSeparation=4)
+        if log
+        else alt.Axis(tickCount=5)
+    )
 
     def draw(part: pd.DataFrame) -> Any:
         across = alt.X("x:Q", title=x, scale=wide if log else alt.Scale(zero=False), axis=axis)

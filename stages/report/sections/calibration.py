@@ -8,13 +8,12 @@ from stages.report.grid import Cell, Column, Grid, figure
 
 TITLE = "Confidence"
 
-# label, help, metric, decimals, scale
-SHOWN = (
+Shown = tuple[str, str, str, int, float]  # label, help, metric, decimals, scale
+SHOWN: tuple[Shown, ...] = (
     ("ECE %", "mean gap between confidence and accuracy, bins of equal width", "ece", 1, 100.0),
     ("ECE after T %", "on the test half after temperature scaling", "ece_scaled", 1, 100.0),
     ("T", "temperature that fits best; above 1 the model is too sure", "temperature", 2, 1.0),
     ("NLL", "negative log-likelihood of the answer, nats", "nll", 3, 1.0),
-    ("NLL after T", "on the test half after temperature scaling", "nll_scaled", 3, 1.0),
     ("Brier", "squared distance between probabilities and answer, 0 to 2", "brier", 3, 1.0),
     ("AUROC %", "how often a right answer is surer than a wrong one", "auroc", 1, 100.0),
     ("AURC %", "mean error of the surest questions, over all shares: less is better", "aurc", 1, 100.0),
@@ -25,19 +24,23 @@ SHOWN = (
         1,
         100.0,
     ),
+)
+MORE: tuple[Shown, ...] = (
     ("MCE %", "largest gap of a bin of equal width", "mce", 1, 100.0),
     ("ECE, equal mass %", "the mean gap over bins of equally many questions", "ece_mass", 1, 100.0),
     ("MCE, equal mass %", "the largest gap of these", "mce_mass", 1, 100.0),
+    ("NLL after T", "on the test half after temperature scaling", "nll_scaled", 3, 1.0),
 )
 
 
 @dataclass(frozen=True)
 class DatasetCalibration:
-    """sentences: who is too sure."""
+    """sentences: who is too sure. more: what is asked less often, where it was measured."""
 
     dataset: str
     sentences: tuple[str, ...]
     grid: Grid
+    more: Grid | None
     figures: tuple[str, ...] = ("reliability",)
 
 
@@ -47,7 +50,14 @@ def build(evidence: Evidence) -> tuple[DatasetCalibration, ...]:
     for dataset in evidence.datasets:
         if any(evidence.number(dataset, model, "ece") for model in evidence.models(dataset)):
             said = [_sentence(evidence, dataset, model) for model in evidence.models(dataset)]
-            parts.append(DatasetCalibration(dataset, tuple(filter(None, said)), _grid(evidence, dataset)))
+            parts.append(
+                DatasetCalibration(
+                    dataset,
+                    tuple(filter(None, said)),
+                    _grid(evidence, dataset, "calibration", "confidence against accuracy", SHOWN),
+                    _more(evidence, dataset),
+                )
+            )
     return tuple(parts)
 
 
@@ -64,10 +74,15 @@ def _sentence(evidence: Evidence, dataset: str, model: str) -> str:
     return f"{said}."
 
 
-def _grid(evidence: Evidence, dataset: str) -> Grid:
+def _more(evidence: Evidence, dataset: str) -> Grid | None:
+    grid = _grid(evidence, dataset, "calibration-more", "other bins, and likelihood after scaling", MORE)
+    return grid if len(grid.columns) > 1 else None
+
+
+def _grid(evidence: Evidence, dataset: str, name: str, caption: str, columns_of: tuple[Shown, ...]) -> Grid:
     shown = [
         column
-        for column in SHOWN
+        for column in columns_of
         if any(evidence.number(dataset, model, column[2]) for model in evidence.models(dataset))
     ]
     columns = [Column("Model"), *(Column(label, note, True) for label, note, *_ in shown)]
@@ -78,4 +93,4 @@ def _grid(evidence: Evidence, dataset: str) -> Grid:
         ]
         for model in evidence.models(dataset)
     ]
-    return Grid("calibration", f"{dataset}: confidence against accuracy, clean reading", columns, rows)
+    return Grid(name, f"{dataset}: {caption}, clean reading", columns, rows)

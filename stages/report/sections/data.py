@@ -39,7 +39,7 @@ def _spread(counts: pd.Series) -> str:
     """`4 (3,911), 3 (288)`: most frequent first."""
     tally = counts.value_counts()
     ordered = sorted(((int(n), int(k)) for k, n in tally.items()), key=lambda pair: (-pair[0], pair[1]))
-    return ", ".join(f"{k} ({words.count(n)})" for n, k in ordered) or "–"
+    return ", ".join(f"{k or 'none'} ({words.count(n)})" for n, k in ordered) or "–"
 
 
 def _overview(evidence: Evidence, names: list[str]) -> Grid:

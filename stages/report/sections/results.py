@@ -1,6 +1,6 @@
 """Results: for each dataset the headline table and figures; other sections have what else was measured."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stages.contracts.outcomes import UNPARSED
 from stages.report import words
@@ -74,7 +74,7 @@ def _headline(evidence: Evidence, dataset: str) -> Grid:
             metric, score = METRICS[name]
             cell = figure(evidence.number(dataset, model, metric, score), digits, scale)
             if name == "accuracy":
-                cell = Cell(cell.text, cell.note, cell.key, drawing, "strong")
+                cell = replace(cell, range=drawing)
             row.append(cell)
         rows.append(row)
     caption = f"{dataset}: clean reading, 95{words.NARROW}% intervals in small print, best accuracy first"
@@ -112,15 +112,19 @@ def _overview(evidence: Evidence) -> Grid:
     columns.append(
         Column("Mean", "over the datasets, each counted once; only where there are all of them", True)
     )
-    columns.append(Column("Mean UAcc", "likewise", True))
+    models = evidence.all_models
+    uaccs = {m: [evidence.number(dataset, m, "uacc", "mean") for dataset in datasets] for m in models}
+    sure = any(all(numbers) for numbers in uaccs.values())
+    if sure:
+        columns.append(Column("Mean UAcc", "likewise", True))
     rows = []
-    for model in evidence.all_models:
+    for model in models:
         numbers = [evidence.number(dataset, model, "accuracy") for dataset in datasets]
-        uaccs = [evidence.number(dataset, model, "uacc", "mean") for dataset in datasets]
-        rows.append(
-            [Cell(model), *(figure(n, 1, 100) for n in numbers), _mean(numbers, 1, 100), _mean(uaccs, 2, 1)]
-        )
-    rows.sort(key=lambda row: -(row[-2].key if row[-2].key is not None else 0))
+        mean = _mean(numbers, 1, 100)
+        row = [Cell(model), *(figure(n, 1, 100) for n in numbers), mean]
+        rows.append([*row, _mean(uaccs[model], 2, 1)] if sure else row)
+    place = len(datasets) + 1
+    rows.sort(key=lambda row: -(row[place].key or 0))
     return Grid("overview", "Accuracy on every dataset", columns, rows)
 
 
@@ -129,4 +133,4 @@ def _mean(numbers: list[Number | None], digits: int, scale: float) -> Cell:
     if len(known) < len(numbers):
         return MISSING
     mean = sum(known) / len(known)
-    return Cell(words.number(scale * mean, digits), key=mean, tone="strong")
+    return Cell(words.number(scale * mean, digits), key=mean)

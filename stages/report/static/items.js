@@ -4,6 +4,7 @@
   const find = (id) => document.getElementById(id);
   const [form, status, list, pager, panel] = ["filters", "status", "list", "pager", "item"].map(find);
   const datasets = form.getAttribute("data-datasets").split(" ").filter(Boolean);
+  const meanings = JSON.parse(form.getAttribute("data-meanings"));
   const BLANK = { q: "", category: "", flag: "", model: "", answer: "", variation: "", turned: "", sort: "",
     sure_low: "", sure_high: "", size_low: "", size_high: "" };
   let asked = { ...BLANK, dataset: datasets[0] ?? "", item: "", from: 0 };
@@ -42,8 +43,10 @@
     described = dataset;
     const named = (values) => values.map((name) => [name, name]);
     choices("model", "every model", named(index.models));
-    choices("variation", "original prompt", named(index.variations.filter((name) => name !== "original")));
-    choices("turned", "–", [["any", "any change"], ...named(index.variations.filter((name) => name !== "original"))]);
+    const changes = index.variations.filter((name) => name !== "original")
+      .map((name) => [name, meanings[name] ? `${name}: ${meanings[name]}` : name]);
+    choices("variation", "original prompt", changes);
+    choices("turned", "–", [["any", "any change"], ...changes]);
     vouch.columns(dataset).then((columns) => {
       if (described !== dataset) return;
       choices("category", "all", named(columns.categories.filter(Boolean)));
@@ -130,7 +133,7 @@
       make("div", { class: "head" }, said("h2", item.id), make("span", { class: "moves" },
         move("‹ previous", -1), move("next ›", 1),
         make("a", { href: address({ item: "" }), class: "close", text: "Close" }))),
-      view.build(dataset, index, item, asked.model));
+      view.build(dataset, { ...index, meanings }, item, asked.model));
     panel.focus({ preventScroll: true });
     panel.scrollIntoView();
   };

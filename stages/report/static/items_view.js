@@ -18,6 +18,9 @@ const view = (() => {
   const letter = (prompt, place) => prompt.marks?.[place] ?? String(place + 1);
   const sure = (one) => (one.p ? Math.max(...one.p) : one.c);
 
+  // What a change of the prompt does, for readers who do not know its name.
+  const meaning = (index, name) => (index.meanings[name] ? make("span", { class: "meaning", text: ` ${index.meanings[name]}` }) : null);
+
   const turnedWord = (prompt) => (prompt.effect ? "stayed" : "turned");
   const verdict = (one, prompt) => {
     const words = [" ", make("b", { class: STATES[one.r] === "right" ? "good" : STATES[one.r] === "wrong" ? "bad" : "",
@@ -70,7 +73,8 @@ const view = (() => {
     for (const prompt of item.prompts) {
       const line = make("tr", {}, make("th", { scope: "row" },
         make("a", { href: `#prompt-${prompt.at}`, text: index.variations[prompt.variation],
-          on: { click: (event) => { event.preventDefault(); document.getElementById(`prompt-${prompt.at}`).scrollIntoView(); } } })));
+          on: { click: (event) => { event.preventDefault(); document.getElementById(`prompt-${prompt.at}`).scrollIntoView(); } } }),
+        meaning(index, index.variations[prompt.variation])));
       index.models.forEach((_, number) => {
         const [one] = answers(item.models, number, prompt);
         if (!one?.has) { line.append(make("td", { class: "none", text: one ? "no answer" : "–" })); return; }
@@ -172,7 +176,8 @@ const view = (() => {
 
   const card = (dataset, index, item, prompt, shown) => {
     const name = index.variations[prompt.variation];
-    const box = make("article", { class: "prompt", id: `prompt-${prompt.at}` }, make("h3", { text: name }));
+    const box = make("article", { class: "prompt", id: `prompt-${prompt.at}` },
+      make("h3", {}, name, meaning(index, name)));
     if (prompt.effect) {
       box.append(make("p", { class: "note", text: prompt.effect === "swapped"
         ? "Here the other answer is right." : "Here all other answers are right." }));
@@ -186,7 +191,7 @@ const view = (() => {
     return box;
   };
 
-  // model: name of the one whose answers are drawn, or empty for all of them, MOST at most.
+  // index.meanings: words for the names of variations. model: name of the one whose answers are drawn, or empty for all of them, MOST at most.
   const build = (dataset, index, item, model) => {
     const all = index.models.map((_, number) => number);
     const shown = model ? [index.models.indexOf(model)] : all.slice(0, MOST);
