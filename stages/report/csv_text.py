@@ -1,13 +1,18 @@
-"""CSV that a spreadsheet reads as data, never as formulas."""
+"""CSV that a spreadsheet reads as data, never as formulas, and a terminal as text."""
 
 import pandas as pd
+
+from stages.report import words
 
 # A cell that begins so is run by spreadsheets; an apostrophe makes it text.
 ACTIVE = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def _harmless(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(ACTIVE) else value
+    if not isinstance(value, str):
+        return value
+    text = words.visible(value)
+    return f"'{text}" if text.startswith(ACTIVE) else text
 
 
 def csv_text(frame: pd.DataFrame) -> str:
