@@ -182,6 +182,8 @@ def _pairs(lookup: Lookup) -> Built:
     # The paper shows three pairs: here the first dataset against those most and least like it, and the next.
     others = rho[names[0]].drop(names[0]).dropna().sort_values(ascending=False).index
     shown = list(dict.fromkeys([*others[:1], *others[-1:], *others]))[:3]
+    if not shown:
+        raise Absent(f"models do equally well on {names[0]}, or on all others")
     points = pd.concat(
         pd.DataFrame({"x": 100 * full[names[0]], "y": 100 * full[other], "series": "model"}).assign(
             panel=f"{other}, rho = {words.number(rho.at[names[0], other], 2)}"
