@@ -6,12 +6,12 @@ remembered, and what a model did not answer in a form that can be read is left o
 """
 
 import argparse
-import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from io import StringIO
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from stages.console.layout import plain
+from stages.contracts.decisions import csv_text
 from stages.contracts.files import write_text
 from stages.contracts.items import ITEMS, items_path
 from stages.contracts.pins import pin_path, read_pin
@@ -80,8 +80,10 @@ def run(options: argparse.Namespace) -> int:
     }
     found = ask(Remembered(read_pin(pin_path(model)), project.rewrite, name), asked)
     written |= {key: wrong for key, wrong in found.items() if wrong}
-    write_text(path, _table(written))
-    print(f"distract: {path}: {len(written)} questions have wrong options; read them before you use them")
+    write_text(path, csv_text(COLUMNS, ([name, *wrong] for name, wrong in written.items())))
+    print(
+        f"distract: {plain(path)}: {len(written)} questions have wrong options; read them before you use them"
+    )
     if left := [key for key, wrong in found.items() if not wrong]:
         print(f"distract: {len(left)} have none, what the model said is no list of three: {left[:_LEFT]}")
     return 0
@@ -122,11 +124,3 @@ def read_options(said: str, answer: str) -> list[str]:
         if len(wrong) == WRONG or (len(wrong) > WRONG and chosen is not lines):
             return wrong[:WRONG]
     return []
-
-
-def _table(written: Mapping[str, Sequence[str]]) -> str:
-    out = StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows([name, *wrong] for name, wrong in written.items())
-    return out.getvalue()

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from stages.console.layout import plain
 from stages.contracts.files import replacing
 from stages.contracts.items import ITEMS, items_path
 from stages.contracts.prompts import ASKS, ORIGINAL, PROMPTS, prompts_path
@@ -57,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     form = logs()[options.form]
     records = _records(prompts, items, answers)
     _write(options.out, (json.dumps(form.sample(record), ensure_ascii=False) for record in records))
-    print(f"export: {len(answers)} samples of {ask} in {options.out}")
+    print(f"export: {len(answers)} samples of {ask} in {plain(options.out)}")
     if len(found) > len(answers):
         print(f"export: left out {len(found) - len(answers)} prompts without an answer")
     return 0

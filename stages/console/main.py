@@ -5,6 +5,7 @@ import importlib
 import os
 import sys
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 
 from stages.console.layout import plain
@@ -45,6 +46,7 @@ def main(argv: list[str] | None = None) -> int:
             sub.set_defaults(run=module.run)
     options = parser.parse_args(given)
     try:
+        _check_text(given)
         os.chdir(_checkout())
         return int(options.run(options))
     except UserError as error:
@@ -56,11 +58,22 @@ def main(argv: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
+        # of a rename both ends are known, and the first is a temporary name of ours
+        name = error.filename2 or error.filename
+        where = f"{name}: " if name else ""
         print(plain(f"vouch: {where}{error.strerror or error}; correct it and try again"), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _check_text(given: Sequence[str]) -> None:
+    """Arguments are compared with tables and written into messages: both hold UTF-8."""
+    for place, argument in enumerate(given, start=1):
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            raise UserError(f"argument {place}, {argument[:80]!r}: is not UTF-8; write it so") from None
 
 
 def _checkout() -> Path:

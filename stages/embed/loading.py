@@ -44,7 +44,7 @@ def loaded(folder: Path, dtype: str, device: str) -> Any:
             folder, dtype=getattr(torch, dtype), use_safetensors=True, output_loading_info=True, **LOCAL
         )
     except Exception as error:  # the loaders of many model classes raise many kinds
-        raise _unusable(folder, error) from None
+        raise unusable(folder, error) from None
     missing = sorted(name for name in report["missing_keys"] if not name.startswith(UNREAD))
     if missing:
         raise UserError(
@@ -86,14 +86,15 @@ def load_text(folder: Path, model: Any, device: str) -> LoadedText:
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **LOCAL)
     except Exception as error:
-        raise _unusable(folder, error) from None
+        raise unusable(folder, error) from None
     places = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     # Some tokenizers say how much of it may be used (RoBERTa keeps two places for itself).
     limits = [limit for limit in (places, tokenizer.model_max_length) if limit]
     return LoadedText(model, tokenizer, device, min(limits) if limits else None)
 
 
-def _unusable(folder: Path, error: Exception) -> UserError:
+def unusable(folder: Path, error: Exception) -> UserError:
+    """What a loader of the library had to say about a folder, in one line."""
     why = " ".join(str(error).split())[:200]
     return UserError(
         f"{folder}: cannot be loaded as an encoder ({type(error).__name__}: {why}); take a model such as "

@@ -15,7 +15,7 @@ from PIL import Image
 from stages.contracts.pins import Pin
 from stages.embed.config import Config
 from stages.embed.encoder import Encoder, Vectors
-from stages.embed.loading import LoadedText, encoder_name, load_text, loaded, prepare_device
+from stages.embed.loading import LoadedText, encoder_name, load_text, loaded, prepare_device, unusable
 from stages.extract.model_folder import pinned_folder
 from stages.runtime.errors import UserError
 
@@ -26,15 +26,17 @@ def load(pin: Pin, config: Config) -> Encoder:
     device = prepare_device(config.device, config.threads)
     name, notes = encoder_name(pin), {"device": device}
     model = loaded(folder, pin.dtype, device)
-    if hasattr(model, "get_text_features"):
+    reads = {name: hasattr(model, f"get_{name}_features") for name in ("text", "image")}
+    if all(reads.values()):
         pictures = _Pictures(folder, model, device)
         texts = _Texts(load_text(folder, model, device), config.batch, projected=True)
         return Encoder(name, pictures.encode, texts.encode, notes)
-    if model.main_input_name == "input_ids" and not hasattr(model, "get_image_features"):
+    if model.main_input_name == "input_ids" and not any(reads.values()):
         texts = _Texts(load_text(folder, model, device), config.batch, projected=False)
         return Encoder(name, questions=texts.encode, notes=notes)
     raise UserError(
-        f"{folder}: a {model.config.model_type} gives no features of texts; take a model such as CLIP or BERT"
+        f"{folder}: a {model.config.model_type} gives no features of texts and pictures; take a model "
+        "such as CLIP or BERT"
     )
 
 
@@ -45,7 +47,10 @@ class _Pictures:
         from stages.extract.model_loading import LOCAL
 
         # Pillow resizes everywhere, also where torchvision is installed.
-        self._processor = transformers.AutoImageProcessor.from_pretrained(folder, backend="pil", **LOCAL)
+        try:
+            self._processor = transformers.AutoImageProcessor.from_pretrained(folder, backend="pil", **LOCAL)
+        except Exception as error:  # as with the weights
+            raise unusable(folder, error) from None
         self._model, self._device = model, device
 
     def encode(self, pictures: Sequence[Image.Image]) -> Vectors:

@@ -1,12 +1,13 @@
-"""CSV that a spreadsheet reads as data, never as formulas."""
+"""CSV that a spreadsheet reads as data, never as formulas, and a terminal as text."""
 
 import pandas as pd
 
 from stages.contracts.spreadsheets import guarded
+from stages.report import words
 
 
 def _harmless(value: object) -> object:
-    return guarded(value) if isinstance(value, str) else value
+    return guarded(words.visible(value)) if isinstance(value, str) else value
 
 
 def csv_text(frame: pd.DataFrame) -> str:

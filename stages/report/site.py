@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from stages.report import pages, palette, sections, vega
+from stages.report import pages, palette, sections, vega, words
 from stages.report.config import Config
 from stages.report.evidence import Evidence
 from stages.report.grid_files import GridFiles
@@ -61,7 +61,12 @@ class Part:
 
 def breakable(text: str) -> Markup:
     """The text, escaped, with leave to break the line after each underscore."""
-    return Markup(str(escape(text)).replace("_", "_<wbr>"))
+    return Markup(str(escape(_visible(text))).replace("_", "_<wbr>"))
+
+
+def _visible(value: Any) -> Any:
+    """What stands in a page; our own markup stays as it is."""
+    return words.visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def environment() -> Environment:
@@ -73,6 +78,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        finalize=_visible,
     )
     env.filters["breakable"] = breakable
     return env

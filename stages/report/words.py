@@ -1,5 +1,6 @@
 """Numbers and names in plain English."""
 
+import re
 from collections.abc import Sequence
 
 from stages.contracts.prompts import LETTERS, LIKELIHOOD, TEXT
@@ -7,6 +8,13 @@ from stages.contracts.prompts import LETTERS, LIKELIHOOD, TEXT
 NARROW = "\u202f"  # a narrow space that does not break
 MINUS = "\u2212"
 READ_OUTS = {LETTERS: "letters", LIKELIHOOD: "likelihood of options", TEXT: "generated text"}
+# Controls but white space, which a terminal obeys and HTML forbids, and marks that turn the text after them.
+_OBEYED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    """A text of others in which nothing acts on what stands around it."""
+    return _OBEYED.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def number(value: float, digits: int) -> str:

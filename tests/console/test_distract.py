@@ -80,7 +80,7 @@ def test_a_model_writes_and_a_person_corrects(checkout, capsys) -> None:
     def answer(request: dict[str, Any], _number: int) -> Any:
         asked.append(request["messages"][0]["content"])
         tree = "What tree?" in asked[-1]
-        return completion("I cannot." if tree else "1. an apple\n2. a plum\n3. a fig")
+        return completion("I cannot." if tree else "1. =1+1\n2. a plum\n3. a fig")
 
     checkout.instead = answer
     assert main.main(["distract", "fruit"]) == 0
@@ -88,7 +88,8 @@ def test_a_model_writes_and_a_person_corrects(checkout, capsys) -> None:
     assert LITERAL in asked and len(asked) == 2, "the literal prompt; yes and no are not asked"
     assert "1 questions have wrong options; read them" in said and "list of three: ['c']" in said
     path = Path("fruit/wrong-options.csv")
-    assert path.read_text() == "id,wrong_1,wrong_2,wrong_3\na,an apple,a plum,a fig\n"
+    assert path.read_text() == "id,wrong_1,wrong_2,wrong_3\na,'=1+1,a plum,a fig\n", "no formula"
+    assert read_written(path) == {"a": ["=1+1", "a plum", "a fig"]}
     path.write_text("id,wrong_1,wrong_2,wrong_3\na,mine,a plum,a fig\n")
     assert main.main(["distract", "fruit"]) == 0 and len(asked) == 2, "answers are remembered"
     assert read_written(path)["a"][0] == "mine", "what a person wrote stays"

@@ -251,3 +251,17 @@ def test_the_file_is_where_the_user_stands(folder, monkeypatch):
     monkeypatch.chdir(folder / "below")
     export("lm_eval")
     assert (folder / "below/log.jsonl").exists()
+
+
+def test_what_a_shell_passes_is_refused_or_shown_as_text(folder, capsys):
+    answer(letters=of_letters())
+    export("lm_eval", out="log\x1b[31m.jsonl")
+    assert "\x1b" not in capsys.readouterr().out
+    (folder / "there").mkdir()
+    for more, words in {
+        ("m", "toy", "--out", "there"): "there: Is a directory",
+        ("m", "\udcff", "--out", "log.jsonl"): "argument 3, '\\udcff': is not UTF-8",
+    }.items():
+        assert main(["export", *more, "--form", "lm_eval"]) == 1
+        told = capsys.readouterr().err
+        assert told.startswith("vouch: ") and told.count("\n") == 1 and words in told and ".part" not in told

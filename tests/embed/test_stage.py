@@ -121,3 +121,22 @@ def test_a_damaged_picture_is_named(run: Run) -> None:
     PICTURES.write(images_path("left"), [{"digest": name, "bytes": b"nothing"} for name in DATA])
     with pytest.raises(UserError, match=f"image {next(iter(DATA))[:12]} cannot be decoded"):
         main(run)
+
+
+def test_folders_that_are_half_an_encoder_are_refused_in_one_line(run: Run, tmp_path: Path) -> None:
+    from transformers import ClapConfig, ClapModel
+
+    clip = save_clip(tmp_path / "clip")
+    for path in clip.glob("*processor_config.json"):
+        path.unlink()
+    side = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    sound = {"hidden_size": 16, "patch_embeds_hidden_size": 8, "depths": [1], "num_attention_heads": [1]}
+    heard = ClapConfig(
+        text_config=side | {"vocab_size": 9}, audio_config=sound | {"num_hidden_layers": 1}, projection_dim=6
+    )
+    ClapModel(heard).save_pretrained(tmp_path / "clap")
+    for name, words in (("clip", "cannot be loaded as an encoder"), ("clap", "take a model such as CLIP")):
+        write_pin(pin_path(name), pin(name, tmp_path / name))
+        use(run, f"data/models/{name}.json")
+        with pytest.raises(UserError, match=words):
+            main(run)

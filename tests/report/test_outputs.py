@@ -125,6 +125,11 @@ def test_text_is_no_formula(make: Make, start: str) -> None:
     assert table(evidence, "rejects")[0]["reason"] == f"'{reason}"
 
 
+def test_text_moves_no_cursor(make: Make) -> None:
+    evidence = make(Made(rejects=[("file:1", "a\x1b[2J\x00\x9b\u202eb\tc\nd")]))
+    assert table(evidence, "rejects")[0]["reason"] == "a\ufffd[2J\ufffd\ufffd\ufffdb\tc\nd"
+
+
 def test_negative_numbers_stay_numbers(make: Make) -> None:
     evidence = make(Made(accuracy={"alpha": 0.5, "beta": 0.75}))
     assert table(evidence, "differences")[0]["difference"] == "-0.25"

@@ -262,3 +262,20 @@ def test_distances_of_datasets_against_how_alike_they_order_the_models(make: Mak
     (drawn,) = shown["Figure 4"].drawings
     assert drawn.description == "Scatter plot. images: 3 pairs of datasets at distances from 2.0 to 9.0."
     assert [round(row["y"]) for row in drawn.chart.data.to_dict("records")] == [-1, 1, -1]
+
+
+def test_models_that_all_do_equally_well_have_no_correlations(make: Make) -> None:
+    same = dict.fromkeys(("alpha", "beta", "gamma"), 0.5)
+    evidence = make(Made(accuracy=same, datasets=("cubes", "shapes")))
+    rows = [
+        {"dataset": dataset, "ask": "letters", "model": model, "performance": value}
+        for dataset in ("cubes", "shapes")
+        for model, value in same.items()
+    ]
+    evidence = replace(evidence, ranked=pd.DataFrame(rows))
+    for slug, name, words in (
+        ("azad", "Figure 8", "nothing that differs"),
+        ("tu", "Figure 2", "equally well"),
+    ):
+        reasons = {entry.name: reason for entry, reason in reviewed(evidence, slug).absent}
+        assert words in reasons[name]

@@ -172,6 +172,13 @@ def test_names_are_text_and_nothing_else(make: Make) -> None:
     assert any(name in str(a.get("aria-label")) for a in found["index.html"].all("div"))
 
 
+def test_nothing_in_a_name_acts_on_what_stands_around_it(make: Make) -> None:
+    name = "a\x1b[31m\x00_\u202eb"
+    made = site(CONFIG, make(Made(categories=(name, "small"), rejects=[("file:1", name)])), {})
+    assert sum("a\N{REPLACEMENT CHARACTER}[31m" in text for text in made.values()) > 3
+    assert not any(set("\x1b\x00\u202e") & set(text) for text in made.values())
+
+
 def test_a_hostile_title_is_text(make: Make) -> None:
     made = site(Config(title=HOSTILE), make(Made()), {})
     for found in (Page(source) for path, source in made.items() if path.endswith(".html")):

@@ -1,13 +1,15 @@
 """Wrong options that a model or a person wrote, in the file wrong-options.csv of the source.
 
 Columns id, wrong_1, wrong_2, wrong_3. `vouch distract` has a language model write it, as ReForm-Eval did for
-its VQA sets (Li et al. 2023, A.4 and A.8); it is there to be read and corrected.
+its VQA sets (Li et al. 2023, A.4 and A.8); it is there to be read and corrected, with cells guarded as those
+of decisions are.
 """
 
 import csv
 from collections.abc import Sequence
 from pathlib import Path
 
+from stages.contracts.decisions import as_it_was
 from stages.prepare.building import WRONG, Asked, is_yes_no
 from stages.prepare.choice import key
 from stages.runtime.errors import UserError
@@ -42,13 +44,14 @@ def read_written(path: Path) -> dict[str, list[str]]:
                 raise UserError(f"{path}: its first line must be {','.join(COLUMNS)}; correct it")
             found: dict[str, list[str]] = {}
             for row in table:
-                wrong = [(row[column] or "").strip() for column in COLUMNS[1:]]
-                if None in row or not all(wrong) or row["id"] in found:
+                name, *cells = (as_it_was(row[column] or "") for column in COLUMNS)
+                wrong = [cell.strip() for cell in cells]
+                if None in row or not all(wrong) or name in found:
                     raise UserError(
                         f"{path} line {table.line_num}: must have an id of its own and {WRONG} texts; "
                         "correct it"
                     )
-                found[row["id"]] = wrong
+                found[name] = wrong
             return found
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; write it, or have it written by `vouch distract`") from None

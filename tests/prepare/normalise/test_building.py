@@ -114,6 +114,8 @@ def test_written_ones(tmp_path):
         made("reform_written", rows=rows, folder=tmp_path)
     path.write_text('id,wrong_1,wrong_2,wrong_3\na,dog,"wolf, grey",rat\n')
     assert set(made("reform_written", rows=rows, folder=tmp_path)["a"]) == {"cat", "dog", "wolf, grey", "rat"}
+    path.write_text("id,wrong_1,wrong_2,wrong_3\na,'-5,'round',rat\n")
+    assert set(made("reform_written", rows=rows, folder=tmp_path)["a"]) == {"cat", "-5", "'round'", "rat"}
     for text, words in {
         "id,wrong_1\n": "its first line must be id,wrong_1,wrong_2,wrong_3",
         "id,wrong_1,wrong_2,wrong_3\na,dog,,rat\n": "line 2: must have an id of its own and 3 texts",

@@ -127,9 +127,12 @@ def correlations(lookup: Lookup) -> Built:
     matrix = (
         frame.corr().rename_axis("row").reset_index().melt(id_vars="row", var_name="column").assign(panel="")
     )
+    cells = matrix.dropna()
+    if cells.empty:
+        raise Absent("nothing that differs between the pairs of a model and a dataset")
     said = f"Pearson's correlations over {words.plural(len(frame), 'pair')} of a model and a dataset."
     return figure(
-        "8", "correlations of size, accuracy, set size and coverage (LAC)", said, charts.heat(matrix.dropna())
+        "8", "correlations of size, accuracy, set size and coverage (LAC)", said, charts.heat(cells)
     )
 
 

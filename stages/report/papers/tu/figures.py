@@ -53,6 +53,8 @@ def _scatter(full: pd.DataFrame, rho: pd.DataFrame, said: str) -> Built:
     first = rho.columns[0]
     others = rho[first].drop(first).dropna().sort_values(ascending=False).index
     shown = list(dict.fromkeys([*others[:1], *others[-1:], *others]))[:3]
+    if not shown:
+        raise Absent(f"models do equally well on {first}, or on all others")
     points = pd.concat(
         pd.DataFrame({"x": 100 * full[first], "y": 100 * full[other], "series": "model"}).assign(
             panel=f"{other}, rho = {words.number(rho.at[first, other], 2)}"
