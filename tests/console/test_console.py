@@ -45,7 +45,7 @@ def test_plan_before_anything_runs(checkout):
     assert "profile small" in out and "4 cells" in out
     assert "88 prompts" in out, "2 models x (24 + 20) items"
     assert "12 forward passes" in out, "2 x (3 + 3) batches of 8"
-    assert "18 stages are not up to date: 2 prepare, " in out
+    assert "21 stages are not up to date: 2 prepare, " in out
     assert not (checkout.path / "data").exists()
 
 

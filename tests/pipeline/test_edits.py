@@ -3,7 +3,7 @@
 import pytest
 
 from tests.pipeline.edits import comment, raise_revision, replace, runs_exactly
-from tests.pipeline.exchanged import END, EXTRACT, LIKEN, SCORE
+from tests.pipeline.exchanged import BROWSE, END, EXTRACT, LIKEN, SCORE
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +19,12 @@ EDITS = [
     ),
     ("alpha", replace("params.yaml", "alpha: 0.1", "alpha: 0.2"), SCORE | END, SCORE | END),
     # the engine's name and revision are a column of the letters; the scores do not change
-    ("the engine's REVISION", raise_revision, EXTRACT | SCORE | LIKEN, EXTRACT | SCORE | LIKEN | END),
+    (
+        "the engine's REVISION",
+        raise_revision,
+        EXTRACT | SCORE | LIKEN | BROWSE,
+        EXTRACT | SCORE | LIKEN | END,
+    ),
     ("a comment in runtime code", comment("stages/runtime/progress.py"), set(), set()),
 ]
 

@@ -60,7 +60,7 @@ def test_counts_in_are_counts_out(checkout, name):
 
 
 def test_every_set_is_in_the_report(checkout):
-    page = (checkout.path / "reports/index.html").read_text("utf-8")
+    page = (checkout.path / "reports/pages/datasets.html").read_text("utf-8")
     with (checkout.path / "reports/tables/headline.csv").open(encoding="utf-8", newline="") as file:
         seen = {row["dataset"] for row in csv.DictReader(file)}
     assert seen == set(SETS)

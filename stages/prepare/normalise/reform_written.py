@@ -9,7 +9,7 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
-from stages.contracts.decisions import as_it_was
+from stages.contracts.spreadsheets import as_it_was
 from stages.prepare.building import WRONG, Asked, is_yes_no
 from stages.prepare.choice import key
 from stages.runtime.errors import UserError
