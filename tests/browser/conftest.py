@@ -100,7 +100,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     yield folder / "reports"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # its event loop runs until then, and others need one of their own
 def browser(reports: Path) -> Iterator[Any]:
     """Debian's chromium."""
     from playwright.sync_api import sync_playwright
