@@ -163,10 +163,12 @@ def write_site(files: Mapping[str, str], tables: Mapping[str, str]) -> None:
 def write(config: Config, evidence: Evidence, run: Run | None = None) -> None:
     """Writes everything under reports/ in the working directory."""
     pairs = [(name, dataset) for dataset in evidence.datasets for name in plugins(figures)]
-    with replacing_folder(REPORTS / "figures") as folder:
+    with replacing_folder(REPORTS / "figures") as folder, drawing.unchecked():
         pictures = _draw(evidence, folder, run.progress(pairs, label="figures") if run else pairs)
     whole = {f"{name}.csv": csv_text(module.build(evidence)) for name, module in plugins(tables).items()}
-    write_site(site(config, evidence, pictures), whole)
+    with drawing.unchecked():
+        pages = site(config, evidence, pictures)
+    write_site(pages, whole)
     write_plots(evidence)
     write_json(REPORTS / "metrics.json", metrics_json(evidence))
 

@@ -3,10 +3,12 @@
 import io
 import json
 import re
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import Any, cast
 from xml.sax.saxutils import escape
 
 import vl_convert
+from altair.utils.schemapi import debug_mode
 from PIL import Image
 
 from stages.report import palette
@@ -50,9 +52,18 @@ CONFIG: dict[str, Any] = {
 _FONT = f' font-family="{FONT}"'
 
 
+def unchecked() -> AbstractContextManager[None]:
+    """Charts made meanwhile are not checked against vega-lite, which takes longer than to draw them."""
+    return cast(AbstractContextManager[None], debug_mode(False))
+
+
+def _plain(chart: Any) -> dict[str, Any]:
+    return cast(dict[str, Any], chart.to_dict(validate=False))
+
+
 def specification(chart: Any) -> str:
     """The vega-lite of an altair chart, without CONFIG, as JSON that may stand in a script element."""
-    plain = {name: value for name, value in chart.to_dict().items() if name not in ("$schema", "config")}
+    plain = {name: value for name, value in _plain(chart).items() if name not in ("$schema", "config")}
     text = json.dumps(_short(plain), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
@@ -68,7 +79,7 @@ def _short(value: Any) -> Any:
 
 def svg(chart: Any) -> str:
     """An altair chart as a small SVG element with a transparent background."""
-    drawn = str(vl_convert.vegalite_to_svg(chart.to_dict() | {"config": CONFIG}, vl_version=VEGA_LITE))
+    drawn = str(vl_convert.vegalite_to_svg(_plain(chart) | {"config": CONFIG}, vl_version=VEGA_LITE))
     return re.sub(r"<[^>]+>", _tidy, drawn.strip()).replace("<svg", f"<svg{_FONT}", 1)
 
 
