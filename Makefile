@@ -13,7 +13,9 @@ BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 
 demo: install
 	@$(RUN) dvc pull --quiet zoo || echo "demo: not all stored weights came; what is missing is trained"
-	@$(RUN) snakemake --cores $(CORES) --quiet all
+	@$(RUN) snakemake --quiet all --cores $(CORES) zoo vary
+	@$(RUN) vouch warm --jobs $(CORES)
+	@$(RUN) snakemake --quiet all --cores $(CORES)
 	@$(RUN) vouch show
 
 zoo: install

@@ -23,6 +23,15 @@ rule all:
         list(PIPELINE.maker),
 
 
+for group, outs in PIPELINE.groups().items():
+
+    rule:  # `snakemake vary`: all stages of one kind
+        name:
+            group
+        input:
+            outs,
+
+
 for stage in PIPELINE.stages.values():
 
     rule:

@@ -131,6 +131,14 @@ class Dag:
         """The stage's deps that are folders of other stages' outputs."""
         return [dep for dep in stage.deps if dep not in self.maker and dep in self._below]
 
+    def groups(self) -> dict[str, list[str]]:
+        """The outputs of all stages of one entry of dvc.yaml, of each entry that stands for several."""
+        groups: dict[str, list[str]] = {}
+        for stage in self.stages.values():
+            if "@" in stage.name:
+                groups.setdefault(stage.name.partition("@")[0], []).extend(stage.outs)
+        return groups
+
     def strays(self) -> list[str]:
         """Files in folders that some stage reads as a whole and that no stage of this profile makes."""
         folders = {folder for stage in self.stages.values() for folder in self.fan_ins(stage)}

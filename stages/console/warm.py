@@ -1,10 +1,12 @@
-"""Answer all prompts of all datasets with one model, which is loaded once: the stages then find the answers
-in the work cache and only write. Responses that are already there, for instance pulled, are taken into the
-work cache first, if a record says that they were made from the present prompts, images, pin and
-parameters."""
+"""Answer all prompts of all datasets with one load of each model: the stages then find the answers in the
+work cache and only write. Responses that are already there, for instance pulled, are taken into the work
+cache first, if a record says that they were made from the present prompts, images, pin and parameters."""
 
 import argparse
+import multiprocessing
 from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 
 from stages.contracts.pins import pin_path, read_pin
 from stages.contracts.text import RESPONSES
@@ -22,27 +24,63 @@ from stages.runtime.progress import progress
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vouch warm`."""
-    parser.add_argument("model", help="slug of the model, as in params.yaml")
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="slugs as in params.yaml (default: all)")
+    parser.add_argument("--jobs", type=int, default=1, help="models asked at once, each by its own process")
 
 
 def run(options: argparse.Namespace) -> int:
     """Fills the work cache."""
     project, dag, digests = check_project(), read_dag(), Digests()
-    name = options.model
-    if name not in project.models:
-        raise UserError(
-            f"params.yaml: no model {name} to ask in this profile; {did_you_mean(name, project.models)}"
-        )
-    stages = {dataset: dag[f"extract@{name}-{dataset}"] for dataset in project.datasets}
-    _check_inputs(dag, list(stages.values()), digests)
-    model = AskedModel(read_pin(pin_path(name)), project.extract)
-    for dataset, stage in stages.items():
-        asked = AskedDataset(model, dataset)
-        taken = _taken_over(asked, stage, digests)
-        answers = answer(asked, progress)["answers"]
-        print(f"warm: {name} {dataset}: {taken}{answers['asked']} asked, {answers['known']} known before")
+    names = list(dict.fromkeys(options.models)) or project.models
+    for name in names:
+        if name not in project.models:
+            raise UserError(
+                f"params.yaml: no model {name} to ask in this profile; {did_you_mean(name, project.models)}"
+            )
+    if options.jobs < 1:
+        raise UserError(f"--jobs {options.jobs}: give the number of models to ask at once, at least 1")
+    stages = [dag[f"extract@{name}-{dataset}"] for name in names for dataset in project.datasets]
+    _check_inputs(dag, stages, digests)
     digests.save()
+    if min(options.jobs, len(names)) == 1:
+        for name in names:
+            _warm(name)
+    else:
+        _side_by_side(names, options.jobs)
     return 0
+
+
+def _side_by_side(names: list[str], jobs: int) -> None:
+    """Each model in one of `jobs` processes, which import the libraries once. Raises UserError."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(jobs, len(names)), context) as pool:
+        running = {name: pool.submit(_warm, name) for name in names}
+        try:
+            for asked in running.values():
+                asked.result()
+        except BrokenProcessPool:
+            broken = [name for name, asked in running.items() if asked.done() and asked.exception()]
+            raise UserError(
+                f"vouch warm: a process ended while asking {', '.join(broken)}; finished answers are kept: "
+                f"run it again, with a smaller --jobs if memory ran out"
+            ) from None
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _warm(name: str) -> None:
+    """One model, all datasets."""
+    project, dag, digests = check_project(), read_dag(), Digests()
+    model = AskedModel(read_pin(pin_path(name)), project.extract)
+    for dataset in project.datasets:
+        asked = AskedDataset(model, dataset)
+        taken = _taken_over(asked, dag[f"extract@{name}-{dataset}"], digests)
+        answers = answer(asked, progress)["answers"]
+        print(
+            f"warm: {name} {dataset}: {taken}{answers['asked']} asked, {answers['known']} known before",
+            flush=True,
+        )
+    digests.save()
 
 
 def _check_inputs(dag: Dag, stages: list[Stage], digests: Digests) -> None:

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -106,6 +107,30 @@ def test_the_stages_ask_nothing_after_one_load(
     shutil.rmtree(".vouch/work")
     assert [extract(dataset) for dataset in DATASETS] == [3, 5]
     assert responses() == warmed
+
+
+def test_two_models_side_by_side(
+    prepared: Project, capfd: pytest.CaptureFixture[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    prepared.further["second"] = save_llava(tmp_path_factory.mktemp("models") / "second", seed=1)
+    prepared.params["unpinned"] = [MODEL, "second"]
+    prepared.save()
+    for model in (MODEL, "second"):
+        stage("pin", model)
+    Path(".vouch").mkdir(exist_ok=True)
+    Path(".vouch/work").write_text("in the way", "utf-8")
+    capfd.readouterr()
+    assert main(["warm", "--jobs", "2"]) == 1  # what stops a process is told as if there was one
+    assert re.fullmatch(r"vouch: .*\.vouch/work.*\n", capfd.readouterr().err)
+    Path(".vouch/work").unlink()
+    assert main(["warm", "--jobs", "0"]) == 1 and "--jobs 0: give the number" in capfd.readouterr().err
+    assert main(["warm", "--jobs", "2"]) == 0
+    assert sorted(capfd.readouterr().out.splitlines()) == [
+        f"warm: {model} {dataset}: {ITEMS[dataset]} asked, 0 known before"
+        for model in ("second", MODEL)
+        for dataset in DATASETS
+    ]
+    assert [extract(dataset) for dataset in DATASETS] == [0, 0]
 
 
 def from_receipt() -> None:

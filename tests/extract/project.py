@@ -48,6 +48,7 @@ class Project:
 
     def __init__(self, path: Path, model: Path) -> None:
         self.path, self.model = path, model
+        self.further: dict[str, Path] = {}
         self.params: dict[str, Any] = json.loads(json.dumps(PARAMS))
         self.entry: dict[str, Any] = {"source": {"kind": "folder", "path": str(model)}}
         (path / "dvc.yaml").write_bytes((ROOT / "dvc.yaml").read_bytes())
@@ -58,9 +59,15 @@ class Project:
 
     def save(self) -> None:
         """Writes params.yaml and models.lock."""
-        self.params["pin"] = {MODEL: self.entry["source"].get("path", "models.lock")}
+        entries = {MODEL: self.entry} | {
+            name: {"source": {"kind": "folder", "path": str(path)}} for name, path in self.further.items()
+        }
+        self.params["models"] = list(entries)
+        self.params["pin"] = {
+            name: entry["source"].get("path", "models.lock") for name, entry in entries.items()
+        }
         (self.path / "params.yaml").write_text(yaml.safe_dump(self.params), "utf-8")
-        (self.path / "models.lock").write_text(yaml.safe_dump({"models": {MODEL: self.entry}}), "utf-8")
+        (self.path / "models.lock").write_text(yaml.safe_dump({"models": entries}), "utf-8")
 
     def stage(self, name: str, *keys: str) -> Any:
         """Runs a stage's main in this process; its Run, with the notes."""
