@@ -15,20 +15,37 @@ from stages.score.softmax import softmax
 class Beliefs:
     """One reading's view of n responses with at most k letters.
 
+    logits  [n, k] those of the letters that count; -inf where there is none
+    shared  whether letters with the same largest logit share the prediction; else the first has all of it
     p       [n, k] softmax over the letters that count; 0 where there is none
     present [n, k] the letters that count
     answers [n, k] the correct ones among them, at least one a row
     roles   [n, k] what each letter stands for, see Responses
-    tops    [n, k] the letters with the largest logit, at least one a row
-    picked  [n, k] the predicted letter; or how much of the prediction falls on each, rows sum to 1
     """
 
+    logits: Floats
+    shared: bool
     p: Floats
     present: Bools
     answers: Bools
     roles: NDArray[np.int32]
-    tops: Bools
-    picked: Bools | Floats
+
+    @cached_property
+    def tops(self) -> Bools:
+        """[n, k] the letters with the largest logit, at least one a row."""
+        return np.asarray(self.logits == self.logits.max(axis=1, keepdims=True))
+
+    @cached_property
+    def picked(self) -> Bools | Floats:
+        """[n, k] the predicted letter; or how much of the prediction falls on each, rows sum to 1."""
+        if self.shared:
+            return np.asarray(self.tops / self.tops.sum(axis=1, keepdims=True))
+        picked = self.tops.copy(order="K")
+        earlier = self.tops[:, 0].copy()
+        for letter in range(1, picked.shape[1]):
+            picked[:, letter] &= ~earlier
+            earlier |= self.tops[:, letter]
+        return picked
 
     @cached_property
     def options(self) -> NDArray[np.uint8]:
@@ -83,19 +100,13 @@ class Beliefs:
 
 def authors_beliefs(responses: Responses) -> Beliefs:
     """All letters that the row has, in the stored dtype; a tie at the top goes to the lowest letter."""
-    tops = _tops(responses.logits)
-    picked = tops.copy(order="K")
-    earlier = tops[:, 0].copy()
-    for letter in range(1, tops.shape[1]):
-        picked[:, letter] &= ~earlier
-        earlier |= tops[:, letter]
     return Beliefs(
+        logits=responses.logits,
+        shared=False,
         p=softmax(responses.logits),
-        present=_first(responses.letters, tops),
+        present=_first(responses.letters, responses.logits),
         answers=responses.answers,
         roles=responses.roles,
-        tops=tops,
-        picked=picked,
     )
 
 
@@ -103,24 +114,19 @@ def clean_beliefs(responses: Responses) -> Beliefs:
     """Only the options of the prompt, in float64; a tie at the top shares the prediction equally."""
     present = _first(responses.options, responses.logits)
     logits = np.where(present, responses.logits.astype(np.float64), -np.inf)
-    tops = _tops(logits)
     weights = np.exp(logits - logits.max(axis=1, keepdims=True))
     # Summed from the smallest up, so that the order of the options cannot move a bit.
     total = np.zeros(len(weights))
     for column in np.sort(weights, axis=1).T:
         total += column
     return Beliefs(
+        logits=logits,
+        shared=True,
         p=weights / total[:, None],
         present=present,
         answers=responses.answers,
         roles=responses.roles,
-        tops=tops,
-        picked=tops / tops.sum(axis=1, keepdims=True),
     )
-
-
-def _tops(logits: Floats) -> Bools:
-    return np.asarray(logits == logits.max(axis=1, keepdims=True))
 
 
 def _first(letters: Ints, like: np.ndarray) -> Bools:

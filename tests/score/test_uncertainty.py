@@ -4,6 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sacrebleu.metrics import BLEU
 
 from stages.score.plugins import load
 from stages.score.tokens import Tokens
@@ -16,6 +19,8 @@ TEXTS = (
     ([], [], False),
     ([4.0, 0.5], [0.5, 0.25], True),
 )
+
+WORDS = st.lists(st.sampled_from(["a", "red", "Red", "cat", "on"]), min_size=1, max_size=7).map(" ".join)
 
 
 def tokens() -> Tokens:
@@ -83,6 +88,13 @@ def test_sample_bleu() -> None:
     assert bleu("red", ["red red red red"]) == pytest.approx(1 / 4)
     assert bleu("a red circle", ["blue", "a red dog here"]) == pytest.approx((0 + 2 / 4) / 2)
     assert bleu("", [""]) == 1 and bleu("red", [""]) == 0 and bleu("", ["red"]) == 0
+
+
+@given(WORDS, WORDS)
+def test_sample_bleu_is_sacrebleus(original: str, sample: str) -> None:
+    peer = BLEU(lowercase=True, tokenize="none", smooth_method="none", max_ngram_order=1)
+    found = load("uncertainty")["sample_bleu"].per_sample(original, [sample])
+    assert found == pytest.approx(peer.sentence_score(sample, [original]).score / 100)
 
 
 def test_agreement() -> None:

@@ -15,10 +15,11 @@ from stages.score.sets import Sets, measure
 
 def answer_scores(beliefs: Beliefs) -> Floats:
     """[n] running sum down to the answer, in the released order of ties (see ordering)."""
-    scores = np.empty(len(beliefs.p), dtype=beliefs.p.dtype)
-    # From the last rank to the first: of several answers the smallest sum stays.
-    for rank in range(beliefs.p.shape[1] - 1, -1, -1):
-        np.copyto(scores, beliefs.cumulative[:, rank], where=beliefs.ranked_answers[:, rank])
+    # Of several answers the smallest sum; what is no answer lies beyond every sum, which is about 1 at most.
+    beyond = beliefs.p.dtype.type(4)
+    scores = np.full(len(beliefs.p), beyond)
+    for summed, answers in zip(beliefs.cumulative.T, beliefs.ranked_answers.T, strict=True):
+        np.minimum(scores, summed + beyond * ~answers, out=scores)
     return scores
 
 

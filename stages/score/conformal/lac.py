@@ -11,8 +11,10 @@ from stages.score.sets import Sets, measure
 
 def answer_scores(beliefs: Beliefs) -> Floats:
     """[n] 1 - p of the answer."""
-    answer = (beliefs.p * beliefs.answers).max(axis=1)
-    return np.asarray(beliefs.p.dtype.type(1) - answer)
+    answer = np.zeros(len(beliefs.p), dtype=beliefs.p.dtype)
+    for p, answers in zip(beliefs.p.T, beliefs.answers.T, strict=True):
+        np.maximum(answer, p * answers, out=answer)
+    return np.asarray(1 - answer)
 
 
 def authors_sets(beliefs: Beliefs, threshold: np.floating) -> Sets:
