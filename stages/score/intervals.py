@@ -90,10 +90,11 @@ def centred(value: float, draws: Floats, level: float = LEVEL) -> tuple[float | 
     """Interval of a number in 0 ... 1 from its bootstrap draws [RESAMPLES], NaN where it was undefined.
 
     Resampling adds noise to every bin and so moves calibration errors upwards; the percentiles are taken
-    about the median of the draws instead of about their own place. (None, None) where half are undefined.
+    about the median of the draws instead of about their own place. (None, None) where half are undefined,
+    or all are the same (one group): nothing is known of the spread then.
     """
     known = draws[~np.isnan(draws)]
-    if len(known) < len(draws) / 2:
+    if len(known) < len(draws) / 2 or (known == known[0]).all():
         return None, None
     low, high = np.percentile(known, (50 - 50 * level, 50 + 50 * level)) - np.median(known)
     return max(0.0, value + float(low)), min(1.0, value + float(high))

@@ -88,3 +88,8 @@ def test_without_an_error_there_is_no_auroc() -> None:
     drawn = np.array([np.nan, np.nan, 0.5])
     assert np.isnan(auroc.of_order(Order(np.array([3.0]), np.array([3.0]))))
     assert centred(0.5, drawn) == (None, None)
+
+
+def test_one_group_says_nothing_of_the_spread() -> None:
+    assert centred(0.5, np.full(1000, 0.5)) == (None, None)
+    assert cluster_mean(np.array([0.0, 1.0]), np.array([3, 3])) == (None, None)
