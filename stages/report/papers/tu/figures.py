@@ -56,8 +56,8 @@ def _scatter(full: pd.DataFrame, rho: pd.DataFrame, said: str) -> Built:
     if not shown:
         raise Absent(f"models do equally well on {first}, or on all others")
     points = pd.concat(
-        pd.DataFrame({"x": 100 * full[first], "y": 100 * full[other], "series": "model"}).assign(
-            panel=f"{other}, rho = {words.number(rho.at[first, other], 2)}"
+        pd.DataFrame({"name": full.index, "x": 100 * full[first], "y": 100 * full[other]}).assign(
+            series="model", panel=f"{other}, rho = {words.number(rho.at[first, other], 2)}"
         )
         for other in shown
     )
@@ -76,9 +76,10 @@ def apart(lookup: Lookup) -> Built:
         raise Absent("needs distances between datasets, of which there are two at least")
     rho = _performance(lookup).corr("spearman", min_periods=FEWEST).stack()
     labels = columns(lookup.evidence.datasets, DATASETS)
-    ends = zip(frame["dataset"].map(labels), frame["other"].map(labels), strict=True)
+    ends = list(zip(frame["dataset"].map(labels), frame["other"].map(labels), strict=True))
     points = pd.DataFrame(
         {
+            "name": [" and ".join(pair) for pair in ends],
             "x": frame["distance"],
             "y": [rho.get(pair) for pair in ends],
             "series": "pair",
