@@ -102,7 +102,8 @@ def _dark() -> str:
     ]
     by_choice = "\n".join(f':root[data-theme="dark"] {rule}' for rule in rules)
     by_system = "\n".join(f':root:not([data-theme="light"]) {rule}' for rule in rules)
-    return f"{by_choice}\n@media screen and (prefers-color-scheme: dark) {{\n{by_system}\n}}\n"
+    system = "screen and (prefers-color-scheme: dark)"
+    return f"@media screen {{\n{by_choice}\n}}\n@media {system} {{\n{by_system}\n}}\n"
 
 
 def _parts(page: ModuleType, views: Mapping[str, Any]) -> list[Part]:
