@@ -14,7 +14,6 @@ from scipy.stats import binomtest
 
 from stages.console.asked_item import close
 from stages.console.main import main
-from stages.console.paired import DETECTED, detectable
 from stages.contracts.compared import (
     DIFFERENCES,
     DIFFERENCES_PATH,
@@ -25,6 +24,7 @@ from stages.contracts.compared import (
 from stages.contracts.items import ITEMS, items_path
 from stages.contracts.metrics import METRICS
 from stages.contracts.outcomes import OUTCOMES, outcomes_path
+from stages.report.numbers import DETECTED, detectable
 from tests.console.scored import COUNT, HOSTILE, build
 from tests.extract.project import ROOT
 

@@ -260,7 +260,10 @@ def test_distances_of_datasets_against_how_alike_they_order_the_models(make: Mak
     evidence = replace(evidence, **{name: pd.DataFrame(rows) for name, rows in frames.items()})
     shown = {entry.name: built for entry, built in reviewed(evidence, "tu").shown}
     (said,) = shown["Figure 4"].sentences
-    assert "rankings of letters: Spearman's rho \u22120.50 over 3 pairs" in said and "p is 0.2500" in said
+    assert (
+        "rankings by letters: Spearman's rho \u22120.50 over 3 pairs of datasets" in said
+        and "p is 0.2500" in said
+    )
     (drawn,) = shown["Figure 4"].drawings
     assert drawn.description == "Scatter plot. images: 3 pairs of datasets at distances from 2.0 to 9.0."
     assert [round(row["y"]) for row in drawn.chart.data.to_dict("records")] == [-1, 1, -1]
