@@ -1,6 +1,7 @@
 # The same DAG as dvc.yaml, for clusters. No rule is written here: stages/dag.py reads dvc.yaml, and a
 # stage is run when its contents say so (stages/runtime/stamps.py), as `dvc repro` would.
 #   snakemake --cores 2                       on this machine
+#   snakemake --report FILE.html (or .zip)    the figures in one file, with what was run and for how long
 import sys
 
 sys.path.insert(0, workflow.basedir)
@@ -15,6 +16,12 @@ try:
         settle(PIPELINE)
 except (UserError, OSError) as error:
     sys.exit(f"vouch: {error}")
+
+
+def marked(stage, out):
+    """An output as Snakemake wants it: folders by name, and what `snakemake --report` shows."""
+    path = directory(out) if is_folder(out) else out
+    return report(path, **stage.reports[out]) if out in stage.reports else path
 
 
 rule all:
@@ -41,7 +48,7 @@ for stage in PIPELINE.stages.values():
             stamp_path(stage),
             PIPELINE.inputs(stage),
         output:
-            [directory(out) if is_folder(out) else out for out in stage.outs],
+            [marked(stage, out) for out in stage.outs],
         params:
             cmd=stage.cmd,
         shell:

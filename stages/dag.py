@@ -11,7 +11,7 @@ import itertools
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +28,15 @@ _IGNORED = re.compile("|".join(fnmatch.translate(pattern) for pattern in IGNORED
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage as DVC sees it. params: file -> dotted key -> value."""
+    """One stage as DVC sees it. params: file -> dotted key -> value. reports: out -> what Snakemake's reports
+    show of it, `meta.report` of the out."""
 
     name: str
     cmd: str
     deps: tuple[str, ...]
     outs: tuple[str, ...]
     params: Mapping[str, Mapping[str, Any]]
+    reports: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def slug(self) -> str:
@@ -228,11 +230,17 @@ def _stage(
                 files[file] = load(root / file)
             for key in (_fill(key, context, where) for key in keys):
                 params.setdefault(file, {})[key] = _lookup(key, files[file], f"{file}, for {name}")
-    outs = [path for kind in ("outs", "metrics") for path in _paths(body.get(kind), context, where)]
+    entries = [entry for kind in ("outs", "metrics") for entry in body.get(kind) or ()]
+    outs = list(_paths(entries, context, where))
     return Stage(
         name=name,
         cmd=_fill(body["cmd"], context, where),
         deps=tuple(_paths(body.get("deps"), context, where)),
         outs=tuple(outs),
         params=params,
+        reports={
+            out: entry[next(iter(entry))]["meta"]["report"]
+            for out, entry in zip(outs, entries, strict=True)
+            if not isinstance(entry, str) and "report" in entry[next(iter(entry))].get("meta", {})
+        },
     )

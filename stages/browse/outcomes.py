@@ -12,27 +12,26 @@ from numpy.typing import NDArray
 
 from stages.browse.questions import Ints, Questions
 from stages.contracts import prompts as asks
-from stages.contracts.outcomes import OUTCOMES, REFUSAL, UNPARSED
+from stages.contracts.flips import contents, flips, grades
+from stages.contracts.outcomes import OUTCOMES
 from stages.contracts.row_groups import rows_with
 
 Floats = NDArray[np.float64]
 COLUMNS = (
-    *("prompt", "ask", "parser", "answer", "predicted", "chosen", "correct", "confidence"),
+    *("prompt", "ask", "parser", "answer", "predicted", "chosen", "correct", "clean_correct", "confidence"),
     *("size_lac", "size_aps", "clean_size_lac", "clean_size_aps"),
 )
 NONE, WRONG, RIGHT, UNGRADED = range(4)
 LETTERS = b"-wru-WRU"
 """What stands for a state in the columns of an item: not answered, wrong, right, not graded; capitals where
 a change of the prompt turned the answer, or failed to where it should have."""
-_TEXTS = 1_000_000  # numbers of answers that are no single option start here
 
 
 @dataclass(frozen=True)
 class Outcomes:
     """Of one read-out, by prompt [P]: NaN, or NONE of `state`, where there is none.
 
-    state: NONE, WRONG, RIGHT or UNGRADED. turned: whether the answer is another one than to the original
-    prompt; of a prompt whose answer should be another one, whether a right one stayed. predicted: place of
+    state: NONE, WRONG, RIGHT or UNGRADED. turned: whether it is one of `flips`. predicted: place of
     the option. confidence: 0 ... 1. sizes: by name of the column. texts: number among `said` of what a
     generated answer came to, and the parser that read it, -1 for none.
     """
@@ -104,7 +103,7 @@ def _outcomes(table: pa.Table, questions: Questions) -> Outcomes:
     texts[rows] = [place.get((answer or "", parser), -1) for answer, parser in pairs]
     return Outcomes(
         state=state,
-        turned=_turned(_answers(spread("chosen"), texts, said), state, questions),
+        turned=_turned(table, rows, state, questions),
         predicted=spread("predicted"),
         confidence=spread("confidence"),
         sizes={name: spread(name) for name in COLUMNS if "size" in name},
@@ -113,18 +112,10 @@ def _outcomes(table: pa.Table, questions: Questions) -> Outcomes:
     )
 
 
-def _answers(chosen: Floats, texts: Ints, said: tuple[tuple[str, str], ...]) -> Floats:
-    """[P] number of the option chosen, else of the answer generated; NaN where nothing could be read."""
-    words = {text: at for at, text in enumerate(dict.fromkeys(text for text, _ in said))}
-    codes = [np.nan if by in (UNPARSED, REFUSAL) else _TEXTS + words[text] for text, by in said]
-    numbers = np.array([*codes, np.nan])[texts]
-    return np.where(np.isnan(chosen), numbers, chosen)
-
-
-def _turned(answers: Floats, state: NDArray[np.uint8], questions: Questions) -> NDArray[np.bool_]:
-    """As `compare` counts flips: what could not be read is another answer than anything."""
+def _turned(table: pa.Table, rows: Ints, state: NDArray[np.uint8], questions: Questions) -> NDArray[np.bool_]:
+    """Of prompts that stand in the table [rows] beside the original of their item."""
+    answer, grade = np.full((2, len(state)), np.nan)
+    answer[rows], grade[rows] = contents(table), grades(table)
     first = questions.originals[questions.of]
     asked = (state != NONE) & (first >= 0) & (state[first] != NONE) & (first != np.arange(len(first)))
-    other = answers != answers[first]
-    stayed = ~other & (state[first] == RIGHT)
-    return np.asarray(asked & np.where(questions.kept, other, stayed))
+    return np.asarray(asked & (flips(answer, answer[first], grade[first], questions.kept) == 1))

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from stages.compare.differences import UNITS
 from stages.compare.resampling import Array, intervals, means
-from stages.contracts.outcomes import REFUSAL, UNPARSED
+from stages.contracts.flips import contents, flips
 from stages.contracts.prompts import ASKS, KEPT, ORIGINAL
 
 GRAIN = UNITS * 2**13
@@ -18,8 +18,6 @@ FLIPPED = "flipped"
 UNTURNED = "unturned"
 SAID = "said"
 """Column: number of what an answer came to, NaN where nothing could be read."""
-TEXTS = 1000
-"""Numbers of answers that are no single option start here."""
 # metric, score, column of the outcomes
 MEASURES = (
     ("accuracy", "", "clean_correct"),
@@ -39,8 +37,9 @@ def variations(outcomes: pa.Table, seed: int, resamples: int) -> list[dict[str, 
     Interval: 2.5 and 97.5 percentiles of a bootstrap over whole groups, which moves the items and not the
     splits. Every variation of a dataset rests on the same draws.
     """
-    frame = outcomes.filter(pc.is_valid(outcomes["clean_correct"])).to_pandas()
-    frame[SAID] = _said(frame)
+    kept = outcomes.filter(pc.is_valid(outcomes["clean_correct"]))
+    frame = kept.to_pandas()
+    frame[SAID] = contents(kept)
     plain = frame["variation"] == ORIGINAL
     columns = list(dict.fromkeys(column for *_, column in MEASURES))
     pairs = frame[~plain].merge(frame.loc[plain, [*PAIR, *columns]], on=PAIR, suffixes=("", "_original"))
@@ -87,14 +86,6 @@ def _order(found: tuple[tuple[str, str, str], Any]) -> tuple[str, int, str]:
     return model, ASKS.index(ask), variation
 
 
-def _said(frame: pd.DataFrame) -> Array:
-    """[rows] number of the option chosen, else of the answer generated; NaN where nothing could be read."""
-    texts, _ = pd.factorize(frame["answer"])
-    read = (texts >= 0) & ~frame["parser"].isin((UNPARSED, REFUSAL)).to_numpy()
-    chosen = frame["chosen"].to_numpy(float)
-    return np.where(np.isnan(chosen), np.where(read, TEXTS + texts, np.nan), chosen)
-
-
 def _values(pairs: pd.DataFrame, metric: str, column: str) -> tuple[Array, Array]:
     """In the variation and in the original, in units, NaN where a measure does not apply.
 
@@ -102,12 +93,10 @@ def _values(pairs: pd.DataFrame, metric: str, column: str) -> tuple[Array, Array
     """
     value, original = (pairs[name].to_numpy(float) for name in (column, f"{column}_original"))
     if column == SAID:
-        turns = (pairs["effect"].fillna(KEPT) != KEPT).to_numpy()
-        right = (pairs["clean_correct_original"] == 1).to_numpy()
-        applies = turns & right if metric == UNTURNED else ~turns
-        other = value != original
-        moved = np.where(applies, ~other if metric == UNTURNED else other, np.nan)
-        value, original = moved, np.zeros(len(value))
+        kept = (pairs["effect"].fillna(KEPT) == KEPT).to_numpy()
+        flipped = flips(value, original, pairs["clean_correct_original"].to_numpy(float), kept)
+        value = np.where(kept == (metric == FLIPPED), flipped, np.nan)
+        original = np.zeros(len(value))
     return np.rint(GRAIN * value), np.rint(GRAIN * original)
 
 

@@ -6,8 +6,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
+from stages.contracts.flips import contents, flips, grades
 from stages.contracts.items import ITEMS, items_path
-from stages.contracts.outcomes import OUTCOMES, REFUSAL, UNPARSED, outcomes_path
+from stages.contracts.outcomes import OUTCOMES, outcomes_path
 from stages.contracts.prompts import ASKS, KEPT, LETTERS, LIKELIHOOD, ORIGINAL, PROMPTS, TEXT, prompts_path
 from stages.contracts.row_groups import rows_with
 from stages.contracts.table import Table
@@ -76,17 +80,15 @@ def answers(model: str, dataset: str, prompts: Mapping[str, Row]) -> list[dict[s
         if row["dataset"] == dataset
     ]
     given = {ask: _given(ask, model, dataset, list(prompts)) for ask in {row["ask"] for row in rows}}
-    original = {row["ask"]: row for row in rows if row["variation"] == ORIGINAL}
     order = {name: place for place, name in enumerate(prompts)}
     rows.sort(key=lambda row: (ASKS.index(row["ask"]), order[row["prompt"]]))
-    entries = []
-    for row in rows:
-        name, ask = row["prompt"], row["ask"]
-        entries.append(_entry(row, prompts[name], given[ask].get(name, []), original.get(ask)))
-    return entries
+    return [
+        _entry(row, prompts[row["prompt"]], given[row["ask"]].get(row["prompt"], []), became)
+        for row, became in zip(rows, against(rows), strict=True)
+    ]
 
 
-def _entry(row: Row, prompt: Row, given: Sequence[Row], original: Row | None) -> dict[str, Any]:
+def _entry(row: Row, prompt: Row, given: Sequence[Row], became: str) -> dict[str, Any]:
     ranked = likely(row["ask"], prompt, given)
     texts = [each["text"] for each in given if row["ask"] == TEXT and each["temperature"] == 0]
     chosen = row["predicted"]
@@ -105,7 +107,7 @@ def _entry(row: Row, prompt: Row, given: Sequence[Row], original: Row | None) ->
         "clean_size": {score: row[f"clean_size_{score}"] for score in ("lac", "aps")},
         "text": texts[0] if texts else None,
         "problem": next((each["problem"] for each in given if each["problem"]), None),
-        "against_original": against(row, original),
+        "against_original": became,
     }
 
 
@@ -137,29 +139,21 @@ def _members(prompt: Row, ranked: Sequence[int], size: int | None) -> list[str] 
     return [option(prompt, index) for index in ranked[:size]]
 
 
-def against(row: Row, original: Row | None) -> str:
-    """What became of the answer to the original prompt, as VARIATIONS counts it; empty where it does not.
+def against(rows: Sequence[Row]) -> list[str]:
+    """What became of the answer to the original prompt, a word for each row of OUTCOMES; empty where it does
+    not count.
 
     Where the variation keeps the answers: same or flipped. Where it turns them, and the original was
-    answered right: turned or unturned. What could not be read equals nothing.
+    answered right: turned or unturned.
     """
-    if original is None or row["variation"] == ORIGINAL:
-        return ""
-    own = _content(row)
-    same = own is not None and own == _content(original)
-    if row["effect"] == KEPT:
-        return SAME if same else FLIPPED
-    graded = original["clean_correct"]
-    if not (original["correct"] if graded is None else graded == 1):
-        return ""
-    return UNTURNED if same else TURNED
-
-
-def _content(row: Row) -> int | str | None:
-    """The option chosen, else the answer generated, None where nothing could be read."""
-    if row["chosen"] is not None:
-        return int(row["chosen"])
-    return None if row["parser"] in (UNPARSED, REFUSAL) or row["answer"] is None else str(row["answer"])
+    table = pa.Table.from_pylist(list(rows), OUTCOMES.schema)
+    originals = {row["ask"]: place for place, row in enumerate(rows) if row["variation"] == ORIGINAL}
+    first = np.array([originals.get(row["ask"], place) for place, row in enumerate(rows)], dtype=int)
+    answer, kept = contents(table), np.array([row["effect"] in (None, KEPT) for row in rows], dtype=bool)
+    found = flips(answer, answer[first], grades(table)[first], kept)
+    words = np.where(kept, np.where(found, FLIPPED, SAME), np.where(found, UNTURNED, TURNED))
+    counts = (first != np.arange(len(rows))) & ~np.isnan(found)
+    return np.where(counts, words, "").tolist()
 
 
 def _given(ask: str, model: str, dataset: str, prompts: list[str]) -> dict[str, list[dict[str, Any]]]:

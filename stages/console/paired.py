@@ -21,11 +21,9 @@ from stages.compare.resampling import intervals, means
 from stages.compare.variations import GRAIN
 from stages.console.show import Cells
 from stages.contracts.prompts import ASKS, ORIGINAL
+from stages.report.numbers import detectable
 
 Row = Mapping[str, Any]
-DETECTED = 1.959964 + 0.841621
-"""Standard errors that a difference must have to be found with 80 % power at 5 %, two-sided (normal)."""
-_INTERVAL = 2 * 1.959964  # standard errors that a 95 % interval is wide
 _SIDE = ("accuracy", ""), ("coverage", "lac"), ("set_size", "lac"), ("set_size", "aps"), ("ece", "")
 SIZES = ("lac", "aps")
 
@@ -134,11 +132,6 @@ def size_gap(both: pd.DataFrame, column: str, config: Config) -> dict[str, float
     low, high = (float(bound[0] / GRAIN) for bound in intervals(sums, numbers, config.seed, config.resamples))
     bounds = {"low": None, "high": None} if math.isnan(low) else {"low": low, "high": high}
     return {"difference": float(means(sums, numbers)[0] / GRAIN), **bounds}
-
-
-def detectable(low: float | None, high: float | None) -> float | None:
-    """The smallest true difference that so many items would show in four of five studies like this one."""
-    return None if low is None or high is None else DETECTED * (high - low) / _INTERVAL
 
 
 def by_category(rows: Sequence[Row], first: str, second: str) -> list[dict[str, Any]]:

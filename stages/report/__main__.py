@@ -18,7 +18,7 @@ from stages.contracts.rankings import RANKED, RANKINGS
 from stages.contracts.rejects import REJECTS
 from stages.contracts.rewrites import REWRITES
 from stages.contracts.table import Table
-from stages.report import drawing, figures, plots, tables
+from stages.report import drawing, plots, tables
 from stages.report.config import Config, Scoring
 from stages.report.csv_text import csv_text
 from stages.report.evidence import Evidence
@@ -26,7 +26,9 @@ from stages.report.facts import Facts, facts
 from stages.report.metrics_json import metrics_json
 from stages.report.plugins import plugins
 from stages.report.reading import Sources, sources
-from stages.report.site import Picture, assets, site
+from stages.report.sections.papers import sketches as of_papers
+from stages.report.site import Picture, assets, build, site
+from stages.report.sketch import Sketch, of_datasets
 from stages.runtime.errors import UserError
 from stages.runtime.stage import Run, run_stage
 from stages.yaml12 import load
@@ -109,32 +111,19 @@ def read(
     )
 
 
-def _draw(
-    evidence: Evidence, folder: Path, pairs: Iterable[tuple[str, str]]
-) -> dict[tuple[str, str], Picture]:
-    """Writes each figure of each dataset as SVG, PNG and PDF, and returns it for the pages."""
-    modules = plugins(figures)
-    pictures: dict[tuple[str, str], Picture] = {}
-    for name, dataset in pairs:
-        module, stem = modules[name], f"{name}-{dataset}"
-        chart = module.draw(evidence, dataset)
-        if chart is None:
-            continue
-        drawn, said = drawing.svg(chart), module.describe(evidence, dataset)
-        document = drawing.document(drawn, module.TITLE, said)
-        (folder / f"{stem}.svg").write_text(document, encoding="utf-8", newline="\n")
-        (folder / f"{stem}.png").write_bytes(drawing.png(drawn))
-        (folder / f"{stem}.pdf").write_bytes(drawing.pdf(drawn))
-        narrow = module.narrow(evidence, dataset) if hasattr(module, "narrow") else None
+def draw(sketches: Iterable[Sketch], folder: Path) -> dict[str, Picture]:
+    """Writes each figure as SVG, PNG and PDF, and returns it for the pages, by name of its files."""
+    pictures: dict[str, Picture] = {}
+    for sketch in sketches:
+        drawn = drawing.svg(sketch.chart)
+        document = drawing.document(drawn, sketch.title, sketch.description)
+        (folder / f"{sketch.file}.svg").write_text(document, encoding="utf-8", newline="\n")
+        (folder / f"{sketch.file}.png").write_bytes(drawing.png(drawn))
+        (folder / f"{sketch.file}.pdf").write_bytes(drawing.pdf(drawn))
         prefix = f"f{len(pictures)}"
-        pictures[name, dataset] = Picture(
-            svg=drawing.inline(drawn, prefix),
-            title=module.TITLE,
-            description=said,
-            file=stem,
-            specification=drawing.specification(chart),
-            narrow=drawing.inline(drawing.svg(narrow), f"{prefix}n") if narrow else "",
-        )
+        narrow = drawing.inline(drawing.svg(sketch.narrow), f"{prefix}n") if sketch.narrow else ""
+        specification = drawing.specification(sketch.chart)
+        pictures[sketch.file] = Picture(sketch, drawing.inline(drawn, prefix), specification, narrow)
     return pictures
 
 
@@ -162,13 +151,13 @@ def write_site(files: Mapping[str, str], tables: Mapping[str, str]) -> None:
 
 def write(config: Config, evidence: Evidence, run: Run | None = None) -> None:
     """Writes everything under reports/ in the working directory."""
-    pairs = [(name, dataset) for dataset in evidence.datasets for name in plugins(figures)]
-    with replacing_folder(REPORTS / "figures") as folder, drawing.unchecked():
-        pictures = _draw(evidence, folder, run.progress(pairs, label="figures") if run else pairs)
-    whole = {f"{name}.csv": csv_text(module.build(evidence)) for name, module in plugins(tables).items()}
     with drawing.unchecked():
-        pages = site(config, evidence, pictures)
-    write_site(pages, whole)
+        views = build(evidence)
+        sketches = [*of_datasets(evidence), *of_papers(views["papers"])]
+    with replacing_folder(REPORTS / "figures") as folder:
+        pictures = draw(run.progress(sketches, label="figures") if run else sketches, folder)
+    whole = {f"{name}.csv": csv_text(module.build(evidence)) for name, module in plugins(tables).items()}
+    write_site(site(config, evidence, pictures, views), whole)
     write_plots(evidence)
     write_json(REPORTS / "metrics.json", metrics_json(evidence))
 

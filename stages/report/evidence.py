@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import median
 from typing import Any
 
 import pandas as pd
@@ -164,6 +165,15 @@ class Evidence:
     def pair(self, dataset: str, first: str, second: str) -> Pair | None:
         """The paired comparison of two models, as `first` minus `second`; None where it was not made."""
         return self._pairs.get((dataset, first, second))
+
+    def detectable(self, dataset: str) -> float | None:
+        """Smallest difference that the items of a dataset tell, for its median pair; None without pairs."""
+        known = [
+            found
+            for (name, first, second), pair in self._pairs.items()
+            if name == dataset and first < second and (found := pair.detectable) is not None
+        ]
+        return median(known) if known else None
 
     def leaders(self, dataset: str) -> tuple[str, ...]:
         """The model with the best accuracy, and those that the data cannot tell from it.

@@ -14,6 +14,7 @@ from stages.report.config import Config
 from stages.report.evidence import Evidence
 from stages.report.grid_files import GridFiles
 from stages.report.plugins import plugins
+from stages.report.sketch import Sketch
 
 STATIC = Path(__file__).parent / "static"
 INDEX = "index"
@@ -21,18 +22,12 @@ INDEX = "index"
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure as a page shows it.
+    """A figure as a page shows it. svg: the drawing. specification: the same in vega-lite, as JSON. narrow: a
+    drawing for narrow screens, if it has one. All three are our own markup, not to be escaped."""
 
-    svg: the drawing. title: its heading. description: the picture in words. file: its files' name under
-    reports/figures, without what follows the point. specification: the same in vega-lite, as JSON.
-    narrow: a drawing for narrow screens, if it has one.
-    """
-
+    sketch: Sketch
     svg: str
-    title: str
-    description: str
-    file: str = ""
-    specification: str = ""
+    specification: str
     narrow: str = ""
 
 
@@ -107,7 +102,8 @@ def _dark() -> str:
     ]
     by_choice = "\n".join(f':root[data-theme="dark"] {rule}' for rule in rules)
     by_system = "\n".join(f':root:not([data-theme="light"]) {rule}' for rule in rules)
-    return f"{by_choice}\n@media screen and (prefers-color-scheme: dark) {{\n{by_system}\n}}\n"
+    system = "screen and (prefers-color-scheme: dark)"
+    return f"@media screen {{\n{by_choice}\n}}\n@media {system} {{\n{by_system}\n}}\n"
 
 
 def _parts(page: ModuleType, views: Mapping[str, Any]) -> list[Part]:
@@ -117,17 +113,27 @@ def _parts(page: ModuleType, views: Mapping[str, Any]) -> list[Part]:
 
 
 def _marked(picture: Picture) -> dict[str, Any]:
-    """A picture whose drawings are our own markup, not to be escaped."""
+    """The same for a template, which escapes what is not marked."""
     drawn = {name: Markup(getattr(picture, name)) for name in ("svg", "specification", "narrow")}
-    return {**vars(picture), **drawn}
+    return {**vars(picture.sketch), **drawn}
 
 
-def site(config: Config, evidence: Evidence, pictures: Mapping[tuple[str, str], Picture]) -> dict[str, str]:
+def build(evidence: Evidence) -> dict[str, Any]:
+    """The view of every section, by its name."""
+    return {name: module.build(evidence) for name, module in plugins(sections).items()}
+
+
+def site(
+    config: Config,
+    evidence: Evidence,
+    pictures: Mapping[str, Picture],
+    views: Mapping[str, Any] | None = None,
+) -> dict[str, str]:
     """Text of every page, and of the tables on them, by their path under reports/.
 
-    pictures: by name of the figure and dataset; a missing one is left out.
+    pictures: by name of their files; a missing one is left out. views: of the sections, where they are built.
     """
-    views = {name: module.build(evidence) for name, module in plugins(sections).items()}
+    views = build(evidence) if views is None else views
     modules = sorted(plugins(pages).items(), key=lambda entry: (entry[1].PLACE, entry[0]))
     parts = {name: found for name, module in modules if (found := _parts(module, views))}
     entries = [
@@ -141,7 +147,7 @@ def site(config: Config, evidence: Evidence, pictures: Mapping[tuple[str, str], 
         "site": config.title,
         "entries": entries,
         "evidence": evidence,
-        "pictures": {key: _marked(picture) for key, picture in pictures.items()},
+        "pictures": {name: _marked(picture) for name, picture in pictures.items()},
         "file_of": tables.add,
     }
     made = {}

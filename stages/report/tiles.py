@@ -7,9 +7,8 @@ from stages.report.costs import ACCURACY, costs, dearest, meaning, real_changes
 from stages.report.evidence import Evidence
 from stages.report.numbers import SIGNIFICANCE, Number
 
-PROMISE = "Does it keep its promise?"
-EFFORT = "How sure is it?"
-WEAK_SPOT = "Where to be careful?"
+SURE = "How sure is it?"
+WEAK_SPOT = "Where is it unsure?"
 BREAKS = "Which change breaks it?"
 DIFFERENCES = "Which differences are real?"
 
@@ -27,16 +26,11 @@ class Tile:
 def tiles(evidence: Evidence, model: str, dataset: str) -> tuple[Tile, ...]:
     """All of them, about one model on one dataset; the last two only where there is what they speak of."""
     return (
-        _promise(evidence, model, dataset),
-        _effort(evidence, model, dataset),
+        _sureness(evidence, model, dataset),
         _weak_spot(evidence, model, dataset),
         *(replace(tile, page="variations") for tile in _breaks(evidence, model, dataset)),
         *(replace(tile, page="ranking") for tile in _differences(evidence, model)),
     )
-
-
-def _unmeasured(question: str, model: str, dataset: str) -> Tile:
-    return Tile(question, "Not measured", f"There are no prediction sets of {model} on {dataset}.")
 
 
 def _kept(evidence: Evidence, coverage: Number) -> bool:
@@ -44,41 +38,49 @@ def _kept(evidence: Evidence, coverage: Number) -> bool:
     return (coverage.value if coverage.high is None else coverage.high) >= evidence.target
 
 
-def _promise(evidence: Evidence, model: str, dataset: str) -> Tile:
-    number = evidence.number(dataset, model, "coverage", "lac")
-    if number is None:
-        return _unmeasured(PROMISE, model, dataset)
+def _sureness(evidence: Evidence, model: str, dataset: str) -> Tile:
+    """How many options it takes, and whether the sets hold the answer as often as they promise."""
+    size = evidence.number(dataset, model, "set_size", "lac")
+    coverage = evidence.number(dataset, model, "coverage", "lac")
+    if size is None or coverage is None:
+        return Tile(SURE, "Not measured", f"There are no prediction sets of {model} on {dataset}.")
+    kept = "kept" if _kept(evidence, coverage) else "broken"
+    span = words.bracketed(coverage.low, coverage.high, 1, 100)
+    return Tile(
+        SURE,
+        f"{_options(size.value)}; {words.percent(coverage.value)} of its sets hold the answer",
+        f"A set is what it cannot rule out on {dataset}. Promised {words.percent(evidence.target, 0)}: "
+        f"{kept}{span}{_everyone(evidence)}.{_undecided(evidence, model, dataset)}",
+    )
+
+
+def _options(size: float) -> str:
+    return f"{words.number(size, 2)} options in a set"
+
+
+def _everyone(evidence: Evidence) -> str:
+    """How many of all pairs of model and dataset keep the promise."""
     everyone = [
         _kept(evidence, other)
         for name in evidence.datasets
         for asked in evidence.models(name)
         if (other := evidence.number(name, asked, "coverage", "lac"))
     ]
-    why = f"A prediction set, the options it cannot rule out, promises {words.percent(evidence.target, 0)}"
-    if number.low is not None and number.high is not None:
-        reach = words.span(number.low, number.high, 1, 100)
-        why += f"; on {dataset} the choice of the split alone moves that share over {reach}"
-    why += "."
-    if len(everyone) > 1:
-        every = "Both" if len(everyone) == 2 else f"All {len(everyone)}"
-        kept = every if all(everyone) else f"{sum(everyone)} of {len(everyone)}"
-        why += f" {kept} pairs of model and dataset keep it."
-    verdict = "Yes" if _kept(evidence, number) else "No"
-    return Tile(PROMISE, f"{verdict}: {words.percent(number.value)} of its sets hold the answer", why)
+    if len(everyone) < 2:
+        return ""
+    every = "both" if len(everyone) == 2 else f"all {len(everyone)}"
+    kept = every if all(everyone) else f"{sum(everyone)} of {len(everyone)}"
+    return f"; {kept} pairs of model and dataset keep it"
 
 
-def _effort(evidence: Evidence, model: str, dataset: str) -> Tile:
-    number = evidence.number(dataset, model, "set_size", "lac")
-    if number is None:
-        return _unmeasured(EFFORT, model, dataset)
+def _undecided(evidence: Evidence, model: str, dataset: str) -> str:
     outcomes = evidence.plain_outcomes(dataset)
     sizes = outcomes.loc[outcomes["model"] == model, "clean_size_lac"].dropna()
-    why = f"So many options {model} has to name on {dataset} to be right that often."
-    if len(sizes):
-        # Sizes are means over splits: nearer to two than to one.
-        share = float((sizes > 1.5).mean())
-        why += f" For {words.percent(share, 0)} of the questions one option is not enough."
-    return Tile(EFFORT, f"{words.number(number.value, 2)} options in a set", why)
+    if not len(sizes):
+        return ""
+    # Sizes are means over splits: nearer to two than to one.
+    share = float((sizes > 1.5).mean())
+    return f" To {words.percent(share, 0)} of the questions it names more than one option."
 
 
 def _weak_spot(evidence: Evidence, model: str, dataset: str) -> Tile:
@@ -93,14 +95,13 @@ def _weak_spot(evidence: Evidence, model: str, dataset: str) -> Tile:
     ordered = sorted(sizes, key=lambda place: (sizes[place], place))
     best, worst = ordered[0], ordered[-1]
     several = len(evidence.judged) > 1
-    within = "over the categories of all datasets" if several else f"on {dataset}"
     accuracy = evidence.number(worst[0], model, "accuracy", category=worst[1])
     right = f", {words.percent(accuracy.value, 0)} of the answers right" if accuracy else ""
     return Tile(
         WEAK_SPOT,
         _place(worst, several),
-        f"The largest sets of {model} {within}: {words.number(sizes[worst], 2)} options{right}. "
-        f"The smallest: {_place(best, several)}, {words.number(sizes[best], 2)}.",
+        f"Its largest sets: {words.number(sizes[worst], 2)} options{right}. The smallest: "
+        f"{words.number(sizes[best], 2)}, {_place(best, several)}.",
     )
 
 
@@ -159,9 +160,9 @@ def _breaks(evidence: Evidence, model: str, dataset: str) -> tuple[Tile, ...]:
     assert cost.low is not None and cost.high is not None
     answer = f"{words.number(-100 * cost.difference, 1)} points lost: {meaning(worst[where])}"
     why = (
-        f"Asked so ({worst[where]}), {model} answers {words.percent(cost.value)} right on {where} instead of "
-        f"{words.percent(cost.original)}; 95{words.NARROW}% interval of the loss "
-        f"{words.span(-cost.high, -cost.low, 1, 100)}.{_shift(evidence, model, where, worst[where])}"
+        f"Asked so ({worst[where]}), {words.percent(cost.value)} of its answers on {where} are right, not "
+        f"{words.percent(cost.original)}: {words.span(-cost.high, -cost.low, 1, 100)} points lost."
+        f"{_shift(evidence, model, where, worst[where])}"
     )
     return (Tile(BREAKS, answer, why),)
 
@@ -171,9 +172,7 @@ def _shift(evidence: Evidence, model: str, dataset: str, variation: str) -> str:
     held = evidence.number(dataset, model, "shift_coverage", "lac", variation=variation)
     if held is None or _kept(evidence, held):
         return ""
-    return (
-        f" Sets calibrated on the originals then hold the answer {words.percent(held.value, 0)} of the time."
-    )
+    return f" Then {words.percent(held.value, 0)} of the sets calibrated on the originals hold the answer."
 
 
 def _differences(evidence: Evidence, model: str) -> tuple[Tile, ...]:
@@ -198,7 +197,7 @@ def _differences(evidence: Evidence, model: str) -> tuple[Tile, ...]:
         for name, others in alike.items()
         if others
     ]
-    why = "Paired on the same questions, corrected for the number of pairs."
+    why = "By their accuracy on the same questions, corrected for the number of pairs."
     if told:
         why += f" {model} cannot be told from {words.listed(told, 2)}."
     elif alike:

@@ -13,12 +13,14 @@ from stages.browse.__main__ import write as browse
 from stages.browse.config import Config as Pictures
 from stages.contracts.items import ITEMS, items_path
 from stages.report import tables as report_tables
-from stages.report.__main__ import _draw, read, write_site
+from stages.report.__main__ import draw, read, write_site
 from stages.report.config import Config
 from stages.report.csv_text import csv_text
 from stages.report.plugins import plugins
 from stages.report.reading import sources
-from stages.report.site import site
+from stages.report.sections.papers import sketches as of_papers
+from stages.report.site import build, site
+from stages.report.sketch import of_dataset
 from tests.browse.project import CHOICE, MODELS, OPEN, write_project
 from tests.report.project import SCORING, Made, write_tables
 
@@ -87,7 +89,8 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         evidence = read(sources(tables), SCORING)
         figures = folder / "reports/figures"
         figures.mkdir(parents=True)
-        pictures = _draw(evidence, figures, [(name, CHOICE) for name in FIGURES])
+        sketches = [made for name in FIGURES for made in of_dataset(name, evidence, CHOICE)]
+        pictures = draw([*sketches, *list(of_papers(build(evidence)["papers"]))[:1]], figures)
         whole = {
             f"{name}.csv": csv_text(module.build(evidence)) for name, module in plugins(report_tables).items()
         }

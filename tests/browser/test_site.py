@@ -83,6 +83,21 @@ def test_the_first_screen_is_light_and_usable_before_items(window):
     assert page.locator("select[name=dataset] option").all_text_contents() == [CHOICE, OPEN]
 
 
+@pytest.mark.parametrize("place", ["index.html", "pages/papers.html"])
+def test_every_figure_answers_to_the_pointer_and_has_files(reports, window, place):
+    page = window().open(place)
+    page.locator("details.part").evaluate_all("all => all.forEach((one) => { one.open = true; })")
+    figure = page.locator("figure").first
+    for kind in ("svg", "png", "pdf"):
+        (link,) = figure.locator(f".files a[href$='.{kind}']").all()
+        assert Path(unquote(urlparse(link.evaluate("one => one.href")).path)).stat().st_size > 500
+    figure.locator("button").click()
+    figure.locator("[aria-hidden] svg.marks").wait_for()
+    assert figure.get_attribute("data-live") == "yes"
+    figure.locator("svg.marks :is(.mark-symbol, .mark-rect) path").first.hover(force=True)
+    page.locator("#vg-tooltip-element.visible td.value").first.wait_for()
+
+
 def test_search_filter_sort(reports, window):
     page = window().open(ITEMS_PAGE)
     listed(page, f"{COUNT:,} items")

@@ -29,6 +29,15 @@ def test_snakemake_ends_by_recording_for_dvc(by_snakemake):
     assert "Nothing to be done" in (done := by_snakemake.snakemake()).stdout + done.stderr
 
 
+def test_a_report_of_snakemake_carries_every_figure(by_snakemake):
+    by_snakemake.run("snakemake", "--report", "one.html")
+    text = (by_snakemake.path / "one.html").read_text("utf-8")
+    (by_snakemake.path / "one.html").unlink()
+    names = [path.name for path in (by_snakemake.path / "reports/figures").glob("*.svg")]
+    assert len(names) > 5 and [name for name in names if f"figures/{name}" not in text] == []
+    assert by_snakemake.planned() == set()
+
+
 def test_same_bytes(by_dvc, by_snakemake):
     assert len(by_dvc.digests()) > 20
     assert by_dvc.digests() == by_snakemake.digests()

@@ -16,7 +16,7 @@ from stages.report.plugins import plugins
 from stages.report.reproduce.entry import Absent, Review, review
 from stages.report.reproduce.lookup import Lookup, Measure
 from stages.report.reproduce.pivot import Layout, Print, pivot, ranks
-from stages.report.sections.papers import build
+from stages.report.sections.papers import build, sketches
 from tests.report.project import Made
 
 Make = Callable[[Made], Evidence]
@@ -76,7 +76,9 @@ def test_all_that_is_not_here_says_why(make: Make) -> None:
     names = [grid.name for view in views for entry in view.shown for grid in (*entry.grids, *entry.beside)]
     assert len(set(anchors)) == len(anchors)
     assert len(set(names)) == len(names)
-    assert all(made.svg.startswith("<svg") for view in views for e in view.shown for made in e.figures)
+    files = [sketch.file for sketch in sketches(views)]
+    assert len(set(files)) == len(files)
+    assert "azad-figure-2-1" in files and all("-figure-" in name for name in files)
 
 
 def test_ranks_are_those_of_the_printed_figures() -> None:
@@ -258,7 +260,10 @@ def test_distances_of_datasets_against_how_alike_they_order_the_models(make: Mak
     evidence = replace(evidence, **{name: pd.DataFrame(rows) for name, rows in frames.items()})
     shown = {entry.name: built for entry, built in reviewed(evidence, "tu").shown}
     (said,) = shown["Figure 4"].sentences
-    assert "rankings of letters: Spearman's rho \u22120.50 over 3 pairs" in said and "p is 0.2500" in said
+    assert (
+        "rankings by letters: Spearman's rho \u22120.50 over 3 pairs of datasets" in said
+        and "p is 0.2500" in said
+    )
     (drawn,) = shown["Figure 4"].drawings
     assert drawn.description == "Scatter plot. images: 3 pairs of datasets at distances from 2.0 to 9.0."
     assert [round(row["y"]) for row in drawn.chart.data.to_dict("records")] == [-1, 1, -1]

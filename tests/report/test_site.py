@@ -16,6 +16,7 @@ from stages.report.evidence import Evidence
 from stages.report.plugins import plugins
 from stages.report.reading import sources
 from stages.report.site import Picture, address, site
+from stages.report.sketch import Sketch
 from tests.report.html_page import Page
 from tests.report.project import SCORING, Made, write_tables
 
@@ -188,8 +189,8 @@ def test_a_hostile_title_is_text(make: Make) -> None:
 
 
 def test_pictures_are_shown_where_they_exist(make: Make) -> None:
-    picture = Picture("<svg></svg>", "A picture", "what it shows")
-    shown = site(CONFIG, make(Made()), {("coverage", "shapes"): picture})
+    sketch = Sketch("coverage", "coverage-shapes", "A picture", "shapes", "what it shows", None)
+    shown = site(CONFIG, make(Made()), {sketch.file: Picture(sketch, "<svg></svg>", "{}")})
     assert [a["class"] for a in Page(shown["pages/models.html"]).all("figure")] == ["coverage"]
     assert not Page(shown["index.html"]).all("figure")
 

@@ -31,10 +31,10 @@ def with_cost(
 
 def test_the_dearest_change_is_named_beside_the_verdict(make: Make) -> None:
     evidence = with_cost(make(Made(variations=NAMES)), "vr_b", difference=-0.3, low=-0.4, high=-0.2)
-    tile = verdict.build(evidence).tiles[3]
+    tile = verdict.build(evidence).tiles[2]
     assert (tile.question, tile.answer) == (BREAKS, "30.0 points lost: pictures blurred")
     assert tile.why.startswith(
-        "Asked so (vr_b), alpha answers 60.0\u202f% right on shapes instead of 80.0\u202f%"
+        "Asked so (vr_b), 60.0\u202f% of its answers on shapes are right, not 80.0\u202f%"
     )
     assert "20.0–40.0" in tile.why
 
@@ -47,8 +47,8 @@ def test_the_dearest_change_is_looked_for_on_every_dataset(make: Make) -> None:
     rows = (costs["variation"] == "option_order") & (costs["metric"] == "accuracy")
     for dataset, loss in (("cubes", -0.1), ("shapes", -0.3)):
         costs.loc[rows & (costs["dataset"] == dataset), ["difference", "low", "high"]] = [loss, loss, loss]
-    tile = verdict.build(replace(evidence, costs=costs)).tiles[3]
-    assert tile.answer.startswith("30.0 points lost") and " right on shapes instead of" in tile.why
+    tile = verdict.build(replace(evidence, costs=costs)).tiles[2]
+    assert tile.answer.startswith("30.0 points lost") and " on shapes are right, not" in tile.why
 
 
 @pytest.mark.parametrize("ends", [(-0.4, 0.01), (None, None)])
@@ -56,7 +56,7 @@ def test_a_loss_that_may_be_none_is_no_loss(make: Make, ends: tuple[float | None
     evidence = make(Made(variations=NAMES))
     for name in NAMES[2:]:
         evidence = with_cost(evidence, name, difference=-0.3, low=ends[0], high=ends[1])
-    tile = verdict.build(evidence).tiles[3]
+    tile = verdict.build(evidence).tiles[2]
     assert tile.answer == "None measurably" and "Of 2 changes of the prompt on shapes" in tile.why
     (part,) = variations.build(evidence)
     assert part.sentences[0] == "No change takes alpha accuracy that can be measured."
@@ -66,7 +66,7 @@ def test_the_control_is_no_change_of_the_prompt(make: Make) -> None:
     evidence = with_cost(
         make(Made(variations=NAMES)), "blank", value=0.3, difference=-0.5, low=-0.6, high=-0.4
     )
-    assert "blank" not in verdict.build(evidence).tiles[3].why
+    assert "blank" not in verdict.build(evidence).tiles[2].why
     (part,) = variations.build(evidence)
     assert (
         "Without its pictures alpha answers 30.0\u202f% right, where guessing gives 29\u202f%."

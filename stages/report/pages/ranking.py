@@ -5,4 +5,4 @@ TITLE = "Ranking"
 DESCRIPTION = (
     "Which differences between models are real, and how far a ranking without labels could have told."
 )
-SECTIONS = ("differences", "ranking")
+SECTIONS = ("differences", "ranking", "distances")

@@ -44,6 +44,16 @@ def _names(title: str | None = None, angle: int = 0) -> Any:
     return alt.Axis(title=title, labelAngle=angle, labelOverlap=False, labelLimit=220)
 
 
+def _tips(**titles: str) -> list[Any]:
+    """What a mark says under the pointer. titles: of columns of the frame."""
+    return [
+        alt.Tooltip(f"{column}:Q", title=title, format=".3~r")
+        if column in ("x", "y", "value")
+        else alt.Tooltip(f"{column}:N", title=title)
+        for column, title in titles.items()
+    ]
+
+
 def _panels(
     frame: pd.DataFrame, draw: Callable[[pd.DataFrame], Any], columns: int = 3, shared: Sequence[str] = ()
 ) -> Any:
@@ -71,6 +81,7 @@ def bars(frame: pd.DataFrame, height: float = 160.0, format: str = "") -> Any:
                 x=alt.X("group:N", sort=groups, axis=_names(angle=-30 if long else 0)),
                 y=alt.Y("value:Q", title=None, axis=alt.Axis(format=format, tickCount=5)),
                 color=colour,
+                tooltip=_tips(series="Series", group="Of", value="Value"),
                 **beside,
             )
             .properties(width=max(80.0, 13.0 * len(groups) * len(order)), height=height)
@@ -94,6 +105,7 @@ def dots(frame: pd.DataFrame, title: str, rule: float | None = None) -> Any:
             y=alt.Y("row:N", sort=rows, axis=_names()),
             color=colour,
             shape=shape,
+            tooltip=_tips(row="Model", series="Series", value=title),
         )
         return alt.layer(*layers, points)
 
@@ -103,8 +115,9 @@ def dots(frame: pd.DataFrame, title: str, rule: float | None = None) -> Any:
 def scatter(
     frame: pd.DataFrame, x: str, y: str, log: bool = False, fit: bool = False, shared: Sequence[str] = ()
 ) -> Any:
-    """Points `x`, `y` in the colour of `series`, joined within a `line` where there is that column; a panel
-    each of `panel`. log: of x. fit: with a straight line through each panel. shared: scales of all panels."""
+    """Points `x`, `y` of a `name` in the colour of `series`, joined within a `line` where there is that
+    column; a panel each of `panel`. log: of x. fit: with a straight line through each panel. shared: scales
+    of all panels."""
     colour, shape = _colour(frame), _shape(frame)
     span = [float(frame["x"].min()), float(frame["x"].max())]
     wide = alt.Scale(type="log", domain=[span[0] / 1.15, span[1] * 1.15], nice=False)
@@ -123,7 +136,9 @@ def scatter(
             layers.append(base.transform_regression("x", "y").mark_line(color=palette.FAINT, strokeWidth=1.2))
         if "line" in part:
             layers.append(base.mark_line(strokeWidth=1.2).encode(color=colour, detail="line:N"))
-        points = base.mark_point(filled=True, size=50, opacity=1).encode(color=colour, shape=shape)
+        points = base.mark_point(filled=True, size=50, opacity=1).encode(
+            color=colour, shape=shape, tooltip=_tips(name="Of", x=x, y=y or "Value")
+        )
         return alt.layer(*layers, points)
 
     return _panels(frame, draw, 3, shared)
@@ -137,7 +152,9 @@ def boxes(frame: pd.DataFrame, title: str) -> Any:
         y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=False)),
     )
     box = base.mark_boxplot(extent="min-max", size=34, color=palette.FAINT, median={"color": palette.INK})
-    ticks = base.mark_tick(color=palette.BLUE, thickness=1.5, width=14)
+    ticks = base.mark_tick(color=palette.BLUE, thickness=1.5, width=14).encode(
+        tooltip=_tips(group="Of", value=title)
+    )
     return alt.layer(box, ticks).properties(width=90.0 * len(groups), height=PANEL)
 
 
@@ -154,6 +171,7 @@ def heat(frame: pd.DataFrame, digits: int = 2) -> Any:
         base = alt.Chart(part).encode(
             x=alt.X("column:N", sort=columns, axis=_names(angle=angle)),
             y=alt.Y("row:N", sort=rows, axis=_names()),
+            tooltip=_tips(row="Row", column="Column", value="Value"),
         )
         cells = base.mark_rect().encode(color=alt.Color("value:Q", scale=scale, legend=None))
         numbers = base.mark_text(fontSize=10).encode(
@@ -184,6 +202,7 @@ def surface(frame: pd.DataFrame, x: str, y: str) -> Any:
                 ),
                 # no legend: the renderer numbers gradients on through a process
                 color=alt.Color("value:Q", scale=scale, legend=None),
+                tooltip=_tips(x=x, y=y, value="Value"),
             )
             .properties(width=176, height=176)
         )
@@ -194,6 +213,7 @@ def surface(frame: pd.DataFrame, x: str, y: str) -> Any:
 def radar(frame: pd.DataFrame, side: float = 170.0) -> Any:
     """Closed lines around a centre: `value` in 0 ... 1 along each `axis`, one for each `series`; panels."""
     axes, colour = _kinds(frame, "axis"), _colour(frame)
+    tips = _tips(series="Series", axis="Of", value="Value")
     turn = {axis: 2 * math.pi * place / len(axes) for place, axis in enumerate(axes)}
     reach = alt.Scale(domain=[-1.3, 1.3], nice=False)
     across, up = alt.X("x:Q", axis=None, scale=reach), alt.Y("y:Q", axis=None, scale=reach)
@@ -218,8 +238,8 @@ def radar(frame: pd.DataFrame, side: float = 170.0) -> Any:
         names = alt.Chart(spokes).mark_text(fontSize=9, color=palette.MUTED)
         lines = (
             alt.Chart(pd.concat([spun, closing], ignore_index=True))
-            .mark_line(strokeWidth=1.6)
-            .encode(x=across, y=up, order="place:Q", color=colour, detail="series:N")
+            .mark_line(strokeWidth=1.6, point=alt.OverlayMarkDef(size=14))
+            .encode(x=across, y=up, order="place:Q", color=colour, detail="series:N", tooltip=tips)
         )
         return alt.layer(rules, names.encode(x=across, y=up, text="label:N"), lines).properties(
             width=side, height=side

@@ -36,7 +36,21 @@ def _part(evidence: Evidence, dataset: str, here: pd.DataFrame) -> DatasetDiffer
         f"{words.count(apart)} of {words.plural(len(here), 'pair')} can be told apart "
         f"(p < {SIGNIFICANCE} after Holm's correction)."
     )
+    summary += said_detectable(evidence, dataset)
     return DatasetDifferences(dataset, summary, _models(evidence, dataset), _pairs(evidence, dataset))
+
+
+def said_detectable(evidence: Evidence, dataset: str) -> str:
+    """` 1,000 items tell ...`, or nothing where no pair has an interval."""
+    least = evidence.detectable(dataset)
+    if least is None:
+        return ""
+    items = int(evidence.leading_differences(dataset)["items"].max())
+    points = words.number(100 * least, 1)
+    return (
+        f" {words.plural(items, 'item')} find a difference of {points} points in four of five such studies; "
+        "smaller ones need more items."
+    )
 
 
 def _models(evidence: Evidence, dataset: str) -> Grid:
@@ -76,12 +90,18 @@ def _p(value: float | None) -> Cell:
     return Cell(words.p_value(value), key=value)
 
 
+def points(value: float | None) -> Cell:
+    """A share in per cent, without an interval."""
+    return MISSING if value is None else Cell(words.number(100 * value, 1), key=value)
+
+
 def _pairs(evidence: Evidence, dataset: str) -> Grid:
     columns = (
         Column("Better"),
         Column("Worse"),
         Column("Difference", f"points of accuracy, 95{words.NARROW}% interval", True),
         Column("p, Holm", "", True),
+        Column("Detectable", "points that so many items find in four of five such studies", True),
         Column("Items", "", True),
     )
     rows = []
@@ -97,6 +117,7 @@ def _pairs(evidence: Evidence, dataset: str) -> Grid:
                     Cell(second),
                     _difference(pair),
                     _p(pair.p_holm),
+                    points(pair.detectable),
                     whole(pair.items),
                 )
             )

@@ -21,6 +21,10 @@ SOURCES = {
     ),
     "barber": ("Barber et al. 2023", "Conformal prediction beyond exchangeability"),
     "brier": ("Brier 1950", "Verification of forecasts expressed in terms of probability"),
+    "connor": (
+        "Connor 1987",
+        "Sample size for testing differences in proportions for the paired-sample design",
+    ),
     "efron": ("Efron and Tibshirani 1993", "An introduction to the bootstrap"),
     "garg": ("Garg et al. 2022", "Leveraging unlabeled data to predict out-of-distribution performance"),
     "geifman": (

@@ -7,6 +7,7 @@ from stages.report import words
 from stages.report.evidence import Evidence
 from stages.report.grid import MISSING, Cell, Column, Grid, figure, ranges
 from stages.report.numbers import Number
+from stages.report.sections.differences import said_detectable
 from stages.report.tables.headline import METRICS
 
 TITLE = "Results"
@@ -31,10 +32,12 @@ FIGURES = ("accuracy_and_set_size", "coverage")
 
 @dataclass(frozen=True)
 class DatasetResults:
-    """warnings: sentences a reader must see before the table. figures: names of the figures to show."""
+    """warnings: sentences a reader must see before the table. detectable: which differences so many items
+    tell. figures: names of the figures to show."""
 
     dataset: str
     warnings: tuple[str, ...]
+    detectable: str
     headline: Grid
     figures: tuple[str, ...] = FIGURES
 
@@ -53,6 +56,7 @@ def build(evidence: Evidence) -> Results:
         DatasetResults(
             dataset,
             _warnings(evidence, dataset),
+            said_detectable(evidence, dataset).strip(),
             _headline(evidence, dataset),
         )
         for dataset in evidence.datasets

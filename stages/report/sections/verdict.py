@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from stages.report import words
 from stages.report.evidence import Evidence
 from stages.report.grid import Cell, Column, Grid, figure
+from stages.report.sections.differences import points
 from stages.report.tiles import Tile, tiles
 
 TITLE = "Verdict"
@@ -118,6 +119,7 @@ def _grid(evidence: Evidence) -> Grid:
         Column("Accuracy %", "of the first of them", True),
         Column("Coverage %", "share of its LAC sets that hold the answer", True),
         Column("Set size", "mean number of options in its LAC sets", True),
+        Column("Detectable", "points of accuracy that its items tell, for the median pair of models", True),
     )
     rows = []
     for dataset in evidence.datasets:
@@ -129,6 +131,7 @@ def _grid(evidence: Evidence) -> Grid:
                 figure(evidence.number(dataset, leaders[0], "accuracy"), 1, 100),
                 figure(evidence.number(dataset, leaders[0], "coverage", "lac"), 1, 100),
                 figure(evidence.number(dataset, leaders[0], "set_size", "lac"), 2),
+                points(evidence.detectable(dataset)),
             )
         )
     return Grid("verdicts", "The verdict on each dataset", columns, rows)

@@ -20,6 +20,7 @@ def accuracy_and_size(lookup: Lookup) -> Built:
     labels = columns(lookup.evidence.datasets, DATASETS)
     frame = pd.DataFrame(
         {
+            "name": wide["model"],
             "x": 100 * wide[0],
             "y": wide[1],
             "series": wide["dataset"].map(labels),
@@ -67,6 +68,7 @@ def by_size(lookup: Lookup) -> Built:
     frame = pd.concat(
         pd.DataFrame(
             {
+                "name": mean.index,
                 "x": [sizes[str(model)] for model in mean.index],
                 "y": scale * mean[place].to_numpy(),
                 "series": [series(str(model), known) for model in mean.index],

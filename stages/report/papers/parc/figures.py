@@ -115,6 +115,7 @@ def by_size(number: str, scores: Mapping[str, str], lookup: Lookup) -> Built:
     points = pd.concat(
         pd.DataFrame(
             {
+                "name": frame["model"],
                 "x": frame["model"].map(sizes),
                 "y": frame[column],
                 "series": [series(name, known) for name in frame["model"]],
@@ -136,6 +137,7 @@ def against(lookup: Lookup) -> Built:
     few = frame["model"].nunique() <= charts.MOST
     points = pd.DataFrame(
         {
+            "name": frame["model"],
             "x": frame["cons"],
             "y": frame["rel"],
             "series": frame["model"] if few else [series(name, known) for name in frame["model"]],

@@ -40,6 +40,7 @@ def by_count(number: str, title: str, key: str, label: str, lookup: Lookup) -> B
         raise Absent(f"{label.lower()} of fewer than two models are known")
     points = pd.DataFrame(
         {
+            "name": frame["model"],
             "x": frame["x"],
             "y": 100 * frame["value"],
             "series": [series(name, facts) for name in frame["model"]],

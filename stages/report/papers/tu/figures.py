@@ -1,18 +1,18 @@
 """Figures 2 and 4: what performance on one dataset tells of that on another."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from stages.report import words
-from stages.report.papers.tu.names import DATASETS, FEWEST, NOUN
+from stages.report.papers.tu.names import DATASETS, FEWEST
 from stages.report.reproduce import charts
 from stages.report.reproduce.entry import Absent, Built, figure
 from stages.report.reproduce.labels import columns
 from stages.report.reproduce.lookup import Lookup
 from stages.report.reproduce.tables import joined
+from stages.report.sections.distances import trends
 
 
 def _performance(lookup: Lookup) -> pd.DataFrame:
@@ -56,8 +56,8 @@ def _scatter(full: pd.DataFrame, rho: pd.DataFrame, said: str) -> Built:
     if not shown:
         raise Absent(f"models do equally well on {first}, or on all others")
     points = pd.concat(
-        pd.DataFrame({"x": 100 * full[first], "y": 100 * full[other], "series": "model"}).assign(
-            panel=f"{other}, rho = {words.number(rho.at[first, other], 2)}"
+        pd.DataFrame({"name": full.index, "x": 100 * full[first], "y": 100 * full[other]}).assign(
+            series="model", panel=f"{other}, rho = {words.number(rho.at[first, other], 2)}"
         )
         for other in shown
     )
@@ -76,9 +76,10 @@ def apart(lookup: Lookup) -> Built:
         raise Absent("needs distances between datasets, of which there are two at least")
     rho = _performance(lookup).corr("spearman", min_periods=FEWEST).stack()
     labels = columns(lookup.evidence.datasets, DATASETS)
-    ends = zip(frame["dataset"].map(labels), frame["other"].map(labels), strict=True)
+    ends = list(zip(frame["dataset"].map(labels), frame["other"].map(labels), strict=True))
     points = pd.DataFrame(
         {
+            "name": [" and ".join(pair) for pair in ends],
             "x": frame["distance"],
             "y": [rho.get(pair) for pair in ends],
             "series": "pair",
@@ -95,14 +96,4 @@ def apart(lookup: Lookup) -> Built:
     chart = charts.scatter(points, "Fréchet distance", "Spearman's rho", fit=True)
     title = "distance of two datasets and how alike they order the models"
     drawn = figure("4", title, f"Scatter plot. {said}.", chart)
-    return replace(drawn, sentences=_trends(lookup))
-
-
-def _trends(lookup: Lookup) -> Sequence[str]:
-    """What compare found of all pairs, a sentence for each kind of embedding and read-out."""
-    return [
-        f"{row.of.capitalize()} and rankings {NOUN[row.ask]}: Spearman's rho {words.number(row.rho, 2)} over "
-        f"{words.plural(int(row.pairs), 'pair')}; with datasets permuted (Mantel 1967) p is "
-        f"{words.p_value(row.p)}."
-        for row in lookup.evidence.trends.dropna(subset=["rho", "p"]).itertuples()
-    ]
+    return replace(drawn, sentences=tuple(trends(lookup.evidence)))
