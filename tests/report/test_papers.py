@@ -263,7 +263,8 @@ def test_distances_of_datasets_against_how_alike_they_order_the_models(make: Mak
     assert "rankings of letters: Spearman's rho \u22120.50 over 3 pairs" in said and "p is 0.2500" in said
     (drawn,) = shown["Figure 4"].drawings
     assert drawn.description == "Scatter plot. images: 3 pairs of datasets at distances from 2.0 to 9.0."
-    assert [round(row["y"]) for row in drawn.chart.data.to_dict("records")] == [-1, 1, -1]
+    (rows,) = drawn.chart.datasets.values()
+    assert [round(row["y"]) for row in rows] == [-1, 1, -1]
 
 
 def test_models_that_all_do_equally_well_have_no_correlations(make: Make) -> None:

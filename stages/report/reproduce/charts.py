@@ -4,10 +4,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import altair as alt
 import pandas as pd
 
 from stages.report import palette
+from stages.report import vegalite as alt
 
 COLOURS = (palette.BLUE, palette.ORANGE, palette.GREEN, palette.FAINT, palette.INK, palette.MUTED)
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
