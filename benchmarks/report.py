@@ -13,19 +13,23 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import chdir
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from benchmarks._figure import figure
-from stages.report import drawing, figures, tables
-from stages.report.__main__ import read, write_site
+from stages.report import figures, tables
+from stages.report.__main__ import draw, read, write_site
 from stages.report.config import Config
 from stages.report.csv_text import csv_text
 from stages.report.evidence import Evidence
 from stages.report.metrics_json import metrics_json
 from stages.report.plugins import plugins
 from stages.report.reading import sources
+from stages.report.sections import papers
+from stages.report.sections.papers import sketches as of_papers
 from stages.report.site import assets, site
+from stages.report.sketch import of_dataset
 from tests.report.project import SCORING, Made, write_tables
 
 MODELS, DATASETS, VARIATIONS = 26, 14, 12
@@ -81,12 +85,13 @@ def main() -> None:
     figure(f"pages and tables, {size}", taken, "s", PEER, peer, peer / taken)
     figure(f"peak memory, {size}", peak, "GiB", "2 GiB", 2.0, 2.0 / peak)
     dataset = evidence.datasets[0]
-    for name, module in plugins(figures).items():
-        chart = module.draw(evidence, dataset)
-        if chart is not None:
-            taken, drawn = timed(lambda chart=chart: drawing.svg(chart))  # type: ignore[misc]
-            rest, _ = timed(lambda drawn=drawn: (drawing.png(drawn), drawing.pdf(drawn)))  # type: ignore[misc]
-            figure(f"figure {name} of {MODELS} models", taken + rest, "s")
+    for name in plugins(figures):
+        for sketch in of_dataset(name, evidence, dataset):
+            taken, _ = timed(partial(draw, [sketch], Path()))
+            figure(f"figure {name} of {MODELS} models", taken, "s")
+    everyone = list(of_papers(papers.build(evidence)))
+    taken, _ = timed(partial(draw, everyone, Path()))
+    figure(f"{len(everyone)} figures of papers, {size}", taken, "s")
 
 
 if __name__ == "__main__":

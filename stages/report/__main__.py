@@ -151,9 +151,8 @@ def write_site(files: Mapping[str, str], tables: Mapping[str, str]) -> None:
 
 def write(config: Config, evidence: Evidence, run: Run | None = None) -> None:
     """Writes everything under reports/ in the working directory."""
-    with drawing.unchecked():
-        views = build(evidence)
-        sketches = [*of_datasets(evidence), *of_papers(views["papers"])]
+    views = build(evidence)
+    sketches = [*of_datasets(evidence), *of_papers(views["papers"])]
     with replacing_folder(REPORTS / "figures") as folder:
         pictures = draw(run.progress(sketches, label="figures") if run else sketches, folder)
     whole = {f"{name}.csv": csv_text(module.build(evidence)) for name, module in plugins(tables).items()}

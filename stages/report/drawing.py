@@ -3,15 +3,14 @@
 import io
 import json
 import re
-from contextlib import AbstractContextManager
-from typing import Any, cast
+from typing import Any
 from xml.sax.saxutils import escape
 
 import vl_convert
-from altair.utils.schemapi import debug_mode
 from PIL import Image
 
 from stages.report import palette
+from stages.report.vegalite import Chart
 
 # The font that vl-convert carries, so that no machine's own fonts move a label.
 FONT = "Liberation Sans, Arial, Helvetica, Arimo, Nimbus Sans, sans-serif"
@@ -52,19 +51,9 @@ CONFIG: dict[str, Any] = {
 _FONT = f' font-family="{FONT}"'
 
 
-def unchecked() -> AbstractContextManager[None]:
-    """Charts made meanwhile are not checked against vega-lite, which takes longer than to draw them."""
-    return cast(AbstractContextManager[None], debug_mode(False))
-
-
-def _plain(chart: Any) -> dict[str, Any]:
-    return cast(dict[str, Any], chart.to_dict(validate=False))
-
-
-def specification(chart: Any) -> str:
-    """The vega-lite of an altair chart, without CONFIG, as JSON that may stand in a script element."""
-    plain = {name: value for name, value in _plain(chart).items() if name not in ("$schema", "config")}
-    text = json.dumps(_short(plain), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+def specification(chart: Chart) -> str:
+    """The vega-lite of a chart, without CONFIG, as JSON that may stand in a script element."""
+    text = json.dumps(_short(chart.to_dict()), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
@@ -77,9 +66,9 @@ def _short(value: Any) -> Any:
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
-def svg(chart: Any) -> str:
-    """An altair chart as a small SVG element with a transparent background."""
-    drawn = str(vl_convert.vegalite_to_svg(_plain(chart) | {"config": CONFIG}, vl_version=VEGA_LITE))
+def svg(chart: Chart) -> str:
+    """A chart as a small SVG element with a transparent background."""
+    drawn = str(vl_convert.vegalite_to_svg(chart.to_dict() | {"config": CONFIG}, vl_version=VEGA_LITE))
     return re.sub(r"<[^>]+>", _tidy, drawn.strip()).replace("<svg", f"<svg{_FONT}", 1)
 
 

@@ -6,6 +6,7 @@ from functools import cached_property
 from statistics import median
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from stages.contracts.prompts import ASKS, ORIGINAL
@@ -95,8 +96,28 @@ class Evidence:
 
     def leading(self, dataset: str) -> pd.DataFrame:
         """The headlines of a dataset, of its first read-out."""
-        frame = self.headlines
-        return frame[(frame["dataset"] == dataset) & (frame["ask"] == self.asks(dataset)[0])]
+        return self.headlines.iloc[self._places.get((dataset, self.asks(dataset)[0]), [])]
+
+    @cached_property
+    def _places(self) -> Mapping[tuple[str, str], np.ndarray]:
+        found: Mapping[tuple[str, str], np.ndarray] = self.headlines.groupby(
+            ["dataset", "ask"], sort=False
+        ).indices
+        return found
+
+    @cached_property
+    def _measured(self) -> dict[str, dict[str, frozenset[str]]]:
+        """Of the leading headlines of each dataset: the names of metrics and of categories."""
+        frame = self.headlines[["dataset", "ask", "metric", "category"]].drop_duplicates()
+        first = frame["ask"] == frame["dataset"].map({name: self.asks(name)[0] for name in self.datasets})
+        return {
+            str(dataset): {name: frozenset(group[name].unique()) for name in ("metric", "category")}
+            for dataset, group in frame[first].groupby("dataset")
+        }
+
+    def metrics(self, dataset: str) -> frozenset[str]:
+        """Names of the metrics that a dataset has in its first read-out."""
+        return self._measured.get(dataset, {}).get("metric", frozenset())
 
     @cached_property
     def _variations(self) -> dict[str, tuple[str, ...]]:
@@ -201,10 +222,8 @@ class Evidence:
         return self._chances.get(dataset, 0.0)
 
     def categories(self, dataset: str) -> tuple[str, ...]:
-        """Categories of a dataset that have clean scores, in alphabetical order."""
-        here = self.leading(dataset)
-        here = here[here["category"] != "all"]
-        return tuple(sorted(here["category"].unique()))
+        """Categories of a dataset that have scores, in alphabetical order."""
+        return tuple(sorted(self._measured.get(dataset, {}).get("category", frozenset()) - {"all"}))
 
     @cached_property
     def _plain(self) -> dict[str, pd.DataFrame]:

@@ -3,13 +3,12 @@
 import re
 from collections.abc import Iterator, Sequence
 
-import pandas as pd
-
 from stages.report import words
-from stages.report.csv_text import csv_text
+from stages.report.csv_text import rows_text
 from stages.report.grid import MISSING, Cell, Grid
 from stages.report.latex import latex
 
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _SPAN = re.compile(r"(\S+?)(?:\u2013| to )(\S+)")
 
 
@@ -25,7 +24,8 @@ class GridFiles:
         dataset = grid.caption.partition(": ")[0]
         name = f"{grid.name}-{dataset}" if dataset in self._datasets else grid.name
         stem, number = name, 1
-        text = csv_text(frame(grid))
+        columns = columns_of(grid)
+        text = rows_text(list(columns), zip(*columns.values(), strict=True))
         while self.files.get(f"{stem}.csv", text) != text:
             number += 1
             stem = f"{name}-{number}"
@@ -34,8 +34,8 @@ class GridFiles:
         return stem
 
 
-def frame(grid: Grid) -> pd.DataFrame:
-    """The table with numbers as numbers; intervals in columns of their own."""
+def columns_of(grid: Grid) -> dict[str, list[object]]:
+    """The table with numbers as numbers, column by column; intervals in columns of their own."""
     columns: dict[str, list[object]] = {}
     for place, column in enumerate(grid.columns):
         cells = [row[place] for row in grid.rows]
@@ -44,7 +44,7 @@ def frame(grid: Grid) -> pd.DataFrame:
             while unique in columns:
                 unique += "\u2032"
             columns[unique] = values
-    return pd.DataFrame(columns)
+    return columns
 
 
 def _columns(label: str, cells: Sequence[Cell], numeric: bool) -> Iterator[tuple[str, list[object]]]:
@@ -65,10 +65,5 @@ def _value(text: str) -> object:
     if text == MISSING.text:
         return None
     plain = text.replace(words.MINUS, "-").replace(",", "")
-    return (
-        float(plain)
-        if re.fullmatch(r"-?\d+\.\d+", plain)
-        else int(plain)
-        if re.fullmatch(r"-?\d+", plain)
-        else text
-    )
+    found = _NUMBER.fullmatch(plain)
+    return text if not found else float(plain) if found[1] else int(plain)

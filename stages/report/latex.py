@@ -5,37 +5,38 @@ import re
 from stages.report import words
 from stages.report.grid import Cell, Grid
 
-_SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-    "[": "{[}",  # after a line end it would be a distance
-    "]": "{]}",
-    words.NARROW: r"\,",
-    words.MINUS: "$-$",
-    "\u2013": "--",
-    "\u00b1": r"$\pm$",
-    "\u00b0": r"\textdegree{}",
-}
+_SPECIAL = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\{",
+        "}": r"\}",
+        "$": r"\$",
+        "&": r"\&",
+        "#": r"\#",
+        "%": r"\%",
+        "_": r"\_",
+        "^": r"\textasciicircum{}",
+        "~": r"\textasciitilde{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"\textquotedbl{}",
+        "[": "{[}",  # after a line end it would be a distance
+        "]": "{]}",
+        words.NARROW: r"\,",
+        words.MINUS: "$-$",
+        "\u2013": "--",
+        "\u00b1": r"$\pm$",
+        "\u00b0": r"\textdegree{}",
+    }
+)
 # Controls and marks of direction: invisible, and no engine of LaTeX takes them for what they are.
 _UNSEEN = re.compile("[\x00-\x1f\x7f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+")
 
 
 def escaped(text: str) -> str:
     """Text that LaTeX prints as it stands; white space and invisible characters become blanks."""
-    plain = _UNSEEN.sub(" ", text)
-    return "".join(_SPECIAL.get(character, character) for character in plain).strip()
+    return _UNSEEN.sub(" ", text).translate(_SPECIAL).strip()
 
 
 def _cell(cell: Cell) -> str:

@@ -63,12 +63,16 @@ def detectable(low: float | None, high: float | None) -> float | None:
     return None if low is None or high is None else DETECTED * (high - low) / INTERVAL
 
 
+def _missing(value: object) -> bool:
+    return value is None or value is pd.NA or value != value  # only NaN differs from itself
+
+
 def _some(value: float) -> float | None:
-    return None if pd.isna(value) else float(value)
+    return None if _missing(value) else float(value)
 
 
 def _whole(value: float) -> int | None:
-    return None if pd.isna(value) else int(value)
+    return None if _missing(value) else int(value)
 
 
 class Numbers:

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from stages.report import figures
 from stages.report.evidence import Evidence
 from stages.report.plugins import plugins
+from stages.report.vegalite import Chart
 
 
 @dataclass(frozen=True)
 class Sketch:
-    """A chart of altair and what stands beside it.
+    """A chart and what stands beside it.
 
     kind: what figures that look alike share. file: name of its files, without what follows the point; no
     other figure has it. about: what the title leaves out. description: the picture in words. narrow: a
@@ -23,8 +23,8 @@ class Sketch:
     title: str
     about: str
     description: str
-    chart: Any
-    narrow: Any = None
+    chart: Chart
+    narrow: Chart | None = None
 
 
 def of_dataset(name: str, evidence: Evidence, dataset: str) -> Iterator[Sketch]:

@@ -20,8 +20,7 @@ class Point(NamedTuple):
 
 def shares(evidence: Evidence, dataset: str) -> tuple[int, ...]:
     """Shares in per cent that were tried on a dataset, the main one among them; none if it is alone."""
-    metrics = evidence.leading(dataset)["metric"].unique()
-    tried = {int(found[1]) for name in metrics if (found := _SHARE.fullmatch(name))}
+    tried = {int(found[1]) for name in evidence.metrics(dataset) if (found := _SHARE.fullmatch(name))}
     return tuple(sorted(tried | {round(100 * evidence.scoring.calibration)})) if tried else ()
 
 

@@ -16,7 +16,6 @@ _LIBRARIES = (
     "tokenizers",
     "accelerate",
     "openai",
-    "altair",
     "vl-convert-python",
     "jinja2",
 )

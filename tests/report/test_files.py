@@ -5,11 +5,11 @@ import io
 import json
 import xml.etree.ElementTree as ET
 
-import altair as alt
 import pandas as pd
 import pytest
 
 from stages.report import drawing, words
+from stages.report import vegalite as alt
 from stages.report.grid import MISSING, Cell, Column, Grid
 from stages.report.grid_files import GridFiles
 from stages.report.latex import escaped, latex

@@ -266,7 +266,8 @@ def test_distances_of_datasets_against_how_alike_they_order_the_models(make: Mak
     )
     (drawn,) = shown["Figure 4"].drawings
     assert drawn.description == "Scatter plot. images: 3 pairs of datasets at distances from 2.0 to 9.0."
-    assert [round(row["y"]) for row in drawn.chart.data.to_dict("records")] == [-1, 1, -1]
+    (rows,) = drawn.chart.datasets.values()
+    assert [round(row["y"]) for row in rows] == [-1, 1, -1]
 
 
 def test_models_that_all_do_equally_well_have_no_correlations(make: Make) -> None:

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import pandas as pd
 
 from stages.report import labels, palette, words
+from stages.report import vegalite as alt
 from stages.report.evidence import Evidence
 
 TITLE = "Right answers, and how many options it takes to be sure"

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import pandas as pd
 
 from stages.report import palette, words
+from stages.report import vegalite as alt
 from stages.report.evidence import Evidence
 
 TITLE = "Faithful against clean"

@@ -5,10 +5,10 @@ The controls are left out: beside them nothing else could be seen.
 
 from typing import Any
 
-import altair as alt
 import pandas as pd
 
 from stages.report import palette, words
+from stages.report import vegalite as alt
 from stages.report.costs import is_control, meaning
 from stages.report.evidence import Evidence
 from stages.report.figures.reliability import chosen

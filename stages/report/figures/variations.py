@@ -5,10 +5,10 @@ The control is left out: beside it nothing else could be seen.
 
 from typing import Any
 
-import altair as alt
 import pandas as pd
 
 from stages.report import palette, words
+from stages.report import vegalite as alt
 from stages.report.costs import ACCURACY, CONFIDENCE, SIZE_LAC, costs, dearest, meaning, real_changes
 from stages.report.evidence import Evidence
 from stages.report.figures.reliability import chosen

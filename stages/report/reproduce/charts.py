@@ -4,10 +4,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import altair as alt
 import pandas as pd
 
 from stages.report import palette
+from stages.report import vegalite as alt
 
 COLOURS = (palette.BLUE, palette.ORANGE, palette.GREEN, palette.FAINT, palette.INK, palette.MUTED)
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
@@ -238,7 +238,7 @@ def radar(frame: pd.DataFrame, side: float = 170.0) -> Any:
         names = alt.Chart(spokes).mark_text(fontSize=9, color=palette.MUTED)
         lines = (
             alt.Chart(pd.concat([spun, closing], ignore_index=True))
-            .mark_line(strokeWidth=1.6, point=alt.OverlayMarkDef(size=14))
+            .mark_line(strokeWidth=1.6, point={"size": 14})
             .encode(x=across, y=up, order="place:Q", color=colour, detail="series:N", tooltip=tips)
         )
         return alt.layer(rules, names.encode(x=across, y=up, text="label:N"), lines).properties(

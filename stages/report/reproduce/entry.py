@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from stages.report import words
 from stages.report.grid import Grid
 from stages.report.reproduce.lookup import Lookup
+from stages.report.vegalite import Chart
 
 
 class Absent(Exception):
@@ -15,11 +15,11 @@ class Absent(Exception):
 
 @dataclass(frozen=True)
 class Drawing:
-    """chart: of altair. description: the picture in words."""
+    """description: the picture in words."""
 
     title: str
     description: str
-    chart: Any
+    chart: Chart
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Built:
     sentences: Sequence[str] = ()
 
 
-def figure(number: str, title: str, description: str, chart: Any) -> Built:
+def figure(number: str, title: str, description: str, chart: Chart) -> Built:
     """One figure under its number in the paper."""
     return Built(drawings=(Drawing(f"Fig. {number}: {title}", description, chart),))
 

@@ -42,7 +42,7 @@ def build(evidence: Evidence) -> tuple[DatasetLetters, ...]:
 
 
 def _letters(evidence: Evidence, dataset: str) -> tuple[str, ...]:
-    metrics = evidence.leading(dataset)["metric"].unique()
+    metrics = evidence.metrics(dataset)
     return tuple(sorted(name.removeprefix(CHOSEN) for name in metrics if name.startswith(CHOSEN)))
 
 

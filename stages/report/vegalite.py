@@ -1,0 +1,168 @@
+"""Charts as vega-lite, in the words of altair: `Chart(frame).mark_rule().encode(x=X("low:Q"), x2="high:Q")`.
+
+What the figures need of that language and no more. Every part is a plain value; a chart is never changed,
+each call returns another one, so that charts with much in common cost little. `Chart.to_dict` is checked
+against the published schema in the tests.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from functools import partialmethod, reduce
+from typing import Any
+
+import pandas as pd
+
+Part = dict[str, Any]
+
+_TYPES = {"Q": "quantitative", "N": "nominal", "O": "ordinal", "T": "temporal"}
+_SECOND = ("x2", "y2")  # channels that share the type of another
+
+Axis: type[Part] = dict
+Scale: type[Part] = dict
+
+
+def Field(field: str, **how: Any) -> Part:
+    """A channel that shows a column: `Field("value:Q", title=None)`; the letter is one of Q, N, O and T."""
+    name, _, kind = field.partition(":")
+    return {"field": name, **({"type": _TYPES[kind]} if kind else {}), **how}
+
+
+X = Y = XOffset = Color = Shape = Size = Opacity = Text = Tooltip = Field
+
+
+def Step(pixels: float) -> Part:
+    """A width or height by the distance of two rows."""
+    return {"step": pixels}
+
+
+def value(value: object) -> Part:
+    """A channel that is the same everywhere, as a colour or a number of pixels."""
+    return {"value": value}
+
+
+def datum(datum: float) -> Part:
+    """A channel that is the same everywhere, as a place on its scale."""
+    return {"datum": datum}
+
+
+def condition(test: str, yes: Part, no: Part) -> Part:
+    """A channel that is `yes` where the expression holds."""
+    return {"condition": {"test": test, **yes}, **no}
+
+
+def _finite(value: object) -> object:
+    """A value as JSON has it: no number where there is none."""
+    return None if value is pd.NA or (isinstance(value, float) and not math.isfinite(value)) else value
+
+
+def _records(frame: pd.DataFrame) -> list[Part]:
+    columns = {str(name): [_finite(value) for value in frame[name].tolist()] for name in frame.columns}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _encoded(channel: str, how: object) -> object:
+    if not isinstance(how, str):
+        return how
+    found = Field(how)
+    if channel in _SECOND:
+        found.pop("type", None)
+    return found
+
+
+class Chart:
+    """A chart, or several put together. spec: its vega-lite. datasets: the rows that it names, by name."""
+
+    def __init__(self, data: pd.DataFrame, **properties: Any) -> None:
+        rows = _records(data)
+        text = json.dumps(rows, sort_keys=True)
+        name = f"data-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+        self.spec: Part = {**properties, "data": {"name": name}}
+        self.datasets: Mapping[str, Sequence[Part]] = {name: rows}
+
+    def _with(self, **parts: Any) -> "Chart":
+        made = copy(self)
+        made.spec = {**self.spec, **parts}
+        return made
+
+    def _mark(self, kind: str, **style: Any) -> "Chart":
+        return self._with(mark={"type": kind, **style})
+
+    mark_bar = partialmethod(_mark, "bar")
+    mark_boxplot = partialmethod(_mark, "boxplot")
+    mark_circle = partialmethod(_mark, "circle")
+    mark_line = partialmethod(_mark, "line")
+    mark_point = partialmethod(_mark, "point")
+    mark_rect = partialmethod(_mark, "rect")
+    mark_rule = partialmethod(_mark, "rule")
+    mark_text = partialmethod(_mark, "text")
+    mark_tick = partialmethod(_mark, "tick")
+
+    def encode(self, **channels: Any) -> "Chart":
+        """Adds channels: a column, `"model:N"`, or a part that says more of it."""
+        every = {**self.spec.get("encoding", {})}
+        every |= {name: _encoded(name, how) for name, how in channels.items()}
+        return self._with(encoding=dict(sorted(every.items())))
+
+    def properties(self, **properties: Any) -> "Chart":
+        """Sets width, height or title."""
+        return self._with(**properties)
+
+    def _transform(self, **step: Any) -> "Chart":
+        return self._with(transform=[*self.spec.get("transform", ()), step])
+
+    def transform_filter(self, test: str) -> "Chart":
+        """Keeps the rows where an expression holds."""
+        return self._transform(filter=test)
+
+    def transform_calculate(self, **columns: str) -> "Chart":
+        """Adds or replaces columns by expressions."""
+        steps: list[tuple[str, str]] = list(columns.items())
+        return reduce(lambda made, step: made._transform(calculate=step[1], **{"as": step[0]}), steps, self)
+
+    def transform_regression(self, on: str, regression: str) -> "Chart":
+        """Two points of the straight line that predicts `regression` from `on`."""
+        return self._transform(on=on, regression=regression)
+
+    def resolve_scale(self, **channels: str) -> "Chart":
+        """Whether parts share the scales of channels."""
+        return self._with(resolve={"scale": channels}) if channels else self
+
+    def to_dict(self) -> Part:
+        """The whole as vega-lite."""
+        return {**self.spec, "datasets": dict(self.datasets)}
+
+
+def _joined(kind: str, charts: Sequence[Chart], shared: Sequence[str], **how: Any) -> Chart:
+    """shared: what all charts that have it have alike, and the whole has in their place."""
+    together: Part = {}
+    for name in shared:
+        found = [chart.spec[name] for chart in charts if name in chart.spec]
+        if (
+            found
+            and all(each == found[0] for each in found)
+            and (name != "data" or len(found) == len(charts))
+        ):
+            together[name] = found[0]
+    specs = [{name: part for name, part in chart.spec.items() if name not in together} for chart in charts]
+    made = copy(charts[0])
+    made.spec = {kind: specs, **together, **how}
+    made.datasets = {name: rows for chart in charts for name, rows in chart.datasets.items()}
+    return made
+
+
+def layer(*charts: Chart) -> Chart:
+    """Charts over one another, the first at the bottom."""
+    return _joined("layer", charts, ("data", "width", "height"))
+
+
+def _beside(kind: str) -> Callable[..., Chart]:
+    def joined(*charts: Chart, **how: Any) -> Chart:
+        return _joined(kind, charts, ("data",), **how)
+
+    return joined
+
+
+concat, hconcat, vconcat = _beside("concat"), _beside("hconcat"), _beside("vconcat")
