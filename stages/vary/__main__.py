@@ -12,22 +12,24 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from stages.contracts.decisions import are_there
 from stages.contracts.items import ITEMS, items_path
 from stages.contracts.prompts import PROMPTS, prompts_path
 from stages.contracts.rewrites import REWRITES, rewrites_path
 from stages.runtime.errors import UserError
 from stages.runtime.stage import Run, run_stage
-from stages.vary.columns import Row, tables
+from stages.vary.columns import whole
 from stages.vary.combination import Variation, load_variation
 from stages.vary.config import Config, config_of
 from stages.vary.exchange import Exchanges, comparable
 from stages.vary.exchange_decisions import check_known, decisions_path, read_decisions
 from stages.vary.items import COLUMNS, Making
 from stages.vary.rewrites import Rewrites
-from stages.vary.rows import ItemRows, check
+from stages.vary.rows import Before, Prompts
 from stages.vary.style import STYLES, Style, parse_style
-from stages.vary.variation import Item, prompt_id, start
+from stages.vary.variation import Item
 from stages.yaml12 import load
 
 
@@ -92,28 +94,17 @@ def item_rows(
     style: Style,
     name: str,
     cap: int | None,
-    before: dict[str, Sequence[str]],
-) -> Iterator[Row]:
+    before: Before,
+) -> list[dict[str, Any]]:
     """Every prompt of an item, in the order of the variations. Raises UserError.
 
-    before: what each prompt of the same group so far asks for, which grows; `earlier` may name only
-    these, and no id may come twice. cap: 0 where a style caps texts by references and there are none.
+    before: what each prompt of the same group so far asks for, which grows where a variation makes
+    conversations. cap: 0 where a style caps texts by references and there are none.
     """
-    rows = ItemRows(name, cap)
-    first = start(item, style, "")
-    for variation in variations:
-        answers = variation.answers(item)
-        if answers is None:
-            continue
-        drafts, numbered = variation.of(first)
-        for number, draft in enumerate(drafts, start=1):
-            prompt, asked = (
-                prompt_id(item.id, variation.name, number if numbered else None),
-                rows.asked(draft),
-            )
-            check(prompt, draft, asked, before)
-            before[prompt] = asked["asks"]
-            yield rows.row(prompt, asked, draft, variation, answers)
+    prompts = Prompts(variations, style, name, cap)
+    prompts.add(item, before)
+    rows: list[dict[str, Any]] = prompts.table().to_pylist()
+    return rows
 
 
 def keeping(config: Config, style: Style) -> Callable[[Item], bool]:
@@ -125,18 +116,15 @@ def keeping(config: Config, style: Style) -> Callable[[Item], bool]:
 
 
 @dataclass
-class Asked:
+class Asking:
     """Prompts of the items that are asked. kept: how many items these were."""
 
-    variations: Sequence[Variation]
-    style: Style
-    name: str
-    cap: int | None
+    prompts: Prompts
     kept: int = 0
 
-    def rows(self, items: Iterable[Item], source: Path) -> Iterator[Row]:
+    def tables(self, items: Iterable[Item], source: Path) -> Iterator[pa.Table]:
         """Every prompt of the items, in their order. Raises UserError."""
-        group, before = None, dict[str, Sequence[str]]()
+        group, before = None, Before()
         for item in items:
             if item.group != group:
                 group, before = item.group, {}
@@ -144,9 +132,13 @@ class Asked:
                 continue
             self.kept += 1
             try:
-                yield from item_rows(item, self.variations, self.style, self.name, self.cap, before)
+                self.prompts.add(item, before)
             except UserError as error:
                 raise UserError(f"{source}: {error}") from None
+            if len(self.prompts) >= PROMPTS.rows_per_group:
+                yield self.prompts.table()
+        if len(self.prompts):
+            yield self.prompts.table()
 
 
 def main(run: Run) -> None:
@@ -159,18 +151,18 @@ def main(run: Run) -> None:
     total = ITEMS.open(source).metadata.num_rows
     rewrites = Rewrites(REWRITES.read(rewrites_path(name)).to_pylist())
     making = Making(rewrites, read_exchanges(name, source), keeping(config, style))
-    asked = Asked(variations, style, config.style, _cap(style, source))
+    asking = Asking(Prompts(variations, style, config.style, _cap(style, source)))
     with PROMPTS.writer(prompts_path(name)) as prompts:
         items = run.progress(read_items(source, making), total=total, label=f"vary {name}")
-        for table in tables(asked.rows(items, source)):
+        for table in whole(asking.tables(items, source)):
             prompts.table(table)
-        if not asked.kept and config.rows != "all":
+        if not asking.kept and config.rows != "all":
             raise UserError(
                 f"{source}: no item has a picture to exchange, so datasets.{name}.rows: {config.rows} leaves "
                 f"none; say which pictures win (`vouch exchange {name}`), or write rows: all"
             )
-    run.note("items", asked.kept)
-    run.note("left_out", total - asked.kept)
+    run.note("items", asking.kept)
+    run.note("left_out", total - asking.kept)
     run.note("prompts", prompts.count)
 
 

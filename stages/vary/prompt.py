@@ -1,7 +1,8 @@
 """What is said in a prompt: the words of a draft, as its style shows them."""
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 from stages.contracts.prompts import HOLE
 from stages.runtime.errors import UserError
@@ -10,8 +11,7 @@ from stages.vary.style import ADDED, MARKS, Style
 from stages.vary.variation import Draft, Item
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(NamedTuple):
     """What a style puts around the options of an item. instruction: as it stands in the prompt."""
 
     before: str
@@ -19,50 +19,86 @@ class Frame:
     instruction: str
 
 
-# Of items without marks, by the identity of item and style, which are kept so that no other comes to bear it,
-# and whether options are shown: orders of the options have it in common.
-Frames = dict[tuple[int, int, bool], tuple[Frame, Item, Style]]
+# Of items without marks: by the identity of an item, which is kept so that no other comes to bear it, its
+# style and whether options are shown: orders of the options have it in common.
+Frames = dict[tuple[int, Style, bool], tuple[Frame, Item]]
 
 
-@dataclass(frozen=True)
-class _Shown:
-    """A draft's words as they are shown. order: for each option its index, or what the style adds."""
+class Around(NamedTuple):
+    """What is said beside a prompt's text and options, most often the same for many items: columns of the
+    prompts table. turns: (question, answer) of each."""
+
+    system: str | None
+    turns: tuple[tuple[str, str], ...]
+    response: str | None
+    earlier: tuple[tuple[str, ...], ...]
+    order: tuple[int, ...]
+    marks: tuple[str, ...]
+    answers: tuple[int, ...]
+
+
+class Words(NamedTuple):
+    """What is said in a prompt: columns of the prompts table."""
+
+    text: str
+    options: Sequence[str]
+    around: Around
+
+
+class _Layout(NamedTuple):
+    """What a style makes of options in an order, whatever they say.
+
+    added: texts of those that it adds. order: for each option its index, or what the style adds. marks: as
+    the text shows them, none where it shows no options. pattern: the options in the text, `%s` for each.
+    """
+
+    added: Sequence[str]
+    order: tuple[int, ...]
+    marks: tuple[str, ...]
+    pattern: str
+
+
+class _Shown(NamedTuple):
+    """A draft's words as they are shown."""
 
     text: str
     instruction: str
     options: list[str]
-    order: list[int]
-    marks: str
+    layout: _Layout
 
 
-def words(draft: Draft, style: str, frames: Frames) -> dict[str, Any]:
-    """The columns that hold what is said. Raises UserError where the marks run out.
+def words(draft: Draft, answers: Sequence[int], style: str, frames: Frames) -> Words:
+    """What is said in a prompt. Raises UserError where the marks run out.
 
-    style: name of its file. frames: those made so far, which grow.
+    answers: indices of the correct ones of the item's options. style: name of its file. frames: those made so
+    far, which grow.
     """
     item, own, placing = draft.item, draft.style, _placing(draft)
     turns = [(_question(question, placing, style, frames), answer) for question, answer in draft.turns]
-    if item.kind == "choice" and (sample := own.sample_turn()):
+    if own.sample is not None and item.kind == "choice" and (sample := own.sample_turn()):
         turns.insert(0, sample)
     shown = _shown(draft, placing, style, frames)
-    texts = [*[question for question, _ in turns], shown.text]
-    texts[0] = placing.front() + own.opening.format(instruction=shown.instruction) + texts[0]
-    if draft.earlier and any(HOLE.search(text) for text in texts):
+    text, layout = shown.text, shown.layout
+    before = placing.front() + (own.opening and own.opening.format(instruction=shown.instruction))
+    if turns:
+        turns[0] = (before + turns[0][0], turns[0][1])
+    else:
+        text = before + text
+    if draft.earlier and any(HOLE.search(one) for one in (*[question for question, _ in turns], text)):
         raise UserError(
             f"item {item.id}: its words hold `{{answer 1}}` or the like, where {draft.variation} puts what "
             "the model answered; leave the item or the variation out"
         )
-    return {
-        "system": own.system and own.system.format(instruction=shown.instruction),
-        "turns": [
-            {"question": text, "answer": answer} for text, (_, answer) in zip(texts, turns, strict=False)
-        ],
-        "text": texts[-1],
-        "response": own.response,
-        "options": shown.options,
-        "order": shown.order,
-        "marks": list(shown.marks) if own.shows_options else [],
-    }
+    around = Around(
+        own.system and own.system.format(instruction=shown.instruction),
+        tuple(turns),
+        own.response,
+        draft.earlier,
+        layout.order,
+        layout.marks,
+        tuple([place for place, index in enumerate(layout.order) if index in answers]),
+    )
+    return Words(text, shown.options, around)
 
 
 def _placing(draft: Draft) -> Placing:
@@ -76,31 +112,43 @@ def _question(question: str | Draft, placing: Placing, style: str, frames: Frame
 
 
 def _shown(draft: Draft, placing: Placing, style: str, frames: Frames) -> _Shown:
-    item, own = draft.item, draft.style
-    added = own.added_to(len(draft.order)) if item.kind == "choice" else {}
-    order = [*draft.order, *[ADDED[name] for name in added]]
-    marks = MARKS[own.marks][: len(order)]
-    if len(order) > len(marks):
-        kind = "digits" if own.marks == "digits" else "letters"
-        raise UserError(
-            f"item {item.id}: {len(order)} options with the {len(added)} that style {style} adds, more than "
-            f"the {len(marks)} {kind}; use a style that adds none, or leave the item out"
-        )
+    item, own, order = draft.item, draft.style, draft.order
+    try:
+        layout = _layout(own, style, item.kind == "choice", order)
+    except UserError as error:
+        raise UserError(f"item {item.id}: {error}") from None
     # hint and question are read before the options, so their marks are placed first
-    frame = _frame(draft, placing, bool(order), frames)
-    options = [item.options[index] for index in draft.order]
-    options = [*(map(placing.option, options) if item.marked else options), *added.values()]
-    text = frame.before + own.listed(marks, options) + frame.after
-    return _Shown(text if item.question else text.lstrip(), frame.instruction, options, order, marks)
+    frame = _frame(draft, placing, bool(layout.order), frames)
+    options = [item.options[index] for index in order]
+    if item.marked:
+        options = list(map(placing.option, options))
+    options += layout.added
+    text = frame.before + (layout.pattern and layout.pattern % tuple(options)) + frame.after
+    return _Shown(text if item.question else text.lstrip(), frame.instruction, options, layout)
+
+
+@lru_cache(maxsize=4096)
+def _layout(style: Style, name: str, choice: bool, own: tuple[int, ...]) -> _Layout:
+    added = style.added_to(len(own)) if choice else {}
+    order = (*own, *[ADDED[name] for name in added])
+    marks = MARKS[style.marks][: len(order)]
+    if len(order) > len(marks):
+        kind = "digits" if style.marks == "digits" else "letters"
+        raise UserError(
+            f"{len(order)} options with the {len(added)} that style {name} adds, more than the {len(marks)} "
+            f"{kind}; use a style that adds none, or leave the item out"
+        )
+    marks_shown = tuple(marks) if style.shows_options else ()
+    return _Layout(list(added.values()), order, marks_shown, style.listed(marks))
 
 
 def _frame(draft: Draft, placing: Placing, options: bool, frames: Frames) -> Frame:
     item, own = draft.item, draft.style
     if item.marked:  # its words depend on the places of the pictures
         return _framed(item, own, placing, options)
-    key = (id(item), id(own), options)
+    key = (id(item), own, options)
     if key not in frames:
-        frames[key] = _framed(item, own, placing, options), item, own
+        frames[key] = _framed(item, own, placing, options), item
     return frames[key][0]
 
 

@@ -1,126 +1,176 @@
-"""A draft becomes a row of the prompts table, in parts that rows of one item share."""
+"""Drafts become rows of the prompts table: those that items of one form share together, others one by one."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+
+import pyarrow as pa
 
 from stages.contracts.prompts import TEXT
 from stages.runtime.errors import UserError
-from stages.vary.columns import Row
+from stages.vary.columns import Ask, Gathered, Head
 from stages.vary.combination import Variation
+from stages.vary.form import key_of
+from stages.vary.plan import Asked, Key, Plan, Run, asked, words_key
 from stages.vary.prompt import Frames, words
-from stages.vary.style import JOINING, STYLES
-from stages.vary.variation import Draft, Picture, Step
+from stages.vary.recipes import recipes
+from stages.vary.style import STYLES, Style
+from stages.vary.variation import TURNS, Draft, Item, Picture, changed, prompt_id, start
 
-Part = dict[str, Any]
+MOST_PLANS = 1000
+Before = dict[str, Sequence[str]]
+"""What each prompt of a group so far asks for, by its id."""
 
 
-class ItemRows:
-    """Rows of one item's prompts; a part that several share is made once, and none is ever changed.
+class Prompts:
+    """Every prompt of the items that it is given, in the order of the variations.
 
-    style: name of its file. cap: most tokens of a generated text, or None.
+    name: of the style's file. cap: most tokens of a generated text, or None; 0 where a style caps texts by
+    references and there are none.
     """
 
-    def __init__(self, style: str, cap: int | None) -> None:
-        self._style, self._cap = style, cap
-        # By the identity of what a part is made of, which is kept so that nothing else comes to bear it.
-        self._asked: dict[Hashable, tuple[Part, object]] = {}
-        self._words: dict[Hashable, tuple[Part, object]] = {}
-        self._pictures: dict[Hashable, tuple[Part, object]] = {}
-        self._frames: Frames = {}
+    def __init__(self, variations: Sequence[Variation], style: Style, name: str, cap: int | None) -> None:
+        self.variations, self.style, self.name, self._cap = variations, style, name, cap
+        self.talk = any(TURNS in part.changes for variation in variations for part in variation.parts)
+        self.gathered = Gathered(name)
+        self._plans: dict[Hashable, Plan] = {}
+        self._heads: dict[tuple[str, int | None], int] = {}
 
-    def row(
-        self, prompt: str, asked: Part, draft: Draft, variation: Variation, answers: Sequence[int]
-    ) -> Row:
-        """The row of a draft. Raises UserError where the marks run out.
+    def __len__(self) -> int:
+        return len(self.gathered.rows.items)
 
-        prompt: its id. asked: what `asked` gives for it. answers: indices of the correct options.
+    def table(self) -> pa.Table:
+        """The prompts since the last table."""
+        return self.gathered.table()
+
+    def add(self, item: Item, before: Before) -> None:
+        """Adds the prompts of an item. Raises UserError.
+
+        before: of its group; grows where a variation makes conversations. `earlier` may name only these.
         """
-        return Row(
-            {"id": prompt}, variation.columns, asked, self._known_words(draft, answers), self._shown(draft)
-        )
+        key = key_of(item)
+        if key not in self._plans:
+            if len(self._plans) == MOST_PLANS:
+                self._plans.clear()
+            self._plans[key] = self._planned(item)
+        _OfItem(self, item, self._plans[key], before).add()
 
-    def asked(self, draft: Draft) -> Part:
-        """The part of the row that says what is read out, and of which item and style it is."""
-        key = (draft.asked, id(draft.style))
-        if key not in self._asked:
-            asks = _asks(draft)
-            cap = self._cap if TEXT in asks else None
-            part = {"item": draft.item.id, "style": self._style, "asks": asks, "max_tokens": cap}
-            self._asked[key] = part, draft.style
-        return self._asked[key][0]
+    def _planned(self, item: Item) -> Plan:
+        plan, made = Plan(), self.gathered
+        for one in asked(item, self.variations, self.style):
+            if one.drafts is None:
+                plan.parts.append(one)
+                continue
+            run = plan.run()
+            for number, draft in enumerate(one.drafts, start=1):
+                run.heads.append(self.head(one.variation, number if one.numbered else None))
+                run.asks.append(self.ask(draft, item, run.heads[-1], {}))
+                run.words.append(plan.words(draft, one.answers))
+                run.pictures.append(plan.pictures(draft, item.id, made.steps))
+        return plan
 
-    def _known_words(self, draft: Draft, answers: Sequence[int]) -> Part:
-        item, style = draft.item, draft.style
-        # in a conversation more is said, and where a mark goes depends on the pictures as well
-        if draft.turns or draft.earlier or item.marked:
+    def head(self, variation: Variation, number: int | None) -> int:
+        """The number of a head."""
+        key = variation.name, number
+        if key not in self._heads:
+            ending = prompt_id("", variation.name, number)
+            self._heads[key] = len(self.gathered.heads)
+            self.gathered.heads.append(Head(ending, variation.name, variation.family, variation.effect))
+        return self._heads[key]
+
+    def ask(self, draft: Draft, item: Item, head: int, before: Before) -> int:
+        """The number of what is asked in a draft with that head. Raises UserError where it must not stand."""
+        asks = draft.style.asks if draft.item.kind == "choice" else draft.style.open_asks
+        found = Ask(asks, self._cap if TEXT in asks else None) if draft.asked else Ask((), None)
+        if draft.earlier or found.cap == 0:
+            problem = self._problem(draft, found, before)
+            if problem:
+                raise UserError(f"prompt {item.id}{self.gathered.heads[head].ending}: {problem}")
+        return self.gathered.asks[found]
+
+    def _problem(self, draft: Draft, ask: Ask, before: Mapping[str, Sequence[str]]) -> str:
+        """What keeps a prompt out of the table, or nothing."""
+        file = STYLES / f"{self.name}.yaml"
+        for source in (source for sources in draft.earlier for source in sources or [""]):
+            if source not in before:
+                return (
+                    f"an answer comes from {source!r}, no earlier prompt of this group; correct variation "
+                    f"{draft.variation} in stages/vary/variations, which must have {TURNS} in CHANGES"
+                )
+            if TEXT not in before[source]:
+                return f"repeats the answer to {source}, which asks for no {TEXT}; add it to `asks` of {file}"
+        if ask.cap == 0:
+            return f"no item has a reference to cap its text by; give {file} a number for max_tokens"
+        return ""
+
+
+class _OfItem:
+    """Prompts of one item on their way into the rows."""
+
+    def __init__(self, prompts: Prompts, item: Item, plan: Plan, before: Before) -> None:
+        self._prompts, self._made = prompts, prompts.gathered
+        self._item, self._plan, self._before = item, plan, before
+        self._first_words, self._first_shown = len(self._made.texts), len(self._made.shown.recipes)
+        self._frames: Frames = {}
+        self._known: dict[Key, int] = {}
+        self._seen: dict[tuple[tuple[Picture, ...], str], int] = {}
+
+    def add(self) -> None:
+        item, made, plan = self._item, self._made, self._plan
+        for draft, answers in plan.drafts:
+            self._said(changed(draft, item=item), answers)
+        made.shown.extend(plan.shown, item.images)
+        self._known.update({key: self._first_words + number for key, number in plan.known.items()})
+        first = start(item, self._prompts.style, "")
+        for part in plan.parts:
+            if isinstance(part, Run):
+                self._run(part)
+            else:
+                self._own(part, first)
+        made.rows.items += [len(made.items)] * (len(made.rows.heads) - len(made.rows.items))
+        made.items.append(item.id)
+
+    def _run(self, run: Run) -> None:
+        rows = self._made.rows
+        rows.heads += run.heads
+        rows.asks += run.asks
+        rows.words += [self._first_words + number for number in run.words]
+        rows.pictures += [self._first_shown + number for number in run.pictures]
+        if self._prompts.talk:
+            for head, ask in zip(run.heads, run.asks, strict=True):
+                self._remember(head, ask)
+
+    def _own(self, one: Asked, first: Draft) -> None:
+        prompts, rows = self._prompts, self._made.rows
+        drafts, numbered = one.variation.of(first)
+        for number, draft in enumerate(drafts, start=1):
+            head = prompts.head(one.variation, number if numbered else None)
+            ask = prompts.ask(draft, self._item, head, self._before)
+            rows.heads.append(head)
+            rows.asks.append(ask)
+            rows.words.append(self._words(draft, one.answers))
+            rows.pictures.append(self._pictures(draft))
+            if prompts.talk:
+                self._remember(head, ask)
+
+    def _remember(self, head: int, ask: int) -> None:
+        ending = self._made.heads[head].ending
+        self._before[self._item.id + ending] = list(self._made.asks)[ask].asks
+
+    def _words(self, draft: Draft, answers: tuple[int, ...]) -> int:
+        if draft.item is not self._item or draft.turns or draft.earlier:
             return self._said(draft, answers)
-        key = (id(item), id(style), draft.order, id(answers))
-        if key not in self._words:
-            self._words[key] = self._said(draft, answers), (item, style, answers)
-        return self._words[key][0]
+        key = words_key(draft, answers)
+        number = self._known.get(key)
+        if number is None:
+            number = self._known[key] = self._said(draft, answers)
+        return number
 
-    def _said(self, draft: Draft, answers: Sequence[int]) -> Part:
-        said = words(draft, self._style, self._frames)
-        return {**said, "answers": [place for place, index in enumerate(said["order"]) if index in answers]}
+    def _said(self, draft: Draft, answers: tuple[int, ...]) -> int:
+        return self._made.say(words(draft, answers, self._prompts.name, self._frames))
 
-    def _shown(self, draft: Draft) -> Part:
-        key = (id(draft.pictures), draft.style.pictures, draft.earlier)
-        if key not in self._pictures:
-            part = {"pictures": _recipes(draft), "earlier": [list(ids) for ids in draft.earlier]}
-            self._pictures[key] = part, draft.pictures
-        return self._pictures[key][0]
-
-
-def _recipes(draft: Draft) -> list[dict[str, Any]]:
-    """Two pictures become one in a style that joins them, each with its own steps done before."""
-    pictures = draft.pictures
-    join = JOINING.get(draft.style.pictures)
-    if join is None or len(pictures) != 2:
-        return [_recipe([picture], picture.steps) for picture in pictures]
-    first, second = pictures
-    if first.steps != second.steps:
-        raise UserError(
-            f"item {draft.item.id}: variation {draft.variation} disturbs two pictures differently, which "
-            "cannot be joined; use a style with `pictures: first`"
-        )
-    return [_recipe(pictures, (*first.steps, Step(join)))]
-
-
-def _recipe(pictures: Sequence[Picture], steps: Sequence[Step]) -> dict[str, Any]:
-    return {"images": [image for image, _ in pictures], "steps": [step._asdict() for step in steps]}
-
-
-def _asks(draft: Draft) -> list[str]:
-    if not draft.asked:
-        return []
-    return list(draft.style.asks if draft.item.kind == "choice" else draft.style.open_asks)
-
-
-def check(prompt: str, draft: Draft, asked: Part, before: Mapping[str, Sequence[str]]) -> None:
-    """Raises UserError for a prompt that must not stand in the table.
-
-    prompt: its id. asked: its part of that name. before: what each earlier prompt of its group asks for.
-    """
-    problem = _problem(prompt, draft, asked, before)
-    if problem:
-        raise UserError(f"prompt {prompt}: {problem}")
-
-
-def _problem(prompt: str, draft: Draft, asked: Mapping[str, Any], before: Mapping[str, Sequence[str]]) -> str:
-    """What keeps a row out of the table, or nothing."""
-    if prompt in before:
-        return f"stands twice; {_code(draft)}"
-    for source in (source for sources in draft.earlier for source in sources or [""]):
-        if source not in before:
-            return f"an answer comes from {source!r}, no earlier prompt of this group; {_code(draft)}"
-        if TEXT not in before[source]:
-            file = STYLES / f"{asked['style']}.yaml"
-            return f"repeats the answer to {source}, which asks for no {TEXT}; add it to `asks` of {file}"
-    if asked["max_tokens"] == 0:
-        file = STYLES / f"{asked['style']}.yaml"
-        return f"no item has a reference to cap its text by; give {file} a number for max_tokens"
-    return ""
-
-
-def _code(draft: Draft) -> str:
-    return f"correct variation {draft.variation} in stages/vary/variations"
+    def _pictures(self, draft: Draft) -> int:
+        key = draft.pictures, draft.style.pictures
+        number = self._seen.get(key)
+        if number is None:
+            number = self._seen[key] = len(self._made.shown.recipes)
+            self._made.shown.add(recipes(draft, draft.item.id), self._made.steps)
+        return number

@@ -30,7 +30,7 @@ max_tokens    most tokens of a generated text; `references`: the 75th percentile
 equal_options keep | drop: whether a variation that shuffles leaves out wrong options with the answer's text
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from string import Formatter, ascii_lowercase, ascii_uppercase
@@ -161,6 +161,14 @@ class Style(BaseModel):
         yield from self.added.values()
         yield from () if self.sample is None else (self.sample.question, self.sample.answer)
 
+    # By identity, which is quick: `changed` gives one object for the same values.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def changed(self, **values: Any) -> "Style":
+        """The style with other values, which are not checked: the same object for the same values."""
+        return _changed(self, tuple(values.items()))
+
     @property
     def shows_options(self) -> bool:
         """Whether options stand in the text."""
@@ -190,8 +198,9 @@ class Style(BaseModel):
     ) -> str:
         """The text for a hint, a question and (mark, text) of each option; without options the open body."""
         before, after = self.around(hint, question, bool(options), instruction)
-        marks, texts = [mark for mark, _ in options], [text for _, text in options]
-        return before + self.listed(marks, texts) + after
+        texts = tuple(text for _, text in options)
+        lines = self.listed([mark for mark, _ in options])
+        return before + (lines and lines % texts) + after
 
     def around(
         self, hint: str | None, question: str, options: bool, instruction: str = ""
@@ -203,11 +212,15 @@ class Style(BaseModel):
         head, _, tail = (self.body if options else self.open_body).partition(OPTIONS)
         return head.format(**fields), tail.format(**fields)
 
-    def listed(self, marks: Sequence[str], options: Sequence[str]) -> str:
-        """The options as the text shows them, each after its mark; nothing where it shows none."""
+    def listed(self, marks: Sequence[str]) -> str:
+        """The options as the text shows them, each after its mark, with `%s` for what it says.
+
+        Nothing where the style shows none.
+        """
         if not self.shows_options:
             return ""
-        return self.separator.join(map(_line(self.option), marks, options))
+        line, gap = self.option.replace("%", "%%"), self.separator.replace("%", "%%")
+        return gap.join(line.format(mark=mark, text="%s") for mark in marks)
 
     def sample_turn(self) -> tuple[str, str] | None:
         """The exchange of the sample."""
@@ -217,19 +230,10 @@ class Style(BaseModel):
         return self.sample.question, self.sample.answer.format(response=before)
 
 
-@lru_cache
-def _line(template: str) -> Callable[[str, str], str]:
-    """What shows an option, of its mark and text; str.format takes three times as long."""
-    texts, names = [""], []
-    for text, name, _, _ in Formatter().parse(template):
-        texts[-1] += text
-        if name is not None:
-            names.append(name)
-            texts.append("")
-    before, between, after = texts
-    if names[0] == "mark":
-        return lambda mark, text: f"{before}{mark}{between}{text}{after}"
-    return lambda mark, text: f"{before}{text}{between}{mark}{after}"
+@lru_cache(maxsize=1024)
+def _changed(style: Style, values: tuple[tuple[str, Any], ...]) -> Style:
+    made = style.model_copy(update=dict(values))
+    return style if made.__dict__ == style.__dict__ else made
 
 
 def parse_style(value: Any, where: str) -> Style:

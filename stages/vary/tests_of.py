@@ -30,7 +30,7 @@ def worded(draft: Draft, test: int) -> Draft:
         item = replace(item, question=item.phrasings[(test - 1) % len(item.phrasings)])
     if style.instructions:
         chosen = style.instructions[(test - 1) % len(style.instructions)]
-        style = style.model_copy(update={"instructions": (chosen,)})
+        style = style.changed(instructions=(chosen,))
     return changed(draft, item=item, style=style)
 
 

@@ -23,7 +23,9 @@ turned (an open question, no correct option, no other one, SWAPPED with more tha
 
 None means that the variation does not apply to this item: no row, which is not the same as a zero.
 Several prompts of one item are a sequence, numbered 1, 2, ... in its order, also where there is but one.
-It is a pure function: randomness comes from the item's id.
+It is a pure function: randomness comes from the item's id. So what it makes of one item is made of all that
+have in common what it looked at (stages/vary/form.py); a file need not know. A style is changed with
+`style.changed(marks="lower")`.
 """
 
 from collections.abc import Mapping

@@ -14,9 +14,8 @@ from stages.vary.combination import Part, Variation, load_variation
 from stages.vary.exchange import Exchanges
 from stages.vary.items import Making
 from stages.vary.rewrites import Rewrites
-from stages.vary.rows import ItemRows
 from stages.vary.style import parse_style
-from stages.vary.variation import Item, Picture, Step, prompt_id, start
+from stages.vary.variation import Item, Picture, Step, prompt_id
 from stages.yaml12 import load
 
 ALL = Making(Rewrites([]), Exchanges([]), lambda _: True)
@@ -151,17 +150,19 @@ def test_a_draft_in_another_order(project):
     """What a variation that rotates the options would hand in."""
     source = Item("q", "g", "What?", None, ("x", "y", "z"), (0,), ("d1", "d2"), "choice")
     style = parse_style(load(STYLES / "kostumov.yaml"), "kostumov.yaml")
-    draft = replace(start(source, style, "original"), order=(2, 0))
-    draft = replace(draft, pictures=(Picture("d1", (Step("blur", 3, 2),)), Picture("d2")))
-    rows, original = ItemRows("kostumov", None), load_variation("original")
-    row = rows.row("q/original", rows.asked(draft), draft, original, source.answers)
-    assert row["id"] == "q/original" and row["order"] == [2, 0, DONT_KNOW, NONE_OF_ABOVE]
+
+    def vary(draft):
+        return replace(draft, order=(2, 0), pictures=(Picture("d1", (Step("blur", 3, 2),)), Picture("d2")))
+
+    own = [Variation("own", (Part("own", None, vary, ("order", "pictures"), "kept", ""),))]
+    (row,) = item_rows(source, own, style, "kostumov", None, before={})
+    assert row["id"] == "q/own" and row["order"] == [2, 0, DONT_KNOW, NONE_OF_ABOVE]
     assert row["options"][:2] == ["z", "x"] and row["answers"] == [1]
     step = {"operation": "blur", "severity": 3, "revision": 2}
     assert row["pictures"] == [{"images": ["d1"], "steps": [step]}, {"images": ["d2"], "steps": []}]
-    joined = replace(draft, style=style.model_copy(update={"pictures": "joined"}))
+    joined = style.model_copy(update={"pictures": "joined"})
     with pytest.raises(UserError, match=r"item q: .* disturbs two pictures differently, .*first`"):
-        rows.row("q/original", rows.asked(joined), joined, original, source.answers)
+        item_rows(source, own, joined, "kostumov", None, before={})
 
 
 def test_order_of_items_and_same_bytes(project, item):
@@ -274,13 +275,6 @@ def test_an_answer_that_nobody_asks_for_cannot_be_repeated(project):
     assert len(made(project, *drafts)) == 2
     with pytest.raises(UserError, match=r"repeats the answer to q/original, .*no text; .*own\.yaml"):
         made(project, *drafts, asks="[letters]")
-
-
-def test_an_id_stands_once(project):
-    source = Item("q", "g", "What?", None, ("x", "y"), (0,), ("d1",), "choice")
-    style = parse_style(load(STYLES / "plain.yaml"), "plain.yaml")
-    with pytest.raises(UserError, match="prompt q/original: stands twice; correct variation original"):
-        list(item_rows(source, [load_variation("original")] * 2, style, "plain", None, before={}))
 
 
 def test_a_conversation_is_read_with_the_items_before(project, item):

@@ -19,4 +19,4 @@ def vary(draft: Draft) -> list[Draft] | None:
     style, own = draft.style, len(draft.order)
     if not own or not style.shows_options or own + len(style.added_to(own)) > len(MARKS["digits"]):
         return None
-    return [changed(draft, style=style.model_copy(update={"marks": marks})) for marks in ALPHABETS]
+    return [changed(draft, style=style.changed(marks=marks)) for marks in ALPHABETS]

@@ -14,4 +14,4 @@ def vary(draft: Draft) -> Draft | None:
     """The sample's answer begins without it as well; None where the style begins no answer."""
     if draft.style.response is None:
         return None
-    return replace(draft, style=draft.style.model_copy(update={"response": None}))
+    return replace(draft, style=draft.style.changed(response=None))

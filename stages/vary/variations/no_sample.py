@@ -14,4 +14,4 @@ def vary(draft: Draft) -> Draft | None:
     """None where the style shows no such exchange, and for open questions, which get none."""
     if draft.style.sample is None or draft.item.kind != "choice":
         return None
-    return replace(draft, style=draft.style.model_copy(update={"sample": None}))
+    return replace(draft, style=draft.style.changed(sample=None))
