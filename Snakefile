@@ -1,16 +1,20 @@
 # The same DAG as dvc.yaml, for clusters. No rule is written here: stages/dag.py reads dvc.yaml, and a
 # stage is run when its contents say so (stages/runtime/stamps.py), as `dvc repro` would.
 #   snakemake --cores 2                       on this machine
+#   snakemake --workflow-profile profiles/slurm       on a cluster with Slurm; docs/cluster.md
 import sys
 
 sys.path.insert(0, workflow.basedir)
 
 from stages.dag import is_folder, read_dag
+from stages.resources import planner
 from stages.runtime.errors import UserError
 from stages.runtime.stamps import settle, stamp_path
 
 try:
     PIPELINE = read_dag()
+    resources_of = planner(config)
+    RESOURCES = {name: resources_of(stage) for name, stage in PIPELINE.stages.items()}
     if workflow.is_main_process:
         settle(PIPELINE)
 except (UserError, OSError) as error:
@@ -33,6 +37,8 @@ for stage in PIPELINE.stages.values():
             PIPELINE.inputs(stage),
         output:
             [directory(out) if is_folder(out) else out for out in stage.outs],
+        resources:
+            **RESOURCES[stage.name],
         params:
             cmd=stage.cmd,
         shell:
