@@ -2,16 +2,20 @@
 # stage is run when its contents say so (stages/runtime/stamps.py), as `dvc repro` would.
 #   snakemake --cores 2                       on this machine
 #   snakemake --report FILE.html (or .zip)    the figures in one file, with what was run and for how long
+#   snakemake --workflow-profile profiles/slurm       on a cluster with Slurm; docs/cluster.md
 import sys
 
 sys.path.insert(0, workflow.basedir)
 
 from stages.dag import is_folder, read_dag
+from stages.resources import planner
 from stages.runtime.errors import UserError
 from stages.runtime.stamps import settle, stamp_path
 
 try:
     PIPELINE = read_dag()
+    resources_of = planner(config)
+    RESOURCES = {name: resources_of(stage) for name, stage in PIPELINE.stages.items()}
     if workflow.is_main_process:
         settle(PIPELINE)
 except (UserError, OSError) as error:
@@ -49,6 +53,8 @@ for stage in PIPELINE.stages.values():
             PIPELINE.inputs(stage),
         output:
             [marked(stage, out) for out in stage.outs],
+        resources:
+            **RESOURCES[stage.name],
         params:
             cmd=stage.cmd,
         shell:

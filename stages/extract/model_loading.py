@@ -10,6 +10,7 @@ import transformers
 
 from stages.extract.config import Config
 from stages.runtime.errors import UserError
+from stages.runtime.gpus import lease
 
 LOCAL = {"local_files_only": True, "trust_remote_code": False}
 
@@ -126,6 +127,7 @@ def _without_torchvision(reason: str) -> str | None:
 def choose_device(wanted: str) -> str:
     """cpu or cuda; a split model takes its inputs on the device of its first part.
 
+    Of several GPUs this process sees one from now on that no other run has, a split model all of them.
     Raises UserError where CUDA, or what splitting needs, is asked for and not there.
     """
     if wanted == "split" and find_spec("accelerate") is None:
@@ -133,6 +135,8 @@ def choose_device(wanted: str) -> str:
             "params.yaml: extract.device is split, which needs accelerate; "
             "run `pip install accelerate`, or set it to auto"
         )
+    if wanted != "cpu" and torch.version.cuda:
+        lease(everything=wanted == "split")
     if wanted in ("auto", "split"):
         return "cuda" if torch.cuda.is_available() else "cpu"
     if wanted == "cuda" and not torch.cuda.is_available():

@@ -13,29 +13,28 @@ Each dataset's run writes into a folder of its own, so that a model's datasets c
 and reads those of its siblings.
 """
 
-import fcntl
 import hashlib
 import io
 import sys
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stages.contracts.files import replacing
 from stages.runtime.errors import UserError
+from stages.runtime.locks import Busy, locked
 
 ROOT = Path(".vouch/work")
 KEY_BYTES = 32
 FLUSH_ANSWERS = 256  # a killed run repeats at most this many answers
 FLUSH_SECONDS = 20.0  # and, once an answer is there, at most this much time
 PATIENCE_SECONDS = 12 * 3600.0
-_POLL_SECONDS = 0.5
 _SHARDS_HELD = 4  # decoded shards kept, for answers fetched a few at a time
 
 
@@ -149,27 +148,18 @@ class WorkCache:
         A second run says that it waits, and gives up with a UserError after `patience` seconds. The
         claim of a killed run ends with its process.
         """
-        self._folder.mkdir(parents=True, exist_ok=True)
-        with (self._folder / ".lock").open("a", encoding="utf-8") as handle:
-            self._wait_for(handle, patience)
+        with ExitStack() as held:
+            try:
+                held.enter_context(locked(self._folder / ".lock", patience, self._tell))
+            except Busy as busy:
+                who = f" ({busy})" if str(busy) else ""
+                raise UserError(
+                    f"{self._folder}: another run{who} has been asking this model for {patience:.0f} s; "
+                    "wait until it ends, or stop it, then run the stage again"
+                ) from None
             for leftover in self._folder.glob(".*.part"):
                 leftover.unlink(missing_ok=True)
             yield
 
-    def _wait_for(self, handle: TextIO, patience: float) -> None:
-        deadline = time.monotonic() + patience
-        told = False
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
-            except BlockingIOError:
-                if time.monotonic() >= deadline:
-                    raise UserError(
-                        f"{self._folder}: another run has been asking this model for {patience:.0f} s; "
-                        "wait until it ends, or stop it, then run the stage again"
-                    ) from None
-            if not told:
-                print(f"{self._folder}: another run is asking this model; waiting for it", file=sys.stderr)
-                told = True
-            time.sleep(min(_POLL_SECONDS, patience))
+    def _tell(self) -> None:
+        print(f"{self._folder}: another run is asking this model; waiting for it", file=sys.stderr)

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -65,7 +66,7 @@ class Digests:
         if not self._changed:
             return
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}.part")
+        temporary = self._path.with_name(f".{self._path.name}.{uuid.uuid4().hex}.part")
         temporary.write_text(json.dumps(self._known), encoding="utf-8")
         os.replace(temporary, self._path)
         self._changed = False

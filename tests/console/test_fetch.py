@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -90,3 +91,31 @@ def test_a_plan_needs_no_network(checkout):
     assert Handler.requests == []
     run("mm")
     assert count_items("mm", named) == Items(0, here=True), "the table's rows"
+
+
+def test_what_does_not_come_has_a_line_and_the_others_come(checkout, capsys):
+    params = load(Path("params.yaml"))
+    folder = {"loader": "jsonl", "source": "../own", "style": "plain"}
+    drawn = {"loader": "oodcv_vqa", "source": "stages/sources", "style": "plain"}
+    params["datasets"] |= {"own": folder, "drawn": drawn}
+    params["models"] += ["gated", "away"]
+    params["pin"] |= {"gated": "models.lock", "away": "../weights/away"}
+    params["unpinned"] += ["gated", "away"]
+    Path("params.yaml").write_text(json.dumps(params))
+    models = load(Path("models.lock"))
+    models["models"]["gated"] = {"source": {"kind": "hub", "repo": "owner/gated", "revision": COMMIT}}
+    models["models"]["away"] = {"source": {"kind": "folder", "path": "../weights/away"}}
+    Path("models.lock").write_text(json.dumps(models))
+    Handler.repos["owner/gated"] = Repo(
+        {COMMIT: {"config.json": b"{}"}}, {"main": COMMIT}, refuses="GatedRepo"
+    )
+    assert run() == 1
+    said = capsys.readouterr()
+    assert [line.split(":")[1] for line in said.out.splitlines()] == [" mm", " m"]
+    lines = dict(re.findall(r"^fetch: (\w+): (.*)$", said.err, re.MULTILINE))
+    assert lines["gated"].endswith("gated; accept its terms on the hub and log in with `hf auth login`")
+    assert lines["own"] == "put it at ../own by hand (docs/datasets.md)"
+    assert lines["away"] == "put its folder at ../weights/away by hand"
+    assert set(lines) == {"gated", "own", "away", "drawn"} and len(lines["drawn"]) > 20
+    assert said.err.splitlines()[-1] == "fetch: 4 of 6 did not come"
+    assert run("mm", "m") == 0

@@ -5,23 +5,24 @@ files/SHA256/     a file that came from an address, under its own name
 found/KEY.json    what an origin was found to be: written when everything is there and verified
 """
 
-import fcntl
 import hashlib
 import json
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from stages.contracts.files import canonical_json, write_json
 from stages.runtime.errors import UserError
+from stages.runtime.locks import Busy, locked
 from stages.sources.fetching.origin import Origin
 from stages.sources.reading.files import File
 
 STORE = Path(".vouch/sources")
 MAX_BYTES = 256 * 2**30  # of one dataset
+PATIENCE_SECONDS = 12 * 3600.0
 _CHUNK = 1 << 20
 
 
@@ -85,10 +86,16 @@ def check_room(needed: int, where: str) -> None:
 
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Keeps other processes out of what is done with `path`; they wait."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.with_name(f".{path.name}.lock").open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+    """Keeps other processes out of what is done with `path`; they wait, UserError after hours."""
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(path.with_name(f".{path.name}.lock"), PATIENCE_SECONDS))
+        except Busy as busy:
+            who = f" ({busy})" if str(busy) else ""
+            raise UserError(
+                f"{path}: another run{who} has been fetching it for {PATIENCE_SECONDS:.0f} s; wait until it "
+                "ends, or stop it, then try again"
+            ) from None
         yield
 
 

@@ -1,0 +1,148 @@
+"""What jobs ask of a cluster: from params.yaml and models.lock, and through Snakemake itself."""
+
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from stages.dag import Stage, read_dag
+from stages.resources import Model, Site, count_prompts, needs, planner, read_models, resources
+from stages.runtime.errors import UserError
+from stages.yaml12 import load
+
+ROOT = Path(__file__).parents[1]
+H100 = Site(gpu_gb=80, longest=1440, cpu_partition="cpu", gpu_partition="gpu")
+
+
+def extract(name: str = "m") -> Stage:
+    deps = ("data/prompts/d.parquet", f"data/models/{name}.json")
+    return Stage(f"extract@{name}-d", f"python -m stages.extract {name} d", deps, (), {})
+
+
+def params(device: str = "auto", **more: Any) -> dict[str, Any]:
+    return {"extract": {"device": device, "threads": 1, "workers": 2}, "zoo": {}, "pin": {}, **more}
+
+
+@pytest.mark.parametrize(
+    ("billions", "dtype", "device", "gpus"),
+    [
+        (7.4, "float16", "auto", 1),  # 14.8 GB of weights
+        (34.7, "float16", "split", 2),  # 69.4 GB, and a quarter more does not fit into 80
+        (34.7, "bfloat16", "split", 2),
+        (13.4, "float32", "auto", 1),
+        (72.0, "bfloat16", "split", 3),
+        (7.4, "float16", "cpu", 0),
+        (0.001, "float32", "auto", 0),  # a demo model: no GPU is worth it
+        (0.001, "float32", "cuda", 1),  # but who asks for one gets it
+    ],
+)
+def test_gpus_follow_from_the_weights(billions: float, dtype: str, device: str, gpus: int) -> None:
+    model = Model(round(billions * 1e9), dtype)
+    needed = needs(extract(), params(device), {"m": model}, H100)
+    assert needed.gpus == gpus and needed.processors == 3
+    assert needed.memory(1) > 1000 * model.gigabytes and needed.memory(2) == pytest.approx(
+        2 * needed.memory(1), abs=1000
+    )
+    asked = resources(extract(), needed, H100)
+    assert asked.get("gpu", 0) == gpus and asked["slurm_partition"] == ("gpu" if gpus else "cpu")
+
+
+def test_a_model_larger_than_a_gpu_must_be_split() -> None:
+    model = {"m": Model(34_700_000_000, "float16")}
+    with pytest.raises(
+        UserError, match=r"m needs about 93 GB .* a GPU has 80 .*set extract\.device to split"
+    ):
+        needs(extract(), params(), model, H100)
+    assert needs(extract(), params(), model, Site()).gpus == 1, "nothing is known of a machine of one's own"
+
+
+def test_time_follows_from_the_prompts_up_to_the_longest() -> None:
+    large, small = (
+        needs(extract(), params(), {"m": Model(n, "float16")}, H100) for n in (13 * 10**9, 7 * 10**9)
+    )
+    assert large.runtime(10_000, 1440) > small.runtime(10_000, 1440) > small.runtime(0, 1440) >= 10
+    assert small.runtime(10_000, 1440, attempt=2) == pytest.approx(2 * small.runtime(10_000, 1440), abs=1)
+    assert large.runtime(10**7, 1440) == 1440
+    server = needs(extract(), params(), {"m": Model(None, server=True)}, H100)
+    assert server.gpus == 0 and 60 < server.runtime(3600, 1440) < 100 and server.memory() < 16_000
+
+
+def test_models_are_those_of_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    hub = {"kind": "hub", "repo": "o/llava-72b-hf"}
+    entries = {
+        "counted": {"source": hub, "dtype": "bfloat16", "parameters": 73_000_000_000},
+        "said": {"source": hub, "facts": {"language_model_parameters": 7}},
+        "named": {"source": hub},
+        "unknown": {"source": {"kind": "hub", "repo": "o/model-v1.5-hf"}},
+        "server": {"source": {"kind": "server", "url": "http://h/v1", "name": "x"}},
+    }
+    Path("models.lock").write_text(yaml.safe_dump({"models": entries}))
+    models = read_models(params(pin=dict.fromkeys(entries, "models.lock"), zoo={"tiny": {}}))
+    assert {name: model.parameters for name, model in models.items()} == {
+        "tiny": 0, "counted": 73_000_000_000, "said": 7, "named": 72_000_000_000, "unknown": None, "server": None,
+    }  # fmt: skip
+    assert models["counted"].gigabytes == 146 and models["server"].server
+    assert needs(extract("unknown"), params(), models, H100).gpus == 1, "nobody knows: one whole GPU"
+
+
+def test_every_stage_of_every_profile_has_its_resources(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    site = Site(cpu_partition="c", gpu_partition="g", account="a")
+    for path in sorted(Path("profiles").glob("*.yaml")):
+        values = load(path)
+        models = read_models(values)
+        for stage in read_dag(params=values).stages.values():
+            asked = resources(stage, needs(stage, values, models, site), site)
+            assert asked["slurm_account"] == "a" and asked["slurm_partition"] in "cg", stage.name
+    with pytest.raises(UserError, match=r"config: unknown key gpu_gib; valid: .*did you mean gpu_gb"):
+        planner({"gpu_gib": 80})
+
+
+def test_prompts_are_counted_once_they_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError) as missing:
+        count_prompts("data/prompts/d.parquet")
+    assert missing.value.filename == "data/prompts/d.parquet", "Snakemake compares it with the inputs"
+    for folder in ("data/prompts", "data/runs"):
+        Path(folder).mkdir(parents=True)
+    Path("data/prompts/d.parquet").write_bytes(bytes(5000))
+    assert count_prompts("data/prompts/d.parquet") == 50
+    Path("data/runs/vary-d.json").write_text('{"notes": {"prompts": 7}}')
+    assert count_prompts("data/prompts/d.parquet") == 7
+
+
+def test_the_profile_plans_on_a_machine_without_slurm(tmp_path: Path) -> None:
+    if find_spec("snakemake_executor_plugin_slurm") is None:
+        pytest.skip("needs `pip install -e '.[slurm]'`")
+    for name in ("dvc.yaml", "stages", "docs", "decisions", "models.lock", "Snakefile", "profiles"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    values = load(ROOT / "profiles/small.yaml")
+    values |= {"models": ["tiny_a", "llava_v1_5_7b"], "pin": {"llava_v1_5_7b": "models.lock"}}
+    values["unpinned"] = ["llava_v1_5_7b"]
+    del values["zoo"]["tiny_b"]
+    values["extract"]["device"] = "auto"
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(values))
+    snakemake = [
+        str(Path(sys.executable).with_name("snakemake")),
+        "-n",
+        "--workflow-profile",
+        "profiles/slurm",
+    ]
+    said = subprocess.run(snakemake, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=120)
+    asked = dict(
+        re.findall(r"^rule ([\w-]+):.*?^    resources: (.*?)$", said.stdout, re.MULTILINE | re.DOTALL)
+    )
+    assert (
+        "gpu=1" in asked["extract-llava_v1_5_7b-left"]
+        and "slurm_partition=gpu" in asked["extract-llava_v1_5_7b-left"]
+    )
+    assert (
+        "gpu=" not in asked["extract-tiny_a-left"] and "slurm_partition=cpu" in asked["extract-tiny_a-left"]
+    )
+    assert all("mem_mb=" in one and "runtime=" in one for name, one in asked.items() if name != "all")
