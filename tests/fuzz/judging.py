@@ -31,6 +31,7 @@ SECONDS = 2.0  # of processor time for one example
 MEMORY = 1 << 30  # bytes beyond what the process has when it begins
 LONGEST_LINE = 2000  # characters of an error
 KEPT = 200  # examples with an outcome of their own that later ones are made of
+ALL = 1 << 62  # examples
 _STUCK = 60.0  # seconds without a sign of life, for code that no signal reaches
 _NAMES = re.compile(r"[0-9]+|'[^']*'|\"[^\"]*\"|[^\x00-\x7f]+")
 
@@ -62,15 +63,14 @@ def load(name: str) -> ModuleType:
     return importlib.import_module(f"tests.fuzz.targets.{name}")
 
 
-def fuzz(name: str, seed: int, seconds: float, examples: int = 1 << 62) -> Report:
+def fuzz(name: str, seed: int, seconds: float, examples: int = ALL) -> Report:
     """Examples of a target until one of both limits is reached, all crashes collected.
 
     seconds: by the clock. A process that dies is replaced, and its example is a crash.
     """
     report, start = Report(name, seed), time.monotonic()
     while report.examples < examples and time.monotonic() - start < seconds:
-        left = min(examples - report.examples, 1 << 62)
-        _process(report, left, start + seconds)
+        _process(report, examples - report.examples, start + seconds)
     report.seconds = round(time.monotonic() - start, 1)
     return report
 

@@ -26,8 +26,9 @@ WORDS = [
 def CORPUS() -> list[bytes]:
     rewrites = 'question,kind,decision,text,by,why\n"What, this?",lr_i,accept,,me,ok\nWhy?,ls_a,use,How so?,me,\nB?,lr_v,reject,,,\n'
     exchange = (
-        "question,replaced,first,second,winner\nWhich?,winner,%s,%s,first\nWho?,loser,%s,%s,neither\n"
-        % tuple(c * 64 for c in "abcd")
+        "question,replaced,first,second,winner\nWhich?,winner,{},{},first\nWho?,loser,{},{},neither\n".format(
+            *(c * 64 for c in "abcd")
+        )
     )
     return [
         text.encode() for text in (rewrites, exchange, rewrites.replace("\n", "\r\n"), "\ufeff" + exchange)

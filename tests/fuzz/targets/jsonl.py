@@ -19,7 +19,7 @@ LINES = (
     {
         "id": 3,
         "question": "Which <box 1>?",
-        "options": ["x", None, "y"],
+        "options": ["x", "y", None],
         "answer": "A",
         "image": "1.png",
         "boxes": [[0, 0, 2, 2]],
@@ -29,7 +29,8 @@ LINES = (
         "question": "And?",
         "options": ["b", "c"],
         "answer": [0, "c"],
-        "turns": ["q1"],
+        "turns": ["3"],
+        "images": [],
         "hint": "h",
         "category": "c",
     },
@@ -53,10 +54,8 @@ _LONGEST = 100_000  # bytes: with pictures, each of a hundred bytes takes work
 
 
 def CORPUS() -> list[bytes]:
-    return [
-        "".join(json.dumps(one) + "\n" for one in LINES).encode(),
-        *(json.dumps(one).encode() for one in LINES),
-    ]
+    lines = [json.dumps(one).encode() + b"\n" for one in LINES]
+    return [b"".join(lines), *lines[:3], lines[4]]
 
 
 def read(data: bytes, folder: Path) -> None:

@@ -26,10 +26,10 @@ WORDS = [
 def CORPUS() -> list[bytes]:
     whole = Path("models.lock").read_bytes().split(b"\n")
     entries = """models:
-  m: {source: {kind: folder, path: ../w/m}, dtype: bfloat16, files: {model.safetensors: "%s"}}
+  m: {source: {kind: folder, path: ../w/m}, dtype: bfloat16, files: {model.safetensors: "DIGEST"}}
   s: {engine: openai, source: {kind: server, url: "https://h/v1", name: n}, facts: {family: f}}
-  h: {source: {kind: hub, repo: o/n, revision: "%s"}, template: vicuna_v1, parameters: 7}
-""" % ("0" * 64, "a" * 40)
+  h: {source: {kind: hub, repo: o/n, revision: "COMMIT"}, template: vicuna_v1, parameters: 7}
+""".replace("DIGEST", "0" * 64).replace("COMMIT", "a" * 40)
     return [entries.encode(), json.dumps(loads(entries, "x")).encode(), b"\n".join(whole[:60])]
 
 
