@@ -1,15 +1,17 @@
 # make demo   everything but the training of the demo models, whose weights are stored in the repository
 # make zoo    trains the demo models again
 # make test   all tests
+# make fuzz   damaged files for every reader, MINUTES=30 for each in all; goes on where its log ends
 # PYTHON=python3.12 chooses the interpreter, TORCH=cpu|cuda the build of torch (default: what fits), CORES=4 how
 # many stages of the demo run at once
 PYTHON ?= python3
 TORCH ?= auto
 CORES ?= 2
+MINUTES ?= 30
 RUN := PATH="$(CURDIR)/.venv/bin:$$PATH" HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1
 BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 
-.PHONY: demo zoo test install browser bench lint lock clean
+.PHONY: demo zoo test fuzz install browser bench lint lock clean
 
 demo: install
 	@$(RUN) dvc pull --quiet zoo || echo "demo: not all stored weights came; what is missing is trained"
@@ -23,6 +25,9 @@ zoo: install
 
 test: install lint browser
 	@$(RUN) python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+fuzz: install
+	@$(RUN) python -m tests.fuzz --minutes $(MINUTES)
 
 install:
 	@TORCH=$(TORCH) $(PYTHON) tools/install.py

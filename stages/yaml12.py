@@ -7,6 +7,7 @@ refused: DVC makes an object of it that no parameter can be. Standard library an
 Snakefile uses it.
 """
 
+import itertools
 import re
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ for _tag, _pattern, _first in (
 _Loader.yaml_implicit_resolvers.setdefault("", []).append(("tag:yaml.org,2002:null", re.compile(r"^$")))
 
 
+_MOST_REPEATED = 100_000  # values that aliases may repeat
 _MOST_DIGITS = 100  # more than any parameter needs, few enough to be printed
 
 
@@ -98,10 +100,37 @@ _Loader.add_constructor("tag:yaml.org,2002:str", _str)
 _Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
 
 
+def _check_aliases(whole: yaml.Node) -> None:
+    """Raises ConstructorError where aliases lead in a circle, or stand for far more than anybody wrote.
+
+    A few lines of lists that hold each other ten times over are billions of values.
+    """
+    sizes: dict[int, int] = {}  # of each node, 0 while it is being counted
+
+    def size(node: yaml.Node) -> int:
+        if id(node) not in sizes:
+            sizes[id(node)] = 0
+            scalar, mapping = isinstance(node, yaml.ScalarNode), isinstance(node, yaml.MappingNode)
+            parts = () if scalar else itertools.chain(*node.value) if mapping else node.value
+            sizes[id(node)] = 1 + sum(map(size, parts))
+        elif not sizes[id(node)]:
+            raise _refused("an alias stands inside of what it stands for", node)
+        return sizes[id(node)]
+
+    if size(whole) - len(sizes) > _MOST_REPEATED:
+        raise _refused(f"its aliases stand for more than {_MOST_REPEATED:,} values", whole)
+
+
 def loads(text: str, where: str) -> Any:
     """The value of one YAML document; `where` names it in errors. Raises UserError."""
     try:
-        return yaml.load(text, Loader=_Loader)
+        loader = _Loader(text)
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        if "&" in text and "*" in text:
+            _check_aliases(node)
+        return loader.construct_document(node)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}" if mark else ""

@@ -66,13 +66,14 @@ class Table:
         """The file, checked to be this table, for streaming. Raises UserError."""
         try:
             file = pq.ParquetFile(path, page_checksum_verification=True)
+            mark = (file.schema_arrow.metadata or {}).get(b"vouch", b"no mark")
         except FileNotFoundError:
             raise UserError(f"{path}: no such file; run `dvc repro`, or `dvc pull` to fetch it") from None
-        except (OSError, pa.ArrowException) as error:
+        except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: a name that is not UTF-8
             raise UserError(
                 f"{path}: not readable as parquet ({error}); delete it and run `dvc repro`"
             ) from None
-        found = (file.schema_arrow.metadata or {}).get(b"vouch", b"no mark").decode()
+        found = mark.decode("utf-8", "replace")
         if found != f"{self.name}/{self.version}":
             raise UserError(f"{path}: holds {found}, expected {self.name}/{self.version}; run `dvc repro`")
         self._check(file.schema_arrow, path)

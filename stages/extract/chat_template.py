@@ -7,6 +7,7 @@ from stages.extract import chat
 from stages.extract.engine import Question
 from stages.extract.letter_tokens import natural_spelling
 from stages.extract.reasons import reason
+from stages.extract.rendering import render
 from stages.runtime.errors import UserError
 
 _PROBE = Question("probe", None, "Which?")
@@ -26,18 +27,14 @@ class ChatTemplate:
     def __init__(self, processor: Any, text: str | None, answers_apart: bool) -> None:
         own = processor.chat_template
         written = str(text or (own.get("default") if isinstance(own, dict) else own) or "")
-        self._processor, self._apart = processor, answers_apart
-        self._text = chat.dated(written) or None
+        self._apart, self._text = answers_apart, chat.dated(written)
+        self._tokens = dict(processor.tokenizer.special_tokens_map)
         self._variables = {name: value for name, value in chat.TEMPLATE_VARIABLES.items() if name in written}
 
     def render(self, messages: list[dict[str, Any]], answer: bool = False) -> str:
         """Messages up to where the model answers, or with `answer` those of a finished conversation."""
-        template = {} if self._text is None else {"chat_template": self._text}
-        return str(
-            self._processor.apply_chat_template(
-                messages, tokenize=False, add_generation_prompt=not answer, **template, **self._variables
-            )
-        )
+        variables = {**self._tokens, **self._variables}
+        return render(self._text, messages, variables, answer)
 
     @cached_property
     def asked(self) -> str:

@@ -1,15 +1,23 @@
 """The one kind of error a person is meant to read."""
 
+from stages.runtime.secrets import hidden
+
+LONGEST = 2000  # characters of an error: names of others may be as long as their files
+_END = 400  # of them, for what to do about it
+
 
 class UserError(Exception):
     """One line that says what is wrong, where (file, row, key) and what to do about it.
 
     Stages and the command line print it as it stands, without a traceback, and exit with 1. Names and
-    values of others may be quoted in it: control characters do not reach the terminal.
+    values of others may be quoted in it: control characters and secrets do not reach the terminal, and of a
+    very long line the middle is left out.
     """
 
     def __init__(self, message: str) -> None:
-        line = " ".join(message.split())
+        line = hidden(" ".join(message.split()))
+        if len(line) > LONGEST:
+            line = f"{line[: LONGEST - _END - 5]} ... {line[-_END:]}"
         super().__init__(
             "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)
         )

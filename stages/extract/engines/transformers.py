@@ -15,9 +15,11 @@ def load(pin: Pin, config: Config) -> Engine:
     from stages.extract.encoder_decoder import encoder_decoder
     from stages.extract.mode_store import mode_path
     from stages.extract.model_loading import load_model
+    from stages.extract.rendering import start
     from stages.extract.shared_prefix import shared_prefix
     from stages.extract.work_cache import ROOT
 
+    start()  # takes a second, as the weights do
     loaded = load_model(folder, pin.dtype, pin.template, config)
     apart = loaded.model.config.get_text_config().is_encoder_decoder
     if apart:

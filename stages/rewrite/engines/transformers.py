@@ -6,6 +6,8 @@ from typing import Any
 
 from stages.contracts.pins import Pin
 from stages.extract.model_folder import pinned_folder
+from stages.extract.reasons import reason
+from stages.extract.rendering import Failed, render
 from stages.rewrite.config import Config
 from stages.rewrite.engine import Engine, Proposal, Task
 from stages.rewrite.instruction import prompt, reply
@@ -68,16 +70,18 @@ class LocalRewriter:
         return Proposal(reply(self._tokenizer.decode(tokens, skip_special_tokens=True)))
 
     def _inputs(self, text: str) -> Any:
-        if self._template is None:
-            inputs = self._tokenizer(text, return_tensors="pt")
-        else:
-            inputs = self._tokenizer.apply_chat_template(
-                [{"role": "user", "content": text}],
-                chat_template=self._template,
-                add_generation_prompt=True,
-                return_tensors="pt",
-                return_dict=True,
-            )
+        options = {}
+        if self._template is not None:
+            said, tokens = [{"role": "user", "content": text}], self._tokenizer.special_tokens_map
+            try:
+                text = render(self._template, said, tokens, answer=False)
+            except Failed as error:
+                raise UserError(
+                    f"the rewriter's chat template fails ({reason(error)}); name another one as `template` "
+                    "in models.lock"
+                ) from None
+            options = {"add_special_tokens": False}  # the template writes them
+        inputs = self._tokenizer(text, return_tensors="pt", **options)
         inputs.pop("token_type_ids", None)
         return inputs.to(self._model.device)
 

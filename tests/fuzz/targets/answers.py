@@ -1,0 +1,87 @@
+"""What models say, read by every rule and graded by every metric of answers.
+
+Each text is read as it is and fifty times over: a rule that takes time quadratic in the text, or worse, passes the
+bound on one example there.
+"""
+
+from pathlib import Path
+
+from stages.score.parsers import Choices
+from stages.score.plugins import load
+
+CHOICES = (
+    Choices(("A", "B", "C", "D"), ("a cat", "a dog", "the red box", "none of these")),
+    Choices(("1", "2"), ("yes", "no")),
+    Choices(("a", "I"), ("", "(")),
+)
+SAID = (
+    *(
+        "A",
+        "(B)",
+        "**C**",
+        "Option D.",
+        "B: a dog",
+        "The answer is (C).",
+        "Answer: B",
+        "\\boxed{D}",
+        "a cat",
+        "A cat",
+    ),
+    *(
+        "I'm sorry, I cannot tell.",
+        "答案是B",
+        "正解は(1)",
+        "La respuesta correcta es: C",
+        "a resposta é D",
+        "התשובה הנכונה היא B",
+    ),
+    *(
+        "First, the box is red. Therefore the answer would be $\\boxed{\\text{A}}$",
+        "3.5%",
+        "1,234",
+        "don't",
+        "two dogs",
+    ),
+)
+WORDS = [
+    word.encode()
+    for word in (
+        "answer ",
+        " is ",
+        "(",
+        ")",
+        "the ",
+        "option ",
+        " a ",
+        "\\boxed{",
+        ":",
+        "**",
+        "因此",
+        "是",
+        "‘",
+        " and ",
+        "A",
+        " b",
+        "9",
+        ".",
+        "%",
+        "e",
+    )
+]
+
+
+def CORPUS() -> list[bytes]:
+    return [text.encode() for text in SAID]
+
+
+def read(data: bytes, folder: Path) -> None:
+    text = data.decode("utf-8", "replace")
+    long = (text[:400] or " ") * 50
+    for said in (text[:20_000], long):
+        for choices in CHOICES:
+            for name, parser in load("parsers").items():
+                named = parser.parse(said, choices)
+                assert named is None or all(isinstance(one, int) and one >= 0 for one in named), name
+        for name, metric in load("answers").items():
+            (grade,) = metric.scores([said], [["two dogs", "3.5", text[:50]]])
+            assert grade >= 0 and (grade <= 1 or not metric.BOUNDED), name

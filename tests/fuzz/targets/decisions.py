@@ -1,0 +1,48 @@
+"""People's decisions about rewrites and exchanged pictures: CSV files that spreadsheets write."""
+
+from pathlib import Path
+
+from stages.rewrite.decisions import read_decisions as rewrites
+from stages.runtime.errors import UserError
+from stages.vary.exchange_decisions import read_decisions as exchange
+
+WORDS = [
+    b",",
+    b'"',
+    b"\n",
+    b"\r",
+    b"\r\n",
+    b";",
+    b"\t",
+    b"'=",
+    b"=HYPERLINK(",
+    b"accept",
+    b"winner",
+    b"\xef\xbb\xbf",
+    b"\0",
+]
+
+
+def CORPUS() -> list[bytes]:
+    rewrites = 'question,kind,decision,text,by,why\n"What, this?",lr_i,accept,,me,ok\nWhy?,ls_a,use,How so?,me,\nB?,lr_v,reject,,,\n'
+    exchange = (
+        "question,replaced,first,second,winner\nWhich?,winner,{},{},first\nWho?,loser,{},{},neither\n".format(
+            *(c * 64 for c in "abcd")
+        )
+    )
+    return [
+        text.encode() for text in (rewrites, exchange, rewrites.replace("\n", "\r\n"), "\ufeff" + exchange)
+    ]
+
+
+def read(data: bytes, folder: Path) -> None:
+    path = folder / "d.csv"
+    path.write_bytes(data)
+    problems = []
+    for reader in (rewrites, exchange):
+        try:
+            reader(path)
+        except UserError as error:
+            problems.append(error)
+    if len(problems) == 2:
+        raise problems[0]

@@ -1,0 +1,82 @@
+"""Somebody's own items: the lines of items.jsonl, as `prepare` takes them."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from stages.prepare.cleaning import check
+from stages.prepare.datasets.jsonl import Settings, count
+from stages.prepare.datasets.jsonl import read as read_lines
+from stages.prepare.looking import looked_at
+from stages.prepare.raw import Rejected, Unusable
+from stages.runtime.errors import UserError
+from stages.sources.reading.files import Source
+from tests.fuzz.pictures import PNG
+
+LINES = (
+    {"id": "q1", "question": "What is this?", "options": ["a kite", "a hat"], "answer": 1, "image": "1.png"},
+    {"id": "q2", "question": "What does the sign say?", "references": ["stop", "STOP"], "images": ["1.png"]},
+    {
+        "id": 3,
+        "question": "Which <box 1>?",
+        "options": ["x", "y", None],
+        "answer": "A",
+        "image": "1.png",
+        "boxes": [[0, 0, 2, 2]],
+    },
+    {
+        "id": "q4",
+        "question": "And?",
+        "options": ["b", "c"],
+        "answer": [0, "c"],
+        "turns": ["3"],
+        "images": [],
+        "hint": "h",
+        "category": "c",
+    },
+    {
+        "id": "q5",
+        "question": "Two?",
+        "options": ["b", "c"],
+        "answer": "b",
+        "images": ["1.png", "1.png"],
+        "exchange": ["1.png", None],
+    },
+)
+WORDS = [json.dumps(word).encode() for word in LINES[0]] + [
+    b"../1.png",
+    b"/dev/zero",
+    b'{"id":',
+    b"NaN",
+    b"\xef\xbb\xbf",
+]
+_LONGEST = 100_000  # bytes: with pictures, each of a hundred bytes takes work
+
+
+def CORPUS() -> list[bytes]:
+    lines = [json.dumps(one).encode() + b"\n" for one in LINES]
+    return [b"".join(lines), *lines[:3], lines[4]]
+
+
+def read(data: bytes, folder: Path) -> None:
+    (folder / "1.png").write_bytes(PNG)
+    (folder / "items.jsonl").write_bytes(data[:_LONGEST])
+    reasons = [
+        reason for boxes in ("drawn", "text") for reason in _reasons(Settings(boxes=boxes), Source(folder))
+    ]
+    if reasons:
+        raise UserError(reasons[0])
+
+
+def _reasons(settings: Settings, source: Source) -> Iterator[str]:
+    """Why lines are rejected."""
+    count(source, "mine", settings)
+    for looked in looked_at(read_lines(source, "mine", settings), {}):
+        try:
+            if isinstance(looked.entry, Rejected):
+                raise Unusable(looked.entry.reason)
+            check(looked.entry)
+            if looked.broken:
+                raise looked.broken
+        except Unusable as error:
+            yield str(error)

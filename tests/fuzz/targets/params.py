@@ -1,0 +1,43 @@
+"""params.yaml and profiles: read, checked, and the DAG that they make. JSON is YAML too: its values are changed."""
+
+import json
+from pathlib import Path
+
+from stages.dag import read_dag
+from stages.runtime.check import check_params
+from stages.yaml12 import load, loads
+
+WORDS = [
+    b"&a ",
+    b"*a",
+    b"<<: *a",
+    b"!!python/object/apply:os.system ",
+    b"- ",
+    b": ",
+    b"{",
+    b"[",
+    b"|",
+    b"? ",
+    b"---\n",
+    b"%YAML 1.1\n",
+    b"\n  ",
+    b"~",
+    b"1e5",
+    b"2024-01-01",
+]
+
+
+def CORPUS() -> list[bytes]:
+    small = [Path("profiles/small.yaml"), Path("profiles/demo.yaml")]
+    values = [json.dumps(load(path)).encode() for path in small]
+    return (
+        [path.read_bytes() for path in small]
+        + values
+        + [b"a: &a [1, *a]\n", b"a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"]
+    )
+
+
+def read(data: bytes, folder: Path) -> None:
+    values = loads(data.decode("utf-8", "surrogateescape"), "params.yaml")
+    check_params(values, "params.yaml")
+    read_dag(params=values)

@@ -1,0 +1,41 @@
+"""Logits that others released as pickles: interpreted, never unpickled."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+
+from stages.ingest.forms.pickle import parse
+
+WORDS = [
+    b"cos\nsystem\n",
+    b"R.",
+    b"\x93",
+    b"\x81",
+    b"2",
+    b"b",
+    b"(",
+    b"u",
+    b"e",
+    b"\x94",
+    b"h\0",
+    b"\x8c\2id",
+    b"cnumpy\ndtype\n",
+    b"]",
+    b"}",
+    b")",
+]
+
+
+def CORPUS() -> list[bytes]:
+    found = []
+    for dtype in ("f4", ">f8"):
+        rows = [
+            {"id": n, "logits": np.arange(4).astype(dtype), "more": ("x", None, True, 1.5)} for n in range(3)
+        ]
+        found += [pickle.dumps(rows, protocol) for protocol in (3, 4)]
+    return found
+
+
+def read(data: bytes, folder: Path) -> None:
+    parse(data, "logits.pkl")

@@ -1,0 +1,47 @@
+"""Logs of samples of lm-evaluation-harness and lmms-eval, plain and gzipped."""
+
+import gzip
+import json
+from pathlib import Path
+
+from stages.ingest.forms import lm_eval, lmms_eval
+from stages.ingest.record import Record
+from stages.ingest.samples import read_samples
+from stages.runtime.errors import UserError
+
+WORDS = [
+    b'"resps":',
+    b'"filtered_resps":',
+    b'"doc_id":',
+    b'"-inf"',
+    b"NaN",
+    b"Infinity",
+    b"[[[[",
+    b"\x1f\x8b",
+]
+
+
+def CORPUS() -> list[bytes]:
+    chosen = [
+        Record(n, {"id": n, "q": "What?"}, "a", "Q: What?", (" a", " b"), (-0.5, -1.25), {"acc": 1.0})
+        for n in range(3)
+    ]
+    said = [Record(n, {"id": f"q{n}"}, "a", "Q: What?", (), ("a cat",), {"score": 0.5}) for n in range(3)]
+    logs = [
+        "".join(json.dumps(form.sample(record)) + "\n" for record in records).encode()
+        for form in (lm_eval, lmms_eval)
+        for records in (chosen, said)
+    ]
+    return [*logs, *(log.splitlines()[0] for log in logs), *(gzip.compress(log, mtime=0) for log in logs)]
+
+
+def read(data: bytes, folder: Path) -> None:
+    problems = []
+    for form in (lm_eval, lmms_eval):
+        for key in (None, "doc.id"):
+            try:
+                read_samples(data, "log.jsonl", form, key, None)
+            except UserError as error:
+                problems.append(error)
+    if problems:
+        raise problems[0]

@@ -1,0 +1,46 @@
+"""Model folders: headers of safetensors files, indexes and configurations, before anything is loaded."""
+
+import json
+from pathlib import Path
+
+from stages.contracts.pins import INDEX, folder_digests
+from stages.pin.model_folder import check_model_folder, count_parameters
+
+HEADER = {"__metadata__": {"format": "pt"}, "a": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}}
+CONFIG = {"model_type": "llava", "architectures": ["X"], "text_config": {"dtype": "float32"}}
+_BETWEEN = b"\n--\n"
+WORDS = [
+    b'"auto_map":',
+    b'"transformers_weights":',
+    b'"shape":',
+    b'"data_offsets":',
+    b'"weight_map":',
+    b"../x.safetensors",
+    b"\xff" * 8,
+    b"[[[[",
+    _BETWEEN,
+]
+
+
+def CORPUS() -> list[bytes]:
+    text = json.dumps(HEADER).encode()
+    weights = len(text).to_bytes(8, "little") + text + bytes(16)
+    index = json.dumps({"weight_map": {"a": "model.safetensors"}}).encode()
+    return [
+        _BETWEEN.join(parts)
+        for parts in (
+            [json.dumps(CONFIG).encode(), b"", weights],
+            [json.dumps(CONFIG).encode(), index, weights],
+        )
+    ]
+
+
+def read(data: bytes, folder: Path) -> None:
+    parts = [*data.split(_BETWEEN, 2), b"", b""]
+    for name, part in zip(("config.json", INDEX, "model.safetensors"), parts, strict=False):
+        (folder / name).unlink(missing_ok=True)
+        if part or name != INDEX:
+            (folder / name).write_bytes(part)
+    check_model_folder(folder)
+    count_parameters(folder)
+    folder_digests(folder)
