@@ -6,6 +6,8 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dvc.repo import Repo
@@ -17,11 +19,29 @@ SHARED = ROOT.parent / "shared"
 LIMIT = 900  # seconds for one command
 
 
+@dataclass(frozen=True)
+class User:
+    """What differs between people with the same checkout. umask: -1 for the one of this process."""
+
+    umask: int = -1
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+ANYBODY = User()
+# Zones as POSIX writes them, which need no table of zones: 14 hours ahead of and 11 hours behind UTC.
+FIRST = User(0o022, {"LC_ALL": "C.UTF-8", "TZ": "AHEAD-14", "PYTHONHASHSEED": "0"})
+SECOND = User(0o077, {"LC_ALL": "C", "TZ": "BEHIND+11", "PYTHONHASHSEED": "4242"})
+SECOND_PATH = "another path, übrigens 別の場所"
+
+
 class Checkout:
     """A fresh copy of this checkout's files (committed or not) as a git repository of its own, profile small."""
 
-    def __init__(self, path: Path) -> None:
+    limit = LIMIT
+
+    def __init__(self, path: Path, user: User = ANYBODY) -> None:
         self.path = path
+        self.user = user
         listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
         files = subprocess.run(listing, cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
         for name in filter(None, files):
@@ -36,10 +56,11 @@ class Checkout:
         self.commit("start")
 
     @classmethod
-    def at(cls, path: Path) -> "Checkout":
+    def at(cls, path: Path, user: User = ANYBODY) -> "Checkout":
         """A checkout that is there already."""
         checkout = cls.__new__(cls)
         checkout.path = path
+        checkout.user = user
         return checkout
 
     def copy(self, path: Path) -> "Checkout":
@@ -47,7 +68,7 @@ class Checkout:
         shutil.copytree(self.path, path, symlinks=True)
         if (weights := self.path.parent / "weights").exists():
             shutil.copytree(weights, path.parent / "weights")
-        return Checkout.at(path)
+        return Checkout.at(path, self.user)
 
     @property
     def env(self) -> dict[str, str]:
@@ -60,12 +81,20 @@ class Checkout:
             "TRANSFORMERS_OFFLINE": "1",
             "GIT_CONFIG_GLOBAL": os.devnull,
             "XDG_CACHE_HOME": str(self.path.parent / f"{self.path.name}-home"),
+            **self.user.env,
         }
 
     def run(self, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Runs a command in the checkout; fails the test with its output where it must succeed."""
         done = subprocess.run(
-            command, cwd=self.path, env=self.env, capture_output=True, text=True, timeout=LIMIT, check=False
+            command,
+            cwd=self.path,
+            env=self.env,
+            umask=self.user.umask,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=self.limit,
+            check=False,
         )
         if check and done.returncode:
             raise AssertionError(f"{' '.join(command)} gave {done.returncode}\n{done.stdout}\n{done.stderr}")

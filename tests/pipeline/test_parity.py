@@ -1,11 +1,11 @@
-"""Two engines, fresh clones, the same bytes; and the hand-over between them."""
+"""Two engines, users and places, the same bytes; and the hand-over between the engines."""
 
 import re
 
 import pytest
 
 from stages.yaml12 import load
-from tests.pipeline.checkout import Checkout
+from tests.pipeline.checkout import SECOND, SECOND_PATH, Checkout
 
 pytestmark = pytest.mark.slow
 
@@ -17,7 +17,7 @@ def by_dvc(finished, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def by_snakemake(tmp_path_factory):
-    checkout = Checkout(tmp_path_factory.mktemp("snake") / "a different path")
+    checkout = Checkout(tmp_path_factory.mktemp("snake") / SECOND_PATH, SECOND)
     checkout.snakemake()
     return checkout
 
