@@ -66,8 +66,8 @@ def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
     for path in sorted(path for root in _ROOTS for path in _files(Path(root))):
         if _at_or_below(path, ours):
             continue
-        if PART.fullmatch(path.name):
-            temporary += [path] if _abandoned(path.name) else []
+        if part := next((name for name in path.parts if PART.fullmatch(name)), None):
+            temporary += [path] if _abandoned(part) else []
         elif _at_or_below(path, made):
             pruning.removed.append(str(path))
         else:
@@ -102,7 +102,7 @@ def _at_or_below(path: Path, places: set[str]) -> bool:
 
 
 def _abandoned(name: str) -> bool:
-    """Whether the process that a temporary file is named after has ended."""
+    """Whether the process that a temporary file or folder is named after has ended."""
     match = re.search(r"\.(\d+)\.part$", name)
     try:
         os.kill(int(match[1]) if match else 0, 0)
