@@ -6,12 +6,16 @@ import sys
 sys.path.insert(0, workflow.basedir)
 
 from stages.dag import is_folder, read_dag
+from stages.runtime import engines, lock_copy
 from stages.runtime.errors import UserError
 from stages.runtime.stamps import settle, stamp_path
 
 try:
     PIPELINE = read_dag()
     if workflow.is_main_process:
+        if not workflow.dryrun:
+            engines.enter()
+            lock_copy.mend()
         settle(PIPELINE)
 except (UserError, OSError) as error:
     sys.exit(f"vouch: {error}")
@@ -49,4 +53,5 @@ for stage in PIPELINE.stages.values():
 
 
 onsuccess:
+    engines.leave()
     shell("python -m stages.console.main sync --partial")

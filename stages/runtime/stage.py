@@ -12,6 +12,7 @@ from typing import Any, NoReturn, TypeVar
 
 from stages.contracts.files import write_json
 from stages.dag import Dag, Stage, read_dag
+from stages.runtime import lock_copy
 from stages.runtime.check import check_project
 from stages.runtime.digests import Digests
 from stages.runtime.errors import UserError
@@ -82,6 +83,7 @@ def _run(name: str, arguments: list[str], body: Callable[[Run], None]) -> None:
         if waited and read_receipt(stage) == present(stage, Digests()):
             print(f"{name}: the other run has made everything", file=sys.stderr)
             return
+        lock_copy.keep()
         _make(dag, stage, arguments, body)
 
 
