@@ -62,7 +62,8 @@ def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
     sources -= {dep for stage in dag.stages.values() for dep in dag.fan_ins(stage)}
     ours = set(dag.maker) | sources
 
-    pruning, temporary = Pruning(), []
+    pruning = Pruning()
+    temporary = [path for path in RECEIPTS.parent.glob(".*.part") if _abandoned(path.name)]
     for path in sorted(path for root in _ROOTS for path in _files(Path(root))):
         if _at_or_below(path, ours):
             continue

@@ -9,7 +9,7 @@ Snakemake's own that such a one left behind is a dead one's.
 import atexit
 import shutil
 import socket
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from stages.contracts.files import write_text
@@ -41,9 +41,10 @@ def enter() -> None:
             (folder / "rwlock").unlink(missing_ok=True)
         except LockError as error:
             who = {line.strip(): None for line in str(error).splitlines() if line.startswith("  (PID")}
+            book = _DVC_TMP / "rwlock"
             raise UserError(
-                f"{', '.join(who) or '.dvc/tmp/rwlock'}: at work in this checkout; wait until it has ended, "
-                "then run the same command again"
+                f"{', '.join(who) or book}: at work in this checkout; wait until it has ended, then run this "
+                f"again (delete {book} if that process is something else)"
             ) from None
     atexit.register(leave)
     _drop_dead_lock()
@@ -51,7 +52,8 @@ def enter() -> None:
 
 def leave() -> None:
     """Gives up what this process claimed."""
-    _held.close()
+    with suppress(AssertionError):  # somebody has deleted the book: DVC misses the claim in it
+        _held.close()
 
 
 def _drop_dead_lock() -> None:

@@ -107,7 +107,9 @@ def test_prune_removes_what_a_record_names_and_nothing_else(kept):
     unknown.write_text("mine")
     (kept.path / "data/items/.left.parquet.999999999.part").write_text("half")
     half = kept.path / "reports/.figures.999999999.part/accuracy.svg"
+    memory = kept.path / ".vouch/.digests.json.999999999.part"
     half.parent.mkdir()
+    memory.write_text("half")
     half.write_text("half")
     kept.edit("params.yaml", "  left: {loader: shapes", "  moved: {loader: shapes")
 
@@ -116,6 +118,7 @@ def test_prune_removes_what_a_record_names_and_nothing_else(kept):
     assert (kept.path / "data/items/left.parquet").exists()
     kept.vouch("prune")
     assert not list((kept.path / "data").rglob("*left*")) and not half.parent.exists()
+    assert not memory.exists()
     assert (
         (own / "items.jsonl").exists()
         and unknown.exists()

@@ -16,7 +16,7 @@ from tools.crash.hurting import kill, limited, read_only, shifted, small_disk, t
 from tools.crash.points import Point
 from tools.crash.running import Engine
 
-_SAID = ("vouch: ", "ERROR", "No space left", "Read-only", "emory", "(PID", "Killed", "SIGKILL", "busy")
+_SAID = ("ERROR", "No space left", "Read-only", "emory", "(PID", "Killed", "SIGKILL", "busy")
 
 
 def attempt(point: Point, made: Checkout, place: Path) -> dict[str, Any]:
@@ -131,11 +131,10 @@ def _judge(
 
 
 def _line(engine: Engine) -> str:
-    """The last line that says why a run ended."""
+    """The line that says why a run ended."""
     lines = [line.strip() for line in engine.said().splitlines() if line.strip()]
-    telling = [
-        line for line in lines if line.startswith(("vouch: ", "ERROR")) or any(w in line for w in _SAID)
-    ]
+    telling = [line for line in lines if line.startswith("vouch: ")]
+    telling = telling[:1] or [line for line in lines if any(word in line for word in _SAID)]
     return (telling or lines or [""])[-1][:200]
 
 
