@@ -2,16 +2,20 @@
 # make zoo    trains the demo models again
 # make test   all tests
 # make fuzz   damaged files for every reader, MINUTES=30 for each in all; goes on where its log ends
+# make crash  kills runs, fills disks and the like, some hours on two cores: docs/reliability.md; SEED=2 tries other
+#             points, CRASH=FOLDER keeps them elsewhere
 # PYTHON=python3.12 chooses the interpreter, TORCH=cpu|cuda the build of torch (default: what fits), CORES=4 how
 # many stages of the demo run at once
 PYTHON ?= python3
 TORCH ?= auto
 CORES ?= 2
 MINUTES ?= 30
+SEED ?= 1
+CRASH ?= $(or $(TMPDIR),/tmp)/vouch-crash
 RUN := PATH="$(CURDIR)/.venv/bin:$$PATH" HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1
 BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 
-.PHONY: demo zoo test fuzz install browser bench lint lock clean
+.PHONY: demo zoo test fuzz crash reproduce slurm install browser bench lint lock clean
 
 demo: install
 	@$(RUN) dvc pull --quiet zoo || echo "demo: not all stored weights came; what is missing is trained"
@@ -42,6 +46,9 @@ lint: install
 
 bench: install
 	@for name in $(BENCHMARKS); do $(RUN) python -m benchmarks.$$name || exit 1; done
+
+crash: install
+	@$(RUN) python -m tools.crash --seed $(SEED) $(CRASH)
 
 lock: install
 	@$(RUN) pip install --quiet uv

@@ -9,6 +9,7 @@ sys.path.insert(0, workflow.basedir)
 
 from stages.dag import is_folder, read_dag
 from stages.resources import planner
+from stages.runtime import engines, lock_copy
 from stages.runtime.errors import UserError
 from stages.runtime.stamps import settle, stamp_path
 
@@ -17,6 +18,9 @@ try:
     resources_of = planner(config)
     RESOURCES = {name: resources_of(stage) for name, stage in PIPELINE.stages.items()}
     if workflow.is_main_process:
+        if not workflow.dryrun:
+            engines.enter()
+            lock_copy.mend()
         settle(PIPELINE)
 except (UserError, OSError) as error:
     sys.exit(f"vouch: {error}")
@@ -62,4 +66,5 @@ for stage in PIPELINE.stages.values():
 
 
 onsuccess:
+    engines.leave()
     shell("python -m stages.console.main sync --partial")

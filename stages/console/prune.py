@@ -62,12 +62,13 @@ def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
     sources -= {dep for stage in dag.stages.values() for dep in dag.fan_ins(stage)}
     ours = set(dag.maker) | sources
 
-    pruning, temporary = Pruning(), []
+    pruning = Pruning()
+    temporary = [path for path in RECEIPTS.parent.glob(".*.part") if _abandoned(path.name)]
     for path in sorted(path for root in _ROOTS for path in _files(Path(root))):
         if _at_or_below(path, ours):
             continue
-        if PART.fullmatch(path.name):
-            temporary += [path] if _abandoned(path.name) else []
+        if part := next((name for name in path.parts if PART.fullmatch(name)), None):
+            temporary += [path] if _abandoned(part) else []
         elif _at_or_below(path, made):
             pruning.removed.append(str(path))
         else:
@@ -102,7 +103,7 @@ def _at_or_below(path: Path, places: set[str]) -> bool:
 
 
 def _abandoned(name: str) -> bool:
-    """Whether the process that a temporary file is named after has ended."""
+    """Whether the process that a temporary file or folder is named after has ended."""
     match = re.search(r"\.(\d+)\.part$", name)
     try:
         os.kill(int(match[1]) if match else 0, 0)

@@ -11,6 +11,7 @@ import sys
 
 from stages.console.layout import plain
 from stages.dag import read_dag
+from stages.runtime import lock_copy
 from stages.runtime.check import check_project
 from stages.runtime.errors import UserError
 from stages.runtime.freshness import State, by_reason
@@ -29,6 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Records fresh stages for DVC, sets times for Snakemake, lists the rest."""
     check_project()
+    lock_copy.mend()
     states = settle(read_dag())
     unknown = record(states)
     if unknown:

@@ -3,10 +3,10 @@
 import hashlib
 import json
 import os
-import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from stages.contracts.files import replacing
 from stages.dag import source_files
 
 MEMORY = Path(".vouch/digests.json")
@@ -65,8 +65,6 @@ class Digests:
         """Keeps what was computed for the next process; the last writer wins, nothing depends on it."""
         if not self._changed:
             return
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self._path.with_name(f".{self._path.name}.{uuid.uuid4().hex}.part")
-        temporary.write_text(json.dumps(self._known), encoding="utf-8")
-        os.replace(temporary, self._path)
+        with replacing(self._path) as temporary:
+            temporary.write_text(json.dumps(self._known), encoding="utf-8")
         self._changed = False

@@ -12,12 +12,14 @@ from typing import Any, NoReturn, TypeVar
 
 from stages.contracts.files import write_json
 from stages.dag import Dag, Stage, read_dag
+from stages.runtime import lock_copy
 from stages.runtime.check import check_project
 from stages.runtime.digests import Digests
 from stages.runtime.errors import UserError
-from stages.runtime.freshness import present, receipt_path
+from stages.runtime.freshness import present, read_receipt, receipt_path
 from stages.runtime.progress import progress
 from stages.runtime.provenance import provenance
+from stages.runtime.turns import turn
 
 T = TypeVar("T")
 
@@ -77,6 +79,15 @@ def _run(name: str, arguments: list[str], body: Callable[[Run], None]) -> None:
     dag = read_dag()
     stage = dag.by_command(" ".join(["python -m", f"stages.{name}", *arguments]))
     _refuse_strays(dag, stage)
+    with turn(stage) as waited:
+        if waited and read_receipt(stage) == present(stage, Digests()):
+            print(f"{name}: the other run has made everything", file=sys.stderr)
+            return
+        lock_copy.keep()
+        _make(dag, stage, arguments, body)
+
+
+def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], None]) -> None:
     digests = Digests()
     before = {dep: digests.of(dep) for dep in stage.deps}
     run = Run(dag, stage, arguments)

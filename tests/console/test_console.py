@@ -106,13 +106,19 @@ def test_prune_removes_what_a_record_names_and_nothing_else(kept):
     unknown.parent.mkdir(exist_ok=True)
     unknown.write_text("mine")
     (kept.path / "data/items/.left.parquet.999999999.part").write_text("half")
+    half = kept.path / "reports/.figures.999999999.part/accuracy.svg"
+    memory = kept.path / ".vouch/.digests.json.999999999.part"
+    half.parent.mkdir()
+    memory.write_text("half")
+    half.write_text("half")
     kept.edit("params.yaml", "  left: {loader: shapes", "  moved: {loader: shapes")
 
     listed = kept.vouch("prune", "--dry-run").stdout
     assert "would remove data/items/left.parquet" in listed and "left reports/notes.txt" in listed
     assert (kept.path / "data/items/left.parquet").exists()
     kept.vouch("prune")
-    assert not list((kept.path / "data").rglob("*left*"))
+    assert not list((kept.path / "data").rglob("*left*")) and not half.parent.exists()
+    assert not memory.exists()
     assert (
         (own / "items.jsonl").exists()
         and unknown.exists()

@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import time
+from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -12,7 +13,9 @@ import pytest
 
 from stages.contracts.prompts import ASKS, LETTERS, TEXT
 from stages.contracts.text import RESPONSES
+from stages.dag import read_dag
 from stages.extract.work_cache import FLUSH_ANSWERS
+from stages.runtime.turns import turn
 from tests.extract.project import DATASET, MODEL, Project, prompt, quiz
 
 
@@ -57,6 +60,25 @@ def test_two_runs_at_once_share_the_work(project: Project) -> None:
     project.stage("extract", MODEL, "other")
     assert stored(project) == 120, "the other dataset has the same prompts"
     assert project.letters() == project.letters("other")
+
+
+def test_a_run_that_waited_for_another_does_not_repeat_it(project: Project) -> None:
+    """As after an engine was killed: its stage runs on, and the next command starts the same stage."""
+    prompts, images = quiz(3, asks=[LETTERS])
+    project.ask(prompts, images)
+    finish(project)
+    stage = read_dag()[f"extract@{MODEL}-{DATASET}"]
+    side_car = Path(stage.outs[-1])
+    told = side_car.read_bytes()
+    with turn(stage):
+        process = project.start("extract", MODEL, DATASET)
+        assert process.stderr is not None
+        assert "another run of it is busy" in next(
+            line for line in process.stderr if line.startswith(stage.name)
+        )
+    _, error = process.communicate(timeout=120)
+    assert process.returncode == 0 and "the other run has made everything" in error
+    assert side_car.read_bytes() == told
 
 
 def test_killed_runs_end_like_an_undisturbed_one(project: Project) -> None:

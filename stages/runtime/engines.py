@@ -1,0 +1,65 @@
+"""One engine at a time in a checkout, and no lock that outlives its engine.
+
+DVC keeps in .dvc/tmp/rwlock which process reads and writes what, and passes over processes that have
+ended. Snakemake signs in there too: a DVC that would write refuses meanwhile, and so does a second
+Snakemake. Once it has signed in, no other Snakemake of this machine is at work here, so that a lock of
+Snakemake's own that such a one left behind is a dead one's.
+"""
+
+import atexit
+import shutil
+import socket
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+from stages.contracts.files import write_text
+from stages.runtime.errors import UserError
+
+HOST = Path(".vouch/snakemake-host")  # the machine whose Snakemake worked here last
+LOCKS = Path(".snakemake/locks")
+_DVC_TMP = Path(".dvc/tmp")
+_ROOTS = ("data", "reports")
+_held = ExitStack()
+
+
+def enter() -> None:
+    """Claims data/ and reports/ for this process, until `leave` or its end. Raises UserError where taken."""
+    from dvc.config import Config
+    from dvc.fs import localfs
+    from dvc.lock import LockError
+    from dvc.rwlock import RWLockFileCorruptedError, rwlock
+
+    folder = _DVC_TMP.absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    roots = [str(Path(root).absolute()) for root in _ROOTS]
+    hardlink = Config(str(folder.parent))["core"].get("hardlink_lock", False)
+    for _ in range(2):
+        try:
+            _held.enter_context(rwlock(str(folder), localfs, "snakemake", [], roots, hardlink))
+            break
+        except RWLockFileCorruptedError:  # DVC was killed while writing it: nobody else writes it now
+            (folder / "rwlock").unlink(missing_ok=True)
+        except LockError as error:
+            who = {line.strip(): None for line in str(error).splitlines() if line.startswith("  (PID")}
+            book = _DVC_TMP / "rwlock"
+            raise UserError(
+                f"{', '.join(who) or book}: at work in this checkout; wait until it has ended, then run this "
+                f"again (delete {book} if that process is something else)"
+            ) from None
+    atexit.register(leave)
+    _drop_dead_lock()
+
+
+def leave() -> None:
+    """Gives up what this process claimed."""
+    with suppress(AssertionError):  # somebody has deleted the book: DVC misses the claim in it
+        _held.close()
+
+
+def _drop_dead_lock() -> None:
+    """Removes the lock of a Snakemake that was killed on this machine. Those of others stay: `--unlock`."""
+    here = socket.gethostname()
+    if HOST.is_file() and HOST.read_text(encoding="utf-8").strip() == here:
+        shutil.rmtree(LOCKS, ignore_errors=True)
+    elif not LOCKS.is_dir() or not any(LOCKS.iterdir()):
+        write_text(HOST, here + "\n")

@@ -1,0 +1,66 @@
+"""Checkouts in which a stage still has to run."""
+
+import shutil
+from pathlib import Path
+
+from ruamel.yaml import YAML
+
+from stages.dag import Stage, read_dag
+from stages.runtime.freshness import receipt_path
+from tests.pipeline.checkout import ROOT, Checkout
+
+COMMANDS = {"dvc": ["dvc", "repro"], "snakemake": ["snakemake", "--cores", "2"]}
+
+
+def params() -> str:
+    """Profile small with one dataset, of more answers than a shard of the work cache has, and one model."""
+    lines = (ROOT / "profiles/small.yaml").read_text("utf-8").splitlines(keepends=True)
+    text = "".join(line for line in lines if not line.startswith(("  right:", "  tiny_b:")))
+    return text.replace("[tiny_a, tiny_b]", "[tiny_a]").replace("items: 24", "items: 300")
+
+
+def reference(folder: Path) -> Checkout:
+    """The undisturbed run: made by DVC where it is not there yet."""
+    done = folder / "done"
+    if done.exists():
+        return Checkout.at(folder / "one")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    checkout = Checkout(folder / "one")
+    (checkout.path / "params.yaml").write_text(params(), "utf-8")
+    checkout.commit("start")
+    checkout.dvc("repro")
+    checkout.vouch("sync")
+    done.touch()
+    return checkout
+
+
+def stages(checkout: Checkout) -> list[str]:
+    """Names of its stages, in the order in which they run."""
+    return [stage.name for stage in read_dag(checkout.path).ordered()]
+
+
+def undone(made: Checkout, place: Path, name: str) -> tuple[Checkout, Stage]:
+    """A copy in which a stage has never run: no outputs, no records, no answers of a model."""
+    checkout = made.copy(place)
+    stage = read_dag(place)[name]
+    for out in stage.outs:
+        path = place / out
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    (place / receipt_path(stage)).unlink()
+    _forget(place / "dvc.lock", name)
+    shutil.rmtree(place / ".dvc/cache/runs", ignore_errors=True)
+    if name.startswith("extract"):
+        shutil.rmtree(place / ".vouch/work")
+    return checkout, stage
+
+
+def _forget(lock: Path, name: str) -> None:
+    yaml = YAML()
+    content = yaml.load(lock.read_text("utf-8"))
+    del content["stages"][name]
+    with lock.open("w", encoding="utf-8") as handle:
+        yaml.dump(content, handle)

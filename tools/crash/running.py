@@ -1,0 +1,146 @@
+"""An engine in a session of its own, what it has started, and what its stage has written so far."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+from stages.contracts.files import PART
+from stages.dag import Stage
+from stages.runtime.freshness import receipt_path
+from tests.pipeline.checkout import Checkout
+
+LIMIT = 600.0  # seconds for one command
+_POLL = 0.002
+
+
+class Engine:
+    """A running `dvc repro` or `snakemake`."""
+
+    def __init__(self, checkout: Checkout, command: Sequence[str], log: Path) -> None:
+        self._log: IO[bytes] = log.open("wb")
+        self.process = subprocess.Popen(
+            command,
+            cwd=checkout.path,
+            env=checkout.env,
+            stdout=self._log,
+            stderr=self._log,
+            start_new_session=True,
+        )
+        self.log = log
+        self.deadline = time.monotonic() + LIMIT
+
+    def members(self) -> dict[int, list[str]]:
+        """Live processes of its session -> their command lines."""
+        found = {}
+        for entry in os.listdir("/proc"):
+            if entry.isdigit():
+                try:
+                    fields = (
+                        Path(f"/proc/{entry}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+                    )
+                    if int(fields[3]) == self.process.pid and fields[0] != "Z":
+                        line = Path(f"/proc/{entry}/cmdline").read_bytes().decode("utf-8", "replace")
+                        found[int(entry)] = line.split("\0")
+                except (FileNotFoundError, ProcessLookupError):
+                    continue
+        return found
+
+    def stage(self, stage: Stage) -> int | None:
+        """The process of a stage."""
+        words = stage.cmd.split()[1:]
+        for pid, line in self.members().items():
+            if "python" in Path(line[0]).name and line[1 : 1 + len(words)] == words:
+                return pid
+        return None
+
+    def kill(self, victim: str, stage: Stage) -> bool:
+        """SIGKILL; whether what it was meant for was alive."""
+        everyone = self.members()
+        targets = {
+            "engine": [pid for pid in (self.process.pid,) if pid in everyone],
+            "stage": [pid for pid in (self.stage(stage),) if pid],
+            "group": list(everyone),
+        }[victim]
+        for pid in targets:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        if victim != "stage":
+            self.process.wait(30)
+        return bool(targets)
+
+    def wait(self) -> int:
+        """Its exit status, when it has ended and nothing of its session is left."""
+        status = self.process.wait(max(1.0, self.deadline - time.monotonic()))
+        self.settle()
+        return status
+
+    def settle(self) -> None:
+        """Waits for what it left running; ends it after the limit."""
+        while self.members() and time.monotonic() < self.deadline:
+            time.sleep(0.05)
+        for pid in self.members():
+            os.kill(pid, signal.SIGKILL)
+        self._log.close()
+
+    def said(self) -> str:
+        """What it and its stages printed."""
+        return self.log.read_text("utf-8", "replace")
+
+
+class Watch:
+    """New files of a stage, temporary ones too."""
+
+    def __init__(self, checkout: Checkout, stage: Stage) -> None:
+        places = [checkout.path / out for out in stage.outs]
+        self._folders = {place.parent for place in places}
+        self._work = checkout.path / ".vouch/work" if stage.name.startswith("extract") else None
+        self.receipt = checkout.path / receipt_path(stage)
+        self._seen: set[str] = set()
+        self._before = self._now()
+
+    def _now(self) -> set[str]:
+        found: set[str] = set()
+        for folder in self._folders:
+            found |= _names(folder)
+        if self._work and self._work.is_dir():
+            found |= {str(path) for path in self._work.rglob("*") if path.is_file()}
+        return found
+
+    def count(self) -> int:
+        """How many new files there were up to now."""
+        self._seen |= self._now() - self._before
+        return len(self._seen)
+
+
+def _names(folder: Path) -> set[str]:
+    try:
+        entries = list(os.scandir(folder))
+    except FileNotFoundError:
+        return set()
+    found = {entry.path for entry in entries}
+    for entry in entries:
+        if PART.fullmatch(entry.name) and entry.is_dir():
+            found |= _names(Path(entry.path))
+    return found
+
+
+def wait_for(engine: Engine, watch: Watch, stage: Stage, event: str, nth: int) -> bool:
+    """Waits for an event of a stage; False where the engine ended before."""
+    while time.monotonic() < engine.deadline:
+        happened = {
+            "begun": lambda: engine.stage(stage) is not None,
+            "file": lambda: watch.count() >= nth,
+            "receipt": watch.receipt.exists,
+        }[event]()
+        if happened:
+            return True
+        if engine.process.poll() is not None:
+            return False
+        time.sleep(_POLL if event != "begun" else 0.02)
+    return False

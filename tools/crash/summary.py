@@ -1,0 +1,57 @@
+"""The log of a matrix as tables."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+Line = Mapping[str, Any]
+WAYS = ("dvc", "snakemake", "dvc, then snakemake", "snakemake, then dvc")
+
+
+def _way(line: Line) -> str:
+    engine, finisher = line["point"]["engine"], line["point"]["finisher"]
+    return str(engine) if engine == finisher else f"{engine}, then {finisher}"
+
+
+def _table(title: str, columns: Sequence[str], rows: Mapping[str, Counter[str]]) -> list[str]:
+    head = ["| " + " | ".join([title, *columns, "all"]) + " |", "|---|" + "---|" * (len(columns) + 1)]
+    body = [
+        "| "
+        + " | ".join([name, *(str(counts[column] or "") for column in columns), str(counts.total())])
+        + " |"
+        for name, counts in rows.items()
+    ]
+    return [*head, *body, ""]
+
+
+def _counted(lines: Iterable[Line], row: str) -> dict[str, Counter[str]]:
+    found: dict[str, Counter[str]] = {}
+    for line in lines:
+        found.setdefault(line["point"][row].partition("@")[0], Counter())[_way(line)] += 1
+    return dict(sorted(found.items()))
+
+
+def summary(lines: Sequence[Line]) -> str:
+    """Tables of what was tried (only points that did hurt), then what it cost and what was found."""
+    hurt = [line for line in lines if line["hit"]]
+    kills = [line for line in hurt if line["point"]["kind"] == "kill"]
+    others = [line for line in hurt if line["point"]["kind"] != "kill"]
+    victims: dict[str, Counter[str]] = {}
+    for line in kills:
+        victims.setdefault(line["point"]["victim"], Counter())[_way(line)] += 1
+    text = _table("kill -9 in stage", WAYS, _counted(kills, "stage"))
+    text += _table("killed", WAYS, dict(sorted(victims.items())))
+    text += _table("other", WAYS, _counted(others, "kind"))
+    faulty = [line for line in lines if line["faults"]]
+    text += [
+        f"points: {len(lines)} tried, {len(hurt)} hurt, {len(lines) - len(faulty)} without a fault",
+        f"bytes finished at the time: {sum(line['bytes']['finished'] for line in lines)}",
+        f"bytes lost: {sum(line['bytes']['lost'] for line in lines)}",
+        f"answers stored at the time: {sum(line['answers']['kept'] for line in hurt)}",
+        f"answers asked twice though stored: {sum(line['answers']['twice'] for line in lines)}",
+        f"points that left temporary files: {sum(bool(line['left']) for line in lines)}, "
+        f"still there after the next run: {sum(bool(line.get('pruned')) for line in lines)}",
+    ]
+    for line in faulty:
+        text += [f"fault at point {line['point']['number']}: {fault}" for fault in line["faults"]]
+    return "\n".join(text)

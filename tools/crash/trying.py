@@ -1,0 +1,143 @@
+"""One point, from a checkout with a stage undone to the findings."""
+
+import shutil
+import time
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from stages.contracts.files import replacing
+from stages.dag import Stage
+from tests.pipeline.checkout import Checkout
+from tools.crash import judging
+from tools.crash.bed import COMMANDS, undone
+from tools.crash.hurting import kill, limited, read_only, shifted, small_disk, two
+from tools.crash.points import Point
+from tools.crash.running import Engine
+
+_SAID = ("ERROR", "No space left", "Read-only", "emory", "(PID", "Killed", "SIGKILL", "busy")
+
+
+def attempt(point: Point, made: Checkout, place: Path) -> dict[str, Any]:
+    """Tries a point in a new folder `place`, which is left as it is at the end; what was found."""
+    begun = time.monotonic()
+    with ExitStack() as stack:
+        free = stack.enter_context(small_disk(place)) if point.kind == "full" else None
+        checkout, stage = undone(made, place / "one", point.stage)
+        found: dict[str, Any] = {"point": asdict(point), "hit": True, "faults": []}
+        reference = judging.kept(made.path)
+        orphan, before = _hurt(point, checkout, stage, place, found, free)
+        told = judging.extractions(checkout.path)
+        _finish(point, checkout, stage, place, found)
+        if orphan:
+            orphan.settle()
+        _judge(checkout, reference, before, told, found)
+    found["seconds"] = round(time.monotonic() - begun, 1)
+    return found
+
+
+def _hurt(
+    point: Point, checkout: Checkout, stage: Stage, place: Path, found: dict[str, Any], free: Any
+) -> tuple[Engine | None, judging.Kept]:
+    """The run that goes wrong; what it left running, and what was finished when it did."""
+    log = place / "first.log"
+    if point.kind == "kill":
+        engine, found["hit"] = kill(checkout, stage, point, log)
+        if point.victim == "stage" or not found["hit"]:
+            engine.wait()
+        return engine, _after(checkout, engine, found)
+    if point.kind == "two":
+        first, second = two(checkout, point, log)
+        found["second"] = {"status": second.process.returncode, "said": _line(second)}
+        return None, _after(checkout, first, found)
+    if point.kind == "memory":
+        engine = limited(checkout, point, log)
+    elif point.kind == "full":
+        free(point.amount)
+        engine = Engine(checkout, COMMANDS[point.engine], log)
+        engine.wait()
+        free(None)
+    elif point.kind == "readonly":
+        with read_only(checkout.path / Path(stage.outs[-1]).parts[0]):
+            engine = Engine(checkout, COMMANDS[point.engine], log)
+            engine.wait()
+    else:
+        engine = Engine(checkout, shifted(point.amount, COMMANDS[point.engine]), log)
+        engine.wait()
+        _edit(checkout, stage)
+    found["hit"] = point.kind == "clock" or engine.process.returncode != 0
+    return None, _after(checkout, engine, found)
+
+
+def _after(checkout: Checkout, engine: Engine, found: dict[str, Any]) -> judging.Kept:
+    found["first"] = {"status": engine.process.poll(), "said": _line(engine)}
+    found["faults"] += [f"looked whole: {fault}" for fault in judging.not_whole(checkout.path)]
+    found["left"] = judging.leftovers(checkout.path)
+    return judging.kept(checkout.path)
+
+
+def _edit(checkout: Checkout, stage: Stage) -> None:
+    """A comment in a file that the stage watches: it has to run again, and to make the same."""
+    name = next(dep for dep in reversed(stage.deps) if dep.startswith("stages/"))
+    path = checkout.path / name
+    path = path / "__init__.py" if path.is_dir() else path
+    with replacing(path) as temporary:
+        temporary.write_text(path.read_text("utf-8") + "# edited\n", "utf-8")
+
+
+def _finish(point: Point, checkout: Checkout, stage: Stage, place: Path, found: dict[str, Any]) -> None:
+    """The next plain command; where it fails, `vouch sync` and the command again, which is a fault too."""
+    engine = Engine(checkout, COMMANDS[point.finisher], place / "next.log")
+    status = engine.wait()
+    found["next"] = {"status": status, "waited": "waiting for it" in engine.said()}
+    if status:
+        found["faults"].append(f"the next {point.finisher} failed: {_line(engine)}")
+        checkout.vouch("sync", check=False)
+        again = Engine(checkout, COMMANDS[point.finisher], place / "again.log")
+        found["next"]["after_sync"] = again.wait()
+
+
+def _judge(
+    checkout: Checkout,
+    reference: judging.Kept,
+    before: judging.Kept,
+    told: dict[str, bytes],
+    found: dict[str, Any],
+) -> None:
+    root, faults = checkout.path, found["faults"]
+    after = judging.kept(root)
+    outputs = {
+        name: digest for name, digest in reference.digests.items() if name.startswith(("data", "reports"))
+    }
+    here = {name: digest for name, digest in after.digests.items() if name.startswith(("data", "reports"))}
+    differ = sorted(name for name in {*outputs, *here} if outputs.get(name) != here.get(name))
+    faults += [f"not the undisturbed bytes: {name}" for name in dict.fromkeys(differ)]
+    faults += [f"not whole: {fault}" for fault in judging.not_whole(root)]
+    faults += [f"damaged in DVC's cache: {name}" for name in judging.damaged_objects(root)]
+    synced = checkout.vouch("sync", check=False)
+    if synced.returncode:
+        faults.append(f"not up to date: {(synced.stderr or synced.stdout).strip().splitlines()[0]:.200}")
+    if remain := judging.leftovers(root):
+        checkout.vouch("prune", check=False)
+        found["pruned"] = remain
+        faults += [f"left behind: {name}" for name in judging.leftovers(root)]
+    lost = judging.lost(before, after)
+    found["bytes"] = {"finished": sum(before.sizes.values()), "lost": sum(lost.values())}
+    faults += [f"lost: {name}" for name in sorted(lost)]
+    found["answers"] = counted = judging.answers(root, told, before, after)
+    if counted["twice"] or (counted["asked"] and counted["known"] < counted["kept"]):
+        faults.append(f"answers asked twice: {counted}")
+
+
+def _line(engine: Engine) -> str:
+    """The line that says why a run ended."""
+    lines = [line.strip() for line in engine.said().splitlines() if line.strip()]
+    telling = [line for line in lines if line.startswith("vouch: ")]
+    telling = telling[:1] or [line for line in lines if any(word in line for word in _SAID)]
+    return (telling or lines or [""])[-1][:200]
+
+
+def clear(place: Path) -> None:
+    """Removes what a point has made."""
+    shutil.rmtree(place)
