@@ -9,7 +9,7 @@ from tools.crash.trying import attempt
 STAGES = ["prepare@left", "extract@tiny_a-left", "report"]
 POINTS = [
     Point(0, "kill", "extract@tiny_a-left", "dvc", "dvc", "engine", "file", 1, 0.02),
-    Point(1, "kill", "report", "snakemake", "dvc", "group", "file", 3, 0.02),
+    Point(1, "kill", "report", "snakemake", "snakemake", "group", "file", 3, 0.02),
     Point(2, "kill", "liken", "dvc", "dvc", "group", "receipt", 1, 0.05),
 ]
 
