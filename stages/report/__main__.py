@@ -18,6 +18,7 @@ from stages.contracts.rankings import RANKED, RANKINGS
 from stages.contracts.rejects import REJECTS
 from stages.contracts.rewrites import REWRITES
 from stages.contracts.table import Table
+from stages.contracts.text import RESPONSES
 from stages.report import drawing, plots, tables
 from stages.report.config import Config, Scoring
 from stages.report.csv_text import csv_text
@@ -73,6 +74,16 @@ def read_printed(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:
     return {path.stem: pd.read_csv(path, dtype=str, keep_default_na=False) for path in paths}
 
 
+def read_engines(paths: Iterable[Path]) -> dict[str, list[str]]:
+    """The engines, with their revisions, that a model's answers name."""
+    tables = {path("m", "d").suffixes[0]: table for table, path in RESPONSES.values()}
+    found: dict[str, set[str]] = {}
+    for path in paths:
+        names = tables[path.suffixes[0]].read(path, ["engine"])["engine"].unique().to_pylist()
+        found.setdefault(path.parent.name, set()).update(filter(None, names))
+    return {model: sorted(names) for model, names in found.items()}
+
+
 def read(
     found: Sources,
     scoring: Scoring,
@@ -105,6 +116,7 @@ def read(
         trends=TRENDS.read(found.trends).to_pandas(),
         scoring=scoring,
         setup=setup or {},
+        engines=read_engines(found.responses),
         digests={path.as_posix(): _digest(path) for path in found.every},
         printed=read_printed(found.printed),
         facts=known or {},
@@ -165,8 +177,9 @@ def main(run: Run) -> None:
     """Reads the declared inputs, writes the report."""
     config = Config.model_validate(run.params["report"])
     scoring = Scoring.model_validate(run.params["score"])
-    setup = {name: run.params[name] for name in ("datasets", "models", "released", "variations")}
-    known = facts(load(LOCK)["models"], run.params["zoo"])
+    setup = {name: run.params[name] for name in ("datasets", "models", "released", "variations", "zoo")}
+    setup["locked"] = load(LOCK)["models"]
+    known = facts(setup["locked"], setup["zoo"])
     write(config, read(sources(run.inputs), scoring, setup, known), run)
 
 

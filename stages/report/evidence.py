@@ -1,6 +1,6 @@
 """What the earlier stages found: their tables, and look-ups that every part of the report shares."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import median
@@ -22,9 +22,10 @@ class Evidence:
     """Frames with the columns of the contract tables of the same names, `costs` of the table `variations`;
     `items`, `defects` and `rewrites` have `dataset` as well.
 
-    setup: the parameters datasets, models, released and variations. facts: what is known of a model, `facts`
-    of models.lock, by model. digests: SHA-256 of every data file that was read, by path. printed: what papers
-    printed, by name of the file, all columns text.
+    setup: the parameters datasets, models, released, variations and zoo, and `locked`, the entries of
+    models.lock. engines: of each model, the engines of its answers with their revisions. facts: what
+    is known of a model, `facts` of models.lock, by model. digests: SHA-256 of every data file that was read,
+    by path. printed: what papers printed, by name of the file, all columns text.
     """
 
     standings: pd.DataFrame
@@ -43,6 +44,7 @@ class Evidence:
     trends: pd.DataFrame
     scoring: Scoring
     setup: Mapping[str, Any] = field(default_factory=dict)
+    engines: Mapping[str, Sequence[str]] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
     printed: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     facts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

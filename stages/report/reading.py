@@ -14,6 +14,7 @@ from stages.contracts.compared import (
 from stages.contracts.defects import defects_path
 from stages.contracts.distances import DISTANCES_PATH, TRENDS_PATH
 from stages.contracts.items import items_path
+from stages.contracts.letters import letters_path
 from stages.contracts.outcomes import outcomes_path
 from stages.contracts.rankings import RANKED_PATH, RANKINGS_PATH
 from stages.contracts.rejects import rejects_path
@@ -47,6 +48,7 @@ class Sources:
     defects: tuple[Path, ...]
     rewrites: tuple[Path, ...]
     printed: tuple[Path, ...]
+    responses: tuple[Path, ...]
 
     @property
     def every(self) -> tuple[Path, ...]:
@@ -66,7 +68,7 @@ def sources(inputs: Sequence[Path]) -> Sources:
             raise UserError(
                 f"{path}: not among the inputs of report; declare it in dvc.yaml and run `dvc repro`"
             )
-    suffix = outcomes_path("").name
+    suffix, responses = outcomes_path("").name, letters_path("", "").parent
     return Sources(
         *COMPARED,
         tuple(p for p in sorted(known) if p == outcomes_path(p.name.removesuffix(suffix))),
@@ -75,4 +77,5 @@ def sources(inputs: Sequence[Path]) -> Sources:
         tuple(p for p in sorted(known) if p == defects_path(p.stem)),
         tuple(p for p in sorted(known) if p == rewrites_path(p.stem)),
         tuple(p for p in sorted(known) if p.parent == PRINTED and p.suffix == ".csv"),
+        tuple(p for p in sorted(known) if p.parent.parent == responses),
     )

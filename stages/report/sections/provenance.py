@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Any
 
 from stages.report import tables
 from stages.report.evidence import Evidence
@@ -26,7 +27,7 @@ MAKERS = {
 class Provenance:
     """files: names of the CSV files beside the page. chain: from what to what, by stage.
 
-    asked: what each dataset was asked as. models: which file says which weights answered. settings: how
+    asked: what each dataset was asked as. models: which weights answered, through which engine. settings: how
     was scored. inputs: the digest of every file that was read.
     """
 
@@ -54,6 +55,8 @@ def stage_of(path: str, released: frozenset[str] = frozenset()) -> str:
     """Name in dvc.lock of the stage that makes a file: `data/scores/a.metrics.parquet` -> `score@a`."""
     folder = PurePosixPath(path).parent.name
     key = PurePosixPath(path).name.partition(".")[0]
+    if PurePosixPath(path).parent.parent.name == "responses":
+        return "ingest" if folder in released else f"extract@{folder}-{key}"
     maker = MAKERS.get(folder, "")
     if maker == "score" and key in released:
         maker = "score_released"
@@ -112,16 +115,46 @@ def _models(evidence: Evidence) -> Grid | None:
     names = [*map(str, evidence.setup.get("models", ())), *sorted(released)]
     if not names:
         return None
-    columns = (Column("Model"), Column("Revision, weights and their digests"), Column("Scored by"))
-    rows = [
-        (
-            Cell(name),
-            Cell("answers that others released" if name in released else f"data/models/{name}.json"),
-            Cell(stage_of(f"data/scores/{name}.metrics.parquet", frozenset(released))),
-        )
-        for name in names
-    ]
-    return Grid("models", "Which weights answered", columns, rows)
+    columns = (
+        Column("Model"),
+        Column("From", "entry of models.lock, or recipe of params.yaml"),
+        Column("Weights", "SHA-256 of their files"),
+        Column("Engine", "stages/extract/engines, its revision and that of how pictures are decoded"),
+        Column("Pin", "the digests of every file that was loaded, dtype and template"),
+        Column("Stages in dvc.lock"),
+    )
+    rows = [_model(evidence, name, name in released) for name in names]
+    return Grid("models", "Which weights answered, and through which engine", columns, rows)
+
+
+def _model(evidence: Evidence, name: str, released: bool) -> list[Cell]:
+    engines = Cell(", ".join(evidence.engines.get(name, ())) or "–")
+    score = stage_of(f"data/scores/{name}.metrics.parquet", frozenset([name] if released else ()))
+    if released:
+        others = Cell("answers that others released")
+        return [Cell(name), others, Cell("–"), engines, Cell("–"), Cell(f"ingest, {score}")]
+    pin = f"data/models/{name}.json"
+    if name in evidence.setup.get("zoo", {}):
+        made, origin, weights = "zoo", Cell("trained here", f"zoo.{name}"), Cell("in the pin")
+    else:
+        made = "pin"
+        origin, weights = _locked(evidence.setup.get("locked", {}).get(name, {}))
+    stages = f"{made}@{name}, extract@{name}-DATASET, {score}"
+    return [Cell(name), origin, weights, engines, Cell(pin), Cell(stages)]
+
+
+def _locked(entry: dict[str, Any]) -> tuple[Cell, Cell]:
+    """Source with revision, and digests of the weights, of an entry of models.lock."""
+    source, files = entry.get("source", {}), entry.get("files") or {}
+    if source.get("kind") == "hub":
+        revision = source.get("revision")
+        origin = Cell(str(source["repo"]), revision or "no commit", tone="" if revision else "bad")
+    elif source.get("kind") == "server":
+        return Cell("a server", str(source.get("name") or "")), Cell("not known")
+    else:
+        origin = Cell(str(source.get("path", "a folder")))
+    weights = [f"{name} {digest}" for name, digest in files.items() if name.endswith(".safetensors")]
+    return origin, Cell(", ".join(weights)) if weights else Cell("not pinned", tone="bad")
 
 
 def _settings(evidence: Evidence) -> Grid:

@@ -1,0 +1,58 @@
+"""From a number back to the weights: sources, digests, engines and stages."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from stages.contracts.letters import LETTERS, letters_path
+from stages.report.__main__ import read
+from stages.report.evidence import Evidence
+from stages.report.reading import sources
+from stages.report.sections.provenance import build
+from tests.report.project import SCORING, Made, write_tables
+
+DIGEST = "ab" * 32
+
+
+def test_who_answered(make: Callable[[Made], Evidence]) -> None:
+    locked = {
+        "hub": {
+            "source": {"kind": "hub", "repo": "owner/name", "revision": "c0ffee"},
+            "files": {"config.json": "0" * 64, "model.safetensors": DIGEST},
+        },
+        "loose": {"source": {"kind": "hub", "repo": "owner/other", "revision": None}},
+        "server": {"source": {"kind": "server", "url": "http://secret.example/v1", "name": "big"}},
+    }
+    models = ["alpha", *locked]
+    setup = {"models": models, "released": ["others"], "zoo": {"alpha": {}}, "locked": locked}
+    evidence = replace(make(Made()), setup=setup, engines={"hub": ["transformers/3.1"]})
+    found = build(evidence).models
+    assert found is not None
+    said = {row[0].text: [f"{cell.text} {cell.note}".strip() for cell in row[1:]] for row in found.rows}
+    assert said["hub"] == [
+        "owner/name c0ffee",
+        f"model.safetensors {DIGEST}",
+        "transformers/3.1",
+        "data/models/hub.json",
+        "pin@hub, extract@hub-DATASET, score@hub",
+    ]
+    assert said["loose"][:2] == ["owner/other no commit", "not pinned"]
+    assert said["server"][:2] == ["a server big", "not known"]
+    assert said["alpha"][-1] == "zoo@alpha, extract@alpha-DATASET, score@alpha"
+    assert said["others"][-1] == "ingest, score_released@others"
+
+
+def test_engines_and_digests_of_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    paths = write_tables(Made())
+    for dataset, engine in (("shapes", "transformers/3.1"), ("cubes", "transformers/2.1")):
+        rows = [{"prompt": "a", "engine": engine}, {"prompt": "b", "engine": None}]
+        LETTERS.write(letters_path("alpha", dataset), rows)
+        paths.append(letters_path("alpha", dataset))
+    evidence = read(sources(paths), SCORING)
+    assert evidence.engines == {"alpha": ["transformers/2.1", "transformers/3.1"]}
+    rows = {row[0].text: (row[1].text, row[2].text) for row in build(evidence).inputs.rows}
+    stage, digest = rows["data/responses/alpha/shapes.letters.parquet"]
+    assert stage == "extract@alpha-shapes" and len(digest) == 64
