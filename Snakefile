@@ -20,7 +20,7 @@ except (UserError, OSError) as error:
 rule all:
     default_target: True
     input:
-        list(PIPELINE.maker),
+        [stage.outs[0] for stage in PIPELINE.stages.values()],
 
 
 for stage in PIPELINE.stages.values():
@@ -30,7 +30,7 @@ for stage in PIPELINE.stages.values():
             stage.slug
         input:
             stamp_path(stage),
-            PIPELINE.inputs(stage),
+            PIPELINE.watched(stage),
         output:
             [directory(out) if is_folder(out) else out for out in stage.outs],
         params:
