@@ -1,15 +1,19 @@
 # make demo   everything but the training of the demo models, whose weights are stored in the repository
 # make zoo    trains the demo models again
 # make test   all tests
+# make scale  what the full matrix costs: the engines on all of it, runs at parts of it (PARTS="1000 100 10")
+# make reproduce   two clones, two engines, every byte compared (PROFILE=small takes minutes, the demo longer)
 # PYTHON=python3.12 chooses the interpreter, TORCH=cpu|cuda the build of torch (default: what fits), CORES=4 how
 # many stages of the demo run at once
 PYTHON ?= python3
 TORCH ?= auto
 CORES ?= 2
+PARTS ?= 1000 100
+PROFILE ?= demo
 RUN := PATH="$(CURDIR)/.venv/bin:$$PATH" HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1
 BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 
-.PHONY: demo zoo test install browser bench lint lock clean
+.PHONY: demo zoo test install browser bench scale reproduce lint lock clean
 
 demo: install
 	@$(RUN) dvc pull --quiet zoo || echo "demo: not all stored weights came; what is missing is trained"
@@ -35,6 +39,13 @@ lint: install
 
 bench: install
 	@for name in $(BENCHMARKS); do $(RUN) python -m benchmarks.$$name || exit 1; done
+
+scale: install
+	@$(RUN) python -m benchmarks.engines
+	@$(RUN) python -m tools.scale $(PARTS)
+
+reproduce: install
+	@$(RUN) python -m tools.reproduce $(PROFILE)
 
 lock: install
 	@$(RUN) pip install --quiet uv
