@@ -4,6 +4,8 @@
 # make fuzz   damaged files for every reader, MINUTES=30 for each in all; goes on where its log ends
 # make crash  kills runs, fills disks and the like, some hours on two cores: docs/reliability.md; SEED=2 tries other
 #             points, CRASH=FOLDER keeps them elsewhere
+# make scale  what the full matrix costs: the engines on all of it, runs at parts of it (PARTS="1000 100 10")
+# make reproduce   two clones, two engines, every byte compared (PROFILE=small takes minutes, the demo longer)
 # PYTHON=python3.12 chooses the interpreter, TORCH=cpu|cuda the build of torch (default: what fits), CORES=4 how
 # many stages of the demo run at once
 PYTHON ?= python3
@@ -12,10 +14,12 @@ CORES ?= 2
 MINUTES ?= 30
 SEED ?= 1
 CRASH ?= $(or $(TMPDIR),/tmp)/vouch-crash
+PARTS ?= 1000 100
+PROFILE ?= demo
 RUN := PATH="$(CURDIR)/.venv/bin:$$PATH" HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1
 BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 
-.PHONY: demo zoo test fuzz crash reproduce slurm install browser bench lint lock clean
+.PHONY: demo zoo test fuzz crash scale reproduce install browser bench lint lock clean
 
 demo: install
 	@$(RUN) dvc pull --quiet zoo || echo "demo: not all stored weights came; what is missing is trained"
@@ -49,6 +53,13 @@ bench: install
 
 crash: install
 	@$(RUN) python -m tools.crash --seed $(SEED) $(CRASH)
+
+scale: install
+	@$(RUN) python -m benchmarks.engines
+	@$(RUN) python -m tools.scale $(PARTS)
+
+reproduce: install
+	@$(RUN) python -m tools.reproduce $(PROFILE)
 
 lock: install
 	@$(RUN) pip install --quiet uv

@@ -35,7 +35,7 @@ def marked(stage, out):
 rule all:
     default_target: True
     input:
-        list(PIPELINE.maker),
+        [stage.outs[0] for stage in PIPELINE.stages.values()],
 
 
 for group, outs in PIPELINE.groups().items():
@@ -54,7 +54,7 @@ for stage in PIPELINE.stages.values():
             stage.slug
         input:
             stamp_path(stage),
-            PIPELINE.inputs(stage),
+            PIPELINE.watched(stage),
         output:
             [marked(stage, out) for out in stage.outs],
         resources:

@@ -1,5 +1,6 @@
 """Digests of files and folders as DVC computes them, remembered by size and times."""
 
+import functools
 import hashlib
 import json
 import os
@@ -36,12 +37,15 @@ class Digests:
             return self._folder(path)
         return self._file(path) if os.path.isfile(path) else None
 
-    def _file(self, path: str) -> str:
-        stat = os.stat(path)
-        seen = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+    def _remembered(self, path: str, seen: tuple[int, int, int]) -> str | None:
         known = self._known.get(path)
-        if known and known[:3] == seen:
-            return known[3]
+        return known[3] if known and known[:3] == seen else None
+
+    def _file(self, path: str) -> str:
+        seen = _seen(path)
+        known = self._remembered(path, seen)
+        if known:
+            return known
         digest = hashlib.md5(usedforsecurity=False)
         with open(path, "rb") as handle:
             while chunk := handle.read(_CHUNK):
@@ -52,12 +56,12 @@ class Digests:
 
     def _folder(self, path: str) -> str:
         files = sorted((Path(file).relative_to(path).as_posix(), file) for file in source_files(path))
-        with ThreadPoolExecutor() as pool:  # whoever hashes lets others run meanwhile
-            digests = pool.map(self._file, [file for _, file in files])
-            listing = [
-                {"md5": digest, "relpath": relative}
-                for digest, (relative, _) in zip(digests, files, strict=True)
-            ]
+        digests = {file: self._remembered(file, _seen(file)) for _, file in files}
+        unknown = [file for file, digest in digests.items() if digest is None]
+        if unknown:  # a thread costs more than looking something up
+            with ThreadPoolExecutor() as pool:  # whoever hashes lets others run meanwhile
+                digests.update(zip(unknown, pool.map(self._file, unknown), strict=True))
+        listing = [{"md5": digests[file], "relpath": relative} for relative, file in files]
         text = json.dumps(listing, sort_keys=True)
         return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest() + ".dir"
 
@@ -68,3 +72,16 @@ class Digests:
         with replacing(self._path) as temporary:
             temporary.write_text(json.dumps(self._known), encoding="utf-8")
         self._changed = False
+
+
+def _seen(path: str) -> tuple[int, int, int]:
+    """What tells a file that was written anew: size and times."""
+    stat = os.stat(path)
+    return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
+
+
+class Moment:
+    """Digests of one moment: what many stages read is looked at once."""
+
+    def __init__(self, digests: Digests) -> None:
+        self.of = functools.cache(digests.of)

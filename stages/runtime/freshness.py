@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from stages.dag import Dag, Stage
-from stages.runtime.digests import Digests
+from stages.runtime.digests import Digests, Moment
 from stages.runtime.errors import UserError
 from stages.yaml12 import load
 
@@ -30,7 +30,7 @@ class Record:
     outs: Mapping[str, str | None]
 
 
-def present(stage: Stage, digests: Digests) -> Record:
+def present(stage: Stage, digests: Digests | Moment) -> Record:
     """The record that the present files would give."""
     return Record(
         cmd=stage.cmd,
@@ -89,10 +89,11 @@ class State:
 def states(dag: Dag, digests: Digests | None = None) -> list[State]:
     """The state of every stage, in dependency order."""
     digests = digests or Digests()
+    moment = Moment(digests)
     lock = read_lock()
     result = []
     for stage in dag.ordered():
-        now = present(stage, digests)
+        now = present(stage, moment)
         complete = None not in now.outs.values()
         locked = complete and lock.get(stage.name) == now
         receipt = None if locked else read_receipt(stage)

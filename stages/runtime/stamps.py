@@ -6,6 +6,7 @@ content. Where a fresh output looks older than its inputs (DVC stopped early, or
 moved, in dependency order.
 """
 
+import functools
 import os
 import time
 from pathlib import Path
@@ -45,6 +46,7 @@ def settle(dag: Dag) -> list[State]:
     STAMPS.mkdir(parents=True, exist_ok=True)
     result = states(dag)
     now = time.time_ns()
+    settled = functools.cache(_time_of)  # what a stage reads was settled before it, and stays
     for state in result:
         stage = state.stage
         stamp = stamp_path(stage)
@@ -52,7 +54,7 @@ def settle(dag: Dag) -> list[State]:
         when = _LONG_AGO if state.fresh else now
         os.utime(stamp, ns=(when, when))
         if state.fresh:
-            newest = max((_time_of(path) for path in dag.inputs(stage)), default=0)
+            newest = max(map(settled, dag.watched(stage)), default=0)
             for out in stage.outs:
                 if _time_of(out) < newest:
                     _touch(out, newest)

@@ -8,13 +8,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from dvc.repo import Repo, lock_repo
 
+from stages.console import sync
 from stages.dag import Dag, Stage
 from stages.runtime.digests import Digests
 from stages.runtime.errors import UserError
 from stages.runtime.freshness import by_reason, present, read_lock, receipt_path, states
 from stages.runtime.stamps import settle, stamp_path
-from stages.yaml12 import load
+from stages.yaml12 import load, loads
 
 DEFINITION = """
 stages:
@@ -126,6 +128,52 @@ def test_a_receipt_vouches_without_dvc(dag):
     assert fresh(dag) == {"copy": False, "next": True}
     receipt_path(dag["next"]).write_text("{damaged")
     assert fresh(dag) == {"copy": False, "next": False}
+
+
+def vouch_for(dag, *names):
+    """Receipts in place of dvc.lock."""
+    Path("dvc.lock").unlink()
+    for name in names:
+        receipt_path(dag[name]).parent.mkdir(parents=True, exist_ok=True)
+        receipt_path(dag[name]).write_text(json.dumps(present(dag[name], Digests()).__dict__))
+
+
+def test_what_receipts_vouch_for_is_recorded_as_dvc_would(dag):
+    text = Path("dvc.lock").read_text()
+    vouch_for(dag, "copy", "next")
+    assert sync.record(states(dag)) == ["copy", "next"]
+    assert load(Path("dvc.lock")) == loads(text, "dvc.lock")
+    with Repo() as repo:
+        assert repo.status() == {}
+    assert sync.record(states(dag)) == []
+
+
+def test_what_nothing_vouches_for_is_not_recorded(dag):
+    vouch_for(dag, "next")
+    assert sync.record(states(dag)) == ["next"]
+    assert list(read_lock()) == ["next"]
+
+
+def test_a_lock_that_dvc_holds_is_one_line(dag):
+    vouch_for(dag, "next")
+    with (
+        Repo() as repo,
+        lock_repo(repo),
+        pytest.raises(UserError, match=r"^dvc commit: .*another DVC") as one,
+    ):
+        sync.record(states(dag))
+    assert "\n" not in str(one.value)
+
+
+def test_what_snakemake_is_told_is_one_output_of_each_stage_and_no_code():
+    made = Stage("made", "", ("source",), ("data/a.1", "data/a.2"), {})
+    other = Stage("other", "", (), ("data/b",), {})
+    last = Stage("last", "", ("data", "stages/x.py", "data/b", "models.lock"), ("end",), {})
+    watched = Dag([made, other, last]).watched(last)
+    assert watched in (
+        ["data/a.1", "data/b", "models.lock"],
+        ["data/a.2", "data/b", "models.lock"],
+    )
 
 
 @pytest.mark.parametrize(

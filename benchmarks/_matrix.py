@@ -1,0 +1,140 @@
+"""A checkout of the full matrix, every stage of it fresh: its outputs are simulated, in their real contracts.
+
+Tables hold a few rows of made-up values, different in every file; folders and pins one small file. Nothing
+was run: the receipts say what stages that made these files would say.
+"""
+
+from collections.abc import Mapping
+from contextlib import chdir
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from stages.contracts import compared, distances, rankings
+from stages.contracts.defects import DEFECTS
+from stages.contracts.embeddings import EMBEDDINGS
+from stages.contracts.files import write_json
+from stages.contracts.images import IMAGES
+from stages.contracts.items import ITEMS
+from stages.contracts.letters import LETTERS
+from stages.contracts.likelihood import LIKELIHOOD
+from stages.contracts.likeness import LIKENESS
+from stages.contracts.metrics import METRICS
+from stages.contracts.outcomes import OUTCOMES
+from stages.contracts.prompts import PROMPTS
+from stages.contracts.published import PUBLISHED
+from stages.contracts.rejects import REJECTS
+from stages.contracts.rewrites import REWRITES
+from stages.contracts.signals import SIGNALS
+from stages.contracts.table import Table
+from stages.contracts.text import TEXT
+from stages.dag import is_folder, read_dag
+from stages.runtime.digests import Digests
+from stages.runtime.freshness import present, receipt_path
+from stages.yaml12 import load
+from tests.pipeline.checkout import Checkout
+from tools.scale import VARIATIONS
+
+ROWS = 48
+_OF_COMPARE = {
+    "standings": compared.STANDINGS,
+    "differences": compared.DIFFERENCES,
+    "reproduced": compared.REPRODUCED,
+    "variations": compared.VARIATIONS,
+    "dimensions": compared.DIMENSIONS,
+    "distances": distances.DISTANCES,
+    "trends": distances.TRENDS,
+    "rankings": rankings.RANKINGS,
+    "ranked": rankings.RANKED,
+}
+_TABLES: Mapping[str, Table] = {
+    **{f"compare/{name}": table for name, table in _OF_COMPARE.items()},
+    "defects": DEFECTS,
+    "embeddings": EMBEDDINGS,
+    "images": IMAGES,
+    "items": ITEMS,
+    "likeness": LIKENESS,
+    "letters": LETTERS,
+    "likelihood": LIKELIHOOD,
+    "metrics": METRICS,
+    "outcomes": OUTCOMES,
+    "prompts": PROMPTS,
+    "published": PUBLISHED,
+    "rejects": REJECTS,
+    "rewrites": REWRITES,
+    "signals": SIGNALS,
+    "text": TEXT,
+}
+
+
+def matrix(path: Path, models: int, datasets: int) -> Checkout:
+    """A checkout with so many models of the hub and datasets; nothing is recorded in dvc.lock yet."""
+    checkout = Checkout(path)
+    params = load(path / "profiles/small.yaml")
+    locked = load(path / "models.lock")["models"]
+    names = [name for name, entry in locked.items() if entry["source"]["kind"] == "hub"][:models]
+    one = {
+        "loader": "shapes",
+        "source": "stages/scenes",
+        "style": "kostumov",
+        "settings": {"seed": 0, "items": 100},
+    }
+    params |= {"profile": "matrix", "models": names, "unpinned": names, "zoo": {}}
+    params |= {"pin": dict.fromkeys(names, "models.lock"), "variations": VARIATIONS}
+    params["datasets"] = {f"set_{number:02d}": one for number in range(datasets)}
+    write_json(path / "params.yaml", params)  # JSON is YAML
+    checkout.commit("the full matrix")
+    with chdir(path):
+        _simulate()
+    return checkout
+
+
+def _simulate() -> None:
+    """Writes every output of the checkout in the working directory, and the receipts."""
+    dag, digests = read_dag(), Digests()
+    for stage in dag.ordered():
+        for out in stage.outs:
+            _write(Path(out))
+        write_json(receipt_path(stage), asdict(present(stage, digests)))
+    digests.save()
+
+
+def _write(path: Path) -> None:
+    if is_folder(str(path)):
+        _write(path / "index.html")
+    elif path.suffix == ".parquet":
+        table = _table(path)
+        columns = {field.name: [_value(field, path, row) for row in range(ROWS)] for field in table.schema}
+        table.write(path, pa.table(columns, schema=table.schema))
+    else:
+        write_json(path, {"simulated": str(path)})
+
+
+def _table(path: Path) -> Table:
+    """data/items/D -> items; data/responses/M/D.letters and data/scores/M.metrics -> letters, metrics."""
+    parts = path.with_suffix("").relative_to("data")
+    suffix = parts.suffix.removeprefix(".")
+    return next(_TABLES[key] for key in (str(parts), suffix, parts.parts[0]) if key in _TABLES)
+
+
+def _value(field: pa.Field, path: Path, row: int) -> Any:
+    """Some value of a column, the ask of a prompt a real one."""
+    if field.name == "asks":
+        return ["letters"]
+    return _of_type(field.type, f"{path.stem} {field.name} {row}", row)
+
+
+def _of_type(kind: pa.DataType, text: str, row: int) -> Any:
+    if pa.types.is_list(kind):
+        return [_of_type(kind.value_type, f"{text}, {place}", row + place) for place in range(4)]
+    if pa.types.is_struct(kind):
+        return {field.name: _of_type(field.type, text, row) for field in kind}
+    if pa.types.is_boolean(kind):
+        return row % 2 == 0
+    if pa.types.is_string(kind):
+        return text
+    if pa.types.is_binary(kind):
+        return text.encode()
+    return row % 100
