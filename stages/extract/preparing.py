@@ -16,7 +16,7 @@ from stages.extract.memory import out_of_memory
 from stages.extract.model_loading import LoadedModel
 from stages.extract.prepared import Needs, Prepared
 from stages.extract.processed_pictures import ProcessedPictures
-from stages.extract.reasons import reason
+from stages.extract.reasons import raised_for_us, reason
 from stages.runtime.errors import UserError
 
 _PROBES = ((64, 64), (96, 32), (640, 400), (400, 900))  # sizes that tell whether size reaches the model
@@ -196,7 +196,9 @@ class Preparer:
             raise OSError(f"the model's processor lacks a package ({reason(error)}); install it") from None
         except HERE:
             raise
-        except Exception as error:  # templates and processors raise many kinds
+        except BaseException as error:  # templates and processors raise many kinds
+            if not raised_for_us(error):
+                raise
             if out_of_memory(error):
                 raise MemoryError from None  # the next run may have more
             raise UserError(
@@ -216,7 +218,14 @@ class Preparer:
         return {name: value for name, value in inputs.items() if name != "labels"}
 
     def _encode(self, text: str) -> list[int]:
-        return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
+        try:
+            return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
+        except BaseException as error:
+            if isinstance(error, Exception) or not raised_for_us(error):
+                raise
+            raise UserError(
+                f"the model's tokenizer fails ({reason(error)}); correct tokenizer.json"
+            ) from None
 
 
 def _probe(*sizes: tuple[int, int]) -> Question:

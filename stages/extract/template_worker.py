@@ -40,7 +40,9 @@ def _bound_memory() -> None:
     if os.path.exists(_PAGES):  # Linux; elsewhere nothing tells how much there is to begin with
         with open(_PAGES, encoding="ascii") as pages:
             most = int(pages.read().split()[0]) * resource.getpagesize() + MEMORY
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
 
 
 def _answer(render: Any, asked: dict[str, Any]) -> dict[str, str]:

@@ -64,6 +64,7 @@ WORDS = (
         "-" * 300,
     ),
 )
+LONGEST = 1 << 19  # bytes of a damaged copy
 Mutation = Callable[[random.Random, bytes, Sequence[bytes]], bytes]
 
 
@@ -75,7 +76,7 @@ def mutated(dice: random.Random, corpus: Sequence[bytes], words: Sequence[bytes]
             data = _put(dice, data, dice.choice(words))
         else:
             data = dice.choice(_MUTATIONS)(dice, data, corpus)
-    return data[: 1 << 20]
+    return data[:LONGEST]
 
 
 def _span(dice: random.Random, data: bytes) -> tuple[int, int]:

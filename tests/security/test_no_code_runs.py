@@ -12,6 +12,7 @@ import pytest
 
 from stages.extract.config import Config
 from stages.extract.model_loading import load_model
+from stages.extract.shared_prefix import shared_prefix
 from stages.pin.model_folder import check_model_folder
 from stages.runtime.errors import UserError
 from tests.extract.tiny import save_llava
@@ -178,6 +179,17 @@ def test_code_that_comes_with_a_model_never_runs(
     except UserError as error:
         assert refused and "Traceback" not in str(error)
     assert not ran.exists()
+
+
+def test_a_tokenizer_whose_regular_expression_has_no_end(tiny: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(tiny, tmp_path / "model"))
+    path = folder / "tokenizer.json"
+    values = json.loads(path.read_text("utf-8"))
+    values["pre_tokenizer"]["pattern"] = {"Regex": "(?:(.|.)+)+$(?!.|)"}
+    path.write_text(json.dumps(values), "utf-8")
+    config = Config(batch=1, bucket=8, threads=1, device="cpu")
+    with pytest.raises(UserError, match=r"retry-limit.*correct (chat_template\.jinja|tokenizer\.json)"):
+        shared_prefix(load_model(folder, "float32", None, config), None, config)
 
 
 def test_the_planted_pickle_would_have_run(tmp_path: Path) -> None:

@@ -1,0 +1,143 @@
+"""Names stay in their folders, and small files stay small in memory."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from stages.contracts.files import PART
+from stages.contracts.pins import INDEX, indexed_files
+from stages.contracts.table import Table
+from stages.prepare.cleaning import examine
+from stages.prepare.datasets.jsonl import Settings, count
+from stages.prepare.looking import read_image
+from stages.prepare.raw import Unusable
+from stages.runtime.check import check_params
+from stages.runtime.errors import LONGEST, UserError
+from stages.sources.fetching.card import choose
+from stages.sources.fetching.origin import Download, check_name
+from stages.sources.reading.files import Source
+from stages.sources.reading.tree import Tree
+from stages.yaml12 import load, loads
+
+LEADING_OUT = ("../x.png", "a/../../x.png", "/etc/passwd", "..", "", "a/..", "x\0.png")
+SMALL = Path(__file__).parents[2] / "profiles/small.yaml"
+
+
+def _image(name: str, root: Path) -> None:
+    read_image(name, root)
+
+
+def _items(name: str, root: Path) -> None:
+    count(Source(root), "mine", Settings(file=name))
+
+
+def _member(name: str, root: Path) -> None:
+    with zipfile.ZipFile(root / "a.zip", "w") as archive:
+        archive.writestr(name.replace("\0", "\1") or "/", b"x")
+    with Tree(Source(root)) as tree:
+        assert tree.names == []
+        raise Unusable("nothing of that name")
+
+
+def _weights(name: str, root: Path) -> None:
+    (root / INDEX).write_text(json.dumps({"weight_map": {"a": name}}), "utf-8")
+    indexed_files(root / INDEX)
+
+
+def _download(name: str, root: Path) -> None:
+    Download(url="https://h/x", name=name or "/")
+
+
+def _listed(name: str, root: Path) -> None:
+    check_name(name)
+
+
+@pytest.mark.parametrize("name", LEADING_OUT)
+@pytest.mark.parametrize("take", [_image, _items, _member, _weights, _download, _listed])
+def test_a_name_that_leads_out(take: object, name: str, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (tmp_path / "x.png").write_bytes(b"outside")
+    with pytest.raises((UserError, ValueError)):
+        take(name, root)  # type: ignore[operator]
+    assert (tmp_path / "x.png").read_bytes() == b"outside"
+
+
+@pytest.mark.parametrize("name", ["..", "../x", "a/b", "A", "a.b", "a-b", "a\0", "a\n", "", "é", "a" * 101])
+@pytest.mark.parametrize("key", ["datasets", "zoo", "pin", "released"])
+def test_names_of_datasets_and_models_are_slugs(key: str, name: str) -> None:
+    """They become names of files: in lower case, so that none can be taken for another where case is lost."""
+    values = load(SMALL)
+    values[key] = [name] if key == "released" else {name: next(iter(values[key].values()), "models.lock")}
+    with pytest.raises(UserError, match=rf"small\.yaml: {key}"):
+        check_params(values, "small.yaml")
+
+
+def test_a_link_out_of_a_dataset(tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
+    (tmp_path / "secret.png").write_bytes(b"outside")
+    (tmp_path / "root/1.png").symlink_to(tmp_path / "secret.png")
+    with pytest.raises(Unusable, match="leads out"):
+        read_image("1.png", tmp_path / "root")
+
+
+def bomb(levels: int) -> str:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, levels)]
+    return "\n".join(lines) + "\n"
+
+
+def test_aliases_that_stand_for_billions() -> None:
+    assert len(loads(bomb(3), "x")["a2"]) == 10
+    for levels in (9, 90):
+        with pytest.raises(UserError, match=r"x line 1: .*its aliases stand for more than 100,000 values"):
+            loads(bomb(levels), "x")
+    with pytest.raises(UserError, match="an alias stands inside of what it stands for"):
+        loads("a: &a [x, *a]", "x")
+    with pytest.raises(UserError, match="aliases stand for more"):
+        choose([], f"---\n{bomb(9)}configs: [{{config_name: *a8}}]\n---\n", None, "test", "o/n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a: 1\na: 2\n", "!!python/object/apply:os.system [x]\n", "a: !!python/name:os.system\n", "<<: {a: 1}\n"],
+)
+def test_what_yaml_may_not_hold(text: str) -> None:
+    with pytest.raises(UserError, match=r"^x line \d"):
+        loads(text, "x")
+
+
+def test_a_picture_that_unpacks_to_gigabytes() -> None:
+    sink = io.BytesIO()
+    Image.new("1", (12_000, 12_000)).save(sink, "PNG", compress_level=9)
+    assert len(sink.getvalue()) < 100_000
+    with pytest.raises(Unusable, match="more than 89,478,485 pixels"):
+        examine(sink.getvalue())
+
+
+def test_a_member_that_unpacks_to_gigabytes(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.json", bytes(1 << 26))
+    with Tree(Source(tmp_path)) as tree, pytest.raises(Unusable, match="as only a trap does"):
+        tree.read("a.json")
+
+
+def test_an_error_is_one_line_of_bounded_length() -> None:
+    told = str(UserError(f"items.jsonl line 3: no column {'x' * 100_000}\n\x1b[2J; correct the file"))
+    assert len(told) <= LONGEST and "\n" not in told and "\x1b" not in told
+    assert told.startswith("items.jsonl line 3: no column xxx") and told.endswith("; correct the file")
+
+
+def test_a_table_whose_mark_is_no_text(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.table({"a": [1]}).replace_schema_metadata({b"vouch": b"\xff\xfe"})
+    pq.write_table(table, tmp_path / "t.parquet")
+    with pytest.raises(UserError, match=r"t\.parquet: holds .*, expected items/1"):
+        Table("items", 1, pa.schema([("a", pa.int64())])).read(tmp_path / "t.parquet")
+    assert not PART.fullmatch("t.parquet")
