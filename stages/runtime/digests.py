@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 from stages.contracts.files import replacing
@@ -69,7 +70,8 @@ class Digests:
         """Keeps what was computed for the next process; the last writer wins, nothing depends on it."""
         if not self._changed:
             return
-        with replacing(self._path) as temporary:
+        # a disk that is full, or a machine beside this one that was faster, only costs hashing again
+        with suppress(OSError), replacing(self._path) as temporary:
             temporary.write_text(json.dumps(self._known), encoding="utf-8")
         self._changed = False
 

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -66,26 +67,26 @@ class Engine:
             "group": list(everyone),
         }[victim]
         for pid in targets:
-            try:
+            with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
         if victim != "stage":
             self.process.wait(30)
         return bool(targets)
 
     def wait(self) -> int:
-        """Its exit status, when it has ended and nothing of its session is left."""
-        status = self.process.wait(max(1.0, self.deadline - time.monotonic()))
+        """Its exit status, when it has ended and nothing of its session is left; ended after the limit."""
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(max(1.0, self.deadline - time.monotonic()))
         self.settle()
-        return status
+        return self.process.wait(30)
 
     def settle(self) -> None:
         """Waits for what it left running; ends it after the limit."""
         while self.members() and time.monotonic() < self.deadline:
             time.sleep(0.05)
         for pid in self.members():
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         self._log.close()
 
     def said(self) -> str:
