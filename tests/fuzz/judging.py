@@ -32,7 +32,9 @@ MEMORY = 1 << 30  # bytes beyond what the process has when it begins
 LONGEST_LINE = 2000  # characters of an error
 KEPT = 200  # examples with an outcome of their own that later ones are made of
 ALL = 1 << 62  # examples
-_STUCK = 60.0  # seconds without a sign of life, for code that no signal reaches
+_STUCK = 5 * SECONDS  # of processor time without a sign of life, for code that no signal reaches
+_LOST = 900.0  # seconds by the clock, for a process that waits for ever
+_LOOK = 5.0  # seconds after which a silent process is looked at
 _NAMES = re.compile(r"[0-9]+|'[^']*'|\"[^\"]*\"|[^\x00-\x7f]+")
 
 
@@ -87,7 +89,7 @@ def _process(report: Report, examples: int, end: float) -> None:
         there.close()
         alive = True
         while alive:
-            if not here.poll(_STUCK):
+            if not _speaks(here, child):
                 os.kill(child, signal.SIGKILL)
             try:
                 told: Any = here.recv()
@@ -112,6 +114,21 @@ def _process(report: Report, examples: int, end: float) -> None:
                     "data": Path(current.name).read_bytes().hex(),
                 }
             )
+
+
+def _speaks(pipe: Any, child: int) -> bool:
+    """Waits for a sign of a process. On a busy machine that takes long; processor time tells."""
+    start, before = time.monotonic(), _used(child)
+    while not pipe.poll(_LOOK):
+        if _used(child) - before > _STUCK or time.monotonic() - start > _LOST:
+            return False
+    return True
+
+
+def _used(child: int) -> float:
+    """Seconds of processor time of a process so far."""
+    fields = Path(f"/proc/{child}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _work(name: str, seed: int, first: int, examples: int, end: float, pipe: Any, current: Path) -> NoReturn:

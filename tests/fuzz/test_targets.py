@@ -81,6 +81,11 @@ def _dies(data: bytes, folder: Path) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def _hears_nothing(data: bytes, folder: Path) -> None:
+    signal.signal(signal.SIGPROF, signal.SIG_IGN)
+    _loops(data, folder)
+
+
 def _works(data: bytes, folder: Path) -> None:
     end = time.process_time() + 0.5
     while time.process_time() < end:
@@ -97,6 +102,7 @@ def _refuses(data: bytes, folder: Path) -> None:
         (_raises, "KeyError: 'x'"),
         (_loops, "too slow"),
         (_works, "too slow"),
+        (_hears_nothing, "the process ended"),
         (_takes_memory, "too much memory"),
         (_dies, "the process ended"),
         (_refuses, None),
@@ -106,7 +112,8 @@ def test_what_is_a_crash(monkeypatch: pytest.MonkeyPatch, read: object, says: st
     target = ModuleType("target")
     vars(target).update(CORPUS=lambda: [b"x"], read=read)
     monkeypatch.setattr("tests.fuzz.judging.load", lambda name: target)
-    monkeypatch.setattr("tests.fuzz.judging.SECONDS", 0.2)
+    for name, value in {"SECONDS": 0.2, "_STUCK": 0.6, "_LOOK": 0.2}.items():
+        monkeypatch.setattr(f"tests.fuzz.judging.{name}", value)
     report = fuzz("any", 0, 60.0, 1)
     assert report.examples == 1
     assert [says in crash["what"] for crash in report.crashes if says] == ([True] if says else [])
