@@ -2,8 +2,8 @@
 
 Snakemake decides by modification times, and for small inputs by their contents. Every rule has a stamp
 among its inputs: of a fresh stage it is older than everything, of any other it is new in time and
-content. Where a fresh output looks older than its inputs (DVC stopped early, or pulled), its time is
-moved, in dependency order.
+content: newer than its outputs, also where a clock was wrong and these lie in the future. Where a fresh
+output looks older than its inputs (DVC stopped early, or pulled), its time is moved, in dependency order.
 """
 
 import functools
@@ -16,6 +16,7 @@ from stages.runtime.freshness import State, states
 
 STAMPS = Path(".vouch/stamps")
 _LONG_AGO = 1
+_SECOND = 1_000_000_000
 
 
 def stamp_path(stage: Stage) -> str:
@@ -51,7 +52,8 @@ def settle(dag: Dag) -> list[State]:
         stage = state.stage
         stamp = stamp_path(stage)
         Path(stamp).write_text("fresh\n" if state.fresh else f"stale, seen at {now}\n", encoding="utf-8")
-        when = _LONG_AGO if state.fresh else now
+        outs = max((_time_of(out) for out in stage.outs), default=0)
+        when = _LONG_AGO if state.fresh else max(now, outs + _SECOND)
         os.utime(stamp, ns=(when, when))
         if state.fresh:
             newest = max(map(settled, dag.watched(stage)), default=0)

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -220,6 +221,10 @@ def test_stamps_say_what_contents_say(dag):
     settle(dag)
     assert os.stat(stamp_path(dag["copy"])).st_mtime_ns > os.stat("out.txt").st_mtime_ns
     assert os.stat(stamp_path(dag["next"])).st_mtime_ns == 1
+    tomorrow = time.time() + 86400  # a clock that was wrong then
+    os.utime("out.txt", (tomorrow, tomorrow))
+    settle(dag)
+    assert os.stat(stamp_path(dag["copy"])).st_mtime_ns > os.stat("out.txt").st_mtime_ns
 
 
 def test_reasons_are_grouped(dag):
