@@ -6,6 +6,7 @@
 #             points, CRASH=FOLDER keeps them elsewhere
 # make scale  what the full matrix costs: the engines on all of it, runs at parts of it (PARTS="1000 100 10")
 # make reproduce   two clones, two engines, every byte compared (PROFILE=small takes minutes, the demo longer)
+# make slurm  the pipeline on a real Slurm of this machine, disturbed; needs root, slurm-wlm and munge (Debian)
 # PYTHON=python3.12 chooses the interpreter, TORCH=cpu|cuda the build of torch (default: what fits), CORES=4 how
 # many stages of the demo run at once
 PYTHON ?= python3
@@ -19,7 +20,7 @@ PROFILE ?= demo
 RUN := PATH="$(CURDIR)/.venv/bin:$$PATH" HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1
 BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 
-.PHONY: demo zoo test fuzz crash scale reproduce install browser bench lint lock clean
+.PHONY: demo zoo test fuzz crash scale reproduce slurm install browser bench lint lock clean
 
 demo: install
 	@$(RUN) dvc pull --quiet zoo || echo "demo: not all stored weights came; what is missing is trained"
@@ -60,6 +61,9 @@ scale: install
 
 reproduce: install
 	@$(RUN) python -m tools.reproduce $(PROFILE)
+
+slurm: install
+	@$(RUN) python -m tools.slurm docs/cluster-log.txt
 
 lock: install
 	@$(RUN) pip install --quiet uv
