@@ -23,12 +23,13 @@ from stages.report.__main__ import draw, read, write_site
 from stages.report.config import Config
 from stages.report.csv_text import csv_text
 from stages.report.evidence import Evidence
+from stages.report.kept import Kept
 from stages.report.metrics_json import metrics_json
 from stages.report.plugins import plugins
 from stages.report.reading import sources
 from stages.report.sections import papers
 from stages.report.sections.papers import sketches as of_papers
-from stages.report.site import assets, site
+from stages.report.site import site
 from stages.report.sketch import of_dataset
 from tests.report.project import SCORING, Made, write_tables
 
@@ -57,11 +58,11 @@ def timed(work: Callable[[], T]) -> tuple[float, T]:
     return time.process_time() - start, found
 
 
-def build(evidence: Evidence) -> None:
+def build(evidence: Evidence, kept: Kept) -> None:
     """All that is written under reports/ but figures."""
     whole = {f"{name}.csv": csv_text(module.build(evidence)) for name, module in plugins(tables).items()}
     json.dumps(metrics_json(evidence))
-    write_site(site(Config(title="Vouch"), evidence, {}), whole)
+    write_site(site(Config(title="Vouch"), evidence, {}), whole, kept)
 
 
 def dump(rows: dict[str, list[dict[str, object]]]) -> None:
@@ -75,9 +76,12 @@ def dump(rows: dict[str, list[dict[str, object]]]) -> None:
 
 def main() -> None:
     """Prints the figures."""
-    assets()  # the libraries come out of vl-convert once, whatever the tables hold
+    kept = Kept()
+    write_site(
+        {"index.html": ""}, {}, kept
+    )  # the libraries come out of vl-convert once, whatever the tables hold
     evidence = read(sources(write_tables(made())), SCORING)
-    taken, _ = timed(lambda: build(evidence))
+    taken, _ = timed(lambda: build(evidence, kept))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     rows = {name: getattr(evidence, name).to_dict("records") for name in FRAMES}
     peer, _ = timed(lambda: dump(rows))
@@ -87,10 +91,10 @@ def main() -> None:
     dataset = evidence.datasets[0]
     for name in plugins(figures):
         for sketch in of_dataset(name, evidence, dataset):
-            taken, _ = timed(partial(draw, [sketch], Path()))
+            taken, _ = timed(partial(draw, [sketch], Path(), kept))
             figure(f"figure {name} of {MODELS} models", taken, "s")
     everyone = list(of_papers(papers.build(evidence)))
-    taken, _ = timed(partial(draw, everyone, Path()))
+    taken, _ = timed(partial(draw, everyone, Path(), kept))
     figure(f"{len(everyone)} figures of papers, {size}", taken, "s")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from stages.console.layout import plain
 from stages.console.render_page import MARK, Shown, page
 from stages.contracts.decisions import are_there
 from stages.contracts.files import replacing_folder
@@ -52,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
         raise UserError(f"--items: give a number of items from 1, not {options.items}")
     folder = options.into or FOLDER / name / variation
     if folder.exists() and not (folder / MARK).is_file() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UserError(f"{folder}: is there and was not made by `vouch render`; name another folder")
+        raise UserError(f"{plain(folder)}: is there and was not made by `vouch render`; name another folder")
     found = prompts(name, str(datasets[name].style), variation)
     first = [rows for _, rows in zip(range(options.items), found, strict=False)]
     if not first:
@@ -62,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
         shown = [write(rows, number, images, made) for number, rows in enumerate(first, start=1)]
         (made / "index.html").write_text(page(name, variation, shown), encoding="utf-8")
         (made / MARK).write_text("made by `vouch render`; written anew each time\n", encoding="utf-8")
-    print(f"render: {len(first)} items, {sum(len(one.files) for one in shown)} pictures in {folder}")
+    print(f"render: {len(first)} items, {sum(len(one.files) for one in shown)} pictures in {plain(folder)}")
     return 0
 
 

@@ -1,7 +1,9 @@
 """report: reads what the other stages found and writes reports/."""
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +21,19 @@ from stages.contracts.rejects import REJECTS
 from stages.contracts.rewrites import REWRITES
 from stages.contracts.table import Table
 from stages.contracts.text import RESPONSES
-from stages.report import drawing, plots, tables
+from stages.report import drawing, plots, tables, vega
 from stages.report.config import Config, Scoring
 from stages.report.csv_text import csv_text
 from stages.report.evidence import Evidence
 from stages.report.facts import Facts, facts
+from stages.report.kept import Kept
 from stages.report.metrics_json import metrics_json
 from stages.report.plugins import plugins
 from stages.report.reading import Sources, sources
 from stages.report.sections.papers import sketches as of_papers
 from stages.report.site import Picture, assets, build, site
 from stages.report.sketch import Sketch, of_datasets
+from stages.report.vegalite import Chart
 from stages.runtime.errors import UserError
 from stages.runtime.stage import Run, run_stage
 from stages.yaml12 import load
@@ -123,17 +127,21 @@ def read(
     )
 
 
-def draw(sketches: Iterable[Sketch], folder: Path) -> dict[str, Picture]:
+def draw(sketches: Iterable[Sketch], folder: Path, kept: Kept) -> dict[str, Picture]:
     """Writes each figure as SVG, PNG and PDF, and returns it for the pages, by name of its files."""
+
+    def svg(chart: Chart) -> str:
+        return kept("svg", json.dumps(chart.to_dict()), lambda: drawing.svg(chart).encode()).decode()
+
     pictures: dict[str, Picture] = {}
     for sketch in sketches:
-        drawn = drawing.svg(sketch.chart)
+        drawn = svg(sketch.chart)
         document = drawing.document(drawn, sketch.title, sketch.description)
         (folder / f"{sketch.file}.svg").write_text(document, encoding="utf-8", newline="\n")
-        (folder / f"{sketch.file}.png").write_bytes(drawing.png(drawn))
-        (folder / f"{sketch.file}.pdf").write_bytes(drawing.pdf(drawn))
+        (folder / f"{sketch.file}.png").write_bytes(kept("png", drawn, partial(drawing.png, drawn)))
+        (folder / f"{sketch.file}.pdf").write_bytes(kept("pdf", drawn, partial(drawing.pdf, drawn)))
         prefix = f"f{len(pictures)}"
-        narrow = drawing.inline(drawing.svg(sketch.narrow), f"{prefix}n") if sketch.narrow else ""
+        narrow = drawing.inline(svg(sketch.narrow), f"{prefix}n") if sketch.narrow else ""
         specification = drawing.specification(sketch.chart)
         pictures[sketch.file] = Picture(sketch, drawing.inline(drawn, prefix), specification, narrow)
     return pictures
@@ -147,9 +155,11 @@ def write_plots(evidence: Evidence) -> None:
         write_text(folder / "page.html", plots.PAGE)
 
 
-def write_site(files: Mapping[str, str], tables: Mapping[str, str]) -> None:
+def write_site(files: Mapping[str, str], tables: Mapping[str, str], kept: Kept) -> None:
     """Writes the pages, the tables and what the pages load. files: by path under reports/."""
-    every = {f"assets/{name}": text for name, text in assets().items()} | dict(files)
+    script = kept("script", "", lambda: vega.script().encode()).decode()
+    loaded = assets() | {"vega.js": script}
+    every = {f"assets/{name}": text for name, text in loaded.items()} | dict(files)
     every |= {f"tables/{name}": text for name, text in tables.items()}
     for name in ("assets", "pages", "tables"):
         with replacing_folder(REPORTS / name) as folder:
@@ -163,12 +173,13 @@ def write_site(files: Mapping[str, str], tables: Mapping[str, str]) -> None:
 
 def write(config: Config, evidence: Evidence, run: Run | None = None) -> None:
     """Writes everything under reports/ in the working directory."""
-    views = build(evidence)
+    kept, views = Kept(), build(evidence)
     sketches = [*of_datasets(evidence), *of_papers(views["papers"])]
     with replacing_folder(REPORTS / "figures") as folder:
-        pictures = draw(run.progress(sketches, label="figures") if run else sketches, folder)
+        pictures = draw(run.progress(sketches, label="figures") if run else sketches, folder, kept)
     whole = {f"{name}.csv": csv_text(module.build(evidence)) for name, module in plugins(tables).items()}
-    write_site(site(config, evidence, pictures, views), whole)
+    write_site(site(config, evidence, pictures, views), whole, kept)
+    kept.forget_others()
     write_plots(evidence)
     write_json(REPORTS / "metrics.json", metrics_json(evidence))
 

@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from stages.report import pages, palette, sections, vega, words
+from stages.report import pages, palette, sections, words
 from stages.report.config import Config
 from stages.report.evidence import Evidence
 from stages.report.grid_files import GridFiles
@@ -87,10 +87,11 @@ def address(name: str) -> str:
 def assets() -> dict[str, str]:
     """What the pages load, by its name under reports/assets.
 
-    Everything in static/, the colours of dark figures, and the libraries that interactive figures ask for.
+    Everything in static/ and the colours of dark figures; the libraries that interactive figures ask for
+    are in vega.js.
     """
     found = {path.name: path.read_text("utf-8") for path in sorted(STATIC.iterdir()) if path.is_file()}
-    return found | {"figures.css": _dark(), "vega.js": vega.script()}
+    return found | {"figures.css": _dark()}
 
 
 def _dark() -> str:

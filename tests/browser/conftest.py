@@ -16,6 +16,7 @@ from stages.report import tables as report_tables
 from stages.report.__main__ import draw, read, write_site
 from stages.report.config import Config
 from stages.report.csv_text import csv_text
+from stages.report.kept import Kept
 from stages.report.plugins import plugins
 from stages.report.reading import sources
 from stages.report.sections.papers import sketches as of_papers
@@ -90,11 +91,11 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         figures = folder / "reports/figures"
         figures.mkdir(parents=True)
         sketches = [made for name in FIGURES for made in of_dataset(name, evidence, CHOICE)]
-        pictures = draw([*sketches, *list(of_papers(build(evidence)["papers"]))[:1]], figures)
+        pictures = draw([*sketches, *list(of_papers(build(evidence)["papers"]))[:1]], figures, Kept())
         whole = {
             f"{name}.csv": csv_text(module.build(evidence)) for name, module in plugins(report_tables).items()
         }
-        write_site(site(Config(title="Vouch"), evidence, pictures), whole)
+        write_site(site(Config(title="Vouch"), evidence, pictures), whole, Kept())
         inputs = write_project()
         for dataset in (CHOICE, OPEN):
             browse(dataset, Pictures(images=dataset == CHOICE, thumbnail=64, budget=10**6), inputs)

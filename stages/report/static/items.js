@@ -177,7 +177,7 @@
   });
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", (event) => { event.preventDefault(); go({ ...BLANK, item: "", from: 0 }); });
-    addEventListener("popstate", show);
+  addEventListener("popstate", show);
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
