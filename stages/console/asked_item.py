@@ -153,7 +153,7 @@ def against(rows: Sequence[Row]) -> list[str]:
     found = flips(answer, answer[first], grades(table)[first], kept)
     words = np.where(kept, np.where(found, FLIPPED, SAME), np.where(found, UNTURNED, TURNED))
     counts = (first != np.arange(len(rows))) & ~np.isnan(found)
-    return np.where(counts, words, "").tolist()
+    return [str(word) for word in np.where(counts, words, "")]
 
 
 def _given(ask: str, model: str, dataset: str, prompts: list[str]) -> dict[str, list[dict[str, Any]]]:
