@@ -189,14 +189,17 @@ class Evidence:
         """The paired comparison of two models, as `first` minus `second`; None where it was not made."""
         return self._pairs.get((dataset, first, second))
 
+    @cached_property
+    def _detectable(self) -> dict[str, float]:
+        found: dict[str, list[float]] = {}
+        for (dataset, first, second), pair in self._pairs.items():
+            if first < second and pair.detectable is not None:
+                found.setdefault(dataset, []).append(pair.detectable)
+        return {dataset: median(each) for dataset, each in found.items()}
+
     def detectable(self, dataset: str) -> float | None:
         """Smallest difference that the items of a dataset tell, for its median pair; None without pairs."""
-        known = [
-            found
-            for (name, first, second), pair in self._pairs.items()
-            if name == dataset and first < second and (found := pair.detectable) is not None
-        ]
-        return median(known) if known else None
+        return self._detectable.get(dataset)
 
     def leaders(self, dataset: str) -> tuple[str, ...]:
         """The model with the best accuracy, and those that the data cannot tell from it.

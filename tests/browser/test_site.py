@@ -59,7 +59,12 @@ def test_every_page_in_every_light_and_width(reports, window):
             if one is not phone:
                 rules = ["color-contrast"] if one is dark else []
                 problems += [f"{path}: {found}" for found in one.barriers(*rules)]
-        assert phone.wide() <= 0, path
+        for one in (light, phone):
+            assert one.wide() <= 0, path
+            heads = one.page.locator(".scroll tbody th:first-child").evaluate_all(
+                "all => all.map((one) => getComputedStyle(one).position)"
+            )
+            assert set(heads) <= {"sticky"}, path
     assert not problems
     grounds = [one.page.evaluate("getComputedStyle(document.body).backgroundColor") for one in (light, dark)]
     assert grounds[0] == "rgb(255, 255, 255)" and grounds[0] != grounds[1]
@@ -222,7 +227,10 @@ def test_the_theme_is_kept_and_paper_holds_everything(window):
     page.click("#theme")
     opened(window_of(page, f"#{CHOICE}/{FIRST}"), FIRST)
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
-    page.emulate_media(media="print")
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+    page.evaluate("delete document.documentElement.dataset.theme")
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not page.locator("#filters").is_visible() and page.locator("#item .prompt").last.is_visible()
 

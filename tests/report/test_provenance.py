@@ -53,6 +53,6 @@ def test_engines_and_digests_of_answers(tmp_path: Path, monkeypatch: pytest.Monk
         paths.append(letters_path("alpha", dataset))
     evidence = read(sources(paths), SCORING)
     assert evidence.engines == {"alpha": ["transformers/2.1", "transformers/3.1"]}
-    rows = {row[0].text: (row[1].text, row[2].text) for row in build(evidence).inputs.rows}
-    stage, digest = rows["data/responses/alpha/shapes.letters.parquet"]
+    inputs = {row[0].text: (row[1].text, row[2].text) for row in build(evidence).inputs.rows}
+    stage, digest = inputs["data/responses/alpha/shapes.letters.parquet"]
     assert stage == "extract@alpha-shapes" and len(digest) == 64

@@ -137,6 +137,8 @@ def test_says_what_the_tables_hold(rich: Site) -> None:
         ("models", "80.0 75.0–85.0"),
         ("papers", "3 of 3 cells within 1e-6"),
         ("ranking", "3 of 3 pairs can be told apart"),
+        ("ranking", "40 items find a difference of 7.1 points in four of five such studies"),
+        ("models", "40 items find a difference of 7.1 points in four of five such studies"),
         ("calibration", "50 % of the test rows have a sibling"),
         ("calibration", "leaves 2 rows out"),
         ("datasets", "no image"),
