@@ -15,7 +15,18 @@ from typing import Any
 from stages.extract import template_worker
 
 SECONDS = 10.0  # of processor time for one rendering, which takes less than a hundredth
-_KNOWN = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TMPDIR", "SYSTEMROOT", "HF_HOME")
+_KNOWN = (
+    "PATH",
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LD_LIBRARY_PATH",
+    "TMPDIR",
+    "SYSTEMROOT",
+    "HF_HOME",
+)
 
 
 class Failed(ValueError):
@@ -32,13 +43,14 @@ class _Worker:
     def __init__(self) -> None:
         self._lock = Lock()
         self._process: subprocess.Popen[str] | None = None
+        self._ready = False
 
     def start(self) -> "subprocess.Popen[str]":
         """Begins the process where there is none."""
         if self._process is None:
             environment = {name: os.environ[name] for name in _KNOWN if name in os.environ}
             self._process = subprocess.Popen(
-                [sys.executable, "-I", template_worker.__file__],
+                [sys.executable, "-P", template_worker.__file__],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -49,16 +61,23 @@ class _Worker:
         return self._process
 
     def ask(self, request: Mapping[str, Any]) -> dict[str, str]:
-        """Its answer. Raises Endless where the process ends instead."""
+        """Its answer. Raises Endless where the process ends instead, OSError where it does not start."""
         with self._lock:
             process = self.start()
             assert process.stdin is not None and process.stdout is not None
             try:
+                self._ready = self._ready or process.stdout.readline() == "ready\n"
                 process.stdin.write(json.dumps(request) + "\n")
                 process.stdin.flush()
                 line = process.stdout.readline()
             except BrokenPipeError:
                 line = ""
+            if not self._ready:
+                self.close()
+                raise OSError(
+                    f"the process that renders chat templates does not start; {template_worker.__file__} run "
+                    "by Python says why"
+                )
             if not line.endswith("\n"):
                 self.close()
                 raise Endless(
@@ -70,7 +89,7 @@ class _Worker:
 
     def close(self) -> None:
         """Ends the process."""
-        process, self._process = self._process, None
+        process, self._process, self._ready = self._process, None, False
         if process is not None:
             process.kill()
             process.communicate()

@@ -4,8 +4,8 @@ A template comes with a model. It runs in the sandbox that transformers gives it
 and from Python, but not from loops without end or texts without limit. Here it has limits: so many seconds
 of processor time for one rendering, after which the system ends the process, and MEMORY bytes.
 
-A line of JSON in: template, messages, answer, variables, seconds. One out: text, or error and what it says.
-Standard library and transformers only: it is run by its path.
+First it says that it is ready. Then a line of JSON in: template, messages, answer, variables, seconds. One
+out: text, or error and what it says. Standard library and transformers only: it is run by its path.
 """
 
 import json
@@ -27,6 +27,8 @@ def main() -> None:
     from transformers.utils.chat_template_utils import render_jinja_template
 
     _bound_memory()
+    answers.write("ready\n")
+    answers.flush()
     for line in sys.stdin:
         asked = json.loads(line)
         signal.setitimer(signal.ITIMER_PROF, asked["seconds"])

@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.fuzz.judging import ALL, Report, fuzz, line, load, targets
 
-TURN = 20.0  # seconds that one target runs before the next has its turn
+TURN = 60.0  # seconds that one target runs before the next has its turn
 
 
 class Log:

@@ -33,7 +33,6 @@ ESCAPES = (
 )
 BOMBS = (
     "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",  # no end, in Python
-    "{% macro f(n) %}{{ f(n - 1) ~ f(n - 1) if n else 'x' }}{% endmacro %}{{ f(60) }}",
     "{{ 9 ** (9 ** 9) }}",
     "{% set n = namespace(s='xx') %}{% for i in range(60) %}{% set n.s = n.s ~ n.s %}{% endfor %}{{ n.s }}",
     "{{ 'x'.ljust(10**11) }}",
