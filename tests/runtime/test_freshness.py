@@ -134,8 +134,7 @@ def vouch_for(dag, *names):
     """Receipts in place of dvc.lock."""
     Path("dvc.lock").unlink()
     for name in names:
-        receipt_path(dag[name]).parent.mkdir(parents=True, exist_ok=True)
-        receipt_path(dag[name]).write_text(json.dumps(present(dag[name], Digests()).__dict__))
+        write_receipt(dag[name], present(dag[name], Digests()))
 
 
 def test_what_receipts_vouch_for_is_recorded_as_dvc_would(dag):
