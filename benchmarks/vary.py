@@ -2,9 +2,9 @@
 
 4,377 questions (as many as MMBench has rows) in 40 prompts each, by the stage as a process of its own, and
 (`vary_inside`) by its body alone, without imports, checks and digests. The peer has all rows in memory and
-writes them with pyarrow, with the same settings, as anyone would: `Table.from_pylist` and a ParquetWriter. Of
-the peer the time from rows to file is counted, without making them, its start or its imports; of the stage all.
-Processor time, because neighbours on a shared machine count less in it.
+writes them with pyarrow, with the same settings, as anyone would: `Table.from_pylist` and a ParquetWriter.
+Of the peer the time from rows to file is counted, without making them, its start or its imports; of the
+stage all. Processor time, because neighbours on a shared machine count less in it.
 """
 
 import argparse
