@@ -22,7 +22,17 @@ DEFINITION = Path("dvc.yaml")
 PARAMS = "params.yaml"
 _REFERENCE = re.compile(r"\$\{\s*([^}\s]+)\s*\}")
 # What .dvcignore leaves out of folders inside the repository; the tests compare the two.
-IGNORED = ("__pycache__", "*.pyc", ".*.part", ".snakemake_timestamp", ".snakemake", ".venv", ".vouch", ".git")
+IGNORED = (
+    "__pycache__",
+    "*.pyc",
+    ".*.part",
+    ".*.tmp",
+    ".snakemake_timestamp",
+    ".snakemake",
+    ".venv",
+    ".vouch",
+    ".git",
+)
 _IGNORED = re.compile("|".join(fnmatch.translate(pattern) for pattern in IGNORED))
 
 

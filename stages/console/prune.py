@@ -19,6 +19,7 @@ from stages.runtime.freshness import LOCK, RECEIPTS, read_lock, receipt_path
 from stages.runtime.stamps import STAMPS, stamp_path
 
 _ROOTS = ("data", "reports")
+_OF_DVC = re.compile(r"\.[\w-]{22}\.tmp")  # what DVC was writing when it died, or its disk was full
 
 
 @dataclass
@@ -69,6 +70,8 @@ def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
             continue
         if part := next((name for name in path.parts if PART.fullmatch(name)), None):
             temporary += [path] if _abandoned(part) else []
+        elif _OF_DVC.fullmatch(path.name):
+            temporary.append(path)
         elif _at_or_below(path, made):
             pruning.removed.append(str(path))
         else:

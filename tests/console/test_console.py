@@ -110,15 +110,19 @@ def test_prune_removes_what_a_record_names_and_nothing_else(kept):
     memory = kept.path / ".vouch/.digests.json.999999999.part"
     half.parent.mkdir()
     memory.write_text("half")
+    of_dvc = kept.path / "data/prompts/.Gq0Oym7f46m8q2Gpqi3dTA.tmp"
+    of_dvc.parent.mkdir(exist_ok=True)
+    of_dvc.write_text("")
     half.write_text("half")
     kept.edit("params.yaml", "  left: {loader: shapes", "  moved: {loader: shapes")
 
     listed = kept.vouch("prune", "--dry-run").stdout
     assert "would remove data/items/left.parquet" in listed and "left reports/notes.txt" in listed
+    assert ".tmp" not in listed
     assert (kept.path / "data/items/left.parquet").exists()
     kept.vouch("prune")
     assert not list((kept.path / "data").rglob("*left*")) and not half.parent.exists()
-    assert not memory.exists()
+    assert not memory.exists() and not of_dvc.exists()
     assert (
         (own / "items.jsonl").exists()
         and unknown.exists()

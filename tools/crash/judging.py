@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from stages.contracts.files import PART
 
 PLACES = ("data", "reports", ".vouch")
+TEMPORARY = re.compile(rf"{PART.pattern}|\..+\.tmp")  # ours and DVC's
 _UNCOUNTED = (".snakemake_timestamp", ".lock")
 _OBJECT = re.compile(r"[0-9a-f]{32}(\.dir)?")
 
@@ -23,7 +24,7 @@ def files(root: Path, *places: str) -> list[Path]:
 
 def temporary(path: Path, root: Path) -> bool:
     """Whether a path bears a temporary name, or lies in a folder that does."""
-    return any(PART.fullmatch(part) for part in path.relative_to(root).parts)
+    return any(TEMPORARY.fullmatch(part) for part in path.relative_to(root).parts)
 
 
 def not_whole(root: Path) -> list[str]:
@@ -47,7 +48,7 @@ def not_whole(root: Path) -> list[str]:
 def leftovers(root: Path) -> list[str]:
     """Temporary files and folders."""
     every = (path for place in PLACES for path in (root / place).rglob("*"))
-    return sorted(str(path.relative_to(root)) for path in every if PART.fullmatch(path.name))
+    return sorted(str(path.relative_to(root)) for path in every if TEMPORARY.fullmatch(path.name))
 
 
 @dataclass
