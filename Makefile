@@ -20,7 +20,7 @@ PROFILE ?= demo
 RUN := PATH="$(CURDIR)/.venv/bin:$$PATH" HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1
 BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 
-.PHONY: demo zoo test fuzz crash scale reproduce slurm install browser bench lint lock clean
+.PHONY: demo zoo test fuzz crash scale reproduce slurm install browser servers flips bench lint lock clean
 
 demo: install
 	@$(RUN) dvc pull --quiet zoo || echo "demo: not all stored weights came; what is missing is trained"
@@ -32,7 +32,7 @@ demo: install
 zoo: install
 	@$(RUN) dvc repro --force zoo
 
-test: install lint browser
+test: install lint browser servers
 	@$(RUN) python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 fuzz: install
@@ -43,6 +43,12 @@ install:
 
 browser:
 	@$(PYTHON) tools/browser.py
+
+servers:
+	@$(PYTHON) tools/servers.py
+
+flips: install
+	@$(RUN) python -m tools.flips
 
 lint: install
 	@$(RUN) ruff check .

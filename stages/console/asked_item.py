@@ -17,6 +17,7 @@ from stages.contracts.row_groups import rows_with
 from stages.contracts.table import Table
 from stages.contracts.text import RESPONSES
 from stages.runtime.errors import UserError, did_you_mean
+from stages.runtime.intact import intact
 
 Row = Mapping[str, Any]
 FLIPPED, SAME, TURNED, UNTURNED = "flipped", "same", "turned", "unturned"
@@ -34,7 +35,8 @@ def find_item(wanted: str, dataset: str | None) -> tuple[str, dict[str, Any]]:
     places = [dataset] if dataset else known
     found = [(name, row) for name in places for row in _rows(ITEMS, items_path(name), "id", [wanted])]
     if not found:
-        ids = [name for place in places for name in ITEMS.read(items_path(place), ["id"])["id"].to_pylist()]
+        tables = (ITEMS.read(intact(items_path(place)), ["id"]) for place in places)
+        ids = [name for table in tables for name in table["id"].to_pylist()]
         raise UserError(
             f"{dataset or 'data/items'}: no item {wanted[:80]!r}; close: {', '.join(close(wanted, ids))}"
         )
@@ -166,5 +168,5 @@ def _given(ask: str, model: str, dataset: str, prompts: list[str]) -> dict[str, 
 
 def _rows(table: Table, path: Path, column: str, wanted: list[str]) -> Iterator[dict[str, Any]]:
     """Rows whose column has one of the wanted values."""
-    for part in rows_with(table, path, column, wanted):
+    for part in rows_with(table, intact(path), column, wanted):
         yield from part.to_pylist()

@@ -21,6 +21,7 @@ from stages.prepare.config import DatasetEntry
 from stages.report.costs import CONTROLS
 from stages.runtime.check import Project, check_project
 from stages.runtime.errors import UserError, did_you_mean
+from stages.runtime.intact import intact
 
 TASK = {"type": "visual-question-answering", "name": "Visual Question Answering"}
 METRICS = (
@@ -46,7 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Writes the card."""
     project = check_project()
-    standings = STANDINGS.read(STANDINGS_PATH)
+    standings = STANDINGS.read(intact(STANDINGS_PATH))
     known = sorted(pc.unique(standings["model"]).to_pylist())
     if options.model not in known:
         raise UserError(f"{STANDINGS_PATH}: no model {options.model}; {did_you_mean(options.model, known)}")
@@ -57,9 +58,9 @@ def run(options: argparse.Namespace) -> int:
             f"{STANDINGS_PATH}: {options.model} has no results on original prompts; name the variation "
             f"{ORIGINAL} in params.yaml"
         )
-    changes = _of(VARIATIONS.read(VARIATIONS_PATH), options.model)
+    changes = _of(VARIATIONS.read(intact(VARIATIONS_PATH)), options.model)
     path = pin_path(options.model)
-    pin = read_pin(path) if path.exists() else None  # released logits have none
+    pin = read_pin(intact(path)) if path.exists() else None  # released logits have none
     text = card(options.model, pin, project, found, changes)
     if options.out:
         write_text(options.out, text)

@@ -18,6 +18,7 @@ from stages.contracts.prompts import ASKS, ORIGINAL
 from stages.report.numbers import SIGNIFICANCE
 from stages.runtime.check import check_project
 from stages.runtime.errors import UserError, did_you_mean
+from stages.runtime.intact import intact
 
 SHOWN = 8  # categories on the screen; --json has all
 _COUNTED = (
@@ -44,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     found = cells(rows, "clean", variations=True)
     first, second = (_outcomes(name, options) for name in (options.first, options.second))
     if options.variation == ORIGINAL:
-        made = DIFFERENCES.read(DIFFERENCES_PATH).to_pylist()
+        made = DIFFERENCES.read(intact(DIFFERENCES_PATH)).to_pylist()
     else:
         made = differences_in(pa.concat_tables([first, second]), config)
     compared = oriented(made, options.first, options.second)
@@ -74,7 +75,7 @@ def _limits(options: argparse.Namespace) -> str:
 
 def _standings(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Standings of the two models, as the options choose. Raises UserError for an unknown name."""
-    standings = STANDINGS.read(STANDINGS_PATH)
+    standings = STANDINGS.read(intact(STANDINGS_PATH))
     if options.first == options.second:
         raise UserError(f"{options.first}: is both models; name two different ones")
     for column, wanted in (
@@ -96,7 +97,7 @@ def _standings(options: argparse.Namespace) -> list[dict[str, Any]]:
 def _outcomes(model: str, options: argparse.Namespace) -> pa.Table:
     columns = ("model", "dataset", "prompt", "group", "variation", "ask", "correct", "clean_correct")
     sizes = ("clean_size_lac", "clean_size_aps")
-    return _chosen(OUTCOMES.read(outcomes_path(model), [*columns, *sizes]), options)
+    return _chosen(OUTCOMES.read(intact(outcomes_path(model)), [*columns, *sizes]), options)
 
 
 def _chosen(rows: pa.Table, options: argparse.Namespace) -> pa.Table:

@@ -23,6 +23,7 @@ from stages.rewrite.instruction import VERBATIM
 from stages.rewrite.remembered import Remembered
 from stages.runtime.check import check_project
 from stages.runtime.errors import UserError, did_you_mean
+from stages.runtime.intact import intact
 from stages.sources.fetching.origin import REMOTE
 
 # Li et al. (2023), A.4 and A.8, word by word.
@@ -78,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
         for row in _open_questions(name)
         if row["id"] not in written
     }
-    found = ask(Remembered(read_pin(pin_path(model)), project.rewrite, name), asked)
+    found = ask(Remembered(read_pin(intact(pin_path(model))), project.rewrite, name), asked)
     written |= {key: wrong for key, wrong in found.items() if wrong}
     write_text(path, csv_text(COLUMNS, ([name, *wrong] for name, wrong in written.items())))
     print(
@@ -92,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
 def _open_questions(name: str) -> Iterator[dict[str, str]]:
     """id, question, hint and answer of the open questions that are not answered by yes or no."""
     columns = ["id", "group", "category", "question", "hint", "references"]
-    for batch in ITEMS.open(items_path(name)).iter_batches(columns=columns, use_threads=False):
+    for batch in ITEMS.open(intact(items_path(name))).iter_batches(columns=columns, use_threads=False):
         for row in batch.to_pylist():
             if row["references"]:  # an open question, also one that became a choice
                 answer = row["references"][0]

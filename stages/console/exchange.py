@@ -13,6 +13,7 @@ from stages.contracts.images import ImageStore, images_path
 from stages.contracts.items import items_path
 from stages.runtime.check import check_project
 from stages.runtime.errors import UserError, did_you_mean
+from stages.runtime.intact import intact
 from stages.vary.__main__ import read_rows
 from stages.vary.exchange import Candidate, Exchanges, Row, candidates, comparable, compared
 from stages.vary.exchange_decisions import (
@@ -56,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
         raise UserError(f"params.yaml: no dataset {name}; {did_you_mean(name, known)}")
     if options.pictures and not options.export:
         raise UserError("--pictures: shows the lines of an --export; give --export FILE as well")
-    rows = list(read_rows(items_path(name)))
+    rows = list(read_rows(intact(items_path(name))))
     path = decisions_path(name)
     decisions = read_decisions(path) if are_there(path) else []
     check_known(decisions, comparable(rows), name)
@@ -112,7 +113,7 @@ def _export(options: argparse.Namespace, pairs: Sequence[Candidate], decisions: 
             "ask about two pictures each, with options that name them (left, right)"
         )
     if options.pictures:
-        write_pages(options.pictures, pairs, ImageStore(images_path(options.dataset)))
+        write_pages(options.pictures, pairs, ImageStore(intact(images_path(options.dataset))))
         print(f"exchange: their pictures are in {options.pictures / 'index.html'}")
     write_text(options.export, exported(pairs, decisions))
     print(f"exchange: {len(pairs)} pairs in {options.export}; fill in `winner`, then --import it")

@@ -24,6 +24,7 @@ from stages.contracts.text import RESPONSES
 from stages.ingest import forms
 from stages.ingest.record import Record
 from stages.runtime.errors import UserError, did_you_mean
+from stages.runtime.intact import intact
 
 Prompt = Mapping[str, Any]
 Answer = tuple[tuple[str, ...], tuple[float | str, ...]]
@@ -54,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     prompts = _prompts(options.dataset, options.variation)
     ask, found = _answers(options, prompts)
     answers = {prompt: answer for prompt, answer in found.items() if answer}
-    items = {item["id"]: item for item in ITEMS.read(items_path(options.dataset)).to_pylist()}
+    items = {item["id"]: item for item in ITEMS.read(intact(items_path(options.dataset))).to_pylist()}
     form = logs()[options.form]
     records = _records(prompts, items, answers)
     _write(options.out, (json.dumps(form.sample(record), ensure_ascii=False) for record in records))
@@ -66,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _prompts(dataset: str, variation: str) -> dict[str, Prompt]:
     path = prompts_path(dataset)
-    rows = PROMPTS.read(path).to_pylist()
+    rows = PROMPTS.read(intact(path)).to_pylist()
     known = list(dict.fromkeys(row["variation"] for row in rows))
     if variation not in known:
         raise UserError(f"{path}: no variation {variation}; {did_you_mean(variation, known)}")
@@ -81,7 +82,7 @@ def _answers(
     for ask in [options.ask] if options.ask else ASKS:
         table, path = RESPONSES[ask]
         rows: dict[str, list[dict[str, Any]]] = {}
-        for row in table.read(path(options.model, options.dataset)).to_pylist():
+        for row in table.read(intact(path(options.model, options.dataset))).to_pylist():
             if row["prompt"] in prompts:
                 rows.setdefault(row["prompt"], []).append(row)
         if rows:

@@ -12,6 +12,7 @@ from stages.contracts.images import ImageStore, images_path
 from stages.contracts.prompts import ORIGINAL
 from stages.extract.pictures import render
 from stages.runtime.errors import UserError, did_you_mean
+from stages.runtime.intact import intact
 
 WIDTH = 60  # characters of a text in a table; --json has it whole
 Row = Mapping[str, Any]
@@ -45,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     ]
     written = 0
     if options.pictures:
-        written = write_pictures(options.pictures, prompts, ImageStore(images_path(dataset)))
+        written = write_pictures(options.pictures, prompts, ImageStore(intact(images_path(dataset))))
     if options.json:
         named = {"dataset": dataset, "item": item, "prompts": list(prompts.values()), "answers": found}
         print(as_json(named), end="")

@@ -20,6 +20,7 @@ COMMANDS = {
     "prune": "remove data and reports that no stage of the present profile makes",
     "sync": "hand over between DVC and Snakemake, refusing what is stale",
     "pull": "fetch versioned results: everything, or what belongs to one model",
+    "verify": "read every byte of the results, of DVC's cache or of a remote, and name what is damaged",
     "fetch": "bring the datasets and weights of the present profile to this machine",
     "warm": "ask one model everything at once, loading it once; the stages then only write",
     "rewrites": "review the questions in other words, and take people's decisions about them",

@@ -14,6 +14,7 @@ from stages.prepare.config import DatasetEntry
 from stages.prepare.expected import expectation
 from stages.runtime.check import Project
 from stages.runtime.errors import UserError
+from stages.runtime.intact import intact
 from stages.sources.fetching.locate import is_here, locate, promised
 from stages.sources.fetching.origin import REMOTE
 from stages.sources.reading.files import Source
@@ -145,7 +146,8 @@ def _prompts(variation: str, style: Style) -> int:
 def count_prompts(path: Path) -> Count:
     """What a table of prompts holds. Raises UserError."""
     prompts, groups = 0, Counter[tuple[str, str, str]]()
-    for batch in PROMPTS.open(path).iter_batches(columns=["item", "variation", "asks"], use_threads=False):
+    columns = ["item", "variation", "asks"]
+    for batch in PROMPTS.open(intact(path)).iter_batches(columns=columns, use_threads=False):
         for row in batch.to_pylist():
             prompts += 1
             groups.update((ask, row["item"], row["variation"]) for ask in row["asks"])

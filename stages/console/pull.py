@@ -8,6 +8,7 @@ import argparse
 import subprocess
 from pathlib import Path
 
+from stages.console.objects import cache
 from stages.dag import Dag, read_dag
 from stages.runtime.errors import UserError, did_you_mean
 from stages.runtime.freshness import read_lock
@@ -36,12 +37,12 @@ def run(options: argparse.Namespace) -> int:
     except FileNotFoundError:
         raise UserError("dvc: no such command; activate the environment (`. .venv/bin/activate`)") from None
     if status:
-        _explain(names, options.remote)
+        _explain(names, options.remote, remotes.stdout)
     return status
 
 
-def _explain(names: list[str], remote: str | None) -> None:
-    """Raises UserError that names what did not come, where something is missing."""
+def _explain(names: list[str], remote: str | None, listed: str) -> None:
+    """Raises UserError that names what did not come, where something is missing. listed: by DVC, remotes."""
     records = read_lock()
     missing = [
         (path, digest)
@@ -53,11 +54,29 @@ def _explain(names: list[str], remote: str | None) -> None:
     if missing:
         path, digest = missing[0]
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-        own = "" if remote else f"`git checkout -- {STORAGE}` brings back what came with this repository, "
+        mend = f"`vouch verify --remote{f' {remote}' if remote else ''} --mend` removes what is damaged there"
+        if _is_own(remote, listed):
+            mend = f"`git checkout -- {STORAGE}` brings back what came with this repository"
         raise UserError(
-            f"{path}{more}: its object {digest} is missing or damaged in the remote; {own}"
-            "`dvc repro` computes it anew, `dvc push` then repairs the remote"
+            f"{_inside(path, str(digest))}{more}: its object {digest} is missing or damaged in the remote; "
+            f"{mend}, `dvc repro` computes it anew, `dvc push` then completes the remote"
         )
+
+
+def _inside(path: str, digest: str) -> str:
+    """The path, or of a folder whose list came the first file that did not."""
+    if not digest.endswith(".dir"):
+        return path
+    with cache() as store:
+        lacking = store.lacking(digest)
+    return f"{path}/{lacking[0]}" if lacking else path
+
+
+def _is_own(remote: str | None, listed: str) -> bool:
+    """Whether the remote is the one inside this repository."""
+    lines = [line.split() for line in listed.splitlines()]
+    urls = [line[1] for line in lines if (line[0] == remote if remote else line[-1] == "(default)")]
+    return any(Path(url).resolve() == STORAGE.resolve() for url in urls)
 
 
 def stages_of(dag: Dag, model: str) -> list[str]:

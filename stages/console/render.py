@@ -19,6 +19,7 @@ from stages.contracts.rewrites import REWRITES, rewrites_path
 from stages.extract.pictures import render
 from stages.runtime.check import check_project
 from stages.runtime.errors import UserError, did_you_mean
+from stages.runtime.intact import intact
 from stages.vary.__main__ import item_rows, read_items, read_style
 from stages.vary.combination import load_variation
 from stages.vary.exchange import Exchanges
@@ -59,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     if not first:
         raise UserError(f"{variation}: no item of {name} gets such a prompt; docs/variations.md says why")
     with replacing_folder(folder) as made:
-        images = ImageStore(images_path(name))
+        images = ImageStore(intact(images_path(name)))
         shown = [write(rows, number, images, made) for number, rows in enumerate(first, start=1)]
         (made / "index.html").write_text(page(name, variation, shown), encoding="utf-8")
         (made / MARK).write_text("made by `vouch render`; written anew each time\n", encoding="utf-8")
@@ -73,12 +74,12 @@ def prompts(name: str, style: str, variation: str) -> Iterator[Sequence[Row]]:
     variations, look = [load_variation(each) for each in names], read_style(style)
     path = decisions_path(name)
     making = Making(
-        Rewrites(REWRITES.read(rewrites_path(name)).to_pylist()),
+        Rewrites(REWRITES.read(intact(rewrites_path(name))).to_pylist()),
         Exchanges(read_decisions(path) if are_there(path) else []),
         lambda _: True,
     )
     group, before = None, dict[str, Sequence[str]]()
-    for item in read_items(items_path(name), making):
+    for item in read_items(intact(items_path(name)), making):
         if item.group != group:
             group, before = item.group, {}
         rows = list(item_rows(item, variations, look, style, None, before)) if item.kept else []

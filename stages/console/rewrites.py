@@ -24,6 +24,7 @@ from stages.rewrite.decisions import (
 from stages.rewrite.engine import Task
 from stages.runtime.check import check_project
 from stages.runtime.errors import UserError, did_you_mean
+from stages.runtime.intact import intact
 
 INFORMATION = ("status", "reason", "rewrite")  # columns of an export beside those of decisions
 Row = Mapping[str, Any]
@@ -50,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
         raise UserError(f"params.yaml: no dataset {options.dataset}; {did_you_mean(options.dataset, known)}")
     if options.decided:
         return _import(options.dataset, options.decided)
-    rows = REWRITES.read(rewrites_path(options.dataset)).to_pylist()
+    rows = REWRITES.read(intact(rewrites_path(options.dataset))).to_pylist()
     rows = [row for row in rows if options.kind in (None, row["kind"])]
     path = decisions_path(options.dataset)
     decided = {one.task: one for one in read_decisions(path)} if are_there(path) else {}
@@ -94,7 +95,7 @@ def _import(dataset: str, source: Path) -> int:
     """Takes decisions over; those about other questions and kinds stay."""
     if not source.is_file():
         raise UserError(f"{source}: no such file; write it with --export")
-    rows = REWRITES.read(rewrites_path(dataset)).to_pylist()
+    rows = REWRITES.read(intact(rewrites_path(dataset))).to_pylist()
     words = {Task(row["original"], row["kind"]): row["rewrite"] for row in rows}
     new = read_decisions(source, INFORMATION)
     for one in new:

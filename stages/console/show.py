@@ -11,6 +11,7 @@ from stages.console.layout import interval, plain, table
 from stages.contracts.compared import STANDINGS, STANDINGS_PATH
 from stages.contracts.prompts import ASKS, ORIGINAL
 from stages.runtime.errors import UserError
+from stages.runtime.intact import intact
 
 _COLUMNS = (
     ("accuracy", "", "accuracy"),
@@ -40,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prints the table and where the report is."""
-    now = cells(STANDINGS.read(STANDINGS_PATH).to_pylist(), options.reading, options.variations)
+    now = cells(STANDINGS.read(intact(STANDINGS_PATH)).to_pylist(), options.reading, options.variations)
     if options.rev is not None:
         then = cells(standings_at(options.rev), options.reading, options.variations)
         print(f"now, and in brackets what changed since {plain(options.rev)}")

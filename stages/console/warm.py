@@ -19,6 +19,7 @@ from stages.runtime.check import check_project
 from stages.runtime.digests import Digests
 from stages.runtime.errors import UserError, did_you_mean
 from stages.runtime.freshness import Record, present, read_lock, read_receipt, states
+from stages.runtime.intact import Recorded, refuse_damaged
 from stages.runtime.progress import progress
 
 
@@ -41,6 +42,8 @@ def run(options: argparse.Namespace) -> int:
         raise UserError(f"--jobs {options.jobs}: give the number of models to ask at once, at least 1")
     stages = [dag[f"extract@{name}-{dataset}"] for name in names for dataset in project.datasets]
     _check_inputs(dag, stages, digests)
+    inputs = sorted({path for stage in stages for path in dag.inputs(stage)})
+    refuse_damaged(Recorded(dag), inputs, digests)
     digests.save()
     if min(options.jobs, len(names)) == 1:
         for name in names:
@@ -97,7 +100,7 @@ def _check_inputs(dag: Dag, stages: list[Stage], digests: Digests) -> None:
 def _taken_over(asked: AskedDataset, stage: Stage, digests: Digests) -> str:
     """Restores what can be trusted; what to say of it."""
     tables = [str(one.path(asked.model.name, asked.name)) for one in RESPONSES.values()]
-    if None in (digests.of(table) for table in tables):
+    if None in (digests.of(table, anew=True) for table in tables):
         return ""
     now = present(stage, digests)
     if not any(

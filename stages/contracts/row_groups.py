@@ -8,7 +8,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from stages.contracts.table import Table
-from stages.runtime.errors import UserError
 
 
 def rows_with(
@@ -20,19 +19,14 @@ def rows_with(
     """
     values, file = pa.array(wanted, pa.string()), table.open(path)
     leaf = [file.schema.column(place).path for place in range(len(file.schema))].index(column)
-    try:
-        for group in range(file.num_row_groups):
-            if not _may_hold(file, group, leaf, wanted):
-                continue
-            found = file.read_row_group(group, columns=[column], use_threads=False)[column]
-            mask = pc.is_in(found, value_set=values)
-            if pc.any(mask).as_py():
-                chosen = list(columns) if columns else None
-                yield file.read_row_group(group, columns=chosen, use_threads=False).filter(mask)
-    except (OSError, pa.ArrowException) as error:
-        raise UserError(
-            f"{path}: damaged ({error}); delete it and run `dvc repro`, or `dvc pull` it"
-        ) from None
+    for group in range(file.num_row_groups):
+        if not _may_hold(file, group, leaf, wanted):
+            continue
+        found = file.read_row_group(group, columns=[column], use_threads=False)[column]
+        mask = pc.is_in(found, value_set=values)
+        if pc.any(mask).as_py():
+            chosen = list(columns) if columns else None
+            yield file.read_row_group(group, columns=chosen, use_threads=False).filter(mask)
 
 
 def _may_hold(file: pq.ParquetFile, group: int, leaf: int, wanted: Sequence[str]) -> bool:

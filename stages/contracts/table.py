@@ -1,10 +1,10 @@
 """A named, versioned parquet table: checked on reading, written atomically, same rows same bytes."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,6 +13,9 @@ from stages.contracts.files import replacing
 from stages.runtime.errors import UserError
 
 Row = Mapping[str, Any]
+T = TypeVar("T")
+# What pyarrow raises on damage; ValueError: a name in the footer that is not UTF-8 any more.
+_DAMAGE = (OSError, ValueError, pa.ArrowException)
 
 
 @dataclass(frozen=True)
@@ -62,31 +65,26 @@ class Table:
                 for row in rows:
                     writer.row(row)
 
-    def open(self, path: Path) -> pq.ParquetFile:
-        """The file, checked to be this table, for streaming. Raises UserError."""
+    def open(self, path: Path) -> "Opened":
+        """The file, checked to be this table, for streaming. Raises UserError, also while it is read."""
         try:
-            file = pq.ParquetFile(path, page_checksum_verification=True)
-            mark = (file.schema_arrow.metadata or {}).get(b"vouch", b"no mark")
+            file = Opened(path)
+            schema = file.schema_arrow
         except FileNotFoundError:
             raise UserError(f"{path}: no such file; run `dvc repro`, or `dvc pull` to fetch it") from None
-        except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: a name that is not UTF-8
+        except _DAMAGE as error:
             raise UserError(
                 f"{path}: not readable as parquet ({error}); delete it and run `dvc repro`"
             ) from None
-        found = mark.decode("utf-8", "replace")
+        found = (schema.metadata or {}).get(b"vouch", b"no mark").decode(errors="replace")
         if found != f"{self.name}/{self.version}":
             raise UserError(f"{path}: holds {found}, expected {self.name}/{self.version}; run `dvc repro`")
-        self._check(file.schema_arrow, path)
+        self._check(schema, path)
         return file
 
     def read(self, path: Path, columns: Sequence[str] | None = None) -> pa.Table:
         """All rows, or some columns of them. Raises UserError."""
-        try:
-            return self.open(path).read(columns=list(columns) if columns else None, use_threads=False)
-        except (OSError, pa.ArrowException) as error:
-            raise UserError(
-                f"{path}: damaged ({error}); delete it and run `dvc repro`, or `dvc pull` it"
-            ) from None
+        return self.open(path).read(columns=list(columns) if columns else None, use_threads=False)
 
     def _check(self, schema: pa.Schema, path: Path) -> None:
         for field in self.schema:
@@ -98,6 +96,36 @@ class Table:
                     f"{path}: column {field.name} of {self.name} is {found}, expected {field.type}; "
                     "run `dvc repro` to write it anew"
                 )
+
+
+class Opened(pq.ParquetFile):  # type: ignore[misc]
+    """A parquet file whose damage is a UserError that names it, wherever in it the reader has come to."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, page_checksum_verification=True)
+        self._path = path
+
+    def read(self, *arguments: Any, **options: Any) -> pa.Table:
+        """As pyarrow's. Raises UserError."""
+        return self._whole(lambda: super(Opened, self).read(*arguments, **options))
+
+    def read_row_group(self, *arguments: Any, **options: Any) -> pa.Table:
+        """As pyarrow's. Raises UserError."""
+        return self._whole(lambda: super(Opened, self).read_row_group(*arguments, **options))
+
+    def iter_batches(self, *arguments: Any, **options: Any) -> Iterator[pa.RecordBatch]:
+        """As pyarrow's. Raises UserError."""
+        batches = self._whole(lambda: super(Opened, self).iter_batches(*arguments, **options))
+        while (batch := self._whole(lambda: next(batches, None))) is not None:
+            yield batch
+
+    def _whole(self, read: Callable[[], T]) -> T:
+        try:
+            return read()
+        except _DAMAGE as error:
+            raise UserError(
+                f"{self._path}: damaged ({error}); delete it and run `dvc repro`, or `dvc pull` it"
+            ) from None
 
 
 def _same(found: pa.DataType, expected: pa.DataType) -> bool:

@@ -1,12 +1,12 @@
 """Modes that a self-check has found, kept so that they follow from the model and not from free memory."""
 
-import json
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from stages.contracts.files import write_json
 from stages.extract.jobs import MODES, Mode
+from stages.runtime.sealed import sealed, unsealed
 
 _LIBRARIES = ("torch", "transformers")
 
@@ -21,14 +21,11 @@ def mode_path(folder: Path, model: str, revision: int) -> Path:
 
 def known_mode(path: Path) -> Found | None:
     """The mode in a file with its report; None where there is none, or the file is damaged."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        mode, report = found["mode"], found["report"]
-    except (OSError, ValueError, LookupError, TypeError):
-        return None
+    found = unsealed(path) or {}
+    mode, report = found.get("mode"), found.get("report")
     return (mode, report) if mode in MODES and isinstance(report, dict) else None
 
 
 def keep_mode(path: Path, found: Found) -> None:
     """Writes a mode and its report."""
-    write_json(path, {"mode": found[0], "report": found[1]})
+    write_json(path, sealed({"mode": found[0], "report": found[1]}))

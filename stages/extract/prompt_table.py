@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from functools import cached_property
 
-import pyarrow as pa
-
 from stages.contracts.prompts import PROMPTS, prompts_path
 from stages.extract import prompt_check
 from stages.extract.holes import Prompt, repeated
@@ -32,7 +30,7 @@ class PromptTable:
         try:
             for batch in PROMPTS.open(self.path).iter_batches(ROWS, columns=_COLUMNS, use_threads=False):
                 yield from batch.to_pylist()
-        except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+        except UnicodeDecodeError as error:  # of a text: arrow decodes what it is asked for
             raise UserError(f"{self.path}: damaged ({error}); delete it and run `dvc repro`") from None
 
     @cached_property

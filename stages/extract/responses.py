@@ -6,8 +6,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
 from stages.contracts.prompts import ASKS, TEXT
 from stages.contracts.text import RESPONSES
 from stages.extract.answers import answers_of, refused, rows_of
@@ -132,8 +130,5 @@ def _other(dataset: AskedDataset, ask: str, problem: str) -> UserError:
 
 def _rows(dataset: AskedDataset, ask: str) -> Iterator[dict[str, Any]]:
     path = RESPONSES[ask].path(dataset.model.name, dataset.name)
-    try:
-        for batch in RESPONSES[ask].table.open(path).iter_batches(WINDOW, use_threads=False):
-            yield from batch.to_pylist()
-    except (OSError, pa.ArrowException) as error:
-        raise UserError(f"{path}: damaged ({error}); delete it and run `dvc repro`") from None
+    for batch in RESPONSES[ask].table.open(path).iter_batches(WINDOW, use_threads=False):
+        yield from batch.to_pylist()

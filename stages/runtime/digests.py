@@ -10,6 +10,7 @@ from pathlib import Path
 
 from stages.contracts.files import replacing
 from stages.dag import source_files
+from stages.runtime.sealed import sealed, unsealed
 
 MEMORY = Path(".vouch/digests.json")
 _CHUNK = 1 << 20
@@ -27,16 +28,27 @@ class Digests:
         self._known: dict[str, tuple[int, int, int, str]] = {}
         self._changed = False
         try:
-            entries = json.loads(memory.read_text(encoding="utf-8"))
+            # a memory that is missing or damaged only costs hashing again
+            entries = (unsealed(memory) or {}).get("files", {})
             self._known = {path: (int(s), int(m), int(c), str(d)) for path, (s, m, c, d) in entries.items()}
-        except (OSError, ValueError, TypeError, AttributeError):
-            pass  # a memory that is missing or damaged only costs hashing again
+        except (ValueError, TypeError, AttributeError):
+            pass
 
-    def of(self, path: str) -> str | None:
-        """The digest of a file or folder, None where there is nothing."""
+    def of(self, path: str, anew: bool = False) -> str | None:
+        """The digest of a file or folder, None where there is nothing.
+
+        anew: every byte is read, whatever is remembered: disks turn bytes without a new time.
+        """
+        if anew:
+            for file in source_files(path) if os.path.isdir(path) else [path]:
+                self._known.pop(file, None)
         if os.path.isdir(path):
             return self._folder(path)
         return self._file(path) if os.path.isfile(path) else None
+
+    def known(self) -> dict[str, str]:
+        """Path -> digest of what is remembered."""
+        return {path: digest for path, (*_, digest) in self._known.items()}
 
     def _remembered(self, path: str, seen: tuple[int, int, int]) -> str | None:
         known = self._known.get(path)
@@ -72,7 +84,7 @@ class Digests:
             return
         # a disk that is full, or a machine beside this one that was faster, only costs hashing again
         with suppress(OSError), replacing(self._path) as temporary:
-            temporary.write_text(json.dumps(self._known), encoding="utf-8")
+            temporary.write_text(json.dumps(sealed({"files": self._known})), encoding="utf-8")
         self._changed = False
 
 

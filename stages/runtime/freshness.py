@@ -5,15 +5,16 @@ finished, whichever engine started it. A stage is fresh if one of them has exact
 command, parameters, inputs and outputs. Modification times never decide.
 """
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from stages.contracts.files import write_json
 from stages.dag import Dag, Stage
 from stages.runtime.digests import Digests, Moment
 from stages.runtime.errors import UserError
+from stages.runtime.sealed import sealed, unsealed
 from stages.yaml12 import load
 
 RECEIPTS = Path(".vouch/receipts")
@@ -47,11 +48,16 @@ def receipt_path(stage: Stage) -> Path:
 
 def read_receipt(stage: Stage) -> Record | None:
     """The stage's own record, None where there is none or it is damaged."""
+    values = unsealed(receipt_path(stage)) or {}
     try:
-        values = json.loads(receipt_path(stage).read_text(encoding="utf-8"))
         return Record(values["cmd"], *(dict(values[side]) for side in ("params", "deps", "outs")))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         return None
+
+
+def write_receipt(stage: Stage, record: Record) -> None:
+    """Keeps the stage's own record."""
+    write_json(receipt_path(stage), sealed(asdict(record)))
 
 
 def read_lock(path: Path = LOCK) -> dict[str, Record]:

@@ -6,7 +6,6 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -16,7 +15,8 @@ from stages.runtime import lock_copy
 from stages.runtime.check import check_project
 from stages.runtime.digests import Digests
 from stages.runtime.errors import UserError
-from stages.runtime.freshness import present, read_receipt, receipt_path
+from stages.runtime.freshness import present, read_receipt, write_receipt
+from stages.runtime.intact import Recorded, refuse_damaged
 from stages.runtime.progress import progress
 from stages.runtime.provenance import provenance
 from stages.runtime.turns import turn
@@ -89,6 +89,7 @@ def _run(name: str, arguments: list[str], body: Callable[[Run], None]) -> None:
 
 def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], None]) -> None:
     digests = Digests()
+    refuse_damaged(Recorded(dag), dag.inputs(stage), digests)
     before = {dep: digests.of(dep) for dep in stage.deps}
     run = Run(dag, stage, arguments)
     start = time.monotonic()
@@ -99,7 +100,7 @@ def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], No
     if before != after.deps:
         changed = next(path for path in before if before[path] != after.deps[path])
         raise UserError(f"{changed}: changed while {stage.name} was reading it; run the stage again")
-    write_json(receipt_path(stage), asdict(after))
+    write_receipt(stage, after)
 
 
 def _stop(_number: int, _frame: object) -> NoReturn:

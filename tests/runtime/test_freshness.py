@@ -1,11 +1,11 @@
 """Digests as DVC computes them, and the judgement of freshness by content."""
 
-import json
 import os
 import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from stages.console import sync
 from stages.dag import Dag, Stage
 from stages.runtime.digests import Digests
 from stages.runtime.errors import UserError
-from stages.runtime.freshness import by_reason, present, read_lock, receipt_path, states
+from stages.runtime.freshness import by_reason, present, read_lock, receipt_path, states, write_receipt
 from stages.runtime.stamps import settle, stamp_path
 from stages.yaml12 import load, loads
 
@@ -124,8 +124,7 @@ def test_a_receipt_vouches_without_dvc(dag):
     Path("dvc.lock").unlink()
     assert why(dag, "next") == "no record of how its outputs were made"
     record = present(dag["next"], Digests())
-    receipt_path(dag["next"]).parent.mkdir(parents=True, exist_ok=True)
-    receipt_path(dag["next"]).write_text(json.dumps(record.__dict__))
+    write_receipt(dag["next"], record)
     assert fresh(dag) == {"copy": False, "next": True}
     receipt_path(dag["next"]).write_text("{damaged")
     assert fresh(dag) == {"copy": False, "next": False}
@@ -135,8 +134,7 @@ def vouch_for(dag, *names):
     """Receipts in place of dvc.lock."""
     Path("dvc.lock").unlink()
     for name in names:
-        receipt_path(dag[name]).parent.mkdir(parents=True, exist_ok=True)
-        receipt_path(dag[name]).write_text(json.dumps(present(dag[name], Digests()).__dict__))
+        write_receipt(dag[name], present(dag[name], Digests()))
 
 
 def test_what_receipts_vouch_for_is_recorded_as_dvc_would(dag):
@@ -198,12 +196,8 @@ def test_a_damaged_receipt_vouches_for_nothing(dag, text):
 
 def test_changed_parameters_are_named_by_key(dag):
     stage = dag["next"]
-    record = {
-        **present(stage, Digests()).__dict__,
-        "params": {"params.yaml": {"score": {"alpha": 0.1, "seed": 1}}},
-    }
-    receipt_path(stage).parent.mkdir(parents=True, exist_ok=True)
-    receipt_path(stage).write_text(json.dumps(record))
+    params = {"params.yaml": {"score": {"alpha": 0.1, "seed": 1}}}
+    write_receipt(stage, replace(present(stage, Digests()), params=params))
     Path("dvc.lock").unlink()
     params = {"params.yaml": {"score": {"seed": 1, "alpha": 0.2}}}
     other = Dag([dag["copy"], Stage(stage.name, stage.cmd, stage.deps, stage.outs, params)])

@@ -7,7 +7,7 @@ from stages.sources.fetching.address import fetch_address
 from stages.sources.fetching.card import CARD, choose, match
 from stages.sources.fetching.hub import fetch_hub
 from stages.sources.fetching.origin import REMOTE, Origin
-from stages.sources.fetching.store import Found, check_room, recall, remember
+from stages.sources.fetching.store import Found, check_room, is_whole, recall, remember
 from stages.sources.reading.files import File, Source, walk
 
 
@@ -23,7 +23,9 @@ def locate(name: str, source: str, origin: Origin | None, place: str = "") -> So
         return Source(Path(source))
     if source != REMOTE:
         return Source(Path(source), tuple(_mirrored(name, Path(source), origin)), origin)
-    found = recall(origin) or fetch(name, origin)
+    found = recall(origin)
+    if found is None or not is_whole(found):
+        found = fetch(name, origin)
     return Source(Path(source), found.listed(), origin, found.revision)
 
 

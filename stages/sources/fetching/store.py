@@ -64,6 +64,18 @@ def recall(origin: Origin) -> Found | None:
         return None  # missing or damaged: fetched again, which costs a look at what is there
 
 
+def is_whole(found: Found) -> bool:
+    """Whether every file still has the digest that it had when it came; every byte is read."""
+    return all(_digest_like(kept) == kept.digest for kept in found.files)
+
+
+def _digest_like(kept: Kept) -> str:
+    path = STORE / kept.path
+    if len(kept.digest) == hashlib.sha256().digest_size * 2:
+        return digest_of(path)
+    return digest_of(path, b"blob %d\0" % kept.size, "sha1")
+
+
 def remember(origin: Origin, found: Found) -> None:
     """Keeps it for the next time."""
     write_json(_record(origin), asdict(found))

@@ -1,0 +1,64 @@
+"""Read every byte of what the stages made and of DVC's cache, or of a remote, and name what is damaged.
+
+DVC trusts what it has once stored: it checks neither its cache nor, on a push, what a remote already holds.
+With --mend what is damaged is removed; `dvc repro` computes it anew, `dvc pull` or `dvc push` brings it back.
+"""
+
+import argparse
+import shutil
+from pathlib import Path
+
+from stages.console.layout import plain
+from stages.console.objects import Store, cache, remote
+from stages.dag import read_dag
+from stages.runtime.digests import Digests
+from stages.runtime.intact import Recorded, damaged
+
+_DEFAULT = ""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `vouch verify`."""
+    parser.add_argument("--mend", action="store_true", help="remove what is damaged")
+    parser.add_argument(
+        "-r", "--remote", nargs="?", const=_DEFAULT, metavar="NAME", help="the objects of a remote instead"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Names what is damaged; returns 0 where nothing is, or where it was removed."""
+    if options.remote is None:
+        with cache() as store:
+            found = _outputs(options.mend) + _objects(store, options.mend)
+        then = "`dvc repro` or `dvc pull` brings it back"
+    else:
+        with remote(options.remote or None) as store:
+            found = _objects(store, options.mend)
+        then = "`dvc push` brings it back from where it is whole; `dvc repro` computes it anew"
+    if not found:
+        print("verify: nothing is damaged")
+        return 0
+    print(f"verify: removed; {then}" if options.mend else f"verify: --mend removes it, then {then}")
+    return 0 if options.mend else 1
+
+
+def _outputs(mend: bool) -> int:
+    dag, digests = read_dag(), Digests()
+    found = list(damaged(Recorded(dag), sorted(dag.maker), digests))
+    digests.save()
+    for path in found:
+        print(plain(f"verify: {path}: not the bytes that {dag.maker[path]} wrote"))
+        if mend:
+            shutil.rmtree(path) if Path(path).is_dir() else Path(path).unlink()
+    return len(found)
+
+
+def _objects(store: Store, mend: bool) -> int:
+    names = store.names()
+    found = {name for name in names if not store.is_whole(name)}
+    for name in sorted(found):
+        print(plain(f"verify: {store.path(name)}: damaged in {store.place}"))
+    if mend:
+        for name in [*found, *store.naming(found, [name for name in names if name not in found])]:
+            store.remove(name)
+    return len(found)

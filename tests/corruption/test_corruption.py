@@ -1,0 +1,93 @@
+"""A bit turned in anything that is read: noticed before a number is made of it, whatever the times say."""
+
+from pathlib import Path
+
+import pytest
+
+from stages.console.main import main
+from stages.dag import Dag
+from stages.runtime import stage as running
+from stages.runtime.errors import UserError
+from stages.sources.fetching.store import STORE, Found, Kept, digest_of, is_whole
+from tests.corruption.made import make
+from tools.flips import HARMFUL, HARMLESS, NOTICED, flipped, sweep
+
+KINDS = {
+    "data/compare", "data/defects", "data/embeddings", "data/images", "data/items", "data/likeness.parquet",
+    "data/models", "data/prompts", "data/published", "data/rejects", "data/responses", "data/rewrites",
+    "data/runs", "data/scores", "reports/assets", "reports/figures", "reports/index.html", "reports/items",
+    "reports/metrics.json", "reports/pages", "reports/plots", "reports/tables", "decisions", "work cache",
+    "model folders, by the pin", "modes", "receipts", "memory of digests", "tables that no record knows",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Dag]:
+    """A project in which each stage has run; tests put back what they turn."""
+    folder = tmp_path_factory.mktemp("project")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        return folder, make(folder)
+
+
+@pytest.fixture(autouse=True)
+def dag(made: tuple[Path, Dag], monkeypatch: pytest.MonkeyPatch) -> Dag:
+    """Its stages; it is the working folder."""
+    monkeypatch.chdir(made[0])
+    return made[1]
+
+
+def test_every_kind_of_file(capsys: pytest.CaptureFixture[str]) -> None:
+    found = dict(sweep(flips=6, most=2))
+    assert {name for name, said in found.items() if said["files"]} == KINDS
+    assert not sum(said[HARMFUL] for said in found.values()), capsys.readouterr().err
+    others = {name for name, said in found.items() if said[HARMLESS]}
+    assert others <= {"tables that no record knows"}, "all else is noticed, bit by bit"
+
+
+def test_no_stage_begins_on_a_turned_bit(dag: Dag, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each kind of stage with each kind of its inputs; its body would be reached, and is for whole ones."""
+    reached: list[str] = []
+    pairs = {}
+    for stage in dag.stages.values():
+        for path in dag.inputs(stage):
+            if path in dag.maker:
+                pairs[stage.name.split("@")[0], Path(path).parts[:2]] = (stage, path)
+    assert len(pairs) > 20
+    for stage, path in pairs.values():
+        _, _, module, *words = stage.cmd.split()
+
+        def run(module: str = module, words: list[str] = words) -> None:
+            running._run(module.removeprefix("stages."), words, lambda run: reached.append(run.stage))
+
+        def judge(path: str = path, stage: str = stage.name) -> str:
+            with pytest.raises(UserError, match=rf"^{path}: damaged, or .* `vouch verify --mend`"):
+                run()
+            return NOTICED
+
+        size = Path(path).stat().st_size
+        assert flipped(Path(path), size // 2, 3, judge) == NOTICED and not reached
+    run()
+    assert len(reached) == 1
+
+
+def test_commands_show_nothing_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path("data/compare/standings.parquet")
+
+    def judge() -> str:
+        assert main(["show"]) == 1
+        out, err = capsys.readouterr()
+        assert not out and err.startswith(f"vouch: {path}: damaged") and err.count("\n") == 1
+        return NOTICED
+
+    assert flipped(path, path.stat().st_size - 30, 1, judge) == NOTICED
+
+
+def test_a_fetched_file_is_read_again() -> None:
+    path = STORE / "files/some/file"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"fetched " * 50)
+    for kind, start in (("sha256", b""), ("sha1", b"blob 400\0")):
+        found = Found(None, (Kept("file", "files/some/file", 400, digest_of(path, start, kind)),))
+        assert is_whole(found)
+        assert flipped(path, 300, 0, lambda found=found: str(is_whole(found))) == "False"
