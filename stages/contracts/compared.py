@@ -32,6 +32,7 @@ STANDINGS = Table(
     "standings",
     2,
     pa.schema([*METRICS.schema, ("rank", pa.int32()), ("rank_low", pa.int32()), ("rank_high", pa.int32())]),
+    rows_per_group=METRICS.rows_per_group,
 )
 DIFFERENCES = Table(
     "differences",

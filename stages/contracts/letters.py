@@ -62,6 +62,7 @@ LETTERS = Table(
         ]
     ),
     alternatives={"logits": (pa.list_(pa.float64()),)},
+    measured=True,
 )
 
 

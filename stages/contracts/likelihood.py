@@ -32,6 +32,7 @@ LIKELIHOOD = Table(
             *ANSWER_FIELDS,
         ]
     ),
+    measured=True,
 )
 
 

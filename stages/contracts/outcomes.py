@@ -67,6 +67,7 @@ OUTCOMES = Table(
             ("clean_size_aps", pa.float64()),
         ]
     ),
+    rows_per_group=1 << 14,
 )
 
 

@@ -18,6 +18,23 @@ T = TypeVar("T")
 _DAMAGE = (OSError, ValueError, pa.ArrowException)
 
 
+def _encodings(schema: pa.Schema) -> dict[str, Any]:
+    """What the parquet writer is told of columns: floats by bytes, all others by dictionary."""
+    leaves = {
+        f"{field.name}.list.element" if pa.types.is_list(field.type) else field.name: field.type
+        for field in schema
+    }
+    floats = [
+        leaf
+        for leaf, kind in leaves.items()
+        if pa.types.is_floating(kind.value_type if pa.types.is_list(kind) else kind)
+    ]
+    return {
+        "use_byte_stream_split": floats,
+        "use_dictionary": [leaf for leaf in leaves if leaf not in floats],
+    }
+
+
 @dataclass(frozen=True)
 class Table:
     """The contract of one table.
@@ -26,6 +43,8 @@ class Table:
         changes its meaning.
     schema: columns and types. `alternatives` maps a column to other types it may have.
     rows_per_group: rows of one parquet row group, the unit of streaming.
+    measured: floats are measurements that hardly repeat: stored byte by byte instead of by dictionary, which
+        makes tables of logits a quarter smaller.
     """
 
     name: str
@@ -33,6 +52,7 @@ class Table:
     schema: pa.Schema
     rows_per_group: int = 4096
     alternatives: Mapping[str, tuple[pa.DataType, ...]] | None = None
+    measured: bool = False
 
     @property
     def _mark(self) -> dict[bytes, bytes]:
@@ -45,7 +65,12 @@ class Table:
         with (
             replacing(path) as temporary,
             pq.ParquetWriter(
-                temporary, marked, compression="zstd", write_page_checksum=True, store_schema=False
+                temporary,
+                marked,
+                compression="zstd",
+                write_page_checksum=True,
+                store_schema=False,
+                **(_encodings(marked) if self.measured else {}),
             ) as sink,
         ):
             # Without store_schema the metadata of the schema stays out of the file.
