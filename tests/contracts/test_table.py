@@ -44,6 +44,21 @@ def test_nested_prompts_survive(tmp_path):
     assert row["pictures"] == [picture, picture] and row["order"] == [0, -1]
 
 
+def test_measured_floats_are_stored_byte_by_byte(tmp_path):
+    rows = [{"prompt": str(n), "logits": [n / 7, -n / 3, None]} for n in range(5000)]
+    LETTERS.write(tmp_path / "a", rows)
+    Table(LETTERS.name, LETTERS.version, LETTERS.schema).write(tmp_path / "b", rows)
+    by_name = {
+        column.path_in_schema: set(column.encodings)
+        for place in range(len(LETTERS.schema))
+        for column in [pq.ParquetFile(tmp_path / "a").metadata.row_group(0).column(place)]
+    }
+    assert "BYTE_STREAM_SPLIT" in by_name["logits.list.element"] and "BYTE_STREAM_SPLIT" in by_name["nll"]
+    assert "RLE_DICTIONARY" in by_name["prompt"]
+    assert LETTERS.read(tmp_path / "a").equals(LETTERS.read(tmp_path / "b"))
+    assert (tmp_path / "a").stat().st_size < 0.9 * (tmp_path / "b").stat().st_size
+
+
 @pytest.mark.parametrize("kind", [pa.float32(), pa.float64()])
 def test_letters_keep_their_dtype(tmp_path, kind):
     schema = LETTERS.schema.set(1, pa.field("logits", pa.list_(kind)))
