@@ -70,6 +70,14 @@ def remote(name: str | None) -> Iterator[Store]:
         yield Store(odb, f"the remote {name}" if name else "the default remote")
 
 
+def addresses() -> dict[str, str]:
+    """The remotes of this checkout by name; the default one also as "". Raises UserError."""
+    with _repository() as repo:
+        urls = {str(name): str(settings.get("url", "")) for name, settings in repo.config["remote"].items()}
+        default = repo.config["core"].get("remote")
+    return urls | ({"": urls[default]} if default in urls else {})
+
+
 @contextmanager
 def _repository() -> Iterator[Any]:
     from dvc.exceptions import DvcException

@@ -6,9 +6,10 @@ are verified as they come (`verify` in .dvc/config); what is missing or damaged 
 
 import argparse
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
-from stages.console.objects import cache
+from stages.console.objects import addresses, cache
 from stages.dag import Dag, read_dag
 from stages.runtime.errors import UserError, did_you_mean
 from stages.runtime.freshness import read_lock
@@ -29,20 +30,20 @@ def run(options: argparse.Namespace) -> int:
     names = list(dag.stages) if options.model is None else stages_of(dag, options.model)
     remote = ["--remote", options.remote] if options.remote else []
     targets = [] if options.model is None else names
+    urls = addresses()
+    if not urls:
+        raise UserError("dvc: no remote to pull from; name one with `dvc remote add --default NAME URL`")
     try:
-        remotes = subprocess.run(["dvc", "remote", "list"], capture_output=True, text=True, check=False)
-        if not remotes.stdout.strip():
-            raise UserError("dvc: no remote to pull from; name one with `dvc remote add --default NAME URL`")
         status = subprocess.run(["dvc", "pull", *remote, *targets], check=False).returncode
     except FileNotFoundError:
         raise UserError("dvc: no such command; activate the environment (`. .venv/bin/activate`)") from None
     if status:
-        _explain(names, options.remote, remotes.stdout)
+        _explain(names, options.remote, urls)
     return status
 
 
-def _explain(names: list[str], remote: str | None, listed: str) -> None:
-    """Raises UserError that names what did not come, where something is missing. listed: by DVC, remotes."""
+def _explain(names: list[str], remote: str | None, urls: Mapping[str, str]) -> None:
+    """Raises UserError that names what did not come, where something is missing. urls: of the remotes."""
     records = read_lock()
     missing = [
         (path, digest)
@@ -55,7 +56,7 @@ def _explain(names: list[str], remote: str | None, listed: str) -> None:
         path, digest = missing[0]
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
         mend = f"`vouch verify --remote{f' {remote}' if remote else ''} --mend` removes what is damaged there"
-        if _is_own(remote, listed):
+        if Path(urls.get(remote or "", "")).resolve() == STORAGE.resolve():
             mend = f"`git checkout -- {STORAGE}` brings back what came with this repository"
         raise UserError(
             f"{_inside(path, str(digest))}{more}: its object {digest} is missing or damaged in the remote; "
@@ -70,13 +71,6 @@ def _inside(path: str, digest: str) -> str:
     with cache() as store:
         lacking = store.lacking(digest)
     return f"{path}/{lacking[0]}" if lacking else path
-
-
-def _is_own(remote: str | None, listed: str) -> bool:
-    """Whether the remote is the one inside this repository."""
-    lines = [line.split() for line in listed.splitlines()]
-    urls = [line[1] for line in lines if (line[0] == remote if remote else line[-1] == "(default)")]
-    return any(Path(url).resolve() == STORAGE.resolve() for url in urls)
 
 
 def stages_of(dag: Dag, model: str) -> list[str]:

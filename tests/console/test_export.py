@@ -27,8 +27,9 @@ def folder(tmp_path, monkeypatch):
     """A checkout with three items of three options, nothing answered yet."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "stages").mkdir()
-    for name in ("dvc.yaml", "stages/dag.py"):
-        (tmp_path / name).touch()
+    (tmp_path / "stages/dag.py").touch()
+    for name, text in (("dvc.yaml", "stages: {}"), ("params.yaml", "profile: toy")):
+        (tmp_path / name).write_text(f"{text}\n", "utf-8")
     items, prompts = [], []
     for item in ("q1", "q2", "q3"):
         items.append(

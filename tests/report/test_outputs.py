@@ -153,7 +153,8 @@ def test_metrics_for_dvc(make: Make) -> None:
 def test_figures_use_only_colours_that_have_a_dark_twin(make: Make) -> None:
     write(CONFIG, make(Made(variations=("original", "rotated"))))
     for path in Path("reports/figures").glob("*.svg"):
-        colours = set(re.findall(r'(?:fill|stroke)="(#[^"]+|rgb[^"]+|[a-z]+)"', path.read_text("utf-8")))
+        # rgb() comes from a continuous scale: cells keep their colour, and the ink of their numbers too
+        colours = set(re.findall(r'(?:fill|stroke)="(#[^"]+|[a-z]+)"', path.read_text("utf-8")))
         assert colours - {"none", "transparent"} <= set(palette.DARK), path
 
 
