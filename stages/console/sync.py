@@ -8,6 +8,7 @@ not is listed, left alone, and makes the exit status 1.
 import argparse
 import logging
 import sys
+from pathlib import Path
 
 from stages.console.layout import plain
 from stages.dag import read_dag
@@ -38,6 +39,8 @@ def run(options: argparse.Namespace) -> int:
     stale = [state for state in states if not state.fresh]
     fit = len(states) - len(stale)
     print(f"sync: {fit} of {len(states)} stages fit their records, {len(unknown)} newly recorded")
+    if options.partial:  # what was not asked for is no news
+        stale = [state for state in stale if any(Path(out).exists() for out in state.stage.outs)]
     for names, why in by_reason(stale):
         print(plain(f"sync: not recorded: {names}: {why}"), file=sys.stderr)
     if stale:

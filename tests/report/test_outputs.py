@@ -22,6 +22,7 @@ from stages.report.kept import Kept
 from stages.report.metrics_json import metrics_json
 from stages.report.plugins import plugins
 from stages.report.reading import sources
+from stages.report.reproduce.charts import ON_DEEP, ON_PALE
 from stages.runtime.errors import UserError
 from stages.yaml12 import load
 from tests.report.project import SCORING, Made, write_tables
@@ -155,7 +156,7 @@ def test_figures_use_only_colours_that_have_a_dark_twin(make: Make) -> None:
     for path in Path("reports/figures").glob("*.svg"):
         # rgb() comes from a continuous scale: cells keep their colour, and the ink of their numbers too
         colours = set(re.findall(r'(?:fill|stroke)="(#[^"]+|[a-z]+)"', path.read_text("utf-8")))
-        assert colours - {"none", "transparent"} <= set(palette.DARK), path
+        assert colours - {"none", "transparent", ON_DEEP, ON_PALE} <= set(palette.DARK), path
 
 
 def test_data_for_dvc_plots_fits_dvc_yaml(make: Make) -> None:
