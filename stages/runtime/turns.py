@@ -35,8 +35,9 @@ def turn(stage: Stage, patience: float = PATIENCE_SECONDS) -> Iterator[bool]:
         try:
             held.enter_context(locked(TURNS / stage.slug, patience, waiting))
         except Busy as busy:
+            who = f" ({busy})" if str(busy) else ""
             raise UserError(
-                f"{stage.name}: another run of it has been busy for {patience:.0f} s ({busy}); wait until "
+                f"{stage.name}: another run of it has been busy for {patience:.0f} s{who}; wait until "
                 "it ends, or stop it, then run the same command again"
             ) from None
         _remove_leftovers(stage)
