@@ -1,4 +1,4 @@
-"""python -m tests.fuzz: more damaged files for each reader, until each has had so many minutes.
+"""python -m tests.fuzz: more damaged files for each reader, until each has had so many minutes of a processor.
 
 Everything is kept in .vouch/fuzz: log.jsonl has a line for each turn (target, seed, examples, seconds, crashes),
 and a crash's example is a file beside it. Run again, it goes on with new seeds where the log ends.
@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.fuzz.judging import ALL, Report, fuzz, line, load, targets
 
-TURN = 60.0  # seconds that one target runs before the next has its turn
+TURN = 60.0  # seconds of processor time that one target has before the next has its turn
 
 
 class Log:
@@ -30,7 +30,7 @@ class Log:
         return [one for one in every if one["target"] == name]
 
     def seconds(self, name: str) -> float:
-        """How long a target ran."""
+        """Of processor time that a target had."""
         return sum(one["seconds"] for one in self.turns(name))
 
     def seed(self, name: str) -> int:
@@ -50,7 +50,9 @@ class Log:
 def main() -> int:
     """1 where a target has ever crashed in this log."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=30.0, help="of each target, in all")
+    parser.add_argument(
+        "--minutes", type=float, default=30.0, help="of processor time of each target, in all"
+    )
     parser.add_argument("--examples", type=int, default=ALL, help="of each target, in one turn")
     parser.add_argument("--only", choices=targets(), help="one target alone")
     parser.add_argument("--folder", type=Path, default=Path(".vouch/fuzz"), help="where the log is")
