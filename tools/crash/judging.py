@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -127,11 +128,14 @@ def extractions(root: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (root / "data/runs").glob("extract-*.json")}
 
 
-def answers(root: Path, told: dict[str, bytes], before: Kept, after: Kept) -> dict[str, int]:
-    """Answers on disk at the crash, and what runs since asked and knew; told: `extractions` at the crash."""
+def answers(root: Path, told: Sequence[dict[str, bytes]], before: Kept, after: Kept) -> dict[str, int]:
+    """Answers on disk at the crash, and what runs since asked and knew.
+
+    told: `extractions` at the crash and of the undisturbed run, whose side-cars come back from DVC's cache.
+    """
     counted = {"kept": len(before.answers), "asked": 0, "known": 0}
     for name, text in extractions(root).items():
-        if text != told.get(name):
+        if all(text != earlier.get(name) for earlier in told):
             notes = json.loads(text)["notes"]["answers"]
             counted["asked"] += notes["asked"]
             counted["known"] += notes["known"]

@@ -2,6 +2,7 @@
 
 import shutil
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -28,7 +29,7 @@ def attempt(point: Point, made: Checkout, place: Path) -> dict[str, Any]:
         found: dict[str, Any] = {"point": asdict(point), "hit": True, "faults": []}
         reference = judging.kept(made.path)
         orphan, before = _hurt(point, checkout, stage, place, found, free)
-        told = judging.extractions(checkout.path)
+        told = [judging.extractions(path) for path in (checkout.path, made.path)]
         _finish(point, checkout, stage, place, found)
         if orphan:
             orphan.settle()
@@ -102,7 +103,7 @@ def _judge(
     checkout: Checkout,
     reference: judging.Kept,
     before: judging.Kept,
-    told: dict[str, bytes],
+    told: Sequence[dict[str, bytes]],
     found: dict[str, Any],
 ) -> None:
     root, faults = checkout.path, found["faults"]
