@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -118,8 +117,6 @@ def test_prompts_are_counted_once_they_are_there(tmp_path: Path, monkeypatch: py
 
 
 def test_the_profile_plans_on_a_machine_without_slurm(tmp_path: Path) -> None:
-    if find_spec("snakemake_executor_plugin_slurm") is None:
-        pytest.skip("needs `pip install -e '.[slurm]'`")
     for name in ("dvc.yaml", "stages", "docs", "decisions", "models.lock", "Snakefile", "profiles"):
         (tmp_path / name).symlink_to(ROOT / name)
     values = load(ROOT / "profiles/small.yaml")
