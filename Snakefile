@@ -14,6 +14,10 @@ from stages.runtime.errors import UserError
 from stages.runtime.stamps import settle, stamp_path
 
 try:
+    if workflow.is_main_process:  # as every stage does, before jobs wait in a queue to be refused
+        from stages.runtime.check import check_project
+
+        check_project()
     PIPELINE = read_dag()
     resources_of = planner(config)
     RESOURCES = {name: resources_of(stage) for name, stage in PIPELINE.stages.items()}

@@ -9,13 +9,14 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from stages.cluster import Site
 from stages.dag import PARAMS, Stage
-from stages.runtime.errors import UserError, did_you_mean
+from stages.runtime.errors import UserError
 from stages.yaml12 import load
 
 MODELS = Path("models.lock")
@@ -36,6 +37,7 @@ _PLAIN = {
     "compare": (16, 120, 1),
     "report": (16, 60, 1),
 }
+_SPLIT = ("extract", "rewrite")  # may spread a model over several GPUs
 _BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
 _BILLION = 10**9
 _ON_CPU = _BILLION // 20  # parameters below which no GPU is asked for
@@ -46,29 +48,6 @@ _SECONDS_A_PROMPT = 0.02  # of the smallest model
 _GPU_SECONDS, _CPU_SECONDS = 0.05, 10.0  # more, for each billion parameters
 _SERVER_SECONDS = 1.0
 _SIZE = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)b(?![a-z])", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class Site:
-    """What a cluster has: `config` of a Snakemake profile. Nothing is known of a machine of one's own.
-
-    gpu_gb: memory of one GPU. longest: minutes that a job may run. account and partitions: as Slurm has them.
-    """
-
-    gpu_gb: float | None = None
-    longest: int = 24 * 60
-    account: str | None = None
-    cpu_partition: str | None = None
-    gpu_partition: str | None = None
-
-    @classmethod
-    def of(cls, config: Mapping[str, Any]) -> "Site":
-        """Of Snakemake's config. Raises UserError on an unknown key."""
-        known = [field.name for field in fields(cls)]
-        for key in config:
-            if key not in known:
-                raise UserError(f"config: unknown key {key}; {did_you_mean(key, known)}")
-        return cls(**config)
 
 
 @dataclass(frozen=True)
@@ -172,9 +151,14 @@ def _gpus(name: str, model: Model, package: str, device: str, site: Site) -> int
     if site.gpu_gb is None or wanted <= site.gpu_gb or model.parameters is None:
         return 1
     if device != "split":
+        remedy = (
+            "set {}.device to split, which spreads it over several"
+            if package in _SPLIT
+            else "take a smaller model for {}"
+        )
         raise UserError(
             f"{PARAMS}: {name} needs about {wanted:.0f} GB of GPU memory and a GPU has {site.gpu_gb:g} "
-            f"(gpu_gb of the profile); set {package}.device to split, which spreads it over several"
+            f"(gpu_gb of the profile); {remedy.format(package)}"
         )
     return math.ceil(wanted / site.gpu_gb)
 

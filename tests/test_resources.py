@@ -3,15 +3,15 @@
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from stages.cluster import Site
 from stages.dag import Stage, read_dag
-from stages.resources import Model, Site, count_prompts, needs, planner, read_models, resources
+from stages.resources import Model, count_prompts, needs, read_models, resources
 from stages.runtime.errors import UserError
 from stages.yaml12 import load
 
@@ -100,8 +100,44 @@ def test_every_stage_of_every_profile_has_its_resources(monkeypatch: pytest.Monk
         for stage in read_dag(params=values).stages.values():
             asked = resources(stage, needs(stage, values, models, site), site)
             assert asked["slurm_account"] == "a" and asked["slurm_partition"] in "cg", stage.name
-    with pytest.raises(UserError, match=r"config: unknown key gpu_gib; valid: .*did you mean gpu_gb"):
-        planner({"gpu_gib": 80})
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("gpu_gib", 80, r"unknown key gpu_gib; valid: .*did you mean gpu_gb"),
+        (5, 1, r"unknown key 5; valid: "),
+        ("gpu_gb", "eighty", r"gpu_gb: 'eighty' does not fit; give the memory of one GPU in GB, such as 80"),
+        ("gpu_gb", -1, r"gpu_gb: -1 does not fit"),
+        ("gpu_gb", float("nan"), r"gpu_gb: nan does not fit"),
+        ("gpu_gb", True, r"gpu_gb: True does not fit"),
+        ("longest", "1-00:00", r"longest: '1-00:00' does not fit; give whole minutes, such as 1440"),
+        ("longest", 0, r"longest: 0 does not fit"),
+        ("longest", None, r"longest: None does not fit"),
+        (
+            "cpu_partition",
+            "my partition",
+            r"cpu_partition: 'my partition' does not fit; give the name that Slurm",
+        ),
+        ("gpu_partition", 2024, r"gpu_partition: 2024 does not fit; .*in quotes where it is a number"),
+        ("account", "a; touch b", r"account: 'a; touch b' does not fit"),
+    ],
+)
+def test_a_site_that_no_cluster_is(key: Any, value: Any, said: str) -> None:
+    with pytest.raises(UserError, match=f"^config: {said}"):
+        Site.of({key: value})
+
+
+def test_a_site_as_clusters_have_them() -> None:
+    config = {"gpu_gb": 47.5, "cpu_partition": "cpu,cpu-long", "gpu_partition": "gpu_a100", "account": None}
+    assert Site.of(config) == Site(47.5, 1440, None, "cpu,cpu-long", "gpu_a100")
+
+
+def test_an_encoder_cannot_be_split() -> None:
+    values = params() | {"embed": {"encoder": "data/models/m.json", "device": "auto"}}
+    stage = Stage("embed@d", "python -m stages.embed d", ("data/models/m.json",), (), {})
+    with pytest.raises(UserError, match=r"m needs about 93 GB .*take a smaller model for embed"):
+        needs(stage, values, {"m": Model(34_700_000_000, "float16")}, H100)
 
 
 def test_prompts_are_counted_once_they_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,24 +153,29 @@ def test_prompts_are_counted_once_they_are_there(tmp_path: Path, monkeypatch: py
     assert count_prompts("data/prompts/d.parquet") == 7
 
 
-def test_the_profile_plans_on_a_machine_without_slurm(tmp_path: Path) -> None:
-    if find_spec("snakemake_executor_plugin_slurm") is None:
-        pytest.skip("needs `pip install -e '.[slurm]'`")
+def checkout(folder: Path) -> dict[str, Any]:
+    """What Snakemake reads, in a folder; the values for its params.yaml: a tiny model and one that needs a GPU."""
     for name in ("dvc.yaml", "stages", "docs", "decisions", "models.lock", "Snakefile", "profiles"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    values = load(ROOT / "profiles/small.yaml")
+        (folder / name).symlink_to(ROOT / name)
+    values: dict[str, Any] = load(ROOT / "profiles/small.yaml")
     values |= {"models": ["tiny_a", "llava_v1_5_7b"], "pin": {"llava_v1_5_7b": "models.lock"}}
     values["unpinned"] = ["llava_v1_5_7b"]
     del values["zoo"]["tiny_b"]
     values["extract"]["device"] = "auto"
-    (tmp_path / "params.yaml").write_text(yaml.safe_dump(values))
-    snakemake = [
-        str(Path(sys.executable).with_name("snakemake")),
-        "-n",
-        "--workflow-profile",
-        "profiles/slurm",
-    ]
-    said = subprocess.run(snakemake, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=120)
+    return values
+
+
+def plan(folder: Path, values: dict[str, Any], *more: str) -> subprocess.CompletedProcess[str]:
+    """`snakemake -n` with the profile for Slurm."""
+    (folder / "params.yaml").write_text(yaml.safe_dump(values))
+    snakemake = str(Path(sys.executable).with_name("snakemake"))
+    command = [snakemake, "-n", "--workflow-profile", "profiles/slurm", *more]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_the_profile_plans_on_a_machine_without_slurm(tmp_path: Path) -> None:
+    said = plan(tmp_path, checkout(tmp_path))
+    assert said.returncode == 0, said.stderr
     asked = dict(
         re.findall(r"^rule ([\w-]+):.*?^    resources: (.*?)$", said.stdout, re.MULTILINE | re.DOTALL)
     )
@@ -146,3 +187,16 @@ def test_the_profile_plans_on_a_machine_without_slurm(tmp_path: Path) -> None:
         "gpu=" not in asked["extract-tiny_a-left"] and "slurm_partition=cpu" in asked["extract-tiny_a-left"]
     )
     assert all("mem_mb=" in one and "runtime=" in one for name, one in asked.items() if name != "all")
+
+
+def test_nonsense_is_refused_before_a_job_waits_in_a_queue(tmp_path: Path) -> None:
+    values = checkout(tmp_path)
+    cluster = plan(tmp_path, values, "--config", "gpu_partition=a b")
+    values["datasets"]["odd; name"] = values["datasets"]["left"]
+    named = plan(tmp_path, values)
+    for said, line in (
+        (cluster, "vouch: config: gpu_partition: 'a b' does not fit; give the name"),
+        (named, "vouch: params.yaml: datasets.odd; name: String should match"),
+    ):
+        found = [text for text in said.stderr.splitlines() if not text.startswith("Using workflow")]
+        assert said.returncode == 1 and len(found) == 1 and found[0].startswith(line), said.stderr

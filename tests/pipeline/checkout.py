@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 from dvc.repo import Repo
 
@@ -56,19 +57,19 @@ class Checkout:
         self.commit("start")
 
     @classmethod
-    def at(cls, path: Path, user: User = ANYBODY) -> "Checkout":
+    def at(cls, path: Path, user: User = ANYBODY) -> Self:
         """A checkout that is there already."""
         checkout = cls.__new__(cls)
         checkout.path = path
         checkout.user = user
         return checkout
 
-    def copy(self, path: Path) -> "Checkout":
+    def copy(self, path: Path) -> Self:
         """The same with all it has made, its cache, its records and the weights beside it, in another place."""
         shutil.copytree(self.path, path, symlinks=True)
         if (weights := self.path.parent / "weights").exists():
             shutil.copytree(weights, path.parent / "weights")
-        return Checkout.at(path, self.user)
+        return self.at(path, self.user)
 
     @property
     def env(self) -> dict[str, str]:
