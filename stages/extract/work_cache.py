@@ -19,7 +19,7 @@ import sys
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 
 from stages.contracts.files import replacing
 from stages.runtime.errors import UserError
-from stages.runtime.locks import Busy, locked
+from stages.runtime.locks import claimed
 
 ROOT = Path(".vouch/work")
 KEY_BYTES = 32
@@ -148,15 +148,7 @@ class WorkCache:
         A second run says that it waits, and gives up with a UserError after `patience` seconds. The
         claim of a killed run ends with its process.
         """
-        with ExitStack() as held:
-            try:
-                held.enter_context(locked(self._folder / ".lock", patience, self._tell))
-            except Busy as busy:
-                who = f" ({busy})" if str(busy) else ""
-                raise UserError(
-                    f"{self._folder}: another run{who} has been asking this model for {patience:.0f} s; "
-                    "wait until it ends, or stop it, then run the stage again"
-                ) from None
+        with claimed(self._folder / ".lock", patience, str(self._folder), "asking this model", self._tell):
             for leftover in self._folder.glob(".*.part"):
                 leftover.unlink(missing_ok=True)
             yield

@@ -18,10 +18,13 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TextIO
+
+from stages.runtime.errors import UserError
+from stages.runtime.processes import gone, seen
 
 BEAT_SECONDS = 10.0  # how often an owner's file says that it is alive
 LOST_SECONDS = 150.0  # an owner that could not say so for this long stops itself
@@ -50,6 +53,26 @@ def locked(path: Path, patience: float, waiting: Callable[[], None] = lambda: No
         finally:
             if not by_flock:
                 owner.release()
+
+
+@contextmanager
+def claimed(
+    path: Path, patience: float, what: str, doing: str, waiting: Callable[[], None] = lambda: None
+) -> Iterator[None]:
+    """`locked`, for what a person waits for: raises UserError after `patience` seconds.
+
+    what, doing: as in "WHAT: another run has been DOING for 5 s".
+    """
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(path, patience, waiting))
+        except Busy as busy:
+            who = f" ({busy})" if str(busy) else ""
+            raise UserError(
+                f"{what}: another run{who} has been {doing} for {patience:.0f} s; wait until it ends, or "
+                "stop it, then run the same command again"
+            ) from None
+        yield
 
 
 def _acquire(handle: TextIO, owner: "_Owner", patience: float, waiting: Callable[[], None]) -> bool:
@@ -102,14 +125,7 @@ class _Process:
         """Whether it is certain that it ended: only of a process under the same kernel."""
         if not self.kernel or self.kernel != _kernel():
             return False
-        try:
-            os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return True
-        except PermissionError:
-            pass
-        state, started = _stat(self.pid)
-        return state in "ZX" or (started is not None and started != self.started)
+        return gone(self.pid, self.started)
 
 
 def _kernel() -> str:
@@ -121,23 +137,14 @@ def _kernel() -> str:
         return ""
 
 
-def _stat(pid: int) -> tuple[str, int | None]:
-    """State letter and start time of a process; `?` and None where the machine does not tell."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return "?", None
-    state, *others = fields.rpartition(")")[2].split()  # the name before it may hold anything
-    return state, int(others[18])
-
-
 class _Owner:
     """The lock as a numbered file; see the head of this file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         token = uuid.uuid4().hex
-        self._me = _Process(socket.gethostname(), _kernel(), os.getpid(), _stat(os.getpid())[1], token)
+        me = seen(os.getpid())
+        self._me = _Process(socket.gethostname(), _kernel(), os.getpid(), me.started if me else None, token)
         self._mine: Path | None = None
         self._seen: tuple[int, int] | None = None  # of the other's file: number and time of its last beat
         self._since = 0.0

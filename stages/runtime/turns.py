@@ -6,13 +6,12 @@ An engine that dies leaves its stage running: the next command starts the same s
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from stages.dag import Stage
-from stages.runtime.errors import UserError
 from stages.runtime.freshness import receipt_path
-from stages.runtime.locks import Busy, locked
+from stages.runtime.locks import claimed
 
 TURNS = Path(".vouch/turns")
 PATIENCE_SECONDS = 12 * 3600.0
@@ -31,15 +30,7 @@ def turn(stage: Stage, patience: float = PATIENCE_SECONDS) -> Iterator[bool]:
         waited = True
         print(f"{stage.name}: another run of it is busy; waiting for it", file=sys.stderr, flush=True)
 
-    with ExitStack() as held:
-        try:
-            held.enter_context(locked(TURNS / stage.slug, patience, waiting))
-        except Busy as busy:
-            who = f" ({busy})" if str(busy) else ""
-            raise UserError(
-                f"{stage.name}: another run of it has been busy for {patience:.0f} s{who}; wait until "
-                "it ends, or stop it, then run the same command again"
-            ) from None
+    with claimed(TURNS / stage.slug, patience, stage.name, "at work", waiting):
         _remove_leftovers(stage)
         yield waited
 

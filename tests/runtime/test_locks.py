@@ -14,6 +14,7 @@ import pytest
 
 from stages.runtime import locks
 from stages.runtime.locks import Busy, locked
+from stages.runtime.processes import seen
 
 ROOT = Path(__file__).parents[2]
 SHIM = Path(__file__).with_name("flock_refused.c")
@@ -124,7 +125,8 @@ def test_a_living_owner_keeps_it_and_a_killed_one_lets_go(tmp_path: Path, shim: 
 def owned(path: Path, **changes: object) -> None:
     """A lock whose owner is this process, but for the changes."""
     me = {"host": "node", "kernel": locks._kernel(), "pid": os.getpid(), "token": "0"}
-    me["started"] = locks._stat(os.getpid())[1]
+    itself = seen(os.getpid())
+    me["started"] = itself.started if itself else None
     path.with_name(path.name + ".7").write_text(json.dumps(me | changes))
 
 

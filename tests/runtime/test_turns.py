@@ -38,7 +38,7 @@ def test_the_turn_of_a_killed_run_ends_with_it(here: Path) -> None:
         with (
             pytest.raises(
                 UserError,
-                match=r"^report: another run of it has been busy for 0 s(?: \(process \d+ on [^)]+\))?; wait",
+                match=r"^report: another run(?: \(process \d+ on [^)]+\))? has been at work for 0 s; wait",
             ),
             turn(STAGE, 0),
         ):

@@ -9,14 +9,14 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from stages.contracts.files import canonical_json, write_json
 from stages.runtime.errors import UserError
-from stages.runtime.locks import Busy, locked
+from stages.runtime.locks import claimed
 from stages.sources.fetching.origin import Origin
 from stages.sources.reading.files import File
 
@@ -99,15 +99,7 @@ def check_room(needed: int, where: str) -> None:
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
     """Keeps other processes out of what is done with `path`; they wait, UserError after hours."""
-    with ExitStack() as held:
-        try:
-            held.enter_context(locked(path.with_name(f".{path.name}.lock"), PATIENCE_SECONDS))
-        except Busy as busy:
-            who = f" ({busy})" if str(busy) else ""
-            raise UserError(
-                f"{path}: another run{who} has been fetching it for {PATIENCE_SECONDS:.0f} s; wait until it "
-                "ends, or stop it, then try again"
-            ) from None
+    with claimed(path.with_name(f".{path.name}.lock"), PATIENCE_SECONDS, str(path), "fetching it"):
         yield
 
 
