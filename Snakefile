@@ -3,13 +3,14 @@
 #   snakemake --cores 2                       on this machine
 #   snakemake --report FILE.html (or .zip)    the figures in one file, with what was run and for how long
 #   snakemake --workflow-profile profiles/slurm       on a cluster with Slurm; docs/cluster.md
+import os
 import sys
 
 sys.path.insert(0, workflow.basedir)
 
 from stages.dag import is_folder, read_dag
 from stages.resources import planner
-from stages.runtime import engines, lock_copy
+from stages.runtime import engines, guardian, mending
 from stages.runtime.errors import UserError
 from stages.runtime.stamps import settle, stamp_path
 
@@ -23,8 +24,9 @@ try:
     RESOURCES = {name: resources_of(stage) for name, stage in PIPELINE.stages.items()}
     if workflow.is_main_process:
         if not workflow.dryrun:
+            mending.mend()
+            guardian.watch(os.getpid())
             engines.enter()
-            lock_copy.mend()
         settle(PIPELINE)
 except (UserError, OSError) as error:
     sys.exit(f"vouch: {error}")

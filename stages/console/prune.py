@@ -15,7 +15,8 @@ from stages.contracts.files import PART, write_text
 from stages.dag import Dag, read_dag
 from stages.runtime.digests import Digests
 from stages.runtime.errors import UserError
-from stages.runtime.freshness import LOCK, RECEIPTS, read_lock, receipt_path
+from stages.runtime.freshness import RECEIPTS, read_lock, receipt_path
+from stages.runtime.mending import LOCK
 from stages.runtime.stamps import STAMPS, stamp_path
 
 _ROOTS = ("data", "reports")

@@ -7,15 +7,19 @@ not is listed, left alone, and makes the exit status 1.
 
 import argparse
 import logging
+import os
+import shutil
 import sys
 from pathlib import Path
 
 from stages.console.layout import plain
+from stages.contracts.files import replacing
 from stages.dag import read_dag
-from stages.runtime import lock_copy
 from stages.runtime.check import check_project
 from stages.runtime.errors import UserError
 from stages.runtime.freshness import State, by_reason
+from stages.runtime.guardian import watch
+from stages.runtime.mending import LOCK, mend
 from stages.runtime.stamps import settle
 
 
@@ -31,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Records fresh stages for DVC, sets times for Snakemake, lists the rest."""
     check_project()
-    lock_copy.mend()
+    mend()
     states = settle(read_dag())
     unknown = record(states)
     if unknown:
@@ -61,9 +65,11 @@ def _commit(names: frozenset[str]) -> None:
 
     The command itself reads the project and writes the lock once for every name: an hour for 500 stages.
     """
+    from dvc.dvcfile import Lockfile
     from dvc.exceptions import DvcException
     from dvc.repo import Repo, lock_repo
 
+    watch(os.getpid())  # DVC's book is written meanwhile
     logging.getLogger("dvc").setLevel(logging.CRITICAL)  # what `dvc --quiet` does; no bars
     try:
         with Repo() as repo, lock_repo(repo):
@@ -71,7 +77,10 @@ def _commit(names: frozenset[str]) -> None:
             for stage in stages:
                 stage.save()
                 stage.commit()
-            stages[0].dvcfile.dump_stages(stages, update_pipeline=False)
+            with replacing(LOCK) as temporary:
+                if LOCK.exists():
+                    shutil.copyfile(LOCK, temporary)
+                Lockfile(repo, str(temporary.absolute())).dump_stages(stages)
     except DvcException as error:
         said = " ".join(str(error).split())
         raise UserError(f"dvc commit: {said}; correct it, or wait until no other DVC command runs") from None

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from stages.contracts.files import write_text
 from stages.runtime.errors import UserError
+from stages.runtime.mending import BOOK
 
 HOST = Path(".vouch/snakemake-host")  # the machine whose Snakemake worked here last
 LOCKS = Path(".snakemake/locks")
-_DVC_TMP = Path(".dvc/tmp")
 _ROOTS = ("data", "reports")
 _held = ExitStack()
 
@@ -27,25 +27,20 @@ def enter() -> None:
     from dvc.config import Config
     from dvc.fs import localfs
     from dvc.lock import LockError
-    from dvc.rwlock import RWLockFileCorruptedError, rwlock
+    from dvc.rwlock import rwlock
 
-    folder = _DVC_TMP.absolute()
+    folder = BOOK.parent.absolute()
     folder.mkdir(parents=True, exist_ok=True)
     roots = [str(Path(root).absolute()) for root in _ROOTS]
     hardlink = Config(str(folder.parent))["core"].get("hardlink_lock", False)
-    for _ in range(2):
-        try:
-            _held.enter_context(rwlock(str(folder), localfs, "snakemake", [], roots, hardlink))
-            break
-        except RWLockFileCorruptedError:  # DVC was killed while writing it: nobody else writes it now
-            (folder / "rwlock").unlink(missing_ok=True)
-        except LockError as error:
-            who = {line.strip(): None for line in str(error).splitlines() if line.startswith("  (PID")}
-            book = _DVC_TMP / "rwlock"
-            raise UserError(
-                f"{', '.join(who) or book}: at work in this checkout; wait until it has ended, then run this "
-                f"again (delete {book} if that process is something else)"
-            ) from None
+    try:
+        _held.enter_context(rwlock(str(folder), localfs, "snakemake", [], roots, hardlink))
+    except LockError as error:
+        who = {line.strip(): None for line in str(error).splitlines() if line.startswith("  (PID")}
+        raise UserError(
+            f"{', '.join(who) or BOOK}: at work in this checkout; wait until it has ended, then run this "
+            f"again (delete {BOOK} if that process is something else)"
+        ) from None
     atexit.register(leave)
     _drop_dead_lock()
 

@@ -14,11 +14,11 @@ from stages.contracts.files import write_json
 from stages.dag import Dag, Stage
 from stages.runtime.digests import Digests, Moment
 from stages.runtime.errors import UserError
+from stages.runtime.mending import LOCK
 from stages.runtime.sealed import sealed, unsealed
 from stages.yaml12 import load
 
 RECEIPTS = Path(".vouch/receipts")
-LOCK = Path("dvc.lock")
 
 
 @dataclass(frozen=True)

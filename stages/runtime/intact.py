@@ -13,7 +13,8 @@ from pathlib import Path
 from stages.dag import DEFINITION, PARAMS, Dag, read_dag
 from stages.runtime.digests import Digests
 from stages.runtime.errors import UserError
-from stages.runtime.freshness import LOCK, RECEIPTS, Record, read_lock, read_receipt
+from stages.runtime.freshness import RECEIPTS, Record, read_lock, read_receipt
+from stages.runtime.mending import LOCK
 
 
 class Recorded:

@@ -80,12 +80,3 @@ def test_a_lock_of_another_machine_stays(project: Path) -> None:
     engines.enter()
     engines.leave()
     assert lock.exists() and engines.HOST.read_text() == "elsewhere\n"
-
-
-def test_a_book_that_was_cut_short_is_begun_anew(project: Path) -> None:
-    book = project / ".dvc/tmp/rwlock"
-    book.write_text('{"write": {"')
-    assert dvc(project, "repro", "--force").returncode, "DVC alone does not go on"
-    engines.enter()
-    engines.leave()
-    assert dvc(project, "repro", "--force", "-q").returncode == 0

@@ -10,17 +10,19 @@ EVENTS = ("begun", "file", "receipt")
 KILLS = 60
 # Other kinds of point, and how many of each.
 OTHERS = {"full": 8, "readonly": 4, "memory": 8, "clock": 6, "two": 6}
+LOCKS = 8  # kills while DVC writes dvc.lock
 
 
 @dataclass(frozen=True)
 class Point:
     """One try. number: its place in the plan; the rest is empty or zero where it does not belong to the kind.
 
-    kind: kill, full, readonly, memory, clock or two. stage: whose outputs are gone when it begins.
+    kind: kill, full, readonly, memory, clock, two or lock. stage: whose outputs are gone when it begins.
     engine, finisher: what is hurt, and what is run afterwards; for `two`, what runs at once.
     victim: the engine's process alone, the stage's, or all. event, nth: what is waited for: the stage's
-    process, the nth new file of the stage, its receipt. delay: seconds from there to the signal; for
-    `two`, between the starts. amount: free MB of a full disk, MB of memory, days that the clock is off.
+    process, the nth new file of the stage, its receipt, the writing of dvc.lock. delay: seconds from there
+    to the signal; for `two`, between the starts. amount: free MB of a full disk, MB of memory, days that
+    the clock is off.
     """
 
     number: int
@@ -36,12 +38,14 @@ class Point:
 
 
 def plan(seed: int, stages: Sequence[str], kills: int = KILLS) -> list[Point]:
-    """All points: every stage in turn, under either engine and both, and after the kills the other kinds."""
+    """All points: every stage in turn, under either engine and both, then the other kinds, then dvc.lock."""
     draw = random.Random(seed)
     points = list(_kills(draw, stages, kills))
     for kind, count in OTHERS.items():
         for place in range(count):
             points.append(_other(draw, len(points), kind, place, stages))
+    for place in range(LOCKS):  # the last ones: whatever is added, the others keep their numbers
+        points.append(_lock(draw, len(points), place, stages))
     return points
 
 
@@ -79,3 +83,17 @@ def _other(draw: random.Random, number: int, kind: str, place: int, stages: Sequ
     }[kind]()
     delay = round(draw.uniform(0, 4), 3) if kind == "two" else 0.0
     return Point(number, kind, draw.choice(list(stages)), engine, finisher, delay=delay, amount=amount)
+
+
+def _lock(draw: random.Random, number: int, place: int, stages: Sequence[str]) -> Point:
+    return Point(
+        number=number,
+        kind="lock",
+        stage=draw.choice(list(stages)),
+        engine="dvc",
+        finisher=ENGINES[place % 2],
+        victim=("engine", "group")[place // 2 % 2],
+        event="lock",
+        nth=1,
+        delay=round(draw.uniform(0, 0.1), 3),
+    )

@@ -12,6 +12,7 @@ from typing import IO
 from stages.contracts.files import PART
 from stages.dag import Stage
 from stages.runtime.freshness import receipt_path
+from stages.runtime.mending import LOCK
 from tests.pipeline.checkout import Checkout
 
 LIMIT = 600.0  # seconds for one command
@@ -95,13 +96,15 @@ class Engine:
 
 
 class Watch:
-    """New files of a stage, temporary ones too."""
+    """New files of a stage, temporary ones too; and when DVC begins to write dvc.lock."""
 
     def __init__(self, checkout: Checkout, stage: Stage) -> None:
         places = [checkout.path / out for out in stage.outs]
         self._folders = {place.parent for place in places}
         self._work = checkout.path / ".vouch/work" if stage.name.startswith("extract") else None
         self.receipt = checkout.path / receipt_path(stage)
+        self._lock = checkout.path / LOCK
+        self._size = self._lock.stat().st_size
         self._seen: set[str] = set()
         self._before = self._now()
 
@@ -117,6 +120,10 @@ class Watch:
         """How many new files there were up to now."""
         self._seen |= self._now() - self._before
         return len(self._seen)
+
+    def lock_is_being_written(self) -> bool:
+        """Whether dvc.lock is shorter than it was: DVC empties it first."""
+        return self._lock.stat().st_size < self._size
 
 
 def _names(folder: Path) -> set[str]:
@@ -138,6 +145,7 @@ def wait_for(engine: Engine, watch: Watch, stage: Stage, event: str, nth: int) -
             "begun": lambda: engine.stage(stage) is not None,
             "file": lambda: watch.count() >= nth,
             "receipt": watch.receipt.exists,
+            "lock": watch.lock_is_being_written,
         }[event]()
         if happened:
             return True

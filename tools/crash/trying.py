@@ -1,5 +1,6 @@
 """One point, from a checkout with a stage undone to the findings."""
 
+import re
 import shutil
 import time
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from typing import Any
 
 from stages.contracts.files import replacing
 from stages.dag import Stage
+from stages.runtime.guardian import NOTES
 from tests.pipeline.checkout import Checkout
 from tools.crash import judging
 from tools.crash.bed import COMMANDS, undone
@@ -43,7 +45,7 @@ def _hurt(
 ) -> tuple[Engine | None, judging.Kept]:
     """The run that goes wrong; what it left running, and what was finished when it did."""
     log = place / "first.log"
-    if point.kind == "kill":
+    if point.kind in ("kill", "lock"):
         engine, found["hit"] = kill(checkout, stage, point, log)
         if point.victim == "stage" or not found["hit"]:
             engine.wait()
@@ -92,6 +94,10 @@ def _finish(point: Point, checkout: Checkout, stage: Stage, place: Path, found: 
     engine = Engine(checkout, COMMANDS[point.finisher], place / "next.log")
     status = engine.wait()
     found["next"] = {"status": status, "waited": "waiting for it" in engine.said()}
+    found["mended"] = (checkout.path / NOTES).exists()
+    if point.kind == "lock":
+        again = set(re.findall(r"Running stage '([^']+)'", engine.said())) - {point.stage}
+        found["faults"] += [f"made again: {name}" for name in sorted(again)]
     if status:
         found["faults"].append(f"the next {point.finisher} failed: {_line(engine)}")
         checkout.vouch("sync", check=False)

@@ -1,0 +1,131 @@
+"""What DVC writes in place, and leaves cut short where it is killed meanwhile: dvc.lock, and who is at work.
+
+Every stage keeps a copy of dvc.lock before it starts; what stages have finished since is in their receipts
+and in DVC's cache of runs. DVC's book of who is at work (rwlock) holds nothing that outlives its processes.
+Both are put right under the locks under which DVC writes them, so that no DVC is writing them then.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from stages.contracts.files import replacing
+from stages.runtime.locks import claimed
+
+LOCK = Path("dvc.lock")
+COPY = Path(".vouch/dvc.lock")
+BOOK = Path(".dvc/tmp/rwlock")
+PATIENCE_SECONDS = 60.0
+_OF_LOCK, _OF_BOOK = Path(".dvc/tmp/lock"), Path(".dvc/tmp/rwlock.lock")
+_CONFLICT = b"<<<<<<< "
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
+def keep() -> None:
+    """Copies dvc.lock where it is whole and the copy is another."""
+    data = _read(LOCK)
+    if not _cut_short(data) and _CONFLICT not in data and data != _read(COPY):
+        _write(COPY, data)
+
+
+def mend(since_copy: bool = False, tell: Callable[[str], None] = _say) -> None:
+    """Puts the copy in the place of a dvc.lock that was cut short, and removes a book that was.
+
+    since_copy: since the copy was kept, nobody but one engine has written dvc.lock; see `_lost_stages`.
+    Raises UserError where DVC has been at work for a minute.
+    """
+    _mend(lambda: _wrong(since_copy), _OF_LOCK, LOCK, _put_back, tell)
+    _mend(lambda: _read_book() is None, _OF_BOOK, BOOK, _remove_book, tell)
+
+
+def _mend(
+    wrong: Callable[[], bool],
+    lock: Path,
+    file: Path,
+    put_right: Callable[[], str],
+    tell: Callable[[str], None],
+) -> None:
+    if wrong():
+        with claimed(lock, PATIENCE_SECONDS, str(file), "at work with DVC"):
+            if wrong():
+                tell(f"{file}: was cut short; {put_right()}")
+
+
+def at_work() -> set[int]:
+    """Processes that have signed in DVC's book as writing something."""
+    try:
+        return {entry["pid"] for entry in (_read_book() or {})["write"].values()}
+    except (AttributeError, KeyError, TypeError):
+        return set()
+
+
+def _wrong(since_copy: bool) -> bool:
+    """Whether dvc.lock was cut short; one with a merge conflict was not, nor one that is not there."""
+    data = _read(LOCK)
+    if not LOCK.is_file() or _CONFLICT in data:
+        return False
+    return _cut_short(data) or (since_copy and _lost_stages(data, _read(COPY)))
+
+
+def _cut_short(data: bytes) -> bool:
+    """Whether these are not all lines of a dvc.lock: DVC ends a stage with its outputs, and each has some."""
+    if not (data.startswith(b"schema:") and data.endswith(b"\n")):
+        return True
+    lines = data.splitlines()
+    key = [line for line in lines if line[:1] not in b" -"][-1]
+    if key != b"stages:":  # nothing of them, or something after them
+        return key.startswith(b"schema:")
+    names = [number for number, line in enumerate(lines) if _is_name(line)]
+    return not names or b"    outs:" not in lines[names[-1] : -1]
+
+
+def _lost_stages(data: bytes, before: bytes) -> bool:
+    """Whether a dvc.lock was cut between two stages.
+
+    An engine takes none out, and adds new ones at the end: then it has only the first ones of before.
+    """
+    names, others = (list(filter(_is_name, lines.splitlines())) for lines in (data, before))
+    return len(names) < len(others) and names == others[: len(names)]
+
+
+def _is_name(line: bytes) -> bool:
+    """Whether a line begins a stage: among them DVC writes nothing else at this depth."""
+    return line[:2] == b"  " and line[2:3] not in b" -"
+
+
+def _put_back() -> str:
+    if not _cut_short(data := _read(COPY)):
+        _write(LOCK, data)
+        return "its copy of the last run stands in its place"
+    LOCK.unlink()
+    return "the receipts of the stages count alone"
+
+
+def _read_book() -> dict[str, Any] | None:
+    """DVC's book, empty where there is none; None where it was cut short."""
+    try:
+        book: dict[str, Any] = json.loads(BOOK.read_bytes())
+        return book
+    except FileNotFoundError:
+        return {}
+    except ValueError:
+        return None
+
+
+def _remove_book() -> str:
+    BOOK.unlink()
+    return "DVC begins a new one"
+
+
+def _read(path: Path) -> bytes:
+    return path.read_bytes() if path.is_file() else b""
+
+
+def _write(path: Path, data: bytes) -> None:
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)

@@ -1,0 +1,250 @@
+"""A DVC killed while it writes, and what comes next: the real DVC, real signals."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from dvc.lock import Lock
+
+from stages.runtime import guardian, mending
+from tests.runtime.test_mending import ENTRY, TEXT
+
+ROOT = Path(__file__).parents[2]
+SHIM = Path(__file__).with_name("kill_in_write.c")
+STAGE = """
+import os, sys
+from stages.runtime.guardian import MARKS, watch_engine
+from stages.runtime.mending import keep
+keep()
+watch_engine()
+name = sys.argv[1]
+with open("log", "a") as log:
+    print(name, len(os.listdir(MARKS)), file=log)
+with open(f"{name}.txt", "w") as out:
+    out.write(name)
+"""
+DEFINITION = """
+stages:
+  one: {cmd: python stage.py one, deps: [stage.py], outs: [one.txt]}
+  two: {cmd: python stage.py two, deps: [one.txt], outs: [two.txt]}
+  three: {cmd: python stage.py three, deps: [two.txt], outs: [three.txt]}
+"""
+# Signs in DVC's book, as DVC does, and has a guardian.
+ENGINE = """
+import json, os
+from stages.runtime.guardian import watch_engine
+from stages.runtime.mending import BOOK
+BOOK.write_text(json.dumps({"write": {"data": {"pid": os.getpid(), "cmd": "dvc repro"}}}))
+if os.fork() == 0:  # a stage
+    watch_engine()
+    watch_engine()
+    os._exit(0)
+os.wait()
+print("watched", flush=True)
+input()
+"""
+UNABLE = "import os, runpy, sys; del os.pidfd_open; runpy.run_module('stages.runtime.guardian', run_name='__main__')"
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at processes in /proc")
+
+
+def guardians(folder: Path) -> list[int]:
+    """Guardians at work in a folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            line = (entry / "cmdline").read_bytes() if entry.name.isdigit() else b""
+            if b"\0-m\0stages.runtime.guardian\0" in line and (entry / "cwd").resolve() == folder:
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+def wait_until_alone(folder: Path) -> None:
+    """Returns when no guardian is left, and none of their marks."""
+    for _ in range(600):
+        if not guardians(folder):
+            break
+        time.sleep(0.05)
+    assert guardians(folder) == [] and list((folder / guardian.MARKS).iterdir()) == []
+
+
+def dvc(folder: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    return subprocess.run(
+        ["dvc", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PATH": path, **env},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three stages, one after the other, none of which has run."""
+    folder = tmp_path_factory.mktemp("project").resolve()
+    (folder / "stage.py").write_text(STAGE)
+    (folder / "dvc.yaml").write_text(DEFINITION)
+    assert dvc(folder, "init", "-q", "--no-scm").returncode == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def undisturbed(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same after `dvc repro`."""
+    folder = shutil.copytree(project, tmp_path_factory.mktemp("undisturbed").resolve() / "one")
+    assert dvc(folder, "repro").returncode == 0
+    assert (folder / "log").read_text().splitlines() == ["one 1", "two 1", "three 1"], "one guardian for all"
+    wait_until_alone(folder)
+    assert not (folder / guardian.NOTES).exists()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library that kills its process in the middle of a write."""
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        pytest.skip("needs a C compiler to kill in the middle of a write")
+    library = tmp_path_factory.mktemp("shim") / "kill_in_write.so"
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", str(library), str(SHIM)], check=True)
+    return library
+
+
+@pytest.mark.parametrize(
+    ("file", "through", "after"),
+    [("dvc.lock", 0, "one"), ("dvc.lock", 300, "two"), (".dvc/tmp/rwlock", 9, "two")],
+)
+def test_killed_in_the_middle_of_writing_the_next_plain_command_goes_on(
+    project: Path, undisturbed: Path, shim: Path, tmp_path: Path, file: str, through: int, after: str
+) -> None:
+    folder = shutil.copytree(project, tmp_path.resolve() / "one")
+    env = {
+        "LD_PRELOAD": str(shim),
+        "KILL_FILE": str(folder / file),
+        "KILL_BYTES": str(through),
+        "KILL_ONCE": str(folder / f"{after}.txt"),
+    }
+    assert dvc(folder, "repro", **env).returncode == -signal.SIGKILL
+    done = dvc(folder, "repro")  # at once
+    assert done.returncode == 0, done.stderr
+    assert f"{file}: was cut short" in (folder / guardian.NOTES).read_text()
+    for name in ("dvc.lock", "one.txt", "two.txt", "three.txt"):
+        assert (folder / name).read_bytes() == (undisturbed / name).read_bytes()
+    ran = [line.split()[0] for line in (folder / "log").read_text().splitlines()]
+    assert ran == ["one", "two", "three"] or (
+        file.endswith("rwlock") and ran == ["one", "two", "two", "three"]
+    )
+    assert dvc(folder, "status").stdout.strip() == "Data and pipelines are up to date."
+    wait_until_alone(folder)
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> subprocess.Popen[bytes]:
+    """An engine with a guardian, in a session of its own; dvc.lock is TEXT, and the copy too."""
+    mending_copy = tmp_path / mending.COPY
+    for path in (tmp_path / "dvc.lock", mending_copy):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(TEXT)
+    (tmp_path / mending.BOOK).parent.mkdir(parents=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", ENGINE],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdout is not None and process.stdout.readline() == b"watched\n"
+    assert len(guardians(tmp_path.resolve())) == 1
+    return process
+
+
+def kill(engine: subprocess.Popen[bytes]) -> None:
+    os.killpg(engine.pid, signal.SIGKILL)
+    engine.communicate()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (TEXT[:-1], TEXT),
+        (TEXT[: TEXT.index("  three:")], TEXT),
+        (TEXT + ENTRY.format(name="four"), TEXT + ENTRY.format(name="four")),
+        ("<<<<<<< HEAD\n" + TEXT[:-1], "<<<<<<< HEAD\n" + TEXT[:-1]),
+    ],
+    ids=["cut short", "cut between stages", "whole", "a merge conflict"],
+)
+def test_its_group_killed_an_engine_leaves_a_guardian_that_mends_and_ends(
+    engine: subprocess.Popen[bytes], tmp_path: Path, text: str, expected: str
+) -> None:
+    lock = tmp_path / "dvc.lock"
+    lock.write_text(text)
+    before = lock.stat()
+    kill(engine)
+    wait_until_alone(tmp_path.resolve())
+    assert lock.read_text() == expected
+    assert ((before.st_ino, before.st_mtime_ns) == (lock.stat().st_ino, lock.stat().st_mtime_ns)) == (
+        text == expected
+    )
+    assert json.loads((tmp_path / mending.BOOK).read_text())["write"], "whole: nobody's business but DVC's"
+
+
+def test_a_dvc_that_writes_meanwhile_is_left_alone(engine: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    lock, alive = tmp_path / "dvc.lock", Lock(str(tmp_path / ".dvc/tmp/lock"))
+    with alive, lock.open("w") as handle:
+        handle.write(TEXT[:90])
+        handle.flush()
+        kill(engine)
+        time.sleep(0.3)
+        assert lock.read_text() == TEXT[:90] and guardians(tmp_path.resolve())
+        handle.write(TEXT[90:].replace("seed: 1", "seed: 2"))
+    wait_until_alone(tmp_path.resolve())
+    assert lock.read_text() == TEXT[:90] + TEXT[90:].replace("seed: 1", "seed: 2")
+
+
+def test_where_a_folder_is_gone_or_cannot_be_written_there_is_none(
+    engine: subprocess.Popen[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path.resolve()
+    shutil.rmtree(folder / ".vouch")
+    (folder / ".vouch").write_text("no folder")
+    monkeypatch.chdir(folder)
+    guardian.watch(os.getpid())
+    assert len(guardians(folder)) == 1, "the engine's"
+    monkeypatch.undo()
+    (watcher,) = guardians(folder)
+    shutil.rmtree(folder)
+    kill(engine)
+    for _ in range(600):
+        if not Path(f"/proc/{watcher}").exists():
+            return
+        time.sleep(0.05)
+    raise AssertionError("the guardian is still there")
+
+
+def test_without_a_handle_for_processes_it_polls(tmp_path: Path) -> None:
+    (tmp_path / guardian.MARKS).mkdir(parents=True)
+    (tmp_path / "dvc.lock").write_text(TEXT[:-1])
+    with subprocess.Popen(["sleep", "600"]) as sleeper:
+        started = Path(f"/proc/{sleeper.pid}/stat").read_text().rpartition(")")[2].split()[19]
+        command = [sys.executable, "-S", "-c", UNABLE, f"{sleeper.pid}-{started}"]
+        env = {**os.environ, "PYTHONPATH": str(ROOT)}
+        assert subprocess.run(command, cwd=tmp_path, env=env, check=False).returncode == 0
+        time.sleep(0.5)
+        assert (tmp_path / "dvc.lock").exists()
+        sleeper.kill()
+    for _ in range(600):
+        if not (tmp_path / "dvc.lock").exists():
+            return
+        time.sleep(0.05)
+    raise AssertionError("nothing was mended")
