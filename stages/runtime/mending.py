@@ -73,21 +73,14 @@ def _wrong(since_copy: bool) -> bool:
 
 
 def _cut_short(data: bytes) -> bool:
-    """Whether these are not all lines of a dvc.lock: DVC ends a stage with its outputs, and each has some."""
-    if not (data.startswith(b"schema:") and data.endswith(b"\n")):
-        return True
-    lines = data.splitlines()
-    key = [line for line in lines if line[:1] not in b" -"][-1]
-    if key != b"stages:":  # nothing of them, or something after them
-        return key.startswith(b"schema:")
-    names = [number for number, line in enumerate(lines) if _is_name(line)]
-    return not names or b"    outs:" not in lines[names[-1] : -1]
+    """Whether DVC would refuse a dvc.lock: its last line is cut, or was to have something under it."""
+    return not data.startswith(b"schema:") or not data.endswith(b"\n") or data.endswith(b":\n")
 
 
 def _lost_stages(data: bytes, before: bytes) -> bool:
-    """Whether a dvc.lock was cut between two stages.
+    """Whether a dvc.lock was cut between two lines, and has only the first stages of before.
 
-    An engine takes none out, and adds new ones at the end: then it has only the first ones of before.
+    An engine takes none out, and adds new ones at the end.
     """
     names, others = (list(filter(_is_name, lines.splitlines())) for lines in (data, before))
     return len(names) < len(others) and names == others[: len(names)]

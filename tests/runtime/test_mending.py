@@ -24,7 +24,6 @@ ENTRY = """  {name}:
 """
 STAGES = ("one", "two@a-b", "three")
 TEXT = "schema: '2.0'\nstages:\n" + "".join(ENTRY.format(name=name) for name in STAGES)
-OUTS = "    outs:\n    - path"
 
 
 @pytest.fixture
@@ -35,19 +34,13 @@ def lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def whole(text: str) -> bool:
-    """Whether a beginning of TEXT is a lock of its own: its last stage has an output."""
-    last = max(text.rfind(f"\n  {name}:") for name in STAGES)
-    return text.endswith("\n") and OUTS in text[last:]
-
-
 def test_wherever_it_was_cut_the_copy_takes_its_place(lock: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mending.keep()
     for cut in sorted({*range(0, len(TEXT), 11), *(end.end() for end in re.finditer(r"\n", TEXT[:-1]))}):
         lock.write_text(TEXT[:cut])
         mending.mend()
         said = capsys.readouterr().err
-        if whole(TEXT[:cut]):  # what is missing looks like stages that were never run
+        if re.search(r"[^:]\n$", TEXT[:cut]):  # what is missing looks like stages that were never run
             assert lock.read_text() == TEXT[:cut] and said == ""
             COMPILED_LOCKFILE_SCHEMA(load(lock))  # DVC takes it
         else:
