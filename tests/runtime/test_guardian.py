@@ -135,8 +135,9 @@ def test_killed_in_the_middle_of_writing_the_next_plain_command_goes_on(
         "KILL_ONCE": str(folder / f"{after}.txt"),
     }
     assert dvc(folder, "repro", **env).returncode == -signal.SIGKILL
-    done = dvc(folder, "repro")  # at once
-    assert done.returncode == 0, done.stderr
+    for command in ("status", "repro") if through else ("repro",):  # at once
+        done = dvc(folder, command)
+        assert done.returncode == 0, done.stderr
     assert f"{file}: was cut short" in (folder / guardian.NOTES).read_text()
     for name in ("dvc.lock", "one.txt", "two.txt", "three.txt"):
         assert (folder / name).read_bytes() == (undisturbed / name).read_bytes()
@@ -144,7 +145,6 @@ def test_killed_in_the_middle_of_writing_the_next_plain_command_goes_on(
     assert ran == ["one", "two", "three"] or (
         file.endswith("rwlock") and ran == ["one", "two", "two", "three"]
     )
-    assert dvc(folder, "status").stdout.strip() == "Data and pipelines are up to date."
     wait_until_alone(folder)
 
 
