@@ -172,6 +172,7 @@ def resources(stage: Stage, needed: Needs, site: Site) -> dict[str, Any]:
         "runtime": partial(_runtime, needed=needed, longest=site.longest, prompts=prompts),
         "cpus_per_task": needed.processors,
         "gpu": needed.gpus,
+        "nodes": 1 if needed.gpus else 0,  # else Slurm may take several GPUs from several
         "slurm_partition": partition,
         "slurm_account": site.account,
     }

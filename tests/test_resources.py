@@ -50,6 +50,7 @@ def test_gpus_follow_from_the_weights(billions: float, dtype: str, device: str, 
     )
     asked = resources(extract(), needed, H100)
     assert asked.get("gpu", 0) == gpus and asked["slurm_partition"] == ("gpu" if gpus else "cpu")
+    assert asked.get("nodes", 0) == min(gpus, 1), "all of them in one machine"
 
 
 def test_a_model_larger_than_a_gpu_must_be_split() -> None:

@@ -31,17 +31,20 @@ def test_another_slurm_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_the_manifest_for_kubernetes_is_whole() -> None:
-    text = PAGE.read_text("utf-8")
-    (block,) = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    job = yaml.safe_load(block)
-    assert (job["apiVersion"], job["kind"]) == ("batch/v1", "Job")
+    first, whole = re.findall(r"^```yaml\n(.*?)^```", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    claim, job = yaml.safe_load_all(whole)
+    assert (claim["kind"], job["apiVersion"], job["kind"]) == ("PersistentVolumeClaim", "batch/v1", "Job")
     pod = job["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     mounted = {mount["name"] for mount in container["volumeMounts"]}
     assert mounted == {volume["name"] for volume in pod["volumes"]}
+    assert pod["volumes"][0]["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
+    assert set(yaml.safe_load(first)) <= set(container), "what the first job has instead"
     gpus = container["resources"]["limits"]["nvidia.com/gpu"]
     assert (
         f"gpu={gpus}" in container["args"] and container["resources"]["requests"]["cpu"] in container["args"]
     )
     assert all(isinstance(variable["value"], str) for variable in container["env"])
-    assert VISIBLE not in {variable["name"] for variable in container["env"]}, "the leases set it"
+    named = {variable["name"] for variable in container["env"]}
+    assert {"HOME", "USER"} <= named, "a user number has none, and DVC stops without"
+    assert VISIBLE not in named, "the leases set it"

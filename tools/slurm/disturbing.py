@@ -20,7 +20,7 @@ class Disturbances:
         """To the end; one model's jobs ask for a GPU each."""
         checkout = self.bed.begun.again("undisturbed")
         jobs = [f"extract-tiny_a-{name}" for name in ("left", "right", "third")]
-        gpus = [f"{job}:{what}" for job in jobs for what in ("gpu=1", "slurm_partition=gpu")]
+        gpus = [f"{job}:{what}" for job in jobs for what in ("gpu=1", "nodes=1", "slurm_partition=gpu")]
         self.log("$ " + " ".join([*SNAKEMAKE, "--set-resources", "extract-tiny_a-...:gpu=1", "..."]))
         running = checkout.start("--set-resources", *gpus)
         queue = ["squeue", "-h", "-t", "running", "-O", "partition:8,state:10,timelimit:10,tres-per-job:20"]
