@@ -6,7 +6,6 @@ was run: the receipts say what stages that made these files would say.
 
 from collections.abc import Mapping
 from contextlib import chdir
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ from stages.contracts.table import Table
 from stages.contracts.text import TEXT
 from stages.dag import is_folder, read_dag
 from stages.runtime.digests import Digests
-from stages.runtime.freshness import present, receipt_path
+from stages.runtime.freshness import present, write_receipt
 from stages.yaml12 import load
 from tests.pipeline.checkout import Checkout
 from tools.scale import VARIATIONS
@@ -97,7 +96,7 @@ def _simulate() -> None:
     for stage in dag.ordered():
         for out in stage.outs:
             _write(Path(out))
-        write_json(receipt_path(stage), asdict(present(stage, digests)))
+        write_receipt(stage, present(stage, digests))
     digests.save()
 
 

@@ -1,4 +1,4 @@
-"""stages/dag.py against DVC's own reading of dvc.yaml: commands, inputs, outputs, parameters, edges."""
+"""stages/dag.py and expansion.py against DVC's own reading of dvc.yaml: commands, inputs, outputs, parameters, edges."""
 
 import json
 import shutil
