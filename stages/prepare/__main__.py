@@ -24,7 +24,7 @@ from stages.prepare.expected import Tally, expectation
 from stages.prepare.kept import Kept
 from stages.prepare.looking import Looked, looked_at
 from stages.prepare.raw import BrokenImage, LoaderSettings, RawItem, Rejected, Unusable
-from stages.prepare.second_pass import flagged, normalised
+from stages.prepare.second_pass import Flags, flagged, normalised
 from stages.runtime.errors import UserError
 from stages.runtime.stage import Run, run_stage
 from stages.sources.fetching.locate import locate
@@ -97,7 +97,7 @@ def main(run: Run) -> None:
     expected, tally = expectation(loader, source, name, settings), Tally()
     places: dict[str, str] = {}
     blind = 0
-    kept, findings = Kept(), Findings()
+    findings = Findings()
     with ExitStack() as stack:
         items = stack.enter_context(ITEMS.writer(items_path(name)))
         image_rows = stack.enter_context(IMAGES.writer(images_path(name)))
@@ -105,6 +105,8 @@ def main(run: Run) -> None:
         defects = stack.enter_context(DEFECTS.writer(defects_path(name)))
         published = stack.enter_context(PUBLISHED.writer(published_path(name)))
         images = Images(image_rows)
+        flags = Flags(images.known)
+        kept = Kept(None if config.options else flags.add)  # options of a scheme are what is odd or not
         read = sampled(tally.counting(entries(run, loader, source, name, settings)), config.sample)
         for looked in stack.enter_context(closing(looked_at(read, images.known))):
             entry = looked.entry
@@ -122,9 +124,11 @@ def main(run: Run) -> None:
             raise UserError(
                 f"{source.path}: no usable item, {rejects.count} rejected; correct datasets.{name}"
             )
-        for row in flagged(normalised(kept, config.options, rejects.count, name, source.path), images.known):
-            items.row(row)
-            findings.item(row)
+        if config.options:
+            kept = normalised(kept, flags, config.options, rejects.count, name, source.path)
+        for table in flagged(kept, flags):
+            items.table(table)
+            findings.items(table)
         for row in findings.rows():
             defects.row(row)
         for number in loader.published(source, name, settings) if hasattr(loader, "published") else ():

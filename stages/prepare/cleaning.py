@@ -12,7 +12,7 @@ from typing import Any
 from PIL import Image, UnidentifiedImageError
 
 from stages.contracts.images import FORMATS, MAX_PIXELS
-from stages.prepare.hashing import Look, look, turned
+from stages.prepare.hashing import Look, look, reduced, turned
 from stages.prepare.raw import RawItem, Unusable
 
 MAX_OPTIONS = 26
@@ -67,7 +67,8 @@ def examine(data: bytes, digest: str | None = None) -> Picture:
         raise Unusable(f"cannot be decoded ({error or type(error).__name__}); it may be cut off") from None
 
 
-def _decode(data: bytes, digest: str) -> Picture:
+def _decode(data: bytes, digest: str, whole: bool = False) -> Picture:
+    """whole: every pixel, also where means of a few are enough; the file is read to its end in any case."""
     with Image.open(io.BytesIO(data), formats=FORMATS) as image:
         if image.width * image.height > MAX_PIXELS:
             raise Image.DecompressionBombError  # for fewer than twice as many Pillow only warns
@@ -76,10 +77,13 @@ def _decode(data: bytes, digest: str) -> Picture:
         name, mode, (width, height) = image.format or "", image.mode, image.size
         # Threads that examine pictures of ordinary size go on meanwhile.
         with _large if width * height > LARGE else nullcontext():
+            size = None if whole else reduced(image)
             image.load()
-            seen, rotated = look(image), turned(image)  # of the first frame: counting them moves on
+            seen, rotated = look(image, size), turned(image)  # of the first frame: counting them moves on
             frames = getattr(image, "n_frames", 1) if name != "MPO" else 1
-        return Picture(digest, name, mode, width, height, frames > 1, rotated, seen)
+    if seen is None:
+        return _decode(data, digest, whole=True)
+    return Picture(digest, name, mode, width, height, frames > 1, rotated, seen)
 
 
 def check(raw: RawItem) -> None:
@@ -87,9 +91,10 @@ def check(raw: RawItem) -> None:
     if not raw.id or not raw.id.isprintable() or raw.id != raw.id.strip():
         raise Unusable("the id is empty or holds blanks at an end, line breaks or control characters")
     texts = (raw.question, raw.hint, raw.category, raw.source_id, raw.group, *raw.options, *raw.references)
-    for text in (*texts, *raw.phrasings):
-        if text is not None and not _encodable(text):
-            raise Unusable(f"the text {text[:40]!r} holds half a surrogate pair, which UTF-8 has no form for")
+    given = [text for text in (*texts, *raw.phrasings) if text is not None]
+    if not _encodable("".join(given)):
+        text = next(text for text in given if not _encodable(text))
+        raise Unusable(f"the text {text[:40]!r} holds half a surrogate pair, which UTF-8 has no form for")
     if not raw.question.strip():
         raise Unusable("the question is empty")
     if raw.exchange and len(raw.exchange) != len(raw.images):

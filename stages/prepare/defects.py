@@ -1,8 +1,10 @@
 """The defects table: everything cleaning looked for, counted, with examples."""
 
 from collections import defaultdict
-from collections.abc import Mapping
 from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from stages.contracts.defects import EXAMPLES, KNOWN
 from stages.prepare.flags.positions import Positions, positions
@@ -19,13 +21,16 @@ class Findings:
         self._answers: list[tuple[int, int]] = []
         self._items = self._rejected = 0
 
-    def item(self, row: Mapping[str, Any]) -> None:
-        """Counts the flags and the answer's place of a row of the items table."""
-        self._items += 1
-        for flag in row["flags"]:
-            self._count(flag, row["id"])
-        if len(row["answers"]) == 1:
-            self._answers.append((len(row["options"]), row["answers"][0]))
+    def items(self, table: pa.Table) -> None:
+        """Counts the flags and the answers' places of rows of the items table."""
+        self._items += table.num_rows
+        columns = (table[name].to_pylist() for name in ("id", "flags", "answers"))
+        options = pc.list_value_length(table["options"]).to_pylist()
+        for name, flags, answers, count in zip(*columns, options, strict=True):
+            for flag in flags:
+                self._count(flag, name)
+            if len(answers) == 1:
+                self._answers.append((count, answers[0]))
 
     def reject(self, name: str, broken: bool) -> None:
         """Counts an entry that became no item. name: its id, or its place. broken: a picture is why."""

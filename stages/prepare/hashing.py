@@ -1,9 +1,10 @@
 """What a picture looks like, in 64 bits and in 256 cells: for finding copies that are not the same bytes.
 
 The hash is the usual perceptual one: the lowest 8 x 8 coefficients of the discrete cosine transform of
-a grey 32 x 32 version, each compared with their median. It is computed in whole numbers, so that it has
-the same bits on every machine. The cells are the mean colours of a 16 x 16 grid. Both come from all pixels:
-with a quicker sample of 256 x 256 no page of text is like its own smaller copy.
+a grey 32 x 32 version, each compared with their median. It is computed in whole numbers, which floats of 64
+bits hold exactly, so that it has the same bits on every machine. The cells are the mean colours of a 16 x 16
+grid. Both come from means of all pixels: with a quicker sample of 256 x 256 no page of text is like its own
+smaller copy. JPEGs give means of 2 x 2, 4 x 4 or 8 x 8 pixels for less than their pixels take (`reduced`).
 """
 
 from dataclasses import dataclass
@@ -13,12 +14,14 @@ from PIL import Image, ImageOps
 
 SIDE = 32
 CELLS = 16
+LEAST = (112, 112)  # pixels, in width and height, that a look needs
+_GAP = 6.0  # times as many pixels as SIDE are averaged with care; what is larger, in whole blocks before
+_FLAT = 4  # of 255: means closer together may be those of a picture of one colour
 _LOW = 8
-_SCALE = 2**14
+_SCALE = 2**12  # sums stay below 2**53
 _ANGLES = np.outer(np.arange(_LOW), 2 * np.arange(SIDE) + 1) * np.pi / (2 * SIDE)
-_DCT = np.rint(np.cos(_ANGLES) * _SCALE).astype(np.int64)
-_GREY = np.array([299, 587, 114], dtype=np.int64)
-_BITS = np.uint64(1) << np.arange(63, dtype=np.uint64)
+_DCT = np.rint(np.cos(_ANGLES) * _SCALE)
+_GREY = np.array([299.0, 587.0, 114.0])
 _OWN_ALPHA = ("RGBA", "LA", "PA", "La", "RGBa")
 _ORIENTATION = 0x0112
 
@@ -37,23 +40,46 @@ def turned(image: Image.Image) -> bool:
     return image.getexif().get(_ORIENTATION, 1) not in (0, 1)
 
 
-def look(image: Image.Image) -> Look:
-    """The look of a decoded picture, upright and on a white ground, as models get to see it."""
-    opaque = _rgb(ImageOps.exif_transpose(image) if turned(image) else image)
-    # a few pixels tell most pictures from one of a single colour
-    blank = _one_colour(opaque.resize((SIDE, SIDE), Image.Resampling.NEAREST)) and _one_colour(opaque)
-    small = opaque.resize((SIDE, SIDE), Image.Resampling.BILINEAR, reducing_gap=3.0)
-    grey = np.asarray(small).astype(np.int64) @ _GREY
-    return Look(_hash(grey), small.reduce(SIDE // CELLS).tobytes(), blank)
+def reduced(image: Image.Image) -> tuple[float, float] | None:
+    """Has an upright JPEG that is not decoded yet give fewer pixels, LEAST at least: as many as it returns.
+
+    Parts of pixels count, for the last ones of a row or column may stand for less. None where it changed
+    nothing.
+    """
+    if image.format != "JPEG" or turned(image):
+        return None
+    before = image.size
+    drafted = image.draft(None, LEAST)
+    if drafted is None or image.size == before:
+        return None
+    _mode, (_left, _top, width, height) = drafted
+    return width, height
+
+
+def look(image: Image.Image, size: tuple[float, float] | None = None) -> Look | None:
+    """The look of a decoded picture, upright and on a white ground, as models get to see it.
+
+    size: of one that was `reduced`, whose look is None where all of its pixels may have one colour: only
+    the whole picture tells.
+    """
+    opaque = _rgb(image if size or not turned(image) else ImageOps.exif_transpose(image))
+    box = (0.0, 0.0, *(size or opaque.size))
+    small = opaque.resize((SIDE, SIDE), Image.Resampling.BILINEAR, box, _GAP)
+    flat = all(high - low <= _FLAT for low, high in small.getextrema())
+    if flat and size:
+        return None
+    grey = np.asarray(small) @ _GREY
+    return Look(_hash(grey), small.reduce(SIDE // CELLS).tobytes(), flat and _one_colour(opaque))
 
 
 def _one_colour(image: Image.Image) -> bool:
-    return all(low == high for low, high in (band.getextrema() for band in image.split()))
+    return all(low == high for low, high in image.getextrema())
 
 
 def _hash(grey: np.ndarray) -> int:
     coefficients = (_DCT @ grey @ _DCT.T).ravel()[1:]  # without the mean brightness
-    return int(_BITS[coefficients > np.sort(coefficients)[len(coefficients) // 2]].sum())
+    above = coefficients > np.sort(coefficients)[len(coefficients) // 2]
+    return int.from_bytes(np.packbits(above, bitorder="little").tobytes(), "little")
 
 
 def _rgb(image: Image.Image) -> Image.Image:

@@ -6,6 +6,7 @@ one thread. In memory are at most the pictures of HELD entries beside those that
 """
 
 import os
+import stat
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -100,20 +101,32 @@ def read_image(image: str, root: Path | None) -> bytes:
     if root is None or not image or below.is_absolute() or ".." in below.parts:
         raise BrokenImage(f"{name}: not a path inside the dataset's folder; give a relative one without `..`")
     try:
+        size = _plain_size(root, below.parts)
         path = root / below
-        if _through_link(root, below.parts) and not path.resolve().is_relative_to(root.resolve()):
-            raise BrokenImage(f"{name}: a link that leads out of the dataset's folder; copy the file into it")
-        if not path.is_file():
-            raise BrokenImage(f"{name}: no such file in {root}")
-        if path.stat().st_size > MAX_IMAGE_BYTES:
+        if size is None:  # reached through a link, or no file
+            if not path.resolve().is_relative_to(root.resolve()):
+                raise BrokenImage(
+                    f"{name}: a link that leads out of the dataset's folder; copy the file into it"
+                )
+            if not path.is_file():
+                raise BrokenImage(f"{name}: no such file in {root}")
+            size = path.stat().st_size
+        if size > MAX_IMAGE_BYTES:
             raise BrokenImage(f"{name}: larger than {MAX_IMAGE_BYTES:,} bytes; scale it down")
-        return path.read_bytes()
+        with path.open("rb", buffering=0) as file:
+            return file.read()
     except BrokenImage:
         raise
     except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: links in a circle
         raise BrokenImage(f"{name}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
 
 
-def _through_link(root: Path, names: Sequence[str]) -> bool:
-    """Whether the way from `root` down these names leads through a link: to resolve every path takes long."""
-    return any(map(os.path.islink, accumulate((str(root), *names), os.path.join)))
+def _plain_size(root: Path, names: Sequence[str]) -> int | None:
+    """Bytes of a file that no link below `root` leads to, None of anything else: resolving takes long."""
+    *folders, path = accumulate(names, os.path.join, initial=str(root))
+    try:
+        status = os.lstat(path)
+    except (OSError, ValueError):
+        return None
+    plain = stat.S_ISREG(status.st_mode) and not any(map(os.path.islink, folders[1:]))
+    return status.st_size if plain else None

@@ -7,6 +7,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pyarrow as pa
+
+from stages.contracts.items import ITEMS
 from stages.prepare.building import Asked, choices
 from stages.prepare.choice import Choice
 from stages.prepare.cleaning import Picture, digest_of, known_options
@@ -15,16 +18,44 @@ from stages.prepare.flags import copies, encoding, leaks, options, pictures, sim
 from stages.prepare.kept import NATIVE, Kept
 from stages.runtime.errors import UserError
 
-_OF_COPIES = ("question", "hint", "images", "group", "options", "answers", "references")
+
+class Flags:
+    """What is odd about items: of each when it is added, of all together when they are all there.
+
+    known: facts of pictures by digest.
+    """
+
+    def __init__(self, known: Mapping[str, Picture]) -> None:
+        self._known = known
+        self._own: list[set[str]] = []
+        self._copies = copies.Copies()
+        self._uses: dict[str, list[similar.Use]] = defaultdict(list)
+
+    def add(self, row: Mapping[str, Any], native: Sequence[str | None]) -> None:
+        """The next item. native: its options as the source has them."""
+        for digest, use in _uses(len(self._own), row):
+            self._uses[digest].append(use)
+        self._copies.add(row)
+        own = _item_flags(row, native, [self._known[digest] for digest in row["images"]])
+        self._own.append(own.union(row["flags"]))
+
+    def found(self) -> list[list[str]]:
+        """The flags of each item, in their order; call it once."""
+        seen = {
+            digest: similar.Seen(picture.look, picture.width / picture.height)
+            for digest, picture in ((digest, self._known[digest]) for digest in self._uses)
+        }
+        for of_set in (self._copies.flags(), similar.flags(seen, self._uses)):
+            for number, flags in of_set.items():
+                self._own[number] |= flags
+        return [sorted(flags) for flags in self._own]
 
 
-def normalised(kept: Kept, chosen: Options | None, rejected: int, name: str, folder: Path) -> Kept:
-    """The same items with the options of a scheme; without one, the same. folder: the source.
+def normalised(kept: Kept, flags: Flags, chosen: Options, rejected: int, name: str, folder: Path) -> Kept:
+    """The items with the options of a scheme, shown to `flags`. folder: the source.
 
     Raises UserError where `rejected` entries would shift every draw of a faithful reading.
     """
-    if chosen is None:
-        return kept
     if chosen.reading == "faithful" and rejected:
         raise UserError(
             f"datasets.{name}.options: {rejected} entries of the source are no items, so the draws "
@@ -32,14 +63,14 @@ def normalised(kept: Kept, chosen: Options | None, rejected: int, name: str, fol
         )
     scheme = importlib.import_module(f"stages.prepare.normalise.{chosen.scheme}")
     if hasattr(scheme, "built"):
-        return _built(kept, scheme, chosen, name, folder)
+        return _built(kept, flags, scheme, chosen, name, folder)
     rows = [
         Choice(row["id"], row["group"], tuple(row[NATIVE]), tuple(row["answers"]))
         for row in kept.rows(["id", "group", "kind", "answers", NATIVE])
         if row["kind"] == "choice"
     ]
     found = iter((scheme.faithful if chosen.reading == "faithful" else scheme.clean)(rows, chosen.seed))
-    after = Kept()
+    after = Kept(flags.add)
     for row in kept.rows():
         choice = next(found) if row["kind"] == "choice" else Choice("", "", tuple(row[NATIVE]), ())
         shown = {"options": list(choice.native), "answers": sorted(choice.answers)}
@@ -47,7 +78,7 @@ def normalised(kept: Kept, chosen: Options | None, rejected: int, name: str, fol
     return after
 
 
-def _built(kept: Kept, scheme: ModuleType, chosen: Options, name: str, folder: Path) -> Kept:
+def _built(kept: Kept, flags: Flags, scheme: ModuleType, chosen: Options, name: str, folder: Path) -> Kept:
     """Open questions as choices; the others stay. Raises UserError."""
     if chosen.reading == "faithful":
         raise UserError(
@@ -60,7 +91,7 @@ def _built(kept: Kept, scheme: ModuleType, chosen: Options, name: str, folder: P
         if row["kind"] == "text"
     ]
     found = choices(rows, scheme.built(rows, chosen.seed, folder), chosen.seed)
-    after = Kept()
+    after = Kept(flags.add)
     for row in kept.rows():
         if row["kind"] == "text":
             choice = next(found)
@@ -70,25 +101,24 @@ def _built(kept: Kept, scheme: ModuleType, chosen: Options, name: str, folder: P
     return after
 
 
-def flagged(kept: Kept, known: Mapping[str, Picture]) -> Iterator[dict[str, Any]]:
-    """Rows of the items table with all flags. known: facts of pictures by digest."""
-    of_set: list[Mapping[int, set[str]]] = [
-        copies.flags(kept.rows(_OF_COPIES)),
-        _similar(kept, known),
-    ]
-    for number, row in enumerate(kept.rows()):
-        own = _item_flags(row, [known[digest] for digest in row["images"]])
-        found = {*row["flags"], *own, *(flag for flags in of_set for flag in flags.get(number, ()))}
-        yield {**_without_native(row), "flags": sorted(found)}
+def flagged(kept: Kept, flags: Flags) -> Iterator[pa.Table]:
+    """Tables of items with all flags, which were shown every one of these items."""
+    found = flags.found()
+    place, field = ITEMS.schema.get_field_index("flags"), ITEMS.schema.field("flags")
+    start = 0
+    for table in kept.tables():
+        column = pa.array(found[start : start + table.num_rows], field.type)
+        start += table.num_rows
+        yield table.set_column(place, field, column)
 
 
 def _without_native(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name != NATIVE}
 
 
-def _item_flags(row: Mapping[str, Any], shown: Sequence[Picture]) -> set[str]:
+def _item_flags(row: Mapping[str, Any], native: Sequence[str | None], shown: Sequence[Picture]) -> set[str]:
     texts = [row["hint"] or "", row["question"], *row["options"]]
-    missing = len(known_options(row[NATIVE])) < len(row[NATIVE])
+    missing = len(known_options(native)) < len(native)
     found = {
         "answer_in_question": leaks.leaks(row["question"], row["options"], row["answers"]),
         "damaged_text": any(map(encoding.damaged, (*texts, *row["references"]))),
@@ -101,18 +131,12 @@ def _item_flags(row: Mapping[str, Any], shown: Sequence[Picture]) -> set[str]:
     }
 
 
-def _similar(kept: Kept, known: Mapping[str, Picture]) -> dict[int, set[str]]:
-    uses: dict[str, list[similar.Use]] = defaultdict(list)
-    for number, row in enumerate(kept.rows(["group", "question", "hint", "images", "options", "answers"])):
-        about = right = ""
-        if len(row["images"]) == 1 and row["options"]:
-            texts = [options.respelling(option) for option in row["options"]]
-            about = digest_of("\n".join((row["question"], row["hint"] or "", *sorted(texts))).encode())
-            right = "\n".join(sorted(texts[index] for index in row["answers"]))
-        for digest in dict.fromkeys(row["images"]):
-            uses[digest].append(similar.Use(number, row["group"], about, right))
-    seen = {
-        digest: similar.Seen(known[digest].look, known[digest].width / known[digest].height)
-        for digest in uses
-    }
-    return similar.flags(seen, uses)
+def _uses(number: int, row: Mapping[str, Any]) -> Iterator[tuple[str, similar.Use]]:
+    """The pictures of an item by their digests, and how it uses them."""
+    about = right = ""
+    if len(row["images"]) == 1 and row["options"]:
+        texts = [options.respelling(option) for option in row["options"]]
+        about = digest_of("\n".join((row["question"], row["hint"] or "", *sorted(texts))).encode())
+        right = "\n".join(sorted(texts[index] for index in row["answers"]))
+    for digest in dict.fromkeys(row["images"]):
+        yield digest, similar.Use(number, row["group"], about, right)

@@ -60,15 +60,16 @@ class Digests:
         if known:
             return known
         digest = hashlib.md5(usedforsecurity=False)
-        with open(path, "rb") as handle:
-            while chunk := handle.read(_CHUNK):
+        with open(path, "rb", buffering=0) as handle:
+            while chunk := handle.read(min(_CHUNK, seen[0] + 1)):  # a small file at once, and its end
                 digest.update(chunk)
         self._known[path] = (*seen, digest.hexdigest())
         self._changed = True
         return digest.hexdigest()
 
     def _folder(self, path: str) -> str:
-        files = sorted((Path(file).relative_to(path).as_posix(), file) for file in source_files(path))
+        start = len(os.path.join(Path(path), ""))
+        files = sorted((file[start:], file) for file in source_files(path))
         digests = {file: self._remembered(file, _seen(file)) for _, file in files}
         unknown = [file for file, digest in digests.items() if digest is None]
         if unknown:  # a thread costs more than looking something up

@@ -4,9 +4,8 @@ import pytest
 from PIL import Image
 
 from stages.prepare.cleaning import check, clean, default_group, examine, known_options
-from stages.prepare.kept import Kept
 from stages.prepare.raw import RawItem, Unusable
-from stages.prepare.second_pass import flagged
+from stages.prepare.second_pass import Flags
 
 
 def raw(**changes):
@@ -15,10 +14,10 @@ def raw(**changes):
 
 
 def flags_of(item, pictures):
-    kept = Kept()
-    kept.add(clean(item, pictures), item.options)
-    (row,) = flagged(kept, {picture.digest: picture for picture in pictures})
-    return row["flags"]
+    flags = Flags({picture.digest: picture for picture in pictures})
+    flags.add(clean(item, pictures), item.options)
+    (found,) = flags.found()
+    return found
 
 
 def noise(mode="RGB", size=(40, 30)):
@@ -185,6 +184,39 @@ def test_cut_off(form):
     examine(whole)
     with pytest.raises(Unusable):
         examine(whole[: len(whole) // 2])
+
+
+@pytest.mark.parametrize("how", [{}, {"progressive": True}, {"restart_marker_rows": 2}, {"subsampling": 0}])
+def test_large_jpegs_are_refused_as_where_all_pixels_are_decoded(how):
+    """Fewer pixels are made of them, but of all the data."""
+    file = io.BytesIO()
+    Image.effect_noise((700, 501), 60).convert("RGB").save(file, "JPEG", quality=80, **how)
+    whole = file.getvalue()
+    broken = [whole[: len(whole) * share // 100] for share in range(5, 100, 10)]
+    broken += [whole[: len(whole) - cut] for cut in (1, 2, 3, 4, 20, 500)]
+    broken += [whole[:place] + b"\xff\xd9" + whole[place:] for place in (700, 5_000, len(whole) - 900)]
+    refused = 0
+    for data in broken:
+        try:
+            with Image.open(io.BytesIO(data)) as image:
+                image.load()
+        except OSError:
+            refused += 1
+            with pytest.raises(Unusable):
+                examine(data)
+        else:
+            assert examine(data).width == 700
+    assert refused > 10
+
+
+def test_blank_is_exact_for_large_jpegs():
+    plain = Image.new("RGB", (640, 480), "white")
+    assert saved(plain, "JPEG").blank and saved(Image.new("L", (1000, 900), 77), "JPEG").blank
+    dotted, nearly = plain.copy(), plain.copy()
+    dotted.putpixel((301, 200), (0, 0, 0))
+    nearly.paste((253, 253, 253), (0, 0, 640, 8))
+    for image in (dotted, nearly):
+        assert not saved(image, "JPEG", quality=98).blank
 
 
 def test_bomb_is_refused_before_it_is_decoded():

@@ -2,24 +2,32 @@
 
 import io
 
+import pyarrow as pa
 import pytest
 from PIL import Image
 
 from stages.contracts.defects import DROPPED, EXAMPLES, KNOWN, TREATMENTS
+from stages.contracts.items import ITEMS
 from stages.prepare.defects import Findings
 
 
-def item(name, flags=(), options=4, answer=0):
+def row(name, flags=(), options=4, answer=0):
     return {"id": name, "flags": list(flags), "options": ["x"] * options, "answers": [answer]}
 
 
+def counted(*rows):
+    findings = Findings()
+    findings.items(pa.Table.from_pylist(list(rows), schema=ITEMS.schema))
+    return findings
+
+
 def test_counts_shares_and_examples():
-    tally = Findings()
-    for n in range(8):
-        tally.item(item(f"q{n}", ["non_rgb"] if n else ["own", "empty_hint"], answer=n % 4))
+    tally = counted(
+        *(row(f"q{n}", ["non_rgb"] if n else ["own", "empty_hint"], answer=n % 4) for n in range(8))
+    )
     tally.reject("q8", broken=True)
     tally.reject("file line 9", broken=False)
-    rows = {row["defect"]: row for row in tally.rows()}
+    rows = {found["defect"]: found for found in tally.rows()}
     assert list(rows) == [*KNOWN, "own"]
     assert rows["non_rgb"]["items"] == 7 and rows["non_rgb"]["share"] == 0.875
     assert rows["non_rgb"]["examples"] == [f"q{n}" for n in range(1, 1 + EXAMPLES)]
@@ -32,12 +40,10 @@ def test_counts_shares_and_examples():
 
 
 def test_skew_has_its_own_row():
-    tally = Findings()
-    for n in range(100):
-        tally.item(item(str(n), answer=0 if n < 70 else n % 4))
-    (row,) = (row for row in tally.rows() if row["defect"] == "answer_position_skew")
-    assert row["items"] == 52 and row["share"] == 0.52 and row["p_value"] < 1e-10
-    assert row["detail"].startswith("A is the answer of 77.0 %, by chance 25.0 %; chi-square ")
+    tally = counted(*(row(str(n), answer=0 if n < 70 else n % 4) for n in range(100)))
+    (skew,) = (found for found in tally.rows() if found["defect"] == "answer_position_skew")
+    assert skew["items"] == 52 and skew["share"] == 0.52 and skew["p_value"] < 1e-10
+    assert skew["detail"].startswith("A is the answer of 77.0 %, by chance 25.0 %; chi-square ")
 
 
 def test_the_contract_is_whole():

@@ -9,7 +9,7 @@ Wrong options need not agree: some sources fill each copy up with others.
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from stages.prepare.cleaning import default_group
@@ -23,24 +23,27 @@ def key_of(row: Mapping[str, Any]) -> bytes:
     return hashlib.sha256(text.encode()).digest()[:16]
 
 
-def flags(rows: Iterable[Mapping[str, Any]]) -> dict[int, set[str]]:
-    """Flags by the position of the item."""
-    copies: dict[bytes, list[tuple[int, str, int]]] = defaultdict(list)
-    for number, row in enumerate(rows):
-        if not row["images"] and row["group"] == default_group(row["question"], ()):
-            continue
-        copies[key_of(row)].append((number, row["group"], hash_of(row["options"])))
-    found: dict[int, set[str]] = {}
-    for same in copies.values():
-        if len(same) > 1:
-            groups, orders = {group for _, group, _ in same}, Counter(options for _, _, options in same)
-            found |= {number: _among(len(groups), orders, options) for number, _, options in same}
-    return found
+class Copies:
+    """Finds copies among the items that it is shown, one after the other."""
 
+    def __init__(self) -> None:
+        self._count = 0
+        self._copies: dict[bytes, list[tuple[int, str, int]]] = defaultdict(list)
 
-def hash_of(options: Sequence[str]) -> int:
-    """64 bits of the options in their order."""
-    return int.from_bytes(hashlib.sha256(json.dumps(list(options)).encode()).digest()[:8])
+    def add(self, row: Mapping[str, Any]) -> None:
+        """The next item: a row as for `key_of`."""
+        if row["images"] or row["group"] != default_group(row["question"], ()):
+            self._copies[key_of(row)].append((self._count, row["group"], hash(tuple(row["options"]))))
+        self._count += 1
+
+    def flags(self) -> dict[int, set[str]]:
+        """Flags by the position of the item."""
+        found: dict[int, set[str]] = {}
+        for same in self._copies.values():
+            if len(same) > 1:
+                groups, orders = {group for _, group, _ in same}, Counter(options for _, _, options in same)
+                found |= {number: _among(len(groups), orders, options) for number, _, options in same}
+        return found
 
 
 def _among(groups: int, orders: Mapping[int, int], own: int) -> set[str]:

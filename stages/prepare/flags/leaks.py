@@ -36,14 +36,14 @@ def leaks(question: str, options: Sequence[str], answers: Sequence[int]) -> bool
     """Whether the question holds the correct option's text, as the module's docstring says."""
     if len(answers) != 1 or len(options) < 2:
         return False
-    asked, texts = words(question), [words(option) for option in options]
-    right = texts[answers[0]]
+    right = words(options[answers[0]])
     telling = [word for word in right if word not in _PLAIN and not word.isdigit()]
     if not telling or (len(telling) < 2 and len(telling[0]) < _LETTERS):
         return False
+    asked = words(question)
     if not _within(right, asked):
         return False
-    others = [text for index, text in enumerate(texts) if index not in answers]
+    others = [words(option) for index, option in enumerate(options) if index not in answers]
     shared = sum(bool(set(telling) & set(text)) for text in others)
     return shared == 0 and not any(text and _within(text, asked) for text in others)
 

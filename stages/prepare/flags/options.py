@@ -27,17 +27,22 @@ def respelling(text: str) -> str:
 
 def flags(options: Sequence[str], answers: Sequence[int], missing: bool) -> set[str]:
     """Flags of the options shown. answers: indices into them. missing: the source lacks one."""
-    right = {options[index] for index in answers}
     spelt = [respelling(option) for option in options]
+    found = {"empty_option": not all(map(str.strip, options)), "missing_option": missing}
+    if len(set(spelt)) < len(options):
+        found |= _alike(options, spelt, answers)
+    return {flag for flag, holds in found.items() if holds}
+
+
+def _alike(options: Sequence[str], spelt: Sequence[str], answers: Sequence[int]) -> dict[str, bool]:
+    """Which flags hold where two options are spelt alike at least."""
+    right = {options[index] for index in answers}
     spelt_right = {spelt[index] for index in answers}
     wrong = [index for index in range(len(options)) if index not in answers]
     distinct = len(set(options))
-    found = {
+    return {
         "duplicate_options": distinct < len(options),
-        "empty_option": any(not option.strip() for option in options),
-        "missing_option": missing,
         "repeated_answer_text": any(options[index] in right for index in wrong),
         "respelled_answer": any(spelt[i] in spelt_right and options[i] not in right for i in wrong),
         "respelled_options": len(set(spelt)) < distinct,
     }
-    return {flag for flag, holds in found.items() if holds}

@@ -5,7 +5,7 @@ encoders: not even one patch is filled. blank_image is exact: one colour and not
 ground; a picture of a white wall has noise.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from stages.contracts.items import IMAGE_MARK
@@ -30,18 +30,24 @@ class Facts(Protocol):
     def blank(self) -> bool: ...
 
 
+_FACTS: Mapping[str, Callable[[Facts], bool]] = {
+    "animated": lambda picture: picture.animated,
+    "blank_image": lambda picture: picture.blank,
+    "exif_rotated": lambda picture: picture.turned,
+    "non_rgb": lambda picture: picture.mode != "RGB",
+    "tiny_image": lambda picture: min(picture.width, picture.height) < TINY,
+}
+
+
 def flags(texts: Sequence[str], pictures: Sequence[Facts]) -> set[str]:
     """Flags of the pictures. texts: hint, question and options."""
     marked = {int(number) for number in IMAGE_MARK.findall("\n".join(texts))}
     there = set(range(1, len(pictures) + 1))
-    found = {
-        "animated": any(picture.animated for picture in pictures),
-        "blank_image": any(picture.blank for picture in pictures),
-        "exif_rotated": any(picture.turned for picture in pictures),
-        "non_rgb": any(picture.mode != "RGB" for picture in pictures),
-        "several_images": len(pictures) > 1,
-        "tiny_image": any(min(picture.width, picture.height) < TINY for picture in pictures),
-        "unmarked_image": bool(marked & there and there - marked),
-        "unmatched_mark": bool(marked - there),
-    }
-    return {flag for flag, holds in found.items() if holds}
+    found = {flag for picture in pictures for flag, holds in _FACTS.items() if holds(picture)}
+    if len(pictures) > 1:
+        found.add("several_images")
+    if marked & there and there - marked:
+        found.add("unmarked_image")
+    if marked - there:
+        found.add("unmatched_mark")
+    return found

@@ -26,7 +26,7 @@ from stages.prepare.hashing import CELLS, Look
 
 BITS = 7
 CELL = 8
-LIGHT = 2
+LIGHT = 3
 SHAPE = 0.05
 NEIGHBOURS = 32
 FLIPPED = 16

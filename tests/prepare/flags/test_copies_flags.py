@@ -1,5 +1,12 @@
 from stages.prepare.cleaning import default_group
-from stages.prepare.flags.copies import flags
+from stages.prepare.flags.copies import Copies
+
+
+def flags(rows):
+    copies = Copies()
+    for row in rows:
+        copies.add(row)
+    return copies.flags()
 
 
 def row(options, answer, question="Which?", images=("p",), group="g", hint=None):
