@@ -7,7 +7,8 @@ only, because cluster jobs read the Snakefile again.
 import fnmatch
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -139,12 +140,27 @@ class Dag:
 
 def source_files(folder: str) -> list[str]:
     """Sorted files below a folder, without what .dvcignore leaves out inside the repository."""
-    inside = not os.path.isabs(folder) and not os.path.normpath(folder).startswith("..")
-    return sorted(
-        str(path)
-        for path in Path(folder).rglob("*")
-        if path.is_file() and not (inside and any(_IGNORED.fullmatch(part) for part in path.parts))
-    )
+    path = Path(folder)
+    inside = not path.is_absolute() and not os.path.normpath(folder).startswith("..")
+    if inside and any(map(_IGNORED.fullmatch, path.parts)):
+        return []
+    return sorted(_files_below(os.path.join(path, "") if path.parts else "", inside))
+
+
+def _files_below(start: str, inside: bool) -> Iterator[str]:
+    """start: nothing, or a folder and a slash. Links to folders are not followed."""
+    with (
+        suppress(FileNotFoundError, NotADirectoryError, PermissionError),
+        os.scandir(start or ".") as entries,
+    ):
+        for entry in entries:
+            name = start + entry.name
+            if inside and _IGNORED.fullmatch(entry.name):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                yield from _files_below(name + os.sep, inside)
+            elif entry.is_file(follow_symlinks=False) or (entry.is_symlink() and os.path.isfile(name)):
+                yield name
 
 
 def read_dag(root: Path = Path(), params: Any = None) -> Dag:

@@ -32,6 +32,7 @@ IMAGES = Table(
         ]
     ),
     rows_per_group=16,
+    large=True,
 )
 
 

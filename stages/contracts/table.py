@@ -1,7 +1,7 @@
 """A named, versioned parquet table: checked on reading, written atomically, same rows same bytes."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from stages.contracts.files import replacing
 from stages.runtime.errors import UserError
+from stages.runtime.written import followed
 
 Row = Mapping[str, Any]
 T = TypeVar("T")
@@ -45,6 +46,7 @@ class Table:
     rows_per_group: rows of one parquet row group, the unit of streaming.
     measured: floats are measurements that hardly repeat: stored byte by byte instead of by dictionary, which
         makes tables of logits a quarter smaller.
+    large: files of gigabytes: hashed and brought to the disk while they are written.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Table:
     rows_per_group: int = 4096
     alternatives: Mapping[str, tuple[pa.DataType, ...]] | None = None
     measured: bool = False
+    large: bool = False
 
     @property
     def _mark(self) -> dict[bytes, bytes]:
@@ -64,6 +67,7 @@ class Table:
         marked = (schema or self.schema).with_metadata(self._mark)
         with (
             replacing(path) as temporary,
+            followed(temporary, path) if self.large else nullcontext(),
             pq.ParquetWriter(
                 temporary,
                 marked,

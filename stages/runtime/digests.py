@@ -11,9 +11,11 @@ from pathlib import Path
 from stages.contracts.files import replacing
 from stages.dag import source_files
 from stages.runtime.sealed import sealed, unsealed
+from stages.runtime.written import digest_when_written, forget
 
 MEMORY = Path(".vouch/digests.json")
 _CHUNK = 1 << 20
+_PART = 32  # files of a folder that a thread hashes in one go
 
 
 class Digests:
@@ -42,6 +44,7 @@ class Digests:
         if anew:
             for file in source_files(path) if os.path.isdir(path) else [path]:
                 self._known.pop(file, None)
+                forget(file)
         if os.path.isdir(path):
             return self._folder(path)
         return self._file(path) if os.path.isfile(path) else None
@@ -59,13 +62,13 @@ class Digests:
         known = self._remembered(path, seen)
         if known:
             return known
-        digest = hashlib.md5(usedforsecurity=False)
-        with open(path, "rb", buffering=0) as handle:
-            while chunk := handle.read(min(_CHUNK, seen[0] + 1)):  # a small file at once, and its end
-                digest.update(chunk)
-        self._known[path] = (*seen, digest.hexdigest())
+        found = digest_when_written(path) or _md5(path, seen[0])
+        self._known[path] = (*seen, found)
         self._changed = True
-        return digest.hexdigest()
+        return found
+
+    def _files(self, paths: list[str]) -> list[str]:
+        return [self._file(path) for path in paths]
 
     def _folder(self, path: str) -> str:
         start = len(os.path.join(Path(path), ""))
@@ -73,8 +76,10 @@ class Digests:
         digests = {file: self._remembered(file, _seen(file)) for _, file in files}
         unknown = [file for file, digest in digests.items() if digest is None]
         if unknown:  # a thread costs more than looking something up
+            parts = [unknown[start : start + _PART] for start in range(0, len(unknown), _PART)]
             with ThreadPoolExecutor() as pool:  # whoever hashes lets others run meanwhile
-                digests.update(zip(unknown, pool.map(self._file, unknown), strict=True))
+                for part, found in zip(parts, pool.map(self._files, parts), strict=True):
+                    digests.update(zip(part, found, strict=True))
         listing = [{"md5": digests[file], "relpath": relative} for relative, file in files]
         text = json.dumps(listing, sort_keys=True)
         return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest() + ".dir"
@@ -87,6 +92,14 @@ class Digests:
         with suppress(OSError), replacing(self._path) as temporary:
             temporary.write_text(json.dumps(sealed({"files": self._known})), encoding="utf-8")
         self._changed = False
+
+
+def _md5(path: str, size: int) -> str:
+    digest = hashlib.md5(usedforsecurity=False)
+    with open(path, "rb", buffering=0) as handle:
+        while chunk := handle.read(min(_CHUNK, size + 1)):  # a small file at once, and its end
+            digest.update(chunk)
+    return digest.hexdigest()
 
 
 def _seen(path: str) -> tuple[int, int, int]:
