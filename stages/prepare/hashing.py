@@ -7,7 +7,9 @@ grid. Both come from means of all pixels: with a quicker sample of 256 x 256 no 
 smaller copy. JPEGs give means of 2 x 2, 4 x 4 or 8 x 8 pixels for less than their pixels take (`reduced`).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from PIL import Image, ImageOps
@@ -65,7 +67,7 @@ def look(image: Image.Image, size: tuple[float, float] | None = None) -> Look | 
     opaque = _rgb(image if size or not turned(image) else ImageOps.exif_transpose(image))
     box = (0.0, 0.0, *(size or opaque.size))
     small = opaque.resize((SIDE, SIDE), Image.Resampling.BILINEAR, box, _GAP)
-    flat = all(high - low <= _FLAT for low, high in small.getextrema())
+    flat = all(high - low <= _FLAT for low, high in _ranges(small))
     if flat and size:
         return None
     grey = np.asarray(small) @ _GREY
@@ -73,7 +75,12 @@ def look(image: Image.Image, size: tuple[float, float] | None = None) -> Look | 
 
 
 def _one_colour(image: Image.Image) -> bool:
-    return all(low == high for low, high in image.getextrema())
+    return all(low == high for low, high in _ranges(image))
+
+
+def _ranges(image: Image.Image) -> Sequence[tuple[int, int]]:
+    """The lowest and the highest value of each of three channels."""
+    return cast(Sequence[tuple[int, int]], image.getextrema())
 
 
 def _hash(grey: np.ndarray) -> int:
