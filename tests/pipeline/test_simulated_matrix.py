@@ -1,6 +1,7 @@
 """The simulated outputs that benchmarks/engines.py measures on: both engines take them for fresh."""
 
 from benchmarks._matrix import matrix
+from stages.runtime.engines import HOST
 
 
 def test_a_simulated_matrix_is_fresh_for_both_engines(tmp_path):
@@ -10,3 +11,4 @@ def test_a_simulated_matrix_is_fresh_for_both_engines(tmp_path):
     assert done.stdout == f"sync: {count} of {count} stages fit their records, {count} newly recorded\n"
     assert checkout.dvc_status() == {}
     assert checkout.planned() == set()
+    assert not (checkout.path / HOST).exists(), "a dry run claims the checkout for Snakemake"
