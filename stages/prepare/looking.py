@@ -104,7 +104,7 @@ def read_image(image: str, root: Path | None) -> bytes:
         size = _plain_size(root, below.parts)
         path = root / below
         if size is None:  # reached through a link, or no file
-            if not path.resolve().is_relative_to(root.resolve()):
+            if _through_link(root, below.parts) and not path.resolve().is_relative_to(root.resolve()):
                 raise BrokenImage(
                     f"{name}: a link that leads out of the dataset's folder; copy the file into it"
                 )
@@ -123,10 +123,14 @@ def read_image(image: str, root: Path | None) -> bytes:
 
 def _plain_size(root: Path, names: Sequence[str]) -> int | None:
     """Bytes of a file that no link below `root` leads to, None of anything else: resolving takes long."""
-    *folders, path = accumulate(names, os.path.join, initial=str(root))
     try:
-        status = os.lstat(path)
+        status = os.lstat(os.path.join(root, *names))
     except (OSError, ValueError):
         return None
-    plain = stat.S_ISREG(status.st_mode) and not any(map(os.path.islink, folders[1:]))
-    return status.st_size if plain else None
+    return status.st_size if stat.S_ISREG(status.st_mode) and not _through_link(root, names[:-1]) else None
+
+
+def _through_link(root: Path, names: Sequence[str]) -> bool:
+    """Whether the way down these names leads through a link below `root`."""
+    _root, *below = accumulate(names, os.path.join, initial=str(root))
+    return any(map(os.path.islink, below))
