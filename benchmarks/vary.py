@@ -2,9 +2,11 @@
 
 4,377 questions (as many as MMBench has rows) in 40 prompts each, by the stage as a process of its own, and
 (`vary_inside`) by its body alone, without imports, checks and digests. The peer has all rows in memory and
-writes them with pyarrow, with the same settings, as anyone would: `Table.from_pylist` and a ParquetWriter.
+writes them with pyarrow, with the same settings: `Table.from_pylist` and a ParquetWriter (_rows.py).
 Of the peer the time from rows to file is counted, without making them, its start or its imports; of the
-stage all. Processor time, because neighbours on a shared machine count less in it.
+stage all, but not its very first run, which compiles its code. `vary_processes` counts both as processes:
+the peer too with its start and imports, without making rows. Processor time, because neighbours on a shared
+machine count less in it, and (`vary_wall`) time on the wall.
 """
 
 import argparse
@@ -18,7 +20,6 @@ import time
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from benchmarks._figure import figure
 from benchmarks._stage import ROOT, process, project, small_profile, stage
@@ -61,20 +62,6 @@ def make(count: int) -> None:
     REWRITES.write(rewrites_path(NAME), [])
 
 
-def peer() -> None:
-    """Prints the time of writing what the stage wrote."""
-    rows = pq.read_table(prompts_path(NAME)).to_pylist()
-    _warm()
-    size = PROMPTS.rows_per_group
-    start = time.process_time()
-    with pq.ParquetWriter(
-        "peer.parquet", PROMPTS.schema, compression="zstd", write_page_checksum=True, store_schema=False
-    ) as sink:
-        for first in range(0, len(rows), size):
-            sink.write_table(pa.Table.from_pylist(rows[first : first + size], schema=PROMPTS.schema))
-    Path("peer.json").write_text(json.dumps([time.process_time() - start, len(rows)]))
-
-
 def _warm() -> None:
     """What pyarrow loads the first time: pandas, where it is installed."""
     pa.Table.from_pylist([{}], schema=PROMPTS.schema)
@@ -97,19 +84,28 @@ def writing(count: int, rounds: int) -> None:
         entry = {"loader": "jsonl", "source": "source", "style": "kostumov"}
         project(folder, {**small_profile(), "variations": VARIATIONS, "datasets": {NAME: entry}})
         process(folder, ROOT, "benchmarks.vary", "--make", "--items", str(count))
-        costs, most = [], 0.0
+        stage(folder, "vary", NAME)
+        times: dict[str, list[tuple[float, float]]] = {}
+        most = 0.0
         for _ in range(rounds):
             cost = stage(folder, "vary", NAME)
-            process(folder, ROOT, "benchmarks.vary", "--peer")
-            seconds, rows = json.loads((folder / "peer.json").read_text())
+            group = str(PROMPTS.rows_per_group)
+            whole = process(folder, ROOT, "benchmarks._rows", str(prompts_path(NAME)), group).seconds
+            rows, making, seconds, wall = json.loads((folder / "peer.json").read_text())
             assert rows == PROMPTS_EACH * count
             process(folder, ROOT, "benchmarks.vary", "--inside")
             body = json.loads((folder / "inside.json").read_text())
             most = max(most, cost.mebibytes)
-            costs.append((cost.seconds, body, seconds))
-    for side, label in enumerate((f"vary_{rows}", "vary_inside")):
-        mine, theirs = (statistics.median(cost[number] for cost in costs) for number in (side, 2))
-        ratio = statistics.median(cost[2] / cost[side] for cost in costs)
+            for label, both in (
+                (f"vary_{rows}", (cost.seconds, seconds)),
+                ("vary_wall", (cost.wall, wall)),
+                ("vary_processes", (cost.seconds, whole - making)),
+                ("vary_inside", (body, seconds)),
+            ):
+                times.setdefault(label, []).append(both)
+    for label, pairs in times.items():
+        mine, theirs = (statistics.median(side) for side in zip(*pairs, strict=True))
+        ratio = statistics.median(theirs / mine for mine, theirs in pairs)
         figure(label, mine, "s", "writing the rows with pyarrow", theirs, ratio)
     figure("vary_memory", most, "MiB")
 
@@ -120,13 +116,10 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=4377)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--make", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--peer", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.make:
         make(given.items)
-    elif given.peer:
-        peer()
     elif given.inside:
         inside()
     else:

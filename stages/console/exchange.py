@@ -1,11 +1,13 @@
 """Pictures to exchange, for the variation vs_e: how many items have one. With --export every two pictures
 that a person may compare go into a CSV file with a column `winner` to fill in; with --import the decisions
-of such a file (first, second, neither) go into decisions/exchange, which `vary` reads."""
+of such a file (first, second, neither) go into decisions/exchange, which `vary` reads. Where an order of the
+pictures is known (depths, counts), --order decides by a file of numbers."""
 
 import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from stages.console.exchange_order import decided_by_order, read_order
 from stages.console.exchange_pages import write_pages
 from stages.contracts.decisions import are_there, csv_text
 from stages.contracts.files import write_text
@@ -47,6 +49,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     files = parser.add_mutually_exclusive_group()
     files.add_argument("--export", type=path, metavar="FILE", help="write the pairs as CSV, to decide in")
     files.add_argument("--import", dest="decided", type=path, metavar="FILE", help="take its decisions over")
+    files.add_argument(
+        "--order",
+        type=path,
+        metavar="FILE",
+        help="decide by numbers of an item's two pictures: CSV with id, first, second, or .jsonl with order",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -67,6 +75,8 @@ def run(options: argparse.Namespace) -> int:
     pairs = list(candidates(filter(None, map(compared, rows)), replaced))
     if options.export:
         return _export(options, pairs, decisions)
+    if options.order:
+        return _by_order(options, rows, pairs, decisions)
     print(counts(rows, pairs, decisions), end="")
     return 0
 
@@ -130,4 +140,31 @@ def _import(source: Path, rows: Sequence[Row], decisions: Sequence[Decision], da
     path = decisions_path(dataset)
     write_text(path, decisions_text(kept.values()))
     print(f"exchange: {len(new)} decisions taken over, {len(kept)} in {path}; `dvc repro` applies them")
+    return 0
+
+
+def _by_order(
+    options: argparse.Namespace,
+    rows: Sequence[Row],
+    pairs: Sequence[Candidate],
+    decisions: Sequence[Decision],
+) -> int:
+    """Decides what nobody has decided yet."""
+    order, ids = read_order(options.order), {row["id"] for row in rows}
+    unknown = next((name for name in order if name not in ids), None)
+    if unknown is not None:
+        raise UserError(
+            f"{order[unknown].where}: no item {unknown[:80]!r} in {options.dataset}; give the ids that "
+            f"`vouch exchange {options.dataset} --export FILE` names"
+        )
+    keys = {one.pair.key for one in decisions}
+    open_pairs = [pair for pair in pairs if pair.pair.key not in keys]
+    items = filter(None, map(compared, rows))
+    new = decided_by_order(items, open_pairs, order, options.order.name)
+    path = decisions_path(options.dataset)
+    write_text(path, decisions_text([*decisions, *new]))
+    print(
+        f"exchange: {len(new)} of {len(pairs)} pairs decided by {options.order.name}, "
+        f"{len(decisions)} stay as they were, in {path}; `dvc repro` applies them"
+    )
     return 0

@@ -4,7 +4,6 @@ import functools
 import hashlib
 import json
 import os
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -76,6 +75,8 @@ class Digests:
         digests = {file: self._remembered(file, _seen(file)) for _, file in files}
         unknown = [file for file, digest in digests.items() if digest is None]
         if unknown:  # a thread costs more than looking something up
+            from concurrent.futures import ThreadPoolExecutor
+
             parts = [unknown[start : start + _PART] for start in range(0, len(unknown), _PART)]
             with ThreadPoolExecutor() as pool:  # whoever hashes lets others run meanwhile
                 for part, found in zip(parts, pool.map(self._files, parts), strict=True):

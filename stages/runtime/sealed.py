@@ -15,7 +15,8 @@ _SEAL = "seal"
 
 def sealed(values: Mapping[str, Any]) -> dict[str, Any]:
     """The values with their seal, to be written as JSON."""
-    return {**values, _SEAL: _digest(values)}
+    as_read = json.loads(json.dumps(values))  # keys that are no strings become strings before they are sorted
+    return {**values, _SEAL: _digest(as_read)}
 
 
 def unsealed(path: Path) -> dict[str, Any] | None:
@@ -28,5 +29,5 @@ def unsealed(path: Path) -> dict[str, Any] | None:
 
 
 def _digest(values: Mapping[str, Any]) -> str:
-    as_read = json.loads(json.dumps(values))  # keys that are no strings become strings before they are sorted
-    return hashlib.sha256(json.dumps(as_read, sort_keys=True).encode()).hexdigest()
+    """Of values as JSON gives them back."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()

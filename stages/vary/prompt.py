@@ -12,11 +12,12 @@ from stages.vary.variation import Draft, Item
 
 
 class Frame(NamedTuple):
-    """What a style puts around the options of an item. instruction: as it stands in the prompt."""
+    """What a style puts around the options of an item, and what it says before all turns."""
 
     before: str
     after: str
-    instruction: str
+    opening: str
+    system: str | None
 
 
 # Of items without marks: by the identity of an item, which is kept so that no other comes to bear it, its
@@ -58,28 +59,20 @@ class _Layout(NamedTuple):
     pattern: str
 
 
-class _Shown(NamedTuple):
-    """A draft's words as they are shown."""
-
-    text: str
-    instruction: str
-    options: list[str]
-    layout: _Layout
+_Shown = tuple[str, list[str], _Layout, Frame]
+"""A draft's text and options as they are shown, and what they stand in."""
 
 
-def words(draft: Draft, answers: Sequence[int], style: str, frames: Frames) -> Words:
+def words(draft: Draft, answers: tuple[int, ...], style: str, frames: Frames) -> Words:
     """What is said in a prompt. Raises UserError where the marks run out.
 
     answers: indices of the correct ones of the item's options. style: name of its file. frames: those made so
     far, which grow.
     """
     item, own, placing = draft.item, draft.style, _placing(draft)
-    turns = [(_question(question, placing, style, frames), answer) for question, answer in draft.turns]
-    if own.sample is not None and item.kind == "choice" and (sample := own.sample_turn()):
-        turns.insert(0, sample)
-    shown = _shown(draft, placing, style, frames)
-    text, layout = shown.text, shown.layout
-    before = placing.front() + (own.opening and own.opening.format(instruction=shown.instruction))
+    turns = _turns(draft, placing, style, frames) if draft.turns or own.sample is not None else []
+    text, options, layout, frame = _shown(draft, placing, style, frames)
+    before = placing.front() + frame.opening
     if turns:
         turns[0] = (before + turns[0][0], turns[0][1])
     else:
@@ -89,26 +82,38 @@ def words(draft: Draft, answers: Sequence[int], style: str, frames: Frames) -> W
             f"item {item.id}: its words hold `{{answer 1}}` or the like, where {draft.variation} puts what "
             "the model answered; leave the item or the variation out"
         )
+    correct = _places(layout.order, answers)
     around = Around(
-        own.system and own.system.format(instruction=shown.instruction),
-        tuple(turns),
-        own.response,
-        draft.earlier,
-        layout.order,
-        layout.marks,
-        tuple([place for place, index in enumerate(layout.order) if index in answers]),
+        frame.system, tuple(turns), own.response, draft.earlier, layout.order, layout.marks, correct
     )
-    return Words(text, shown.options, around)
+    return Words(text, options, around)
+
+
+@lru_cache(maxsize=4096)
+def _places(order: tuple[int, ...], answers: tuple[int, ...]) -> tuple[int, ...]:
+    """Where the correct ones of the item's options are shown."""
+    return tuple([place for place, index in enumerate(order) if index in answers])
+
+
+_NO_MARKS = Placing(0, "first")  # keeps nothing in mind of texts without marks
 
 
 def _placing(draft: Draft) -> Placing:
     """Where pictures were taken away, the words are those of pictures that stand first."""
+    if not draft.item.marked and not draft.turns:
+        return _NO_MARKS
     gone = draft.style.pictures == "marks" and not draft.pictures
     return Placing(len(draft.item.images), "first" if gone else draft.style.pictures)
 
 
-def _question(question: str | Draft, placing: Placing, style: str, frames: Frames) -> str:
-    return question if isinstance(question, str) else _shown(question, placing, style, frames).text
+def _turns(draft: Draft, placing: Placing, style: str, frames: Frames) -> list[tuple[str, str]]:
+    """What was said before: the style's sample, and the turns of the draft."""
+    turns = [
+        (question if isinstance(question, str) else _shown(question, placing, style, frames)[0], answer)
+        for question, answer in draft.turns
+    ]
+    sample = draft.style.sample_turn() if draft.item.kind == "choice" else None
+    return turns if sample is None else [sample, *turns]
 
 
 def _shown(draft: Draft, placing: Placing, style: str, frames: Frames) -> _Shown:
@@ -124,7 +129,7 @@ def _shown(draft: Draft, placing: Placing, style: str, frames: Frames) -> _Shown
         options = list(map(placing.option, options))
     options += layout.added
     text = frame.before + (layout.pattern and layout.pattern % tuple(options)) + frame.after
-    return _Shown(text if item.question else text.lstrip(), frame.instruction, options, layout)
+    return text if item.question else text.lstrip(), options, layout, frame
 
 
 @lru_cache(maxsize=4096)
@@ -163,7 +168,9 @@ def _framed(item: Item, own: Style, placing: Placing, options: bool) -> Frame:
         instruction = own.instruction(item.place, hint if spoken is None else spoken, asked)
     except UserError as error:
         raise UserError(f"item {item.id}: {error}") from None
-    return Frame(*own.around(hint, question, options, instruction), instruction)
+    opening = own.opening and own.opening.format(instruction=instruction)
+    system = own.system and own.system.format(instruction=instruction)
+    return Frame(*own.around(hint, question, options, instruction), opening, system)
 
 
 def correct_answer(draft: Draft) -> str | None:

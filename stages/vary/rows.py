@@ -33,6 +33,7 @@ class Prompts:
         self.gathered = Gathered(name)
         self._plans: dict[Hashable, Plan] = {}
         self._heads: dict[tuple[str, int | None], int] = {}
+        self._asks: dict[tuple[Style, str, bool], int] = {}
 
     def __len__(self) -> int:
         return len(self.gathered.rows.items)
@@ -78,13 +79,17 @@ class Prompts:
 
     def ask(self, draft: Draft, item: Item, head: int, before: Before) -> int:
         """The number of what is asked in a draft with that head. Raises UserError where it must not stand."""
+        key = draft.style, draft.item.kind, draft.asked
+        if not draft.earlier and key in self._asks:
+            return self._asks[key]
         asks = draft.style.asks if draft.item.kind == "choice" else draft.style.open_asks
         found = Ask(asks, self._cap if TEXT in asks else None) if draft.asked else Ask((), None)
         if draft.earlier or found.cap == 0:
             problem = self._problem(draft, found, before)
             if problem:
                 raise UserError(f"prompt {item.id}{self.gathered.heads[head].ending}: {problem}")
-        return self.gathered.asks[found]
+        self._asks[key] = self.gathered.asks[found]
+        return self._asks[key]
 
     def _problem(self, draft: Draft, ask: Ask, before: Mapping[str, Sequence[str]]) -> str:
         """What keeps a prompt out of the table, or nothing."""

@@ -206,3 +206,98 @@ def test_names_and_options_that_do_not_fit(project: None, capsys: pytest.Capture
     ITEMS.write(items_path("greys"), rows[:1])
     assert main(["exchange", "greys", "--export", "review.csv"]) == 1
     assert "nothing to compare" in capsys.readouterr().err and not Path("review.csv").exists()
+
+
+def ordered(text: str, *more: str, name: str = "shades.csv") -> int:
+    Path(name).write_bytes(text.encode())
+    return main(["exchange", "greys", "--order", name, *more])
+
+
+def test_depths_turn_comparisons_of_compbench(project: None, tmp_path: Path) -> None:
+    """Its annotations say which object is closer, not how far away either is; who has depths gives them."""
+    depths = [(2.5, 1.0), (1.5, 4.0), (3.0, 6.0)]
+    rows = []
+    for number, (left, right) in enumerate(depths):
+        paths = [f"obj_images/test/chair/{number}{side}.jpg" for side in "ab"]
+        for shade, path in zip((left, right), paths, strict=True):
+            (tmp_path / "nyu" / path).parent.mkdir(parents=True, exist_ok=True)
+            Image.new("L", (40, 40), int(40 * shade)).save(tmp_path / "nyu" / path)
+        row = {"image_1": paths[0], "image_2": paths[1], "question": "Which chair is closer to the camera?"}
+        rows.append(row | {"answer": "Left" if left < right else "Right", "object": "chair"})
+    (tmp_path / "nyu/depth_0_529_rebalanced.json").write_text(json.dumps(rows), "utf-8")
+    params = json.loads(Path("params.yaml").read_text("utf-8"))
+    params["datasets"]["greys"] = {
+        **{"loader": "compbench", "source": "nyu", "style": "kostumov_joined", "rows": "exchangeable"},
+        "settings": {"set": "depth", "expect": None},
+    }
+    Path("params.yaml").write_text(json.dumps(params), "utf-8")
+    stage(prepare, "prepare")
+    lines = "".join(f"{number},{left},{right}\n" for number, (left, right) in enumerate(depths))
+    assert ordered(f"id,first,second\n{lines}", name="depths.csv") == 0
+    stage(vary, "vary")
+    known = {
+        digest: depth
+        for row, pair in zip(ITEMS.read(items_path("greys")).to_pylist(), depths, strict=True)
+        for digest, depth in zip(row["images"], pair, strict=True)
+    }
+    found = [row for row in PROMPTS.read(prompts_path("greys")).to_pylist() if row["variation"] == "vs_e"]
+    assert [row["item"] for row in found] == ["0", "1"], "6 m is closer than no other chair that lost"
+    for row in found:
+        shown = [known[digest] for digest in row["pictures"][0]["images"]]
+        assert row["answers"] == [shown.index(min(shown))], "the closer chair is the answer"
+        assert row["answers"] != [depths[int(row["item"])].index(min(depths[int(row["item"])]))], "turned"
+
+
+AS_NUMBERS = "".join(f"{name},{left},{right}\r\n" for name, (left, right) in SHADES.items())
+
+
+def test_a_known_order_decides_as_a_person_would(
+    project: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = exported(tmp_path / "review.csv")
+    save(tmp_path / "review.csv", [{**rows[0], "winner": "neither", "by": "me"}])
+    main(["exchange", "greys", "--import", str(tmp_path / "review.csv")])
+    capsys.readouterr()
+    assert ordered(f"\ufeffid,first,second\r\n{AS_NUMBERS}") == 0, "as a spreadsheet saves it"
+    assert "2 of 3 pairs decided by shades.csv, 1 stay as they were" in capsys.readouterr().out
+    decided = exported(tmp_path / "review.csv")
+    assert [row["winner"] for row in decided] == ["neither", *map(lighter, rows[1:])], "people come first"
+    assert {row["by"] for row in decided} == {"me", "shades.csv"}
+
+    DECISIONS.unlink()
+    lines = [json.dumps({"id": name, "order": [-a, -b]}) for name, (a, b) in SHADES.items()]
+    assert ordered("\n".join([*lines, '{"id": "more"}']), "--mirrored", name="items.jsonl") == 0
+    mirrored = exported(tmp_path / "review.csv", "--mirrored")
+    assert [row["winner"] for row in mirrored] == list(map(lighter, mirrored)), "the answers say: less wins"
+    stage(vary, "vary")
+    found = [row for row in PROMPTS.read(prompts_path("greys")).to_pylist() if row["variation"] == "vs_e"]
+    assert [row["item"] for row in found] == ["b", "c"]
+    before = DECISIONS.read_bytes()
+    assert ordered("\n".join(lines), "--mirrored", name="items.jsonl") == 0
+    assert DECISIONS.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("id,first,second\na,250,10\nb,240,20\n", "line 3: item b: 20 wins against 240, but by shades.csv"),
+        ("id,first,second\na,7,7\n", "line 2: item a: both pictures have 7, but one is the answer"),
+        ("id,first,second\nz,7,8\n", "line 2: no item 'z' in greys"),
+        ("id,first,second\na,7,8\na,7,9\n", "line 3: item a stands twice, first at "),
+        ("id,first,second\na,7,nan\n", "line 2: 'nan' is no number"),
+        ("id,first,second\na,=1+1,2\n", "line 2: '=1+1' is no number"),
+        ("id,first,third\na,1,2\n", "unknown column third; valid: "),
+        ("id,first,second\n", "orders no item"),
+        ('{"id": "a", "order": [1]}', "line 1: order is no list of two numbers"),
+        ('{"id": "a", "order": [true, 2]}', "line 1: True is no number"),
+        ('{"id": "a", "order": [NaN, 2]}', "line 1: holds NaN, which is not JSON"),
+    ],
+)
+def test_an_order_that_cannot_be_is_one_line_and_changes_nothing(
+    project: None, capsys: pytest.CaptureFixture[str], text: str, said: str
+) -> None:
+    capsys.readouterr()
+    assert ordered(text, name="shades.jsonl" if text.startswith("{") else "shades.csv") == 1
+    problem = capsys.readouterr().err
+    assert said.replace("shades.csv", str(Path("shades.csv").absolute())) in problem
+    assert problem.count("\n") == 1 and not DECISIONS.exists()
