@@ -23,8 +23,8 @@ try:
     resources_of = planner(config)
     RESOURCES = {name: resources_of(stage) for name, stage in PIPELINE.stages.items()}
     if workflow.is_main_process:
+        mending.mend()
         if not workflow.output_settings.dryrun:  # workflow.dryrun is not known yet
-            mending.mend()
             guardian.watch(os.getpid())
             engines.enter()
         settle(PIPELINE)
