@@ -1,10 +1,12 @@
 """The simulated outputs that benchmarks/engines.py measures on: both engines take them for fresh."""
 
+from pathlib import Path
+
 from benchmarks._matrix import matrix
 from stages.runtime.engines import HOST
 
 
-def test_a_simulated_matrix_is_fresh_for_both_engines(tmp_path):
+def test_a_simulated_matrix_is_fresh_for_both_engines(tmp_path: Path) -> None:
     checkout = matrix(tmp_path / "one", models=2, datasets=2)
     count = len(checkout.names())
     done = checkout.vouch("sync")
