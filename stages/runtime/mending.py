@@ -7,7 +7,8 @@ Both are put right under the locks under which DVC writes them, so that no DVC i
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,26 @@ def _mend(
     tell: Callable[[str], None],
 ) -> None:
     if wrong():
-        with claimed(lock, PATIENCE_SECONDS, str(file), "at work with DVC"):
+        with _as_dvc_locks(lock, file):
             if wrong():
                 tell(f"{file}: was cut short; {put_right()}")
+
+
+@contextmanager
+def _as_dvc_locks(lock: Path, file: Path) -> Iterator[None]:
+    """Holds a lock of DVC's; leaves no file where none was: with core.hardlink_lock such a file is held."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        lock.touch(exist_ok=False)
+        made = True
+    except FileExistsError:
+        made = False
+    with claimed(lock, PATIENCE_SECONDS, str(file), "at work with DVC"):
+        try:
+            yield
+        finally:
+            if made:
+                lock.unlink(missing_ok=True)
 
 
 def at_work() -> set[int]:

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from dvc.lock import make_lock
 from dvc.schema import COMPILED_LOCKFILE_SCHEMA
 
 from stages.runtime import mending
@@ -93,3 +94,21 @@ def test_a_book_that_was_cut_short_goes(lock: Path, capsys: pytest.CaptureFixtur
     mending.BOOK.write_text('{"write": {"data": {"pid": 7, "cmd": "dvc repro"}}}')
     mending.mend()
     assert mending.at_work() == {7}
+
+
+@pytest.mark.parametrize("hardlink_lock", [False, True])
+def test_dvc_has_its_locks_back_whichever_kind_it_uses(lock: Path, hardlink_lock: bool) -> None:
+    """With hardlinks, a lock file that is there is held."""
+    folder = mending.BOOK.parent
+    folder.mkdir(parents=True)
+    locks = [
+        make_lock(str(folder / name), tmp_dir=str(folder), hardlink_lock=hardlink_lock)
+        for name in ("lock", "rwlock.lock")
+    ]
+    for _ in range(2):
+        lock.write_text(TEXT[:-1])
+        mending.BOOK.write_text("{")
+        mending.mend()
+        for one in locks:
+            with one:
+                assert one.is_locked
