@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -149,7 +150,7 @@ def test_killed_in_the_middle_of_writing_the_next_plain_command_goes_on(
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> subprocess.Popen[bytes]:
+def engine(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     """An engine with a guardian, in a session of its own; dvc.lock is TEXT, and the copy too."""
     mending_copy = tmp_path / mending.COPY
     for path in (tmp_path / "dvc.lock", mending_copy):
@@ -164,9 +165,13 @@ def engine(tmp_path: Path) -> subprocess.Popen[bytes]:
         stdout=subprocess.PIPE,
         start_new_session=True,
     )
-    assert process.stdout is not None and process.stdout.readline() == b"watched\n"
-    assert len(guardians(tmp_path.resolve())) == 1
-    return process
+    try:
+        assert process.stdout is not None and process.stdout.readline() == b"watched\n"
+        assert len(guardians(tmp_path.resolve())) == 1
+        yield process
+    finally:
+        if process.returncode is None:  # the test failed before it killed it
+            kill(process)
 
 
 def kill(engine: subprocess.Popen[bytes]) -> None:
@@ -239,10 +244,12 @@ def test_without_a_handle_for_processes_it_polls(tmp_path: Path) -> None:
         started = Path(f"/proc/{sleeper.pid}/stat").read_text().rpartition(")")[2].split()[19]
         command = [sys.executable, "-S", "-c", UNABLE, f"{sleeper.pid}-{started}"]
         env = {**os.environ, "PYTHONPATH": str(ROOT)}
-        assert subprocess.run(command, cwd=tmp_path, env=env, check=False).returncode == 0
-        time.sleep(0.5)
-        assert (tmp_path / "dvc.lock").exists()
-        sleeper.kill()
+        try:
+            assert subprocess.run(command, cwd=tmp_path, env=env, check=False).returncode == 0
+            time.sleep(0.5)
+            assert (tmp_path / "dvc.lock").exists()
+        finally:
+            sleeper.kill()
     for _ in range(600):
         if not (tmp_path / "dvc.lock").exists():
             return
