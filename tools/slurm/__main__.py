@@ -12,7 +12,7 @@ from tools.slurm.cluster import Cluster, check
 from tools.slurm.comparing import Bed
 from tools.slurm.disturbing import Disturbances
 from tools.slurm.limiting import time_limit
-from tools.slurm.running import STARTED, Log
+from tools.slurm.running import Log, end_all
 
 
 def main() -> None:
@@ -34,9 +34,7 @@ def main() -> None:
                 time_limit(bed)
                 runs.undisturbed()
             finally:
-                for process in STARTED:
-                    process.kill()
-                    process.wait()
+                end_all()
     log("all of it ended with the same bytes")
 
 

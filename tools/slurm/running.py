@@ -1,6 +1,8 @@
 """Checkouts that a Slurm runs, the Snakemakes that submit their jobs, and the log of what happened."""
 
+import os
 import re
+import signal
 import subprocess
 import time
 from collections.abc import Callable
@@ -20,7 +22,15 @@ QUICK = [
     "--latency-wait=5",
     "--slurm-status-command=squeue",
 ]
-STARTED: list[subprocess.Popen[Any]] = []  # ended with this program, whatever happens
+STARTED: list[subprocess.Popen[Any]] = []
+
+
+def end_all() -> None:
+    """Ends what this program has started and what that has."""
+    for process in STARTED:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 class Log:
@@ -78,11 +88,13 @@ class Running:
                 env=checkout.env,
                 stdout=log,
                 stderr=subprocess.STDOUT,
+                start_new_session=True,
             )
         STARTED.append(self.process)
 
     @property
     def said(self) -> str:
+        """What it has printed so far, errors included."""
         return self.output.read_text("utf-8", errors="replace")
 
     def until(self, what: str, ready: Callable[[], object]) -> None:
@@ -95,16 +107,12 @@ class Running:
 
     def end(self) -> None:
         """Waits for its end, which must be good."""
-        try:
-            status = self.process.wait(LIMIT)
-        except subprocess.TimeoutExpired:
-            self.process.terminate()
-            self.process.wait()
-            raise
+        status = self.process.wait(LIMIT)
         if status:
             raise RuntimeError(f"slurm: {self.name} gave {status}: {self.said[-6000:]}")
 
     def counts(self) -> str:
+        """How many jobs it has submitted, in words."""
         submitted = len(re.findall(r"has been submitted with SLURM jobid", self.said))
         again = len(re.findall(r"Trying to restart job", self.said))
         return f"{submitted} jobs submitted, {again} of them again"
