@@ -1,7 +1,8 @@
 # make demo   everything but the training of the demo models, whose weights are stored in the repository
 # make zoo    trains the demo models again
 # make test   all tests
-# make fuzz   damaged files for every reader, MINUTES=30 of a processor for each in all; goes on where its log ends
+# make fuzz   damaged files for every reader, 30 minutes of processor time each in all (MINUTES=5: fewer); goes on where
+#             its log ends
 # make crash  kills runs, fills disks and the like, some hours on two cores: docs/reliability.md; SEED=2 tries other
 #             points, CRASH=FOLDER keeps them elsewhere
 # make scale  what the full matrix costs: the engines on all of it, runs at parts of it (PARTS="1000 100 10")

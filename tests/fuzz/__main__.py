@@ -1,4 +1,4 @@
-"""python -m tests.fuzz: more damaged files for each reader, until each has had so many minutes of a processor.
+"""python -m tests.fuzz: more damaged files for each reader, until each has had so many minutes of processor time.
 
 Everything is kept in .vouch/fuzz: log.jsonl has a line for each turn (target, seed, examples, seconds, crashes),
 and a crash's example is a file beside it. Run again, it goes on with new seeds where the log ends.
