@@ -11,14 +11,13 @@ sys.path.insert(0, workflow.basedir)
 from stages.dag import is_folder, read_dag
 from stages.resources import planner
 from stages.runtime import engines, guardian, mending
+from stages.runtime.checked import check_once
 from stages.runtime.errors import UserError
 from stages.runtime.stamps import settle, stamp_path
 
 try:
     if workflow.is_main_process:  # as every stage does, before jobs wait in a queue to be refused
-        from stages.runtime.check import check_project
-
-        check_project()
+        check_once()
     PIPELINE = read_dag()
     resources_of = planner(config)
     RESOURCES = {name: resources_of(stage) for name, stage in PIPELINE.stages.items()}

@@ -1,5 +1,6 @@
 """Parameters of `embed`: `embed:` in params.yaml."""
 
+import os
 from pathlib import Path
 from typing import Literal
 
@@ -27,7 +28,7 @@ class Config(BaseModel):
     @classmethod
     def _encoder(cls, value: str) -> str:
         path = Path(value)
-        own = value == str(ENCODERS / f"{path.stem}.py") and path.is_file()
+        own = value == str(ENCODERS / f"{path.stem}.py") and os.path.isfile(path)  # False for any name
         if not own and value != str(PINS / f"{path.stem}.json"):
             raise ValueError(f"give a file of {ENCODERS}, or {PINS}/NAME.json with NAME an entry of pin")
         return value

@@ -12,13 +12,13 @@ from typing import Any, NoReturn, TypeVar
 
 from stages.contracts.files import write_json
 from stages.dag import Dag, Stage, read_dag
+from stages.runtime import mending
 from stages.runtime.checked import check_once
 from stages.runtime.digests import Digests
 from stages.runtime.errors import UserError
 from stages.runtime.freshness import present, read_receipt, write_receipt
 from stages.runtime.guardian import watch_engine
 from stages.runtime.intact import Recorded, refuse_damaged
-from stages.runtime.mending import keep
 from stages.runtime.progress import progress
 from stages.runtime.provenance import provenance
 from stages.runtime.turns import turn
@@ -85,7 +85,7 @@ def _run(name: str, arguments: list[str], body: Callable[[Run], None]) -> None:
         if waited and read_receipt(stage) == present(stage, Digests()):
             print(f"{name}: the other run has made everything", file=sys.stderr)
             return
-        keep()
+        mending.keep()
         watch_engine()
         _make(dag, stage, arguments, body)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from PIL import Image
+from pydantic import ValidationError
 
 from stages.contracts.embeddings import EMBEDDED, EMBEDDINGS, IMAGES, QUESTIONS, embeddings_path
 from stages.contracts.images import IMAGES as PICTURES
@@ -16,6 +17,7 @@ from stages.contracts.images import images_path
 from stages.contracts.items import ITEMS, items_path
 from stages.contracts.pins import pin_path, write_pin
 from stages.embed.__main__ import main
+from stages.embed.config import Config
 from stages.runtime.errors import UserError
 from stages.runtime.stage import Run
 from tests.embed.models import pin, save_bert, save_clip
@@ -75,6 +77,12 @@ def test_no_encoder_no_rows(run: Run) -> None:
     use(run, "stages/embed/encoders/none.py")
     main(run)
     assert [made(kind).num_rows for kind in EMBEDDED] == [0, 0]
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "nul\0", "colours\n", ""])
+def test_a_name_that_cannot_be_a_file_is_no_encoder(name: str) -> None:
+    with pytest.raises(ValidationError, match="give a file of stages/embed/encoders, or"):
+        Config(encoder=f"stages/embed/encoders/{name}.py")
 
 
 def test_clip_gives_what_transformers_gives(run: Run, tmp_path: Path) -> None:
