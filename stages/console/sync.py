@@ -73,10 +73,14 @@ def _commit(names: frozenset[str]) -> None:
     logging.getLogger("dvc").setLevel(logging.CRITICAL)  # what `dvc --quiet` does; no bars
     try:
         with Repo() as repo, lock_repo(repo):
+            for leftover in Path().glob(f".{LOCK}.*.part"):  # of one that was killed; none other is here
+                leftover.unlink()
+            # Without links to make, DVC would only take each output away for a moment; a kill then, for good.
+            relink = repo.cache.local.cache_types[0] not in ("reflink", "copy")
             stages = [stage for stage in repo.index.stages if stage.addressing in names]
             for stage in stages:
                 stage.save()
-                stage.commit()
+                stage.commit(relink=relink)
             with replacing(LOCK) as temporary:
                 if LOCK.exists():
                     shutil.copyfile(LOCK, temporary)
