@@ -67,6 +67,7 @@ def _commit(names: frozenset[str]) -> None:
     """
     from dvc.dvcfile import Lockfile
     from dvc.exceptions import DvcException
+    from dvc.lock import LockError
     from dvc.repo import Repo, lock_repo
 
     watch(os.getpid())  # DVC's book is written meanwhile
@@ -85,6 +86,10 @@ def _commit(names: frozenset[str]) -> None:
                 if LOCK.exists():
                     shutil.copyfile(LOCK, temporary)
                 Lockfile(repo, str(temporary.absolute())).dump_stages(stages)
+    except LockError:  # what it says is in colours, of several lines
+        raise UserError(
+            "dvc.lock: another DVC command is at work; wait until it ends, then sync again"
+        ) from None
     except DvcException as error:
         said = " ".join(str(error).split())
         raise UserError(f"dvc commit: {said}; correct it, or wait until no other DVC command runs") from None
