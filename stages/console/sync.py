@@ -67,20 +67,29 @@ def _commit(names: frozenset[str]) -> None:
     """
     from dvc.dvcfile import Lockfile
     from dvc.exceptions import DvcException
+    from dvc.lock import LockError
     from dvc.repo import Repo, lock_repo
 
     watch(os.getpid())  # DVC's book is written meanwhile
     logging.getLogger("dvc").setLevel(logging.CRITICAL)  # what `dvc --quiet` does; no bars
     try:
         with Repo() as repo, lock_repo(repo):
+            for leftover in Path().glob(f".{LOCK}.*.part"):  # of one that was killed; none other is here
+                leftover.unlink()
+            # Without links to make, DVC would only take each output away for a moment; a kill then, for good.
+            relink = repo.cache.local.cache_types[0] not in ("reflink", "copy")
             stages = [stage for stage in repo.index.stages if stage.addressing in names]
             for stage in stages:
                 stage.save()
-                stage.commit()
+                stage.commit(relink=relink)
             with replacing(LOCK) as temporary:
                 if LOCK.exists():
                     shutil.copyfile(LOCK, temporary)
                 Lockfile(repo, str(temporary.absolute())).dump_stages(stages)
+    except LockError:  # what it says is in colours, of several lines
+        raise UserError(
+            "dvc.lock: another DVC command is at work; wait until it ends, then sync again"
+        ) from None
     except DvcException as error:
         said = " ".join(str(error).split())
         raise UserError(f"dvc commit: {said}; correct it, or wait until no other DVC command runs") from None

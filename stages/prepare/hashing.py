@@ -67,7 +67,9 @@ def look(image: Image.Image, size: tuple[float, float] | None = None) -> Look | 
     opaque = _rgb(image if size or not turned(image) else ImageOps.exif_transpose(image))
     box = (0.0, 0.0, *(size or opaque.size))
     small = opaque.resize((SIDE, SIDE), Image.Resampling.BILINEAR, box, _GAP)
-    flat = all(high - low <= _FLAT for low, high in _ranges(small))
+    # what fills up the last blocks of a JPEG is no part of its picture, but is in the means at its edge
+    inner = small.crop((0, 0, SIDE - 1, SIDE - 1)) if size else small
+    flat = all(high - low <= _FLAT for low, high in _ranges(inner))
     if flat and size:
         return None
     grey = np.asarray(small) @ _GREY

@@ -57,8 +57,9 @@ def _guard(name: str, since_copy: bool) -> None:
         mend(since_copy, _note)
     finally:
         for mark in MARKS.iterdir():  # also of guardians that were killed
-            if gone(*map(int, mark.name.split("-"))):
-                mark.unlink(missing_ok=True)
+            with suppress(ValueError, OverflowError):  # no mark
+                if gone(*map(int, mark.name.split("-"))):
+                    mark.unlink(missing_ok=True)
 
 
 def _wait(pid: int, started: int) -> None:

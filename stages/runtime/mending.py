@@ -17,10 +17,12 @@ from stages.runtime.locks import claimed
 
 LOCK = Path("dvc.lock")
 COPY = Path(".vouch/dvc.lock")
+REPLACED = Path(".vouch/dvc.lock.cut")  # for a person who wrote one without its last line end
 BOOK = Path(".dvc/tmp/rwlock")
 PATIENCE_SECONDS = 60.0
 _OF_LOCK, _OF_BOOK = Path(".dvc/tmp/lock"), Path(".dvc/tmp/rwlock.lock")
 _CONFLICT = b"<<<<<<< "
+_HEAD = b"schema:"
 
 
 def _say(line: str) -> None:
@@ -30,7 +32,7 @@ def _say(line: str) -> None:
 def keep() -> None:
     """Copies dvc.lock where it is whole and the copy is another."""
     data = _read(LOCK)
-    if not _cut_short(data) and _CONFLICT not in data and data != _read(COPY):
+    if _whole(data) and _CONFLICT not in data and data != _read(COPY):
         _write(COPY, data)
 
 
@@ -90,9 +92,17 @@ def _wrong(since_copy: bool) -> bool:
     return _cut_short(data) or (since_copy and _lost_stages(data, _read(COPY)))
 
 
+def _whole(data: bytes) -> bool:
+    """Whether a dvc.lock begins and ends as DVC begins and ends one."""
+    return data.startswith(_HEAD) and data.endswith(b"\n") and not data.endswith(b":\n")
+
+
 def _cut_short(data: bytes) -> bool:
-    """Whether DVC would refuse a dvc.lock: its last line is cut, or was to have something under it."""
-    return not data.startswith(b"schema:") or not data.endswith(b"\n") or data.endswith(b":\n")
+    """Whether DVC began a dvc.lock that it would refuse: the last line is cut, or lacks what is under it.
+
+    One that begins otherwise is somebody's own: DVC or `read_lock` says what is wrong with it.
+    """
+    return _HEAD.startswith(data.rstrip(b"\0")[: len(_HEAD)]) and not _whole(data)
 
 
 def _lost_stages(data: bytes, before: bytes) -> bool:
@@ -110,7 +120,8 @@ def _is_name(line: bytes) -> bool:
 
 
 def _put_back() -> str:
-    if not _cut_short(data := _read(COPY)):
+    _write(REPLACED, _read(LOCK))
+    if _whole(data := _read(COPY)):
         _write(LOCK, data)
         return "its copy of the last run stands in its place"
     LOCK.unlink()
@@ -124,7 +135,7 @@ def _read_book() -> dict[str, Any] | None:
         return book
     except FileNotFoundError:
         return {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

@@ -219,6 +219,20 @@ def test_blank_is_exact_for_large_jpegs():
         assert not saved(image, "JPEG", quality=98).blank
 
 
+def test_blank_jpegs_are_found_whatever_fills_up_their_last_blocks():
+    for side in (225, 231):
+        filled = Image.new("RGB", (232, 232), "black")
+        filled.paste("white", (0, 0, side, side))
+        file = io.BytesIO()
+        filled.save(file, "JPEG", quality=100, subsampling=0)
+        data = file.getvalue()
+        size = data.index(b"\xff\xc0\x00\x11\x08") + 5  # height and width, in whole blocks as before
+        data = data[:size] + side.to_bytes(2) * 2 + data[size + 4 :]
+        with Image.open(io.BytesIO(data)) as image:
+            blank = all(low == high for low, high in image.getextrema())
+        assert examine(data).blank == blank and (blank or side == 231)
+
+
 def test_bomb_is_refused_before_it_is_decoded():
     for size in ((10_000, 10_000), (20_000, 20_000)):
         with pytest.raises(Unusable, match="pixels"):

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -68,13 +68,15 @@ def guardians(folder: Path) -> list[int]:
     return found
 
 
-def wait_until_alone(folder: Path) -> None:
-    """Returns when no guardian is left, and none of their marks."""
+def wait_until_alone(folder: Path, others: Iterable[str] = ()) -> None:
+    """Returns when no guardian is left, and none of their marks. others: files that are no marks."""
     for _ in range(600):
         if not guardians(folder):
             break
         time.sleep(0.05)
-    assert guardians(folder) == [] and list((folder / guardian.MARKS).iterdir()) == []
+    assert guardians(folder) == [] and {path.name for path in (folder / guardian.MARKS).iterdir()} == {
+        *others
+    }
 
 
 def dvc(folder: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -195,8 +197,11 @@ def test_its_group_killed_an_engine_leaves_a_guardian_that_mends_and_ends(
     lock = tmp_path / "dvc.lock"
     lock.write_text(text)
     before = lock.stat()
+    others = (".nfs0001", "99999999999999999999-1")
+    for name in (*others, f"{2**22 + 1}-1"):  # the last is a mark, of one that was killed
+        (tmp_path / guardian.MARKS / name).touch()
     kill(engine)
-    wait_until_alone(tmp_path.resolve())
+    wait_until_alone(tmp_path.resolve(), others)
     assert lock.read_text() == expected
     assert ((before.st_ino, before.st_mtime_ns) == (lock.stat().st_ino, lock.stat().st_mtime_ns)) == (
         text == expected

@@ -71,10 +71,32 @@ def test_a_cut_one_is_not_copied_and_without_a_copy_it_goes(lock: Path) -> None:
     assert not lock.exists() and read_lock() == {}
     mending.mend()
     assert not lock.exists(), "nothing to mend"
+    assert mending.REPLACED.read_text() == TEXT[:-9], "for who had written it so"
+
+
+def test_what_a_loss_of_power_left_of_it_is_no_other_file(lock: Path) -> None:
+    mending.keep()
+    for left in ("", "\0" * 900, TEXT[:60] + "\0" * 900, "sch" + "\0" * 9):
+        lock.write_text(left)
+        mending.keep()
+        mending.mend()
+        assert lock.read_text() == TEXT
 
 
 @pytest.mark.parametrize(
-    "text", [TEXT, "<<<<<<< HEAD\n" + TEXT, "schema: '2.0'\nstages: {}\n", TEXT + "datasets:\n- name: one\n"]
+    "text",
+    [
+        TEXT,
+        "<<<<<<< HEAD\n" + TEXT,
+        "=======\n" + TEXT + ">>>>>>> other\n",
+        "schema: '2.0'\nstages: {}\n",
+        TEXT + "datasets:\n- name: one\n",
+        "# by hand\n" + TEXT,
+        "---\n" + TEXT[:-1],
+        "\ufeff" + TEXT,
+        TEXT.replace("schema: '2.0'\n", "") + "schema: '2.0'\n",
+        "\x89PNG\n",
+    ],
 )
 def test_a_whole_one_stays_and_one_with_a_merge_conflict(lock: Path, text: str) -> None:
     mending.keep()
@@ -86,7 +108,7 @@ def test_a_whole_one_stays_and_one_with_a_merge_conflict(lock: Path, text: str) 
 
 def test_a_book_that_was_cut_short_goes(lock: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mending.BOOK.parent.mkdir(parents=True)
-    for text in ("", '{"write": {"'):
+    for text in ("", '{"write": {"', "[" * 100_000):
         mending.BOOK.write_text(text)
         assert mending.at_work() == set()
         mending.mend()
