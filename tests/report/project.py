@@ -7,6 +7,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from stages.contracts.compared import (
     DIFFERENCES,
     DIFFERENCES_PATH,
@@ -247,8 +249,7 @@ def _items(made: Made) -> list[dict[str, Any]]:
 
 def _defects(items: Sequence[dict[str, Any]], made: Made) -> list[dict[str, Any]]:
     tally = Findings()
-    for item in items:
-        tally.item(item)
+    tally.items(pa.Table.from_pylist(list(items), schema=ITEMS.schema))
     for where, _ in made.rejects:
         tally.reject(where, broken=True)
     return tally.rows()
