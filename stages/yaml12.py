@@ -39,11 +39,13 @@ _Loader.yaml_implicit_resolvers.setdefault("", []).append(("tag:yaml.org,2002:nu
 
 
 _MOST_REPEATED = 100_000  # values that aliases may repeat
+_MOST_DEEP = 100  # levels of lists and mappings in each other
 _MOST_DIGITS = 100  # more than any parameter needs, few enough to be printed
 
 
-def _refused(problem: str, node: yaml.Node) -> yaml.constructor.ConstructorError:
-    return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+def _refused(problem: str, where: yaml.Node | yaml.Event) -> yaml.constructor.ConstructorError:
+    mark: Any = where.start_mark  # of one of two classes, the C parser's or the other's
+    return yaml.constructor.ConstructorError(None, None, problem, mark)
 
 
 def _int(loader: _Loader, node: yaml.ScalarNode) -> int:
@@ -121,9 +123,26 @@ def _check_aliases(whole: yaml.Node) -> None:
         raise _refused(f"its aliases stand for more than {_MOST_REPEATED:,} values", whole)
 
 
+def _check_depth(text: str) -> None:
+    """Raises ConstructorError where lists and mappings hold each other too deep.
+
+    The C parser follows them by recursion, to the end of its process, and takes time by the square of their
+    depth; the events of the same text come one by one.
+    """
+    brackets = text.count("[") + text.count("{")
+    if brackets + 2 * max(map(len, text.split("\n"))) <= _MOST_DEEP:  # two levels at most in each column
+        return
+    depth = 0
+    for event in yaml.parse(text, _Loader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MOST_DEEP:
+            raise _refused(f"more than {_MOST_DEEP} lists and mappings in each other", event)
+
+
 def loads(text: str, where: str) -> Any:
     """The value of one YAML document; `where` names it in errors. Raises UserError."""
     try:
+        _check_depth(text)
         loader = _Loader(text)
         node = loader.get_single_node()
         if node is None:

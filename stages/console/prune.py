@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stages.console.layout import plain
-from stages.contracts.files import PART, write_text
+from stages.contracts.files import HOST, PART, write_text
 from stages.dag import Dag, read_dag
 from stages.runtime.digests import Digests
 from stages.runtime.errors import UserError
@@ -107,8 +107,8 @@ def _at_or_below(path: Path, places: set[str]) -> bool:
 
 
 def _abandoned(name: str) -> bool:
-    """Whether the process that a temporary file or folder is named after has ended."""
-    match = re.search(r"\.(\d+)\.part$", name)
+    """Whether a temporary file or folder is named after a process of this machine that has ended."""
+    match = re.search(rf"\.{HOST}\.(\d+)\.part$", name)
     try:
         os.kill(int(match[1]) if match else 0, 0)
     except ProcessLookupError:

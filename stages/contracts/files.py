@@ -4,12 +4,20 @@ import json
 import os
 import re
 import shutil
+import socket
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 PART = re.compile(r"\..+\.part")  # names of temporary files; nothing counts them as outputs
+HOST = f"{zlib.crc32(socket.gethostname().encode()):08x}"  # this machine, among those that share a folder
+
+
+def temporary_name(name: str) -> str:
+    """What this process calls a file or folder until it is whole; no other process does, on no machine."""
+    return f".{name}.{HOST}.{os.getpid()}.part"
 
 
 def _sync(path: Path) -> None:
@@ -24,7 +32,7 @@ def _sync(path: Path) -> None:
 def replacing(path: Path) -> Iterator[Path]:
     """Yields a temporary path in the same folder; it becomes `path` only if the block succeeds."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    temporary = path.with_name(temporary_name(path.name))
     try:
         yield temporary
         _sync(temporary)
@@ -38,7 +46,7 @@ def replacing(path: Path) -> Iterator[Path]:
 def replacing_folder(path: Path) -> Iterator[Path]:
     """Like `replacing`, for a folder: an empty temporary folder that takes the place of `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    temporary = path.with_name(temporary_name(path.name))
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
     try:

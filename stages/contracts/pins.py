@@ -19,7 +19,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from stages.contracts.files import canonical_json, write_json
 from stages.runtime.errors import UserError
@@ -84,7 +84,7 @@ def read_pin(path: Path) -> Pin:
         return Pin.model_validate(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; run `dvc repro`, or `dvc pull` to fetch it") from None
-    except (ValueError, ValidationError) as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: not a pin of version 2 ({str(error)[:120]}); run `dvc repro`") from None
 
 

@@ -11,6 +11,7 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+from stages.contracts.files import temporary_name
 from stages.report import drawing, palette, vega
 
 ROOT = Path(".vouch/drawings")
@@ -40,7 +41,7 @@ class Kept:
             found = make()
             self._root.mkdir(parents=True, exist_ok=True)
             # not synced: a file that a crash cuts short is found out by its digest
-            temporary = path.with_name(f".{key}.{os.getpid()}.part")
+            temporary = path.with_name(temporary_name(key))
             temporary.write_bytes(hashlib.sha256(found).digest() + found)
             os.replace(temporary, path)
         return found

@@ -70,7 +70,7 @@ class Digests:
         return [self._file(path) for path in paths]
 
     def _folder(self, path: str) -> str:
-        start = len(os.path.join(Path(path), ""))
+        start = len(str(Path(path, "_"))) - 1  # of names below the folder, also below "."
         files = sorted((file[start:], file) for file in source_files(path))
         digests = {file: self._remembered(file, _seen(file)) for _, file in files}
         unknown = [file for file, digest in digests.items() if digest is None]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from stages.contracts.files import HOST
 from stages.runtime.check import check_params
 from stages.yaml12 import load
 from tests.pipeline.checkout import ROOT, Checkout
@@ -105,9 +106,9 @@ def test_prune_removes_what_a_record_names_and_nothing_else(kept):
     unknown = kept.path / "reports/notes.txt"
     unknown.parent.mkdir(exist_ok=True)
     unknown.write_text("mine")
-    (kept.path / "data/items/.left.parquet.999999999.part").write_text("half")
-    half = kept.path / "reports/.figures.999999999.part/accuracy.svg"
-    memory = kept.path / ".vouch/.digests.json.999999999.part"
+    (kept.path / f"data/items/.left.parquet.{HOST}.999999999.part").write_text("half")
+    half = kept.path / f"reports/.figures.{HOST}.999999999.part/accuracy.svg"
+    memory = kept.path / f".vouch/.digests.json.{HOST}.999999999.part"
     half.parent.mkdir()
     memory.write_text("half")
     of_dvc = kept.path / "data/prompts/.Gq0Oym7f46m8q2Gpqi3dTA.tmp"

@@ -27,7 +27,15 @@ REFUSED = [
     ("a: !!python/object/apply:os.getcwd []", "tag"),
     ("a: &a [*a]", "line 1"),
     ("a: !!map [1]", "expected a mapping"),
-    ("a: " + "[" * 5000 + "]" * 5000, "not YAML that can be read"),
+    (
+        "a: " + "[" * 5000 + "]" * 5000,
+        "line 1: not valid YAML: more than 100 lists and mappings in each other",
+    ),
+    *(
+        (level * 250_000, "more than 100 lists and mappings in each other")
+        for level in ("[", "{a: ", "- ", "? ")
+    ),
+    ("\n".join(" " * level + "a:" for level in range(200)), "line 101: not valid YAML: more than 100 lists"),
     ("a: b\x00", "not valid YAML"),
     ("a: 1\n---\nb: 2", "another document"),
 ]
@@ -40,6 +48,11 @@ def test_what_cannot_be_read_is_one_line(text, words):
     line = str(caught.value)
     assert line.startswith("params.yaml") and words in line, line
     assert len(line) < 300 and line.isprintable()
+
+
+def test_what_is_deep_enough_for_anybody_is_read():
+    for text in ("[" * 100 + "]" * 100, "- " * 100, "\n".join(" " * level + "a:" for level in range(100))):
+        assert loads(text, "x")
 
 
 @pytest.mark.parametrize(

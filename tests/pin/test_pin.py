@@ -296,6 +296,14 @@ def test_what_transformers_would_load_beside_the_digests(
         pinned_folder(pin)
 
 
+def test_damaged_pin(tmp_path: Path) -> None:
+    for text in ("{", "[" * 100_000, "[]", '{"version": 1}', '"\\ud800"'):
+        (tmp_path / "m.json").write_text(text, "utf-8")
+        with pytest.raises(UserError, match=r"m\.json: not a pin of version 2") as caught:
+            read_pin(tmp_path / "m.json")
+        assert "\n" not in str(caught.value)
+
+
 def test_damaged_config(project: Project) -> None:
     for text in ("{", "[" * 100_000):
         (project.model / "config.json").write_text(text, "utf-8")

@@ -70,6 +70,12 @@ def test_digests_are_those_of_dvc(dag):
     assert present(dag["copy"], Digests()).deps["source"].endswith(".dir")
 
 
+def test_a_folder_has_the_digest_of_its_names_from_wherever(dag, monkeypatch):
+    there = Digests().of("source")
+    monkeypatch.chdir("source")
+    assert Digests().of(".") == there
+
+
 def test_memory_is_dropped_when_a_file_changes(dag):
     first = Digests()
     before = first.of("out.txt")

@@ -102,6 +102,13 @@ def test_aliases_that_stand_for_billions() -> None:
         choose([], f"---\n{bomb(9)}configs: [{{config_name: *a8}}]\n---\n", None, "test", "o/n")
 
 
+def test_metadata_of_a_card_too_long_to_be_read() -> None:
+    with pytest.raises(
+        UserError, match=r"o/n: README\.md begins with more than 262,144 characters of metadata"
+    ):
+        choose([], f"---\nconfigs: [{'1, ' * 100_000}]\n---\n", None, "test", "o/n")
+
+
 @pytest.mark.parametrize(
     "text",
     ["a: 1\na: 2\n", "!!python/object/apply:os.system [x]\n", "a: !!python/name:os.system\n", "<<: {a: 1}\n"],
@@ -124,6 +131,25 @@ def test_a_member_that_unpacks_to_gigabytes(tmp_path: Path) -> None:
         archive.writestr("a.json", bytes(1 << 26))
     with Tree(Source(tmp_path)) as tree, pytest.raises(Unusable, match="as only a trap does"):
         tree.read("a.json")
+
+
+def test_a_member_without_a_name(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("a/", b"")
+        archive.writestr("b", b"")
+    whole = (tmp_path / "a.zip").read_bytes()
+    with Tree(Source(tmp_path)) as tree:
+        assert tree.names == ["b"]
+    central = whole.index(b"PK\1\2", whole.index(b"PK\1\2") + 1)  # the second entry: of b
+    nameless = whole[: central + 28] + bytes(2) + whole[central + 30 : central + 46] + whole[central + 47 :]
+    end = nameless.index(b"PK\5\6") + 12
+    size = int.from_bytes(nameless[end : end + 4], "little") - 1
+    (tmp_path / "a.zip").write_bytes(nameless[:end] + size.to_bytes(4, "little") + nameless[end + 4 :])
+    with (
+        pytest.raises(UserError, match=r"a\.zip: '' is no file name inside a folder"),
+        Tree(Source(tmp_path)),
+    ):
+        pass
 
 
 def test_an_error_is_one_line_of_bounded_length() -> None:

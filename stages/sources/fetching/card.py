@@ -16,6 +16,8 @@ _FRONT = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|\Z)", r
 _EVERY = "*"
 _WILD = re.compile(r"(\*\*|\*|\?)")
 _TABLE = ".parquet"
+_LONGEST_FRONT = 1 << 18  # characters; of 26 MB of YAML a process would take minutes
+_Entries = Sequence[Mapping[str, Any]]
 
 
 def choose(names: Sequence[str], card: str, config: str | None, split: str, where: str) -> list[str]:
@@ -23,8 +25,9 @@ def choose(names: Sequence[str], card: str, config: str | None, split: str, wher
 
     names: all files of the repository. card: the text of its README.md, or empty.
     """
-    known = configs(card, where) or _by_names(names)
-    wanted = _wanted(known, config or _default(card, where), where)
+    entries = _entries(card, where)
+    known = _named(entries) or _by_names(names)
+    wanted = _wanted(known, config or _default(entries), where)
     chosen: list[str] = []
     for one in split.split("+"):
         there = [name for name in wanted if one in known[name]]
@@ -35,22 +38,25 @@ def choose(names: Sequence[str], card: str, config: str | None, split: str, wher
     return chosen
 
 
-def configs(card: str, where: str) -> dict[str, dict[str, list[str]]]:
+def _named(entries: _Entries) -> dict[str, dict[str, list[str]]]:
     """Configuration -> split -> patterns of file names, as the card has them; empty where it has none."""
-    found = {
-        str(entry.get("config_name")): _splits(entry.get("data_files")) for entry in _entries(card, where)
-    }
+    found = {str(entry.get("config_name")): _splits(entry.get("data_files")) for entry in entries}
     return {name: splits for name, splits in found.items() if splits}
 
 
-def _default(card: str, where: str) -> str:
+def _default(entries: _Entries) -> str:
     """The configuration that the card marks as its default, or empty."""
-    marked = (entry.get("config_name") for entry in _entries(card, where) if entry.get("default") is True)
-    return str(next(marked, ""))
+    return str(next((entry.get("config_name") for entry in entries if entry.get("default") is True), ""))
 
 
-def _entries(card: str, where: str) -> list[Mapping[str, Any]]:
+def _entries(card: str, where: str) -> _Entries:
+    """What stands under `configs` in the front matter of a card."""
     front = _FRONT.match(card)
+    if front and len(front[1]) > _LONGEST_FRONT:
+        raise UserError(
+            f"{where}: {CARD} begins with more than {_LONGEST_FRONT:,} characters of metadata, which are not "
+            "read; name the tables under `files`"
+        )
     values = loads(front[1], f"{where}: {CARD}") if front else None
     entries = values.get("configs") if isinstance(values, Mapping) else None
     return [entry for entry in entries if isinstance(entry, Mapping)] if isinstance(entries, list) else []

@@ -151,7 +151,7 @@ class Tree:
         if len(members) > MAX_MEMBERS:
             raise UserError(f"{file.path}: more than {MAX_MEMBERS:,} files; take them out into a folder")
         for info in members:
-            if info.is_dir() or _noise(info.filename):
+            if info.filename.endswith("/") or _noise(info.filename):  # a folder, even one without a name
                 continue
             try:
                 check_name(info.filename)

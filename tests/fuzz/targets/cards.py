@@ -31,5 +31,5 @@ def CORPUS() -> list[bytes]:
 
 
 def read(data: bytes, folder: Path) -> None:
-    for config in (None, "en", "*"):
-        choose(NAMES, data.decode("utf-8", "replace"), config, "dev", "o/n")
+    config = (None, "en", "*")[len(data) % 3]
+    choose(NAMES, data.decode("utf-8", "replace"), config, "dev", "o/n")
