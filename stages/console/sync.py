@@ -17,7 +17,7 @@ from stages.contracts.files import replacing
 from stages.dag import read_dag
 from stages.runtime.check import check_project
 from stages.runtime.errors import UserError
-from stages.runtime.freshness import State, by_reason
+from stages.runtime.freshness import State, by_reason, read_lock
 from stages.runtime.guardian import watch
 from stages.runtime.mending import LOCK, mend
 from stages.runtime.stamps import settle
@@ -54,7 +54,10 @@ def run(options: argparse.Namespace) -> int:
 
 def record(states: list[State]) -> list[str]:
     """Tells DVC of the fresh stages that dvc.lock does not know; returns their names."""
-    unknown = [state.stage.name for state in states if state.fresh and not state.locked]
+    lock = read_lock()
+    unknown = [
+        state.stage.name for state in states if state.fresh and lock.get(state.stage.name) != state.now
+    ]
     if unknown:
         _commit(frozenset(unknown))
     return unknown

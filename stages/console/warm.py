@@ -103,8 +103,8 @@ def _taken_over(asked: AskedDataset, stage: Stage, digests: Digests) -> str:
     if None in (digests.of(table, anew=True) for table in tables):
         return ""
     now = present(stage, digests)
-    if not any(
-        _vouches(record, now, tables) for record in (read_lock().get(stage.name), read_receipt(stage))
+    if not _vouches(read_receipt(stage), now, tables) and not _vouches(
+        read_lock().get(stage.name), now, tables
     ):
         return "its responses are left alone (no record that they belong to the present inputs), "
     try:

@@ -5,6 +5,7 @@ finished, whichever engine started it. A stage is fresh if one of them has exact
 command, parameters, inputs and outputs. Modification times never decide.
 """
 
+import functools
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -84,28 +85,31 @@ def read_lock(path: Path = LOCK) -> dict[str, Record]:
 
 @dataclass(frozen=True)
 class State:
-    """fresh: some record fits. locked: dvc.lock fits. why: what does not fit, for a person."""
+    """now: the present record. fresh: some record fits. why: what does not fit, for a person."""
 
     stage: Stage
+    now: Record
     fresh: bool
-    locked: bool
     why: str = ""
 
 
 def states(dag: Dag, digests: Digests | None = None) -> list[State]:
-    """The state of every stage, in dependency order."""
+    """The state of every stage, in dependency order.
+
+    dvc.lock, which costs far more to read than all receipts, is read once a receipt does not fit.
+    """
     digests = digests or Digests()
     moment = Moment(digests)
-    lock = read_lock()
-    result = []
-    for stage in dag.ordered():
+    lock = functools.cache(read_lock)
+
+    def judged(stage: Stage) -> State:
         now = present(stage, moment)
-        complete = None not in now.outs.values()
-        locked = complete and lock.get(stage.name) == now
-        receipt = None if locked else read_receipt(stage)
-        fresh = locked or (complete and receipt == now)
-        why = "" if fresh else _difference(now, receipt or lock.get(stage.name))
-        result.append(State(stage, fresh, locked, why))
+        receipt = read_receipt(stage)
+        if None not in now.outs.values() and (receipt == now or lock().get(stage.name) == now):
+            return State(stage, now, fresh=True)
+        return State(stage, now, fresh=False, why=_difference(now, receipt or lock().get(stage.name)))
+
+    result = list(map(judged, dag.ordered()))
     digests.save()
     return result
 

@@ -192,6 +192,16 @@ def test_a_damaged_lock_is_refused_in_one_line(dag, text):
         states(dag)
 
 
+def test_a_lock_is_read_where_receipts_do_not_suffice(dag):
+    for name in ("copy", "next"):
+        write_receipt(dag[name], present(dag[name], Digests()))
+    Path("dvc.lock").write_text("[]")
+    assert fresh(dag) == {"copy": True, "next": True}
+    Path("source/a").write_text("other")
+    with pytest.raises(UserError, match=r"^dvc\.lock"):
+        states(dag)
+
+
 @pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"cmd": 1, "params": 2, "deps": 3, "outs": 4}'])
 def test_a_damaged_receipt_vouches_for_nothing(dag, text):
     Path("dvc.lock").unlink()
