@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from stages.runtime import locks
+from stages.runtime import owners
 from stages.runtime.locks import Busy, locked
 from stages.runtime.processes import seen
 
@@ -22,8 +22,8 @@ SHIM = Path(__file__).with_name("flock_refused.c")
 HOLD = """
 import sys, time
 from pathlib import Path
-from stages.runtime import locks
-locks.BEAT_SECONDS = 0.05
+from stages.runtime import locks, owners
+owners.BEAT_SECONDS = 0.05
 with locks.locked(Path(sys.argv[1]), patience=60):
     print("held", flush=True)
     time.sleep(60)
@@ -124,7 +124,7 @@ def test_a_living_owner_keeps_it_and_a_killed_one_lets_go(tmp_path: Path, shim: 
 
 def owned(path: Path, **changes: object) -> None:
     """A lock whose owner is this process, but for the changes."""
-    me = {"host": "node", "kernel": locks._kernel(), "pid": os.getpid(), "token": "0"}
+    me = {"host": "node", "kernel": owners.kernel(), "pid": os.getpid(), "token": "0"}
     itself = seen(os.getpid())
     me["started"] = itself.started if itself else None
     path.with_name(path.name + ".7").write_text(json.dumps(me | changes))
@@ -145,7 +145,7 @@ def test_only_who_is_certainly_dead_loses_it(tmp_path: Path, monkeypatch: pytest
         with locked(path, patience=0):
             pass
     owned(path, kernel="another 1")
-    monkeypatch.setattr(locks, "SILENT_SECONDS", 1.0)
+    monkeypatch.setattr(owners, "SILENT_SECONDS", 1.0)
     with locked(path, patience=30):
         pass
 
