@@ -14,6 +14,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from stages.runtime.errors import UserError
 from stages.runtime.mending import at_work, mend
 from stages.runtime.processes import ancestors, gone, seen
 
@@ -55,6 +56,8 @@ def _guard(name: str, since_copy: bool) -> None:
     _wait(pid, started)
     try:
         mend(since_copy, _note)
+    except UserError as error:
+        _note(f"not mended: {error}; `vouch sync` mends it then")
     finally:
         for mark in MARKS.iterdir():  # also of guardians that were killed
             with suppress(ValueError, OverflowError):  # no mark

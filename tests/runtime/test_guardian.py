@@ -51,6 +51,8 @@ print("watched", flush=True)
 input()
 """
 UNABLE = "import os, runpy, sys; del os.pidfd_open; runpy.run_module('stages.runtime.guardian', run_name='__main__')"
+HURRIED = "import runpy; from stages.runtime import mending; mending.PATIENCE_SECONDS = 0.1; "
+HURRIED += "runpy.run_module('stages.runtime.guardian', run_name='__main__')"
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at processes in /proc")
 
@@ -260,3 +262,20 @@ def test_without_a_handle_for_processes_it_polls(tmp_path: Path) -> None:
             return
         time.sleep(0.05)
     raise AssertionError("nothing was mended")
+
+
+def test_what_it_could_not_mend_is_in_its_log(tmp_path: Path) -> None:
+    for folder in (tmp_path / guardian.MARKS, tmp_path / ".dvc/tmp"):
+        folder.mkdir(parents=True)
+    (tmp_path / "dvc.lock").write_text(TEXT[:-1])
+    notes = tmp_path / guardian.NOTES
+    with Lock(str(tmp_path / ".dvc/tmp/lock")):  # a DVC that is at work for long
+        command = [sys.executable, "-S", "-c", HURRIED, f"{2**22 + 1}-1"]
+        subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True)
+        for _ in range(600):
+            if notes.exists() and notes.read_text().endswith("\n"):
+                break
+            time.sleep(0.05)
+    assert "not mended: dvc.lock: another run has been at work with DVC" in notes.read_text()
+    assert notes.read_text().endswith("then run the same command again; `vouch sync` mends it then\n")
+    assert (tmp_path / "dvc.lock").read_text() == TEXT[:-1]
