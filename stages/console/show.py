@@ -23,6 +23,7 @@ _COLUMNS = (
     ("ece", "", "ECE"),
 )
 REPORT = Path("reports/index.html")
+_MISSING = "No storage files available"  # as DVC says it
 
 Line = tuple[str, str, str, str]  # dataset, variation, ask, model
 Cells = Mapping[Line, Mapping[tuple[str, str], Mapping[str, Any]]]
@@ -60,20 +61,29 @@ def standings_at(revision: str) -> list[dict[str, Any]]:
         command = ["dvc", "get", ".", str(STANDINGS_PATH), f"--rev={revision}", "--out", str(path)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            reason = done.stderr.strip().splitlines() or ["no reason given"]
-            raise UserError(
-                f"{STANDINGS_PATH} at {revision}: {reason[0].removeprefix('ERROR: ')}; name a commit whose "
-                "results were recorded, and pull them (`dvc pull`) where they are not here"
+            said = (done.stderr.strip().splitlines() or ["no reason given"])[0].removeprefix("ERROR: ")
+            why = (
+                f"neither here nor in the remote; {_apart(revision)}"
+                if _MISSING in said
+                else f"{said}; name a commit whose results were recorded"
             )
+            raise UserError(f"{STANDINGS_PATH} at {revision}: {why}")
         try:
             rows: list[dict[str, Any]] = STANDINGS.read(path).to_pylist()
         except UserError as error:
             what = str(error).split(": ", 1)[-1].split(";")[0]
             raise UserError(
-                f"{STANDINGS_PATH} at {revision}: {what}; that commit is of another version; check it out, "
-                "and `dvc pull` shows its results"
+                f"{STANDINGS_PATH} at {revision}: {what}, so they cannot be compared; {_apart(revision)}"
             ) from None
         return rows
+
+
+def _apart(revision: str) -> str:
+    """How to see results that only the code, or the storage, of their own commit knows."""
+    return (
+        f"look at them in a checkout of it: `git worktree add ../then {revision}`, there `dvc pull` and "
+        "`python -m stages.console.main show`"
+    )
 
 
 def cells(rows: list[dict[str, Any]], reading: str, variations: bool = False) -> Cells:

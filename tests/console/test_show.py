@@ -1,8 +1,20 @@
 """Which of many numbers the headline table shows."""
 
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
-from stages.console.show import cells, compared, headline
+import pyarrow as pa
+import pytest
+from dvc.repo import Repo
+
+from stages.console.show import cells, compared, headline, standings_at
+from stages.contracts.compared import STANDINGS_PATH
+from stages.contracts.table import Table
+from stages.runtime.errors import UserError
 
 LINE = {"dataset": "d", "variation": "original", "ask": "letters", "model": "m", "category": "all"}
 
@@ -53,3 +65,28 @@ def test_a_comparison_shows_the_lines_that_changed() -> None:
     ]
     assert lines[3][-1] == "new" and lines[-1][:3] == ["1", "of", "3"]
     assert compared(now, now) == "3 of 3 lines are as they were\n"
+
+
+def test_results_of_a_revision_that_cannot_be_compared_say_where_they_can_be_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    Table("standings", 1, pa.schema([("model", pa.string())])).write(STANDINGS_PATH, [{"model": "m"}])
+    who = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+    subprocess.run(["git", "init", "-q"], check=True)
+    with Repo.init() as repo:
+        repo.add(str(STANDINGS_PATH))
+    for command in (["add", "-A"], [*who, "commit", "-qm", "results"], ["tag", "v1"]):
+        subprocess.run(["git", *command], check=True)
+    apart = "look at them in a checkout of it: `git worktree add ../then v1`, there `dvc pull` and"
+    with pytest.raises(
+        UserError, match=f"v1: holds standings/1, expected standings/2, so they .* compared; {apart}"
+    ):
+        standings_at("v1")
+    STANDINGS_PATH.unlink()
+    shutil.rmtree(".dvc/cache")
+    with pytest.raises(UserError, match=f"v1: neither here nor in the remote; {apart}") as missing:
+        standings_at("v1")
+    assert "\n" not in str(missing.value)
