@@ -38,8 +38,9 @@ def test_who_answered(make: Callable[[Made], Evidence]) -> None:
         "data/models/hub.json",
         "pin@hub, extract@hub-DATASET, score@hub",
     ]
-    assert said["loose"][:2] == ["owner/other no commit", "not pinned"]
+    assert said["loose"][:2] == ["owner/other no commit", "no digest written down"]
     assert said["server"][:2] == ["a server big", "not known"]
+    assert said["alpha"][:2] == ["trained here zoo.alpha", "in the list of files"]
     assert said["alpha"][-1] == "zoo@alpha, extract@alpha-DATASET, score@alpha"
     assert said["others"][-1] == "ingest, score_released@others"
 

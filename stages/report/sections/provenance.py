@@ -118,9 +118,9 @@ def _models(evidence: Evidence) -> Grid | None:
     columns = (
         Column("Model"),
         Column("From", "entry of models.lock, or recipe of params.yaml"),
-        Column("Weights", "SHA-256 of their files"),
+        Column("SHA-256 of weights"),
         Column("Engine", "stages/extract/engines, its revision and that of how pictures are decoded"),
-        Column("Pin", "the digests of every file that was loaded, dtype and template"),
+        Column("List of files", "SHA-256 of each file that was loaded, number format, chat template"),
         Column("Stages in dvc.lock"),
     )
     rows = [_model(evidence, name, name in released) for name in names]
@@ -133,14 +133,14 @@ def _model(evidence: Evidence, name: str, released: bool) -> list[Cell]:
     if released:
         others = Cell("answers that others released")
         return [Cell(name), others, Cell("–"), engines, Cell("–"), Cell(f"ingest, {score}")]
-    pin = f"data/models/{name}.json"
+    listed = f"data/models/{name}.json"
     if name in evidence.setup.get("zoo", {}):
-        made, origin, weights = "zoo", Cell("trained here", f"zoo.{name}"), Cell("in the pin")
+        made, origin, weights = "zoo", Cell("trained here", f"zoo.{name}"), Cell("in the list of files")
     else:
         made = "pin"
         origin, weights = _locked(evidence.setup.get("locked", {}).get(name, {}))
     stages = f"{made}@{name}, extract@{name}-DATASET, {score}"
-    return [Cell(name), origin, weights, engines, Cell(pin), Cell(stages)]
+    return [Cell(name), origin, weights, engines, Cell(listed), Cell(stages)]
 
 
 def _locked(entry: dict[str, Any]) -> tuple[Cell, Cell]:
@@ -154,7 +154,7 @@ def _locked(entry: dict[str, Any]) -> tuple[Cell, Cell]:
     else:
         origin = Cell(str(source.get("path", "a folder")))
     weights = [f"{name} {digest}" for name, digest in files.items() if name.endswith(".safetensors")]
-    return origin, Cell(", ".join(weights)) if weights else Cell("not pinned", tone="bad")
+    return origin, Cell(", ".join(weights)) if weights else Cell("no digest written down", tone="bad")
 
 
 def _settings(evidence: Evidence) -> Grid:
