@@ -14,7 +14,6 @@ from stages.contracts.files import PART
 
 PLACES = ("data", "reports", ".vouch")
 TEMPORARY = re.compile(rf"{PART.pattern}|\..+\.tmp")  # ours and DVC's
-_UNCOUNTED = (".snakemake_timestamp", ".lock")
 _OBJECT = re.compile(r"[0-9a-f]{32}(\.dir)?")
 
 
