@@ -10,16 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from transformers import DynamicCache
 
-from stages.extract.cache_layers import join, row_of
+from stages.extract.cache_layers import row_of
+from stages.extract.pass_inputs import TOKEN_KINDS, Inputs
 from stages.extract.prepared import Prepared
-from stages.extract.trie_masks import layer_kinds, trie_masks
+from stages.extract.trie_masks import layer_kinds
 from stages.extract.tries import Trie
 from stages.runtime.errors import UserError
-
-# Tell tokens of a picture from text; what follows a prefix is text, of which models need not be told.
-TOKEN_KINDS = frozenset({"token_type_ids", "mm_token_type_ids"})
 
 
 @dataclass(frozen=True)
@@ -54,6 +51,7 @@ class Forward:
 
     def __init__(self, model: Any, device: str, vocabulary: int, pad: int) -> None:
         self.model, self.device, self._vocabulary, self._pad = model, device, vocabulary, pad
+        self.inputs = Inputs(model, device)
         self._config = model.config.get_text_config()
         if model.config.is_encoder_decoder or self._config.is_encoder_decoder:
             raise UserError(
@@ -78,17 +76,15 @@ class Forward:
             return True
         return kinds <= {"full_attention", "sliding_attention"} and tokens <= self._config.sliding_window
 
-    # -- passes ---------------------------------------------------------------------------------------
-
     def prefixes(self, rows: Sequence[Prepared]) -> list[State]:
         """What a model remembers after the prefix of each row; all prefixes have one length."""
         length = rows[0].prefix
         ids = torch.tensor([row.ids[:length] for row in rows], device=self.device)
         beside = {
-            name: self._tensor(torch.cat([row.by_token[name][:, :length] for row in rows]))
+            name: self.inputs.tensor(torch.cat([row.by_token[name][:, :length] for row in rows]))
             for name in rows[0].by_token
         }
-        cache = DynamicCache(config=self.model.config)
+        cache = self.inputs.cache()
         self._run(
             self.model,
             input_ids=ids,
@@ -96,7 +92,7 @@ class Forward:
             past_key_values=cache,
             use_cache=True,
             logits_to_keep=1,
-            **self._shown(rows),
+            **self.inputs.shown(rows),
             **beside,
         )
         following = _after(self.positions, torch.full((len(rows),), length - 1, device=self.device))
@@ -126,16 +122,16 @@ class Forward:
             mask[row, : len(sequence)] = 1
         ends = mask.sum(dim=1).to(self.device) - 1
         past = states[0].length if states else 0
-        given: dict[str, Any] = self._beside(rows, past, length)
+        given: dict[str, Any] = self.inputs.beside(rows, past, length)
         cache = None
         if states:
             starts = torch.tensor([state.next for state in states])
             given["position_ids"] = (starts[:, None] + torch.arange(length)).to(self.device)
             mask = torch.cat([torch.ones((len(rows), past), dtype=torch.long), mask], dim=1)
-            cache = self._joined(states)
+            cache = self.inputs.joined(state.layers for state in states)
         else:
-            given |= self._shown(rows)
-            cache = DynamicCache(config=self.model.config) if keep else None
+            given |= self.inputs.shown(rows)
+            cache = self.inputs.cache() if keep else None
         output = self._run(
             self.model if rows[0].shown and not states else self._text_model,
             input_ids=ids.to(self.device),
@@ -168,12 +164,12 @@ class Forward:
         output = self._run(
             self._text_model,
             input_ids=ids.to(self.device),
-            attention_mask=self._masks(sees, depths, states[0].length),
+            attention_mask=self.inputs.masks(sees, depths, states[0].length),
             position_ids=(starts[:, None] + depths).to(self.device),
-            past_key_values=self._joined(states),
+            past_key_values=self.inputs.joined(state.layers for state in states),
             use_cache=True,
             logits_to_keep=wanted.to(self.device),
-            **self._beside(rows, states[0].length, length, last=True),
+            **self.inputs.beside(rows, states[0].length, length, last=True),
         )
         return Read(self._logits(output), None, starts)
 
@@ -192,7 +188,7 @@ class Forward:
             past_key_values=read.cache,
             use_cache=True,
             logits_to_keep=1,
-            **self._beside(rows, len(rows[0].ids) - 1, 1, last=True),
+            **self.inputs.beside(rows, len(rows[0].ids) - 1, 1, last=True),
         )
         return self._logits(output)[:, 0]
 
@@ -206,65 +202,9 @@ class Forward:
         finally:
             hook.remove()
 
-    # -- inputs ---------------------------------------------------------------------------------------
-
-    def _tensor(self, value: torch.Tensor) -> torch.Tensor:
-        return value.to(self.device, self.model.dtype if value.is_floating_point() else value.dtype)
-
-    def _shown(self, rows: Sequence[Prepared]) -> dict[str, torch.Tensor]:
-        return {name: self._tensor(torch.cat(_of_rows(rows, name))) for name in rows[0].shown}
-
-    def _beside(
-        self, rows: Sequence[Prepared], past: int, length: int, last: bool = False
-    ) -> dict[str, torch.Tensor]:
-        """Tensors beside the `length` tokens after `past`, beyond a prompt as beside its last token.
-
-        last: all of them beyond it.
-        """
-        beside = {}
-        for name in rows[0].by_token:
-            if past and name in TOKEN_KINDS:
-                continue
-            parts = []
-            for row in rows:
-                value = row.by_token[name]
-                following = value[:, :0] if last else value[:, past : past + length]
-                beyond = value[:, -1:].expand(-1, length - following.shape[1], *value.shape[2:])
-                if name == "token_type_ids" and self.model.config.model_type == "paligemma":
-                    beyond = torch.ones_like(beyond)  # an answer, which its prompt must not see
-                parts.append(torch.cat([following, beyond], dim=1))
-            beside[name] = self._tensor(torch.cat(parts))
-        return beside
-
-    def _masks(self, sees: torch.Tensor, depths: torch.Tensor, past: int) -> Any:
-        given = trie_masks(sees, depths, past, self._config)
-        if self._config._attn_implementation != "sdpa":
-            lowest = torch.finfo(self.model.dtype).min
-            given = {
-                kind: torch.zeros(sees.shape, dtype=self.model.dtype).masked_fill(~sees, lowest)
-                for kind, sees in given.items()
-            }
-        masks = {kind: mask[:, None].to(self.device) for kind, mask in given.items()}
-        return masks if len(masks) > 1 else masks["full_attention"]
-
-    def _joined(self, states: Sequence[State]) -> Any:
-        """A cache of all rows; updating it changes no state."""
-        cache = DynamicCache(config=self.model.config)
-        cache.layers = [join(layers) for layers in zip(*(state.layers for state in states), strict=True)]
-        return cache
-
     def _logits(self, output: Any) -> torch.Tensor:
         logits: torch.Tensor = output.logits[..., : self._vocabulary].float()
         return logits
-
-
-def _of_rows(rows: Sequence[Prepared], name: str) -> list[torch.Tensor]:
-    values = [row.shown[name] for row in rows]
-    if name != "image_token_pooling":
-        return values
-    # Numbers of patches among all of a pass; -1 stands for none.
-    count = rows[0].shown["pixel_values"].shape[:2].numel()
-    return [torch.where(value < 0, value, value + row * count) for row, value in enumerate(values)]
 
 
 def _after(positions: torch.Tensor | None, ends: torch.Tensor) -> torch.Tensor:

@@ -17,6 +17,7 @@ from stages.extract.forward import Forward, Read, State
 from stages.extract.jobs import Mode
 from stages.extract.mode_store import keep_mode, known_mode, mode_path
 from stages.extract.model_loading import load_model
+from stages.extract.pass_inputs import Inputs
 from stages.extract.prepared import Prepared
 from stages.extract.raised_weights import in_float32
 from stages.extract.self_check import choose_mode
@@ -67,9 +68,15 @@ class StalePositions(Forward):
         )
 
 
+class NothingBesideSuffix(Inputs):
+    def beside(self, rows: Any, past: int, length: int, last: bool = False) -> dict[str, torch.Tensor]:
+        return {} if past and length > 1 else super().beside(rows, past, length, last)
+
+
 class SuffixWithoutCrossMask(Forward):
-    def _beside(self, rows: Any, past: int, length: int, last: bool = False) -> dict[str, torch.Tensor]:
-        return {} if past and length > 1 else super()._beside(rows, past, length, last)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.inputs = NothingBesideSuffix(self.model, self.device)
 
 
 class PaddedWhateverFollows(Forward):
@@ -103,11 +110,17 @@ class SiblingsSeen(Forward):
         return super().tries(rows, blind, *more)
 
 
+class FirstPicture(Inputs):
+    def shown(self, rows: Sequence[Prepared]) -> dict[str, torch.Tensor]:
+        return super().shown([rows[0]] * len(rows))
+
+
 class AnotherPicture(Forward):
     """All rows of a pass get the first one's picture."""
 
-    def _shown(self, rows: Sequence[Prepared]) -> dict[str, torch.Tensor]:
-        return super()._shown([rows[0]] * len(rows))
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.inputs = FirstPicture(self.model, self.device)
 
 
 PLAIN_INSTEAD = [

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 
 from stages.extract.engine import Decoding, Question
-from stages.extract.forward import TOKEN_KINDS
 from stages.extract.jobs import Mode
 from stages.extract.letter_tokens import LetterIds
+from stages.extract.pass_inputs import TOKEN_KINDS
 from stages.extract.prepared import Prepared
 
 ROWS = 320  # of the vocabulary's width; WORDS of them have a token
