@@ -94,21 +94,8 @@ class _Check:
         if not all(bool(own.isfinite().all()) for own in self._own.values()):
             report["refused"] = dict.fromkeys(MODES[:-1], "the model's logits are not finite")
             return "plain"
-        try:
-            noise = self._differences("plain")
-        except (*_FAILURES, Unsupported) as error:
-            if out_of_memory(error):
-                raise
-            raise UserError(
-                f"the model fails at a few short prompts ({_told(error)}); choose another"
-            ) from None
+        noise = self._noise(limits)
         report["plain"] = noise.told
-        problem = noise.within(replace(limits, logits=limits.noise, shares=limits.noise))
-        if problem is not None:
-            raise UserError(
-                f"padding the model's prompts to one length changes its answers ({problem}, by "
-                f"{noise.logits:.1g} standard deviations); this model cannot be asked, choose another"
-            )
         if not all(one.prefix for one in self._asked):
             report["refused"] = dict.fromkeys(MODES[:-1], "no token is known to stand for pictures")
             return "plain"
@@ -131,6 +118,24 @@ class _Check:
             refused[mode] = problem
         report["refused"] = refused
         return next(mode for mode in MODES if mode not in refused)
+
+    def _noise(self, limits: Limits) -> Differences:
+        """What padding alone changes. Raises UserError where that is too much, or the model fails."""
+        try:
+            noise = self._differences("plain")
+        except (*_FAILURES, Unsupported) as error:
+            if out_of_memory(error):
+                raise
+            raise UserError(
+                f"the model fails at a few short prompts ({_told(error)}); choose another"
+            ) from None
+        problem = noise.within(replace(limits, logits=limits.noise, shares=limits.noise))
+        if problem is not None:
+            raise UserError(
+                f"padding the model's prompts to one length changes its answers ({problem}, by "
+                f"{noise.logits:.1g} standard deviations); this model cannot be asked, choose another"
+            )
+        return noise
 
     def _differences(self, mode: Mode) -> Differences:
         found = Differences()
