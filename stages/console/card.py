@@ -19,9 +19,10 @@ from stages.contracts.pins import Pin, pin_path, read_pin
 from stages.contracts.prompts import ORIGINAL
 from stages.prepare.config import DatasetEntry
 from stages.report.costs import CONTROLS
-from stages.runtime.check import Project, check_project
+from stages.runtime.check import check_project
 from stages.runtime.errors import UserError, did_you_mean
 from stages.runtime.intact import intact
+from stages.runtime.project import Project
 
 TASK = {"type": "visual-question-answering", "name": "Visual Question Answering"}
 METRICS = (

@@ -11,8 +11,9 @@ from pathlib import Path
 from stages.console.layout import plain
 from stages.pin.config import HubSource
 from stages.pin.hub import fetch as fetch_weights
-from stages.runtime.check import MODELS, Models, Project, check_project
+from stages.runtime.check import check_project
 from stages.runtime.errors import UserError, did_you_mean
+from stages.runtime.project import MODELS, Models, Project
 from stages.sources.fetching.locate import fetch
 from stages.sources.fetching.origin import REMOTE, Origin
 from stages.sources.fetching.store import Found

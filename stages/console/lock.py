@@ -20,8 +20,8 @@ from stages.pin.config import FolderSource, HubSource
 from stages.pin.hub import BRANCH
 from stages.pin.model_folder import check_model_folder, count_parameters
 from stages.pin.resolve import check_model_type, dtype_of, resolve
-from stages.runtime.check import MODELS, Models
 from stages.runtime.errors import UserError, did_you_mean
+from stages.runtime.project import MODELS, Models
 from stages.runtime.validation import validated
 from stages.yaml12 import loads
 

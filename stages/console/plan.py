@@ -22,8 +22,9 @@ from stages.console.use import PROFILES, profile_text
 from stages.contracts.prompts import prompts_path
 from stages.dag import PARAMS, read_dag
 from stages.rewrite.table import kinds_of
-from stages.runtime.check import MODELS, Models, Project, check_params
+from stages.runtime.check import check_params
 from stages.runtime.freshness import State, by_reason, states
+from stages.runtime.project import MODELS, Models, Project
 from stages.sources.fetching.origin import REMOTE
 from stages.yaml12 import load, loads
 

@@ -12,9 +12,9 @@ from stages.extract.asking import PACK_PROMPTS
 from stages.extract.config import Config
 from stages.prepare.config import DatasetEntry
 from stages.prepare.expected import expectation
-from stages.runtime.check import Project
 from stages.runtime.errors import UserError
 from stages.runtime.intact import intact
+from stages.runtime.project import Project
 from stages.sources.fetching.locate import is_here, locate, promised
 from stages.sources.fetching.origin import REMOTE
 from stages.sources.reading.files import Source

@@ -1,106 +1,20 @@
 """The whole of params.yaml and models.lock checked before anything runs.
 
-Every stage starts with this. It can only refuse: each stage's own model of its parameters lies in that
-stage's package, so that a new key for one stage is no change to another.
+Every stage starts with this. It can only refuse. What each key may be says stages/runtime/project.py; here
+is what one must fit of another, of the plugins and of the models there are.
 """
 
 import importlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
-
-from stages.browse.config import Config as BrowseConfig
-from stages.compare.config import Config as CompareConfig
-from stages.embed.config import Config as EmbedConfig
-from stages.extract.config import Config as ExtractConfig
-from stages.ingest.config import Config as IngestConfig
-from stages.liken.config import Config as LikenConfig
-from stages.pin.config import LockEntry
-from stages.prepare.config import DatasetEntry
-from stages.report.config import Config as ReportConfig
-from stages.rewrite.config import Config as RewriteConfig
 from stages.runtime.errors import UserError, did_you_mean
+from stages.runtime.project import MODELS, PARAMS, Models, Project
 from stages.runtime.validation import validated
-from stages.score.config import Config as ScoreConfig
 from stages.sources.fetching.origin import REMOTE
 from stages.vary.combination import load_variation
 from stages.yaml12 import load
-from stages.zoo.config import Config as ZooConfig
-
-PARAMS = Path("params.yaml")
-MODELS = Path("models.lock")
-
-# Letters, digits and underscores: DVC splits parameter paths at dots and joins loop keys with `-`.
-# They become file names, two of them in one: a file name has 255 bytes at most.
-Slug = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=100)]
-
-# Variations joined with `+`; they become parts of file names as well.
-Combination = Annotated[
-    str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*(\+[a-z][a-z0-9_]*)*$", max_length=100)
-]
-
-
-class Absent(BaseModel):
-    """Models of a paper that a profile does not ask, and why. models: how many, where more than the names.
-
-    datasets: those that the paper asked them; all of the profile where none are named.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    names: list[str] = Field(min_length=1)
-    models: int | None = Field(default=None, ge=1)
-    datasets: list[Slug] = []
-    why: str
-
-    @property
-    def count(self) -> int:
-        """How many models."""
-        return self.models or len(self.names)
-
-
-class Paper(BaseModel):
-    """The study that a profile repeats, for `vouch plan`: no stage reads it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    title: str
-    absent: list[Absent] = []
-
-
-class Project(BaseModel):
-    """params.yaml as a whole."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    profile: str
-    paper: Paper | None = None
-    datasets: dict[Slug, DatasetEntry]
-    rewrite: RewriteConfig
-    embed: EmbedConfig
-    liken: LikenConfig
-    variations: list[Combination] = Field(min_length=1)
-    models: list[Slug]
-    pin: dict[Slug, str]
-    unpinned: list[Slug]
-    zoo: dict[Slug, ZooConfig]
-    ingest: dict[str, IngestConfig]
-    released: list[Slug]
-    extract: ExtractConfig
-    score: ScoreConfig
-    browse: BrowseConfig
-    compare: CompareConfig
-    report: ReportConfig
-
-
-class Models(BaseModel):
-    """models.lock as a whole."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    models: dict[Slug, LockEntry]
 
 
 def check_project() -> Project:

@@ -7,7 +7,8 @@ import pytest
 
 from stages.console.main import main
 from stages.console.planned import prompt_sets, sizes
-from stages.runtime.check import Project, check_params
+from stages.runtime.check import check_params
+from stages.runtime.project import Project
 from stages.yaml12 import load
 from tests.extract.project import ROOT
 

@@ -7,7 +7,7 @@ import pytest
 
 from stages.pin.config import HubSource, LockEntry
 from stages.pin.templates import read_template
-from stages.runtime.check import Models
+from stages.runtime.project import Models
 from stages.yaml12 import load
 
 ROOT = Path(__file__).parents[2]

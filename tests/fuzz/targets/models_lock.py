@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from stages.runtime.check import Models
+from stages.runtime.project import Models
 from stages.runtime.validation import validated
 from stages.yaml12 import load, loads
 
