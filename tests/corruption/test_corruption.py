@@ -10,7 +10,8 @@ from stages.runtime import stage as running
 from stages.runtime.errors import UserError
 from stages.sources.fetching.store import STORE, Found, Kept, digest_of, is_whole
 from tests.corruption.made import make
-from tools.flips import HARMFUL, HARMLESS, NOTICED, flipped, sweep
+from tools.flip_judges import HARMFUL, HARMLESS, NOTICED
+from tools.flips import flipped, sweep
 
 KINDS = {
     "data/compare", "data/defects", "data/embeddings", "data/images", "data/items", "data/likeness.parquet",
