@@ -1,0 +1,33 @@
+"""What demo models are asked for their grades; their answers are in docs/demo-models.md."""
+
+from types import ModuleType
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from stages.prepare.datasets import pairs, shapes, shapes_dialog
+from stages.vary.__main__ import read_style
+from tools.zoo_asking import LETTERS, choice, messages
+from tools.zoo_grades import items, right, set_size, swapped, turned, wilson
+
+
+@pytest.mark.parametrize("module", [shapes, pairs, shapes_dialog])
+def test_every_dataset_of_the_demo_can_be_asked(module: ModuleType) -> None:
+    style = read_style("kostumov_joined" if module is pairs else "kostumov")
+    made = items(module, module.__name__.rpartition(".")[2], 8)
+    asked = [choice(item, style) for item in made]
+    for item, prompt in zip(made, asked, strict=True):
+        assert item.question in prompt.text and prompt.count == len(item.options) + 2
+        assert f"{LETTERS[prompt.answer]}. {item.options[item.answers[0]]}" in prompt.text
+        assert messages(prompt)[0]["content"][0] == {"type": "image"}
+    for plain, changed in zip(asked, turned(asked, swapped), strict=True):
+        assert plain.picture.size == changed.picture.size and plain.picture != changed.picture
+    likely = np.array([[float(letter == row.answer) for letter in range(6)] for row in asked])
+    assert right(likely, asked).all() and not right(-likely, asked).any()
+    assert set_size(60 * likely, asked) == 1.0
+
+
+def test_the_interval_is_that_of_wilson() -> None:
+    low, high = binomtest(458, 1000).proportion_ci(method="wilson")
+    assert wilson(0.458, 1000) == f"45.8 ({100 * low:.1f} to {100 * high:.1f})"
