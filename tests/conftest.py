@@ -4,6 +4,7 @@ DVC reports nothing: in a project that a test makes, each of its commands would 
 """
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -17,3 +18,11 @@ settings.load_profile("untimed")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whole pipelines first: a long file that one worker begins last would leave the others idle."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny LLaVA; tests must not change it."""
+    from tests.extract.tiny import save_llava
+
+    return save_llava(tmp_path_factory.mktemp("models") / "tiny")

@@ -1,6 +1,5 @@
 """`vouch exchange`: from pictures of a user's own, out as CSV and pages, decided, back, and into prompts."""
 
-import csv
 import json
 import re
 from pathlib import Path
@@ -18,6 +17,7 @@ from stages.dag import read_dag
 from stages.prepare.__main__ import main as prepare
 from stages.runtime.stage import Run
 from stages.vary.__main__ import main as vary
+from tests.console.csv_rows import load, save
 
 ROOT = Path(__file__).parents[2]
 QUESTION = '=Which is <b>lighter</b>, "left" or right?'
@@ -56,15 +56,7 @@ def stage(body: Any, name: str) -> None:
 
 def exported(path: Path, *more: str) -> list[dict[str, str]]:
     assert main(["exchange", "greys", "--export", str(path), *more]) == 0
-    with path.open(encoding="utf-8", newline="") as handle:
-        return list(csv.DictReader(handle))
-
-
-def save(path: Path, rows: list[dict[str, str]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as handle:
-        writer = csv.DictWriter(handle, rows[0].keys())
-        writer.writeheader()
-        writer.writerows(rows)
+    return load(path)
 
 
 def shade_of(digest: str) -> int:

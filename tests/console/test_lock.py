@@ -17,7 +17,6 @@ from stages.contracts.pins import pin_path, read_pin
 from stages.runtime.errors import UserError
 from stages.yaml12 import loads
 from tests.extract.project import MODEL, ROOT, Project
-from tests.extract.tiny import save_llava
 from tests.pin.loopback_hub import Handler, Repo, serving
 
 FIRST, SECOND = "1" * 40, "2" * 20 + "e" + "2" * 19  # both are numbers to YAML where they stand bare
@@ -268,11 +267,6 @@ def test_no_network(hub: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch) -
     hub.server_close()
     with pytest.raises(UserError, match=r"ConnectError.*run `vouch lock model` on a machine with a network"):
         lock(WRITTEN)
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_llava(tmp_path_factory.mktemp("models") / "tiny")
 
 
 @pytest.fixture

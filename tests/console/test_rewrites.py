@@ -1,6 +1,5 @@
 """`vouch rewrites`: what it lists, and a table that goes out as CSV and comes back decided."""
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from stages.dag import Dag, Stage
 from stages.rewrite.__main__ import main as rewrite
 from stages.rewrite.decisions import read_decisions
 from stages.runtime.stage import Run
+from tests.console.csv_rows import load, save
 from tests.rewrite.conftest import item
 
 ROOT = Path(__file__).parents[2]
@@ -47,15 +47,7 @@ def run_stage() -> dict[tuple[str, str], dict[str, Any]]:
 
 def exported(path: Path) -> list[dict[str, str]]:
     assert main(["rewrites", "quiz", "--export", str(path)]) == 0
-    with path.open(encoding="utf-8", newline="") as handle:
-        return list(csv.DictReader(handle))
-
-
-def save(path: Path, rows: list[dict[str, str]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as handle:
-        writer = csv.DictWriter(handle, rows[0].keys())
-        writer.writeheader()
-        writer.writerows(rows)
+    return load(path)
 
 
 def test_counts_and_what_was_rejected(project: None, capsys: pytest.CaptureFixture[str]) -> None:

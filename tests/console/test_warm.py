@@ -26,11 +26,6 @@ DATASETS = ("other", "quiz")
 ITEMS = {"quiz": 5, "other": 3}
 
 
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_llava(tmp_path_factory.mktemp("models") / "tiny")
-
-
 @pytest.fixture
 def project(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.chdir(tmp_path)

@@ -1,17 +1,10 @@
-"""A tiny model per test session, and a project around it."""
+"""A project around the tiny model."""
 
 from pathlib import Path
 
 import pytest
 
 from tests.extract.project import MODEL, Project
-from tests.extract.tiny import save_llava
-
-
-@pytest.fixture(scope="session")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a tiny LLaVA; tests must not change it."""
-    return save_llava(tmp_path_factory.mktemp("models") / "tiny")
 
 
 @pytest.fixture

@@ -14,13 +14,7 @@ from stages.pin.model_folder import count_parameters, weight_files
 from stages.runtime.check import check_project
 from stages.runtime.errors import UserError
 from tests.extract.project import MODEL, ROOT, Project
-from tests.extract.tiny import save_llava
 from tests.pin.loopback_hub import Repo, serving
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_llava(tmp_path_factory.mktemp("models") / "tiny")
 
 
 @pytest.fixture

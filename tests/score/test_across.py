@@ -8,11 +8,10 @@ import pytest
 from stages.score.across import across_variations
 from stages.score.join import Asked, Block
 from stages.score.prior import without_prior
-from stages.score.readings import Figure
 from stages.score.responses import Responses
 from stages.score.shift import shift_figures
 from stages.score.splits import group_splits
-from tests.score.simulated import config, simulate
+from tests.score.simulated import by_name, config, simulate
 
 CONFIG = config(scores=["lac", "aps", "margin"], splits=100)
 
@@ -27,15 +26,11 @@ def block(responses: Responses, variation: str = "original", names: list[str] | 
     return Block(variation, asked, responses, prompts, items, groups, ["kept"] * count)
 
 
-def by_score(figures: list[Figure]) -> dict[tuple[str, str], Figure]:
-    return {(figure.score, figure.metric): figure for figure in figures}
-
-
 PLAIN = simulate(1, 1000, step=1e-9, dtype=np.float64, copies=2)
 
 
 def test_the_same_answers_break_nothing() -> None:
-    found = by_score(shift_figures(block(PLAIN), block(PLAIN, "vr_b"), CONFIG))
+    found = by_name(shift_figures(block(PLAIN), block(PLAIN, "vr_b"), CONFIG))
     for score in CONFIG.scores:
         assert found[score, "shift_coverage"].value == pytest.approx(0.9, abs=0.005)
         assert found[score, "threshold_drift"].value == 0
@@ -45,7 +40,7 @@ def test_the_same_answers_break_nothing() -> None:
 def test_blind_answers_break_coverage_and_raise_the_threshold() -> None:
     other = simulate(2, 1000, step=1e-9, dtype=np.float64, copies=2)
     blind = replace(PLAIN, logits=other.logits * 2)  # sure, and of other answers
-    found = by_score(shift_figures(block(PLAIN), block(blind, "blank"), CONFIG))
+    found = by_name(shift_figures(block(PLAIN), block(blind, "blank"), CONFIG))
     assert found["lac", "shift_coverage"].value < 0.8
     assert found["lac", "shift_broken"].value == 1
     assert found["lac", "threshold_drift"].low > 0.01
@@ -56,14 +51,14 @@ def test_halves_are_those_of_the_groups_whatever_rows_are_missing() -> None:
     """The thresholds of the plain prompts do not hang on which rows of the variation were answered."""
     some = np.arange(1000) % 3 > 0
     names = [f"{row:05d}" for row in np.flatnonzero(some)]
-    whole = by_score(shift_figures(block(PLAIN), block(PLAIN, "vr_b"), CONFIG))
-    part = by_score(shift_figures(block(PLAIN), block(PLAIN.take(some), "vr_b", names), CONFIG))
+    whole = by_name(shift_figures(block(PLAIN), block(PLAIN, "vr_b"), CONFIG))
+    part = by_name(shift_figures(block(PLAIN), block(PLAIN.take(some), "vr_b", names), CONFIG))
     assert part["lac", "shift_coverage"].items == some.sum()
     assert part["lac", "shift_coverage"].value == pytest.approx(
         whole["lac", "shift_coverage"].value, abs=0.02
     )
     late = np.arange(1000) >= 990
-    few = by_score(shift_figures(block(PLAIN.take(late)), block(PLAIN.take(late), "vr_b"), CONFIG))
+    few = by_name(shift_figures(block(PLAIN.take(late)), block(PLAIN.take(late), "vr_b"), CONFIG))
     assert few == {}  # five groups: no finite threshold
 
 

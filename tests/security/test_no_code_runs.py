@@ -15,7 +15,6 @@ from stages.extract.model_loading import load_model
 from stages.extract.shared_prefix import shared_prefix
 from stages.pin.model_folder import check_model_folder
 from stages.runtime.errors import UserError
-from tests.extract.tiny import save_llava
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [
@@ -113,11 +112,6 @@ class Runs:
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
         return os.mkdir, (self._folder,)
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_llava(tmp_path_factory.mktemp("models") / "tiny")
 
 
 def _pickled(folder: Path, ran: Path) -> None:
