@@ -123,14 +123,19 @@ def _check_aliases(whole: yaml.Node) -> None:
         raise _refused(f"its aliases stand for more than {_MOST_REPEATED:,} values", whole)
 
 
+def _most_levels(line: str) -> int:
+    """No more blocks than these end in a line: two begin in a column or at one of three characters."""
+    return 2 * (len(line) - len(line.lstrip(" ")) + sum(map(line.count, "-?:")))
+
+
 def _check_depth(text: str) -> None:
     """Raises ConstructorError where lists and mappings hold each other too deep.
 
     The C parser follows them by recursion, to the end of its process, and takes time by the square of their
     depth; the events of the same text come one by one.
     """
-    brackets = text.count("[") + text.count("{")
-    if brackets + 2 * max(map(len, text.split("\n"))) <= _MOST_DEEP:  # two levels at most in each column
+    deepest = max(map(_most_levels, text.split("\n")))
+    if text.count("[") + text.count("{") + deepest <= _MOST_DEEP:
         return
     depth = 0
     for event in yaml.parse(text, _Loader):
