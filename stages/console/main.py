@@ -32,10 +32,17 @@ COMMANDS = {
     "lock": "pin models and datasets: their commits, or the digests of their files",
 }
 
+ELSEWHERE = (
+    "`vouch COMMAND --help` says more of one. `dvc repro` or `snakemake --cores 2` runs the stages. Numbers "
+    "for programs: reports/metrics.json and reports/tables (CSV); exit statuses: docs/terminal.md."
+)
+
 
 def main(argv: list[str] | None = None) -> int:
     """Runs one subcommand in the checkout that holds the current folder; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="vouch", description="How far can you trust a VLM's answer?")
+    parser = argparse.ArgumentParser(
+        prog="vouch", description="How far can you trust a VLM's answer?", epilog=ELSEWHERE
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     given = sys.argv[1:] if argv is None else argv
     for name, summary in COMMANDS.items():

@@ -39,7 +39,8 @@ def run(options: argparse.Namespace) -> int:
     where = str(PROFILES / f"{options.profile}.yaml") if options.profile else PARAMS
     values = loads(profile_text(options.profile, []), where) if options.profile else load(Path(PARAMS))
     project = check_params(values, where)
-    waiting = [state for state in states(read_dag(params=values)) if not state.fresh]
+    dag = read_dag(params=values)
+    waiting = [state for state in states(dag) if not state.fresh]
     stale = {state.stage.name for state in waiting}
     items = {name: count_items(name, entry) for name, entry in project.datasets.items()}
     counts = {name: _prompts(project, name, items[name], stale) for name in project.datasets}
@@ -47,6 +48,8 @@ def run(options: argparse.Namespace) -> int:
     print(_datasets(project, items, counts), end="")
     print(_cells(project, counts, stale), end="")
     print(_rewrites(project, items, stale) + _away(project, items) + _absent(project), end="")
+    if not options.profile:
+        print(_strays(dag.strays()), end="")
     print(_stages(waiting), end="")
     return 0
 
@@ -130,7 +133,7 @@ def _away(project: Project, items: Mapping[str, Items]) -> str:
         (fetched, "not here yet, `vouch fetch` brings them"),
         (own, "not here yet, to be put there by hand (docs/datasets.md)"),
         (unknown, "nobody knows how many items these hold: they count as none above"),
-        (bare, f"not pinned in {MODELS}, `vouch lock NAME` asks the hub"),
+        (bare, f"not pinned in {MODELS}, `vouch lock NAME` pins them"),
     ]
     return "".join(plain(f"{what}: {', '.join(names)}") + "\n" for names, what in said if names)
 
@@ -141,6 +144,17 @@ def _absent(project: Project) -> str:
         return ""
     rows = [[", ".join(one.names), str(one.count), one.why] for one in absent]
     return "in the paper, and not run here:\n" + table(["models", "number", "because"], rows, right={1})
+
+
+def _strays(paths: list[str]) -> str:
+    """What stages that read whole folders will refuse."""
+    if not paths:
+        return ""
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return (
+        f"made by no stage of this profile, so stages will refuse it: {plain(paths[0])}{more}; `vouch prune` "
+        "removes what an earlier profile made\n"
+    )
 
 
 def _stages(waiting: list[State]) -> str:

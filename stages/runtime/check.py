@@ -5,6 +5,7 @@ is what one must fit of another, of the plugins and of the models there are.
 """
 
 import importlib
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -58,12 +59,16 @@ def _once(names: list[str], where: str, key: str) -> None:
 def _check_plugins(project: Project, where: str) -> None:
     loaders, styles = plugins("stages/prepare/datasets"), plugins("stages/styles")
     for name, entry in project.datasets.items():
+        if Path.cwd().resolve().is_relative_to(os.path.realpath(entry.source)):
+            # DVC would watch what the stages write, and the way up to `/`
+            raise UserError(f"{where}: datasets.{name}.source: holds this project; name a folder of its own")
         _known([entry.loader], loaders, where, f"datasets.{name}.loader")
         _known([entry.style], styles, where, f"datasets.{name}.style")
         loader = importlib.import_module(f"stages.prepare.datasets.{entry.loader}")
         validated(loader.Settings, entry.settings, f"{where}: datasets.{name}.settings")
         _check_variations(entry.variations or [], where, f"datasets.{name}.variations")
     _check_variations(project.variations, where, "variations")
+    _known(project.score.answers, list(project.datasets), where, "score.answers")
 
 
 def _check_paper(project: Project, where: str) -> None:
@@ -99,7 +104,9 @@ def _check_models(project: Project, locked: Models, where: str) -> None:
         source = locked.models[name].source
         expected = source.path if source.kind == "folder" else str(MODELS)
         if path != expected:
-            raise UserError(f"{where}: pin.{name}: is {path}, but {MODELS} says {expected}; write that here")
+            raise UserError(
+                f"{where}: pin.{name}: is {path!r}, but {MODELS} says {expected}; write that here"
+            )
     both = set(project.zoo) & set(project.pin) or set(project.models) & set(project.released)
     if both:
         raise UserError(

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ValidationError
 from stages.runtime.errors import UserError, did_you_mean
 
 T = TypeVar("T", bound=BaseModel)
+_NO_KEYS = ("[key]", "[one]", "[several]")  # parts of a path that pydantic and tags of alternatives add
 
 
 def validated(model: type[T], values: Any, where: str) -> T:
@@ -22,8 +23,9 @@ def _explain(error: ValidationError, model: type[BaseModel], where: str) -> str:
     """The first problem of a validation as one line: file, key, what is wrong, valid keys."""
     # a misspelt key is two problems, unknown and missing; the unknown one says more
     first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
-    more = f" (and {error.error_count() - 1} more problems)" if error.error_count() > 1 else ""
-    key = ".".join(str(part) for part in first["loc"] if part != "[key]") or "the whole file"
+    others = error.error_count() - 1
+    more = f" (and {others} more problem{'s' * (others > 1)})" if others else ""
+    key = ".".join(str(part) for part in first["loc"] if part not in _NO_KEYS) or "the whole file"
     if first["type"] == "extra_forbidden":
         known = _keys_at(model, first["loc"][:-1])
         return f"{where}: unknown key {key}; {did_you_mean(str(first['loc'][-1]), known)}{more}"

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
 
 from stages.runtime.errors import did_you_mean
 from stages.score.conformal import Settings
@@ -11,6 +11,11 @@ from stages.score.readings import HEADLINE, MARGINAL
 from stages.score.strata import STRATA
 
 Share = Annotated[float, Field(gt=0, lt=1)]
+# Told apart by what is given, so that a wrong one is one problem and not two.
+Alpha = Annotated[
+    Annotated[Share, Tag("[one]")] | Annotated[list[Share], Field(min_length=1), Tag("[several]")],
+    Discriminator(lambda given: "[several]" if isinstance(given, list) else "[one]"),
+]
 PARSERS = ("tail", "letter", "option_text", "refusal", "first_mark")
 DEFAULT_ANSWER = "exact_match"
 
@@ -43,7 +48,7 @@ class Config(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    alpha: Share | Annotated[list[Share], Field(min_length=1)]
+    alpha: Alpha
     calibration: Share
     seed: int = Field(ge=0, lt=2**32)
     splits: int = Field(ge=1, le=100_000)

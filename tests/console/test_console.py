@@ -1,7 +1,10 @@
 """The `vouch` command on a small checkout: switching, pruning, planning, showing."""
 
+import re
+
 import pytest
 
+from stages.console.main import main
 from stages.contracts.files import HOST
 from stages.runtime.check import check_params
 from stages.yaml12 import load
@@ -162,6 +165,15 @@ def test_pull_without_a_remote_says_what_to_add(checkout):
 
 def test_show_without_results_says_what_to_run(checkout):
     assert "dvc repro" in line(checkout.vouch("show", check=False))
+
+
+def test_help_says_where_numbers_and_exit_statuses_are_told(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["--help"])
+    said = capsys.readouterr().out
+    assert end.value.code == 0 and "reports/metrics.json" in said
+    (page,) = re.findall(r"docs/\w+\.md", said)
+    assert "The exit status is" in (ROOT / page).read_text("utf-8")
 
 
 def test_outside_a_checkout(checkout, tmp_path):

@@ -72,3 +72,20 @@ def test_a_dataset_with_variations_of_its_own(
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     counts = {line[0]: line[2:5] for line in lines if line[:1] in (["left"], ["right"])}
     assert counts == {"left": ["24", "about", "24"], "right": ["20", "about", "60"]}
+    assert "made by no stage" not in " ".join(map(" ".join, lines))
+
+
+def test_what_an_earlier_profile_left_is_named_before_a_stage_refuses_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stages").symlink_to(ROOT / "stages")
+    for name, text in (("dvc.yaml", ROOT / "dvc.yaml"), ("params.yaml", ROOT / "profiles/small.yaml")):
+        (tmp_path / name).write_bytes(text.read_bytes())
+    (tmp_path / "models.lock").write_text("models: {}\n", "utf-8")
+    (tmp_path / "profiles").symlink_to(ROOT / "profiles")
+    (tmp_path / "data/items").mkdir(parents=True)
+    (tmp_path / "data/items/old.parquet").touch()
+    said = "refuse it: data/items/old.parquet; `vouch prune` removes"
+    assert main(["plan"]) == 0 and said in capsys.readouterr().out
+    assert main(["plan", "small"]) == 0 and said not in capsys.readouterr().out, "of another profile"

@@ -1,4 +1,4 @@
-"""docs/add-a-dataset.md, done as it says: the file, the table and the entries are taken from the page."""
+"""docs/add-a-dataset.md, done as it says: files, tables and entries are taken from the page."""
 
 import re
 
@@ -19,9 +19,26 @@ def block(kind: str, holding: str) -> str:
     return found
 
 
+def _with_signs(root, checkout, loader):
+    """The loader changed to a table with pictures beside it and two or three options, as the page says."""
+    for old, new in (
+        ('images=row.images("image")', r"`(images=\[row\.text.*?)`"),
+        ("options=[row.text(letter) for letter in LETTERS]", r"`(options=\[text for.*?)`"),
+    ):
+        assert old in loader
+        loader = loader.replace(old, re.search(new, PAGE)[1])
+    loader = re.sub(r"def expected.*?\n\n\n", "", loader, flags=re.DOTALL)
+    (checkout.path / "stages/prepare/datasets/signs.py").write_text(loader, "utf-8")
+    folder = root / "my-data/signs"
+    tsv(folder / "quiz.tsv", {**ROW, "image": "a.png"}, {**ROW, "C": "", "image": "pictures/b.png"})
+    for name, number in (("a.png", 1), ("pictures/b.png", 2)):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(png(number))
+
+
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
-    """A checkout with both datasets of the page, and their data beside it, where the page has them."""
+    """A checkout with the datasets of the page, and their data beside it, where the page has them."""
     root = tmp_path_factory.mktemp("added")
     checkout = Checkout(root / "vouch")
     (line,) = (line.strip() for line in PAGE.splitlines() if '"id": "kite-1"' in line)
@@ -32,9 +49,11 @@ def checkout(tmp_path_factory):
     tsv(root / "my-data/quiz/quiz.tsv", ROW, {**ROW, "answer": "A", "image": coded(2)})
     loader = block("python", '"""quiz: ')
     (checkout.path / "stages/prepare/datasets/quiz.py").write_text(loader, "utf-8")
-    for name in ("kites", "quiz"):
-        checkout.edit("params.yaml", "datasets:\n", block("yaml", f"  {name}: "))
-    checkout.commit("two datasets")
+    _with_signs(root, checkout, loader)
+    quiz = block("yaml", "  quiz: ")
+    for entry in (block("yaml", "  kites: "), quiz, quiz.replace("quiz", "signs")):
+        checkout.edit("params.yaml", "datasets:\n", entry)
+    checkout.commit("three datasets")
     return checkout
 
 
@@ -42,10 +61,16 @@ def test_the_plan_lists_them_and_dvc_prepares_and_varies_them(checkout):
     lines = [line.split() for line in checkout.vouch("plan").stdout.splitlines()]
     counts = {line[0]: line[1:5] for line in lines if line[:1] in (["kites"], ["quiz"])}
     assert counts == {"kites": ["jsonl", "1", "about", "1"], "quiz": ["quiz", "2", "about", "2"]}
-    checkout.dvc("repro", "vary@kites", "vary@quiz")
-    tables = {name: pq.read_table(checkout.path / f"data/items/{name}.parquet") for name in counts}
+    checkout.dvc("repro", "vary@kites", "vary@quiz", "vary@signs")
+    names = [*counts, "signs"]
+    tables = {name: pq.read_table(checkout.path / f"data/items/{name}.parquet") for name in names}
     assert tables["kites"]["id"].to_pylist() == ["kite-1"]
     assert tables["quiz"]["answers"].to_pylist() == [[1], [0]]
+    assert tables["signs"]["options"].to_pylist() == [["red", "blue", "green"], ["red", "blue"]]
+    assert [len(images) for images in tables["signs"]["images"].to_pylist()] == [1, 1]
+    assert not {"empty_option", "missing_option"} & {
+        flag for flags in tables["signs"]["flags"].to_pylist() for flag in flags
+    }
     prompts = pq.read_table(checkout.path / "data/prompts/quiz.parquet")
     assert prompts["item"].to_pylist() == ["0", "1"] and "blue" in prompts["text"].to_pylist()[0]
     assert checkout.vouch("plan").stdout.count("about") == 2, "only the datasets that were there before"

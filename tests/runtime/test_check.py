@@ -44,3 +44,32 @@ def test_what_an_entry_may_not_say(monkeypatch: pytest.MonkeyPatch, entry: dict[
     with pytest.raises(UserError) as error:
         checked(**entry)
     assert said in str(error.value) and str(error.value).startswith("params.yaml: ")
+
+
+@pytest.mark.parametrize(
+    ("section", "values", "said"),
+    [
+        ("score", {"alpha": 0}, "score.alpha: Input should be greater than 0, found '0'"),
+        ("score", {"alpha": [0.1, float("nan")]}, "score.alpha.1: Input should be less than 1, found 'nan'"),
+        ("score", {"alpha": []}, "score.alpha: List should have at least 1 item"),
+        ("score", {"answers": {"lfet": ["anls"]}}, "score.answers: unknown name lfet; valid: left, right"),
+        ("extract", {"bathc": 1, "batch": 0}, "unknown key extract.bathc; valid: "),
+    ],
+)
+def test_a_wrong_value_is_one_problem_under_its_key(
+    monkeypatch: pytest.MonkeyPatch, section: str, values: dict[str, Any], said: str
+) -> None:
+    monkeypatch.chdir(ROOT)
+    project = load(ROOT / "profiles/small.yaml")
+    project[section] |= values
+    with pytest.raises(UserError) as error:
+        check_params(project, "params.yaml")
+    assert str(error.value).startswith(f"params.yaml: {said}")
+    assert ("(and 1 more problem)" in str(error.value)) == ("batch" in values)
+
+
+@pytest.mark.parametrize("source", [".", "..", "/", "stages/.."])
+def test_a_dataset_does_not_lie_around_the_project(monkeypatch: pytest.MonkeyPatch, source: str) -> None:
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(UserError, match=r"^params\.yaml: datasets\.left\.source: holds this project; "):
+        checked(source=source)
