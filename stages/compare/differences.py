@@ -21,9 +21,9 @@ def differences(outcomes: pa.Table, seed: int, resamples: int) -> list[dict[str,
 
     Clean accuracy of the variation `original` on the prompts that both models have, each read-out by
     itself. Interval: 2.5 and 97.5 percentiles of a bootstrap over whole groups. p: t-test with the sandwich
-    variance over groups (a bootstrap of 1,000 could not survive the correction), Holm-corrected over the
-    pairs of a dataset and read-out (Holm 1979). Fewer than two groups have neither; where all groups agree
-    there is no interval.
+    variance over groups (a bootstrap of 1,000 could not survive the correction), where few groups differ no
+    less than their signs allow, Holm-corrected over the pairs of a dataset and read-out (Holm 1979). Fewer
+    than two groups have neither; where all groups agree there is no interval.
     """
     keep = pc.and_(pc.equal(outcomes["variation"], ORIGINAL), pc.is_valid(outcomes["clean_correct"]))
     outcomes = outcomes.filter(keep)
@@ -48,7 +48,7 @@ def _pairs(outcomes: pa.Table, seed: int, resamples: int) -> Iterator[dict[str, 
     items, clusters = counts.sum(axis=0), (counts > 0).sum(axis=0)
     mean = means(sums, counts)
     low, high = intervals(sums, counts, seed, resamples)
-    p = _p_values(mean, sums - mean * counts, items, clusters)
+    p = _p_values(mean, sums, counts)
     for pair in np.flatnonzero(items):
         varies = not np.isnan(low[pair])
         yield {
@@ -92,17 +92,20 @@ def _group_sums(
     return sums, counts
 
 
-def _p_values(mean: Array, residuals: Array, items: Array, clusters: NDArray[np.int64]) -> Array:
-    """Two-sided, from the group sums of the residuals [groups, pairs].
+def _p_values(mean: Array, sums: Array, counts: Array) -> Array:
+    """Two-sided, from the group sums [groups, pairs].
 
-    Where all groups agree there is no variance to test with: then the exact sign-flip test, 2^(1-G).
+    Never below 2^(1-D) for D groups whose models differ, the least that flipping their signs can give: the t
+    distribution promises too much of a few.
     """
+    clusters = (counts > 0).sum(axis=0)
     freedom = np.maximum(clusters - 1, 1)
-    error = np.sqrt(clusters / freedom * (residuals**2).sum(axis=0)) / np.maximum(items, 1)
+    spread = ((sums - mean * counts) ** 2).sum(axis=0)
+    error = np.sqrt(clusters / freedom * spread) / np.maximum(counts.sum(axis=0), 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(mean == 0, 0.0, np.abs(mean) / error)
-    agreed = (error == 0) & (mean != 0)
-    return np.asarray(np.where(agreed, np.exp2(1.0 - clusters), 2 * stdtr(freedom, -t)))
+    least = np.exp2(1.0 - np.maximum((sums != 0).sum(axis=0), 1))
+    return np.asarray(np.maximum(2 * stdtr(freedom, -t), least))
 
 
 def holm(p_values: list[float | None]) -> list[float | None]:

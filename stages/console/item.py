@@ -125,7 +125,8 @@ def flips(entries: Sequence[Row]) -> list[str]:
     lines = []
     for model, ask in dict.fromkeys((entry["model"], entry["ask"]) for entry in entries):
         own = [entry for entry in entries if (entry["model"], entry["ask"]) == (model, ask)]
-        if all(entry["variation"] == ORIGINAL for entry in own):
+        asked = {entry["variation"] for entry in own}
+        if ORIGINAL not in asked or len(asked) == 1:  # nothing to compare, or to compare with
             continue
         words = []
         for word, meaning in ((FLIPPED, "flipped by"), (UNTURNED, "not turned by")):

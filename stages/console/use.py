@@ -55,6 +55,11 @@ def run(options: argparse.Namespace) -> int:
     except UserError:
         write_text(Path(PARAMS), before)
         raise
+    except OSError as error:  # some may be gone: going back would leave what no profile makes
+        raise UserError(
+            f"{error.filename}: cannot be removed ({error.strerror}); {PARAMS} is {options.name} already: "
+            "make the folder writable, then `vouch prune`"
+        ) from None
     print(f"use: params.yaml is now {options.name}; removed {len(pruning.removed)} files it does not make")
     for path in pruning.left:
         print(f"use: left {plain(path)}: no record says that a stage made it")

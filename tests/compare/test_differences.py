@@ -94,6 +94,17 @@ def test_one_group_gives_no_interval() -> None:
     assert (row["low"], row["high"], row["p"], row["p_holm"]) == (None, None, None, None)
 
 
+def test_a_few_questions_are_no_proof() -> None:
+    first, second = np.ones(15), np.ones(15)
+    second[:5] = 0
+    (row,) = differences(outcomes({"a": first, "b": second}), 0, 50)
+    assert row["p"] == 2.0**-4, "McNemar's exact test says the same"
+    second[5] = 0
+    first[6] = 0
+    (row,) = differences(outcomes({"a": first, "b": second}), 0, 50)
+    assert row["p"] > 2.0**-6, "six against one"
+
+
 def test_groups_that_all_agree_are_counted_not_divided_by_nothing() -> None:
     (row,) = differences(outcomes({"a": np.ones(2), "b": np.zeros(2)}), 0, 50)
     assert (row["difference"], row["low"], row["high"]) == (1.0, None, None)

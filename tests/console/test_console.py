@@ -1,6 +1,9 @@
 """The `vouch` command on a small checkout: switching, pruning, planning, showing."""
 
+import errno
+import os
 import re
+from pathlib import Path
 
 import pytest
 
@@ -93,6 +96,27 @@ def test_a_refused_switch_changes_nothing(kept, arguments, words):
     message = line(kept.vouch("use", *arguments, check=False))
     assert all(word in message for word in words), message
     assert (kept.path / "params.yaml").read_bytes() == before
+
+
+def test_a_switch_that_cannot_remove_says_how_far_it_is(kept, monkeypatch, capsys):
+    left = kept.path / f"data/items/.left.parquet.{HOST}.999999999.part"
+    left.parent.mkdir(parents=True, exist_ok=True)
+    left.write_text("half")
+    unlink = Path.unlink
+
+    def refused(path, missing_ok=False):  # root, who may run this, can remove what a mode protects
+        if path.name == left.name:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        unlink(path, missing_ok)
+
+    with monkeypatch.context() as patched:
+        patched.chdir(kept.path)
+        patched.setattr(Path, "unlink", refused)
+        assert main(["use", "small", "--set", "score.alpha=0.3"]) == 1
+    left.unlink()
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1 and "params.yaml is small already" in told and "`vouch prune`" in told, told
+    assert "alpha: 0.3" in (kept.path / "params.yaml").read_text("utf-8")
 
 
 def test_prune_removes_what_a_record_names_and_nothing_else(kept):
