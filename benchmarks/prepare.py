@@ -120,7 +120,8 @@ def rows(source: Path) -> Iterator[dict[str, Any]]:
 
 
 def peer(source: Path, out: Path) -> None:
-    """Reads, decodes and writes; the same settings of parquet as the stage's."""
+    """Reads, decodes and writes; the settings of parquet are the stage's but for the column of pictures, whose
+    dictionary and level of zstd are as pyarrow has them."""
     with pq.ParquetWriter(
         out, SCHEMA, compression="zstd", write_page_checksum=True, store_schema=False
     ) as sink:

@@ -39,8 +39,8 @@ def main(run: Run) -> None:
             findings.items(table)
         for row in findings.rows():
             defects.row(row)
-        for row in dataset.published():
-            published.row(row)
+        for number in dataset.published():
+            published.row(number)
     if first.blind:
         print(
             f"prepare {name}: {first.blind} of {items.count} items have no picture: no model is asked them",
