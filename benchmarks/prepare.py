@@ -120,7 +120,11 @@ def rows(source: Path) -> Iterator[dict[str, Any]]:
 
 
 def peer(source: Path, out: Path) -> None:
-    """Reads, decodes and writes; the same settings of parquet as the stage's."""
+    """Reads, decodes and writes.
+
+    The settings of parquet are the stage's but for the column of pictures, which is written as pyarrow does
+    where it is told no more: by dictionary, and at zstd's usual level.
+    """
     with pq.ParquetWriter(
         out, SCHEMA, compression="zstd", write_page_checksum=True, store_schema=False
     ) as sink:

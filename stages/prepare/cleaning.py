@@ -16,6 +16,7 @@ from stages.prepare.hashing import Look, look, reduced, turned
 from stages.prepare.raw import RawItem, Unusable
 
 MAX_OPTIONS = 26
+BLOCK = 2**20  # bytes decoded at once; what is left of a block is copied to the next
 LARGE = 2**24  # pixels; larger pictures are decoded one at a time, for they take hundreds of MB
 MODES = ("1", "L", "LA", "La", "P", "PA", "RGB", "RGBA", "RGBa", "CMYK", "YCbCr", "LAB", "HSV", "I")
 
@@ -78,6 +79,7 @@ def _decode(data: bytes, digest: str, whole: bool = False) -> Picture:
         # Threads that examine pictures of ordinary size go on meanwhile.
         with _large if width * height > LARGE else nullcontext():
             size = None if whole else reduced(image)
+            image.decodermaxblock = BLOCK
             image.load()
             seen, rotated = look(image, size), turned(image)  # of the first frame: counting them moves on
             frames = getattr(image, "n_frames", 1) if name != "MPO" else 1

@@ -38,14 +38,18 @@ def expectation(loader: ModuleType, source: Source, name: str, settings: LoaderS
 
 
 class Tally:
-    """Counts entries as they pass."""
+    """Counts entries as they pass, where a count is expected."""
 
-    def __init__(self) -> None:
+    def __init__(self, expected: Expected) -> None:
+        self._expected = expected
         self._counts = Counter[str]()
         self._groups: set[str] = set()
 
-    def counting(self, entries: Iterable[RawItem | Rejected]) -> Iterator[RawItem | Rejected]:
+    def counting(self, entries: Iterable[RawItem | Rejected]) -> Iterable[RawItem | Rejected]:
         """Passes the entries on."""
+        return self._counted(entries) if self._expected else entries
+
+    def _counted(self, entries: Iterable[RawItem | Rejected]) -> Iterator[RawItem | Rejected]:
         for entry in entries:
             self._counts["items"] += 1
             if isinstance(entry, RawItem):
@@ -64,13 +68,13 @@ class Tally:
         if item.group is not None:
             self._groups.add(item.group)
 
-    def check(self, expected: Expected, where: str) -> None:
+    def check(self, where: str) -> None:
         """Raises UserError where a count is not what it should be."""
         self._counts["groups"] = len(self._groups)
         wrong = [
             f"{key}: {' or '.join(f'{value:,}' for value in sorted(values))} expected, "
             f"{self._counts[key]:,} found"
-            for key, values in expected.items()
+            for key, values in self._expected.items()
             if self._counts[key] not in values
         ]
         if wrong:

@@ -43,10 +43,10 @@ def turned(image: Image.Image) -> bool:
 
 
 def reduced(image: Image.Image) -> tuple[float, float] | None:
-    """Has an upright JPEG that is not decoded yet give fewer pixels, LEAST at least: as many as it returns.
+    """Has an upright JPEG that is not decoded yet come out with fewer pixels, LEAST at least.
 
-    Parts of pixels count, for the last ones of a row or column may stand for less. None where it changed
-    nothing.
+    Returned are the width and height of the picture in those pixels, not whole where the last ones of a row
+    or column stand for less. None: all pixels come, for it is no such JPEG, or too small.
     """
     if image.format != "JPEG" or turned(image):
         return None
@@ -67,13 +67,21 @@ def look(image: Image.Image, size: tuple[float, float] | None = None) -> Look | 
     opaque = _rgb(image if size or not turned(image) else ImageOps.exif_transpose(image))
     box = (0.0, 0.0, *(size or opaque.size))
     small = opaque.resize((SIDE, SIDE), Image.Resampling.BILINEAR, box, _GAP)
-    # what fills up the last blocks of a JPEG is no part of its picture, but is in the means at its edge
-    inner = small.crop((0, 0, SIDE - 1, SIDE - 1)) if size else small
-    flat = all(high - low <= _FLAT for low, high in _ranges(inner))
+    data = small.tobytes()
+    flat = _is_flat(small, data, bool(size))
     if flat and size:
         return None
-    grey = np.asarray(small) @ _GREY
-    return Look(_hash(grey), small.reduce(SIDE // CELLS).tobytes(), flat and _one_colour(opaque))
+    return Look(_hash(data), small.reduce(SIDE // CELLS).tobytes(), flat and _one_colour(opaque))
+
+
+def _is_flat(small: Image.Image, data: bytes, reduced: bool) -> bool:
+    """Whether the means, whose bytes are `data`, are so close together that they may be of one colour."""
+    row = data[: 3 * (SIDE - 1)]  # which mostly suffices to tell that they are not
+    if any(max(row[channel::3]) - min(row[channel::3]) > _FLAT for channel in range(3)):
+        return False
+    # what fills up the last blocks of a JPEG is no part of its picture, but is in the means at its edge
+    inner = small.crop((0, 0, SIDE - 1, SIDE - 1)) if reduced else small
+    return all(high - low <= _FLAT for low, high in _ranges(inner))
 
 
 def _one_colour(image: Image.Image) -> bool:
@@ -85,7 +93,9 @@ def _ranges(image: Image.Image) -> Sequence[tuple[int, int]]:
     return cast(Sequence[tuple[int, int]], image.getextrema())
 
 
-def _hash(grey: np.ndarray) -> int:
+def _hash(data: bytes) -> int:
+    """data: SIDE x SIDE x RGB."""
+    grey = (np.frombuffer(data, np.uint8).reshape(-1, 3) @ _GREY).reshape(SIDE, SIDE)
     coefficients = (_DCT @ grey @ _DCT.T).ravel()[1:]  # without the mean brightness
     above = coefficients > np.sort(coefficients)[len(coefficients) // 2]
     return int.from_bytes(np.packbits(above, bitorder="little").tobytes(), "little")

@@ -40,7 +40,7 @@ class Flags:
         self._own.append(own.union(row["flags"]))
 
     def found(self) -> list[list[str]]:
-        """The flags of each item, in their order; call it once."""
+        """The flags of each item, in their order. Call it once: it adds to what was found of each."""
         seen = {
             digest: similar.Seen(picture.look, picture.width / picture.height)
             for digest, picture in ((digest, self._known[digest]) for digest in self._uses)

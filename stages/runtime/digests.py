@@ -78,7 +78,8 @@ class Digests:
             from concurrent.futures import ThreadPoolExecutor
 
             parts = [unknown[start : start + _PART] for start in range(0, len(unknown), _PART)]
-            with ThreadPoolExecutor() as pool:  # whoever hashes lets others run meanwhile
+            # whoever hashes lets others run meanwhile; more threads only wait for each other
+            with ThreadPoolExecutor((os.cpu_count() or 1) + 1) as pool:
                 for part, found in zip(parts, pool.map(self._files, parts), strict=True):
                     digests.update(zip(part, found, strict=True))
         listing = [{"md5": digests[file], "relpath": relative} for relative, file in files]

@@ -95,6 +95,7 @@ def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], No
     refuse_damaged(Recorded(dag), dag.inputs(stage), digests)
     before = {dep: digests.of(dep) for dep in stage.deps}
     run = Run(dag, stage, arguments)
+    gc.freeze()  # what was imported stays; looking for cycles in it takes as long as in all that is made
     start = time.monotonic()
     body(run)
     write_json(side_car(stage), provenance(stage.name, time.monotonic() - start, run.notes))

@@ -48,13 +48,13 @@ def followed(temporary: Path, path: Path) -> Iterator[None]:
 
 
 def _follow(handle: int, written: Event, found: list[_Known]) -> None:
-    digest = hashlib.md5(usedforsecurity=False)
+    digest, chunk = hashlib.md5(usedforsecurity=False), bytearray(_CHUNK)
     with suppress(OSError):  # the file is then read again when all of it is there
         whole = False
         while not whole:
             whole = written.wait(_PAUSE)
-            while chunk := os.read(handle, _CHUNK):
-                digest.update(chunk)
+            while count := os.readv(handle, [chunk]):  # new memory for each would cost as much as reading
+                digest.update(memoryview(chunk)[:count])
             os.fsync(handle)
         found.append((_state(os.fstat(handle)), digest.hexdigest()))
 

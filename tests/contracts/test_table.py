@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from stages.contracts.files import replacing, replacing_folder, write_json
+from stages.contracts.images import IMAGES
 from stages.contracts.items import ITEMS
 from stages.contracts.letters import LETTERS
 from stages.contracts.prompts import PROMPTS
@@ -57,6 +58,16 @@ def test_measured_floats_are_stored_byte_by_byte(tmp_path):
     assert "RLE_DICTIONARY" in by_name["prompt"]
     assert LETTERS.read(tmp_path / "a").equals(LETTERS.read(tmp_path / "b"))
     assert (tmp_path / "a").stat().st_size < 0.9 * (tmp_path / "b").stat().st_size
+
+
+def test_pictures_have_no_dictionary_and_bitmaps_are_packed(tmp_path):
+    rows = [{"digest": str(n), "bytes": bytes([n]) * 2**20, "format": "BMP"} for n in range(20)]
+    IMAGES.write(tmp_path / "a", rows)
+    group = pq.ParquetFile(tmp_path / "a").metadata.row_group(0)
+    encodings = {group.column(n).path_in_schema: group.column(n).encodings for n in range(len(IMAGES.schema))}
+    assert "RLE_DICTIONARY" in encodings["format"] and "RLE_DICTIONARY" not in encodings["bytes"]
+    assert IMAGES.read(tmp_path / "a")["bytes"].to_pylist() == [row["bytes"] for row in rows]
+    assert (tmp_path / "a").stat().st_size < 2**20
 
 
 @pytest.mark.parametrize("kind", [pa.float32(), pa.float64()])

@@ -9,7 +9,7 @@ import pytest
 from stages.console.planned import count_items
 from stages.prepare.config import DatasetEntry
 from stages.prepare.expected import Tally, expectation
-from stages.prepare.raw import RawItem
+from stages.prepare.raw import Expected, RawItem
 from stages.runtime.errors import UserError
 from stages.sources.fetching.locate import promised
 from stages.sources.fetching.origin import REMOTE, Origin
@@ -119,12 +119,12 @@ def test_what_the_papers_sets_hold(
     (first, values), *_ = wanted.items()
     said = " or ".join(f"{value:,}" for value in sorted(values))
     with pytest.raises(UserError, match=rf"^datasets\.toy: {first}: {said} expected, \d found"):
-        tally(1).check({first: found[first]}, "datasets.toy")
+        tally(1, {first: found[first]}).check("datasets.toy")
 
 
-def tally(items: int) -> Tally:
+def tally(items: int, expected: Expected) -> Tally:
     """A count of so many entries."""
-    counted = Tally()
+    counted = Tally(expected)
     list(counted.counting(RawItem(id=str(n), where="", question="Q") for n in range(items)))
     return counted
 

@@ -1,6 +1,7 @@
 """Pictures looked at ahead: order, errors, what is decoded, and how much is held."""
 
 import io
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,10 +79,13 @@ def test_known_pictures_are_not_kept_and_equal_ones_are_decoded_once():
     assert len({id(looked.seen[0].picture) for looked in both}) == 1
 
 
-def test_closing_ends_the_threads():
+def test_closing_ends_the_threads_and_their_quick_turns():
+    before = sys.getswitchinterval()
     looked = looked_at((entry(number, png(number)) for number in range(30)), {})
     next(looked)
+    assert sys.getswitchinterval() < before
     looked.close()
+    assert sys.getswitchinterval() == before
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("vouch-ahead")]
 
 

@@ -33,7 +33,8 @@ class Copies:
     def add(self, row: Mapping[str, Any]) -> None:
         """The next item: a row as for `key_of`."""
         if row["images"] or row["group"] != default_group(row["question"], ()):
-            self._copies[key_of(row)].append((self._count, row["group"], hash(tuple(row["options"]))))
+            same = hash(tuple(row["options"]))  # tells equal options only; never written, so it may vary
+            self._copies[key_of(row)].append((self._count, row["group"], same))
         self._count += 1
 
     def flags(self) -> dict[int, set[str]]:

@@ -9,8 +9,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from string import ascii_uppercase
 
-from scipy.special import chdtrc
-
 LEVEL = 0.001
 """Skew is reported where its p-value is below this: datasets are many, and large ones show any trifle."""
 LEAST = 5
@@ -63,5 +61,12 @@ def positions(pairs: Iterable[tuple[int, int]]) -> Positions | None:
     if not n:
         return None
     top = max(sorted(seen), key=lambda place: seen[place] - expected[place])
-    p_value = float(chdtrc(freedom, statistic)) if freedom else None
+    p_value = _chance(freedom, statistic) if freedom else None
     return Positions(n, ascii_uppercase[top], seen[top] / n, expected[top] / n, statistic, freedom, p_value)
+
+
+def _chance(freedom: int, statistic: float) -> float:
+    """Of so large a statistic, or a larger one, where chi-square holds."""
+    from scipy.special import chdtrc  # loading it takes as long as a small dataset
+
+    return float(chdtrc(freedom, statistic))

@@ -38,8 +38,10 @@ def _following(item: RawItem, talk: Sequence[Entry]) -> Entry:
     return item
 
 
-def _grouped(talk: Sequence[Entry]) -> Iterator[Entry]:
+def _grouped(talk: Sequence[Entry]) -> Iterable[Entry]:
+    if len(talk) < 2:
+        return talk
     items = [entry for entry in talk if isinstance(entry, RawItem)]
-    name = items[0].id if len(items) > 1 and items[0].group is None else None
-    for entry in talk:
-        yield replace(entry, group=name) if name is not None and isinstance(entry, RawItem) else entry
+    if len(items) < 2 or items[0].group is not None:
+        return talk
+    return [replace(entry, group=items[0].id) if isinstance(entry, RawItem) else entry for entry in talk]
