@@ -78,6 +78,11 @@ class Dag:
         """Every file a stage reads, folders expanded."""
         return [path for dep in stage.deps for path in self.expand_dep(dep)]
 
+    def sources(self, stage: Stage) -> list[str]:
+        """The stage's deps that no stage makes and that are no code."""
+        made = self.maker.keys() | self._below.keys()
+        return [dep for dep in stage.deps if dep not in made and not dep.startswith("stages/")]
+
     def watched(self, stage: Stage) -> list[str]:
         """What Snakemake is told that a stage reads: enough for its order of stages, the stamps say the rest.
 

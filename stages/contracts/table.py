@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from stages.contracts.files import replacing
 from stages.runtime.errors import UserError
-from stages.runtime.written import followed
+from stages.runtime.passing import followed
 
 Row = Mapping[str, Any]
 T = TypeVar("T")

@@ -22,6 +22,7 @@ from stages.extract.ahead import ahead
 from stages.extract.recent import Recent
 from stages.prepare.cleaning import Picture, digest_of, examine
 from stages.prepare.raw import BrokenImage, RawItem, Rejected, Unusable
+from stages.runtime.passing import read_file
 
 MAX_IMAGE_BYTES = 256 * 2**20
 HELD = 12  # entries looked at ahead
@@ -127,9 +128,7 @@ def read_image(image: str, root: Path | None) -> bytes:
             size = os.stat(path).st_size
         if size > MAX_IMAGE_BYTES:
             raise BrokenImage(f"{name}: larger than {MAX_IMAGE_BYTES:,} bytes; scale it down")
-        with open(path, "rb", buffering=0) as file:
-            data = file.read(size + 1)  # one call, where all of it comes
-            return data if len(data) == size else data + file.read()
+        return read_file(path, size)
     except BrokenImage:
         raise
     except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: links in a circle

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from stages.contracts.files import replacing
 from stages.dag import source_files
+from stages.runtime.passing import digest_in_passing, forget
 from stages.runtime.sealed import sealed, unsealed
-from stages.runtime.written import digest_when_written, forget
 
 MEMORY = Path(".vouch/digests.json")
 _CHUNK = 1 << 20
@@ -48,23 +48,32 @@ class Digests:
             return self._folder(path)
         return self._file(path) if os.path.isfile(path) else None
 
+    def state(self, path: str) -> str:
+        """What an edit of a file or folder changes, without reading it: names, sizes and times."""
+        digest = hashlib.md5(usedforsecurity=False)
+        for file in source_files(path) if os.path.isdir(path) else [path] * os.path.exists(path):
+            digest.update(f"{file!a}{_seen(file)}".encode())
+        return digest.hexdigest()
+
     def known(self) -> dict[str, str]:
         """Path -> digest of what is remembered."""
         return {path: digest for path, (*_, digest) in self._known.items()}
 
-    def _remembered(self, path: str, seen: tuple[int, int, int]) -> str | None:
+    def _looked_up(self, path: str, seen: tuple[int, int, int]) -> str | None:
         known = self._known.get(path)
-        return known[3] if known and known[:3] == seen else None
+        if known and known[:3] == seen:
+            return known[3]
+        found = digest_in_passing(path)
+        return found and self._keep(path, seen, found)
+
+    def _keep(self, path: str, seen: tuple[int, int, int], digest: str) -> str:
+        self._known[path] = (*seen, digest)
+        self._changed = True
+        return digest
 
     def _file(self, path: str) -> str:
         seen = _seen(path)
-        known = self._remembered(path, seen)
-        if known:
-            return known
-        found = digest_when_written(path) or _md5(path, seen[0])
-        self._known[path] = (*seen, found)
-        self._changed = True
-        return found
+        return self._looked_up(path, seen) or self._keep(path, seen, _md5(path, seen[0]))
 
     def _files(self, paths: list[str]) -> list[str]:
         return [self._file(path) for path in paths]
@@ -72,7 +81,7 @@ class Digests:
     def _folder(self, path: str) -> str:
         start = len(str(Path(path, "_"))) - 1  # of names below the folder, also below "."
         files = sorted((file[start:], file) for file in source_files(path))
-        digests = {file: self._remembered(file, _seen(file)) for _, file in files}
+        digests = {file: self._looked_up(file, _seen(file)) for _, file in files}
         unknown = [file for file, digest in digests.items() if digest is None]
         if unknown:  # a thread costs more than looking something up
             from concurrent.futures import ThreadPoolExecutor

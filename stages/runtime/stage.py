@@ -93,7 +93,9 @@ def _run(name: str, arguments: list[str], body: Callable[[Run], None]) -> None:
 def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], None]) -> None:
     digests = Digests()
     refuse_damaged(Recorded(dag), dag.inputs(stage), digests)
-    before = {dep: digests.of(dep) for dep in stage.deps}
+    # what no stage has made is hashed while it is read, or at the end
+    states = {dep: digests.state(dep) for dep in dag.sources(stage)}
+    before = {dep: digests.of(dep) for dep in stage.deps if dep not in states}
     run = Run(dag, stage, arguments)
     gc.freeze()  # what was imported stays; looking for cycles in it takes as long as in all that is made
     start = time.monotonic()
@@ -101,9 +103,10 @@ def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], No
     write_json(side_car(stage), provenance(stage.name, time.monotonic() - start, run.notes))
     after = present(stage, digests)
     digests.save()
-    if before != after.deps:
-        changed = next(path for path in before if before[path] != after.deps[path])
-        raise UserError(f"{changed}: changed while {stage.name} was reading it; run the stage again")
+    changed = [dep for dep, digest in before.items() if digest != after.deps[dep]]
+    changed += [dep for dep, state in states.items() if state != digests.state(dep)]
+    if changed:
+        raise UserError(f"{changed[0]}: changed while {stage.name} was reading it; run the stage again")
     write_receipt(stage, after)
 
 

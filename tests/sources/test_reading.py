@@ -64,6 +64,13 @@ def test_tsv_cells_larger_than_the_reader_allows_by_itself(tmp_path):
     assert one.text("text") == f'{text}\n"quoted"' and one.integer("n") == 1
 
 
+def test_no_form_has_columns_that_were_not_asked_for(tmp_path):
+    pq.write_table(pa.table({"n": ["1"], "more": ["x"], "other": ["y"]}), tmp_path / "a.parquet")
+    (tmp_path / "b.tsv").write_text("n\tmore\tother\n1\tx\ty\n")
+    found = [one.values for one in rows(Source(tmp_path), ["n"], ["more", "absent"])]
+    assert found == [{"n": "1", "more": "x"}] * 2
+
+
 def test_a_folder_without_tables(tmp_path):
     (tmp_path / ".hidden.tsv").write_text("n\n1\n")
     (tmp_path / "note.txt").write_text("x")

@@ -69,7 +69,7 @@ def _parquet(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iter
     opened = _opened(file)
     there = opened.schema_arrow.names
     _check_columns(file, needed, optional, there)
-    wanted = [column for column in (*needed, *optional) if column in there]
+    wanted = _wanted(needed, optional, there)
     number = 0
     try:
         for batch in opened.iter_batches(batch_size=_BATCH, columns=wanted, use_threads=False):
@@ -85,16 +85,22 @@ def _tsv(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterator
     try:
         with _text(file.checked()) as lines:
             reader = _reader(lines, file)
-            _check_columns(file, needed, optional, reader.fieldnames or ())
+            there = reader.fieldnames or ()
+            _check_columns(file, needed, optional, there)
+            wanted = _wanted(needed, optional, there)
             for values in reader:
                 number += 1
                 if None in values or None in values.values():
                     raise UserError(
                         f"{file.path} row {number}: has not one cell for each column; fetch the file again"
                     )
-                yield values, f"{file.path} row {number}"
+                yield {name: values[name] for name in wanted}, f"{file.path} row {number}"
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{file.path}: damaged after row {number} ({error!s:.160}); fetch it again") from None
+
+
+def _wanted(needed: Sequence[str], optional: Sequence[str], there: Sequence[str]) -> list[str]:
+    return [column for column in (*needed, *optional) if column in there]
 
 
 def _text(path: Path) -> io.TextIOWrapper:

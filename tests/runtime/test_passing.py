@@ -9,7 +9,7 @@ import pytest
 
 from stages.contracts.images import IMAGES
 from stages.runtime.digests import Digests
-from stages.runtime.written import digest_when_written, followed
+from stages.runtime.passing import digest_in_passing, followed
 
 
 def md5(path: Path) -> str:
@@ -21,7 +21,7 @@ def test_the_digest_of_a_table_is_known_when_it_is_there(tmp_path: Path):
     with IMAGES.writer(path) as writer:
         for number in range(40):
             writer.row({"digest": str(number), "bytes": os.urandom(100_000)})
-    assert digest_when_written(str(path)) == md5(path) == Digests(tmp_path / "memory.json").of(str(path))
+    assert digest_in_passing(str(path)) == md5(path) == Digests(tmp_path / "memory.json").of(str(path))
     assert not [thread for thread in threading.enumerate() if thread.name == "vouch-written"]
 
 
@@ -30,11 +30,11 @@ def test_a_file_that_changed_since_is_read(tmp_path: Path):
     with followed(temporary, path):
         temporary.write_bytes(b"as written")
     os.rename(temporary, path)
-    first = digest_when_written(str(path))
+    first = digest_in_passing(str(path))
     assert first == md5(path)
     path.write_bytes(b"as edited!")
     os.utime(path, ns=(1, 1))
-    assert digest_when_written(str(path)) is None
+    assert digest_in_passing(str(path)) is None
     assert Digests(tmp_path / "memory.json").of(str(path)) == md5(path) != first
 
 
@@ -56,4 +56,4 @@ def test_nothing_is_known_of_a_file_that_failed(tmp_path: Path):
         raise ValueError
     temporary.unlink()
     path.write_bytes(b"half")
-    assert digest_when_written(str(path)) is None
+    assert digest_in_passing(str(path)) is None

@@ -1,7 +1,8 @@
-"""Large outputs are hashed and brought to the disk while they are written, not after.
+"""Digests taken in passing: of files while this process writes or reads them, not before or after.
 
-A thread reads what is there of a file that only grows. Its digest counts for the same file as long as size
-and modification time are those that it had when all of it was read.
+A thread hashes large outputs while they are written: it reads what is there of a file that only grows, and
+brings it to the disk. Pictures of a source are hashed by who reads them. A digest holds as long as the file
+has the inode, size and modification time that it had meanwhile.
 """
 
 import hashlib
@@ -18,8 +19,8 @@ _Known = tuple[_State, str]
 _found: dict[str, _Known] = {}
 
 
-def digest_when_written(path: str) -> str | None:
-    """The MD5 of a file that this process has written, None of one that it has not, or that changed since."""
+def digest_in_passing(path: str) -> str | None:
+    """The MD5 of a file that this process has written or read, None of one that changed since, or another."""
     known = _found.get(path)
     return known[1] if known and known[0] == _state(os.stat(path)) else None
 
@@ -27,6 +28,19 @@ def digest_when_written(path: str) -> str | None:
 def forget(path: str) -> None:
     """What is on the disk counts from now on."""
     _found.pop(path, None)
+
+
+def read_file(path: str, size: int) -> bytes:
+    """All bytes of a file, which is hashed. size: that it has, so that one call reads it. Raises OSError."""
+    with open(path, "rb", buffering=0) as file:
+        before = _state(os.fstat(file.fileno()))
+        data = file.read(size + 1)
+        if len(data) != size:
+            data += file.read()
+        digest = hashlib.md5(data, usedforsecurity=False)
+        if before == _state(os.fstat(file.fileno())):
+            _found[path] = (before, digest.hexdigest())
+    return data
 
 
 @contextmanager
