@@ -9,6 +9,7 @@ from pathlib import Path
 
 from stages.contracts.files import replacing
 from stages.dag import source_files
+from stages.runtime.errors import UserError
 from stages.runtime.passing import digest_in_passing, forget
 from stages.runtime.sealed import sealed, unsealed
 
@@ -48,27 +49,22 @@ class Digests:
             return self._folder(path)
         return self._file(path) if os.path.isfile(path) else None
 
-    def state(self, path: str) -> str:
-        """What an edit of a file or folder changes, without reading it: names, sizes and times."""
-        digest = hashlib.md5(usedforsecurity=False)
-        for file in source_files(path) if os.path.isdir(path) else [path] * os.path.exists(path):
-            digest.update(f"{file!a}{_seen(file)}".encode())
-        return digest.hexdigest()
-
     def known(self) -> dict[str, str]:
         """Path -> digest of what is remembered."""
         return {path: digest for path, (*_, digest) in self._known.items()}
 
     def _looked_up(self, path: str, seen: tuple[int, int, int]) -> str | None:
-        known = self._known.get(path)
-        if known and known[:3] == seen:
-            return known[3]
+        """What needs no reading: of bytes that went through this process, else what is remembered."""
         found = digest_in_passing(path)
-        return found and self._keep(path, seen, found)
+        if found:
+            return self._keep(path, seen, found)
+        known = self._known.get(path)
+        return known[3] if known and known[:3] == seen else None
 
     def _keep(self, path: str, seen: tuple[int, int, int], digest: str) -> str:
-        self._known[path] = (*seen, digest)
-        self._changed = True
+        entry = (*seen, digest)
+        self._changed |= self._known.get(path) != entry
+        self._known[path] = entry
         return digest
 
     def _file(self, path: str) -> str:
@@ -103,6 +99,20 @@ class Digests:
         with suppress(OSError), replacing(self._path) as temporary:
             temporary.write_text(json.dumps(sealed({"files": self._known})), encoding="utf-8")
         self._changed = False
+
+
+def fingerprint(path: str) -> str:
+    """What an edit of a file or folder changes, found without reading it: names, sizes and times.
+
+    Raises UserError where a file may not be read: better now than after hours.
+    """
+    digest = hashlib.md5(usedforsecurity=False)
+    files = source_files(path) if os.path.isdir(path) else [path]
+    for file in filter(os.path.exists, files):
+        if not os.access(file, os.R_OK):
+            raise UserError(f"{file}: you may not read it; change its permissions, or take it away")
+        digest.update(f"{file!a}{_seen(file)}".encode())
+    return digest.hexdigest()
 
 
 def _md5(path: str, size: int) -> str:

@@ -14,11 +14,12 @@ from stages.contracts.files import write_json
 from stages.dag import Dag, Stage, read_dag
 from stages.runtime import mending
 from stages.runtime.checked import check_once
-from stages.runtime.digests import Digests
+from stages.runtime.digests import Digests, fingerprint
 from stages.runtime.errors import UserError
 from stages.runtime.freshness import present, read_receipt, write_receipt
 from stages.runtime.guardian import watch_engine
 from stages.runtime.intact import Recorded, refuse_damaged
+from stages.runtime.passing import read_otherwise
 from stages.runtime.progress import progress
 from stages.runtime.provenance import provenance
 from stages.runtime.turns import turn
@@ -94,8 +95,8 @@ def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], No
     digests = Digests()
     refuse_damaged(Recorded(dag), dag.inputs(stage), digests)
     # what no stage has made is hashed while it is read, or at the end
-    states = {dep: digests.state(dep) for dep in dag.sources(stage)}
-    before = {dep: digests.of(dep) for dep in stage.deps if dep not in states}
+    unread = {dep: fingerprint(dep) for dep in dag.sources(stage)}
+    before = {dep: digests.of(dep) for dep in stage.deps if dep not in unread}
     run = Run(dag, stage, arguments)
     gc.freeze()  # what was imported stays; looking for cycles in it takes as long as in all that is made
     start = time.monotonic()
@@ -104,7 +105,8 @@ def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], No
     after = present(stage, digests)
     digests.save()
     changed = [dep for dep, digest in before.items() if digest != after.deps[dep]]
-    changed += [dep for dep, state in states.items() if state != digests.state(dep)]
+    changed += [dep for dep, seen in unread.items() if seen != fingerprint(dep)]
+    changed += read_otherwise(digests.known())
     if changed:
         raise UserError(f"{changed[0]}: changed while {stage.name} was reading it; run the stage again")
     write_receipt(stage, after)

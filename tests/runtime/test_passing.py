@@ -1,6 +1,7 @@
-"""Digests of files while they are written."""
+"""Digests of files while they are written or read."""
 
 import hashlib
+import json
 import os
 import threading
 from pathlib import Path
@@ -9,7 +10,8 @@ import pytest
 
 from stages.contracts.images import IMAGES
 from stages.runtime.digests import Digests
-from stages.runtime.passing import digest_in_passing, followed
+from stages.runtime.passing import digest_in_passing, followed, read_file, read_otherwise
+from stages.runtime.sealed import sealed
 
 
 def md5(path: Path) -> str:
@@ -57,3 +59,46 @@ def test_nothing_is_known_of_a_file_that_failed(tmp_path: Path):
     temporary.unlink()
     path.write_bytes(b"half")
     assert digest_in_passing(str(path)) is None
+
+
+def test_what_was_read_counts_more_than_what_is_remembered(tmp_path: Path):
+    """A byte that turned on the disk since: size and times are as they were."""
+    path, memory = tmp_path / "file", tmp_path / "memory.json"
+    path.write_bytes(b"as read")
+    status = path.stat()
+    seen = [status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+    memory.write_text(json.dumps(sealed({"files": {str(path): [*seen, "0" * 32]}})))
+    assert Digests(memory).of(str(path)) == "0" * 32
+    assert read_file(str(path), status.st_size) == b"as read"
+    digests = Digests(memory)
+    assert digests.of(str(path)) == md5(path)
+    digests.save()
+    assert Digests(memory).known() == {str(path): md5(path)}
+
+
+@pytest.mark.parametrize("size", [0, 3, 7, 99])
+def test_all_bytes_are_read_whatever_the_size_was_taken_for(tmp_path: Path, size: int):
+    path = tmp_path / "file"
+    path.write_bytes(b"7 bytes")
+    assert read_file(str(path), size) == b"7 bytes"
+    assert digest_in_passing(str(path)) == md5(path)
+
+
+def test_a_file_that_was_read_and_then_edited_with_its_time_put_back(tmp_path: Path):
+    path = tmp_path / "file"
+    path.write_bytes(b"as read")
+    status = path.stat()
+    read_file(str(path), 7)
+    while path.stat().st_ctime_ns == status.st_ctime_ns:  # a tick of the file system's clock
+        path.write_bytes(b"as then")
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert digest_in_passing(str(path)) is None
+
+
+def test_other_bytes_are_found_also_where_the_last_reading_had_the_right_ones(tmp_path: Path):
+    path, other = str(tmp_path / "file"), str(tmp_path / "other")
+    for name, data in ((path, b"first"), (path, b"then"), (other, b"same")):
+        Path(name).write_bytes(data)
+        read_file(name, len(data))
+    digests = {name: md5(Path(name)) for name in (path, other)}
+    assert read_otherwise(digests) == [path]

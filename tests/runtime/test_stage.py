@@ -26,8 +26,9 @@ def read(path, size, whole=digests._md5):
     return whole(path, size)
 digests._md5 = read
 def body(run):
+    exec(os.environ["FIRST"])
     main(run)
-    exec(os.environ['THEN'])
+    exec(os.environ["THEN"])
 run_stage("prepare", body)
 """
 
@@ -40,6 +41,7 @@ def project(tmp_path: Path) -> Path:
         shutil.copy(ROOT / name, tmp_path)
     params = load(ROOT / "profiles/small.yaml")
     params["datasets"] = {"toy": {"loader": "jsonl", "source": SOURCE, "style": "kostumov"}}
+    params["datasets"]["toy"]["settings"] = {"on_error": "skip"}
     (tmp_path / "params.yaml").write_text(json.dumps(params), "utf-8")
     (tmp_path / SOURCE).mkdir()
     lines = []
@@ -51,34 +53,38 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def prepare(project: Path, then: str) -> subprocess.CompletedProcess[str]:
-    """Runs the stage, with a line of Python when its body has ended."""
+def prepare(project: Path, then: str = "pass", first: str = "pass") -> subprocess.CompletedProcess[str]:
+    """Runs the stage, with a line of Python when its body begins and when it has ended."""
     return subprocess.run(
         [sys.executable, "-c", STAGE, "toy"],
         cwd=project,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "THEN": then},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "FIRST": first, "THEN": then},
         capture_output=True,
         text=True,
         check=False,
     )
 
 
-def test_pictures_are_not_read_a_second_time_for_their_digests(project: Path) -> None:
-    ran = prepare(project, "pass")
+def vouched(project: Path) -> str:
+    receipt = json.loads((project / RECEIPT).read_text("utf-8"))
+    digest: str = receipt["deps"][SOURCE]
+    return digest
+
+
+def present(project: Path, monkeypatch: pytest.MonkeyPatch) -> str | None:
+    monkeypatch.chdir(project)
+    return Digests(Path("none.json")).of(SOURCE)
+
+
+def test_pictures_are_not_read_a_second_time_for_their_digests(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = prepare(project)
     assert ran.returncode == 0, ran.stderr
     again = [line.split()[1] for line in ran.stderr.splitlines() if line.startswith("again ")]
     assert f"{SOURCE}/items.jsonl" in again
     assert not [path for path in again if path.endswith(".png")]
-
-
-def test_the_receipt_holds_the_digest_of_what_is_there(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ran = prepare(project, "pass")
-    assert ran.returncode == 0, ran.stderr
-    monkeypatch.chdir(project)
-    receipt = json.loads(Path(RECEIPT).read_text("utf-8"))
-    assert receipt["deps"][SOURCE] == Digests(Path("none.json")).of(SOURCE)
+    assert vouched(project) == present(project, monkeypatch)
 
 
 @pytest.mark.parametrize(
@@ -93,10 +99,39 @@ def test_the_receipt_holds_the_digest_of_what_is_there(
         "os.utime(f, ns=(s.st_atime_ns, s.st_mtime_ns))",
     ],
 )
-def test_a_source_that_changes_meanwhile_is_one_line_and_no_receipt(project: Path, edit: str) -> None:
+def test_a_source_that_changes_meanwhile_is_one_line_and_no_receipt(
+    project: Path, edit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ran = prepare(project, edit)
     assert ran.returncode == 1
     message = f"vouch: {SOURCE}: changed while prepare@toy was reading it; run the stage again"
     assert ran.stderr.splitlines()[-1] == message
     assert not (project / RECEIPT).exists()
-    assert "changed while" not in prepare(project, "pass").stderr
+    again = prepare(project)
+    assert again.returncode == 0, again.stderr
+    assert vouched(project) == present(project, monkeypatch)
+
+
+def test_a_picture_that_was_another_while_it_was_read(project: Path) -> None:
+    """Names, sizes and times are at the end what they were at the start."""
+    link = project / SOURCE / "1.png"
+    link.rename(project / SOURCE / "first.png")
+    link.symlink_to("first.png")
+    turned = "os.remove('of-ours/1.png'); os.symlink('{}.png', 'of-ours/1.png')"
+    ran = prepare(project, turned.format("first"), turned.format("2"))
+    assert ran.returncode == 1
+    message = f"vouch: {SOURCE}/1.png: changed while prepare@toy was reading it; run the stage again"
+    assert ran.stderr.splitlines()[-1] == message
+    assert not (project / RECEIPT).exists()
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="root may read everything")
+def test_a_file_that_may_not_be_read_is_told_before_the_work(project: Path) -> None:
+    (project / SOURCE / "0.png").chmod(0)
+    look = f"from stages.runtime.digests import fingerprint; fingerprint({SOURCE!r})"
+    bound = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+    ran = subprocess.run(
+        [*bound, sys.executable, "-c", look], cwd=project, capture_output=True, text=True, check=False
+    )
+    message = f"{SOURCE}/0.png: you may not read it; change its permissions, or take it away"
+    assert ran.stderr.splitlines()[-1].endswith(message)
