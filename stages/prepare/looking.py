@@ -119,9 +119,13 @@ def read_image(image: str, root: Path | None) -> bytes:
         path = os.path.join(root, *below.parts)
         size = _plain_size(path, root, below.parts)
         if size is None:  # reached through a link, or no file
-            if _through_link(root, below.parts) and not Path(path).resolve().is_relative_to(root.resolve()):
+            if through_link(root, below.parts) and not Path(path).resolve().is_relative_to(root.resolve()):
                 raise BrokenImage(
                     f"{name}: a link that leads out of the dataset's folder; copy the file into it"
+                )
+            if through_link(root, below.parts[:-1]):  # no digest says where it leads
+                raise BrokenImage(
+                    f"{name}: behind a link to a folder, whose changes go unseen; name the folder itself"
                 )
             if not Path(path).is_file():
                 raise BrokenImage(f"{name}: no such file in {root}")
@@ -141,10 +145,10 @@ def _plain_size(path: str, root: Path, names: Sequence[str]) -> int | None:
         status = os.lstat(path)
     except (OSError, ValueError):
         return None
-    return status.st_size if stat.S_ISREG(status.st_mode) and not _through_link(root, names[:-1]) else None
+    return status.st_size if stat.S_ISREG(status.st_mode) and not through_link(root, names[:-1]) else None
 
 
-def _through_link(root: Path, names: Sequence[str]) -> bool:
+def through_link(root: Path, names: Sequence[str]) -> bool:
     """Whether the way down these names leads through a link below `root`."""
     _root, *below = accumulate(names, os.path.join, initial=str(root))
     return any(map(os.path.islink, below))

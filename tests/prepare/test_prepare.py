@@ -73,6 +73,7 @@ def _outside(project):
     (project.source / "link.png").symlink_to(secret)
     (project.source / "away").symlink_to(project.root)
     (project.source / "round.png").symlink_to("round.png")
+    (project.source / "now").symlink_to(".")
 
 
 def _damaged(project):
@@ -97,6 +98,7 @@ BAD = {
     "image path goes up later": ({"image": "sub/../../secret.png"}, "inside the dataset's folder"),
     "image is a link out": ({"image": "link.png"}, "leads out"),
     "image is behind a link out": ({"image": "away/secret.png"}, "leads out"),
+    "image is behind a link to a folder": ({"image": "now/one.png"}, "name the folder itself"),
     "image is a link to itself": ({"image": "round.png"}, "image 'round.png'"),
     "image path has a NUL": ({"image": "a\0b"}, "no such file"),
     "image path is too long": ({"image": "x" * 5000}, "cannot be read"),

@@ -32,7 +32,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from stages.prepare.looking import read_image
+from stages.prepare.looking import read_image, through_link
 from stages.prepare.raw import LoaderSettings, RawItem, Rejected, Unusable
 from stages.runtime.errors import UserError
 from stages.sources.reading.boxes import spoken, with_boxes
@@ -114,6 +114,11 @@ def _find(source: Path, name: str, settings: Settings) -> Path:
     path = source / settings.file
     if not path.resolve().is_relative_to(source.resolve()):
         raise UserError(f"{path}: leads out of {source}; correct datasets.{name}.settings.file")
+    if through_link(source, Path(settings.file).parts[:-1]):
+        raise UserError(
+            f"{path}: behind a link to a folder, whose changes go unseen; name the folder itself in "
+            f"datasets.{name}.settings.file"
+        )
     if not path.is_file():
         raise UserError(f"{path}: no such file; add it, or name yours in datasets.{name}.settings.file")
     return path

@@ -159,6 +159,10 @@ def test_source_problems(project, item):
     for file in ("../outside.jsonl", str(outside), "link.jsonl"):
         with pytest.raises(UserError, match=r"leads out of toy; correct datasets.toy.settings.file"):
             project.prepare(file=file)
+    (project.source / "now").symlink_to(".")
+    project.lines(item())
+    with pytest.raises(UserError, match=r"toy/now/items.jsonl: behind a link to a folder"):
+        project.prepare(file="now/items.jsonl")
 
 
 @pytest.mark.parametrize(
