@@ -34,7 +34,7 @@ zoo: install
 	@$(RUN) dvc repro --force zoo
 
 test: install lint browser servers
-	@$(RUN) python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	@$(RUN) python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 fuzz: install
 	@$(RUN) python -m tests.fuzz --minutes $(MINUTES)

@@ -1,6 +1,7 @@
 """What pydantic finds wrong with a file's content, as one line that a person can act on."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -13,10 +14,20 @@ _NO_KEYS = ("[key]", "[one]", "[several]")  # parts of a path that pydantic and 
 
 def validated(model: type[T], values: Any, where: str) -> T:
     """The content of a file as its model has it; `where` names the file. Raises UserError, one line."""
+    for key, value in _not_finite(values):  # no model here has a use for them, and YAML can say them
+        raise UserError(f"{where}: {key}: Input should be a finite number, found {value}")
     try:
         return model.model_validate(values, strict=True)  # `true` is no seed, "0.1" no share
     except ValidationError as error:
         raise UserError(_explain(error, model, where)) from None
+
+
+def _not_finite(values: Any, key: str = "") -> Iterator[tuple[str, float]]:
+    if isinstance(values, float) and not math.isfinite(values):
+        yield key or "the whole file", values
+    elif isinstance(values, dict | list):
+        for name, value in values.items() if isinstance(values, dict) else enumerate(values):
+            yield from _not_finite(value, f"{key}.{name}" if key else str(name))
 
 
 def _explain(error: ValidationError, model: type[BaseModel], where: str) -> str:

@@ -50,7 +50,8 @@ def test_what_an_entry_may_not_say(monkeypatch: pytest.MonkeyPatch, entry: dict[
     ("section", "values", "said"),
     [
         ("score", {"alpha": 0}, "score.alpha: Input should be greater than 0, found '0'"),
-        ("score", {"alpha": [0.1, float("nan")]}, "score.alpha.1: Input should be less than 1, found 'nan'"),
+        ("score", {"alpha": [0.1, float("nan")]}, "score.alpha.1: Input should be a finite number"),
+        ("zoo", {"m": {"target": float("inf")}}, "zoo.m.target: Input should be a finite number, found inf"),
         ("score", {"alpha": []}, "score.alpha: List should have at least 1 item"),
         ("score", {"answers": {"lfet": ["anls"]}}, "score.answers: unknown name lfet; valid: left, right"),
         ("extract", {"bathc": 1, "batch": 0}, "unknown key extract.bathc; valid: "),
