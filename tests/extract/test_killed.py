@@ -105,7 +105,7 @@ def test_killed_runs_end_like_an_undisturbed_one(project: Project) -> None:
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 1), (signal.SIGINT, 130)])
 def test_a_run_told_to_stop_keeps_what_is_finished(project: Project, number: int, status: int) -> None:
-    prompts, images = quiz(9 * FLUSH_ANSWERS, asks=[LETTERS])
+    prompts, images = quiz(4 * FLUSH_ANSWERS, asks=[LETTERS])
     project.ask(prompts, images)
     ended, error = kill_after(project, 1, number)
     assert ended == status, error
