@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import yaml
 
 from stages.console.layout import interval, plain
+from stages.console.outdated import tell_outdated
 from stages.console.show import Cells, cells
 from stages.contracts.compared import STANDINGS, STANDINGS_PATH, VARIATIONS, VARIATIONS_PATH
 from stages.contracts.files import write_text
@@ -68,6 +69,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"card: {plain(options.out)}; put its metadata and its section into the model's README.md")
     else:
         print(text, end="")
+    tell_outdated()
     return 0
 
 

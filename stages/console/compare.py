@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stages.console.layout import as_json, interval, number, table
+from stages.console.outdated import tell_outdated
 from stages.console.paired import by_category, differences_in, oriented, pairs
 from stages.console.show import cells
 from stages.contracts.compared import DIFFERENCES, DIFFERENCES_PATH, STANDINGS, STANDINGS_PATH
@@ -62,6 +63,7 @@ def run(options: argparse.Namespace) -> int:
         print(as_json({**named, "pairs": entries, "categories": categories}), end="")
     else:
         print(screen(options.first, options.second, entries, categories[:SHOWN]), end="")
+    tell_outdated()
     return 0
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from stages.console.asked_item import FLIPPED, UNTURNED, answers, find_item, models, prompts_of
 from stages.console.layout import as_json, cut, number, plain, table
+from stages.console.outdated import tell_outdated
 from stages.contracts.images import ImageStore, images_path
 from stages.contracts.prompts import ORIGINAL
 from stages.extract.pictures import render
@@ -54,6 +55,7 @@ def run(options: argparse.Namespace) -> int:
         print(question(dataset, item) + "\n" + said(found), end="")
         if options.pictures:
             print(f"pictures: {written} in {plain(options.pictures)}")
+    tell_outdated()
     return 0
 
 

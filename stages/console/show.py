@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stages.console.layout import interval, plain, table
+from stages.console.outdated import tell_outdated
 from stages.contracts.compared import STANDINGS, STANDINGS_PATH
 from stages.contracts.prompts import ASKS, ORIGINAL
 from stages.runtime.errors import UserError
@@ -51,6 +52,7 @@ def run(options: argparse.Namespace) -> int:
     print(headline(now), end="")
     if REPORT.exists():
         print(f"report: {REPORT}")
+    tell_outdated()
     return 0
 
 

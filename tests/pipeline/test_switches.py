@@ -35,6 +35,17 @@ def test_sync_refuses_an_output_that_was_edited(checkout, file):
     assert checkout.planned() == set()
 
 
+def test_numbers_of_other_parameters_are_told(checkout):
+    assert checkout.vouch("show").stderr == ""
+    params = (checkout.path / "params.yaml").read_bytes()
+    checkout.edit("params.yaml", "alpha: 0.1", "alpha: 0.2")
+    shown = checkout.vouch("show")
+    assert "(params.yaml: score.alpha changed from 0.1 to 0.2)" in shown.stderr
+    assert shown.stderr.count("\n") == 1 and "accuracy" in shown.stdout
+    (checkout.path / "params.yaml").write_bytes(params)
+    assert checkout.vouch("show").stderr == ""
+
+
 def test_switch_of_profile_and_back(checkout):
     """A -> B -> A: nothing is computed that was computed before, nothing of the other profile stays."""
     digests = checkout.digests()
