@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from stages.contracts.compared import OVERALL
 from stages.contracts.prompts import ASKS
@@ -27,9 +28,8 @@ def dimensions(metrics: pa.Table, categories: Mapping[str, Iterable[str]]) -> li
     found: dict[Place, dict[str, dict[str, dict[str, float]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(dict))
     )
-    for row in metrics.to_pylist():
-        if row["metric"] != METRIC or row["score"]:
-            continue
+    plain = pc.and_(pc.equal(metrics["metric"], METRIC), pc.equal(metrics["score"], ""))
+    for row in metrics.filter(plain).to_pylist():
         dimension = only.get(row["dataset"], "") if row["category"] == "all" else row["category"]
         if dimension:
             place = (row["variation"], ASKS.index(row["ask"]), row["reading"])

@@ -1,9 +1,11 @@
 """Published numbers beside ours, in the authors' reading and in the clean one."""
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from stages.contracts.prompts import LETTERS, ORIGINAL
 from stages.runtime.errors import UserError, did_you_mean
@@ -37,7 +39,7 @@ def reproduced(published: Mapping[str, pa.Table], metrics: pa.Table) -> list[dic
     that has no counterpart.
     """
     place = ("dataset", "model", "reading", "score", "metric")
-    ours = {tuple(row[name] for name in place): row for row in metrics.to_pylist() if _comparable(row)}
+    ours = {tuple(row[name] for name in place): row for row in _comparable(metrics).to_pylist()}
     scored = {key[:2] for key in ours}
     rows = []
     for dataset in sorted(published):
@@ -55,13 +57,17 @@ def reproduced(published: Mapping[str, pa.Table], metrics: pa.Table) -> list[dic
     return sorted(rows, key=lambda row: (row["dataset"], row["model"], list(NAMES).index(row["metric"])))
 
 
-def _comparable(row: Mapping[str, Any]) -> bool:
-    """Whether a row of METRICS was made as the published numbers were."""
-    return (
-        (row["ask"], row["category"], row["variation"]) == (LETTERS, "all", ORIGINAL)
-        and row["calibration"] in ("", "marginal")
-        and row["alpha"] in (None, ALPHA)
+def _comparable(metrics: pa.Table) -> pa.Table:
+    """Rows of METRICS that were made as the published numbers were."""
+    calibration, alpha = metrics["calibration"], metrics["alpha"]
+    conditions = (
+        pc.equal(metrics["ask"], LETTERS),
+        pc.equal(metrics["category"], "all"),
+        pc.equal(metrics["variation"], ORIGINAL),
+        pc.is_in(calibration, pa.array(["", "marginal"])),
+        pc.or_kleene(pc.is_null(alpha), pc.equal(alpha, ALPHA)),
     )
+    return metrics.filter(functools.reduce(pc.and_, conditions))
 
 
 def _row(

@@ -1,11 +1,12 @@
 """Every metric of every model in one table, ranked where more or less of it is better."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 HIGHER_IS_BETTER = {
     # Coverage above its target is no merit, but the benchmark's tables rank it so.
@@ -42,17 +43,23 @@ PLACE = (
 )
 
 
-def standings(metrics: pa.Table) -> list[dict[str, Any]]:
+def standings(metrics: pa.Table) -> Iterator[dict[str, Any]]:
     """Rows of STANDINGS from rows of METRICS, by place (a null alpha first) and then by rank and model.
+
+    Those of one dataset are in memory at a time: as Python objects they take ten times what the table takes.
 
     Equal values share the better rank. A metric that is neither good nor bad has no ranks. rank_low and
     rank_high need an interval that says how another sample of items would come out; those of set
     metrics say how another split would, so these have none.
     """
+    for dataset in sorted(pc.unique(metrics["dataset"]).to_pylist()):
+        yield from _of_dataset(metrics.filter(pc.equal(metrics["dataset"], dataset)).to_pylist())
+
+
+def _of_dataset(metrics: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     places = defaultdict(list)
-    for row in metrics.to_pylist():
+    for row in metrics:
         places[tuple(row[name] for name in PLACE)].append(row)
-    table = []
     for place in sorted(places, key=_order):
         rows = sorted(places[place], key=lambda row: row["model"])
         higher = HIGHER_IS_BETTER.get(place[-1])
@@ -62,8 +69,7 @@ def standings(metrics: pa.Table) -> list[dict[str, Any]]:
         found = _ranks(**columns, higher=higher) if higher is not None else [{}] * len(rows)
         empty = {"rank": None, "rank_low": None, "rank_high": None}
         ranked = [empty | row | ranks for row, ranks in zip(rows, found, strict=True)]
-        table += sorted(ranked, key=lambda row: row["rank"] or 0)
-    return table
+        yield from sorted(ranked, key=lambda row: row["rank"] or 0)
 
 
 def _order(place: tuple[Any, ...]) -> tuple[Any, ...]:

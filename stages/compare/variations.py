@@ -1,5 +1,6 @@
 """What each variation does to a model: every prompt against the original prompt of its item."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -27,26 +28,30 @@ MEASURES = (
     (FLIPPED, "", SAID),
     (UNTURNED, "", SAID),
 )
-PAIR = ["dataset", "model", "ask", "item"]
+PAIR = ["model", "ask", "item"]
 
 
-def variations(outcomes: pa.Table, seed: int, resamples: int) -> list[dict[str, Any]]:
+def variations(outcomes: pa.Table, seed: int, resamples: int) -> Iterator[dict[str, Any]]:
     """Rows of VARIATIONS from rows of OUTCOMES, by dataset, model, read-out, variation and MEASURES.
 
     Only prompts that the clean reading keeps and whose item has an original prompt that it keeps as well.
     Interval: 2.5 and 97.5 percentiles of a bootstrap over whole groups, which moves the items and not the
     splits. Every variation of a dataset rests on the same draws.
     """
+    for dataset in sorted(pc.unique(outcomes["dataset"]).to_pylist()):
+        found = outcomes.filter(pc.equal(outcomes["dataset"], dataset))
+        for row in _rows(_pairs(found), seed, resamples):
+            yield {"dataset": dataset} | row
+
+
+def _pairs(outcomes: pa.Table) -> pd.DataFrame:
+    """Outcomes that the clean reading keeps, each beside that of its item's original prompt."""
     kept = outcomes.filter(pc.is_valid(outcomes["clean_correct"]))
     frame = kept.to_pandas()
     frame[SAID] = contents(kept)
     plain = frame["variation"] == ORIGINAL
     columns = list(dict.fromkeys(column for *_, column in MEASURES))
-    pairs = frame[~plain].merge(frame.loc[plain, [*PAIR, *columns]], on=PAIR, suffixes=("", "_original"))
-    rows: list[dict[str, Any]] = []
-    for dataset, found in pairs.groupby("dataset"):
-        rows += [{"dataset": dataset} | row for row in _rows(found, seed, resamples)]
-    return rows
+    return frame[~plain].merge(frame.loc[plain, [*PAIR, *columns]], on=PAIR, suffixes=("", "_original"))
 
 
 def _rows(pairs: pd.DataFrame, seed: int, resamples: int) -> list[dict[str, Any]]:

@@ -112,17 +112,17 @@ def test_where_answers_turn_another_option_is_no_flip() -> None:
 def test_every_model_dataset_and_variation_has_its_rows_in_order() -> None:
     found = {(m, v): answers(7, 8, 0.6) for m in ("b", "a") for v in ("z", "original", "y")}
     both = pa.concat_tables([table(found, dataset=name) for name in ("right", "left")])
-    rows = variations(both, 0, 10)
+    rows = list(variations(both, 0, 10))
     places = [(row["dataset"], row["model"], row["variation"]) for row in rows][:: len(KEEPING)]
     assert places == sorted((d, m, v) for d in ("left", "right") for m in ("a", "b") for v in ("y", "z"))
     shuffled = both.take(np.random.RandomState(0).permutation(both.num_rows))
-    assert variations(shuffled, 0, 10) == rows
+    assert list(variations(shuffled, 0, 10)) == rows
 
 
 def test_one_group_has_no_interval_and_no_variation_no_row() -> None:
     plain, hurt = answers(0, 3, 0.8), answers(1, 3, 0.5)
-    rows = variations(table({("m", "original"): plain, ("m", "blur"): hurt}, copies=3), 0, 10)
+    rows = list(variations(table({("m", "original"): plain, ("m", "blur"): hurt}, copies=3), 0, 10))
     assert {(row["low"], row["high"]) for row in rows} == {(None, None)}
-    assert variations(table({("m", "original"): plain}), 0, 10) == []
-    assert variations(table({("m", "blur"): hurt}), 0, 10) == []
-    assert variations(OUTCOMES.schema.empty_table(), 0, 10) == []
+    assert list(variations(table({("m", "original"): plain}), 0, 10)) == []
+    assert list(variations(table({("m", "blur"): hurt}), 0, 10)) == []
+    assert list(variations(OUTCOMES.schema.empty_table(), 0, 10)) == []
