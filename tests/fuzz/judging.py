@@ -33,8 +33,8 @@ LONGEST_LINE = 2000  # characters of an error
 KEPT = 200  # examples with an outcome of their own that later ones are made of
 ALL = 1 << 62  # examples
 _STUCK = 5 * SECONDS  # of processor time without a sign of life, for code that no signal reaches
-_LOST = 900.0  # seconds by the clock, for a process that waits for ever
 _LOOK = 5.0  # seconds after which a silent process is looked at
+_LOST = 180  # looks, for a process that waits for ever; not a time, which passes while a run is suspended
 _NAMES = re.compile(r"[0-9]+|'[^']*'|\"[^\"]*\"|[^\x00-\x7f]+")
 
 
@@ -122,11 +122,13 @@ def _process(report: Report, examples: int, seconds: float) -> None:
 
 def _speaks(pipe: Any, child: int) -> bool:
     """Waits for a sign of a process. On a busy machine that takes long; processor time tells."""
-    start, before = time.monotonic(), _used(child)
-    while not pipe.poll(_LOOK):
-        if _used(child) - before > _STUCK or time.monotonic() - start > _LOST:
-            return False
-    return True
+    before = _used(child)
+    for _ in range(_LOST):
+        if pipe.poll(_LOOK):
+            return True
+        if _used(child) - before > _STUCK:
+            break
+    return False
 
 
 def _used(child: int) -> float:
