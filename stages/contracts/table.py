@@ -1,8 +1,10 @@
 """A named, versioned parquet table: checked on reading, written atomically, same rows same bytes."""
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,6 +18,7 @@ from stages.runtime.passing import followed
 Row = Mapping[str, Any]
 T = TypeVar("T")
 QUICK = -1  # a level of zstd
+_LONGEST = 2**31 - 1  # bytes of the values of one array of arrow's type `binary`
 # What pyarrow raises on damage; ValueError: a name in the footer that is not UTF-8 any more.
 _DAMAGE = (OSError, ValueError, pa.ArrowException)
 
@@ -204,5 +207,27 @@ class Writer:
     def flush(self) -> None:
         """Writes what is buffered as one row group."""
         if self._rows:
-            self._sink.write_table(pa.Table.from_pylist(self._rows, schema=self._schema))
+            self._sink.write_table(_table(self._rows, self._schema))
             self._rows = []
+
+
+def _table(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:
+    """As `pa.Table.from_pylist`, which takes 20 times as long over pictures: they are copied as it appends."""
+    blobs = {}
+    for field in schema:
+        if pa.types.is_binary(field.type):
+            joined = _joined([row.get(field.name) for row in rows])
+            blobs |= {} if joined is None else {field.name: joined}
+    others = pa.Table.from_pylist(rows, pa.schema([field for field in schema if field.name not in blobs]))
+    columns = [blobs[name] if name in blobs else others[name] for name in schema.names]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _joined(values: Sequence[bytes | None]) -> pa.Array | None:
+    """None where one is missing, or where they are too long for one array."""
+    present = [value for value in values if value is not None]
+    ends = list(accumulate(map(len, present), initial=0))
+    if len(present) < len(values) or ends[-1] > _LONGEST:
+        return None
+    offsets, data = pa.py_buffer(array("i", ends)), pa.py_buffer(b"".join(present))
+    return pa.Array.from_buffers(pa.binary(), len(values), [None, offsets, data])

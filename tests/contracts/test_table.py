@@ -70,6 +70,19 @@ def test_pictures_have_no_dictionary_and_bitmaps_are_packed(tmp_path):
     assert (tmp_path / "a").stat().st_size < 2**20
 
 
+@pytest.mark.parametrize("blobs", [[b"", b"a", b"\0" * 70_000], [b"a", None, b""], [None, None, None]])
+def test_blobs_are_those_that_came(tmp_path, monkeypatch, blobs):
+    rows = [{"n": number, "blob": blob} for number, blob in enumerate(blobs)] + [{"n": 3}, {"blob": b"alone"}]
+    schema = pa.schema([("n", pa.int64()), ("blob", pa.binary())])
+    contract = Table("blobs", 1, schema, rows_per_group=3)
+    contract.write(tmp_path / "a.parquet", rows)
+    whole = [{"n": None, "blob": None} | row for row in rows]
+    assert contract.read(tmp_path / "a.parquet").to_pylist() == whole
+    monkeypatch.setattr("stages.contracts.table._LONGEST", 3)  # as where two gigabytes meet
+    contract.write(tmp_path / "b.parquet", rows)
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+
+
 @pytest.mark.parametrize("kind", [pa.float32(), pa.float64()])
 def test_letters_keep_their_dtype(tmp_path, kind):
     schema = LETTERS.schema.set(1, pa.field("logits", pa.list_(kind)))
