@@ -212,8 +212,8 @@ class Writer:
 
 
 def _table(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:
-    """As `pa.Table.from_pylist`, which takes 20 times as long over pictures: they are copied as it appends."""
-    blobs = {}
+    """As `pa.Table.from_pylist`, which takes 20 times as long over pictures: it copies them as it appends."""
+    blobs: dict[str, pa.Array] = {}
     for field in schema:
         if pa.types.is_binary(field.type):
             joined = _joined([row.get(field.name) for row in rows])
