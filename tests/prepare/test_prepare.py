@@ -197,8 +197,8 @@ def test_a_link_inside_the_folder_is_fine(project, item):
 
 
 def test_memory_stays_flat(project, item):
-    """Of 100 images of 1 MB, no more than a row group and the one at hand are alive at a time."""
-    count, size = 100, 1_000_000
+    """Of 200 images of 1 MB: 16 of a row group, its column, those looked at ahead, and what decoding takes."""
+    count, size = 200, 1_000_000
     for number in range(count):
         head = project.image("head.bmp", form="BMP", shade=number)
         (project.source / f"{number}.bmp").write_bytes(head + b"\0" * size)
@@ -207,4 +207,4 @@ def test_memory_stays_flat(project, item):
     main(project.run())
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 40 * size
+    assert peak < 90 * size
