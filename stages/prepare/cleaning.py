@@ -16,6 +16,7 @@ from stages.prepare.hashing import Look, look, reduced, turned
 from stages.prepare.raw import RawItem, Unusable
 
 MAX_OPTIONS = 26
+MAX_TEXT = 1_000_000  # characters of an entry; of many more a chat template has no memory for its copies
 BLOCK = 2**20  # bytes decoded at once; what is left of a block is copied to the next
 LARGE = 2**24  # pixels; larger pictures are decoded one at a time, for they take hundreds of MB
 MODES = ("1", "L", "LA", "La", "P", "PA", "RGB", "RGBA", "RGBa", "CMYK", "YCbCr", "LAB", "HSV", "I")
@@ -97,6 +98,8 @@ def check(raw: RawItem) -> None:
     if not _encodable("".join(given)):
         text = next(text for text in given if not _encodable(text))
         raise Unusable(f"the text {text[:40]!r} holds half a surrogate pair, which UTF-8 has no form for")
+    if (length := sum(map(len, given))) > MAX_TEXT:
+        raise Unusable(f"its texts have {length:,} characters, more than {MAX_TEXT:,}; shorten them")
     if not raw.question.strip():
         raise Unusable("the question is empty")
     if raw.exchange and len(raw.exchange) != len(raw.images):

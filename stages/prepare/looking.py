@@ -64,7 +64,7 @@ def looked_at(
     with warnings.catch_warnings(), _quick_turns():
         # Such pictures are refused in words; and the filters must not be changed by several threads.
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-        yield from ahead(look, _with_error(entries), _workers(), HELD)
+        yield from ahead(look, _with_error(entries), _workers(), HELD, _has_no_picture)
 
 
 @contextmanager
@@ -84,6 +84,10 @@ def _with_error(entries: Iterable[RawItem | Rejected]) -> Iterator[RawItem | Rej
         yield from entries
     except Exception as error:
         yield error
+
+
+def _has_no_picture(entry: RawItem | Rejected | Exception) -> bool:
+    return not (isinstance(entry, RawItem) and (entry.images or entry.exchange))
 
 
 def _workers() -> int:
@@ -119,7 +123,7 @@ def read_image(image: str, root: Path | None) -> bytes:
         path = os.path.join(root, *below.parts)
         size = _plain_size(path, root, below.parts)
         if size is None:  # reached through a link, or no file
-            if through_link(root, below.parts) and not Path(path).resolve().is_relative_to(root.resolve()):
+            if through_link(root, below.parts) and leads_out(Path(path), root):
                 raise BrokenImage(
                     f"{name}: a link that leads out of the dataset's folder; copy the file into it"
                 )
@@ -135,7 +139,7 @@ def read_image(image: str, root: Path | None) -> bytes:
         return read_file(path, size)
     except BrokenImage:
         raise
-    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: links in a circle
+    except (OSError, ValueError) as error:
         raise BrokenImage(f"{name}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
 
 
@@ -152,3 +156,8 @@ def through_link(root: Path, names: Sequence[str]) -> bool:
     """Whether the way down these names leads through a link below `root`."""
     _root, *below = accumulate(names, os.path.join, initial=str(root))
     return any(map(os.path.islink, below))
+
+
+def leads_out(path: Path, root: Path) -> bool:
+    """Whether links lead a path below `root` out of it; one that leads to itself leads nowhere."""
+    return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))

@@ -32,6 +32,17 @@ def test_results_come_in_order_and_items_are_drawn_by_the_caller_a_little_ahead(
     assert threads == {threading.get_ident()}
 
 
+def test_light_items_are_done_by_the_caller_in_their_turn() -> None:
+    here, threads = threading.get_ident(), list[tuple[int, bool]]()
+
+    def work(number: int) -> int:
+        threads.append((number, threading.get_ident() == here))
+        return number
+
+    assert list(ahead(work, range(20), 2, 4, lambda number: number % 3 == 0)) == list(range(20))
+    assert sorted(threads) == [(number, number % 3 == 0) for number in range(20)]
+
+
 def test_a_failure_comes_where_its_result_would_have_and_nothing_is_left_running() -> None:
     def work(number: int) -> int:
         if number == 3:

@@ -93,6 +93,7 @@ def test_exif(orientation, flags):
         ({"question": " \n"}, "question is empty"),
         ({"question": "half \ud800"}, "surrogate"),
         ({"options": ["x", "\udc00"]}, "surrogate"),
+        ({"question": "w " * 10**6}, r"2,000,00\d characters, more than 1,000,000; shorten"),
         ({"options": []}, "at least 2"),
         ({"options": ["x"]}, "at least 2"),
         ({"options": ["x", None, "z"]}, "at least 2"),

@@ -4,6 +4,7 @@ import io
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,18 @@ def test_entries_come_in_their_order_and_are_drawn_a_little_ahead_by_one_thread(
         png(number, side=4) for number in range(40) if number % 3
     ]
     assert threads == {threading.get_ident()}
+
+
+def test_entries_without_a_picture_are_never_handed_to_threads(monkeypatch):
+    """Handing one over takes longer than to reject it."""
+    handed: list[object] = []
+    submit = ThreadPoolExecutor.submit
+    monkeypatch.setattr(
+        ThreadPoolExecutor, "submit", lambda *given: (handed.append(given[2]), submit(*given))[1]
+    )
+    entries = [Rejected("line 1", "", "why"), entry(2), entry(3, png(3)), Rejected("line 4", "", "why")]
+    assert [looked.entry for looked in looked_at(entries, {})] == entries
+    assert handed == [entries[2]]
 
 
 def test_the_error_of_a_source_comes_after_the_entries_before_it():

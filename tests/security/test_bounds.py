@@ -20,6 +20,7 @@ from stages.runtime.errors import LONGEST, UserError
 from stages.sources.fetching.card import choose
 from stages.sources.fetching.origin import Download, check_name
 from stages.sources.reading.files import Source
+from stages.sources.reading.json_line import _unique, json_object
 from stages.sources.reading.tree import Tree
 from stages.yaml12 import load, loads
 
@@ -150,6 +151,24 @@ def test_a_member_without_a_name(tmp_path: Path) -> None:
         Tree(Source(tmp_path)),
     ):
         pass
+
+
+def test_a_key_that_stands_twice_among_many() -> None:
+    """Told after looking each up a few times, not once for each of the others."""
+    looked_up = 0
+
+    class Key(str):
+        def __hash__(self) -> int:
+            nonlocal looked_up
+            looked_up += 1
+            return super().__hash__()
+
+    pairs = [(Key(f"k{number}"), 0) for number in range(2000)]
+    with pytest.raises(Unusable, match="key 'k1999' stands twice"):
+        _unique([*pairs, pairs[-1]])
+    assert looked_up <= 4 * 2001
+    with pytest.raises(Unusable, match="key 'b' stands twice"):
+        json_object(b'{"a": 0, "b": 1, "b": 2}')
 
 
 def test_an_error_is_one_line_of_bounded_length() -> None:

@@ -25,16 +25,17 @@ boxes, a list of [x1, y1, x2, y2] in pixels, are places in the one image. They a
 `<box 1>` in the question or an option reads `the red box`; or, with `boxes: text`, `[12, 30, 90, 64]`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from stages.prepare.looking import read_image, through_link
+from stages.prepare.looking import leads_out, read_image, through_link
 from stages.prepare.raw import LoaderSettings, RawItem, Rejected, Unusable
 from stages.runtime.errors import UserError
+from stages.sources.reading import json_values
 from stages.sources.reading.boxes import spoken, with_boxes
 from stages.sources.reading.conversation import together
 from stages.sources.reading.files import Source
@@ -112,7 +113,7 @@ def _find(source: Path, name: str, settings: Settings) -> Path:
     if not source.is_dir():
         raise UserError(f"{source}: no such file or folder; correct datasets.{name}.source in params.yaml")
     path = source / settings.file
-    if not path.resolve().is_relative_to(source.resolve()):
+    if leads_out(path, source):
         raise UserError(f"{path}: leads out of {source}; correct datasets.{name}.settings.file")
     if through_link(source, Path(settings.file).parts[:-1]):
         raise UserError(
@@ -144,22 +145,22 @@ def _item(values: Mapping[str, Any], name: str, where: str, root: Path, settings
     missing = sorted((needed | ({settings.group} if settings.group else set())) - values.keys())
     if missing:
         raise Unusable(f"has no {', '.join(missing)}; it has {', '.join(sorted(values))[:200] or 'nothing'}")
-    options = _options(values[keys.options], keys.options) if kind == "choice" else []
+    options = json_values.options(values[keys.options], keys.options) if kind == "choice" else []
     item = RawItem(
         id=name,
         where=where,
-        question=_text(values, keys.question),
+        question=json_values.text(values, keys.question),
         options=options,
-        answers=_answers(values[keys.answer], options, keys.answer) if kind == "choice" else [],
-        references=_references(values[keys.references], keys.references) if kind == "text" else [],
+        answers=json_values.answers(values[keys.answer], options, keys.answer) if kind == "choice" else [],
+        references=json_values.references(values[keys.references], keys.references) if kind == "text" else [],
         kind=kind,
-        hint=None if values.get(keys.hint) is None else _text(values, keys.hint),
+        hint=None if values.get(keys.hint) is None else json_values.text(values, keys.hint),
         images=_images(values, keys),
         root=root,
-        category="" if values.get(keys.category) is None else _text(values, keys.category),
-        group=_group(values[settings.group], settings.group) if settings.group else None,
-        turns=_turns(values.get(keys.turns), keys.turns),
-        exchange=_exchange(values.get(keys.exchange), keys.exchange),
+        category="" if values.get(keys.category) is None else json_values.text(values, keys.category),
+        group=json_values.group(values[settings.group], settings.group) if settings.group else None,
+        turns=json_values.turns(values.get(keys.turns), keys.turns),
+        exchange=json_values.exchange(values.get(keys.exchange), keys.exchange),
     )
     boxes = values.get(keys.boxes)
     return item if boxes is None else _with_boxes(item, boxes, settings.boxes == "drawn", keys.boxes)
@@ -184,77 +185,12 @@ def _is_open(values: Mapping[str, Any], keys: Keys) -> bool:
     return values.get(keys.references) is not None
 
 
-def _references(value: Any, key: str) -> list[str]:
-    references = value if isinstance(value, list) else [value]
-    if not all(isinstance(reference, str) for reference in references):
-        raise Unusable(f"{key} is not a text or a list of texts; put numbers in quotes")
-    return references
-
-
-def _text(values: Mapping[str, Any], key: str) -> str:
-    value = values[key]
-    if not isinstance(value, str):
-        raise Unusable(f"{key} is a {type(value).__name__}, not a text")
-    return value
-
-
-def _options(value: Any, key: str) -> list[str | None]:
-    if not isinstance(value, list):
-        raise Unusable(f"{key} is a {type(value).__name__}, not a list of texts")
-    for index, option in enumerate(value):
-        if option is not None and not isinstance(option, str):
-            raise Unusable(f"{key}[{index}] is a {type(option).__name__}, not a text; put it in quotes")
-    return value
-
-
 def _images(values: Mapping[str, Any], keys: Keys) -> list[str]:
     one, many = values.get(keys.image), values.get(keys.images)
     if one is not None and many is not None:
         raise Unusable(f"has both {keys.image} and {keys.images}; keep one of them")
     if one is not None:
-        return [_text(values, keys.image)]
+        return [json_values.text(values, keys.image)]
     if many is not None and not (isinstance(many, list) and all(isinstance(path, str) for path in many)):
         raise Unusable(f"{keys.images} is not a list of paths")
     return list(many or ())
-
-
-def _turns(value: Any, key: str) -> list[str]:
-    turns = [] if value is None else value
-    if not isinstance(turns, list) or not all(type(turn) in (str, int) for turn in turns):
-        raise Unusable(f"{key} is not a list of ids of earlier lines")
-    return [str(turn) for turn in turns]
-
-
-def _exchange(value: Any, key: str) -> list[str | None]:
-    paths = [] if value is None else value
-    if not isinstance(paths, list) or not all(path is None or isinstance(path, str) for path in paths):
-        raise Unusable(f"{key} is not a list of paths and nulls, one for each image")
-    return paths
-
-
-def _group(value: Any, key: str) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise Unusable(f"{key} is a {type(value).__name__}, not a text or an integer that names a group")
-    return str(value)
-
-
-def _answers(value: Any, options: Sequence[str | None], key: str) -> list[int]:
-    answers = value if isinstance(value, list) else [value]
-    return [_index(answer, options, key) for answer in answers]
-
-
-def _index(value: Any, options: Sequence[str | None], key: str) -> int:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    if not isinstance(value, str):
-        raise Unusable(f"{key} is a {type(value).__name__}, not an index, a letter or an option's text")
-    readings = {index for index, option in enumerate(options) if option == value}
-    letter = ord(value) - ord("A") if len(value) == 1 else -1
-    if 0 <= letter < len(options):
-        readings.add(letter)
-    if not readings:
-        raise Unusable(f"{key} {value!r:.80} is neither a letter nor a text of its {len(options)} options")
-    if len(readings) > 1:
-        letters = " or ".join(chr(ord("A") + index) for index in sorted(readings))
-        raise Unusable(f"{key} {value!r:.80} can mean option {letters}; give the 0-based index")
-    return readings.pop()

@@ -30,6 +30,9 @@ def _constant(text: str) -> Any:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
-        twice = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
-        raise Unusable(f"key {twice!r:.60} stands twice in one object")
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise Unusable(f"key {key!r:.60} stands twice in one object")
+            seen.add(key)
     return values

@@ -159,6 +159,9 @@ def test_source_problems(project, item):
     for file in ("../outside.jsonl", str(outside), "link.jsonl"):
         with pytest.raises(UserError, match=r"leads out of toy; correct datasets.toy.settings.file"):
             project.prepare(file=file)
+    (project.source / "round.jsonl").symlink_to("round.jsonl")
+    with pytest.raises(UserError, match=r"toy/round.jsonl: no such file; add it"):
+        project.prepare(file="round.jsonl")
     (project.source / "now").symlink_to(".")
     project.lines(item())
     with pytest.raises(UserError, match=r"toy/now/items.jsonl: behind a link to a folder"):
