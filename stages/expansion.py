@@ -45,9 +45,12 @@ class Stage:
 def read_stages(root: Path, params: Any = None) -> list[Stage]:
     """The stages of a checkout's dvc.yaml in its order; see `read_dag`. Raises UserError."""
     files: dict[str, Any] = {PARAMS: load(root / PARAMS) if params is None else params}
+    definition = load(root / DEFINITION)
+    if not isinstance(definition, dict) or not isinstance(definition.get("stages"), dict):
+        raise UserError(f"{DEFINITION}: has no `stages`; restore it from version control")
     return [
         _stage(name, body, {**files[PARAMS], **context}, files, root)
-        for group, spec in load(root / DEFINITION)["stages"].items()
+        for group, spec in definition["stages"].items()
         for name, body, context in _instances(group, spec, files[PARAMS])
     ]
 

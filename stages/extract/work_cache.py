@@ -129,9 +129,15 @@ class WorkCache:
         return self._held[path]
 
     def _read(self, path: Path, columns: list[str] | None = None) -> pa.Table | None:
-        """Columns of a shard (all), None where it is not what its name says or holds something else."""
+        """Columns of a shard (all), None where it is not what its name says or holds something else.
+
+        Raises OSError where it cannot be read: what may still be whole is not asked again.
+        """
         try:
             data = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        try:
             if hashlib.sha256(data).hexdigest() != path.stem:
                 return None
             file = pq.ParquetFile(io.BytesIO(data))

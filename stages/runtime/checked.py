@@ -12,15 +12,17 @@ from importlib.metadata import version
 from pathlib import Path
 
 from stages.contracts.files import write_json
+from stages.runtime.errors import UserError
 from stages.runtime.sealed import sealed, unsealed
 
 PASSED = Path(".vouch/checked.json")
 _CODE = Path(__file__).parents[1]
-_FILES = ("params.yaml", "models.lock")
+FILES = ("params.yaml", "models.lock")
 
 
 def check_once() -> None:
     """`check_project`, unless it passed with these files, this code and these versions. Raises UserError."""
+    check_place()
     seen = _seen()
     if (unsealed(PASSED) or {}).get("seen") == seen:
         return
@@ -32,10 +34,17 @@ def check_once() -> None:
             write_json(PASSED, sealed({"seen": seen}))
 
 
+def check_place() -> None:
+    """Raises UserError where DVC cannot work: it takes braces in the path of its cache for its own."""
+    here = os.getcwd()
+    if "{" in here or "}" in here:
+        raise UserError(f"{here}: DVC fails in a folder with `{{` or `}}` in its path; rename or move it")
+
+
 def _seen() -> str:
     """Names all that the check depends on: contents of what people edit, sizes and times of the code."""
     found = hashlib.sha256(f"{sys.version} {version('pydantic')}".encode())
-    for name in _FILES:
+    for name in FILES:
         data = Path(name).read_bytes() if os.path.isfile(name) else b""
         found.update(f"{name} {len(data)}\n".encode() + data)
     for root in sorted({os.path.realpath("stages"), str(_CODE.resolve())}):

@@ -9,12 +9,14 @@ Snakemake's own that such a one left behind is a dead one's.
 import atexit
 import shutil
 import socket
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from stages.contracts.files import write_text
 from stages.runtime.errors import UserError
-from stages.runtime.mending import BOOK
+from stages.runtime.mending import BOOK, as_dvc_locks, at_work
+from stages.runtime.processes import exists
 
 HOST = Path(".vouch/snakemake-host")  # the machine whose Snakemake worked here last
 LOCKS = Path(".snakemake/locks")
@@ -37,10 +39,7 @@ def enter() -> None:
         _held.enter_context(rwlock(str(folder), localfs, "snakemake", [], roots, hardlink))
     except LockError as error:
         who = {line.strip(): None for line in str(error).splitlines() if line.startswith("  (PID")}
-        raise UserError(
-            f"{', '.join(who) or BOOK}: at work in this checkout; wait until it has ended, then run this "
-            f"again (delete {BOOK} if that process is something else)"
-        ) from None
+        raise _busy(", ".join(who) or str(BOOK)) from None
     atexit.register(leave)
     _drop_dead_lock()
 
@@ -49,6 +48,25 @@ def leave() -> None:
     """Gives up what this process claimed."""
     with suppress(AssertionError):  # somebody has deleted the book: DVC misses the claim in it
         _held.close()
+
+
+@contextmanager
+def none_at_work() -> Iterator[None]:
+    """Raises UserError where an engine is at work; DVC begins no stage within the block.
+
+    DVC has its lock whenever it runs no stage, and stands in its book whenever it does.
+    """
+    with as_dvc_locks():
+        if busy := sorted(filter(exists, at_work())):
+            raise _busy(f"(PID {busy[0]})")
+        yield
+
+
+def _busy(who: str) -> UserError:
+    return UserError(
+        f"{who}: at work in this checkout; wait until it has ended, then run this again (delete {BOOK} if "
+        "that process is something else)"
+    )
 
 
 def _drop_dead_lock() -> None:

@@ -56,8 +56,9 @@ def _guard(name: str, since_copy: bool) -> None:
     _wait(pid, started)
     try:
         mend(since_copy, _note)
-    except UserError as error:
-        _note(f"not mended: {error}; `vouch sync` mends it then")
+    except (UserError, OSError) as error:  # such as a disk that is still full
+        with suppress(OSError):
+            _note(f"not mended: {error}; `vouch sync` mends it then")
     finally:
         for mark in MARKS.iterdir():  # also of guardians that were killed
             with suppress(ValueError, OverflowError):  # no mark

@@ -30,14 +30,25 @@ class Recorded:
 
     def fits(self, out: str, digest: str | None) -> bool:
         """Whether a record says so of an output, or none knows it. Raises UserError: dvc.lock is damaged."""
+        receipt = self._receipt(out)
+        if receipt is not None and receipt.outs.get(out) == digest:
+            return True
+        known = {record.outs.get(out) for record in (receipt, self._lock.get(self.dag.maker[out])) if record}
+        return digest in known or not known - {None}
+
+    def knows(self, out: str) -> bool:
+        """Whether any record has an output. Raises UserError: dvc.lock is damaged."""
+        receipt = self._receipt(out)
+        if receipt is not None and receipt.outs.get(out):
+            return True
+        record = self._lock.get(self.dag.maker[out])
+        return record is not None and bool(record.outs.get(out))
+
+    def _receipt(self, out: str) -> Record | None:
         name = self.dag.maker[out]
         if name not in self._receipts:
             self._receipts[name] = read_receipt(self.dag[name])
-        receipt = self._receipts[name]
-        if receipt is not None and receipt.outs.get(out) == digest:
-            return True
-        known = {record.outs.get(out) for record in (receipt, self._lock.get(name)) if record}
-        return digest in known or not known - {None}
+        return self._receipts[name]
 
 
 def damaged(recorded: Recorded, paths: Iterable[str], digests: Digests) -> Iterator[str]:

@@ -54,14 +54,17 @@ def _mend(
     tell: Callable[[str], None],
 ) -> None:
     if wrong():
-        with _as_dvc_locks(lock, file):
+        with as_dvc_locks(lock, file):
             if wrong():
                 tell(f"{file}: was cut short; {put_right()}")
 
 
 @contextmanager
-def _as_dvc_locks(lock: Path, file: Path) -> Iterator[None]:
-    """Holds a lock of DVC's; leaves no file where none was: with core.hardlink_lock such a file is held."""
+def as_dvc_locks(lock: Path = _OF_LOCK, file: Path = LOCK) -> Iterator[None]:
+    """Holds a lock under which DVC writes a file. Raises UserError where DVC has it for a minute.
+
+    Leaves no file where none was: with core.hardlink_lock such a file is held.
+    """
     lock.parent.mkdir(parents=True, exist_ok=True)
     try:
         lock.touch(exist_ok=False)

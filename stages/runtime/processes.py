@@ -22,14 +22,21 @@ def seen(pid: int) -> Seen | None:
     return Seen(state, int(others[0]), int(others[18]))
 
 
-def gone(pid: int, started: int | None) -> bool:
-    """Whether a process of this machine has ended. started: tells one that got its number later from it."""
+def exists(pid: int) -> bool:
+    """Whether a process of this machine has this number."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
-        return True
+        return False
     except PermissionError:
         pass
+    return True
+
+
+def gone(pid: int, started: int | None) -> bool:
+    """Whether a process of this machine has ended. started: tells one that got its number later from it."""
+    if not exists(pid):
+        return True
     now = seen(pid)
     return now is not None and (now.state in "ZX" or now.started != started)
 

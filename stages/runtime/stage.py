@@ -13,10 +13,10 @@ from typing import Any, NoReturn, TypeVar
 from stages.contracts.files import write_json
 from stages.dag import Dag, Stage, read_dag
 from stages.runtime import mending
-from stages.runtime.checked import check_once
+from stages.runtime.checked import FILES, check_once
 from stages.runtime.digests import Digests, fingerprint
 from stages.runtime.errors import UserError
-from stages.runtime.freshness import present, read_receipt, write_receipt
+from stages.runtime.freshness import Record, present, read_receipt, write_receipt
 from stages.runtime.guardian import watch_engine
 from stages.runtime.intact import Recorded, refuse_damaged
 from stages.runtime.passing import read_otherwise
@@ -77,21 +77,40 @@ def _refuse_strays(dag: Dag, stage: Stage) -> None:
         )
 
 
+def _settings() -> list[str]:
+    return [fingerprint(file) for file in FILES]
+
+
+def _refuse_new_values(stage: Stage, settings: list[str]) -> None:
+    """Raises UserError where a stage's parameters are new since its start: DVC records those of its end."""
+    if _settings() == settings:
+        return
+    now = read_dag().stages.get(stage.name)
+    for file, values in stage.params.items():
+        for key, value in values.items():
+            if now is None or now.params.get(file, {}).get(key) != value:
+                raise UserError(f"{file}: {key}: changed while {stage.name} was at work; run the stage again")
+
+
 def _run(name: str, arguments: list[str], body: Callable[[Run], None]) -> None:
+    settings = _settings()
     check_once()
     dag = read_dag()
     stage = dag.by_command(" ".join(["python -m", f"stages.{name}", *arguments]))
     _refuse_strays(dag, stage)
     with turn(stage) as waited:
         if waited and read_receipt(stage) == present(stage, Digests()):
+            _refuse_new_values(stage, settings)
             print(f"{name}: the other run has made everything", file=sys.stderr)
             return
         mending.keep()
         watch_engine()
-        _make(dag, stage, arguments, body)
+        record = _make(dag, stage, arguments, body)
+        _refuse_new_values(stage, settings)
+        write_receipt(stage, record)
 
 
-def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], None]) -> None:
+def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], None]) -> Record:
     digests = Digests()
     refuse_damaged(Recorded(dag), dag.inputs(stage), digests)
     # what no stage has made is hashed while it is read, or at the end
@@ -109,11 +128,23 @@ def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], No
     changed += read_otherwise(digests.known())
     if changed:
         raise UserError(f"{changed[0]}: changed while {stage.name} was reading it; run the stage again")
-    write_receipt(stage, after)
+    return after
 
 
 def _stop(_number: int, _frame: object) -> NoReturn:
     raise SystemExit("vouch: told to stop (SIGTERM); run it again, finished answers are kept")
+
+
+def _told(error: UserError | OSError | MemoryError) -> UserError:
+    """What a person is told of an error that is not a bug."""
+    if isinstance(error, UserError):
+        return error
+    if isinstance(error, MemoryError):
+        what = "memory ran out; give the stage more, or run fewer at once"
+    else:
+        where = f"{error.filename}: " if error.filename else ""
+        what = f"{where}{error.strerror or error}"
+    return UserError(f"{what}; nothing that looks whole was written")
 
 
 def run_stage(name: str, body: Callable[[Run], None]) -> NoReturn:
@@ -125,17 +156,12 @@ def run_stage(name: str, body: Callable[[Run], None]) -> NoReturn:
     signal.signal(signal.SIGTERM, _stop)  # a time limit of a cluster: what is finished is kept first
     try:
         _run(name, arguments, body)
-    except UserError as error:
-        if os.environ.get("VOUCH_TRACEBACK"):
-            traceback.print_exc()
-        sys.exit(f"vouch: {error}")
     except KeyboardInterrupt:
         print("vouch: interrupted; run it again, finished answers are kept", file=sys.stderr)
         sys.exit(130)
-    except OSError as error:
+    except (UserError, OSError, MemoryError) as error:
         if os.environ.get("VOUCH_TRACEBACK"):
             traceback.print_exc()
-        where = f"{error.filename}: " if error.filename else ""
-        sys.exit(f"vouch: {where}{error.strerror or error}; nothing that looks whole was written")
+        sys.exit(f"vouch: {_told(error)}")
     gc.freeze()  # Python's end looks for cycles in all that is there: a sixth of what starting cost
     sys.exit(0)

@@ -15,6 +15,7 @@ from stages.dag import Dag, Stage
 from stages.runtime.freshness import State, states
 
 STAMPS = Path(".vouch/stamps")
+MARKER = ".snakemake_timestamp"  # which Snakemake puts into folders that a rule has made
 _LONG_AGO = 1
 _SECOND = 1_000_000_000
 
@@ -26,7 +27,7 @@ def stamp_path(stage: Stage) -> str:
 
 def _clock(path: str) -> str:
     """The file whose time Snakemake takes for a path: in a folder, its own marker if it wrote one."""
-    marker = os.path.join(path, ".snakemake_timestamp")
+    marker = os.path.join(path, MARKER)
     return marker if os.path.isfile(marker) else path
 
 

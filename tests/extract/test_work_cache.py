@@ -123,6 +123,16 @@ def test_damaged_shards_are_left_out(tmp_path: Path, damage: str) -> None:
     assert key("k0") not in cache and key("k3") in cache and len(cache.damaged) == 1
 
 
+def test_what_cannot_be_read_is_not_taken_for_damaged(tmp_path: Path) -> None:
+    """Nobody asks a model again because a file system was away, or may not be read by this user."""
+    filled(tmp_path, range(0, 3))
+    (shard,) = tmp_path.glob("*.parquet")
+    shard.unlink()
+    shard.symlink_to(shard.name)  # root may read everything else
+    with pytest.raises(OSError, match=shard.name):
+        opened(tmp_path, "k0")
+
+
 def test_damage_after_looking_up_is_no_answer(tmp_path: Path) -> None:
     cache = filled(tmp_path, range(2))
     (shard,) = tmp_path.glob("*.parquet")

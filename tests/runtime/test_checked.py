@@ -94,3 +94,21 @@ def test_what_stages_import_to_start() -> None:
     found = imported("-c", "import " + ", ".join(f"stages.{stage}.__main__" for stage in stages))
     assert not {name for name in found if name in HEAVY or name.partition(".")[0] in HEAVY}
     assert CHECK not in found
+
+
+@pytest.mark.parametrize("brace", "{}")
+def test_braces_in_the_path_of_the_checkout_are_one_line(project: Path, brace: str) -> None:
+    """DVC ends there in a traceback, after the stage has run."""
+    here = project.rename(project.with_name(f"a{brace}b"))
+    for command in (["stages.vary", "toy"], ["stages.console.main", "sync"]):
+        ran = subprocess.run(
+            [sys.executable, "-m", *command],
+            cwd=here,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        said = f"vouch: {here}: DVC fails in a folder with `{{` or `}}` in its path; rename or move it\n"
+        assert (ran.returncode, ran.stderr) == (1, said)
+    assert not prompts_path("toy").exists()

@@ -72,10 +72,41 @@ def test_while_one_works_others_refuse_and_after_its_death_they_do_not(
     assert dvc(project, "repro", "--force", "-q").returncode == 0
 
 
+def test_who_removes_outputs_refuses_while_an_engine_works_and_keeps_others_out(
+    holder: subprocess.Popen[bytes], project: Path
+) -> None:
+    with pytest.raises(UserError, match=rf"^\(PID {holder.pid}\): at work in this checkout"):
+        engines.none_at_work().__enter__()
+    os.kill(holder.pid, signal.SIGKILL)
+    holder.wait(30)
+    with engines.none_at_work():
+        refused = dvc(project, "repro", "--force")
+        assert refused.returncode and "Unable to acquire lock" in refused.stderr
+        assert (project / "data/one.txt").exists()
+    assert dvc(project, "repro", "--force", "-q").returncode == 0
+
+
+def test_dvc_is_seen_while_a_stage_of_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("gate")
+    Path("dvc.yaml").write_text("stages: {slow: {cmd: cat gate > slow.txt, outs: [slow.txt]}}")
+    assert dvc(tmp_path, "init", "-q", "--no-scm").returncode == 0
+    with subprocess.Popen([str(Path(sys.executable).with_name("dvc")), "repro", "-q"]) as process:
+        with open("gate", "w", encoding="utf-8") as gate:  # opens once the stage reads
+            with pytest.raises(UserError, match=rf"^\(PID {process.pid}\): at work in this checkout"):
+                engines.none_at_work().__enter__()
+            gate.write("done")
+        assert process.wait(60) == 0
+    assert Path("slow.txt").read_text() == "done"
+    with engines.none_at_work():
+        pass
+
+
 def test_a_lock_of_another_machine_stays(project: Path) -> None:
     lock = project / ".snakemake/locks/0.output.lock"
     lock.parent.mkdir(parents=True, exist_ok=True)
     lock.write_text("data/one.txt\n")
+    engines.HOST.parent.mkdir(exist_ok=True)
     engines.HOST.write_text("elsewhere\n")
     engines.enter()
     engines.leave()

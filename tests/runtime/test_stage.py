@@ -112,6 +112,34 @@ def test_a_source_that_changes_meanwhile_is_one_line_and_no_receipt(
     assert vouched(project) == present(project, monkeypatch)
 
 
+def edit_params(old: str, new: str) -> str:
+    """A line of Python that replaces a text in params.yaml, which must be there."""
+    return (
+        f"p = open('params.yaml').read(); assert {old!r} in p; "
+        f"open('params.yaml', 'w').write(p.replace({old!r}, {new!r}))"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [('"on_error": "skip"', '"on_error": "stop"'), ('"toy": {', '"other": {')]
+)
+def test_parameters_of_the_stage_that_change_meanwhile_are_one_line_and_no_receipt(
+    project: Path, old: str, new: str
+) -> None:
+    """DVC reads them when the stage has ended: it would record the new ones beside results of the old ones."""
+    ran = prepare(project, edit_params(old, new))
+    assert ran.returncode == 1
+    message = "vouch: params.yaml: datasets.toy: changed while prepare@toy was at work; run the stage again"
+    assert ran.stderr.splitlines()[-1] == message
+    assert not (project / RECEIPT).exists()
+
+
+def test_parameters_of_other_stages_may_change_meanwhile(project: Path) -> None:
+    ran = prepare(project, edit_params('"splits": 10', '"splits": 20'))
+    assert ran.returncode == 0, ran.stderr
+    assert (project / RECEIPT).exists()
+
+
 def test_a_picture_that_was_another_while_it_was_read(project: Path) -> None:
     """Names, sizes and times are at the end what they were at the start."""
     link = project / SOURCE / "1.png"
@@ -122,6 +150,20 @@ def test_a_picture_that_was_another_while_it_was_read(project: Path) -> None:
     assert ran.returncode == 1
     message = f"vouch: {SOURCE}/1.png: changed while prepare@toy was reading it; run the stage again"
     assert ran.stderr.splitlines()[-1] == message
+    assert not (project / RECEIPT).exists()
+
+
+@pytest.mark.parametrize(
+    ("then", "told"),
+    [
+        ("bytearray(1 << 60)", "memory ran out; give the stage more, or run fewer at once"),
+        ("open('no\x1b[2J')", "no\ufffd[2J: No such file or directory"),
+    ],
+)
+def test_what_this_machine_lacks_is_one_line(project: Path, then: str, told: str) -> None:
+    ran = prepare(project, then)
+    assert ran.returncode == 1 and "Traceback" not in ran.stderr
+    assert ran.stderr.splitlines()[-1] == f"vouch: {told}; nothing that looks whole was written"
     assert not (project / RECEIPT).exists()
 
 
