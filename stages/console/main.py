@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stages.console.layout import plain
+from stages.runtime.checked import check_place
 from stages.runtime.errors import UserError
 
 COMMANDS = {
@@ -56,6 +57,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         _check_text(given)
         os.chdir(_checkout())
+        check_place()
         return int(options.run(options))
     except UserError as error:
         if os.environ.get("VOUCH_TRACEBACK"):
@@ -70,6 +72,9 @@ def main(argv: list[str] | None = None) -> int:
         name = error.filename2 or error.filename
         where = f"{name}: " if name else ""
         print(plain(f"vouch: {where}{error.strerror or error}; correct it and try again"), file=sys.stderr)
+        return 1
+    except MemoryError:
+        print("vouch: memory ran out; end other programs, or use a machine with more", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

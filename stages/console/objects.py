@@ -3,8 +3,9 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from stages.runtime.errors import UserError
@@ -55,31 +56,60 @@ class Store:
             return {entry["md5"]: entry["relpath"] for entry in json.loads(handle.read())}
 
 
+def held(digests: Iterable[str]) -> set[str]:
+    """Those digests, of files or of folders with all their files, whose objects DVC's cache has.
+
+    Only lists of folders are read; of DVC its settings alone are loaded. Raises UserError, OSError.
+    """
+    from dvc.config import Config, ConfigError
+
+    try:
+        settings = Config(dvc_dir=str(Path(".dvc").absolute()))["cache"]
+    except ConfigError as error:
+        raise UserError(f".dvc/config: {' '.join(str(error).split())}; correct it") from None
+    root = Path(settings.get("dir", ".dvc/cache")) / "files" / "md5"
+
+    def there(name: str) -> bool:
+        path = root / name[:2] / name[2:]
+        if not path.exists():
+            return False
+        try:
+            listed = (
+                [entry["md5"] for entry in json.loads(path.read_bytes())] if name.endswith(".dir") else []
+            )
+        except (ValueError, KeyError, TypeError):
+            raise UserError(f"{path}: damaged; `vouch verify --mend` removes what is damaged") from None
+        return all(map(there, listed))
+
+    return {name for name in digests if there(name)}
+
+
 @contextmanager
 def cache() -> Iterator[Store]:
     """DVC's cache of this checkout. Raises UserError."""
-    with _repository() as repo:
+    with repository() as repo:
         yield Store(repo.cache.local, "DVC's cache")
 
 
 @contextmanager
 def remote(name: str | None) -> Iterator[Store]:
     """A remote, or the default one. Raises UserError where it is unknown or does not answer."""
-    with _repository() as repo:
+    with repository() as repo:
         odb = repo.cloud.get_remote_odb(name, "verify", hash_name="md5")
         yield Store(odb, f"the remote {name}" if name else "the default remote")
 
 
 def addresses() -> dict[str, str]:
     """The remotes of this checkout by name; the default one also as "". Raises UserError."""
-    with _repository() as repo:
+    with repository() as repo:
         urls = {str(name): str(settings.get("url", "")) for name, settings in repo.config["remote"].items()}
         default = repo.config["core"].get("remote")
     return urls | ({"": urls[default]} if default in urls else {})
 
 
 @contextmanager
-def _repository() -> Iterator[Any]:
+def repository() -> Iterator[Any]:
+    """DVC's own view of this checkout. Raises UserError for what DVC refuses in the block."""
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
 

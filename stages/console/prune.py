@@ -4,20 +4,24 @@ hold stays unless --force is given. Files that no record names are listed and le
 
 import argparse
 import json
-import os
 import re
-import subprocess
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from stages.console.layout import plain
+from stages.console.objects import held
+from stages.console.runs import remember
 from stages.contracts.files import HOST, PART, write_text
 from stages.dag import Dag, read_dag
 from stages.runtime.digests import Digests
+from stages.runtime.engines import none_at_work
 from stages.runtime.errors import UserError
 from stages.runtime.freshness import RECEIPTS, read_lock, receipt_path
 from stages.runtime.mending import LOCK
-from stages.runtime.stamps import STAMPS, stamp_path
+from stages.runtime.processes import exists
+from stages.runtime.stamps import MARKER, STAMPS, stamp_path
+from stages.yaml12 import load
 
 _ROOTS = ("data", "reports")
 _OF_DVC = re.compile(r"\.[\w-]{22}\.tmp")  # what DVC was writing when it died, or its disk was full
@@ -41,7 +45,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prunes and says what went."""
-    pruning = prune(read_dag(), options.dry_run, options.force)
+    with nullcontext() if options.dry_run else none_at_work():
+        pruning = prune(read_dag(), options.dry_run, options.force)
     verb = "would remove" if options.dry_run else "removed"
     for path in pruning.removed:
         print(plain(f"prune: {verb} {path}"))
@@ -54,10 +59,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
-    """Removes outputs of stages that are gone. Raises UserError where that would lose one."""
+    """Removes outputs of stages that are gone. Raises UserError where that would lose one.
+
+    To be called while no engine is at work: it rewrites dvc.lock, and takes for gone what `dag` lacks.
+    """
     gone = {name: record for name, record in read_lock().items() if name not in dag.stages}
     kept = {str(receipt_path(s)) for s in dag.stages.values()} | {stamp_path(s) for s in dag.stages.values()}
-    records = [path for folder in (RECEIPTS, STAMPS) for path in folder.glob("*") if str(path) not in kept]
+    records = [path for at in (RECEIPTS, STAMPS) for path in at.glob("[!.]*") if str(path) not in kept]
     made = {out for record in gone.values() for out in record.outs}
     made |= {out for path in records if path.parent == RECEIPTS for out in _outs(path)}
     sources = {dep for stage in dag.stages.values() for dep in stage.deps if dep not in dag.maker}
@@ -65,13 +73,14 @@ def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
     ours = set(dag.maker) | sources
 
     pruning = Pruning()
-    temporary = [path for path in RECEIPTS.parent.glob(".*.part") if _abandoned(path.name)]
+    parts = (path for at in (RECEIPTS.parent, RECEIPTS) for path in at.glob(".*.part"))
+    temporary = [path for path in parts if _abandoned(path.name)]
     for path in sorted(path for root in _ROOTS for path in _files(Path(root))):
         if _at_or_below(path, ours):
             continue
         if part := next((name for name in path.parts if PART.fullmatch(name)), None):
             temporary += [path] if _abandoned(part) else []
-        elif _OF_DVC.fullmatch(path.name):
+        elif path.name == MARKER or _OF_DVC.fullmatch(path.name):
             temporary.append(path)
         elif _at_or_below(path, made):
             pruning.removed.append(str(path))
@@ -80,8 +89,10 @@ def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
     if not force:
         _refuse_loss(pruning.removed)
     if not dry_run:
+        if LOCK.exists():
+            remember(load(LOCK).get("stages", {}).values())  # the present ones too: they get other parameters
         for path in (*map(Path, pruning.removed), *temporary, *records):
-            path.unlink()
+            path.unlink(missing_ok=True)
         for root in _ROOTS:
             _remove_empty_folders(Path(root))
         if gone:
@@ -108,27 +119,16 @@ def _at_or_below(path: Path, places: set[str]) -> bool:
 
 def _abandoned(name: str) -> bool:
     """Whether a temporary file or folder is named after a process of this machine that has ended."""
-    match = re.search(rf"\.{HOST}\.(\d+)\.part$", name)
-    try:
-        os.kill(int(match[1]) if match else 0, 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return False
+    match = re.search(rf"\.{HOST}\.(\d{{1,9}})\.part$", name)
+    return match is not None and not exists(int(match[1]))
 
 
 def _refuse_loss(paths: list[str]) -> None:
     """Raises UserError where DVC's cache does not hold the contents of a file."""
-    if not paths:
-        return
-    done = subprocess.run(["dvc", "cache", "dir"], capture_output=True, text=True, check=False)
-    cache, digests = Path(done.stdout.strip()) / "files" / "md5", Digests()
-    lost = []
-    for path in paths:
-        digest = digests.of(path)
-        if digest and not (cache / digest[:2] / digest[2:]).exists():
-            lost.append(path)
+    digests = Digests()
+    digest_of = {path: digest for path in paths if (digest := digests.of(path))}
+    cached = held(digest_of.values())
+    lost = [path for path, digest in digest_of.items() if digest not in cached]
     if lost:
         more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
         raise UserError(

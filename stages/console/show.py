@@ -14,6 +14,7 @@ from stages.contracts.prompts import ASKS, ORIGINAL
 from stages.runtime.errors import UserError
 from stages.runtime.intact import intact
 
+_UNSEEN = ("(+0.000)", "(-0.000)")  # changes in digits that are not shown
 _COLUMNS = (
     ("accuracy", "", "accuracy"),
     ("coverage", "lac", "coverage LAC"),
@@ -118,8 +119,11 @@ def headline(now: Cells) -> str:
 
 
 def compared(now: Cells, then: Cells) -> str:
-    """The lines that changed, with the change of every number; lines that only one side has say so."""
-    lines = []
+    """The lines that changed, with the change of every number; lines that only one side has say so.
+
+    Lines that changed in digits beyond those shown, as on another processor, are counted only.
+    """
+    lines, close = [], 0
     for key in _ordered(now):
         changes = [
             _change(now[key].get((metric, score)), then.get(key, {}).get((metric, score)))
@@ -127,12 +131,15 @@ def compared(now: Cells, then: Cells) -> str:
         ]
         if key not in then:
             lines.append([*key, *(change.replace(" (new)", "") for change in changes), "new"])
-        elif any("(" in change for change in changes):
+        elif any("(" in change and not change.endswith(_UNSEEN) for change in changes):
             lines.append([*key, *changes, ""])
-    same = len(now) - len(lines)
+        else:
+            close += any("(" in change for change in changes)
+    same = len(now) - len(lines) - close
+    more = f", {close} more but for digits that are not shown" if close else ""
     lines += [[*key, *[""] * len(_COLUMNS), "gone"] for key in _ordered(then) if key not in now]
     text = _table(lines, " ") if lines else ""
-    return text + f"{same} of {len(now)} lines are as they were\n"
+    return text + f"{same} of {len(now)} lines are as they were{more}\n"
 
 
 def _table(lines: list[list[str]], *further: str) -> str:

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 from stages.console.layout import plain
+from stages.console.objects import held
 from stages.contracts.files import replacing
 from stages.dag import read_dag
 from stages.runtime.check import check_project
@@ -53,10 +54,18 @@ def run(options: argparse.Namespace) -> int:
 
 
 def record(states: list[State]) -> list[str]:
-    """Tells DVC of the fresh stages that dvc.lock does not know; returns their names."""
+    """Tells DVC of the fresh stages that dvc.lock does not know; returns their names.
+
+    One with known outputs that its cache lacks counts as unknown: they were made here, not pulled, and have
+    the recorded bytes.
+    """
     lock = read_lock()
+    fresh = [state for state in states if state.fresh]
+    cached = held({digest for state in fresh for digest in state.now.outs.values() if digest})
     unknown = [
-        state.stage.name for state in states if state.fresh and lock.get(state.stage.name) != state.now
+        state.stage.name
+        for state in fresh
+        if lock.get(state.stage.name) != state.now or not cached.issuperset(state.now.outs.values())
     ]
     if unknown:
         _commit(frozenset(unknown))

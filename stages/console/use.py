@@ -15,12 +15,13 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
 from stages.console.layout import plain
-from stages.console.prune import prune
+from stages.console.prune import Pruning, prune
 from stages.console.released import expand_released
 from stages.console.sync import record
-from stages.contracts.files import write_text
+from stages.contracts.files import replacing, write_text
 from stages.dag import PARAMS, read_dag
 from stages.runtime.check import check_params
+from stages.runtime.engines import none_at_work
 from stages.runtime.errors import UserError, did_you_mean
 from stages.runtime.freshness import states
 from stages.yaml12 import loads
@@ -47,24 +48,33 @@ def run(options: argparse.Namespace) -> int:
     check_params(loads(text, PARAMS), f"profiles/{options.name}.yaml")
     if Path(PARAMS).exists():
         _record_results()
-        _keep(Path(PARAMS).read_bytes())
-    before = Path(PARAMS).read_text(encoding="utf-8") if Path(PARAMS).exists() else text
-    write_text(Path(PARAMS), text)
-    try:
-        pruning = prune(read_dag())
-    except UserError:
-        write_text(Path(PARAMS), before)
-        raise
-    except OSError as error:  # some may be gone: going back would leave what no profile makes
-        raise UserError(
-            f"{error.filename}: cannot be removed ({error.strerror}); {PARAMS} is {options.name} already: "
-            "make the folder writable, then `vouch prune`"
-        ) from None
+    with none_at_work():
+        pruning = _switch(options.name, text)
     print(f"use: params.yaml is now {options.name}; removed {len(pruning.removed)} files it does not make")
     for path in pruning.left:
         print(f"use: left {plain(path)}: no record says that a stage made it")
     print("use: `vouch plan` says what would run, `dvc repro` runs it")
     return 0
+
+
+def _switch(name: str, text: str) -> Pruning:
+    """Writes params.yaml and prunes; where that would lose something, params.yaml stays. Raises UserError."""
+    before = text.encode()
+    if Path(PARAMS).exists():
+        before = Path(PARAMS).read_bytes()  # no text, where a disk or an editor damaged it
+        _keep(before)
+    write_text(Path(PARAMS), text)
+    try:
+        return prune(read_dag())
+    except UserError:
+        with replacing(Path(PARAMS)) as temporary:
+            temporary.write_bytes(before)
+        raise
+    except OSError as error:  # some may be gone: going back would leave what no profile makes
+        raise UserError(
+            f"{error.filename}: cannot be removed ({error.strerror}); {PARAMS} is {name} already: "
+            "make the folder writable, then `vouch prune`"
+        ) from None
 
 
 def _keep(content: bytes) -> None:

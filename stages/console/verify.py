@@ -6,12 +6,14 @@ With --mend what is damaged is removed; `dvc repro` computes it anew, `dvc pull`
 
 import argparse
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 
 from stages.console.layout import plain
 from stages.console.objects import Store, cache, remote
 from stages.dag import read_dag
 from stages.runtime.digests import Digests
+from stages.runtime.engines import none_at_work
 from stages.runtime.intact import Recorded, damaged
 
 _DEFAULT = ""
@@ -28,32 +30,43 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Names what is damaged; returns 0 where nothing is, or where it was removed."""
     if options.remote is None:
-        with cache() as store:
-            found = _outputs(options.mend) + _objects(store, options.mend)
+        # what a stage has just made is not yet known to a record
+        with cache() as store, none_at_work() if options.mend else nullcontext():
+            outputs, said = _outputs(options.mend)
+            objects, read = _objects(store, options.mend)
+        found, said = outputs + objects, f"{said} and {read}"
         then = "`dvc repro` or `dvc pull` brings it back"
     else:
         with remote(options.remote or None) as store:
-            found = _objects(store, options.mend)
+            found, said = _objects(store, options.mend)
         then = "`dvc push` brings it back from where it is whole; `dvc repro` computes it anew"
     if not found:
-        print("verify: nothing is damaged")
+        print(f"verify: {said} read; nothing is damaged")
         return 0
     print(f"verify: removed; {then}" if options.mend else f"verify: --mend removes it, then {then}")
     return 0 if options.mend else 1
 
 
-def _outputs(mend: bool) -> int:
+def _outputs(mend: bool) -> tuple[int, str]:
+    """How many are damaged, and in words how many were compared. What could not be is told."""
     dag, digests = read_dag(), Digests()
-    found = list(damaged(Recorded(dag), sorted(dag.maker), digests))
+    recorded = Recorded(dag)
+    here = [out for out in sorted(dag.maker) if Path(out).exists()]
+    compared = [out for out in here if recorded.knows(out)]
+    found = list(damaged(recorded, compared, digests))
     digests.save()
+    if absent := len(dag.maker) - len(here):
+        print(f"verify: {absent} of {len(dag.maker)} outputs are not here: `dvc pull`, or `dvc repro`")
+    for path in sorted({*here} - {*compared}):
+        print(plain(f"verify: {path}: no record of {dag.maker[path]} has it; `dvc repro` makes it anew"))
     for path in found:
         print(plain(f"verify: {path}: not the bytes that {dag.maker[path]} wrote"))
         if mend:
             shutil.rmtree(path) if Path(path).is_dir() else Path(path).unlink()
-    return len(found)
+    return len(found), f"{len(compared):,} outputs"
 
 
-def _objects(store: Store, mend: bool) -> int:
+def _objects(store: Store, mend: bool) -> tuple[int, str]:
     names = store.names()
     found = {name for name in names if not store.is_whole(name)}
     for name in sorted(found):
@@ -61,4 +74,4 @@ def _objects(store: Store, mend: bool) -> int:
     if mend:
         for name in [*found, *store.naming(found, [name for name in names if name not in found])]:
             store.remove(name)
-    return len(found)
+    return len(found), f"{len(names):,} objects of {store.place}"

@@ -1,8 +1,10 @@
 """The `vouch` command on a small checkout: switching, pruning, planning, showing."""
 
 import errno
+import json
 import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -160,6 +162,36 @@ def test_prune_removes_what_a_record_names_and_nothing_else(kept):
     unknown.unlink()
 
 
+@pytest.mark.parametrize("command", [["use", "demo"], ["prune", "--force"], ["verify", "--mend"]])
+def test_nothing_is_removed_while_an_engine_works(kept, command):
+    kept.dvc("repro", "prepare@left")
+    made, lock = kept.path / "data/items/left.parquet", kept.path / "dvc.lock"
+    kept.edit("params.yaml", "  left: {loader: shapes", "  moved: {loader: shapes")
+    if command[0] == "verify":
+        made.write_bytes(b"damaged")
+    before = [path.read_bytes() for path in (kept.path / "params.yaml", made, lock)]
+    book = kept.path / ".dvc/tmp/rwlock"
+    book.write_text(json.dumps({"write": {str(made): {"pid": os.getpid(), "cmd": "dvc repro"}}, "read": {}}))
+    try:
+        assert f"(PID {os.getpid()}): at work in this checkout" in line(kept.vouch(*command, check=False))
+    finally:
+        book.unlink()
+    assert [path.read_bytes() for path in (kept.path / "params.yaml", made, lock)] == before
+    made.unlink()
+
+
+def test_a_stage_keeps_the_record_that_it_is_writing(kept):
+    part, old = (
+        kept.path / f".vouch/receipts/.one.json.{HOST}.{pid}.part" for pid in (os.getpid(), 999999999)
+    )
+    part.parent.mkdir(parents=True, exist_ok=True)
+    for path in (part, old):
+        path.write_text("half")
+    kept.vouch("prune")
+    assert part.exists() and not old.exists()
+    part.unlink()
+
+
 def test_prune_refuses_to_lose_what_the_cache_does_not_hold(kept):
     kept.run("python", "-m", "stages.prepare", "right")
     kept.edit("params.yaml", "  right: {loader: shapes", "  moved: {loader: shapes")
@@ -176,6 +208,67 @@ def test_a_switch_records_results_before_it_removes_them(kept):
     kept.vouch("use", "small")
     assert "Running" not in kept.dvc("repro", "prepare@right").stdout
     assert (kept.path / "data/items/right.parquet").exists()
+
+
+@pytest.mark.parametrize("away", [False, True])
+def test_what_was_made_here_with_the_recorded_bytes_comes_into_the_cache(checkout, tmp_path, away):
+    """As in a clone of a machine with the same processor: dvc.lock fits although nothing was pulled."""
+    here, cache = checkout.copy(tmp_path / "one"), tmp_path / "one/.dvc/cache"
+    if away:
+        cache = tmp_path / "objects"
+        here.dvc("cache", "dir", "--local", str(cache))
+
+    def lacking():
+        return {name.rpartition(":")[2] for name in here.dvc_status()} & {"prepare@right", "zoo@tiny_a"}
+
+    here.run("python", "-m", "stages.prepare", "right")
+    here.run("python", "-m", "stages.zoo", "tiny_a")
+    here.vouch("sync", "--partial")
+    for folder in ("files", "runs"):
+        shutil.rmtree(cache / folder, ignore_errors=True)
+    before = (here.path / "dvc.lock").read_bytes()
+    assert lacking() == {"prepare@right", "zoo@tiny_a"}
+    here.vouch("sync", "--partial")
+    assert (here.path / "dvc.lock").read_bytes() == before and not lacking()
+    next(cache.rglob("*.dir")).write_bytes(b"[")
+    assert "`vouch verify --mend`" in line(here.vouch("sync", "--partial", check=False))
+
+
+def test_what_was_pulled_comes_back_after_a_switch(kept):
+    """A pull brings no records of runs. Without them what dvc.lock forgets would be made again: weights, too."""
+    runs = kept.path / ".dvc/cache/runs"
+    shutil.rmtree(runs, ignore_errors=True)
+    kept.dvc("repro", "--force", "prepare@right")
+    made = {path: path.read_bytes() for path in kept.path.glob("data/*/right*") if path.parent.name != "runs"}
+    before = {path.relative_to(runs): path.read_bytes() for path in runs.rglob("*") if path.is_file()}
+    shutil.rmtree(runs)
+    kept.vouch("use", "demo")
+    again = {path.relative_to(runs): path.read_bytes() for path in runs.rglob("*") if path.is_file()}
+    assert before.keys() <= again.keys(), "the names that DVC gives them"
+    assert not any(path.exists() for path in made)
+    kept.vouch("use", "small")
+    assert "Running" not in kept.dvc("repro", "prepare@right").stdout
+    assert made and {path: path.read_bytes() for path in made} == made
+
+
+def test_a_copy_without_git_is_refused_in_one_line_and_keeps_its_profile(checkout, tmp_path):
+    here = checkout.copy(tmp_path / "one")
+    here.dvc("repro", "prepare@right")
+    shutil.rmtree(here.path / ".git")
+    before = {name: (here.path / name).read_bytes() for name in ("params.yaml", "dvc.lock")}
+    assert "is not a git repository" in line(here.vouch("use", "demo", check=False))
+    assert {name: (here.path / name).read_bytes() for name in before} == before
+    assert (here.path / "data/items/right.parquet").exists()
+
+
+def test_what_snakemake_puts_into_folders_keeps_no_profile(kept):
+    """DVC ignores its marks, so no cache holds them; they are nobody's results."""
+    kept.run("snakemake", "--cores", "1", "zoo-tiny_a")
+    (mark,) = kept.path.glob("data/models/tiny_a/.snakemake_timestamp")
+    kept.vouch("use", "demo")
+    assert not mark.parent.exists()
+    kept.vouch("use", "small")
+    assert "Running" not in kept.dvc("repro", "zoo@tiny_a").stdout
 
 
 def test_pull_without_a_remote_says_what_to_add(checkout):
@@ -198,6 +291,12 @@ def test_help_says_where_numbers_and_exit_statuses_are_told(capsys):
     assert end.value.code == 0 and "reports/metrics.json" in said
     (page,) = re.findall(r"docs/\w+\.md", said)
     assert "The exit status is" in (ROOT / page).read_text("utf-8")
+
+
+def test_too_little_memory_is_one_line(capsys, monkeypatch):
+    monkeypatch.setattr("stages.console.plan.run", lambda options: bytearray(1 << 60))
+    assert main(["plan"]) == 1
+    assert capsys.readouterr().err.startswith("vouch: memory ran out; ")
 
 
 def test_outside_a_checkout(checkout, tmp_path):

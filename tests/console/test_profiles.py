@@ -1,5 +1,6 @@
 """`vouch plan` on the profiles of the papers: their sizes, without data and without a network."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,7 +8,9 @@ import pytest
 
 from stages.console.main import main
 from stages.console.planned import prompt_sets, sizes
+from stages.dag import read_dag
 from stages.runtime.check import check_params
+from stages.runtime.errors import UserError
 from stages.runtime.project import Project
 from stages.yaml12 import load
 from tests.extract.project import ROOT
@@ -111,3 +114,30 @@ def test_an_absent_model_of_an_unknown_dataset(
     values["paper"]["absent"][1]["datasets"] = ["ai2"]
     with pytest.raises(Exception, match=r"paper\.absent\.1\.datasets: unknown name ai2;.*mean ai2d"):
         check_params(values, "tu")
+
+
+def test_a_profile_takes_the_place_of_what_is_no_text(
+    bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = shutil.copytree(bare, tmp_path / "checkout", symlinks=True)
+    monkeypatch.chdir(here)
+    damaged = "é".encode("utf-16")
+    (here / "params.yaml").write_bytes(damaged)
+    assert main(["use", "small"]) == 0
+    assert (here / "params.yaml").read_bytes() == (ROOT / "profiles/small.yaml").read_bytes()
+    (kept,) = (here / ".vouch/params").iterdir()
+    assert kept.read_bytes() == damaged
+    assert str(kept.relative_to(here)) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("content", ["", "[]", "stages:\n", "params: a"])
+def test_a_definition_without_stages_is_one_line(
+    bare: Path, tmp_path: Path, content: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = shutil.copytree(bare, tmp_path / "checkout", symlinks=True)
+    monkeypatch.chdir(here)
+    shutil.copy(ROOT / "profiles/small.yaml", here / "params.yaml")
+    (here / "dvc.yaml").unlink()  # a link to that of this project
+    (here / "dvc.yaml").write_text(content, "utf-8")
+    with pytest.raises(UserError, match=r"^dvc\.yaml: has no `stages`; restore it from version control$"):
+        read_dag()

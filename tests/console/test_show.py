@@ -67,6 +67,15 @@ def test_a_comparison_shows_the_lines_that_changed() -> None:
     assert compared(now, now) == "3 of 3 lines are as they were\n"
 
 
+def test_a_change_of_digits_that_are_not_shown_is_counted_alone() -> None:
+    then = cells([row("accuracy", 0.5, model=name) for name in "abc"], "clean")
+    values = {"a": 0.5, "b": 0.5001, "c": 10.5}
+    now = cells([row("accuracy", value, model=name) for name, value in values.items()], "clean")
+    *lines, last = compared(now, then).splitlines()
+    assert [line.split()[3:6] for line in lines[2:]] == [["c", "10.500", "(+10.000)"]]
+    assert last == "1 of 3 lines are as they were, 1 more but for digits that are not shown"
+
+
 def test_results_of_a_revision_that_cannot_be_compared_say_where_they_can_be_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

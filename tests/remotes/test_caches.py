@@ -40,6 +40,30 @@ def test_a_damaged_cache_is_found_and_mended(there: Repository, capsys: pytest.C
     assert there.contents() == before and main(["verify"]) == 0
 
 
+def test_what_was_not_compared_is_not_called_whole(
+    there: Repository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["verify"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("verify: 5 outputs and ") and out.endswith(
+        " of DVC's cache read; nothing is damaged\n"
+    )
+    table = Path("data/items/left.parquet")
+    table.unlink()
+    assert main(["verify"]) == 0
+    out = capsys.readouterr().out
+    assert (
+        out.startswith("verify: 1 of 5 outputs are not here: `dvc pull`")
+        and "\nverify: 4 outputs and " in out
+    )
+    Path("dvc.lock").unlink()
+    flip(Path("data/items/right.parquet"))
+    assert main(["verify"]) == 0
+    out = capsys.readouterr().out
+    assert "verify: data/items/right.parquet: no record of prepare@right has it" in out
+    assert "\nverify: 0 outputs and " in out
+
+
 ALPHA = """
 stages:
   double:
