@@ -3,9 +3,10 @@
 # make test   all tests
 # make fuzz   damaged files for every reader, 30 minutes of processor time each in all (MINUTES=5: fewer); goes on where
 #             its log ends
+# make flips  bits turned in a copy of all results here, after make demo or dvc pull: docs/corruption.md
 # make crash  kills runs, fills disks and the like, some hours on two cores: docs/reliability.md; SEED=2 tries other
 #             points, CRASH=FOLDER keeps them elsewhere
-# make scale  what the full matrix costs: the engines on all of it, runs at parts of it (PARTS="1000 100 10")
+# make scale  what the full matrix costs: runs at parts of it (PARTS="1000 100 10"), the engines on all of it
 # make reproduce   two clones, two engines, every byte compared (PROFILE=small takes minutes, the demo longer)
 # make slurm  the pipeline on a real Slurm of this machine, disturbed; needs root, slurm-wlm and munge (Debian)
 # PYTHON=python3.12 chooses the interpreter, TORCH=cpu|cuda the build of torch (default: what fits), CORES=4 how
@@ -63,8 +64,8 @@ crash: install
 	@$(RUN) python -m tools.crash --seed $(SEED) $(CRASH)
 
 scale: install
-	@$(RUN) python -m benchmarks.engines
 	@$(RUN) python -m tools.scale $(PARTS)
+	@$(RUN) python -m benchmarks.engines
 
 reproduce: install
 	@$(RUN) python -m tools.reproduce $(PROFILE)

@@ -10,7 +10,9 @@ import json
 import os
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +33,9 @@ LIMIT = 1_000_000  # bytes of the first screen
 FIRST = ("index.js", "columns.js", "rows-000.js")
 RUN = """
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from stages.browse.__main__ import write
 from stages.browse.config import Config
 write(sys.argv[1], Config(images=False, thumbnail=160, budget=0), sorted(Path("data").rglob("*.parquet")))
@@ -43,7 +47,7 @@ def simulate(items: int, variations: int) -> None:
     names = ["original", *(f"changed_{number}" for number in range(1, variations))]
     words = [f"option {place}" for place in range(OPTIONS)]
 
-    def rows():  # type: ignore[no-untyped-def]
+    def rows() -> Iterator[dict[str, Any]]:
         for number in range(items):
             yield {
                 "id": f"item-{number:06d}",
@@ -59,7 +63,7 @@ def simulate(items: int, variations: int) -> None:
                 "flags": [],
             }
 
-    def prompts():  # type: ignore[no-untyped-def]
+    def prompts() -> Iterator[dict[str, Any]]:
         for item in rows():
             for name in names:
                 yield {

@@ -1,9 +1,11 @@
 """For all tests: how long a test takes depends on what else the machine does, so none fails for it.
 
 DVC reports nothing: in a project that a test makes, each of its commands would start a process that tries to.
+A run that a shell began in the background ignores SIGINT, and so would all that a test starts and interrupts.
 """
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,8 @@ from hypothesis import settings
 
 pytest.register_assert_rewrite("tests.pipeline.edits", "tests.pipeline.exchanged")
 os.environ["DVC_NO_ANALYTICS"] = "1"
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 

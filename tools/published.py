@@ -53,8 +53,10 @@ def parc_sets() -> Iterator[Check]:
     kinds, models = read("parc_a6"), read("parc_a8")
     for score in SCORES:
         for name in SETS:
-            sides = [[row[name] for row in rows if row["score"] == score] for rows in (models, kinds)]
-            yield Check(f"{score} {name}: models against kinds", *(mean(side) for side in sides), 0.002)
+            by_model, by_kind = (
+                mean([row[name] for row in rows if row["score"] == score]) for rows in (models, kinds)
+            )
+            yield Check(f"{score} {name}: models against kinds", by_model, by_kind, 0.002)
 
 
 def parc_averages() -> Iterator[Check]:

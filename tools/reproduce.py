@@ -14,7 +14,9 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from stages.runtime.errors import UserError, did_you_mean
 from tests.pipeline.checkout import FIRST, ROOT, SECOND, SECOND_PATH, Checkout, User
+from tools.ending import ended
 
 HOURS = 6  # for one command: the demo on a machine with much other work
 
@@ -35,8 +37,6 @@ def clone(path: Path, user: User, profile: str) -> Checkout:
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(path)], check=True)
     checkout = Checkout.at(path, user)
     checkout.limit = HOURS * 3600
-    if not (path / f"profiles/{profile}.yaml").is_file():
-        sys.exit(f"reproduce: profiles/{profile}.yaml: no such file; name another PROFILE")
     (path / "params.yaml").write_bytes((path / f"profiles/{profile}.yaml").read_bytes())
     if checkout.dvc("pull", "--quiet", "zoo", check=False).returncode:
         print("reproduce: not all stored weights came; what is missing is trained", flush=True)
@@ -48,6 +48,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("profile", nargs="?", default="demo", help="a file in profiles/, without .yaml")
     profile = parser.parse_args().profile
+    known = [file.stem for file in (ROOT / "profiles").glob("*.yaml")]
+    if profile not in known:
+        raise UserError(f"no profile {profile}; {did_you_mean(profile, known)}")
     with tempfile.TemporaryDirectory() as folder:
         first = clone(Path(folder) / "first", FIRST, profile)
         ran = first.repro()
@@ -62,4 +65,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ended("reproduce", main, "run it again, it begins anew"))

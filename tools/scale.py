@@ -9,7 +9,6 @@ and the bytes that lie there at the end. docs/scale.md reads the figures.
 """
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -23,8 +22,11 @@ from stages.console.planned import count_prompts
 from stages.contracts.files import write_json
 from stages.contracts.prompts import prompts_path
 from stages.dag import read_dag
+from stages.runtime.errors import UserError
 from stages.yaml12 import load
 from tests.pipeline.checkout import ROOT, Checkout
+from tools.ending import ended
+from tools.lines import add, read
 
 FOLDER = ROOT / "build/scale"
 VARIATIONS = ["original", "option_order", "lr_i", "lr_c", "lr_v", "ls_n", "vr_b_3", "vr_b_5", "vr_l", "vs_s"]
@@ -99,14 +101,13 @@ def run(number: int) -> None:
     """Runs what is left of a part, and prints all its figures."""
     where = checkout(number)
     figures = where.path / "figures.jsonl"
-    known = figures.read_text("utf-8").splitlines() if figures.exists() else []
-    done = {row["kind"]: row for row in map(json.loads, known)}
+    done = {row["kind"]: row for row in read(figures)}
     for kind in KINDS:
         if kind not in done:
             seconds, mebibytes = repro(where, kind)
             done[kind] = {"kind": kind, "seconds": round(seconds, 1), "mebibytes": round(mebibytes)}
-            with figures.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(done[kind]) + "\n")
+            add(figures, done[kind])
+            print(f"1/{number}: {kind} has run", flush=True)
     report(number, where, list(done.values()))
 
 
@@ -134,15 +135,17 @@ def sizes() -> Iterator[tuple[str, int]]:
         yield name, sum(file.stat().st_size for file in files)
 
 
-def main() -> None:
+def main() -> int:
     """Runs the parts that were asked for, the smallest first."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", type=int, default=[1000, 100], help=f"of {list(PARTS)}")
-    for number in sorted(parser.parse_args().parts, reverse=True):
-        if number not in PARTS:
-            sys.exit(f"scale: {number}: no such part; name some of {', '.join(map(str, PARTS))}")
+    wanted = set(parser.parse_args().parts)
+    if unknown := sorted(wanted - set(PARTS)):
+        raise UserError(f"{unknown[0]}: no such part; name some of {', '.join(map(str, PARTS))}")
+    for number in sorted(wanted, reverse=True):
         run(number)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(ended("scale", main, "run it again, it goes on with the kind of stage that it was at"))

@@ -32,7 +32,9 @@ Edit = Callable[[Image.Image], Image.Image]
 
 def right(logits: np.ndarray, asked: Sequence[Asked]) -> np.ndarray:
     """[N]: whether the likeliest letter is the right one."""
-    return logits.argmax(axis=1) == np.array([row.answer for row in asked])
+    answers = np.array([row.answer for row in asked])
+    correct: np.ndarray = logits.argmax(axis=1) == answers
+    return correct
 
 
 def set_size(logits: np.ndarray, asked: Sequence[Asked]) -> float:

@@ -6,12 +6,14 @@ and a crash's example is a file beside it. Run again, it goes on with new seeds 
 
 import argparse
 import hashlib
-import json
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tests.fuzz.judging import ALL, Report, fuzz, line, load, targets
+from tests.fuzz.judging import ALL, Report, fuzz, load, record, targets
+from tools.ending import ended
+from tools.lines import add, read
 
 TURN = 60.0  # seconds of processor time that one target has before the next has its turn
 
@@ -24,10 +26,8 @@ class Log:
         self._folder, self._path = folder, folder / "log.jsonl"
 
     def turns(self, name: str) -> list[dict[str, Any]]:
-        """The turns of a target so far. A line that a killed run left half-written does not count."""
-        text = self._path.read_text(encoding="utf-8") if self._path.exists() else ""
-        every = [json.loads(one) for one in text.splitlines() if one.endswith("}")]
-        return [one for one in every if one["target"] == name]
+        """The turns of a target so far."""
+        return [one for one in read(self._path) if one["target"] == name]
 
     def seconds(self, name: str) -> float:
         """Of processor time that a target had."""
@@ -43,8 +43,7 @@ class Log:
             data = bytes.fromhex(crash["data"])
             name = f"{report.target}-{hashlib.sha256(data).hexdigest()[:16]}"
             (self._folder / name).write_bytes(data)
-        with self._path.open("a", encoding="utf-8") as log:
-            log.write(line(report))
+        add(self._path, record(report))
 
 
 def main() -> int:
@@ -66,7 +65,11 @@ def main() -> int:
         name = min(waiting, key=log.seconds)
         left = 60 * arguments.minutes - log.seconds(name)
         if left >= 1:
-            log.keep(fuzz(name, log.seed(name), left if once else min(TURN, left), arguments.examples))
+            turn = fuzz(name, log.seed(name), left if once else min(TURN, left), arguments.examples)
+            log.keep(turn)
+            print(
+                f"{name}: turn {turn.seed}: {turn.examples} examples, {len(turn.crashes)} crashes", flush=True
+            )
         if left < 1 or once:
             waiting.remove(name)
     return _said(log, wanted)
@@ -91,4 +94,4 @@ def _said(log: Log, wanted: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(ended("fuzz", main, "run it again, it goes on after the last whole turn"))

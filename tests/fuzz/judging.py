@@ -5,7 +5,6 @@ processor time or MEMORY bytes, or the end of the process. Processor time, so th
 """
 
 import importlib
-import json
 import multiprocessing
 import os
 import random
@@ -224,7 +223,6 @@ def _bound_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + MEMORY,) * 2)
 
 
-def line(report: Report) -> str:
-    """A line of the log; the examples of crashes lie in files."""
-    values = {**vars(report), "crashes": [crash["what"] for crash in report.crashes]}
-    return json.dumps(values, sort_keys=True, ensure_ascii=True) + "\n"
+def record(report: Report) -> dict[str, Any]:
+    """What the log keeps; the examples of crashes lie in files."""
+    return {**vars(report), "crashes": [crash["what"] for crash in report.crashes]}

@@ -196,7 +196,7 @@ def _variations(made: Made) -> list[dict[str, Any]]:
         for model, accuracy in made.accuracy.items():
             for variation in made.variations[1:]:
                 for (metric, score), gap in measures.items():
-                    row = {"dataset": dataset, "model": model, "ask": made.asks[0]}
+                    row: dict[str, Any] = {"dataset": dataset, "model": model, "ask": made.asks[0]}
                     row |= {"variation": variation, "metric": metric}
                     original = 0.0 if metric == "flipped" else accuracy
                     row |= {"score": score, "value": original + gap, "original": original}

@@ -18,8 +18,7 @@ def network_argsort(values: np.ndarray) -> list[int]:
     """Ascending order of up to eight values as numpy's argsort gives it on CPUs with wide vectors."""
     padded = [(float(value), place) for place, value in enumerate(values)]
     padded += [(math.inf, place) for place in range(len(values), 8)]
-    for first, second in PAIRS.split():
-        i, j = int(first), int(second)
+    for i, j in (map(int, pair) for pair in PAIRS.split()):
         if padded[i][0] > padded[j][0]:
             padded[i], padded[j] = padded[j], padded[i]
     return [place for _, place in padded[: len(values)]]
@@ -69,7 +68,8 @@ def score_rows(
 def softmax(row: np.ndarray) -> np.ndarray:
     """Probabilities of one row, in its dtype."""
     weights = np.exp(row - row.max())
-    return weights / weights.sum()
+    probs: np.ndarray = weights / weights.sum()
+    return probs
 
 
 def threshold(scores: list[np.floating], alpha: float) -> float:

@@ -110,7 +110,7 @@ def tables(
             (prompts, PROMPTS.schema),
             (items, ITEMS.schema),
         )
-    )  # type: ignore[return-value]
+    )
 
 
 def _with_dtype(responses: Responses) -> pa.Schema:

@@ -3,22 +3,26 @@
 Kills runs, fills disks, takes memory, shifts clocks and runs two engines at once, on copies of a small
 project; after each the next plain command has to end as if nothing had happened. FOLDER/log.jsonl takes
 a line for each point; points that are in it are not tried again. Ends with a table, and with 1 where a
-point found a fault. Needs Linux; a full or read-only disk needs root, the clock needs faketime.
+point found a fault; says how many points this machine could not try. Needs Linux; a full or read-only
+disk needs root, the clock needs faketime.
 """
 
 import argparse
-import json
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from stages.runtime.errors import UserError
 from tools.crash import bed
 from tools.crash.hurting import Unable
 from tools.crash.points import KILLS, Point, plan
 from tools.crash.summary import summary
 from tools.crash.trying import attempt, clear
+from tools.ending import ended
+from tools.lines import add, read
 
 
 def arguments() -> argparse.Namespace:
@@ -26,16 +30,20 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kills", type=int, default=KILLS)
-    parser.add_argument("--points", type=_numbers, help="only these, such as 3,7-9")
+    parser.add_argument("--points", type=numbers, metavar="3,7-9", help="only these")
     parser.add_argument("--workers", type=int, default=1, help="points tried at once")
     return parser.parse_args()
 
 
-def _numbers(text: str) -> set[int]:
+def numbers(text: str) -> set[int]:
+    """What --points names."""
     found: set[int] = set()
     for part in text.split(","):
-        first, _, last = part.partition("-")
-        found |= set(range(int(first), int(last or first) + 1))
+        first, dash, last = part.partition("-")
+        last = last if dash else first
+        if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last)):
+            raise argparse.ArgumentTypeError(f"{part!r} is no number and no range; write them as 3,7-9")
+        found |= set(range(int(first), int(last) + 1))
     return found
 
 
@@ -44,20 +52,17 @@ class Matrix:
 
     def __init__(self, folder: Path, seed: int) -> None:
         self._folder, self._seed = folder.resolve(), seed
-        self._log = self._folder / "log.jsonl"
+        self.log = self._folder / "log.jsonl"
         self._lock = Lock()
         self._made = bed.reference(self._folder / "reference")
         self.stages = bed.stages(self._made)
 
     def logged(self) -> list[dict[str, Any]]:
         """What the log holds of this seed."""
-        if not self._log.exists():
-            return []
-        lines = [json.loads(line) for line in self._log.read_text("utf-8").splitlines()]
-        return [line for line in lines if line["seed"] == self._seed]
+        return [line for line in read(self.log) if line["seed"] == self._seed]
 
-    def attempt(self, point: Point) -> None:
-        """Tries a point and logs it; its folder stays where it found a fault."""
+    def attempt(self, point: Point) -> bool:
+        """Tries a point and logs it; its folder stays where it found a fault. Whether it could be tried."""
         place = self._folder / f"seed-{self._seed}-point-{point.number}"
         if place.exists():
             clear(place)
@@ -65,29 +70,44 @@ class Matrix:
             found = attempt(point, self._made, place)
         except Unable as reason:
             print(f"point {point.number}: {point.kind}: not tried: {reason}", file=sys.stderr)
-            return
-        with self._lock, self._log.open("a", encoding="utf-8") as log:
-            log.write(json.dumps({"seed": self._seed, **found}) + "\n")
+            return False
+        with self._lock:
+            add(self.log, {"seed": self._seed, **found})
         verdict = "; ".join(found["faults"]) or ("survived" if found["hit"] else "ended before it was hurt")
         print(f"point {point.number}: {point.kind} {point.stage}, {point.engine}: {verdict}", flush=True)
         if not found["faults"] and place.exists():
             clear(place)
+        return True
+
+
+def wanted(points: Sequence[Point], named: set[int] | None) -> list[Point]:
+    """Those that were asked for: named ones have to be in the plan."""
+    if unknown := sorted((named or set()) - {point.number for point in points}):
+        raise UserError(f"--points: no point {unknown[0]}; the plan has 0 to {len(points) - 1}")
+    return [point for point in points if named is None or point.number in named]
 
 
 def main() -> int:
+    """1 where a point in the log has a fault."""
     options = arguments()
     matrix = Matrix(options.folder, options.seed)
-    points = plan(options.seed, matrix.stages, options.kills)
+    points = wanted(plan(options.seed, matrix.stages, options.kills), options.points)
     known = {line["point"]["number"] for line in matrix.logged()}
-    wanted = [
-        p for p in points if p.number not in known and (not options.points or p.number in options.points)
-    ]
+    left = [point for point in points if point.number not in known]
+    if len(left) < len(points):
+        print(f"{len(points) - len(left)} of {len(points)} points are in {matrix.log} already", flush=True)
     with ThreadPoolExecutor(options.workers) as pool:
-        list(pool.map(matrix.attempt, wanted))
+        try:
+            tried = list(pool.map(matrix.attempt, left))
+        except KeyboardInterrupt:
+            print("crash: stops when the points that it is at have ended", file=sys.stderr, flush=True)
+            raise
     logged = matrix.logged()
     print(summary(logged))
+    if not all(tried):
+        print(f"points not tried, for the reasons above: {tried.count(False)}")
     return 1 if any(line["faults"] for line in logged) else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ended("crash", main, "run it again, points in the log are not tried again"))

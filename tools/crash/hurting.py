@@ -1,6 +1,7 @@
 """Ways to hurt a run, each as it really happens: signals, a full disk, limits of memory, a wrong clock."""
 
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -86,7 +87,7 @@ def small_disk(place: Path) -> Iterator[Callable[[float | None], None]]:
     try:
         yield free
     finally:
-        _retry(lambda: subprocess.run(["umount", str(place)], check=True, capture_output=True))
+        _unmount(place)
 
 
 @contextmanager
@@ -97,7 +98,23 @@ def read_only(folder: Path) -> Iterator[None]:
         _mount("-o", "remount,ro,bind", str(folder))
         yield
     finally:
-        _retry(lambda: subprocess.run(["umount", str(folder)], check=True, capture_output=True))
+        _unmount(folder)
+
+
+def unmount_within(place: Path) -> None:
+    """Takes away what is mounted at a folder or below it, the deepest first."""
+    table = Path("/proc/self/mounts").read_text("utf-8", "surrogateescape").splitlines()
+    found = [Path(re.sub(r"\\([0-7]{3})", _character, line.split(" ")[1])) for line in table]
+    for mount in sorted((path for path in found if path.is_relative_to(place)), reverse=True):
+        _unmount(mount)
+
+
+def _character(octal: re.Match[str]) -> str:
+    return chr(int(octal[1], 8))
+
+
+def _unmount(place: Path) -> None:
+    _retry(lambda: subprocess.run(["umount", str(place)], check=True, capture_output=True))
 
 
 def _mount(*arguments: str) -> None:

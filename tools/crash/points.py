@@ -1,7 +1,7 @@
 """What is tried: drawn from a seed, so that a seed always means the same points."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 ENGINES = ("dvc", "snakemake")
@@ -74,13 +74,14 @@ def _kills(draw: random.Random, stages: Sequence[str], count: int) -> Iterator[P
 
 def _other(draw: random.Random, number: int, kind: str, place: int, stages: Sequence[str]) -> Point:
     engine, finisher = ENGINES[place % 2], ENGINES[(place // 2) % 2]
-    amount = {
+    amounts: Mapping[str, Callable[[], float]] = {
         "full": lambda: round(10 ** draw.uniform(-2.5, 0.5), 3),
         "readonly": lambda: 0.0,
         "memory": lambda: round(draw.uniform(60, 420)),
         "clock": lambda: draw.choice((-400.0, -3.0, -0.05, 0.05, 3.0, 400.0)),
         "two": lambda: 0.0,
-    }[kind]()
+    }
+    amount = amounts[kind]()
     delay = round(draw.uniform(0, 4), 3) if kind == "two" else 0.0
     return Point(number, kind, draw.choice(list(stages)), engine, finisher, delay=delay, amount=amount)
 

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -93,6 +93,25 @@ class Engine:
     def said(self) -> str:
         """What it and its stages printed."""
         return self.log.read_text("utf-8", "replace")
+
+
+def end_within(place: Path) -> None:
+    """Ends engines and stages of checkouts in a folder, by their environment: a shell there is not one."""
+    deadline = time.monotonic() + 30
+    while (found := list(_within(place))) and time.monotonic() < deadline:
+        for pid in found:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.05)
+
+
+def _within(place: Path) -> Iterator[int]:
+    mark = os.fsencode(f"\0PYTHONPATH={place}/")  # of Checkout.env
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            with suppress(OSError):  # it has ended, or is another user's
+                if mark in b"\0" + Path(f"/proc/{entry}/environ").read_bytes():
+                    yield int(entry)
 
 
 class Watch:

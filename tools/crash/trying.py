@@ -15,9 +15,9 @@ from stages.runtime.guardian import NOTES
 from tests.pipeline.checkout import Checkout
 from tools.crash import judging
 from tools.crash.bed import COMMANDS, undone
-from tools.crash.hurting import kill, limited, read_only, shifted, small_disk, two
+from tools.crash.hurting import kill, limited, read_only, shifted, small_disk, two, unmount_within
 from tools.crash.points import Point
-from tools.crash.running import Engine
+from tools.crash.running import Engine, end_within
 
 _SAID = ("ERROR", "No space left", "Read-only", "emory", "(PID", "Killed", "SIGKILL", "busy")
 
@@ -96,8 +96,8 @@ def _finish(point: Point, checkout: Checkout, stage: Stage, place: Path, found: 
     found["next"] = {"status": status, "waited": "waiting for it" in engine.said()}
     found["mended"] = (checkout.path / NOTES).exists()
     if point.kind == "lock":
-        again = set(re.findall(r"Running stage '([^']+)'", engine.said())) - {point.stage}
-        found["faults"] += [f"made again: {name}" for name in sorted(again)]
+        rerun = set(re.findall(r"Running stage '([^']+)'", engine.said())) - {point.stage}
+        found["faults"] += [f"made again: {name}" for name in sorted(rerun)]
     if status:
         found["faults"].append(f"the next {point.finisher} failed: {_line(engine)}")
         checkout.vouch("sync", check=False)
@@ -146,5 +146,7 @@ def _line(engine: Engine) -> str:
 
 
 def clear(place: Path) -> None:
-    """Removes what a point has made."""
+    """Removes what a point has made, engines and mounts of a matrix that was killed as well."""
+    end_within(place)
+    unmount_within(place)
     shutil.rmtree(place)

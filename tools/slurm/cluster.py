@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 ETC = Path("/etc/slurm")
@@ -153,9 +154,9 @@ PartitionName=gpu Nodes={self.host} MaxTime=1440 State=UP
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
         return done.stdout + done.stderr
 
-    def _wait(self, what: str, ready: object) -> None:
+    def _wait(self, what: str, ready: Callable[[], object]) -> None:
         deadline = time.monotonic() + PATIENCE
-        while not ready():  # type: ignore[operator]
+        while not ready():
             dead = [name for name, process in self._running.items() if process.poll() is not None]
             if dead or time.monotonic() > deadline:
                 log = (self.folder / f"{(dead or ['slurmctld'])[0]}.out").read_text(errors="replace")
