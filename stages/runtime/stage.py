@@ -135,16 +135,25 @@ def _stop(_number: int, _frame: object) -> NoReturn:
     raise SystemExit("vouch: told to stop (SIGTERM); run it again, finished answers are kept")
 
 
-def _told(error: UserError | OSError | MemoryError) -> UserError:
+def _told(error: UserError | OSError | MemoryError | RuntimeError) -> UserError:
     """What a person is told of an error that is not a bug."""
     if isinstance(error, UserError):
         return error
-    if isinstance(error, MemoryError):
+    if isinstance(error, (MemoryError, RuntimeError)):
         what = "memory ran out; give the stage more, or run fewer at once"
     else:
         where = f"{error.filename}: " if error.filename else ""
         what = f"{where}{error.strerror or error}"
     return UserError(f"{what}; nothing that looks whole was written")
+
+
+def _without_memory(error: RuntimeError) -> bool:
+    """Whether torch says so of this machine's memory or a GPU's; stages without torch do not load it here."""
+    if "torch" not in sys.modules:
+        return False
+    from stages.extract.memory import out_of_memory
+
+    return out_of_memory(error)
 
 
 def run_stage(name: str, body: Callable[[Run], None]) -> NoReturn:
@@ -159,7 +168,9 @@ def run_stage(name: str, body: Callable[[Run], None]) -> NoReturn:
     except KeyboardInterrupt:
         print("vouch: interrupted; run it again, finished answers are kept", file=sys.stderr)
         sys.exit(130)
-    except (UserError, OSError, MemoryError) as error:
+    except (UserError, OSError, MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and not _without_memory(error):
+            raise
         if os.environ.get("VOUCH_TRACEBACK"):
             traceback.print_exc()
         sys.exit(f"vouch: {_told(error)}")

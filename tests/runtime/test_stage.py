@@ -157,6 +157,7 @@ def test_a_picture_that_was_another_while_it_was_read(project: Path) -> None:
     ("then", "told"),
     [
         ("bytearray(1 << 60)", "memory ran out; give the stage more, or run fewer at once"),
+        ("import torch; torch.empty(1 << 60)", "memory ran out; give the stage more, or run fewer at once"),
         ("open('no\x1b[2J')", "no\ufffd[2J: No such file or directory"),
     ],
 )
@@ -164,6 +165,15 @@ def test_what_this_machine_lacks_is_one_line(project: Path, then: str, told: str
     ran = prepare(project, then)
     assert ran.returncode == 1 and "Traceback" not in ran.stderr
     assert ran.stderr.splitlines()[-1] == f"vouch: {told}; nothing that looks whole was written"
+    assert not (project / RECEIPT).exists()
+
+
+@pytest.mark.parametrize(
+    "line", ["raise RuntimeError('of ours')", "import torch; torch.ones(2) @ torch.ones(3)"]
+)
+def test_a_bug_keeps_its_traceback(project: Path, line: str) -> None:
+    ran = prepare(project, line)
+    assert ran.returncode == 1 and "Traceback" in ran.stderr and "RuntimeError" in ran.stderr.splitlines()[-1]
     assert not (project / RECEIPT).exists()
 
 
