@@ -1,9 +1,10 @@
 """Makes Snakemake see what the contents say.
 
 Snakemake decides by modification times, and for small inputs by their contents. Every rule has a stamp
-among its inputs: of a fresh stage it is older than everything, of any other it is new in time and
-content: newer than its outputs, also where a clock was wrong and these lie in the future. Where a fresh
-output looks older than its inputs (DVC stopped early, or pulled), its time is moved, in dependency order.
+among its inputs: of a fresh stage it is older than everything, of any other it is new in content and a
+second newer than its outputs. Where a fresh output looks older than its inputs (DVC stopped early, or
+pulled), its time is moved, in dependency order. Where a clock was wrong and outputs lie in the future,
+they come back to the present: Snakemake fails a job whose outputs are older than what it has read.
 """
 
 import functools
@@ -50,15 +51,15 @@ def settle(dag: Dag) -> list[State]:
     now = time.time_ns()
     settled = functools.cache(_time_of)  # what a stage reads was settled before it, and stays
     for state in result:
-        stage = state.stage
-        stamp = stamp_path(stage)
+        stage, stamp = state.stage, stamp_path(state.stage)
+        earliest = max(map(settled, dag.watched(stage)), default=0) if state.fresh else 0
+        latest = now if state.fresh else now - _SECOND
+        for out in stage.outs:
+            when = _time_of(out)
+            if when < earliest or when > now:
+                _touch(out, max(earliest, min(when, latest)))
         Path(stamp).write_text("fresh\n" if state.fresh else f"stale, seen at {now}\n", encoding="utf-8")
-        outs = max((_time_of(out) for out in stage.outs), default=0)
-        when = _LONG_AGO if state.fresh else max(now, outs + _SECOND)
+        newest = max(map(_time_of, stage.outs), default=0)
+        when = _LONG_AGO if state.fresh else newest + _SECOND
         os.utime(stamp, ns=(when, when))
-        if state.fresh:
-            newest = max(map(settled, dag.watched(stage)), default=0)
-            for out in stage.outs:
-                if _time_of(out) < newest:
-                    _touch(out, newest)
     return result
