@@ -7,20 +7,26 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from stages.compare.ranked import load
 from stages.contracts.compared import STANDINGS
+from stages.contracts.rankings import COMBINED
 from stages.report import papers
+from stages.report.__main__ import read_printed
 from stages.report.evidence import Evidence
 from stages.report.facts import facts, family, series, size
 from stages.report.grid import Grid
+from stages.report.papers.tu.names import METHODS, OURS
 from stages.report.plugins import plugins
 from stages.report.reproduce.entry import Absent, Review, review
 from stages.report.reproduce.lookup import Lookup, Measure
 from stages.report.reproduce.pivot import Layout, Print, pivot, ranks
 from stages.report.sections.papers import build, sketches
 from tests.report.project import Made
+from tests.score.simulated import ROOT
 
 Make = Callable[[Made], Evidence]
 TABLE, FIGURE = "Table {}", "Figure {}"
+RANKS = [ROOT / "docs/published/reform_ranks.csv"]
 NAMED = {
     "kostumov": (("I", "II", "III", "IV", "V", "VI", "VII"), range(3, 9)),
     "azad": ((1, 2, 3, 4, 7), range(1, 10)),
@@ -227,6 +233,43 @@ def test_rankings_of_three_models_and_no_fewer(make: Make) -> None:
     assert "1 of 2 published figures" in shown["Table 1"].sentences[0]
     fewer = replace(evidence, rankings=evidence.rankings.assign(models=2))
     assert not {"Table 1", "Table 3"} & {entry.name for entry, _ in reviewed(fewer, "tu").shown}
+
+
+def test_means_of_likelihood_are_published_over_six_dimensions(make: Make) -> None:
+    """Ranks are among the paper's sixteen models, so they stand beside ours only where those are here."""
+    six = ("coarse", "fine", "spatial", "reasoning", "cross", "dialogue")
+    model, other = "blip2_flan_t5_xl", "bliva"
+    evidence = make(Made(accuracy={model: 0.63, other: 0.5}, categories=six, asks=("likelihood",)))
+    frame = evidence.dimensions
+    faithful = frame.assign(reading="faithful", value=frame["value"] - 0.0008)
+    evidence = replace(evidence, dimensions=pd.concat([frame, faithful]), printed=read_printed(RANKS))
+    shown = {entry.name: built for entry, built in reviewed(evidence, "reform").shown}
+    _, beside = shown["Table 1"].grids
+    assert [row[3].text for row in beside.rows] == ["62.92", "64.92"]
+    assert list(shown["Table 1"].sentences) == ["1 of 2 published figures agree to the printed digit."]
+    few = replace(evidence, dimensions=evidence.dimensions[evidence.dimensions["dimension"] != "fine"])
+    assert len({e.name: b for e, b in reviewed(few, "reform").shown}["Table 1"].grids) == 1
+
+
+def test_a_score_of_the_clean_reading_alone_says_so(make: Make) -> None:
+    rows = [standing("a", "accuracy", 0.5), standing("b", "accuracy", 0.6)]
+    for score in ("lac", "aps", "margin"):
+        for reading in ("faithful", "clean")[score == "margin" :]:
+            rows += [
+                standing(m, "set_size", 2.0, score=score, reading=reading, alpha=0.1) for m in ("a", "b")
+            ]
+    shown = {e.name: b for e, b in reviewed(asked(make(Made()), rows), "azad").shown}
+    assert list(shown["Table 2"].sentences) == [
+        "MS is of the clean reading: compare it with the small print of the others, which is, too."
+    ]
+    assert not shown["Table 1"].sentences
+
+
+def test_every_printed_method_has_its_row() -> None:
+    """Of table 1: thirteen methods, as the paper spells them."""
+    printed = read_printed([ROOT / "docs/published/tu_tables.csv"])["tu_tables"]
+    assert list(METHODS.values()) == list(dict.fromkeys(printed.loc[printed["table"] == "1", "method"]))
+    assert set(METHODS) | set(OURS) | {"atc_literal"} == set(load()) | {COMBINED}
 
 
 def test_sizes_and_families_from_records_names_and_recipes() -> None:
