@@ -215,6 +215,23 @@ def test_parc_by_prompt_by_model_and_beside_the_paper(make: Make) -> None:
     assert "NYU, before O 0.30; NYU, before LS-N 0.15" in shown["Figure 3"].drawings[0].description
 
 
+def test_parc_by_size_and_by_the_training_data_of_models_alike_in_size(make: Make) -> None:
+    evidence = asked(make(Made(datasets=("nyu_depth",))), parc_rows())
+    same = {"language_model_parameters": 7_000_000_000, "curation": "high"}
+    known = {
+        "llava_v1_5_7b": same | {"total_parameters": 7_400_000_000, "training_data_size": 1_200_000},
+        "other": same | {"total_parameters": 7_100_000_000, "training_data_size": 50_000_000},
+    }
+    shown = {entry.name: built for entry, built in reviewed(replace(evidence, facts=known), "parc").shown}
+    left, right = shown["Figure 5"].drawings
+    assert "2 models by number of parameters" in left.description
+    assert "2 models with language models of 7 or 8 billion parameters" in right.description
+    known["other"]["language_model_parameters"] = 13_000_000_000
+    shown = {entry.name: built for entry, built in reviewed(replace(evidence, facts=known), "parc").shown}
+    assert len(shown["Figure 5"].drawings) == 1
+    assert "right half needs two models" in shown["Figure 5"].sentences[0]
+
+
 def test_rankings_of_three_models_and_no_fewer(make: Make) -> None:
     def row(models: int, **other: Any) -> dict[str, Any]:
         place = {"dataset": "docvqa", "ask": "text", "ranker": "nll_avg", "score": "", "proxy": ""}
