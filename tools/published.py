@@ -1,7 +1,7 @@
 """`python tools/published.py`: recomputes published tables from other published tables (docs/published).
 
 Kostumov et al. 2024: tables I to V. PARC (Schmalfuss et al. 2025): tables A6, A8, A9, A10. ReForm-Eval (Li et
-al. 2023): tables 3, 4, 15, 16, 21, 23, 24.
+al. 2023): tables 3, 4, 9 to 21, 23, 24.
 docs/published.md explains what is found.
 """
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 FOLDER = Path(__file__).parents[1] / "docs/published"
+SETS_OF_REFORM = Path(__file__).parents[1] / "stages/sources/reading/reform.csv"
 SETS = ("M-S", "M-A", "V-S", "V-A", "NYU", "Fas", "MMB")
 SCORES = ("reliability", "accuracy", "certainty", "consistency")
 OPTIONS = 6  # of a question of Kostumov et al.
@@ -131,6 +132,39 @@ def reform_counts() -> Iterator[Check]:
             yield Check(f"ScienceQA {row['model']} {name} x 10.05", count, round(count), tolerance)
 
 
+def reform_averages() -> Iterator[Check]:
+    """The average of a dimension is the plain mean of its datasets."""
+    rows = read("reform_tables")
+    of = {row["set"]: row["dimension"] for row in read_sets()}
+    for total in (row for row in rows if row["dataset"] not in of):
+        place = (total["read_out"], total["model"])
+        parts = [row for row in rows if (row["read_out"], row["model"]) == place]
+        parts = [row for row in parts if of.get(row["dataset"]) == total["dataset"]]
+        for name in ("accuracy", "instability"):
+            if total[name]:
+                found = mean([row[name] for row in parts])
+                yield Check(
+                    f"{' '.join(place)} {total['dataset']} {name}", float(total[name]), found, 2 * HALF
+                )
+
+
+def reform_parts() -> Iterator[Check]:
+    """Accuracies of a set of known size are whole numbers of its tests, five a question."""
+    sizes = {row["set"]: row["sample"] for row in read_sets() if row["metric"] != "cider"}
+    for row in read("reform_tables"):
+        if sizes.get(row["dataset"]):
+            tests = TESTS * int(sizes[row["dataset"]]) / 100
+            count = float(row["accuracy"]) * tests
+            name = f"{row['read_out']} {row['model']} {row['dataset']} x {tests:g}"
+            yield Check(name, count, round(count), 1.02 * HALF * tests)
+
+
+def read_sets() -> list[dict[str, str]]:
+    """The sets of ReForm-Eval: their dimensions, and the sizes of the parts that were run."""
+    with SETS_OF_REFORM.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def reform_hits() -> Iterator[Check]:
     """Rates of table 3 stand again in table 21."""
     rows = read("reform_hits")
@@ -149,6 +183,8 @@ CHECKS = {
     "PARC, single variations of table A9": parc_combinations,
     "ReForm-Eval, mean instabilities": reform_means,
     "ReForm-Eval, whole numbers of rows": reform_counts,
+    "ReForm-Eval, averages of dimensions": reform_averages,
+    "ReForm-Eval, whole numbers of tests in tables 9 to 20": reform_parts,
     "ReForm-Eval, hit rates of tables 3 and 21": reform_hits,
 }
 

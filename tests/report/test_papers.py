@@ -15,6 +15,7 @@ from stages.report.__main__ import read_printed
 from stages.report.evidence import Evidence
 from stages.report.facts import facts, family, series, size
 from stages.report.grid import Grid
+from stages.report.papers.reform.names import SETS
 from stages.report.papers.tu.names import METHODS, OURS
 from stages.report.plugins import plugins
 from stages.report.reproduce.entry import Absent, Review, review
@@ -26,7 +27,7 @@ from tests.score.simulated import ROOT
 
 Make = Callable[[Made], Evidence]
 TABLE, FIGURE = "Table {}", "Figure {}"
-RANKS = [ROOT / "docs/published/reform_ranks.csv"]
+REFORM = [ROOT / f"docs/published/reform_{name}.csv" for name in ("ranks", "tables")]
 NAMED = {
     "kostumov": (("I", "II", "III", "IV", "V", "VI", "VII"), range(3, 9)),
     "azad": ((1, 2, 3, 4, 7), range(1, 10)),
@@ -254,18 +255,32 @@ def test_rankings_of_three_models_and_no_fewer(make: Make) -> None:
 
 def test_means_of_likelihood_are_published_over_six_dimensions(make: Make) -> None:
     """Ranks are among the paper's sixteen models, so they stand beside ours only where those are here."""
-    six = ("coarse", "fine", "spatial", "reasoning", "cross", "dialogue")
+    six = ("coarse_perception", "fine_perception", "spatial", "visual_reasoning", "cross_modal", "dialogue")
     model, other = "blip2_flan_t5_xl", "bliva"
     evidence = make(Made(accuracy={model: 0.63, other: 0.5}, categories=six, asks=("likelihood",)))
     frame = evidence.dimensions
+    frame = frame.assign(parts=frame["dimension"].map(SETS).fillna(6))
     faithful = frame.assign(reading="faithful", value=frame["value"] - 0.0008)
-    evidence = replace(evidence, dimensions=pd.concat([frame, faithful]), printed=read_printed(RANKS))
+    evidence = replace(evidence, dimensions=pd.concat([frame, faithful]), printed=read_printed(REFORM))
     shown = {entry.name: built for entry, built in reviewed(evidence, "reform").shown}
     _, beside = shown["Table 1"].grids
-    assert [row[3].text for row in beside.rows] == ["62.92", "64.92"]
-    assert list(shown["Table 1"].sentences) == ["1 of 2 published figures agree to the printed digit."]
-    few = replace(evidence, dimensions=evidence.dimensions[evidence.dimensions["dimension"] != "fine"])
-    assert len({e.name: b for e, b in reviewed(few, "reform").shown}["Table 1"].grids) == 1
+    overall = [row[3].text for row in beside.rows if row[1].text == "overall"]
+    assert (len(beside.rows), overall) == (7 * 2, ["62.92", "64.92"])
+    assert list(shown["Table 1"].sentences) == ["1 of 14 published figures agree to the printed digit."]
+    less = evidence.dimensions.assign(
+        parts=evidence.dimensions["parts"].where(frame["dimension"] != "spatial", 2)
+    )
+    few = {e.name: b for e, b in reviewed(replace(evidence, dimensions=less), "reform").shown}
+    assert {row[1].text for row in few["Table 1"].grids[1].rows} == set(six) - {"spatial"}
+
+
+def test_reform_stands_beside_the_paper_on_every_set(make: Make) -> None:
+    evidence = make(Made(accuracy={"blip2_flan_t5_xl": 0.6266}, datasets=("gqa",), asks=("likelihood",)))
+    evidence = replace(evidence, printed=read_printed(REFORM))
+    (built,) = [built for entry, built in reviewed(evidence, "reform").shown if entry.name == "Table 15"]
+    assert [[cell.text for cell in row[1:5]] for row in built.grids[1].rows] == [
+        ["gqa", "Acc", "62.70", "63.66"]
+    ]
 
 
 def test_a_score_of_the_clean_reading_alone_says_so(make: Make) -> None:

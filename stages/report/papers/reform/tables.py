@@ -9,7 +9,7 @@ from stages.contracts.compared import OVERALL
 from stages.contracts.prompts import ORIGINAL, TEXT
 from stages.report import words
 from stages.report.papers.reform.answers import accuracy, long
-from stages.report.papers.reform.names import BY_LABEL, CAPTIONS, MODELS, NO_SETS, READ_OUTS, TESTS
+from stages.report.papers.reform.names import BY_LABEL, CAPTIONS, MODELS, NO_SETS, READ_OUTS, SETS, TESTS
 from stages.report.reproduce import printed
 from stages.report.reproduce.entry import Absent, Built
 from stages.report.reproduce.lookup import CLEAN, FAITHFUL, MEAN, Lookup, Measure, with_mean
@@ -25,17 +25,19 @@ UNCOUNTED = (
 )
 
 
-def _prints(lookup: Lookup, ask: str) -> dict[Key, Print]:
-    """Accuracy and instability on ScienceQA, the one set whose figures are in a file."""
-    frame = lookup.evidence.printed.get("reform_scienceqa")
+def _prints(
+    lookup: Lookup, ask: str, columns: Sequence[str] = ("accuracy", "instability")
+) -> dict[Key, Print]:
+    """Published cells of tables 9 to 20. columns: of the file, one for each measure."""
+    frame = lookup.evidence.printed.get("reform_tables")
     if frame is None:
         return {}
     found = {}
-    for row in frame.to_dict("records"):
-        for place, column in enumerate((READ_OUTS[ask], f"{READ_OUTS[ask]}_instability")):
+    for row in frame[frame["read_out"] == READ_OUTS[ask]].to_dict("records"):
+        for place, column in enumerate(columns):
             value = printed.cell(row[column])
             if value is not None:
-                found[place, BY_LABEL[row["model"]], "scienceqa"] = value
+                found[place, BY_LABEL[row["model"]], row["dataset"]] = value
     return found
 
 
@@ -78,6 +80,7 @@ def captions(lookup: Lookup) -> Built:
         measures,
         rows(lookup, MODELS),
         {n: n for n in over} | {MEAN: MEAN},
+        prints=_prints(lookup, TEXT, ("accuracy",)),
         ranked=False,
     )
     return pivot(with_mean(frame, over), layout)
@@ -103,6 +106,7 @@ def dialogue(lookup: Lookup) -> Built:
             measures,
             rows(lookup, MODELS),
             {name: name for name in sorted(turned)},
+            prints=_prints(lookup, ask, ("accuracy", "correlation")),
             ranked=False,
         )
         parts.append(pivot(frame, layout))
@@ -119,7 +123,8 @@ def general(lookup: Lookup) -> Built:
     measures = (Measure("Acc", "accuracy"), Measure("Rank", "rank", scale=1, digits=1))
     parts = []
     for ask, noun in READ_OUTS.items():
-        long = _by_dimension(frame[frame["ask"] == ask])
+        own = frame[frame["ask"] == ask]
+        long = _by_dimension(own)
         if long.empty:
             continue
         names = sorted(set(long["dataset"]), key=lambda name: (name == OVERALL, name))
@@ -129,7 +134,7 @@ def general(lookup: Lookup) -> Built:
             measures,
             rows(lookup, MODELS),
             {name: name for name in names},
-            prints=_printed_ranks(lookup, noun) if len(names) == DIMENSIONS[noun] + 1 else {},
+            prints=_printed_dimensions(lookup, ask, own),
             ranked=False,
         )
         parts.append(pivot(long, layout))
@@ -161,6 +166,16 @@ def _by_dimension(frame: pd.DataFrame) -> pd.DataFrame:
         )
         for place, column in enumerate(("value", "rank"))
     )
+
+
+def _printed_dimensions(lookup: Lookup, ask: str, frame: pd.DataFrame) -> dict[Key, Print]:
+    """Of the dimensions whose sets are all here, and of the means where all dimensions are."""
+    whole = {
+        row["dimension"] for row in frame.to_dict("records") if row["parts"] == SETS.get(row["dimension"])
+    }
+    found = {key: cell for key, cell in _prints(lookup, ask, ("accuracy",)).items() if key[2] in whole}
+    noun = READ_OUTS[ask]
+    return found | (_printed_ranks(lookup, noun) if len(whole) == DIMENSIONS[noun] else {})
 
 
 def _printed_ranks(lookup: Lookup, noun: str) -> dict[Key, Print]:
