@@ -283,6 +283,24 @@ def test_reform_stands_beside_the_paper_on_every_set(make: Make) -> None:
     ]
 
 
+def test_hit_rates_stand_beside_the_papers(make: Make) -> None:
+    model = "mplug_owl"
+    rows = [
+        standing(model, "format_hit_rate", value, ask="text", dataset="vqa_v2", variation=variation)
+        for value, variation in ((0.6286, "no_sample"), (0.99, "original"))
+    ]
+    evidence = asked(
+        make(Made(datasets=("vqa_v2",))), [*rows, standing(model, "accuracy", 0.5, dataset="vqa_v2")]
+    )
+    evidence = replace(evidence, printed=read_printed([ROOT / "docs/published/reform_hits.csv"]))
+    shown = {entry.name: built for entry, built in reviewed(evidence, "reform").shown}
+    for name in ("Table 3", "Table 21"):
+        assert [[cell.text for cell in row[2:5]] for row in shown[name].grids[1].rows] == [
+            ["Without sample", "62.86", "62.86"],
+            ["With sample", "100", "99.00"],
+        ]
+
+
 def test_a_score_of_the_clean_reading_alone_says_so(make: Make) -> None:
     rows = [standing("a", "accuracy", 0.5), standing("b", "accuracy", 0.6)]
     for score in ("lac", "aps", "margin"):

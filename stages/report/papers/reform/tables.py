@@ -8,37 +8,18 @@ import pandas as pd
 from stages.contracts.compared import OVERALL
 from stages.contracts.prompts import ORIGINAL, TEXT
 from stages.report import words
+from stages.report.papers.reform import published
 from stages.report.papers.reform.answers import accuracy, long
-from stages.report.papers.reform.names import BY_LABEL, CAPTIONS, MODELS, NO_SETS, READ_OUTS, SETS, TESTS
-from stages.report.reproduce import printed
+from stages.report.papers.reform.names import CAPTIONS, MODELS, NO_SETS, READ_OUTS, TESTS
 from stages.report.reproduce.entry import Absent, Built
 from stages.report.reproduce.lookup import CLEAN, FAITHFUL, MEAN, Lookup, Measure, with_mean
-from stages.report.reproduce.pivot import Key, Layout, Print, pivot
+from stages.report.reproduce.pivot import Layout, pivot
 from stages.report.reproduce.tables import joined, rows
-
-DIMENSIONS = {"generation": 8, "likelihood": 6}
-"""Of the benchmark, by read-out: scene text and captions have no options. Published means are over all."""
 
 UNCOUNTED = (
     "Captions have no accuracy, so description is no dimension here; the paper counts their CIDEr as the "
     "eighth of generation, and its means over all eight stand beside none of ours."
 )
-
-
-def _prints(
-    lookup: Lookup, ask: str, columns: Sequence[str] = ("accuracy", "instability")
-) -> dict[Key, Print]:
-    """Published cells of tables 9 to 20. columns: of the file, one for each measure."""
-    frame = lookup.evidence.printed.get("reform_tables")
-    if frame is None:
-        return {}
-    found = {}
-    for row in frame[frame["read_out"] == READ_OUTS[ask]].to_dict("records"):
-        for place, column in enumerate(columns):
-            value = printed.cell(row[column])
-            if value is not None:
-                found[place, BY_LABEL[row["model"]], row["dataset"]] = value
-    return found
 
 
 def dimension(number: str, title: str, sets: Sequence[str], asks: Sequence[str], lookup: Lookup) -> Built:
@@ -56,7 +37,7 @@ def dimension(number: str, title: str, sets: Sequence[str], asks: Sequence[str],
             measures,
             rows(lookup, MODELS),
             {name: name for name in over} | {MEAN: MEAN},
-            prints=_prints(lookup, ask),
+            prints=published.cells(lookup, ask),
             help={MEAN: f"mean over {words.listed(over, 9)}"},
             ranked=False,
         )
@@ -80,7 +61,7 @@ def captions(lookup: Lookup) -> Built:
         measures,
         rows(lookup, MODELS),
         {n: n for n in over} | {MEAN: MEAN},
-        prints=_prints(lookup, TEXT, ("accuracy",)),
+        prints=published.cells(lookup, TEXT, ("accuracy",)),
         ranked=False,
     )
     return pivot(with_mean(frame, over), layout)
@@ -106,7 +87,7 @@ def dialogue(lookup: Lookup) -> Built:
             measures,
             rows(lookup, MODELS),
             {name: name for name in sorted(turned)},
-            prints=_prints(lookup, ask, ("accuracy", "correlation")),
+            prints=published.cells(lookup, ask, ("accuracy", "correlation")),
             ranked=False,
         )
         parts.append(pivot(frame, layout))
@@ -134,7 +115,7 @@ def general(lookup: Lookup) -> Built:
             measures,
             rows(lookup, MODELS),
             {name: name for name in names},
-            prints=_printed_dimensions(lookup, ask, own),
+            prints=published.dimensions(lookup, ask, own),
             ranked=False,
         )
         parts.append(pivot(long, layout))
@@ -168,29 +149,6 @@ def _by_dimension(frame: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _printed_dimensions(lookup: Lookup, ask: str, frame: pd.DataFrame) -> dict[Key, Print]:
-    """Of the dimensions whose sets are all here, and of the means where all dimensions are."""
-    whole = {
-        row["dimension"] for row in frame.to_dict("records") if row["parts"] == SETS.get(row["dimension"])
-    }
-    found = {key: cell for key, cell in _prints(lookup, ask, ("accuracy",)).items() if key[2] in whole}
-    noun = READ_OUTS[ask]
-    return found | (_printed_ranks(lookup, noun) if len(whole) == DIMENSIONS[noun] else {})
-
-
-def _printed_ranks(lookup: Lookup, noun: str) -> dict[Key, Print]:
-    """Means over all dimensions, and the mean ranks where just the paper's models are ranked."""
-    table = lookup.evidence.printed.get("reform_ranks")
-    if table is None:
-        return {}
-    columns = ("score", "rank") if set(lookup.order) == set(MODELS) else ("score",)
-    return {
-        (place, BY_LABEL[row["model"]], OVERALL): Print(row[f"{noun}_{column}"])
-        for row in table.to_dict("records")
-        for place, column in enumerate(columns)
-    }
-
-
 def hit_rate(number: str, lookup: Lookup) -> Built:
     """Tables 3, of the first dataset, and 21, of all that were asked without a sample."""
     measures = (
@@ -209,6 +167,7 @@ def hit_rate(number: str, lookup: Lookup) -> Built:
         measures,
         rows(lookup, MODELS),
         {name: name for name in over},
+        prints=published.hits(lookup, number),
         ranked=False,
     )
     return pivot(frame[frame["dataset"].isin(over)], layout)
