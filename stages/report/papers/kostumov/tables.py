@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pandas as pd
 
-from stages.contracts.published import model_slug
 from stages.report.papers.kostumov.names import DATASETS, RELEASED, TEN
 from stages.report.reproduce import printed
 from stages.report.reproduce.entry import Absent, Built
@@ -51,7 +50,7 @@ def _repository(lookup: Lookup, measures: Sequence[Measure]) -> dict[Key, Print]
         if place is not None:
             for column, label in (DATASETS | {MEAN: "Avg"}).items():
                 value = rounded(float(row[label]), measures[place])
-                found[place, model_slug(row["model"]), column] = Print(value)
+                found[place, row["model"], column] = Print(value)
     return found
 
 
