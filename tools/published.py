@@ -1,7 +1,7 @@
 """`python tools/published.py`: recomputes published tables from other published tables (docs/published).
 
-PARC (Schmalfuss et al. 2025): tables A6, A8, A9, A10. ReForm-Eval (Li et al. 2023): tables 3, 4, 15,
-16, 21, 23, 24.
+Kostumov et al. 2024: tables I to V. PARC (Schmalfuss et al. 2025): tables A6, A8, A9, A10. ReForm-Eval (Li et
+al. 2023): tables 3, 4, 9 to 21, 23, 24.
 docs/published.md explains what is found.
 """
 
@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 FOLDER = Path(__file__).parents[1] / "docs/published"
+SETS_OF_REFORM = Path(__file__).parents[1] / "stages/sources/reading/reform.csv"
 SETS = ("M-S", "M-A", "V-S", "V-A", "NYU", "Fas", "MMB")
 SCORES = ("reliability", "accuracy", "certainty", "consistency")
+OPTIONS = 6  # of a question of Kostumov et al.
+HALF = 0.005  # what rounding to two decimals moves at most
 ROWS = 201  # of ScienceQA in ReForm-Eval
 TESTS = 5  # of each of them
 PRINTED = {
@@ -46,6 +49,36 @@ def mean(values: Sequence[str]) -> float:
     """Of the numbers that are there."""
     known = [float(value) for value in values if value]
     return sum(known) / len(known)
+
+
+def _cells(row: dict[str, str]) -> dict[str, float]:
+    """Numbers of a row of Kostumov et al. by column, without their ranks."""
+    names = [name for name in row if name not in ("table", "model", "metric")]
+    return {name: float(row[name].split()[0]) for name in names}
+
+
+def kostumov_averages() -> Iterator[Check]:
+    """Avg of a row is the plain mean of its datasets, or of its tasks."""
+    for row in (*read("kostumov"), *read("kostumov_seedbench")):
+        cells = _cells(row)
+        average = cells.pop("Avg")
+        name = f"table {row['table']} {row['model']} {row['metric']} Avg"
+        yield Check(name, average, sum(cells.values()) / len(cells), 2 * HALF)
+
+
+def kostumov_uacc() -> Iterator[Check]:
+    """Tables III and IV, of one score each: UAcc is accuracy times the root of the options over set size."""
+    rows = {(row["table"], row["model"], row["metric"]): row for row in read("kostumov")}
+    for table, model, metric in rows:
+        if table not in ("III", "IV") or metric != "uacc":
+            continue
+        printed, accuracy, size = (
+            _cells(rows[table, model, name]) for name in ("uacc", "accuracy", "set_size")
+        )
+        for name in sorted(printed.keys() - {"Avg"}):
+            found = accuracy[name] * OPTIONS**0.5 / size[name]
+            moved = found * (HALF / accuracy[name] + HALF / (size[name] - HALF))
+            yield Check(f"table {table} {model} UAcc {name}", printed[name], found, moved + HALF)
 
 
 def parc_sets() -> Iterator[Check]:
@@ -99,6 +132,39 @@ def reform_counts() -> Iterator[Check]:
             yield Check(f"ScienceQA {row['model']} {name} x 10.05", count, round(count), tolerance)
 
 
+def reform_averages() -> Iterator[Check]:
+    """The average of a dimension is the plain mean of its datasets."""
+    rows = read("reform_tables")
+    of = {row["set"]: row["dimension"] for row in read_sets()}
+    for total in (row for row in rows if row["dataset"] not in of):
+        place = (total["read_out"], total["model"])
+        parts = [row for row in rows if (row["read_out"], row["model"]) == place]
+        parts = [row for row in parts if of.get(row["dataset"]) == total["dataset"]]
+        for name in ("accuracy", "instability"):
+            if total[name]:
+                found = mean([row[name] for row in parts])
+                yield Check(
+                    f"{' '.join(place)} {total['dataset']} {name}", float(total[name]), found, 2 * HALF
+                )
+
+
+def reform_parts() -> Iterator[Check]:
+    """Accuracies of a set of known size are whole numbers of its tests, five a question."""
+    sizes = {row["set"]: row["sample"] for row in read_sets() if row["metric"] != "cider"}
+    for row in read("reform_tables"):
+        if sizes.get(row["dataset"]):
+            tests = TESTS * int(sizes[row["dataset"]]) / 100
+            count = float(row["accuracy"]) * tests
+            name = f"{row['read_out']} {row['model']} {row['dataset']} x {tests:g}"
+            yield Check(name, count, round(count), 1.02 * HALF * tests)
+
+
+def read_sets() -> list[dict[str, str]]:
+    """The sets of ReForm-Eval: their dimensions, and the sizes of the parts that were run."""
+    with SETS_OF_REFORM.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def reform_hits() -> Iterator[Check]:
     """Rates of table 3 stand again in table 21."""
     rows = read("reform_hits")
@@ -110,11 +176,15 @@ def reform_hits() -> Iterator[Check]:
 
 
 CHECKS = {
+    "Kostumov et al., averages": kostumov_averages,
+    "Kostumov et al., UAcc from accuracy and set size": kostumov_uacc,
     "PARC, means over kinds and over models": parc_sets,
     "PARC, averages over sets": parc_averages,
     "PARC, single variations of table A9": parc_combinations,
     "ReForm-Eval, mean instabilities": reform_means,
     "ReForm-Eval, whole numbers of rows": reform_counts,
+    "ReForm-Eval, averages of dimensions": reform_averages,
+    "ReForm-Eval, whole numbers of tests in tables 9 to 20": reform_parts,
     "ReForm-Eval, hit rates of tables 3 and 21": reform_hits,
 }
 

@@ -13,13 +13,13 @@ import yaml
 
 from stages.console.layout import interval, plain
 from stages.console.outdated import tell_outdated
+from stages.console.sensitivity import Row, points, sensitivity, with_guesses
 from stages.console.show import Cells, cells
 from stages.contracts.compared import STANDINGS, STANDINGS_PATH, VARIATIONS, VARIATIONS_PATH
 from stages.contracts.files import write_text
 from stages.contracts.pins import Pin, pin_path, read_pin
 from stages.contracts.prompts import ORIGINAL
 from stages.prepare.config import DatasetEntry
-from stages.report.costs import CONTROLS
 from stages.runtime.check import check_project
 from stages.runtime.errors import UserError, did_you_mean
 from stages.runtime.intact import intact
@@ -35,7 +35,6 @@ METRICS = (
     ("set_size", "aps", "set_size", "Options in a prediction set, APS"),
 )
 _DIGITS = 4
-Row = Mapping[str, Any]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,14 +52,14 @@ def run(options: argparse.Namespace) -> int:
     known = sorted(pc.unique(standings["model"]).to_pylist())
     if options.model not in known:
         raise UserError(f"{STANDINGS_PATH}: no model {options.model}; {did_you_mean(options.model, known)}")
-    every = cells(_of(standings, options.model), "clean")
+    every = cells(_of(standings, options.model), "clean", variations=True)
     found = {line: of for line, of in every.items() if line[1] == ORIGINAL}
     if not found:
         raise UserError(
             f"{STANDINGS_PATH}: {options.model} has no results on original prompts; name the variation "
             f"{ORIGINAL} in params.yaml"
         )
-    changes = _of(VARIATIONS.read(intact(VARIATIONS_PATH)), options.model)
+    changes = with_guesses(_of(VARIATIONS.read(intact(VARIATIONS_PATH)), options.model), every)
     path = pin_path(options.model)
     pin = read_pin(intact(path)) if path.exists() else None  # released logits have none
     text = card(options.model, pin, project, found, changes)
@@ -160,48 +159,13 @@ def _said(dataset: str, ask: str, found: Cells, changes: Sequence[Row]) -> Itera
     of = next(each for line, each in found.items() if (line[0], line[2]) == (dataset, ask))
     error = of.get(("ece", ""))
     if error and error["value"] is not None:
-        yield f"Its stated confidence is off by {_points(error)} percentage points on average."
+        yield f"Its stated confidence is off by {points(error)} percentage points on average."
     for score in ("lac", "aps"):
         size, covered = of.get(("set_size", score)), of.get(("coverage", score))
         if size and covered and size["value"] is not None and covered["value"] is not None:
             yield (
                 f"{score.upper()} sets that promise {100 * (1 - size['alpha']):g} % held the answer for "
-                f"{_points(covered)} % of the questions, with {interval(size)} options each."
+                f"{points(covered)} % of the questions, with {interval(size)} options each."
             )
     own = [row for row in changes if (row["dataset"], row["ask"]) == (dataset, ask)]
-    yield from _sensitivity(own)
-
-
-def _sensitivity(changes: Sequence[Row]) -> Iterator[str]:
-    asked = [
-        row
-        for row in changes
-        if row["metric"] == "accuracy" and not set(CONTROLS) & set(row["variation"].split("+"))
-    ]
-    if not asked:
-        yield "Other words and changed pictures were not tried."
-        return
-    worst = min(asked, key=lambda row: (row["difference"], row["variation"]))
-    change = f"{100 * worst['difference']:+.1f}"
-    bounds = f" [{100 * worst['low']:+.1f}, {100 * worst['high']:+.1f}]" if worst["low"] is not None else ""
-    if worst["high"] is not None and worst["high"] < 0:
-        yield (
-            f"Of {len(asked)} changes of the prompt {worst['variation']} costs most: accuracy "
-            f"{change}{bounds} points."
-        )
-    else:
-        yield (
-            f"Of {len(asked)} changes of the prompt none costs accuracy for sure; {worst['variation']} comes "
-            f"out lowest, {change}{bounds} points."
-        )
-    names = {row["variation"] for row in asked}
-    flipped = [row for row in changes if row["metric"] == "flipped" and row["variation"] in names]
-    if flipped:
-        most = max(flipped, key=lambda row: (row["value"], row["variation"]))
-        yield f"{most['variation']} changes most answers that should stay: {_points(most)} %."
-
-
-def _points(row: Row) -> str:
-    low, high = row["low"], row["high"]
-    bounds = "" if low is None or high is None else f" [{100 * low:.1f}, {100 * high:.1f}]"
-    return f"{100 * row['value']:.1f}{bounds}"
+    yield from sensitivity(own)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from stages.report import words
 from stages.report.evidence import Evidence
 
 # Takes the question its picture: it shows what words alone give.
@@ -51,7 +52,8 @@ UNTURNED = ("unturned", "")
 class Cost(NamedTuple):
     """A measure in a variation and in the original, on the same items.
 
-    low, high: 95 % interval of the difference, None where the items are too few for one.
+    low, high: 95 % interval of the difference, None where the items are too few for one. eased: of accuracy,
+    how much more often a guess is right in the variation. Where the answer is turned, of k options k - 1 are.
     """
 
     value: float
@@ -60,32 +62,58 @@ class Cost(NamedTuple):
     low: float | None
     high: float | None
     items: int
+    eased: float = 0.0
+
+    @property
+    def beyond(self) -> float:
+        """The difference without what a guess gains."""
+        return self.difference - self.eased
+
+    @property
+    def guess(self) -> float:
+        """Accuracy of a guess in the variation; in the original it is 1 minus that. Only where `eased`."""
+        return (1 + self.eased) / 2
 
     @property
     def rises(self) -> bool:
-        """Whether the interval lies above zero."""
-        return self.low is not None and self.low > 0
+        """Whether the interval lies above what a guess gains: above zero where that is nothing."""
+        return self.low is not None and self.low > self.eased
 
     @property
     def falls(self) -> bool:
-        """Whether the interval lies below zero."""
-        return self.high is not None and self.high < 0
+        """Whether the interval lies below what a guess gains."""
+        return self.high is not None and self.high < self.eased
 
 
 Costs = dict[tuple[str, str, str, str], Cost]
+COLUMNS = ("value", "original", "difference", "low", "high", "items")
+EVEN = 1e-9
+"""A guess among two options is right as often when they are turned, but for rounding."""
 
 
 def costs(evidence: Evidence, dataset: str) -> Costs:
     """Everything about the first read-out of a dataset by model, variation, metric and score."""
     frame = evidence.costs
     frame = frame[(frame["dataset"] == dataset) & (frame["ask"] == evidence.asks(dataset)[0])]
-    columns = [frame[name].tolist() for name in ("model", "variation", "metric", "score", *Cost._fields)]
-    return {
+    columns = [frame[name].tolist() for name in ("model", "variation", "metric", "score", *COLUMNS)]
+    found = {
         (model, variation, metric, score): Cost(value, original, difference, _end(low), _end(high), items)
         for model, variation, metric, score, value, original, difference, low, high, items in zip(
             *columns, strict=True
         )
     }
+    for model, variation, *measure in found:
+        if tuple(measure) == UNTURNED and (cost := found.get((model, variation, *ACCURACY))):
+            eased = _eased(evidence, dataset, model, variation)
+            found[model, variation, *ACCURACY] = cost._replace(eased=eased)
+    return found
+
+
+def _eased(evidence: Evidence, dataset: str, model: str, variation: str) -> float:
+    """What a guess gains where the answer is turned: right answers and wrong ones change places."""
+    guess = evidence.number(dataset, model, "random_accuracy", variation=variation)
+    eased = 0.0 if guess is None else 2 * guess.value - 1
+    return eased if abs(eased) > EVEN else 0.0
 
 
 def _end(value: float) -> float | None:
@@ -108,9 +136,12 @@ def is_control(variation: str) -> bool:
 
 
 def dearest(found: Costs, model: str) -> str | None:
-    """The change that takes a model most accuracy, of those that surely take some; a control is none."""
+    """The change that takes a model most accuracy, of those that surely take some; a control is none.
+
+    Where a guess gains or loses by the change, that is taken off first.
+    """
     losses = {
-        variation: cost.difference
+        variation: cost.beyond
         for variation in real_changes(found)
         if (cost := found.get((model, variation, *ACCURACY))) and cost.falls
     }
@@ -120,6 +151,14 @@ def dearest(found: Costs, model: str) -> str | None:
 def meaning(variation: str) -> str:
     """What a variation does, in words if there are any."""
     return in_words(variation) or variation
+
+
+def beside_a_guess(cost: Cost) -> str:
+    """Accuracy in the variation and in the original, each with that of a guess; only where `eased`."""
+    return (
+        f"are right, where guessing gives {words.percent(cost.guess, 0)}; of the originals "
+        f"{words.percent(cost.original)}, where it gives {words.percent(1 - cost.guess, 0)}"
+    )
 
 
 def in_words(variation: str) -> str | None:

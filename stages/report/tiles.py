@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from stages.report import words
-from stages.report.costs import ACCURACY, costs, dearest, meaning, real_changes
+from stages.report.costs import ACCURACY, Cost, beside_a_guess, costs, dearest, meaning, real_changes
 from stages.report.evidence import Evidence
 from stages.report.numbers import SIGNIFICANCE, Number
 
@@ -155,9 +155,11 @@ def _breaks(evidence: Evidence, model: str, dataset: str) -> tuple[Tile, ...]:
         why = f"Of {every} of the prompt {where}, none takes {model} accuracy that can be measured."
         return (Tile(BREAKS, "None measurably", why),)
     losses = {name: found[name][model, change, *ACCURACY] for name, change in worst.items()}
-    where = min(losses, key=lambda name: losses[name].difference)
+    where = min(losses, key=lambda name: losses[name].beyond)
     cost = losses[where]
     assert cost.low is not None and cost.high is not None
+    if cost.eased:
+        return (_turned(evidence, model, where, worst[where], cost),)
     answer = f"{words.number(-100 * cost.difference, 1)} points lost: {meaning(worst[where])}"
     why = (
         f"Asked so ({worst[where]}), {words.percent(cost.value)} of its answers on {where} are right, not "
@@ -165,6 +167,15 @@ def _breaks(evidence: Evidence, model: str, dataset: str) -> tuple[Tile, ...]:
         f"{_shift(evidence, model, where, worst[where])}"
     )
     return (Tile(BREAKS, answer, why),)
+
+
+def _turned(evidence: Evidence, model: str, dataset: str, variation: str, cost: Cost) -> Tile:
+    """Of a change after which a guess is right more or less often: points would say nothing."""
+    share = words.percent(cost.value)
+    why = f"Asked so ({variation}), {share} of its answers on {dataset} {beside_a_guess(cost)}."
+    side = "No better than a guess" if cost.value <= cost.guess else "Closer to a guess"
+    answer = f"{side}: {meaning(variation)}"
+    return Tile(BREAKS, answer, why + _shift(evidence, model, dataset, variation))
 
 
 def _shift(evidence: Evidence, model: str, dataset: str, variation: str) -> str:

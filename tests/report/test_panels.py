@@ -50,13 +50,17 @@ def test_thresholds_for_parts_are_a_table_of_their_own(make: Make) -> None:
 
 
 def test_calibration_before_and_after_temperature(make: Make) -> None:
+    """By the NLL: an ECE of the test half is larger than one of all rows, whatever the temperature."""
     (part,) = calibration.build(make(Made(accuracy={"alpha": 0.8})))
     shown = dict(zip((c.label for c in part.grid.columns), part.grid.rows[0], strict=True))
-    assert (shown["ECE %"].text, shown["ECE after T %"].text, shown["T"].text) == ("2.0", "3.0", "1.50")
+    assert (shown["NLL"].text, shown["NLL after T"].text, shown["T"].text) == ("0.750", "0.700", "1.50")
+    assert "ECE after T %" not in shown and part.more is not None
+    (scaled,) = [column for column in part.more.columns if column.label == "ECE after T %"]
+    assert "says nothing beside that of all questions" in scaled.help
     assert (shown["AUROC %"].text, shown["AUROC %"].note) == ("75.0", "70.0–80.0")
     assert "Brier" not in shown
     assert part.sentences == (
-        "alpha is too sure: temperature 1.50 fits best; ECE 2.0\u202f% before, 3.0\u202f% after.",
+        "alpha is too sure: temperature 1.50 fits best; NLL 0.750 before, 0.700 after.",
     )
 
 

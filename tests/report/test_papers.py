@@ -7,20 +7,27 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from stages.compare.ranked import load
 from stages.contracts.compared import STANDINGS
+from stages.contracts.rankings import COMBINED
 from stages.report import papers
+from stages.report.__main__ import read_printed
 from stages.report.evidence import Evidence
 from stages.report.facts import facts, family, series, size
 from stages.report.grid import Grid
+from stages.report.papers.reform.names import SETS
+from stages.report.papers.tu.names import METHODS, OURS
 from stages.report.plugins import plugins
 from stages.report.reproduce.entry import Absent, Review, review
 from stages.report.reproduce.lookup import Lookup, Measure
 from stages.report.reproduce.pivot import Layout, Print, pivot, ranks
 from stages.report.sections.papers import build, sketches
 from tests.report.project import Made
+from tests.score.simulated import ROOT
 
 Make = Callable[[Made], Evidence]
 TABLE, FIGURE = "Table {}", "Figure {}"
+REFORM = [ROOT / f"docs/published/reform_{name}.csv" for name in ("ranks", "tables")]
 NAMED = {
     "kostumov": (("I", "II", "III", "IV", "V", "VI", "VII"), range(3, 9)),
     "azad": ((1, 2, 3, 4, 7), range(1, 10)),
@@ -209,6 +216,23 @@ def test_parc_by_prompt_by_model_and_beside_the_paper(make: Make) -> None:
     assert "NYU, before O 0.30; NYU, before LS-N 0.15" in shown["Figure 3"].drawings[0].description
 
 
+def test_parc_by_size_and_by_the_training_data_of_models_alike_in_size(make: Make) -> None:
+    evidence = asked(make(Made(datasets=("nyu_depth",))), parc_rows())
+    same = {"language_model_parameters": 7_000_000_000, "curation": "high"}
+    known = {
+        "llava_v1_5_7b": same | {"total_parameters": 7_400_000_000, "training_data_size": 1_200_000},
+        "other": same | {"total_parameters": 7_100_000_000, "training_data_size": 50_000_000},
+    }
+    shown = {entry.name: built for entry, built in reviewed(replace(evidence, facts=known), "parc").shown}
+    left, right = shown["Figure 5"].drawings
+    assert "2 models by number of parameters" in left.description
+    assert "2 models with language models of 7 or 8 billion parameters" in right.description
+    known["other"]["language_model_parameters"] = 13_000_000_000
+    shown = {entry.name: built for entry, built in reviewed(replace(evidence, facts=known), "parc").shown}
+    assert len(shown["Figure 5"].drawings) == 1
+    assert "right half needs two models" in shown["Figure 5"].sentences[0]
+
+
 def test_rankings_of_three_models_and_no_fewer(make: Make) -> None:
     def row(models: int, **other: Any) -> dict[str, Any]:
         place = {"dataset": "docvqa", "ask": "text", "ranker": "nll_avg", "score": "", "proxy": ""}
@@ -227,6 +251,75 @@ def test_rankings_of_three_models_and_no_fewer(make: Make) -> None:
     assert "1 of 2 published figures" in shown["Table 1"].sentences[0]
     fewer = replace(evidence, rankings=evidence.rankings.assign(models=2))
     assert not {"Table 1", "Table 3"} & {entry.name for entry, _ in reviewed(fewer, "tu").shown}
+
+
+def test_means_of_likelihood_are_published_over_six_dimensions(make: Make) -> None:
+    """Ranks are among the paper's sixteen models, so they stand beside ours only where those are here."""
+    six = ("coarse_perception", "fine_perception", "spatial", "visual_reasoning", "cross_modal", "dialogue")
+    model, other = "blip2_flan_t5_xl", "bliva"
+    evidence = make(Made(accuracy={model: 0.63, other: 0.5}, categories=six, asks=("likelihood",)))
+    frame = evidence.dimensions
+    frame = frame.assign(parts=frame["dimension"].map(SETS).fillna(6))
+    faithful = frame.assign(reading="faithful", value=frame["value"] - 0.0008)
+    evidence = replace(evidence, dimensions=pd.concat([frame, faithful]), printed=read_printed(REFORM))
+    shown = {entry.name: built for entry, built in reviewed(evidence, "reform").shown}
+    _, beside = shown["Table 1"].grids
+    overall = [row[3].text for row in beside.rows if row[1].text == "overall"]
+    assert (len(beside.rows), overall) == (7 * 2, ["62.92", "64.92"])
+    assert list(shown["Table 1"].sentences) == ["1 of 14 published figures agree to the printed digit."]
+    less = evidence.dimensions.assign(
+        parts=evidence.dimensions["parts"].where(frame["dimension"] != "spatial", 2)
+    )
+    few = {e.name: b for e, b in reviewed(replace(evidence, dimensions=less), "reform").shown}
+    assert {row[1].text for row in few["Table 1"].grids[1].rows} == set(six) - {"spatial"}
+
+
+def test_reform_stands_beside_the_paper_on_every_set(make: Make) -> None:
+    evidence = make(Made(accuracy={"blip2_flan_t5_xl": 0.6266}, datasets=("gqa",), asks=("likelihood",)))
+    evidence = replace(evidence, printed=read_printed(REFORM))
+    (built,) = [built for entry, built in reviewed(evidence, "reform").shown if entry.name == "Table 15"]
+    assert [[cell.text for cell in row[1:5]] for row in built.grids[1].rows] == [
+        ["gqa", "Acc", "62.70", "63.66"]
+    ]
+
+
+def test_hit_rates_stand_beside_the_papers(make: Make) -> None:
+    model = "mplug_owl"
+    rows = [
+        standing(model, "format_hit_rate", value, ask="text", dataset="vqa_v2", variation=variation)
+        for value, variation in ((0.6286, "no_sample"), (0.99, "original"))
+    ]
+    evidence = asked(
+        make(Made(datasets=("vqa_v2",))), [*rows, standing(model, "accuracy", 0.5, dataset="vqa_v2")]
+    )
+    evidence = replace(evidence, printed=read_printed([ROOT / "docs/published/reform_hits.csv"]))
+    shown = {entry.name: built for entry, built in reviewed(evidence, "reform").shown}
+    for name in ("Table 3", "Table 21"):
+        assert [[cell.text for cell in row[2:5]] for row in shown[name].grids[1].rows] == [
+            ["Without sample", "62.86", "62.86"],
+            ["With sample", "100", "99.00"],
+        ]
+
+
+def test_a_score_of_the_clean_reading_alone_says_so(make: Make) -> None:
+    rows = [standing("a", "accuracy", 0.5), standing("b", "accuracy", 0.6)]
+    for score in ("lac", "aps", "margin"):
+        for reading in ("faithful", "clean")[score == "margin" :]:
+            rows += [
+                standing(m, "set_size", 2.0, score=score, reading=reading, alpha=0.1) for m in ("a", "b")
+            ]
+    shown = {e.name: b for e, b in reviewed(asked(make(Made()), rows), "azad").shown}
+    assert list(shown["Table 2"].sentences) == [
+        "MS is of the clean reading: compare it with the small print of the others, which is, too."
+    ]
+    assert not shown["Table 1"].sentences
+
+
+def test_every_printed_method_has_its_row() -> None:
+    """Of table 1: thirteen methods, as the paper spells them."""
+    printed = read_printed([ROOT / "docs/published/tu_tables.csv"])["tu_tables"]
+    assert list(METHODS.values()) == list(dict.fromkeys(printed.loc[printed["table"] == "1", "method"]))
+    assert set(METHODS) | set(OURS) | {"atc_literal"} == set(load()) | {COMBINED}
 
 
 def test_sizes_and_families_from_records_names_and_recipes() -> None:

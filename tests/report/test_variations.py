@@ -107,6 +107,49 @@ def test_rows_hold_the_change_and_say_whether_it_can_be_told(make: Make) -> None
     assert (lac.text, lac.tone, flipped.text) == ("0.50", "", "30.0")
 
 
+def turned(make: Make, guess: float, **changes: float | None) -> Evidence:
+    """Questions that are negated: answers turn, and a guess among what is then correct is right so often."""
+    evidence = with_cost(
+        make(Made(accuracy={"alpha": 0.5}, variations=("original", "ls_n"))), "ls_n", **changes
+    )
+    costs = evidence.costs.copy()
+    costs.loc[costs["metric"] == "flipped", "metric"] = "unturned"
+    rows = evidence.standings[evidence.standings["metric"] == "accuracy"].query("reading == 'clean'")
+    guesses = rows[rows["variation"] == "ls_n"].assign(metric="random_accuracy", value=guess)
+    return replace(
+        evidence, costs=costs, standings=pd.concat([evidence.standings, guesses], ignore_index=True)
+    )
+
+
+def test_accuracy_that_a_guess_gains_is_no_gain(make: Make) -> None:
+    """Of four options one is right, and three are once the question is negated."""
+    evidence = turned(make, 0.75, value=0.6, original=0.5, difference=0.1, low=0.05, high=0.15)
+    (part,) = variations.build(evidence)
+    said = (
+        "ls_n (questions negated) costs alpha most: 60.0\u202f% of the answers are right, where guessing gives 75\u202f%; "
+        "of the originals 50.0\u202f%, where it gives 25\u202f%."
+    )
+    assert part.sentences == (said,)
+    assert (part.grid.rows[0][2].text, part.grid.rows[0][2].note) == ("60.0", "guess 75")
+    tile = verdict.build(evidence).tiles[2]
+    assert (tile.question, tile.answer) == (BREAKS, "No better than a guess: questions negated")
+    assert "60.0\u202f% of its answers on shapes are right, where guessing gives 75\u202f%" in tile.why
+    frame = figure.frame(evidence, "shapes", "accuracy")
+    assert frame["verdict"].tolist() == ["costs"]
+    assert frame[["value", "low", "high"]].to_numpy()[0] == pytest.approx([-40, -45, -35])
+    assert "40.0 points over a guess" in figure.describe(evidence, "shapes")
+
+
+def test_of_two_options_a_guess_is_right_as_often_when_they_are_turned(make: Make) -> None:
+    evidence = turned(make, 0.5, value=0.3, original=0.5, difference=-0.2, low=-0.25, high=-0.15)
+    (part,) = variations.build(evidence)
+    assert part.sentences == (
+        "ls_n (questions negated) costs alpha most: 20.0 points of accuracy (15.0–25.0).",
+    )
+    assert part.grid.rows[0][2].note == ""
+    assert verdict.build(evidence).tiles[2].answer == "20.0 points lost: questions negated"
+
+
 def test_the_figure_judges_what_the_intervals_allow(make: Make) -> None:
     evidence = make(Made(variations=("original", "a", "b", "c")))
     evidence = with_cost(evidence, "a", difference=0.1, low=0.05, high=0.15)

@@ -7,20 +7,25 @@ from tools.published import (
     SCORES,
     SETS,
     Check,
+    kostumov_averages,
+    kostumov_uacc,
     mean,
     parc_averages,
     parc_combinations,
     parc_sets,
     read,
+    reform_averages,
     reform_counts,
     reform_hits,
     reform_means,
+    reform_parts,
 )
 
 
 def test_every_table_is_whole() -> None:
     sizes = {"parc_a6": 11 * 4 + 3, "parc_a8": 22 * 4, "parc_a10": 22 * 4, "parc_a9": 8}
     sizes |= {"reform_scienceqa": 16, "reform_23_24": 16, "reform_ranks": 16}
+    sizes |= {"reform_tables": 16 * (61 + 8 + 42 + 6)}
     sizes |= {"parc_a4": 22, "reform_hits": 9 + 16}
     for name, rows in sizes.items():
         assert len(read(name)) == rows
@@ -66,7 +71,36 @@ def test_accuracies_and_ranges_are_whole_numbers_of_201_rows() -> None:
 
 
 def test_the_number_of_contradictions_is_the_documented_one() -> None:
-    assert sum(not check.holds for found in CHECKS.values() for check in found()) == 4
+    assert sum(not check.holds for found in CHECKS.values() for check in found()) == 9 + 4 + 38
+
+
+def test_kostumov_averages_and_uacc_but_for_five_misprints() -> None:
+    averages, products = list(kostumov_averages()), list(kostumov_uacc())
+    assert (len(averages), len(products)) == (232, 100)
+    wrong = [check.name for check in (*averages, *products) if not check.holds]
+    assert wrong == [
+        "table II LLaVA-v1.6-13B mce Avg",
+        "table III Yi-VL-6B uacc Avg",
+        "table IV Qwen-VL-Chat coverage Avg",
+        "table IV CogAgent-VQA uacc Avg",
+        "table III MoE-LLaVA-Phi2-2.7B UAcc SB",
+    ]
+
+
+def test_tables_of_reform_are_as_they_were_printed() -> None:
+    """Averages say that cells are right, sizes of the sets that they stand in the right column."""
+    averages, counts = list(reform_averages()), list(reform_parts())
+    assert (len(averages), len(counts)) == (416, 1328)
+    assert [check.name for check in averages if not check.holds] == [
+        "generation InstructBLIP_V coarse_perception accuracy",
+        "generation Cheetor_V scene_text accuracy",
+        "generation Cheetor_L2 scene_text accuracy",
+        "generation mPLUG-Owl dialogue accuracy",
+    ]
+    whole = [row for row in read("reform_tables") if row["dataset"] == "scienceqa"]
+    for name in ("generation", "likelihood"):
+        found = [(row["accuracy"], row["instability"]) for row in whole if row["read_out"] == name]
+        assert found == [(row[name], row[f"{name}_instability"]) for row in read("reform_scienceqa")]
 
 
 def test_one_hit_rate_is_printed_in_two_ways() -> None:

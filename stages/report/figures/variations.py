@@ -1,6 +1,7 @@
-"""What each variation of the prompt costs in accuracy, certainty and set size.
+"""What each variation of the prompt costs in accuracy, confidence and set size.
 
-The control is left out: beside it nothing else could be seen.
+The control is left out: beside it nothing else could be seen. Of accuracy, what a guess gains where the
+answer is turned is taken off.
 """
 
 from typing import Any
@@ -16,8 +17,8 @@ from stages.report.figures.reliability import chosen
 TITLE = "What each change of the prompt costs"
 # heading, measure, scale, whether it is judged, least distance of the ticks
 PANELS = {
-    "accuracy": ("Accuracy, points", ACCURACY, 100.0, True, 1),
-    "certainty": ("Certainty, points", CONFIDENCE, 100.0, True, 1),
+    "accuracy": ("Accuracy over a guess, points", ACCURACY, 100.0, True, 1),
+    "confidence": ("Confidence, points", CONFIDENCE, 100.0, True, 1),
     "size": ("Options in a set, LAC", SIZE_LAC, 1.0, False, 0.1),
 }
 VERDICTS = {"costs": palette.ORANGE, "gains": palette.BLUE, "cannot tell": palette.FAINT}
@@ -42,10 +43,10 @@ def frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
             if cost is None:
                 continue
             ends = {
-                "low": None if cost.low is None else scale * cost.low,
-                "high": None if cost.high is None else scale * cost.high,
+                "low": None if cost.low is None else scale * (cost.low - cost.eased),
+                "high": None if cost.high is None else scale * (cost.high - cost.eased),
             }
-            row = {"model": model, "variation": meaning(variation), "value": scale * cost.difference}
+            row = {"model": model, "variation": meaning(variation), "value": scale * cost.beyond}
             rows.append(
                 row | ends | {"verdict": "gains" if cost.rises else "costs" if cost.falls else "cannot tell"}
             )
@@ -110,10 +111,12 @@ def describe(evidence: Evidence, dataset: str) -> str:
         if variation is None:
             said.append(f"none costs {model} accuracy that can be measured")
         else:
-            points = words.number(-100 * found[model, variation, *ACCURACY].difference, 1)
-            said.append(f"{meaning(variation)} costs {model} most accuracy, {points} points")
+            cost = found[model, variation, *ACCURACY]
+            over = " over a guess" if cost.eased else ""
+            points = words.number(-100 * cost.beyond, 1)
+            said.append(f"{meaning(variation)} costs {model} most accuracy, {points} points{over}")
     number = words.plural(len(real_changes(found)), "variation")
     return (
-        f"Difference of accuracy, certainty and set size between each of {number} and the original "
+        f"Difference of accuracy, confidence and set size between each of {number} and the original "
         f"on {dataset}: {'; '.join(said)}."
     )

@@ -1,4 +1,4 @@
-"""Variations: what another way to put the same question does to accuracy, certainty and set size."""
+"""Variations: what another way to put the same question does to accuracy, confidence and set size."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -14,6 +14,7 @@ from stages.report.costs import (
     UNTURNED,
     Cost,
     Costs,
+    beside_a_guess,
     changes,
     costs,
     dearest,
@@ -25,7 +26,7 @@ from stages.report.evidence import Evidence
 from stages.report.figures.reliability import chosen
 from stages.report.grid import MISSING, Cell, Column, Grid
 
-TITLE = "Accuracy and certainty"
+TITLE = "Accuracy and confidence"
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,9 @@ def _worst(found: Costs, model: str) -> str:
         return f"No change takes {model} accuracy that can be measured."
     cost = found[model, variation, *ACCURACY]
     assert cost.low is not None and cost.high is not None
+    if cost.eased:
+        share = words.percent(cost.value)
+        return f"{named(variation)} costs {model} most: {share} of the answers {beside_a_guess(cost)}."
     return (
         f"{named(variation)} costs {model} most: {words.number(-100 * cost.difference, 1)} points of accuracy"
         f"{words.bracketed(-cost.high, -cost.low, 1, 100)}."
@@ -80,9 +84,9 @@ def _grid(evidence: Evidence, dataset: str, found: Costs) -> Grid:
     columns = (
         Column("Variation"),
         Column("Model"),
-        Column("Accuracy %", "in the variation", True),
+        Column("Accuracy %", "in the variation; a guess, where it differs from that in the original", True),
         Column("Accuracy, change", "in points, against the original on the same items", True),
-        Column("Certainty, change", "of the mean probability of the chosen option, in points", True),
+        Column("Confidence, change", "of the mean probability of the chosen option, in points", True),
         Column("Set size LAC, change", "in options; sets calibrated anew for the variation", True),
         Column("Set size APS, change", "in options; sets calibrated anew for the variation", True),
         Column("Other answer %", "share of items for which another option was chosen", True),
@@ -103,7 +107,7 @@ def _grid(evidence: Evidence, dataset: str, found: Costs) -> Grid:
                 (
                     Cell(variation, in_words(variation) or ""),
                     Cell(model),
-                    Cell(words.number(100 * accuracy.value, 1), key=accuracy.value),
+                    Cell(words.number(100 * accuracy.value, 1), _guess(accuracy), accuracy.value),
                     _change(accuracy, 1, 100),
                     _change(found.get((model, variation, *CONFIDENCE)), 1, 100),
                     _change(found.get((model, variation, *SIZE_LAC)), 2, 1, judged=False),
@@ -114,6 +118,10 @@ def _grid(evidence: Evidence, dataset: str, found: Costs) -> Grid:
             )
     caption = f"{dataset}: every variation against the original, 95{words.NARROW}% intervals in small print"
     return Grid("variations", caption, columns, rows)
+
+
+def _guess(accuracy: Cost) -> str:
+    return f"guess {words.number(100 * accuracy.guess, 0)}" if accuracy.eased else ""
 
 
 def _rate(cost: Cost | None) -> Cell:

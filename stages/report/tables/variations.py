@@ -1,4 +1,4 @@
-"""variations: accuracy, certainty and set size in every variation, and in the original on the same items."""
+"""variations: accuracy, confidence and set size in every variation, and in the original on the same items."""
 
 import pandas as pd
 

@@ -16,8 +16,16 @@ def table(number: str, caption: str, measures: Sequence[Measure], lookup: Lookup
     """Tables 1 to 4; says which scores were not computed."""
     built = by_dataset(lookup, f"azad-table-{number}", f"Table {number}: {caption}", measures, DATASETS)
     lacking = [measure.label for measure in measures if lookup.of(measure).empty]
-    said = f"{words.listed(lacking)} was not computed (score.scores)."
-    return replace(built, sentences=(said,)) if lacking else built
+    said = []
+    if lacking:
+        said.append(f"{words.listed(lacking)} was not computed (score.scores).")
+    clean = [measure.label for measure in measures if measure.only and measure.label not in lacking]
+    if clean and len(clean) + len(lacking) < len(measures):
+        said.append(
+            f"{words.listed(clean)} is of the clean reading: compare it with the small print of the others, "
+            "which is, too."
+        )
+    return replace(built, sentences=said) if said else built
 
 
 def counts(lookup: Lookup) -> Built:

@@ -9,7 +9,7 @@ from stages.report.papers.kostumov.names import DATASETS, RELEASED, TEN
 from stages.report.reproduce import printed
 from stages.report.reproduce.entry import Absent, Built
 from stages.report.reproduce.lookup import MEAN, Lookup, Measure, with_mean
-from stages.report.reproduce.pivot import Layout, pivot
+from stages.report.reproduce.pivot import Key, Layout, Print, pivot, rounded
 from stages.report.reproduce.tables import by_dataset, rows
 
 
@@ -33,11 +33,25 @@ def table(
     """Tables I to IV and VII. models: those of the paper, by its names."""
     places = {measure.metric: place for place, measure in enumerate(measures)}
     heads = DATASETS | {MEAN: "Avg"}
-    cells = printed.released(lookup, measures, RELEASED)
+    cells = _repository(lookup, measures) | printed.released(lookup, measures, RELEASED)
     cells |= printed.of_file(lookup, "kostumov", {"table": number}, places, models, heads)
     name, title = f"kostumov-table-{number.lower()}", f"Table {number}: {caption}"
     built = by_dataset(lookup, name, title, measures, DATASETS, models, cells, ranked=True)
     return replace(built, sentences=(*built.sentences, *_said(lookup, models, measures)))
+
+
+def _repository(lookup: Lookup, measures: Sequence[Measure]) -> dict[Key, Print]:
+    """What the tables of the authors' repository have of 26 models, of which ten are printed."""
+    frame = lookup.evidence.printed.get("kostumov_released")
+    places = {(measure.score, measure.metric): place for place, measure in enumerate(measures)}
+    found: dict[Key, Print] = {}
+    for row in () if frame is None else frame.to_dict("records"):
+        place = places.get((row["score"], row["metric"]))
+        if place is not None:
+            for column, label in (DATASETS | {MEAN: "Avg"}).items():
+                value = rounded(float(row[label]), measures[place])
+                found[place, row["model"], column] = Print(value)
+    return found
 
 
 def _said(lookup: Lookup, models: Mapping[str, str], measures: Sequence[Measure]) -> Sequence[str]:

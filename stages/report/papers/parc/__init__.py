@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from stages.report.papers.parc.figures import against, by_size, calibration, families
+from stages.report.papers.parc.figures import against, by_size, calibration, families, sizes_and_data
 from stages.report.papers.parc.names import EVERY
 from stages.report.papers.parc.planes import against_uacc, mapping
 from stages.report.papers.parc.tables import combined, counts, models, same, varied
@@ -53,8 +53,8 @@ PAPER = Paper(
         Entry("Figure 4", "Consistency by family of changes and model.", families),
         Entry(
             "Figure 5",
-            "Size of the model, reliability and consistency.",
-            partial(by_size, "5", {EVERY: "all"}),
+            "Size of the model and training data, reliability and consistency.",
+            sizes_and_data,
         ),
         Entry("Figure A6", "Reliability beside UAcc.", against_uacc),
         Entry(

@@ -9,11 +9,19 @@ from stages.contracts.prompts import ORIGINAL
 from stages.report import words
 from stages.report.facts import series, size
 from stages.report.papers.parc.answers import asked_kinds, long
-from stages.report.papers.parc.names import DATASETS, FAMILIES, UNCHANGED
+from stages.report.papers.parc.names import DATASETS, EVERY, FAMILIES, UNCHANGED
 from stages.report.reproduce import charts
 from stages.report.reproduce.entry import Absent, Built, figure
 from stages.report.reproduce.labels import columns
 from stages.report.reproduce.lookup import Lookup, Measure
+from stages.report.reproduce.tables import joined
+
+ALIKE = (6_500_000_000, 8_500_000_000)
+"""Parameters of the language models that the paper counts as 7B or 8B."""
+UNTOLD = (
+    "Its right half needs two models with language models of 7 or 8 billion parameters and different numbers "
+    "of training samples on record."
+)
 
 
 def _negated(lookup: Lookup) -> str:
@@ -127,6 +135,42 @@ def by_size(number: str, scores: Mapping[str, str], lookup: Lookup) -> Built:
     said = f"{words.plural(len(sizes), 'model')} by number of parameters, a line for each series."
     chart = charts.scatter(points.assign(line=points["series"]), "Parameters", "", log=True)
     return figure(number, "reliability and consistency by size", said, chart)
+
+
+def sizes_and_data(lookup: Lookup) -> Built:
+    """Figure 5: by size on the left; on the right by training data, language models alike in size."""
+    return joined(by_size("5", {EVERY: "all"}, lookup), _by_data(lookup))
+
+
+def _by_data(lookup: Lookup) -> Built:
+    known = lookup.evidence.facts
+    frame = _two(lookup, {EVERY: "all"})
+    alike = {
+        name: float(found["training_data_size"])
+        for name in frame["model"].unique()
+        if (found := known.get(name, {})).get("training_data_size")
+        and ALIKE[0] <= found.get("language_model_parameters", 0) <= ALIKE[1]
+    }
+    if len(set(alike.values())) < 2:
+        return Built(sentences=(UNTOLD,))
+    frame = frame[frame["model"].isin(list(alike))]
+    points = pd.concat(
+        pd.DataFrame(
+            {
+                "name": frame["model"],
+                "x": frame["model"].map(alike),
+                "y": frame[column],
+                "series": [
+                    f"curation {known[name].get('curation') or 'not told'}" for name in frame["model"]
+                ],
+                "panel": label,
+            }
+        )
+        for column, label in (("rel", "reliability"), ("cons", "consistency"))
+    )
+    said = f"{words.plural(len(alike), 'model')} with language models of 7 or 8 billion parameters."
+    title = "reliability and consistency by training data"
+    return figure("5 (b)", title, said, charts.scatter(points, "Samples of training data", "", log=True))
 
 
 def against(lookup: Lookup) -> Built:

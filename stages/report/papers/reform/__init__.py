@@ -28,7 +28,8 @@ PAPER = Paper(
     "ReForm-Eval: evaluating large vision language models via unified re-formulation",
     "Li et al. 2023 (ReForm-Eval)",
     "Accuracy in per cent and instability in nats of the main evaluation (the variation tests), of the "
-    "original prompts where it was not asked. Published figures: those of ScienceQA, and means over all.",
+    "original prompts where it was not asked. Texts are greedy here and sampled in the paper, whose "
+    "instability of generation is larger for that alone.",
     (
         Entry("Table 1", "Accuracy and rank by dimension.", general),
         Entry("Table 2", "Accuracy by vision encoder and connector.", modules),

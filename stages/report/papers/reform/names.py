@@ -21,6 +21,16 @@ SPATIAL = ("clevr", "vsr", "mp3d")
 CROSS = ("coco_itm", "coco_its", "wikihow", "winoground", "snli_ve", "mocheg")
 CAPTIONS = ("coco_caption", "textcaps", "nocaps", "flickr30k")
 DIALOGUE = ("vqa_mt", "visdial")
+SETS = {
+    "coarse_perception": len(COARSE),
+    "fine_perception": len(FINE),
+    "scene_text": len(OCR) + len(KIE),
+    "spatial": len(SPATIAL),
+    "visual_reasoning": len(VQA) + len(KVQA),
+    "cross_modal": len(CROSS),
+    "dialogue": len(DIALOGUE),
+}
+"""How many sets each dimension has, but for captions, which have no accuracy."""
 PERCEPTION = (*COARSE, *FINE, *OCR, *KIE)
 COGNITION = (*SPATIAL, *VQA, *KVQA, *CROSS, *CAPTIONS, *DIALOGUE)
 MODELS = {

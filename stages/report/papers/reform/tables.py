@@ -1,36 +1,25 @@
 """Tables 1, 3 and 9 to 21: results by dimension."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 
 from stages.contracts.compared import OVERALL
 from stages.contracts.prompts import ORIGINAL, TEXT
 from stages.report import words
+from stages.report.papers.reform import published
 from stages.report.papers.reform.answers import accuracy, long
-from stages.report.papers.reform.names import BY_LABEL, CAPTIONS, MODELS, NO_SETS, READ_OUTS, TESTS
-from stages.report.reproduce import printed
+from stages.report.papers.reform.names import CAPTIONS, MODELS, NO_SETS, READ_OUTS, TESTS
 from stages.report.reproduce.entry import Absent, Built
 from stages.report.reproduce.lookup import CLEAN, FAITHFUL, MEAN, Lookup, Measure, with_mean
-from stages.report.reproduce.pivot import Key, Layout, Print, pivot
+from stages.report.reproduce.pivot import Layout, pivot
 from stages.report.reproduce.tables import joined, rows
 
-DIMENSIONS = 8
-"""Of the benchmark; published means are over all of them."""
-
-
-def _prints(lookup: Lookup, ask: str) -> dict[Key, Print]:
-    """Accuracy and instability on ScienceQA, the one set whose figures are in a file."""
-    frame = lookup.evidence.printed.get("reform_scienceqa")
-    if frame is None:
-        return {}
-    found = {}
-    for row in frame.to_dict("records"):
-        for place, column in enumerate((READ_OUTS[ask], f"{READ_OUTS[ask]}_instability")):
-            value = printed.cell(row[column])
-            if value is not None:
-                found[place, BY_LABEL[row["model"]], "scienceqa"] = value
-    return found
+UNCOUNTED = (
+    "Captions have no accuracy, so description is no dimension here; the paper counts their CIDEr as the "
+    "eighth of generation, and its means over all eight stand beside none of ours."
+)
 
 
 def dimension(number: str, title: str, sets: Sequence[str], asks: Sequence[str], lookup: Lookup) -> Built:
@@ -48,7 +37,7 @@ def dimension(number: str, title: str, sets: Sequence[str], asks: Sequence[str],
             measures,
             rows(lookup, MODELS),
             {name: name for name in over} | {MEAN: MEAN},
-            prints=_prints(lookup, ask),
+            prints=published.cells(lookup, ask),
             help={MEAN: f"mean over {words.listed(over, 9)}"},
             ranked=False,
         )
@@ -72,6 +61,7 @@ def captions(lookup: Lookup) -> Built:
         measures,
         rows(lookup, MODELS),
         {n: n for n in over} | {MEAN: MEAN},
+        prints=published.cells(lookup, TEXT, ("accuracy",)),
         ranked=False,
     )
     return pivot(with_mean(frame, over), layout)
@@ -97,6 +87,7 @@ def dialogue(lookup: Lookup) -> Built:
             measures,
             rows(lookup, MODELS),
             {name: name for name in sorted(turned)},
+            prints=published.cells(lookup, ask, ("accuracy", "correlation")),
             ranked=False,
         )
         parts.append(pivot(frame, layout))
@@ -113,7 +104,8 @@ def general(lookup: Lookup) -> Built:
     measures = (Measure("Acc", "accuracy"), Measure("Rank", "rank", scale=1, digits=1))
     parts = []
     for ask, noun in READ_OUTS.items():
-        long = _by_dimension(frame[frame["ask"] == ask])
+        own = frame[frame["ask"] == ask]
+        long = _by_dimension(own)
         if long.empty:
             continue
         names = sorted(set(long["dataset"]), key=lambda name: (name == OVERALL, name))
@@ -123,13 +115,18 @@ def general(lookup: Lookup) -> Built:
             measures,
             rows(lookup, MODELS),
             {name: name for name in names},
-            prints=_printed_ranks(lookup, noun) if len(names) == DIMENSIONS + 1 else {},
+            prints=published.dimensions(lookup, ask, own),
             ranked=False,
         )
         parts.append(pivot(long, layout))
     if not parts:
         raise Absent("no model was asked for texts or likelihoods")
-    return joined(*parts)
+    built = joined(*parts)
+    return replace(built, sentences=(*built.sentences, UNCOUNTED)) if _captioned(lookup) else built
+
+
+def _captioned(lookup: Lookup) -> bool:
+    return bool(set(CAPTIONS) & set(lookup.evidence.datasets))
 
 
 def _by_dimension(frame: pd.DataFrame) -> pd.DataFrame:
@@ -152,18 +149,6 @@ def _by_dimension(frame: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _printed_ranks(lookup: Lookup, noun: str) -> dict[Key, Print]:
-    """Means over all dimensions, and the mean ranks."""
-    table = lookup.evidence.printed.get("reform_ranks")
-    if table is None:
-        return {}
-    return {
-        (place, BY_LABEL[row["model"]], OVERALL): Print(row[f"{noun}_{column}"])
-        for row in table.to_dict("records")
-        for place, column in enumerate(("score", "rank"))
-    }
-
-
 def hit_rate(number: str, lookup: Lookup) -> Built:
     """Tables 3, of the first dataset, and 21, of all that were asked without a sample."""
     measures = (
@@ -182,6 +167,7 @@ def hit_rate(number: str, lookup: Lookup) -> Built:
         measures,
         rows(lookup, MODELS),
         {name: name for name in over},
+        prints=published.hits(lookup, number),
         ranked=False,
     )
     return pivot(frame[frame["dataset"].isin(over)], layout)

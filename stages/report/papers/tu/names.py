@@ -28,12 +28,14 @@ METHODS = {
     "ent_avg": "Ent_avg",
     "sample_bleu": "Sample_BLEU",
     "sample_bert": "Sample_BERT",
+    "sample_bert_expanded": "Sample*_BERT",
     "atc": "ATC",
 }
 OURS = {
     "confidence": "Confidence of the option",
     "entropy": "Entropy of the options",
     "gap": "Gap between two options",
+    "sample_cosine": "Cosine of samples",
     "agreement": "Samples that agree",
     "set_size": "Set size",
     "certainty": "Certainty",
