@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from stages.score.bins import Bins, equal_slots, stacked, tally
 from stages.score.ranked import Ranked
-from stages.score.responses import Bools, Floats
+from stages.score.responses import Bools, Floats, Ints
 from stages.score.splits import Splits
 
 COLDEST, HOTTEST = 0.05, 20.0
 """Bounds of T, met where a calibration half is all right or all wrong."""
-NODES, ZOOMS = 17, 4
+NODES, ZOOMS, HALVINGS = 17, 4, 40
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,13 @@ def scale(ranked: Ranked, correct: Floats | Bools, splits: Splits, bins: int) ->
 
 
 def fit(logits: Floats, answer: Floats, calibrating: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """[splits] T of each row of calibrating [splits, n], to about 1e-6 of itself.
+    """[splits] T of each row of calibrating [splits, n], to about 1e-7 of itself; to 2e-3 where another split
+    has none within the bounds.
 
     logits [n, k], -inf where there is no letter; answer [n]: the answer's (the largest of several).
     Slopes of all rows are taken at a few values of beta, which the splits share, and averaged over each
-    split's rows; the interval that holds all roots shrinks until it is as narrow as the splits allow.
+    split's rows; the interval that holds all roots shrinks until it is as narrow as the splits allow. Where
+    they lie far apart it stays wide, so the root is that of a cubic through the four nodes about it.
     """
     low, high = 1 / HOTTEST, 1 / COLDEST
     weights = calibrating.astype(np.float64)
@@ -63,12 +65,32 @@ def fit(logits: Floats, answer: Floats, calibrating: NDArray[np.bool_]) -> NDArr
         above = (means > 0).argmax(axis=1)
         above[~(means > 0).any(axis=1)] = NODES - 1
         above = np.maximum(above, 1)
-        rows = np.arange(len(weights))
-        left, right = means[rows, above - 1], means[rows, above]
-        share = np.clip(-left / np.where(right > left, right - left, 1), 0, 1)
-        beta = grid[above - 1] + share * (grid[above] - grid[above - 1])
+        beta = _roots(grid, means, above)
         low, high = float(grid[above.min() - 1]), float(grid[above.max()])
     return np.asarray(1 / beta)
+
+
+def _roots(grid: Floats, means: Floats, above: Ints) -> NDArray[np.float64]:
+    """[splits] where the slopes [splits, g] at the nodes of a grid of beta are 0, below node `above`."""
+    rows = np.arange(len(means))[:, None]
+    nodes = np.clip(above - 2, 0, NODES - 4)[:, None] + np.arange(4)
+    places, values = np.log(grid)[nodes], means[rows, nodes]
+    left, right = np.log(grid)[above - 1], np.log(grid)[above]
+    for _ in range(HALVINGS):
+        middle = (left + right) / 2
+        rises = _cubic(places, values, middle) > 0
+        left, right = np.where(rises, left, middle), np.where(rises, middle, right)
+    return np.asarray(np.exp((left + right) / 2))
+
+
+def _cubic(places: Floats, values: Floats, at: Floats) -> NDArray[np.float64]:
+    """[s] the polynomial through four points [s, 4] (Lagrange)."""
+    total = np.zeros(len(at))
+    for own in range(4):
+        others = [other for other in range(4) if other != own]
+        away = (at[:, None] - places[:, others]) / (places[:, [own]] - places[:, others])
+        total += values[:, own] * away.prod(axis=1)
+    return total
 
 
 def _slope(logits: Floats, answer: Floats, beta: float) -> NDArray[np.float64]:

@@ -137,6 +137,16 @@ def test_the_temperature_minimises_the_likelihood_of_the_calibration_half() -> N
         assert temperature == pytest.approx(1 / best.x, rel=1e-4)
 
 
+def test_a_split_without_an_error_leaves_the_others_their_temperatures() -> None:
+    """It keeps the interval wide in which the roots of all splits are looked for."""
+    logits = np.log(P) * 2.5
+    answer = logits[np.arange(2 * HALF), LABELS]
+    halves = np.random.RandomState(0).rand(6, 2 * HALF) < 0.5
+    alone = fit(logits, answer, halves[:5])
+    halves[5] = logits.max(axis=1) == answer
+    assert fit(logits, answer, halves) == pytest.approx([*alone, 0.05], rel=2e-3)
+
+
 def test_a_half_without_an_error_is_as_cold_as_may_be() -> None:
     logits = np.array([[0.0, 5.0]] * 20)
     assert fit(logits, logits[:, 1], np.ones((1, 20), dtype=bool)) == pytest.approx(0.05, rel=1e-3)
