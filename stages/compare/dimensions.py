@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from stages.contracts.compared import OVERALL
 from stages.contracts.prompts import ASKS
 
-METRIC = "accuracy"
+METRIC, OF_CAPTIONS = "accuracy", "cider_d"
+"""Captions have no accuracy: their CIDEr stands for it, 1 for what papers print as 100."""
 Place = tuple[str, int, str]  # variation, number of the read-out, reading
 Scores = Mapping[str, Mapping[str, float]]  # by model and dataset
 
@@ -21,19 +22,23 @@ Scores = Mapping[str, Mapping[str, float]]  # by model and dataset
 def dimensions(metrics: pa.Table, categories: Mapping[str, Iterable[str]]) -> list[dict[str, Any]]:
     """Rows of DIMENSIONS from rows of METRICS and the categories of every dataset's items.
 
-    A dimension's score is the plain mean of its datasets' accuracies. A model without a score on all datasets
-    that another one has has none in this dimension, and without one in all dimensions no overall one.
+    A dimension's score is the plain mean of its datasets' accuracies, of captions of their CIDEr. A model
+    without a score on all datasets that another one has has none in this dimension, and without one in all
+    dimensions no overall one.
     """
     only = {dataset: _only(names) for dataset, names in categories.items()}
     found: dict[Place, dict[str, dict[str, dict[str, float]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(dict))
     )
-    plain = pc.and_(pc.equal(metrics["metric"], METRIC), pc.equal(metrics["score"], ""))
+    wanted = pc.is_in(metrics["metric"], pa.array([METRIC, OF_CAPTIONS]))
+    plain = pc.and_(wanted, pc.equal(metrics["score"], ""))
     for row in metrics.filter(plain).to_pylist():
         dimension = only.get(row["dataset"], "") if row["category"] == "all" else row["category"]
         if dimension:
             place = (row["variation"], ASKS.index(row["ask"]), row["reading"])
-            found[place][dimension][row["model"]][row["dataset"]] = row["value"]
+            scores = found[place][dimension][row["model"]]
+            if row["metric"] == METRIC or row["dataset"] not in scores:
+                scores[row["dataset"]] = row["value"]
     return [row for place in sorted(found) for row in _rows(place, found[place])]
 
 

@@ -34,6 +34,17 @@ BOTH = (
 )
 
 
+def test_captions_are_a_dimension_by_their_cider() -> None:
+    """BLIP-2 in table 1 of the paper, whose mean of generation is 62.94: seven accuracies and CIDEr."""
+    accuracies = (0.694, 0.766, 0.381, 0.432, 0.733, 0.618, 0.669)
+    sets = {f"set{place}": [f"dimension{place}"] for place in range(7)} | {"captions": ["description"]}
+    cells = [("a", f"set{place}", value) for place, value in enumerate(accuracies)]
+    rows = metrics(*cells) + metrics(("a", "captions", 0.743), ("a", "set0", 0.9), metric="cider_d")
+    made = dimensions(pa.Table.from_pylist(rows, METRICS.schema), sets)
+    (overall,) = [row for row in made if row["dimension"] == "overall"]
+    assert (overall["value"], overall["parts"]) == (pytest.approx(0.6294, abs=0.0002), 8)
+
+
 def test_means_of_datasets_and_of_ranks() -> None:
     rows = found(metrics(*BOTH))
     assert rows["coarse", "a"] == (0.625, 1, 2)

@@ -29,8 +29,9 @@ SETS = {
     "visual_reasoning": len(VQA) + len(KVQA),
     "cross_modal": len(CROSS),
     "dialogue": len(DIALOGUE),
+    "description": len(CAPTIONS),
 }
-"""How many sets each dimension has, but for captions, which have no accuracy."""
+"""How many sets each dimension has."""
 PERCEPTION = (*COARSE, *FINE, *OCR, *KIE)
 COGNITION = (*SPATIAL, *VQA, *KVQA, *CROSS, *CAPTIONS, *DIALOGUE)
 MODELS = {

@@ -1,7 +1,6 @@
 """Tables 1, 3 and 9 to 21: results by dimension."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pandas as pd
 
@@ -15,11 +14,6 @@ from stages.report.reproduce.entry import Absent, Built
 from stages.report.reproduce.lookup import CLEAN, FAITHFUL, MEAN, Lookup, Measure, with_mean
 from stages.report.reproduce.pivot import Layout, pivot
 from stages.report.reproduce.tables import joined, rows
-
-UNCOUNTED = (
-    "Captions have no accuracy, so description is no dimension here; the paper counts their CIDEr as the "
-    "eighth of generation, and its means over all eight stand beside none of ours."
-)
 
 
 def dimension(number: str, title: str, sets: Sequence[str], asks: Sequence[str], lookup: Lookup) -> Built:
@@ -121,12 +115,7 @@ def general(lookup: Lookup) -> Built:
         parts.append(pivot(long, layout))
     if not parts:
         raise Absent("no model was asked for texts or likelihoods")
-    built = joined(*parts)
-    return replace(built, sentences=(*built.sentences, UNCOUNTED)) if _captioned(lookup) else built
-
-
-def _captioned(lookup: Lookup) -> bool:
-    return bool(set(CAPTIONS) & set(lookup.evidence.datasets))
+    return joined(*parts)
 
 
 def _by_dimension(frame: pd.DataFrame) -> pd.DataFrame:
