@@ -11,6 +11,7 @@ from pathlib import Path
 from stages.console.layout import plain
 from stages.runtime.checked import check_place
 from stages.runtime.errors import UserError
+from stages.runtime.streams import open_streams
 
 COMMANDS = {
     "plan": "what would run: items, prompts, cells, forward passes, stages",
@@ -41,6 +42,7 @@ ELSEWHERE = (
 
 def main(argv: list[str] | None = None) -> int:
     """Runs one subcommand in the checkout that holds the current folder; returns the exit status."""
+    open_streams()
     parser = argparse.ArgumentParser(
         prog="vouch", description="How far can you trust a VLM's answer?", epilog=ELSEWHERE
     )

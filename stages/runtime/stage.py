@@ -22,6 +22,7 @@ from stages.runtime.intact import Recorded, refuse_damaged
 from stages.runtime.passing import read_otherwise
 from stages.runtime.progress import progress
 from stages.runtime.provenance import provenance
+from stages.runtime.streams import open_streams
 from stages.runtime.turns import turn
 
 T = TypeVar("T")
@@ -161,6 +162,7 @@ def run_stage(name: str, body: Callable[[Run], None]) -> NoReturn:
 
     The environment variable VOUCH_TRACEBACK=1 shows where an error came from.
     """
+    open_streams()
     arguments = sys.argv[1:]
     signal.signal(signal.SIGTERM, _stop)  # a time limit of a cluster: what is finished is kept first
     try:
