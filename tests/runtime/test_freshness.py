@@ -202,6 +202,13 @@ def test_a_lock_is_read_where_receipts_do_not_suffice(dag):
         states(dag)
 
 
+def test_a_lock_with_a_merge_conflict_says_what_to_do(dag):
+    ours = Path("dvc.lock").read_text()
+    Path("dvc.lock").write_text(f"<<<<<<< HEAD\n{ours}=======\n{ours}>>>>>>> other\n")
+    with pytest.raises(UserError, match=r"^dvc\.lock: holds a merge conflict; take one side whole"):
+        read_lock()
+
+
 @pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"cmd": 1, "params": 2, "deps": 3, "outs": 4}'])
 def test_a_damaged_receipt_vouches_for_nothing(dag, text):
     Path("dvc.lock").unlink()
