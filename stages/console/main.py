@@ -10,7 +10,8 @@ from pathlib import Path
 
 from stages.console.layout import plain
 from stages.runtime.checked import check_place
-from stages.runtime.errors import UserError
+from stages.runtime.errors import NO_THREAD, UserError, without_threads
+from stages.runtime.streams import open_streams
 
 COMMANDS = {
     "plan": "what would run: items, prompts, cells, forward passes, stages",
@@ -41,6 +42,7 @@ ELSEWHERE = (
 
 def main(argv: list[str] | None = None) -> int:
     """Runs one subcommand in the checkout that holds the current folder; returns the exit status."""
+    open_streams()
     parser = argparse.ArgumentParser(
         prog="vouch", description="How far can you trust a VLM's answer?", epilog=ELSEWHERE
     )
@@ -59,25 +61,37 @@ def main(argv: list[str] | None = None) -> int:
         os.chdir(_checkout())
         check_place()
         return int(options.run(options))
-    except UserError as error:
-        if os.environ.get("VOUCH_TRACEBACK"):
-            traceback.print_exc()
-        print(f"vouch: {error}", file=sys.stderr)
-        return 1
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except OSError as error:
+    except KeyboardInterrupt:
+        return 130
+    except SystemExit:
+        raise
+    except BaseException as error:  # a library in Rust raises what is no Exception
+        told = _told(error)
+        if told is None:
+            raise
+        if os.environ.get("VOUCH_TRACEBACK"):
+            traceback.print_exc()
+        print(f"vouch: {told}", file=sys.stderr)
+        return 1
+
+
+def _told(error: BaseException) -> str | None:
+    """What a person is told of an error that is not a bug; None of one that is."""
+    if without_threads(error):
+        return NO_THREAD
+    if isinstance(error, UserError):
+        return str(error)
+    if isinstance(error, OSError):
         # of a rename both ends are known, and the first is a temporary name of ours
         name = error.filename2 or error.filename
         where = f"{name}: " if name else ""
-        print(plain(f"vouch: {where}{error.strerror or error}; correct it and try again"), file=sys.stderr)
-        return 1
-    except MemoryError:
-        print("vouch: memory ran out; end other programs, or use a machine with more", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
+        return plain(f"{where}{error.strerror or error}; correct it and try again")
+    if isinstance(error, MemoryError):
+        return "memory ran out; end other programs, or use a machine with more"
+    return None
 
 
 def _check_text(given: Sequence[str]) -> None:

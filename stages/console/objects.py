@@ -117,4 +117,9 @@ def repository() -> Iterator[Any]:
         with Repo() as repo:
             yield repo
     except (DvcException, OSError) as error:
-        raise UserError(f"dvc: {error}; correct it, `dvc remote list` names the remotes there are") from None
+        if isinstance(error, OSError) and error.filename:
+            raise  # of a file here: that is told, and no remote is to blame
+        what = "correct it, `dvc remote list` names the remotes there are"
+        if "not a git repository" in str(error):
+            what = "take a clone, or `git init` here"  # what an archive of the repository lacks
+        raise UserError(f"dvc: {error}; {what}") from None

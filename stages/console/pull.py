@@ -5,11 +5,12 @@ are verified as they come (`verify` in .dvc/config); what is missing or damaged 
 """
 
 import argparse
+import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from stages.console.objects import addresses, cache
+from stages.console.objects import addresses, cache, repository
 from stages.dag import Dag, read_dag
 from stages.runtime.errors import UserError, did_you_mean
 from stages.runtime.freshness import read_lock
@@ -33,6 +34,7 @@ def run(options: argparse.Namespace) -> int:
     urls = addresses()
     if not urls:
         raise UserError("dvc: no remote to pull from; name one with `dvc remote add --default NAME URL`")
+    _refuse_unwritable(out for name in names for out in dag.stages[name].outs)
     try:
         status = subprocess.run(["dvc", "pull", *remote, *targets], check=False).returncode
     except FileNotFoundError:
@@ -40,6 +42,19 @@ def run(options: argparse.Namespace) -> int:
     if status:
         _explain(names, options.remote, urls)
     return status
+
+
+def _refuse_unwritable(outs: Iterable[str]) -> None:
+    """Raises UserError where DVC could not write: what it says then names no folder, or blames the remote."""
+    with repository() as repo:
+        places = [Path(repo.tmp_dir or ".dvc/tmp"), Path(repo.cache.local.path)]
+    for place in dict.fromkeys([*places, *(Path(out).parent for out in outs)]):
+        there = next(path for path in (place.absolute(), *place.absolute().parents) if path.exists())
+        if not os.access(there, os.W_OK):
+            raise UserError(
+                f"{there}: you may not write here, as a pull must; pull in a clone of your own, or have this "
+                "folder made writable"
+            )
 
 
 def _explain(names: list[str], remote: str | None, urls: Mapping[str, str]) -> None:

@@ -8,6 +8,7 @@ not is listed, left alone, and makes the exit status 1.
 import argparse
 import logging
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -103,5 +104,5 @@ def _commit(names: frozenset[str]) -> None:
             "dvc.lock: another DVC command is at work; wait until it ends, then sync again"
         ) from None
     except DvcException as error:
-        said = " ".join(str(error).split())
+        said = re.sub(rf"\.{LOCK}\.[\w.]+\.part", str(LOCK), " ".join(str(error).split()))
         raise UserError(f"dvc commit: {said}; correct it, or wait until no other DVC command runs") from None

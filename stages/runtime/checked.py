@@ -35,8 +35,11 @@ def check_once() -> None:
 
 
 def check_place() -> None:
-    """Raises UserError where DVC cannot work: it takes braces in the path of its cache for its own."""
+    """Raises UserError where DVC cannot work: it takes braces in the path of its cache for its own, and
+    writes paths as UTF-8."""
     here = os.getcwd()
+    if here.encode(errors="replace").decode() != here:
+        raise UserError(f"{here}: DVC fails in a folder whose path is not UTF-8; rename or move it")
     if "{" in here or "}" in here:
         raise UserError(f"{here}: DVC fails in a folder with `{{` or `}}` in its path; rename or move it")
 

@@ -4,8 +4,11 @@ import functools
 import hashlib
 import json
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
 
 from stages.contracts.files import replacing
 from stages.dag import source_files
@@ -13,9 +16,13 @@ from stages.runtime.errors import UserError
 from stages.runtime.passing import digest_in_passing, forget
 from stages.runtime.sealed import sealed, unsealed
 
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
 MEMORY = Path(".vouch/digests.json")
 _CHUNK = 1 << 20
 _PART = 32  # files of a folder that a thread hashes in one go
+_stopped = Event()  # what threads read is not wanted any more
 
 
 class Digests:
@@ -84,7 +91,7 @@ class Digests:
 
             parts = [unknown[start : start + _PART] for start in range(0, len(unknown), _PART)]
             # whoever hashes lets others run meanwhile; more threads only wait for each other
-            with ThreadPoolExecutor((os.cpu_count() or 1) + 1) as pool:
+            with ThreadPoolExecutor((os.cpu_count() or 1) + 1) as pool, _stopping(pool):
                 for part, found in zip(parts, pool.map(self._files, parts), strict=True):
                     digests.update(zip(part, found, strict=True))
         listing = [{"md5": digests[file], "relpath": relative} for relative, file in files]
@@ -99,6 +106,18 @@ class Digests:
         with suppress(OSError), replacing(self._path) as temporary:
             temporary.write_text(json.dumps(sealed({"files": self._known})), encoding="utf-8")
         self._changed = False
+
+
+@contextmanager
+def _stopping(pool: "ThreadPoolExecutor") -> Iterator[None]:
+    """Ends the threads of a pool where the block is left early: they would read terabytes to their end."""
+    try:
+        yield
+    except BaseException:
+        _stopped.set()
+        pool.shutdown(cancel_futures=True)
+        _stopped.clear()
+        raise
 
 
 def fingerprint(path: str) -> str:
@@ -119,6 +138,8 @@ def _md5(path: str, size: int) -> str:
     digest = hashlib.md5(usedforsecurity=False)
     with open(path, "rb", buffering=0) as handle:
         while chunk := handle.read(min(_CHUNK, size + 1)):  # a small file at once, and its end
+            if _stopped.is_set():
+                raise UserError(f"{path}: not read to its end; run the same command again")
             digest.update(chunk)
     return digest.hexdigest()
 

@@ -4,6 +4,14 @@ from stages.runtime.secrets import hidden
 
 LONGEST = 2000  # characters of an error: names of others may be as long as their files
 _END = 400  # of them, for what to do about it
+_NO_THREAD = (  # as Python, Arrow and Rust say it: errors of many kinds, and of data that are whole
+    "can't start new thread",
+    "Failed to launch worker thread",
+    "thread pool has not been initialized",
+)
+NO_THREAD = (
+    "no further thread may be started; end other programs, or allow more (`ulimit -u`, a container's pids)"
+)
 
 
 class UserError(Exception):
@@ -30,3 +38,8 @@ def did_you_mean(name: str, known: list[str]) -> str:
     close = difflib.get_close_matches(name, known, n=1)
     hint = f" (did you mean {close[0]}?)" if close else ""
     return f"valid: {', '.join(sorted(known)) or 'none'}{hint}"
+
+
+def without_threads(error: BaseException) -> bool:
+    """Whether an error comes of a limit on threads and processes, whatever it says of files."""
+    return any(said in str(error) for said in _NO_THREAD)

@@ -65,6 +65,11 @@ def read_lock(path: Path = LOCK) -> dict[str, Record]:
     """DVC's records by stage name, empty where there is no dvc.lock. Raises UserError where it is damaged."""
     if not path.exists():
         return {}
+    if path.is_file() and b"<<<<<<< " in path.read_bytes():
+        raise UserError(
+            f"{path}: holds a merge conflict; take one side whole (`git checkout --ours {path}` or "
+            "--theirs), then `vouch sync` records what is here"
+        )
 
     def side(entries: list[Mapping[str, Any]] | None) -> dict[str, str | None]:
         return {entry["path"]: entry.get("md5") for entry in entries or ()}

@@ -5,7 +5,10 @@ import re
 from collections.abc import Mapping
 
 SHORTEST = 8  # characters; a shorter value (EMPTY, none) is a placeholder, and may be a word
-_NAME = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASS)(?:_|$)", re.IGNORECASE)
+_NAME = re.compile(  # also in one word with what it is of (PGPASSWORD); PWD alone is the folder
+    r"(?:^|_)(?:KEY|PASS|SSHPASS|[A-Z0-9]*(?:APIKEY|TOKEN|SECRET|PASSWORD|PASSWD))(?:_|$)|\w_(?:PWD|PAT)$",
+    re.IGNORECASE,
+)
 _USER = re.compile(r"(?<=://)[^\s/'\"@]*(?=@)")
 _QUERY = re.compile(
     r"(?<=[?&])([\w-]*(?:key|token|secret|password|signature|credential|sig)=)[^\s&'\"]+", re.I

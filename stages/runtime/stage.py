@@ -15,13 +15,14 @@ from stages.dag import Dag, Stage, read_dag
 from stages.runtime import mending
 from stages.runtime.checked import FILES, check_once
 from stages.runtime.digests import Digests, fingerprint
-from stages.runtime.errors import UserError
+from stages.runtime.errors import NO_THREAD, UserError, without_threads
 from stages.runtime.freshness import Record, present, read_receipt, write_receipt
 from stages.runtime.guardian import watch_engine
 from stages.runtime.intact import Recorded, refuse_damaged
 from stages.runtime.passing import read_otherwise
 from stages.runtime.progress import progress
 from stages.runtime.provenance import provenance
+from stages.runtime.streams import open_streams
 from stages.runtime.turns import turn
 
 T = TypeVar("T")
@@ -135,15 +136,19 @@ def _stop(_number: int, _frame: object) -> NoReturn:
     raise SystemExit("vouch: told to stop (SIGTERM); run it again, finished answers are kept")
 
 
-def _told(error: UserError | OSError | MemoryError | RuntimeError) -> UserError:
-    """What a person is told of an error that is not a bug."""
-    if isinstance(error, UserError):
+def _told(error: BaseException) -> UserError | None:
+    """What a person is told of an error that is not a bug; None of one that is."""
+    if without_threads(error):
+        what = NO_THREAD
+    elif isinstance(error, UserError):
         return error
-    if isinstance(error, (MemoryError, RuntimeError)):
-        what = "memory ran out; give the stage more, or run fewer at once"
-    else:
+    elif isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         what = f"{where}{error.strerror or error}"
+    elif isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and _without_memory(error)):
+        what = "memory ran out; give the stage more, or run fewer at once"
+    else:
+        return None
     return UserError(f"{what}; nothing that looks whole was written")
 
 
@@ -161,6 +166,7 @@ def run_stage(name: str, body: Callable[[Run], None]) -> NoReturn:
 
     The environment variable VOUCH_TRACEBACK=1 shows where an error came from.
     """
+    open_streams()
     arguments = sys.argv[1:]
     signal.signal(signal.SIGTERM, _stop)  # a time limit of a cluster: what is finished is kept first
     try:
@@ -168,11 +174,14 @@ def run_stage(name: str, body: Callable[[Run], None]) -> NoReturn:
     except KeyboardInterrupt:
         print("vouch: interrupted; run it again, finished answers are kept", file=sys.stderr)
         sys.exit(130)
-    except (UserError, OSError, MemoryError, RuntimeError) as error:
-        if isinstance(error, RuntimeError) and not _without_memory(error):
+    except SystemExit:
+        raise
+    except BaseException as error:  # a library in Rust raises what is no Exception
+        told = _told(error)
+        if told is None:
             raise
         if os.environ.get("VOUCH_TRACEBACK"):
             traceback.print_exc()
-        sys.exit(f"vouch: {_told(error)}")
+        sys.exit(f"vouch: {told}")
     gc.freeze()  # Python's end looks for cycles in all that is there: a sixth of what starting cost
     sys.exit(0)

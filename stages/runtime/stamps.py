@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 from stages.dag import Dag, Stage
+from stages.runtime.errors import UserError
 from stages.runtime.freshness import State, states
 
 STAMPS = Path(".vouch/stamps")
@@ -41,7 +42,32 @@ def _time_of(path: str) -> int:
 
 
 def _touch(path: str, when: int) -> None:
-    os.utime(_clock(path), ns=(when, when), follow_symlinks=False)
+    clock = _clock(path)
+    try:
+        os.utime(clock, ns=(when, when), follow_symlinks=False)
+    except PermissionError:
+        _touch_now(clock)
+
+
+def _touch_now(path: str) -> None:
+    """The only time that may be given to a file of somebody else, where this user may write it."""
+    try:
+        os.utime(path, follow_symlinks=False)
+    except PermissionError:
+        raise UserError(
+            f"{path}: is another user's, and Snakemake needs it with a newer time; make it writable for you "
+            "(`chmod g+w`), or have that user run `vouch sync`"
+        ) from None
+
+
+def _write_stamp(path: str, text: str, when: int) -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+        os.utime(path, ns=(when, when))
+    except PermissionError:  # another user's: of its folder both may write
+        Path(path).unlink(missing_ok=True)
+        Path(path).write_text(text, encoding="utf-8")
+        os.utime(path, ns=(when, when))
 
 
 def settle(dag: Dag) -> list[State]:
@@ -58,8 +84,7 @@ def settle(dag: Dag) -> list[State]:
             when = _time_of(out)
             if when < earliest or when > now:
                 _touch(out, max(earliest, min(when, latest)))
-        Path(stamp).write_text("fresh\n" if state.fresh else f"stale, seen at {now}\n", encoding="utf-8")
         newest = max(map(_time_of, stage.outs), default=0)
-        when = _LONG_AGO if state.fresh else newest + _SECOND
-        os.utime(stamp, ns=(when, when))
+        text = "fresh\n" if state.fresh else f"stale, seen at {now}\n"
+        _write_stamp(stamp, text, _LONG_AGO if state.fresh else newest + _SECOND)
     return result

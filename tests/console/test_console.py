@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -256,7 +257,8 @@ def test_a_copy_without_git_is_refused_in_one_line_and_keeps_its_profile(checkou
     here.dvc("repro", "prepare@right")
     shutil.rmtree(here.path / ".git")
     before = {name: (here.path / name).read_bytes() for name in ("params.yaml", "dvc.lock")}
-    assert "is not a git repository" in line(here.vouch("use", "demo", check=False))
+    said = line(here.vouch("use", "demo", check=False))
+    assert "is not a git repository" in said and "take a clone, or `git init` here" in said
     assert {name: (here.path / name).read_bytes() for name in before} == before
     assert (here.path / "data/items/right.parquet").exists()
 
@@ -278,6 +280,19 @@ def test_pull_without_a_remote_says_what_to_add(checkout):
     done = checkout.vouch("pull", "tiny_a", check=False)
     (checkout.path / ".dvc/config").write_text(settings, "utf-8")
     assert done.returncode == 1 and "dvc remote add" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="root may write everywhere")
+def test_a_pull_that_may_not_write_names_the_folder_and_not_the_remote(checkout, tmp_path):
+    here = checkout.copy(tmp_path / "one")
+    here.vouch("pull", check=False)  # DVC's own folders
+    (here.path / "data").mkdir(exist_ok=True)
+    bound = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+    for folder in (".dvc/tmp", "data"):
+        (here.path / folder).chmod(0o555)
+        done = here.run(*bound, sys.executable, "-m", "stages.console.main", "pull", check=False)
+        (here.path / folder).chmod(0o755)
+        assert line(done).startswith(f"vouch: {here.path / folder}: you may not write here"), done.stderr
 
 
 def test_show_without_results_says_what_to_run(checkout):

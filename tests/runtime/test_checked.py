@@ -112,3 +112,22 @@ def test_braces_in_the_path_of_the_checkout_are_one_line(project: Path, brace: s
         said = f"vouch: {here}: DVC fails in a folder with `{{` or `}}` in its path; rename or move it\n"
         assert (ran.returncode, ran.stderr) == (1, said)
     assert not prompts_path("toy").exists()
+
+
+def test_a_path_that_is_not_utf_8_is_one_line(project: Path) -> None:
+    """DVC ends there in a traceback, as soon as it writes the path down."""
+    here = Path(os.fsdecode(os.fsencode(project.with_name("a")) + b"\xff"))
+    try:
+        project.rename(here)
+    except OSError:
+        pytest.skip("names are UTF-8 here")
+    ran = subprocess.run(
+        [sys.executable, "-m", "stages.console.main", "plan"],
+        cwd=here,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 1 and ran.stderr.count("\n") == 1, ran.stderr
+    assert "whose path is not UTF-8; rename or move it" in ran.stderr

@@ -199,6 +199,13 @@ def test_a_lock_is_read_where_receipts_do_not_suffice(dag):
         states(dag)
 
 
+def test_a_lock_with_a_merge_conflict_says_what_to_do(dag):
+    ours = Path("dvc.lock").read_text()
+    Path("dvc.lock").write_text(f"<<<<<<< HEAD\n{ours}=======\n{ours}>>>>>>> other\n")
+    with pytest.raises(UserError, match=r"^dvc\.lock: holds a merge conflict; take one side whole"):
+        read_lock()
+
+
 @pytest.mark.parametrize("text", ["", "[]", "null", "{}", '{"cmd": 1, "params": 2, "deps": 3, "outs": 4}'])
 def test_a_damaged_receipt_vouches_for_nothing(dag, text):
     Path("dvc.lock").unlink()
@@ -243,6 +250,40 @@ def test_times_in_the_future_come_back(dag, stale):
     stamp, out, end = (os.stat(path).st_mtime_ns for path in (stamp_path(dag["copy"]), "out.txt", "end.txt"))
     assert stamp <= time.time_ns() and before - 2_000_000_000 < out <= end <= time.time_ns()
     assert (stamp > out) == stale
+
+
+def _as_another_user(act):
+    """The exit status of `act` in a child that is somebody else, of no group that counts."""
+    child = os.fork()
+    if not child:
+        try:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+            act()
+        except BaseException as error:
+            os.write(2, f"{error}\n".encode())
+            os._exit(1)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
+def test_two_users_who_may_both_write(dag, capfd):
+    """Times of a file may be chosen by its owner alone."""
+    settle(dag)
+    for path in (Path(), *Path().rglob("*")):
+        path.chmod(0o777 if path.is_dir() else 0o666)
+    os.utime("out.txt")
+    made = os.stat("out.txt").st_mtime_ns
+    assert _as_another_user(lambda: settle(dag)) == 0, capfd.readouterr().err
+    assert os.stat("end.txt").st_mtime_ns >= made
+    assert [os.stat(stamp_path(dag[name])).st_mtime_ns for name in ("copy", "next")] == [1, 1]
+    assert os.stat("end.txt").st_uid == 0, "nothing is made anew"
+    Path("end.txt").chmod(0o644)
+    os.utime("out.txt")
+    assert _as_another_user(lambda: settle(dag)) == 1
+    assert "end.txt: is another user's" in capfd.readouterr().err
 
 
 def test_reasons_are_grouped(dag):

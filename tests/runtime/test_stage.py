@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -174,6 +175,29 @@ def test_what_this_machine_lacks_is_one_line(project: Path, then: str, told: str
 def test_a_bug_keeps_its_traceback(project: Path, line: str) -> None:
     ran = prepare(project, line)
     assert ran.returncode == 1 and "Traceback" in ran.stderr and "RuntimeError" in ran.stderr.splitlines()[-1]
+    assert not (project / RECEIPT).exists()
+
+
+def test_a_stage_that_hashes_a_huge_source_stops_when_it_is_told(project: Path) -> None:
+    """A cluster's time limit, or Ctrl-C: threads that read on would keep the process for hours."""
+    with (project / SOURCE / "huge").open("wb") as huge:
+        try:
+            huge.truncate(1 << 40)
+        except OSError:
+            pytest.skip("no file may be so long here")
+    command = [sys.executable, "-m", "stages.prepare", "toy"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, cwd=project, env=env, stderr=subprocess.PIPE, text=True) as stage:
+        try:
+            while not (project / "data/runs/prepare-toy.json").exists() and stage.poll() is None:
+                time.sleep(0.1)
+            time.sleep(1)
+            assert stage.poll() is None, "its source is being hashed"
+            stage.terminate()
+            _, said = stage.communicate(timeout=30)
+        finally:
+            stage.kill()
+    assert stage.returncode == 1 and "told to stop (SIGTERM)" in said
     assert not (project / RECEIPT).exists()
 
 

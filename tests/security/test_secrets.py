@@ -283,6 +283,17 @@ def test_what_is_hidden(text: str, says: str) -> None:
     assert hidden(text, {"MY_TOKEN": "0123456789", "API_KEY": "word", "TOKENS": "https://"}) == says
 
 
+@pytest.mark.parametrize(
+    ("name", "secret"),
+    [
+        *((name, True) for name in ("PGPASSWORD", "WATSONX_APIKEY", "APIKEY", "MYSQL_PWD", "GITHUB_PAT", "SSHPASS")),
+        *((name, False) for name in ("PWD", "OLDPWD", "MAX_TOKENS", "KEYBOARD", "PATH", "GIT_ASKPASS")),
+    ],
+)  # fmt: skip
+def test_which_variables_are_secrets(name: str, secret: bool) -> None:
+    assert ("0123456789" not in hidden("0123456789", {name: "0123456789"})) == secret
+
+
 def test_an_error_hides_the_environments_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "planted-0123456789")
     assert os.environ["AWS_SECRET_ACCESS_KEY"] not in str(UserError("x: planted-0123456789 is wrong"))
