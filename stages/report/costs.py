@@ -40,6 +40,8 @@ MEANING = {
 """In words, for readers who do not know the names; another variation goes by its name alone."""
 COUNTED = ("shuffled", "tests")  # their number is how many prompts they make
 _LEVEL = re.compile(r"(.+)_([0-9]+)")
+OTHER_GUESS = 0.05
+"""Less is that the variation asks other items, not that other options are right."""
 ACCURACY = ("accuracy", "")
 CONFIDENCE = ("confidence", "")
 SIZE_LAC = ("set_size", "lac")
@@ -115,6 +117,16 @@ def dearest(found: Costs, model: str) -> str | None:
         if (cost := found.get((model, variation, *ACCURACY))) and cost.falls
     }
     return min(losses, key=lambda name: (losses[name], name)) if losses else None
+
+
+def guess(evidence: Evidence, dataset: str, model: str, variation: str) -> float | None:
+    """What guessing gives in a variation that makes another number of options right; None in any other."""
+    here, before = (
+        evidence.number(dataset, model, "random_accuracy", variation=name) for name in (variation, None)
+    )
+    if here is None or before is None or abs(here.value - before.value) < OTHER_GUESS:
+        return None
+    return here.value
 
 
 def meaning(variation: str) -> str:

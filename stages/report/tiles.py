@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from stages.report import words
-from stages.report.costs import ACCURACY, costs, dearest, meaning, real_changes
+from stages.report.costs import ACCURACY, costs, dearest, guess, meaning, real_changes
 from stages.report.evidence import Evidence
 from stages.report.numbers import SIGNIFICANCE, Number
 
@@ -161,10 +161,18 @@ def _breaks(evidence: Evidence, model: str, dataset: str) -> tuple[Tile, ...]:
     answer = f"{words.number(-100 * cost.difference, 1)} points lost: {meaning(worst[where])}"
     why = (
         f"Asked so ({worst[where]}), {words.percent(cost.value)} of its answers on {where} are right, not "
-        f"{words.percent(cost.original)}: {words.span(-cost.high, -cost.low, 1, 100)} points lost."
+        f"{words.percent(cost.original)} as on the same {words.plural(cost.items, 'question')} before: "
+        f"{words.span(-cost.high, -cost.low, 1, 100)} points lost."
+        f"{_guessing(evidence, model, where, worst[where])}"
         f"{_shift(evidence, model, where, worst[where])}"
     )
     return (Tile(BREAKS, answer, why),)
+
+
+def _guessing(evidence: Evidence, model: str, dataset: str, variation: str) -> str:
+    """What a guess gives now, where the change makes other options right."""
+    gives = guess(evidence, dataset, model, variation)
+    return "" if gives is None else f" Guessing would give {words.percent(gives, 0)}."
 
 
 def _shift(evidence: Evidence, model: str, dataset: str, variation: str) -> str:

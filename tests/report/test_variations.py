@@ -140,3 +140,24 @@ def test_every_variation_of_the_project_has_words_and_a_control_is_no_change() -
     found = {("m", name, *ACCURACY): None for name in ("vr_b", "text_only", "dialogue+text_only", "blank")}
     assert changes(found) == ("vr_b", "blank", "dialogue+text_only", "text_only")
     assert real_changes(found) == ("vr_b",)
+
+
+def test_a_change_that_makes_other_options_right_is_held_against_its_own_guess(make: Make) -> None:
+    def guessing(evidence: Evidence, variation: str, value: float) -> Evidence:
+        standings = evidence.standings
+        rows = standings[(standings["metric"] == "accuracy") & (standings["reading"] == "clean")]
+        rows = rows[rows["variation"] == variation].assign(metric="random_accuracy", value=value)
+        return replace(evidence, standings=pd.concat([standings, rows], ignore_index=True))
+
+    evidence = with_cost(make(Made(variations=NAMES)), "vr_b", difference=-0.3, low=-0.4, high=-0.2)
+    evidence = guessing(evidence, "original", 0.27)
+    alike = guessing(evidence, "vr_b", 0.28)
+    assert "uessing" not in verdict.build(alike).tiles[2].why
+    assert not any("other options" in said for said in variations.build(alike)[0].sentences)
+    turned = guessing(evidence, "vr_b", 0.55)
+    why = verdict.build(turned).tiles[2].why
+    assert "as on the same 40 questions before" in why and " Guessing would give 55\u202f%." in why
+    assert (
+        "vr_b (pictures blurred) makes other options right: guessing gives 55\u202f%, not 29\u202f%; "
+        "below that are beta and gamma."
+    ) in variations.build(turned)[0].sentences

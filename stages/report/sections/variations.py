@@ -17,6 +17,7 @@ from stages.report.costs import (
     changes,
     costs,
     dearest,
+    guess,
     in_words,
     named,
     real_changes,
@@ -51,6 +52,7 @@ def build(evidence: Evidence) -> tuple[DatasetVariations, ...]:
 def _sentences(evidence: Evidence, dataset: str, found: Costs) -> tuple[str, ...]:
     models = chosen(evidence, dataset)
     said = [_worst(found, model) for model in models] if real_changes(found) else []
+    said += [_turned(evidence, dataset, found, variation) for variation in real_changes(found)]
     said += [_control(evidence, dataset, found, model) for model in models]
     return tuple(filter(None, said))
 
@@ -64,6 +66,20 @@ def _worst(found: Costs, model: str) -> str:
     return (
         f"{named(variation)} costs {model} most: {words.number(-100 * cost.difference, 1)} points of accuracy"
         f"{words.bracketed(-cost.high, -cost.low, 1, 100)}."
+    )
+
+
+def _turned(evidence: Evidence, dataset: str, found: Costs, variation: str) -> str:
+    """What a guess gives where other options are right than before, and who stays below it."""
+    asked = [model for model in evidence.models(dataset) if (model, variation, *ACCURACY) in found]
+    gives = guess(evidence, dataset, asked[0], variation) if asked else None
+    if gives is None:
+        return ""
+    below = [model for model in asked if found[model, variation, *ACCURACY].value < gives]
+    who = words.listed(below) if below else "no model"
+    return (
+        f"{named(variation)} makes other options right: guessing gives {words.percent(gives, 0)}, not "
+        f"{words.percent(evidence.chance(dataset), 0)}; below that {'is' if len(below) < 2 else 'are'} {who}."
     )
 
 
