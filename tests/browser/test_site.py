@@ -73,7 +73,7 @@ def test_every_page_in_every_light_and_width(reports, window):
 def test_a_phone_shows_the_name_of_its_page_and_no_figure_blown_up(reports, window):
     page = window(**PHONE).open("pages/provenance.html")
     name = page.locator("header nav [aria-current]").bounding_box()
-    assert 0 <= name["x"] and name["x"] + name["width"] <= 390
+    assert name["x"] >= 0 and name["x"] + name["width"] <= 390
     for path in ("index.html", "pages/calibration.html", "pages/papers.html"):
         page.goto((reports / path).as_uri())
         page.locator("details.part").evaluate_all("all => all.forEach((one) => { one.open = true; })")
