@@ -59,10 +59,10 @@ def _options(size: float) -> str:
 
 
 def _everyone(evidence: Evidence) -> str:
-    """How many of all pairs of model and dataset keep the promise."""
+    """How many of all pairs of model and dataset keep the promise; sets that hold every option prove nothing."""
     everyone = [
         _kept(evidence, other)
-        for name in evidence.datasets
+        for name in evidence.judged
         for asked in evidence.models(name)
         if (other := evidence.number(name, asked, "coverage", "lac"))
     ]
