@@ -59,7 +59,7 @@ def _options(size: float) -> str:
 
 
 def _everyone(evidence: Evidence) -> str:
-    """How many of all pairs of model and dataset keep the promise; sets that hold every option prove nothing."""
+    """How many pairs of model and dataset keep the promise. Sets that hold every option prove nothing."""
     everyone = [
         _kept(evidence, other)
         for name in evidence.judged
