@@ -7,7 +7,7 @@ only, because cluster jobs read the Snakefile again.
 import fnmatch
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -125,6 +125,15 @@ class Dag:
             path for dep in stage.deps for path in ([dep] if dep in self.maker else self._below.get(dep, ()))
         )
         return sorted({self.maker[path] for path in made})
+
+    def downstream(self, names: Collection[str]) -> list[str]:
+        """Names of the stages that read what these make, at first or second hand; not these themselves."""
+        reached: dict[str, None] = {}
+        for stage in self.ordered():
+            before = self.upstream(stage)
+            if stage.name not in names and any(name in names or name in reached for name in before):
+                reached[stage.name] = None
+        return list(reached)
 
     def ordered(self) -> list[Stage]:
         """Stages so that each comes after what it reads. Raises UserError on a cycle."""

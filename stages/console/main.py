@@ -24,7 +24,7 @@ COMMANDS = {
     "pull": "fetch versioned results: everything, or what belongs to one model",
     "verify": "read every byte of the results, of DVC's cache or of a remote, and name what is damaged",
     "fetch": "bring the datasets and weights of the present profile to this machine",
-    "warm": "ask one model everything at once, loading it once; the stages then only write",
+    "warm": "ask models everything at once, loading each once; the stages then only write",
     "rewrites": "review the questions in other words, and take people's decisions about them",
     "distract": "have the rewriter write wrong options for open questions, to be reviewed",
     "render": "write the pictures of a variation, to look at",

@@ -42,20 +42,22 @@ def run(options: argparse.Namespace) -> int:
     dag = read_dag(params=values)
     waiting = [state for state in states(dag) if not state.fresh]
     stale = {state.stage.name for state in waiting}
+    following = dag.downstream(stale)
+    touched = stale.union(following)
     items = {name: count_items(name, entry) for name, entry in project.datasets.items()}
-    counts = {name: _prompts(project, name, items[name], stale) for name in project.datasets}
+    counts = {name: _prompts(project, name, items[name], touched) for name in project.datasets}
     print(_head(project), end="")
     print(_datasets(project, items, counts), end="")
-    print(_cells(project, counts, stale), end="")
+    print(_cells(project, counts, stale, touched), end="")
     print(_rewrites(project, items, stale) + _away(project, items) + _absent(project), end="")
     if not options.profile:
         print(_strays(dag.strays()), end="")
-    print(_stages(waiting), end="")
+    print(_stages(waiting, following), end="")
     return 0
 
 
-def _prompts(project: Project, name: str, items: Items, stale: set[str]) -> Count:
-    if f"vary@{name}" not in stale:
+def _prompts(project: Project, name: str, items: Items, touched: set[str]) -> Count:
+    if f"vary@{name}" not in touched:
         return count_prompts(prompts_path(name))
     return estimate(items.count or 0, project.datasets[name], variations_of(project, name))
 
@@ -87,21 +89,23 @@ def _datasets(project: Project, items: Mapping[str, Items], counts: Mapping[str,
     )
 
 
-def _cells(project: Project, counts: Mapping[str, Count], stale: set[str]) -> str:
-    cells = [
-        counts[dataset]
+def _cells(project: Project, counts: Mapping[str, Count], stale: set[str], touched: set[str]) -> str:
+    names = {
+        f"extract@{model}-{dataset}": counts[dataset]
         for model in project.models
         for dataset in project.datasets
-        if f"extract@{model}-{dataset}" in stale
-    ]
+        if f"extract@{model}-{dataset}" in touched
+    }
+    cells, later = list(names.values()), len(names.keys() - stale)
+    where = f", {later} of them where what they read changes" if later else ""
     prompts = sum(cell.prompts for cell in cells)
     answers = sum(cell.answers(project.extract) for cell in cells)
     passes = sum(cell.passes(project.extract) for cell in cells)
     return (
-        f"{len(cells)} cells (model x dataset) to extract: {prompts} prompts, {answers} answers, at least "
-        f"{passes} forward passes of {project.extract.batch} rows; more for texts (one a token) and for "
-        "models whose pictures keep their size (one row a pass), and passes over pictures' prefixes are not "
-        "counted; answers found in the work cache are not asked again\n"
+        f"{len(cells)} cells (model x dataset) to extract{where}: {prompts} prompts, {answers} answers, "
+        f"at least {passes} forward passes of {project.extract.batch} rows; more for texts (one a token) and "
+        "for models whose pictures keep their size (one row a pass), and passes over pictures' prefixes are "
+        "not counted; answers found in the work cache are not asked again\n"
     )
 
 
@@ -157,12 +161,18 @@ def _strays(paths: list[str]) -> str:
     )
 
 
-def _stages(waiting: list[State]) -> str:
-    kinds = Counter(state.stage.name.partition("@")[0] for state in waiting)
-    said = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+def _stages(waiting: list[State], following: list[str]) -> str:
+    said = _kinds_of([state.stage.name for state in waiting])
     text = f"{len(waiting)} stages are not up to date" + (f": {said}" if waiting else "") + "\n"
+    if following:
+        text += f"{len(following)} more run where what these make changes: {_kinds_of(following)}\n"
     rows = [list(line) for line in by_reason([_in_short(state) for state in waiting])]
     return text + (table(["stages", "because"], rows) if rows else "")
+
+
+def _kinds_of(names: list[str]) -> str:
+    kinds = Counter(name.partition("@")[0] for name in names)
+    return ", ".join(f"{count} {kind}" for kind, count in kinds.items())
 
 
 def _in_short(state: State) -> State:

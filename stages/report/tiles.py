@@ -59,10 +59,10 @@ def _options(size: float) -> str:
 
 
 def _everyone(evidence: Evidence) -> str:
-    """How many of all pairs of model and dataset keep the promise."""
+    """How many pairs of model and dataset keep the promise. Sets that hold every option prove nothing."""
     everyone = [
         _kept(evidence, other)
-        for name in evidence.datasets
+        for name in evidence.judged
         for asked in evidence.models(name)
         if (other := evidence.number(name, asked, "coverage", "lac"))
     ]
@@ -163,7 +163,8 @@ def _breaks(evidence: Evidence, model: str, dataset: str) -> tuple[Tile, ...]:
     answer = f"{words.number(-100 * cost.difference, 1)} points lost: {meaning(worst[where])}"
     why = (
         f"Asked so ({worst[where]}), {words.percent(cost.value)} of its answers on {where} are right, not "
-        f"{words.percent(cost.original)}: {words.span(-cost.high, -cost.low, 1, 100)} points lost."
+        f"{words.percent(cost.original)} as on the same {words.plural(cost.items, 'question')} before: "
+        f"{words.span(-cost.high, -cost.low, 1, 100)} points lost."
         f"{_shift(evidence, model, where, worst[where])}"
     )
     return (Tile(BREAKS, answer, why),)

@@ -9,6 +9,8 @@ from pydantic import BaseModel, ValidationError
 from stages.runtime.errors import UserError, did_you_mean
 
 T = TypeVar("T", bound=BaseModel)
+NAME = r"^[a-z][a-z0-9_]*$"
+"""What names of datasets, models and the like are made of."""
 _NO_KEYS = ("[key]", "[one]", "[several]")  # parts of a path that pydantic and tags of alternatives add
 
 
@@ -43,6 +45,8 @@ def _explain(error: ValidationError, model: type[BaseModel], where: str) -> str:
     if first["type"] == "missing":
         return f"{where}: key {key} is missing; add it{more}"
     message = first["msg"].removeprefix("Value error, ")
+    if first.get("ctx", {}).get("pattern") == NAME:
+        message = "a name is a lower-case letter, then lower-case letters, digits and _"
     return f"{where}: {key}: {message}, found {str(first['input'])[:60]!r}{more}"
 
 

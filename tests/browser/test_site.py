@@ -70,6 +70,19 @@ def test_every_page_in_every_light_and_width(reports, window):
     assert grounds[0] == "rgb(255, 255, 255)" and grounds[0] != grounds[1]
 
 
+def test_a_phone_shows_the_name_of_its_page_and_no_figure_blown_up(reports, window):
+    page = window(**PHONE).open("pages/provenance.html")
+    name = page.locator("header nav [aria-current]").bounding_box()
+    assert name["x"] >= 0 and name["x"] + name["width"] <= 390
+    for path in ("index.html", "pages/calibration.html", "pages/papers.html"):
+        page.goto((reports / path).as_uri())
+        page.locator("details.part").evaluate_all("all => all.forEach((one) => { one.open = true; })")
+        blown_up = page.locator("figure .scroll:not(.narrow) > svg").evaluate_all(
+            "all => all.map((one) => one.getBoundingClientRect().width - one.getAttribute('width'))"
+        )
+        assert max(blown_up, default=0) < 1, path
+
+
 def test_the_first_screen_is_light_and_usable_before_items(window):
     one = window()
     for path in ("index.html", ITEMS_PAGE):

@@ -7,10 +7,13 @@ import pytest
 
 from stages.console.main import main
 from stages.console.planned import count_prompts, estimate
-from stages.contracts.prompts import ASKS, LETTERS, PROMPTS, TEXT
+from stages.contracts.prompts import ASKS, LETTERS, PROMPTS, TEXT, prompts_path
+from stages.dag import read_dag
 from stages.extract.asking import PACK_PROMPTS
 from stages.extract.config import Config, Sampling
 from stages.prepare.config import DatasetEntry
+from stages.runtime.digests import Digests
+from stages.runtime.freshness import present, write_receipt
 from tests.extract.project import ROOT, prompt
 
 GREEDY = Config(batch=4, bucket=8, threads=1)
@@ -89,3 +92,38 @@ def test_what_an_earlier_profile_left_is_named_before_a_stage_refuses_it(
     said = "refuse it: data/items/old.parquet; `vouch prune` removes"
     assert main(["plan"]) == 0 and said in capsys.readouterr().out
     assert main(["plan", "small"]) == 0 and said not in capsys.readouterr().out, "of another profile"
+
+
+def test_a_new_variation_counts_what_follows_from_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("stages", "models.lock", "profiles"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "dvc.yaml").write_bytes((ROOT / "dvc.yaml").read_bytes())
+    params = (ROOT / "profiles/small.yaml").read_text("utf-8")
+    assert "variations: [original]" in params
+    (tmp_path / "params.yaml").write_text(params, "utf-8")
+    dag = read_dag()
+    for out in dag.maker:
+        place = tmp_path / out
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("made", "utf-8")
+    for name in ("left", "right"):
+        PROMPTS.write(prompts_path(name), [prompt(f"q{n}/original", "what") for n in range(5)])
+    digests = Digests()
+    for stage in dag.stages.values():
+        write_receipt(stage, present(stage, digests))
+    assert main(["plan"]) == 0
+    out = capsys.readouterr().out
+    assert "0 cells (model x dataset) to extract: 0 prompts" in out
+    assert "0 stages are not up to date\n" in out and "more run" not in out
+    longer = params.replace("variations: [original]", "variations: [original, vr_b]")
+    (tmp_path / "params.yaml").write_text(longer, "utf-8")
+    assert main(["plan"]) == 0
+    out = capsys.readouterr().out
+    assert "4 cells (model x dataset) to extract, 4 of them where what they read changes: 176 prompts" in out
+    assert "5 stages are not up to date: 2 rewrite, 2 vary, 1 report\n" in out
+    assert (
+        "10 more run where what these make changes: 4 extract, 2 score, 2 browse, 1 liken, 1 compare\n" in out
+    )

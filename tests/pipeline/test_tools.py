@@ -5,9 +5,11 @@ import re
 
 import pytest
 
+from tests.pipeline.checkout import ROOT
 from tests.pipeline.exchanged import END
 
 pytestmark = pytest.mark.slow
+README = (ROOT / "README.md").read_text("utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +25,13 @@ def test_metrics(checkout):
 
 
 def test_an_experiment_changes_scores_only_and_is_compared(checkout):
+    lock = checkout.path / "dvc.lock"
+    mine = lock.read_text("utf-8")
+    others, records = re.subn(r"(path: data/runs/.*\n +hash: md5\n +md5: ).*", rf"\g<1>{'ab' * 16}", mine)
+    assert records
+    lock.write_text(others, "utf-8")
+    checkout.commit("with the records of runs on another machine, as in a fresh clone")
+    lock.write_text(mine, "utf-8")
     done = checkout.dvc("exp", "run", "-S", "score.alpha=0.4")
     ran = set(re.findall(r"Running stage '([^']+)'", done.stdout))
     assert ran == {"score@tiny_a", "score@tiny_b", *END}
@@ -31,8 +40,10 @@ def test_an_experiment_changes_scores_only_and_is_compared(checkout):
     assert any("set_size" in key or "coverage" in key for key in changed)
     assert not any(key.endswith(".accuracy") for key in changed)
     assert "alpha: 0.4" in (checkout.path / "params.yaml").read_text("utf-8")
-    checkout.git("checkout", "params.yaml", "dvc.lock")
+    (undone,) = re.findall(r"`(git checkout [^`]+)` and `dvc repro` undo it", README)
+    checkout.run(*undone.split())
     assert checkout.repro() == set(), "what was computed before comes from the cache"
+    assert lock.read_text("utf-8") == mine
     assert checkout.dvc("metrics", "diff").stdout.strip() == ""
 
 

@@ -1,7 +1,10 @@
 """The section on ranking without labels says what so few models can say."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
+
+import pandas as pd
 
 from stages.compare.ranked import load
 from stages.report.config import Config
@@ -65,3 +68,31 @@ def test_two_models_and_none_have_no_section(make: Callable[[Made], Evidence]) -
     assert "Which model, without labels?" not in Page(site(Config(title="Vouch"), evidence, {})[place]).text
     shown = site(Config(title="Vouch"), make(Made(rankings=[row("confidence", 1.0)])), {})[place]
     assert "Which model, without labels?" in shown and 'href="#ranking"' in shown
+
+
+def test_the_model_that_would_be_picked_is_named_first(make: Callable[[Made], Evidence]) -> None:
+    def values(dataset: str, **of: tuple[float, float]) -> list[dict[str, Any]]:
+        place = {"dataset": dataset, "ask": "letters", "ranker": "combined", "score": "", "proxy": ""}
+        ordered = sorted((value for value, _ in of.values()), reverse=True)
+        return [
+            place | {"model": m, "value": v, "rank": 1 + ordered.index(v), "performance": p}
+            for m, (v, p) in of.items()
+        ]
+
+    def said(*rows: dict[str, Any]) -> str:
+        evidence = make(Made(rankings=[row("confidence", 1.0)]))
+        frame = pd.DataFrame(rows, columns=evidence.ranked.columns)
+        (part,) = ranking.build(replace(evidence, ranked=frame))
+        return part.sentences[0]
+
+    shapes = values("shapes", alpha=(1.0, 0.9), beta=(0.5, 0.8))
+    assert said(*shapes) == (
+        "All of these signals together would pick alpha. With labels that is the best on 1 of 1 dataset."
+    )
+    assert said(*shapes, *values("words", alpha=(0.5, 0.9), beta=(0.7, 0.8))) == (
+        "All of these signals together would pick alpha on shapes; beta on words. With labels that is the "
+        "best on 1 of 2 datasets."
+    )
+    assert said(*values("shapes", alpha=(1.0, 0.9), beta=(1.0, 0.8))).startswith(
+        "All of these signals together would pick alpha and beta. With labels that is the best on 0 of"
+    )

@@ -1,6 +1,6 @@
 """What the report says of variations follows from their costs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -107,10 +107,10 @@ def test_rows_hold_the_change_and_say_whether_it_can_be_told(make: Make) -> None
     assert (lac.text, lac.tone, flipped.text) == ("0.50", "", "30.0")
 
 
-def turned(make: Make, guess: float, **changes: float | None) -> Evidence:
+def turned(make: Make, guess: float, models: Sequence[str] = ("alpha",), **changes: float | None) -> Evidence:
     """Questions that are negated: answers turn, and a guess among what is then correct is right so often."""
     evidence = with_cost(
-        make(Made(accuracy={"alpha": 0.5}, variations=("original", "ls_n"))), "ls_n", **changes
+        make(Made(accuracy=dict.fromkeys(models, 0.5), variations=("original", "ls_n"))), "ls_n", **changes
     )
     costs = evidence.costs.copy()
     costs.loc[costs["metric"] == "flipped", "metric"] = "unturned"
@@ -129,7 +129,11 @@ def test_accuracy_that_a_guess_gains_is_no_gain(make: Make) -> None:
         "ls_n (questions negated) costs alpha most: 60.0\u202f% of the answers are right, where guessing gives 75\u202f%; "
         "of the originals 50.0\u202f%, where it gives 25\u202f%."
     )
-    assert part.sentences == (said,)
+    below = (
+        "ls_n (questions negated) makes other options right: guessing gives 75\u202f%, not 25\u202f%; "
+        "below that is alpha."
+    )
+    assert part.sentences == (said, below)
     assert (part.grid.rows[0][2].text, part.grid.rows[0][2].note) == ("60.0", "guess 75")
     tile = verdict.build(evidence).tiles[2]
     assert (tile.question, tile.answer) == (BREAKS, "No better than a guess: questions negated")
@@ -138,6 +142,13 @@ def test_accuracy_that_a_guess_gains_is_no_gain(make: Make) -> None:
     assert frame["verdict"].tolist() == ["costs"]
     assert frame[["value", "low", "high"]].to_numpy()[0] == pytest.approx([-40, -45, -35])
     assert "40.0 points over a guess" in figure.describe(evidence, "shapes")
+
+
+@pytest.mark.parametrize(("value", "who"), [(0.6, "are alpha and beta"), (0.8, "is no model")])
+def test_who_stays_below_a_guess_once_answers_turn(make: Make, value: float, who: str) -> None:
+    evidence = turned(make, 0.75, models=("alpha", "beta"), value=value)
+    (part,) = variations.build(evidence)
+    assert any(said.endswith(f"; below that {who}.") for said in part.sentences), part.sentences
 
 
 def test_of_two_options_a_guess_is_right_as_often_when_they_are_turned(make: Make) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from stages.report.evidence import Evidence
@@ -77,6 +78,18 @@ def test_a_promise_is_kept_within_its_interval(make: Make, high: float, said: st
     tile = verdict.build(replace(evidence, standings=standings)).tiles[0]
     assert tile.answer == "1.40 options in a set; 90.0\u202f% of its sets hold the answer"
     assert f"Promised 90\u202f%: {said} pairs of model and dataset keep it." in tile.why
+
+
+def test_sets_that_hold_every_option_do_not_count_as_kept_promises(make: Make) -> None:
+    evidence = make(Made(datasets=("cubes", "shapes")))
+    assert "all 6 pairs of model and dataset keep it." in verdict.build(evidence).tiles[0].why
+    standings = evidence.standings
+    rows = standings[(standings["metric"] == "mce") & (standings["dataset"] == "cubes")]
+    rows = rows[rows["reading"] == "clean"].assign(metric="infinite_threshold_rate", value=1.0)
+    small = replace(evidence, standings=pd.concat([standings, rows], ignore_index=True))
+    view = verdict.build(small)
+    assert "Too small to judge by: cubes." in view.because
+    assert "all 3 pairs of model and dataset keep it." in view.tiles[0].why
 
 
 def test_the_weak_spot_is_a_category_else_a_dataset_else_a_confidence(make: Make) -> None:

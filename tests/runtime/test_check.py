@@ -78,3 +78,16 @@ def test_a_dataset_does_not_lie_around_the_project(monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(ROOT)
     with pytest.raises(UserError, match=r"^params\.yaml: datasets\.left\.source: holds this project; "):
         checked(source=source)
+
+
+@pytest.mark.parametrize("name", ["my-kites", "Kites", "2kites", "my kites"])
+def test_a_name_that_is_none_is_refused_in_words(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    values = load(ROOT / "profiles/small.yaml")
+    values["datasets"][name] = values["datasets"].pop("left")
+    with pytest.raises(UserError) as refused:
+        check_params(values, "params.yaml")
+    assert str(refused.value).startswith(
+        f"params.yaml: datasets.{name}: a name is a lower-case letter, then lower-case letters, digits and _, "
+        f"found {name!r}"
+    )

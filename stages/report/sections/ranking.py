@@ -57,11 +57,13 @@ def build(evidence: Evidence) -> tuple[ReadOutRanking, ...]:
     """One part per read-out on which three models or more are ranked."""
     frame = evidence.rankings
     frame = frame[(frame["models"] >= FEWEST) & frame["proxy"].isin(("", MEAN))]
-    found = [(ask, frame[frame["ask"] == ask]) for ask in ASKS]
-    return tuple(_part(ask, here) for ask, here in found if len(here))
+    ranked = evidence.ranked
+    ranked = ranked[(ranked["ranker"] == COMBINED) & (ranked["score"] == "")]
+    found = [(ask, frame[frame["ask"] == ask], ranked[ranked["ask"] == ask]) for ask in ASKS]
+    return tuple(_part(ask, here, picked) for ask, here, picked in found if len(here))
 
 
-def _part(ask: str, here: pd.DataFrame) -> ReadOutRanking:
+def _part(ask: str, here: pd.DataFrame, ranked: pd.DataFrame) -> ReadOutRanking:
     grids = [
         Grid(
             f"ranking-{ask}-{name}",
@@ -74,7 +76,27 @@ def _part(ask: str, here: pd.DataFrame) -> ReadOutRanking:
             ("tau", "weighted Kendall's tau with performance", "weighted tau, 95\u202f% interval over items"),
         )
     ]
-    return ReadOutRanking(words.READ_OUTS[ask], _sentences(here), *grids)
+    return ReadOutRanking(words.READ_OUTS[ask], (*_pick(ranked), *_sentences(here)), *grids)
+
+
+def _pick(ranked: pd.DataFrame) -> tuple[str, ...]:
+    """Which model the signals together would take for the best, and on how many datasets it is."""
+    datasets: dict[str, list[str]] = {}
+    right = 0
+    for dataset, group in ranked.groupby("dataset"):
+        first = group[group["rank"] == 1]
+        datasets.setdefault(words.listed(sorted(first["model"])), []).append(str(dataset))
+        right += bool((first["performance"] == group["performance"].max()).all())
+    if not datasets:
+        return ()
+    where = [
+        who if len(datasets) == 1 else f"{who} on {words.listed(names)}" for who, names in datasets.items()
+    ]
+    of = sum(map(len, datasets.values()))
+    return (
+        f"All of these signals together would pick {'; '.join(where)}. With labels that is the best on "
+        f"{words.count(right)} of {words.plural(of, 'dataset')}.",
+    )
 
 
 def _sentences(here: pd.DataFrame) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Variations: what another way to put the same question does to accuracy, confidence and set size."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -52,6 +53,7 @@ def build(evidence: Evidence) -> tuple[DatasetVariations, ...]:
 def _sentences(evidence: Evidence, dataset: str, found: Costs) -> tuple[str, ...]:
     models = chosen(evidence, dataset)
     said = [_worst(found, model) for model in models] if real_changes(found) else []
+    said += [_turned(found, evidence.models(dataset), variation) for variation in real_changes(found)]
     said += [_control(evidence, dataset, found, model) for model in models]
     return tuple(filter(None, said))
 
@@ -68,6 +70,24 @@ def _worst(found: Costs, model: str) -> str:
     return (
         f"{named(variation)} costs {model} most: {words.number(-100 * cost.difference, 1)} points of accuracy"
         f"{words.bracketed(-cost.high, -cost.low, 1, 100)}."
+    )
+
+
+def _turned(found: Costs, models: Sequence[str], variation: str) -> str:
+    """What a guess gives where the answer is turned, and who stays below it."""
+    eased = {
+        model: cost
+        for model in models
+        if (cost := found.get((model, variation, *ACCURACY))) is not None and cost.eased
+    }
+    if not eased:
+        return ""
+    gives = next(iter(eased.values())).guess
+    below = [model for model, cost in eased.items() if cost.value < cost.guess]
+    who = words.listed(below) if below else "no model"
+    return (
+        f"{named(variation)} makes other options right: guessing gives {words.percent(gives, 0)}, not "
+        f"{words.percent(1 - gives, 0)}; below that {'is' if len(below) < 2 else 'are'} {who}."
     )
 
 

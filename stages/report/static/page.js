@@ -42,6 +42,11 @@
     label();
   });
 
+  // On a phone the pages' names do not fit beside each other: the present one comes into sight.
+  const bar = document.querySelector("header nav");
+  const here = bar.querySelector("[aria-current]");
+  if (here) bar.scrollLeft = here.offsetLeft - bar.offsetLeft - (bar.clientWidth - here.offsetWidth) / 2;
+
   // Figures stand still until they are asked to answer to the pointer; only then the libraries are loaded.
   let libraries;
   const load = (assets) => libraries ??= new Promise((resolve, reject) => {
