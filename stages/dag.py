@@ -138,17 +138,21 @@ class Dag:
     def ordered(self) -> list[Stage]:
         """Stages so that each comes after what it reads. Raises UserError on a cycle."""
         done: dict[str, None] = {}
+        chain: dict[str, None] = {}
 
-        def visit(name: str, chain: tuple[str, ...]) -> None:
+        def visit(name: str) -> None:
             if name in chain:
                 raise UserError(f"{DEFINITION}: stages depend on each other: {' -> '.join([*chain, name])}")
-            if name not in done:
-                for before in self.upstream(self.stages[name]):
-                    visit(before, (*chain, name))
-                done[name] = None
+            chain[name] = None
+            for before in self.upstream(self.stages[name]):
+                if before not in done:
+                    visit(before)
+            del chain[name]
+            done[name] = None
 
         for name in self.stages:
-            visit(name, ())
+            if name not in done:
+                visit(name)
         return [self.stages[name] for name in done]
 
 

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,12 @@ from stages.runtime.errors import UserError
 
 PICKLED = (".bin", ".pt", ".pth", ".ckpt")
 SINGLE = "model.safetensors"
+ADAPTER = "adapter_config.json"
+SPEAKING = (
+    "audio_tokenizer",
+    "audio_tokenizer_name_or_path",
+)  # transformers opens what these name, pickles too
+ATTENTION = ("attn_implementation", "_attn_implementation", "_attn_implementation_internal")
 _EXTRA = "__metadata__"  # the entry of a header that is no tensor
 _LENGTH = 8  # bytes before a safetensors header that give its size
 _HEADER_LIMIT = 100_000_000  # the format's own limit
@@ -33,12 +39,39 @@ def check_model_folder(folder: Path) -> None:
 
 
 def check_no_code(path: Path) -> None:
-    """Raises UserError where a configuration asks for code that comes with the model."""
-    if "auto_map" in read_json(path):
+    """Raises UserError where a configuration asks for code, or leads out of the model's folder."""
+    values = read_json(path)
+    if "auto_map" in values:
         raise UserError(
             f"{path}: asks for code of its own (auto_map), which is never run; "
             "take a version of the model that transformers loads by itself"
         )
+    if path.name == ADAPTER:
+        raise UserError(
+            f"{path}: an adapter, whose base model no digest would cover; merge it into the weights and save "
+            "the model anew, or remove this file"
+        )
+    for key, value in _entries(values):
+        if key in SPEAKING and value:
+            raise UserError(
+                f"{path}: leads to a further model ({key}), which no digest would cover; remove it"
+            )
+        if key in ATTENTION and "/" in str(value):
+            raise UserError(
+                f"{path}: asks for code of the hub ({key}: {value}), which is never run; remove it"
+            )
+
+
+def _entries(values: object) -> Iterator[tuple[str, object]]:
+    """Keys and values of a configuration, of those within it as well, however deep."""
+    left = [values]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            yield from value.items()
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
 
 
 def weight_files(folder: Path) -> list[Path]:

@@ -211,6 +211,32 @@ def test_code_of_its_own(project: Project, name: str) -> None:
     refused(project, rf"{name}: asks for code of its own \(auto_map\)")
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "told"),
+    [
+        ("processor_config.json", {"audio_tokenizer": {"audio_tokenizer_name_or_path": "../away"}}, "leads to a further model"),
+        ("audio_tokenizer_config.json", {"audio_tokenizer_name_or_path": "../away"}, "leads to a further model"),
+        ("adapter_config.json", {"base_model_name_or_path": "../away"}, "an adapter, whose base model"),
+        ("config.json", {"attn_implementation": "owner/kernel"}, "code of the hub .*owner/kernel"),
+        ("config.json", {"text_config": {"_attn_implementation": "flash|owner/kernel"}}, "code of the hub"),
+    ],
+)  # fmt: skip
+def test_what_leads_out_of_the_folder(
+    project: Project, name: str, values: dict[str, object], told: str
+) -> None:
+    file = project.model / name
+    before = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    file.write_text(json.dumps({**before, **values}), "utf-8")
+    refused(project, rf"{name}: .*{told}.*remove (it|this file)")
+
+
+def test_an_attention_of_transformers_itself_is_no_code(project: Project) -> None:
+    file = project.model / "config.json"
+    values = json.loads(file.read_text("utf-8"))
+    file.write_text(json.dumps({**values, "_attn_implementation": "sdpa"}), "utf-8")
+    project.pin()
+
+
 @pytest.mark.parametrize("damage", ["cut", "longer", "header", "empty"])
 def test_damaged_weights(project: Project, damage: str) -> None:
     file = project.model / "model.safetensors"
