@@ -31,6 +31,7 @@ HIGHER_IS_BETTER = {
     "anls": True,
     "cider_d": True,
     "exact_match": True,
+    "lower_match": True,
     "ocr_contains": True,
     "relaxed_accuracy": True,
     "vqa_score": True,

@@ -9,7 +9,8 @@ calibration  how the threshold of the prediction sets was calibrated: marginal (
           apart for each class | category | options (number of options); empty where there are no sets
 alpha     target miscoverage of these sets; null where there are none
 score     nonconformity score (lac, aps), `mean` for their mean; tTEMPERATURE (`t0.7`) for what rests on
-          samples at that temperature; for a mean over variations which ones: a family (LR, LS, VR, VS),
+          samples at that temperature, first_tTEMPERATURE for what rests on the first one of each numbered
+          prompt alone; for a mean over variations which ones: a family (LR, LS, VR, VS),
           reformulation, semantic, language, vision or every_prompt; or empty where none applies
 metric    accuracy, coverage, set_size, uacc, ece, mce, dont_know_rate, none_rate, tie_rate, ...
           (docs/statistics.md has all of them)

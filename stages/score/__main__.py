@@ -90,6 +90,7 @@ def _scored(
     for texts in text_blocks(found, prompts, items, str(path), released):
         scored = score_texts(model, dataset, texts, config)
         compared.add(scored[1], texts.texts)
+        compared.add_samples(scored[1], texts, dataset)
         signals = text_signals(model, dataset, texts, scored[1], config)
         yield f"{dataset}/{texts.variation}/text", texts.asked, scored, signals
     nothing = OUTCOMES.schema.empty_table()

@@ -13,12 +13,14 @@ from stages.score.against_original import original_figures
 from stages.score.by_number import number_figures
 from stages.score.classes import certainty
 from stages.score.config import Config
+from stages.score.first_samples import Firsts, first_figures, first_samples
 from stages.score.gaps import gap_figures
 from stages.score.join import Block
 from stages.score.preference import preference_figures
 from stages.score.readings import Figure
 from stages.score.several import Array
 from stages.score.tables import ALL, READINGS
+from stages.score.texts import TextBlock
 from stages.score.told import Facts, Told
 
 
@@ -29,6 +31,7 @@ class Compared:
         """prompts, items: tables of the dataset with the columns that the stage reads."""
         self._facts, self._config = Facts(prompts, items), config
         self._tolds: list[Told] = []
+        self._firsts: list[Firsts] = []
         self._certainty: dict[tuple[str, str], Array] = {}
         self._blocks: dict[str, list[Block]] = {}
 
@@ -43,6 +46,10 @@ class Compared:
             told = self._facts.told(outcomes, said)
         if told is not None:
             self._tolds.append(told)
+
+    def add_samples(self, outcomes: pa.Table, block: TextBlock, dataset: str) -> None:
+        """What was sampled beside the greedy texts of a variation, whose rows of OUTCOMES are given."""
+        self._firsts += first_samples(self._facts, outcomes, block, dataset, self._config)
 
     def _add_certainty(self, told: Told, block: Block) -> None:
         for reading in READINGS:
@@ -78,3 +85,6 @@ class Compared:
                     figures += preference_figures(told, self._facts, reading, self._config.seed)
                 yield from ((told.variation, ask, figure) for figure in figures)
         yield from gap_figures(self._tolds, reading)
+        for firsts in self._firsts:
+            for figure in first_figures(firsts, reading, self._config.seed):
+                yield firsts.told.variation, TEXT, figure

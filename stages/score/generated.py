@@ -15,7 +15,7 @@ from stages.contracts.prompts import TEXT
 from stages.score.bins import equal_slots, tally
 from stages.score.config import DEFAULT_ANSWER, Config
 from stages.score.intervals import centred, cluster_mean, cluster_number, resampled_bins
-from stages.score.judging import Judged, judge
+from stages.score.judging import SAID, Judged, judge
 from stages.score.parsers import first_mark
 from stages.score.plugins import load
 from stages.score.readings import Figure
@@ -28,7 +28,6 @@ from stages.score.tokens import Numbers
 from stages.score.unanswered import unanswered
 
 FORMAT_HIT_RATE = "format_hit_rate"
-SAID = ("parser", "answer", "predicted", "chosen")
 
 
 class Measure(NamedTuple):

@@ -14,6 +14,9 @@ from stages.score.texts import Question
 from stages.score.tokens import Numbers
 from stages.score.wording import LONGEST, plain, short
 
+SAID = ("parser", "answer", "predicted", "chosen")
+"""Fields of Judged that the outcomes keep as they are."""
+
 
 @dataclass(frozen=True)
 class Judged:

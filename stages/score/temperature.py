@@ -21,11 +21,15 @@ NODES, ZOOMS, HALVINGS = 17, 4, 40
 
 @dataclass(frozen=True)
 class Scaled:
-    """Per split, [splits]: the temperature; on the test half nll in nats and bins [splits, bins]."""
+    """Per split, [splits]: the temperature; on the test half nll in nats and bins [splits, bins].
+
+    before: bins of the same rows as they are without the temperature.
+    """
 
     temperature: NDArray[np.float64]
     nll: NDArray[np.float64]
     bins: Bins
+    before: Bins
 
 
 def scale(ranked: Ranked, correct: Floats | Bools, splits: Splits, bins: int) -> Scaled:
@@ -35,15 +39,24 @@ def scale(ranked: Ranked, correct: Floats | Bools, splits: Splits, bins: int) ->
     logits = np.where(ranked.present, logits, -np.inf)
     answer = np.where(ranked.answers, logits, -np.inf).max(axis=1)
     found = fit(logits, answer, calibrating)
-    nll, tallied = [], []
+    confidence = _confidence(logits)
+    slots = equal_slots(confidence, bins)
+    nll, tallied, before = [], [], []
     for temperature, testing in zip(found, ~calibrating, strict=True):
         rows = logits[testing] / temperature
         weights = np.exp(rows)
         total = weights.sum(axis=1)
         nll.append(float((np.log(total) - answer[testing] / temperature).mean()))
-        confidence = weights.max(axis=1) / total
-        tallied.append(tally(equal_slots(confidence, bins), bins, confidence, correct[testing]))
-    return Scaled(found, np.array(nll), stacked(tallied))
+        sure = weights.max(axis=1) / total
+        tallied.append(tally(equal_slots(sure, bins), bins, sure, correct[testing]))
+        before.append(tally(slots[testing], bins, confidence[testing], correct[testing]))
+    return Scaled(found, np.array(nll), stacked(tallied), stacked(before))
+
+
+def _confidence(logits: Floats) -> Floats:
+    """[n] softmax probability of the largest logit."""
+    weights = np.exp(logits)
+    return np.asarray(weights.max(axis=1) / weights.sum(axis=1))
 
 
 def fit(logits: Floats, answer: Floats, calibrating: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -122,6 +122,10 @@ class Facts:
         found = pc.index_in(pa.array(names, pa.string()), self._prompts["id"].combine_chunks())
         return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int64)
 
+    def numbered(self, names: Sequence[str]) -> bool:
+        """Whether any of the prompts is one of several of its item."""
+        return bool(self._tests[self.prompt_rows(names)].any())
+
     def told(self, outcomes: pa.Table, words: Sequence[str] | None = None) -> Told | None:
         """Rows of OUTCOMES of one variation and read-out; None without any.
 

@@ -46,7 +46,8 @@ def test_captions_are_a_dimension_by_their_cider() -> None:
 
 
 def test_means_of_datasets_and_of_ranks() -> None:
-    rows = found(metrics(*BOTH))
+    """Of greedy texts: what rests on samples has a score, and figures of its own."""
+    rows = found(metrics(*BOTH) + metrics(("a", "flowers", 0.125), score="first_t0.2"))
     assert rows["coarse", "a"] == (0.625, 1, 2)
     assert rows["coarse", "c"] == (0.625, 1, 2)
     assert rows["coarse", "b"] == (0.375, 3, 2)

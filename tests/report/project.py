@@ -94,6 +94,7 @@ def _panels(accuracy: float) -> list[dict[str, Any]]:
             ]
         rows.append(_number("clean", score, "worst_size_coverage", 0.7, 0.05))
     rows += [_number("clean", "", "temperature", 1.5, 0.25), _number("clean", "", "ece_scaled", 0.03, 0.01)]
+    rows += [_number("clean", "", "ece_test", 0.06, 0.01)]
     rows += [_number("clean", "", "nll", 0.75, 0.05), _number("clean", "", "nll_scaled", 0.7, 0.05)]
     rows += [_number("clean", "", "auroc", 0.75, 0.05), _number("clean", "", "letter_bias", 0.125, 0.05)]
     for letter, chosen, right in (("A", 0.6, 0.5), ("B", 0.4, 0.5)):

@@ -8,6 +8,7 @@ import pandas as pd
 from stages.report.evidence import Evidence
 from stages.report.figures import shift as figure
 from stages.report.sections import calibration, letters, results, scores, shift
+from stages.report.words import NARROW
 from tests.report.project import Made
 
 Make = Callable[[Made], Evidence]
@@ -50,17 +51,17 @@ def test_thresholds_for_parts_are_a_table_of_their_own(make: Make) -> None:
 
 
 def test_calibration_before_and_after_temperature(make: Make) -> None:
-    """By the NLL: an ECE of the test half is larger than one of all rows, whatever the temperature."""
+    """By the NLL, and by the ECE of the same test half: one of all rows is smaller, whatever the temperature."""
     (part,) = calibration.build(make(Made(accuracy={"alpha": 0.8})))
     shown = dict(zip((c.label for c in part.grid.columns), part.grid.rows[0], strict=True))
     assert (shown["NLL"].text, shown["NLL after T"].text, shown["T"].text) == ("0.750", "0.700", "1.50")
-    assert "ECE after T %" not in shown and part.more is not None
-    (scaled,) = [column for column in part.more.columns if column.label == "ECE after T %"]
-    assert "says nothing beside that of all questions" in scaled.help
+    assert (shown["ECE, test half %"].text, shown["ECE after T %"].text) == ("6.0", "3.0")
+    assert part.more is not None and [column.label for column in part.more.columns] == ["Model", "MCE %"]
     assert (shown["AUROC %"].text, shown["AUROC %"].note) == ("75.0", "70.0–80.0")
     assert "Brier" not in shown
     assert part.sentences == (
-        "alpha is too sure: temperature 1.50 fits best; NLL 0.750 before, 0.700 after.",
+        "alpha is too sure: temperature 1.50 fits best; NLL 0.750 before, 0.700 after; ECE of the test half "
+        f"6.0{NARROW}% before, 3.0{NARROW}% after.",
     )
 
 

@@ -27,7 +27,7 @@ from tests.score.simulated import ROOT
 
 Make = Callable[[Made], Evidence]
 TABLE, FIGURE = "Table {}", "Figure {}"
-REFORM = [ROOT / f"docs/published/reform_{name}.csv" for name in ("ranks", "tables")]
+REFORM = [ROOT / f"docs/published/reform_{name}.csv" for name in ("ranks", "tables", "23_24")]
 NAMED = {
     "kostumov": (("I", "II", "III", "IV", "V", "VI", "VII"), range(3, 9)),
     "azad": ((1, 2, 3, 4, 7), range(1, 10)),
@@ -281,6 +281,40 @@ def test_reform_stands_beside_the_paper_on_every_set(make: Make) -> None:
     assert [[cell.text for cell in row[1:5]] for row in built.grids[1].rows] == [
         ["gqa", "Acc", "62.70", "63.66"]
     ]
+
+
+def test_published_figures_of_models_that_sample_stand_beside_samples(make: Make) -> None:
+    """The authors draw nothing from BLIP-2: theirs stands beside the greedy text even where samples are here."""
+    rows = [
+        standing(model, metric, value, ask="text", dataset=dataset, variation=variation, score=score)
+        for model, first in (
+            ("llava_vicuna_7b", "first_t0.2"),
+            ("blip2_flan_t5_xl", "first_t0.2"),
+            ("mmgpt", ""),
+        )
+        for dataset, variation in (("scienceqa", "tests"), ("scienceqa", "instruction"), ("gqa", "tests"))
+        for score, value in (("", 0.25), ("t0.2", 0.125), (first, 0.5))
+        for metric in ("accuracy", "instability")
+        if not (model == "mmgpt" and score == first and value == 0.5)
+    ]
+    evidence = replace(asked(make(Made(datasets=("gqa", "scienceqa"))), rows), printed=read_printed(REFORM))
+    shown = {entry.name: built for entry, built in reviewed(evidence, "reform").shown}
+    heads = [column.label for column in shown["Table 15"].grids[0].columns]
+    assert {"Acc scienceqa", "Acc, sampled scienceqa", "Instability, sampled gqa"} <= set(heads)
+    beside = {tuple(cell.text for cell in row[:5]) for row in shown["Table 15"].grids[1].rows}
+    assert len(beside) == 3 * 2 * 2, "each published figure once"
+    assert {row[2:] for row in beside if row[:2] == ("LLaVA_V", "scienceqa")} == {
+        ("Acc, sampled", "46.57", "50.00"), ("Instability, sampled", "0.63", "0.50"),
+    }  # fmt: skip
+    for model in ("BLIP-2_F", "mmGPT"):
+        assert {row[2] for row in beside if row[0] == model} == {"Acc", "Instability"}
+    assert all(row[4] in ("25.00", "0.25") for row in beside if row[0] != "LLaVA_V")
+    of_instruction = {tuple(cell.text for cell in row[:5]) for row in shown["Table 23"].grids[1].rows}
+    assert of_instruction == {
+        ("BLIP-2_F", "scienceqa", "Instruction", "0.029", "0.250"),
+        ("LLaVA_V", "scienceqa", "Instruction, sampled", "0.197", "0.500"),
+        ("mmGPT", "scienceqa", "Instruction", "0.578", "0.250"),
+    }
 
 
 def test_hit_rates_stand_beside_the_papers(make: Make) -> None:

@@ -72,12 +72,14 @@ def test_instability_beside_its_control(make: Make) -> None:
         make(Made()),
         place | {"metric": "instability", "value": 0.5, "low": 0.4, "high": 0.6},
         place | {"metric": "instability", "score": "t0.2", "value": 0.125},
+        place | {"metric": "instability", "score": "first_t0.2", "value": 0.25},
         place | {"metric": "accuracy_range", "value": 0.04},
     )
     (part,) = instability.build(evidence)
     (row,) = part.grid.rows
-    assert [cell.text for cell in row] == ["instruction", "letters", "alpha", "0.500", "0.125", "4.0"]
+    assert [cell.text for cell in row[:3]] == ["instruction", "letters", "alpha"]
+    assert [cell.text for cell in row[3:]] == ["0.500", "0.250", "0.125", "4.0"]
     assert row[0].note == "other wordings of the instruction"
-    assert part.grid.columns[4].label == "of samples, t0.2"
+    assert [column.label for column in part.grid.columns[4:6]] == ["sampled, t0.2", "of samples, t0.2"]
     html = site(Config(title="t"), evidence, {})["pages/variations.html"]
     assert html.count('id="instability"') == 1

@@ -33,6 +33,23 @@ def test_exact_match(text: str, references: tuple[str, ...], value: float) -> No
     assert score("exact_match", text, *references) == value
 
 
+@pytest.mark.parametrize(
+    ("text", "references", "value"),
+    [
+        (" Stephen King\n", ("stephen king",), 1),
+        ("TWO", ("2", "two"), 1),
+        ("The Stand", ("Stand",), 0),
+        ("Stephen King.", ("Stephen King",), 0),
+        ("stephen  king", ("stephen king",), 0),
+        ("", ("red",), 0),
+    ],
+)
+def test_lower_match_keeps_articles_and_punctuation(
+    text: str, references: tuple[str, ...], value: float
+) -> None:
+    assert score("lower_match", text, *references) == value
+
+
 def test_vqa_score_leaves_each_reference_out_once() -> None:
     ten = ["cat"] * 4 + ["dog"] * 2 + ["cow"] + ["a", "b", "c"]
     # Leaving one of the four out leaves three, which is enough.

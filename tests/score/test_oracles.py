@@ -14,7 +14,7 @@ from stages.score.conformal import Raps, Settings
 from stages.score.readings.clean import clean
 from stages.score.responses import Responses
 from stages.score.set_figures import Calibrations, Rows, rows_of
-from stages.score.splits import Splits, pack
+from stages.score.splits import Splits, group_splits, pack
 from stages.score.states import States, states
 from stages.score.temperature import fit
 from tests.score.given import Given
@@ -135,6 +135,27 @@ def test_the_temperature_minimises_the_likelihood_of_the_calibration_half() -> N
     for half, temperature in zip(halves, fit(logits, answer, halves), strict=True):
         best = optimize.minimize_scalar(nll, args=(half,), bounds=(0.05, 20), options={"xatol": 1e-9})
         assert temperature == pytest.approx(1 / best.x, rel=1e-4)
+
+
+def test_ece_before_and_after_scaling_is_of_the_same_test_rows() -> None:
+    """Bin by bin, on the test half of every split; the average over the splits is the figure."""
+    settings = config(splits=4, bins=10)
+    found = values(clean(ROWS, settings).figures)
+    splits = group_splits(ROWS.groups, settings.calibration, settings.seed, settings.splits)
+    logits = np.log(P)
+    answer = logits[np.arange(len(P)), LABELS]
+    calibrating = splits.calibrating()
+    before: list[float] = []
+    after: list[float] = []
+    for half, temperature in zip(calibrating, fit(logits, answer, calibrating), strict=True):
+        for errors, p in ((before, P), (after, special.softmax(logits / temperature, axis=1))):
+            confidence, right = p[~half].max(axis=1), P[~half].argmax(axis=1) == LABELS[~half]
+            bins = np.minimum((confidence * 10).astype(int), 9)
+            gaps = [abs((right - confidence)[bins == each].sum()) for each in range(10)]
+            errors.append(sum(gaps) / len(confidence))
+    assert found["", "ece_test"] == pytest.approx(np.mean(before), abs=1e-9)
+    assert found["", "ece_scaled"] == pytest.approx(np.mean(after), abs=1e-6)
+    assert found["", "ece"] < found["", "ece_test"]
 
 
 def test_a_split_without_an_error_leaves_the_others_their_temperatures() -> None:

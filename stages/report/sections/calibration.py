@@ -14,6 +14,14 @@ SHOWN: tuple[Shown, ...] = (
     ("T", "temperature that fits best; above 1 the model is too sure", "temperature", 2, 1.0),
     ("NLL", "negative log-likelihood of the answer, nats", "nll", 3, 1.0),
     ("NLL after T", "on the test half after temperature scaling", "nll_scaled", 3, 1.0),
+    (
+        "ECE, test half %",
+        "of the test half alone; fewer questions make it larger",
+        "ece_test",
+        1,
+        100.0,
+    ),
+    ("ECE after T %", "on the same test half after temperature scaling", "ece_scaled", 1, 100.0),
     ("Brier", "squared distance between probabilities and answer, 0 to 2", "brier", 3, 1.0),
     ("AUROC %", "how often a right answer is surer than a wrong one", "auroc", 1, 100.0),
     ("AURC %", "mean error of the surest questions, over all shares: less is better", "aurc", 1, 100.0),
@@ -29,14 +37,6 @@ MORE: tuple[Shown, ...] = (
     ("MCE %", "largest gap of a bin of equal width", "mce", 1, 100.0),
     ("ECE, equal mass %", "the mean gap over bins of equally many questions", "ece_mass", 1, 100.0),
     ("MCE, equal mass %", "the largest gap of these", "mce_mass", 1, 100.0),
-    (
-        "ECE after T %",
-        "after temperature scaling, on the test half: fewer questions make an ECE larger, so it says nothing "
-        "beside that of all questions",
-        "ece_scaled",
-        1,
-        100.0,
-    ),
 )
 
 
@@ -75,15 +75,20 @@ def _sentence(evidence: Evidence, dataset: str, model: str) -> str:
         return ""
     manner = "too sure" if fitted.value > 1 else "not sure enough"
     said = f"{model} is {manner}: temperature {words.number(fitted.value, 2)} fits best"
-    # No ECE: that of the test half is larger than that of all questions whatever the temperature.
     before, after = (evidence.number(dataset, model, metric) for metric in ("nll", "nll_scaled"))
     if before and after:
         said += f"; NLL {words.number(before.value, 3)} before, {words.number(after.value, 3)} after"
+    # Of the test half, as that of all questions is smaller whatever the temperature.
+    before, after = (evidence.number(dataset, model, metric) for metric in ("ece_test", "ece_scaled"))
+    if before and after:
+        said += (
+            f"; ECE of the test half {words.percent(before.value)} before, {words.percent(after.value)} after"
+        )
     return f"{said}."
 
 
 def _more(evidence: Evidence, dataset: str) -> Grid | None:
-    grid = _grid(evidence, dataset, "calibration-more", "other bins, and ECE after scaling", MORE)
+    grid = _grid(evidence, dataset, "calibration-more", "other bins", MORE)
     return grid if len(grid.columns) > 1 else None
 
 

@@ -12,6 +12,8 @@ from stages.report.numbers import Number
 TITLE = "Instability"
 METRIC = "instability"
 RANGE = "accuracy_range"
+FIRST = "first_"
+"""Before a temperature: of the first sample of each test. A temperature alone: of samples of one prompt."""
 
 
 @dataclass(frozen=True)
@@ -32,16 +34,13 @@ def build(evidence: Evidence) -> tuple[DatasetInstability, ...]:
 def _grid(evidence: Evidence, dataset: str) -> Grid:
     frame = evidence.headlines
     here = frame[(frame["dataset"] == dataset) & (frame["metric"] == METRIC) & (frame["score"] != "")]
-    controls = sorted(set(here["score"]))
+    scores = sorted(set(here["score"]), key=lambda score: (not score.startswith(FIRST), score))
     columns = [
         Column("Tests"),
         Column("Read-out"),
         Column("Model"),
         Column("Instability", "mean entropy of the answers to the tests of a question, nats", True),
-        *(
-            Column(f"of samples, {score}", "the same over samples of one prompt, at that temperature", True)
-            for score in controls
-        ),
+        *(_head(score) for score in scores),
         Column("Accuracy, range", "largest minus smallest accuracy among the tests, in points", True),
     ]
     rows = [
@@ -52,7 +51,7 @@ def _grid(evidence: Evidence, dataset: str) -> Grid:
             figure(number, 3),
             *(
                 figure(evidence.number(dataset, model, METRIC, score, variation=variation, ask=ask), 3)
-                for score in controls
+                for score in scores
             ),
             figure(evidence.number(dataset, model, RANGE, variation=variation, ask=ask), 1, 100),
         ]
@@ -62,6 +61,14 @@ def _grid(evidence: Evidence, dataset: str) -> Grid:
         f"{dataset}: tests of the same questions, clean reading, 95{words.NARROW}% intervals in small print"
     )
     return Grid("instability", caption, columns, rows)
+
+
+def _head(score: str) -> Column:
+    if score.startswith(FIRST):
+        return Column(
+            f"sampled, {score.removeprefix(FIRST)}", "of one sample of each test, as in ReForm-Eval", True
+        )
+    return Column(f"of samples, {score}", "the same over samples of one prompt, at that temperature", True)
 
 
 def _found(evidence: Evidence, dataset: str) -> Iterator[tuple[str, str, str, Number]]:

@@ -28,8 +28,10 @@ PAPER = Paper(
     "ReForm-Eval: evaluating large vision language models via unified re-formulation",
     "Li et al. 2023 (ReForm-Eval)",
     "Accuracy in per cent and instability in nats of the main evaluation (the variation tests), of the "
-    "original prompts where it was not asked. Texts are greedy here and sampled in the paper, whose "
-    "instability of generation is larger for that alone.",
+    "original prompts where it was not asked. Columns named sampled are of the first text drawn for each "
+    "test at temperature 0.2, as the paper has it: published figures stand beside them, but for BLIP-2, "
+    "InstructBLIP, BLIVA, Lynx and Shikra, from which its authors draw nothing. The other columns of "
+    "generation, the general results and the figures are of greedy texts.",
     (
         Entry("Table 1", "Accuracy and rank by dimension.", general),
         Entry("Table 2", "Accuracy by vision encoder and connector.", modules),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from stages.contracts.prompts import LIKELIHOOD, TEXT
 from stages.report.papers.reform.names import BY_LABEL, MODELS, SUFFIX
+from stages.report.papers.reform.sampled import beside, with_sampled
 from stages.report.reproduce.entry import Absent, Built
 from stages.report.reproduce.lookup import Lookup, Measure
 from stages.report.reproduce.pivot import Key, Layout, Print, pivot
@@ -38,6 +39,7 @@ def shaken(
     lookup: Lookup,
 ) -> Built:
     """Tables 4, 23 and 24. columns: the measures' names in the published file. average: over the models."""
+    measures = with_sampled(measures)
     frame = lookup.long(measures)
     if frame.empty:
         raise Absent("needs the variations instruction, shuffled and marks")
@@ -61,7 +63,7 @@ def shaken(
         measures,
         {"mean": "Mean over the models"} if average else rows(lookup, MODELS),
         {name: name for name in over},
-        prints=cells,
+        prints=beside(cells, frame, measures),
         ranked=False,
     )
     return pivot(frame, layout)

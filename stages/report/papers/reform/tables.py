@@ -10,6 +10,7 @@ from stages.report import words
 from stages.report.papers.reform import published
 from stages.report.papers.reform.answers import accuracy, long
 from stages.report.papers.reform.names import CAPTIONS, MODELS, NO_SETS, READ_OUTS, TESTS
+from stages.report.papers.reform.sampled import beside, with_sampled
 from stages.report.reproduce.entry import Absent, Built
 from stages.report.reproduce.lookup import CLEAN, FAITHFUL, MEAN, Lookup, Measure, with_mean
 from stages.report.reproduce.pivot import Layout, pivot
@@ -20,7 +21,7 @@ def dimension(number: str, title: str, sets: Sequence[str], asks: Sequence[str],
     """Tables 9 to 18. sets: datasets of a dimension, asks: read-outs, a table each."""
     parts = []
     for ask in asks:
-        measures = accuracy(ask)
+        measures = with_sampled(accuracy(ask))
         frame = long(lookup, measures, sets)
         if frame.empty:
             continue
@@ -31,7 +32,7 @@ def dimension(number: str, title: str, sets: Sequence[str], asks: Sequence[str],
             measures,
             rows(lookup, MODELS),
             {name: name for name in over} | {MEAN: MEAN},
-            prints=published.cells(lookup, ask),
+            prints=beside(published.cells(lookup, ask), frame, measures),
             help={MEAN: f"mean over {words.listed(over, 9)}"},
             ranked=False,
         )
@@ -43,7 +44,7 @@ def dimension(number: str, title: str, sets: Sequence[str], asks: Sequence[str],
 
 def captions(lookup: Lookup) -> Built:
     """Table 19."""
-    measures = (Measure("CIDEr", "cider_d", ask=TEXT, better="high"),)
+    measures = with_sampled((Measure("CIDEr", "cider_d", ask=TEXT, better="high"),))
     frame = long(lookup, measures, None)
     if frame.empty:
         raise Absent("no dataset of captions")
@@ -55,7 +56,7 @@ def captions(lookup: Lookup) -> Built:
         measures,
         rows(lookup, MODELS),
         {n: n for n in over} | {MEAN: MEAN},
-        prints=published.cells(lookup, TEXT, ("accuracy",)),
+        prints=beside(published.cells(lookup, TEXT, ("accuracy",)), frame, measures),
         ranked=False,
     )
     return pivot(with_mean(frame, over), layout)
@@ -65,10 +66,12 @@ def dialogue(lookup: Lookup) -> Built:
     """Table 20: datasets whose questions have turns."""
     parts = []
     for ask, noun in READ_OUTS.items():
-        measures = (
-            Measure("Acc", "accuracy", ask=ask, better="high"),
-            Measure("Correlation", "turn_correlation", ask=ask, scale=1),
-            Measure("Slope", "turn_slope", ask=ask, scale=1, digits=3),
+        measures = with_sampled(
+            (
+                Measure("Acc", "accuracy", ask=ask, better="high"),
+                Measure("Correlation", "turn_correlation", ask=ask, scale=1),
+                Measure("Slope", "turn_slope", ask=ask, scale=1, digits=3),
+            )
         )
         frame = long(lookup, measures, None)
         turned = set(frame.loc[frame["measure"] == 1, "dataset"]) if len(frame) else set()
@@ -81,7 +84,7 @@ def dialogue(lookup: Lookup) -> Built:
             measures,
             rows(lookup, MODELS),
             {name: name for name in sorted(turned)},
-            prints=published.cells(lookup, ask, ("accuracy", "correlation")),
+            prints=beside(published.cells(lookup, ask, ("accuracy", "correlation")), frame, measures),
             ranked=False,
         )
         parts.append(pivot(frame, layout))
