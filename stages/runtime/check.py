@@ -56,20 +56,12 @@ def _once(names: list[str], where: str, key: str) -> None:
         raise UserError(f"{where}: {key}: {twice} stands twice; name it once")
 
 
-def _check_braces(path: str, where: str, key: str) -> None:
-    if "{" in path or "}" in path:
-        raise UserError(
-            f"{where}: {key}: Snakemake takes `{{` and `}}` in {path} for its own; rename the file or folder"
-        )
-
-
 def _check_plugins(project: Project, where: str) -> None:
     loaders, styles = plugins("stages/prepare/datasets"), plugins("stages/styles")
     for name, entry in project.datasets.items():
         if Path.cwd().resolve().is_relative_to(os.path.realpath(entry.source)):
             # DVC would watch what the stages write, and the way up to `/`
             raise UserError(f"{where}: datasets.{name}.source: holds this project; name a folder of its own")
-        _check_braces(entry.source, where, f"datasets.{name}.source")
         _known([entry.loader], loaders, where, f"datasets.{name}.loader")
         _known([entry.style], styles, where, f"datasets.{name}.style")
         loader = importlib.import_module(f"stages.prepare.datasets.{entry.loader}")
@@ -110,7 +102,6 @@ def _check_models(project: Project, locked: Models, where: str) -> None:
     _known([*project.zoo, *project.pin], used, where, "zoo and pin (entries of models)")
     for name, path in project.pin.items():
         source = locked.models[name].source
-        _check_braces(path, where, f"pin.{name}")
         expected = source.path if source.kind == "folder" else str(MODELS)
         if path != expected:
             raise UserError(
@@ -144,7 +135,6 @@ def _check_ingest(project: Project, where: str) -> None:
             raise UserError(
                 f"{where}: ingest.{cell}: the key must be {entry.model}-{entry.dataset}; rename it"
             )
-        _check_braces(entry.file, where, f"ingest.{cell}.file")
         _known([entry.model], project.released, where, f"ingest.{cell}.model (entries of released)")
         _known([entry.dataset], list(project.datasets), where, f"ingest.{cell}.dataset")
     _known(

@@ -85,3 +85,12 @@ def test_another_count_stops_it(checkout):
     checkout.edit("stages/prepare/datasets/quiz.py", '"items": {2}', '"items": {500}')
     done = checkout.dvc("repro", "prepare@quiz", check=False)
     assert done.returncode and "datasets.quiz: items: 500 expected, 2 found" in done.stdout + done.stderr
+
+
+def test_a_folder_with_braces_in_its_name_is_no_pattern(checkout):
+    folder = checkout.path.parent / "my-data/kites"
+    (source,) = re.findall(r"source: (\S*kites)\b", (checkout.path / "params.yaml").read_text("utf-8"))
+    folder.rename(folder.with_name("{kites}"))
+    checkout.edit("params.yaml", f"source: {source}", f"source: '{source.replace('kites', '{kites}')}'")
+    checkout.run("snakemake", "--cores", "1", "prepare-kites")
+    assert "Running" not in checkout.dvc("repro", "prepare@kites").stdout

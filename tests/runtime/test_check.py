@@ -36,10 +36,6 @@ def test_an_entry_may_name_variations_and_rows(monkeypatch: pytest.MonkeyPatch) 
         ({"variations": "vr_b"}, "datasets.left.variations: "),
         ({"variations": ["vr_b+"]}, "unknown variation ; valid"),
         ({"rows": "some"}, "datasets.left.rows: Input should be 'all' or 'exchangeable', found 'some'"),
-        (
-            {"source": "my-data/{kites}"},
-            "datasets.left.source: Snakemake takes `{` and `}` in my-data/{kites}",
-        ),
         ({"row": "all"}, "unknown key datasets.left.row; valid: "),
     ],
 )
