@@ -197,7 +197,7 @@ def test_nonsense_is_refused_before_a_job_waits_in_a_queue(tmp_path: Path) -> No
     named = plan(tmp_path, values)
     for said, line in (
         (cluster, "vouch: config: gpu_partition: 'a b' does not fit; give the name"),
-        (named, "vouch: params.yaml: datasets.odd; name: String should match"),
+        (named, "vouch: params.yaml: datasets.odd; name: a name is a lower-case letter, then"),
     ):
         found = [text for text in said.stderr.splitlines() if not text.startswith("Using workflow")]
         assert said.returncode == 1 and len(found) == 1 and found[0].startswith(line), said.stderr
