@@ -4,33 +4,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from stages.console.show import Cells
-from stages.report.costs import CONTROLS
+from stages.report.costs import eased_by, is_control
 
 Row = Mapping[str, Any]
 EASED = "eased"
 """Column: how much more often a guess is right than in the original prompts."""
-EVEN = 1e-9
 
 
 def with_guesses(changes: Sequence[Row], every: Cells) -> list[Row]:
     """Rows of VARIATIONS of one model, with EASED. every: its cells of all variations.
 
-    Where the answer is turned, right and wrong options change places: of k options k - 1 are right.
+    It is none but where the answer is turned (stages/report/costs.py).
     """
     place = ("dataset", "variation", "ask", "model")
     turned = {tuple(row[name] for name in place) for row in changes if row["metric"] == "unturned"}
     guesses = {line: every.get(line, {}).get(("random_accuracy", ""), {}).get("value") for line in turned}
-    eased = {line: 2 * guess - 1 for line, guess in guesses.items() if guess is not None}
+    eased = {line: eased_by(guess) for line, guess in guesses.items()}
     return [{**row, EASED: eased.get(tuple(row[name] for name in place), 0.0)} for row in changes]
 
 
 def sensitivity(changes: Sequence[Row]) -> Iterator[str]:
     """Which change costs most accuracy, and which changes most answers; rows of one dataset and read-out."""
-    asked = [
-        row
-        for row in changes
-        if row["metric"] == "accuracy" and not set(CONTROLS) & set(row["variation"].split("+"))
-    ]
+    asked = [row for row in changes if row["metric"] == "accuracy" and not is_control(row["variation"])]
     if not asked:
         yield "Other words and changed pictures were not tried."
         return
@@ -50,7 +45,7 @@ def sensitivity(changes: Sequence[Row]) -> Iterator[str]:
 
 
 def _cost(row: Row) -> str:
-    if abs(row[EASED]) > EVEN:
+    if row[EASED]:
         guess = (1 + row[EASED]) / 2
         return (
             f"{100 * row['value']:.1f} % are right, where a guess gives {100 * guess:.0f} %, and of the "

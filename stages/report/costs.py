@@ -110,9 +110,16 @@ def costs(evidence: Evidence, dataset: str) -> Costs:
 
 
 def _eased(evidence: Evidence, dataset: str, model: str, variation: str) -> float:
-    """What a guess gains where the answer is turned: right answers and wrong ones change places."""
     guess = evidence.number(dataset, model, "random_accuracy", variation=variation)
-    eased = 0.0 if guess is None else 2 * guess.value - 1
+    return eased_by(None if guess is None else guess.value)
+
+
+def eased_by(guess: float | None) -> float:
+    """What a guess gains where the answer is turned: right options and wrong ones change places.
+
+    guess: its accuracy in the variation; None where nobody knows.
+    """
+    eased = 0.0 if guess is None else 2 * guess - 1
     return eased if abs(eased) > EVEN else 0.0
 
 
