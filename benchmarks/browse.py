@@ -33,9 +33,7 @@ LIMIT = 1_000_000  # bytes of the first screen
 FIRST = ("index.js", "columns.js", "rows-000.js")
 RUN = """
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from stages.browse.__main__ import write
 from stages.browse.config import Config
 write(sys.argv[1], Config(images=False, thumbnail=160, budget=0), sorted(Path("data").rglob("*.parquet")))

@@ -12,10 +12,8 @@ from stages.runtime.errors import UserError
 PICKLED = (".bin", ".pt", ".pth", ".ckpt")
 SINGLE = "model.safetensors"
 ADAPTER = "adapter_config.json"
-SPEAKING = (
-    "audio_tokenizer",
-    "audio_tokenizer_name_or_path",
-)  # transformers opens what these name, pickles too
+# transformers opens what these name, pickles too
+SPEAKING = ("audio_tokenizer", "audio_tokenizer_name_or_path")
 ATTENTION = ("attn_implementation", "_attn_implementation", "_attn_implementation_internal")
 _EXTRA = "__metadata__"  # the entry of a header that is no tensor
 _LENGTH = 8  # bytes before a safetensors header that give its size
