@@ -1,5 +1,5 @@
 # make demo   everything but the training of the demo models, whose weights are stored in the repository
-# make zoo    trains the demo models again
+# make train    trains the demo models again
 # make test   all tests
 # make fuzz   damaged files for every reader, 30 minutes of processor time each in all (MINUTES=5: fewer); goes on where
 #             its log ends
@@ -22,17 +22,17 @@ PROFILE ?= demo
 RUN := PATH="$(CURDIR)/.venv/bin:$$PATH" HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1
 BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 
-.PHONY: demo zoo test fuzz crash scale reproduce slurm install browser servers flips bench lint lock clean
+.PHONY: demo train test fuzz crash scale reproduce slurm install browser servers flips bench lint lock clean
 
 demo: install
-	@$(RUN) dvc pull --quiet zoo || echo "demo: not all stored weights came; what is missing is trained"
-	@$(RUN) snakemake --quiet all --cores $(CORES) zoo vary
+	@$(RUN) dvc pull --quiet train || echo "demo: not all stored weights came; what is missing is trained"
+	@$(RUN) snakemake --quiet all --cores $(CORES) train vary
 	@$(RUN) vouch warm --jobs $(CORES)
 	@$(RUN) snakemake --quiet all --cores $(CORES)
 	@$(RUN) vouch show
 
-zoo: install
-	@$(RUN) dvc repro --force zoo
+train: install
+	@$(RUN) dvc repro --force train
 
 test: install lint browser servers
 	@$(RUN) python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder

@@ -1,5 +1,5 @@
-# The same DAG as dvc.yaml, for clusters. No rule is written here: stages/dag.py reads dvc.yaml, and a
-# stage is run when its contents say so (stages/runtime/stamps.py), as `dvc repro` would.
+# The same DAG as dvc.yaml, for clusters. No rule is written here: vouch/pipeline/dag.py reads dvc.yaml, and a
+# stage is run when its contents say so (vouch/pipeline/stamps.py), as `dvc repro` would.
 #   snakemake --cores 2                       on this machine
 #   snakemake --report FILE.html (or .zip)    the figures in one file, with what was run and for how long
 #   snakemake --workflow-profile profiles/slurm       on a cluster with Slurm; docs/cluster.md
@@ -8,12 +8,12 @@ import sys
 
 sys.path.insert(0, workflow.basedir)
 
-from stages.dag import is_folder, read_dag
-from stages.resources import planner
-from stages.runtime import engines, guardian, mending
-from stages.runtime.checked import check_once
-from stages.runtime.errors import UserError
-from stages.runtime.stamps import settle, stamp_path
+from vouch.pipeline.dag import is_folder, read_dag
+from vouch.pipeline.resources import planner
+from vouch.pipeline import engines, guardian, mending
+from vouch.params.checked import check_once
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.stamps import settle, stamp_path
 
 try:
     if workflow.is_main_process:  # as every stage does, before jobs wait in a queue to be refused
@@ -72,4 +72,4 @@ for stage in PIPELINE.stages.values():
 
 onsuccess:
     engines.leave()
-    shell("python -m stages.console.main sync --partial")
+    shell("python -m vouch.cli.main sync --partial")

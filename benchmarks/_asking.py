@@ -14,9 +14,9 @@ import torch
 from PIL import Image
 
 from benchmarks._llava import AFTER, Shape, sentence
-from stages.contracts.prompts import LETTERS
-from stages.extract.asking import PACK_PROMPTS
-from stages.extract.engine import Engine, LetterAnswer, LikelihoodAnswer, Pack, Question
+from vouch.models.requests.engine import Engine, LetterAnswer, LikelihoodAnswer, Pack, Question
+from vouch.models.requests.keys import PACK_PROMPTS
+from vouch.tables.prompts import LETTERS
 
 PICTURE = (640, 480)
 SUFFIX = (60, 100)  # tokens after the picture

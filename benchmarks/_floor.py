@@ -8,7 +8,7 @@ import hashlib
 import itertools
 from pathlib import Path
 
-from tests.pipeline.checkout import ROOT, Checkout
+from tests.checkouts.checkout import ROOT, Checkout
 
 _TEXT = "something\n"
 

@@ -11,30 +11,30 @@ from typing import Any
 
 import pyarrow as pa
 
-from stages.contracts import compared, distances, rankings
-from stages.contracts.defects import DEFECTS
-from stages.contracts.embeddings import EMBEDDINGS
-from stages.contracts.files import write_json
-from stages.contracts.images import IMAGES
-from stages.contracts.items import ITEMS
-from stages.contracts.letters import LETTERS
-from stages.contracts.likelihood import LIKELIHOOD
-from stages.contracts.likeness import LIKENESS
-from stages.contracts.metrics import METRICS
-from stages.contracts.outcomes import OUTCOMES
-from stages.contracts.prompts import PROMPTS
-from stages.contracts.published import PUBLISHED
-from stages.contracts.rejects import REJECTS
-from stages.contracts.rewrites import REWRITES
-from stages.contracts.signals import SIGNALS
-from stages.contracts.table import Table
-from stages.contracts.text import TEXT
-from stages.dag import is_folder, read_dag
-from stages.runtime.digests import Digests
-from stages.runtime.freshness import present, write_receipt
-from stages.yaml12 import load
-from tests.pipeline.checkout import Checkout
+from tests.checkouts.checkout import Checkout
 from tools.scale import VARIATIONS
+from vouch.pipeline.dag import is_folder, read_dag
+from vouch.pipeline.digests import Digests
+from vouch.pipeline.files import write_json
+from vouch.pipeline.freshness import present, write_receipt
+from vouch.pipeline.yaml12 import load
+from vouch.tables import compared, distances, rankings
+from vouch.tables.defects import DEFECTS
+from vouch.tables.embeddings import EMBEDDINGS
+from vouch.tables.images import IMAGES
+from vouch.tables.items import ITEMS
+from vouch.tables.letters import LETTERS
+from vouch.tables.likelihood import LIKELIHOOD
+from vouch.tables.likeness import LIKENESS
+from vouch.tables.metrics import METRICS
+from vouch.tables.outcomes import OUTCOMES
+from vouch.tables.prompts import PROMPTS
+from vouch.tables.published import PUBLISHED
+from vouch.tables.rejects import REJECTS
+from vouch.tables.rewrites import REWRITES
+from vouch.tables.signals import SIGNALS
+from vouch.tables.table import Table
+from vouch.tables.text import TEXT
 
 ROWS = 48
 _OF_COMPARE = {
@@ -76,11 +76,11 @@ def matrix(path: Path, models: int, datasets: int) -> Checkout:
     names = [name for name, entry in locked.items() if entry["source"]["kind"] == "hub"][:models]
     one = {
         "loader": "shapes",
-        "source": "stages/scenes",
+        "source": "vouch/demo/scenes",
         "style": "kostumov",
         "settings": {"seed": 0, "items": 100},
     }
-    params |= {"profile": "matrix", "models": names, "unpinned": names, "zoo": {}}
+    params |= {"profile": "matrix", "models": names, "unpinned": names, "train": {}}
     params |= {"pin": dict.fromkeys(names, "models.lock"), "variations": VARIATIONS}
     params["datasets"] = {f"set_{number:02d}": one for number in range(datasets)}
     write_json(path / "params.yaml", params)  # JSON is YAML

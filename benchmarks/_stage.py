@@ -34,7 +34,7 @@ def project(folder: Path, params: dict[str, Any]) -> None:
     YAML().dump(params, folder / "params.yaml")
     for name in ("dvc.yaml", "models.lock"):
         shutil.copy(ROOT / name, folder)
-    for name in ("stages", "decisions"):
+    for name in ("stages", "vouch", "decisions"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
 
 

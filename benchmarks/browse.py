@@ -19,12 +19,12 @@ import pyarrow as pa
 
 from benchmarks._figure import figure
 from benchmarks._stage import ROOT, process
-from stages.contracts.items import ITEMS, items_path
-from stages.contracts.letters import LETTERS, letters_path
-from stages.contracts.likelihood import LIKELIHOOD, likelihood_path
-from stages.contracts.outcomes import OUTCOMES, outcomes_path
-from stages.contracts.prompts import PROMPTS, prompts_path
-from stages.contracts.text import TEXT, text_path
+from vouch.tables.items import ITEMS, items_path
+from vouch.tables.letters import LETTERS, letters_path
+from vouch.tables.likelihood import LIKELIHOOD, likelihood_path
+from vouch.tables.outcomes import OUTCOMES, outcomes_path
+from vouch.tables.prompts import PROMPTS, prompts_path
+from vouch.tables.text import TEXT, text_path
 
 DATASET = "simulated"
 MODELS, ITEM_COUNT, FEWER, VARIATIONS = 26, 100_000, 8_000, 12
@@ -34,8 +34,8 @@ FIRST = ("index.js", "columns.js", "rows-000.js")
 RUN = """
 import sys
 from pathlib import Path
-from stages.browse.__main__ import write
-from stages.browse.config import Config
+from stages.browse import write
+from vouch.report.items.config import Config
 write(sys.argv[1], Config(images=False, thumbnail=160, budget=0), sorted(Path("data").rglob("*.parquet")))
 """
 

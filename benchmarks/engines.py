@@ -18,10 +18,10 @@ from pathlib import Path
 from benchmarks._figure import figure
 from benchmarks._floor import floor
 from benchmarks._matrix import matrix
-from tests.pipeline.checkout import Checkout
+from tests.checkouts.checkout import Checkout
 
 MODELS, DATASETS, ROUNDS = 26, 14, 3
-VOUCH = (sys.executable, "-m", "stages.console.main")
+VOUCH = (sys.executable, "-m", "vouch.cli.main")
 COMMANDS = {
     "dvc version": ("dvc", "version"),
     "dvc repro": ("dvc", "repro"),

@@ -1,7 +1,7 @@
 """Memory and speed of `extract` as a dataset grows: `python -m benchmarks.extract_growth` from the root.
 
 The demo's questions, 10,000 and ten times as many, asked by the real stages of a project in a temporary
-folder, of the smallest model that `zoo` makes: it computes next to nothing, so what counts is everything
+folder, of the smallest model that `train` makes: it computes next to nothing, so what counts is everything
 around it. Memory is the peak of the stage's process. Speed is in processor time without that of a run over
 ten questions, so that neighbours on a shared machine, imports and loading do not count. `known`: the same
 stage again, with all answers in the work cache.
@@ -28,7 +28,7 @@ def parameters(sizes: list[int]) -> dict[str, Any]:
         f"of_{size}": {**dataset, "settings": {**dataset["settings"], "items": size, "seed": size}}
         for size in sizes
     }
-    params["models"], params["zoo"] = [MODEL], {MODEL: params["zoo"][MODEL]}
+    params["models"], params["train"] = [MODEL], {MODEL: params["train"][MODEL]}
     params["extract"]["batch"] = 32
     return params
 
@@ -59,7 +59,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         project(folder, parameters([FEW, *sizes]))
-        stage(folder, "zoo", MODEL)
+        stage(folder, "train", MODEL)
         start = measure(folder, FEW)
         base: list[tuple[float, float]] = []
         for size in sizes:

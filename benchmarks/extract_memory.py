@@ -17,12 +17,12 @@ from typing import Any
 from PIL import Image
 
 from benchmarks._figure import figure
-from stages.contracts.prompts import LETTERS
-from stages.extract.config import Config
-from stages.extract.engine import Pack, Question
-from stages.extract.model_loading import load_model
-from stages.extract.shared_prefix import SharedPrefix, shared_prefix
-from tests.extract.tiny import save_llava, sentence
+from tests.models.tiny import save_llava, sentence
+from vouch.models.decoder.shared_prefix import SharedPrefix, shared_prefix
+from vouch.models.loading.model_loading import load_model
+from vouch.models.requests.config import Config
+from vouch.models.requests.engine import Pack, Question
+from vouch.tables.prompts import LETTERS
 
 SIDE, MARKS = 64, "ABCDEF"
 MANY, FEW = 4000, 500

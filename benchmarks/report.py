@@ -18,20 +18,20 @@ from pathlib import Path
 from typing import TypeVar
 
 from benchmarks._figure import figure
-from stages.report import figures, tables
-from stages.report.__main__ import draw, read, write_site
-from stages.report.config import Config
-from stages.report.csv_text import csv_text
-from stages.report.evidence import Evidence
-from stages.report.kept import Kept
-from stages.report.metrics_json import metrics_json
-from stages.report.plugins import plugins
-from stages.report.reading import sources
-from stages.report.sections import papers
-from stages.report.sections.papers import sketches as of_papers
-from stages.report.site import site
-from stages.report.sketch import of_dataset
+from stages.report import draw, read, write_site
 from tests.report.project import SCORING, Made, write_tables
+from vouch.report import figures, tables
+from vouch.report.config import Config
+from vouch.report.csv_text import csv_text
+from vouch.report.evidence import Evidence
+from vouch.report.figure_spec import of_dataset
+from vouch.report.metrics_json import metrics_json
+from vouch.report.plugins import plugins
+from vouch.report.reading import sources
+from vouch.report.render_cache import Kept
+from vouch.report.sections import papers
+from vouch.report.sections.papers import sketches as of_papers
+from vouch.report.site import site
 
 MODELS, DATASETS, VARIATIONS = 26, 14, 12
 NAMES = ["lr_i", "lr_c", "lr_v", "ls_n", "ls_a", "vr_b_3", "vr_l", "vr_r", "vs_s", "option_order", "blank"]

@@ -18,23 +18,23 @@ from mapie.classification import SplitConformalClassifier
 from mapie.conformity_scores import APSConformityScore, LACConformityScore
 
 from benchmarks._figure import figure
-from stages.compare.differences import differences
-from stages.score.beliefs import authors_beliefs
-from stages.score.config import Config
-from stages.score.conformal import aps, lac
-from stages.score.join import Block, join
-from stages.score.quantile import authors_threshold
-from stages.score.readings.clean import clean
-from stages.score.readings.faithful import faithful
-from stages.score.responses import Responses
-from stages.score.set_figures import Calibrations, rows_of
-from stages.score.softmax import softmax
-from stages.score.splits import authors_split, group_splits
-from stages.score.tables import score_block
-from tests.score import released
-from tests.score.given import Given
-from tests.score.reference_loop import aps_sets, lac_sets, score_rows
-from tests.score.simulated import SHARED, labels_of, simulate, tables, values
+from tests.metrics import released
+from tests.metrics.given import Given
+from tests.metrics.reference_loop import aps_sets, lac_sets, score_rows
+from tests.metrics.simulated import SHARED, labels_of, simulate, tables, values
+from vouch.metrics.calibration.probabilities import authors_beliefs
+from vouch.metrics.calibration.softmax import softmax
+from vouch.metrics.comparison.differences import differences
+from vouch.metrics.config import Config
+from vouch.metrics.conformal.quantile import authors_threshold
+from vouch.metrics.conformal.scores import aps, lac
+from vouch.metrics.conformal.set_figures import Calibrations, rows_of
+from vouch.metrics.conformal.splits import authors_split, group_splits
+from vouch.metrics.join import Block, join
+from vouch.metrics.protocols.clean import clean
+from vouch.metrics.protocols.faithful import faithful
+from vouch.metrics.responses import Responses
+from vouch.metrics.tables import score_block
 
 CONFIG = Config(alpha=0.1, calibration=0.5, seed=42, splits=100, bins=15)
 EVERYTHING = CONFIG.model_copy(

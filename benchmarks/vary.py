@@ -23,12 +23,12 @@ import pyarrow as pa
 
 from benchmarks._figure import figure
 from benchmarks._stage import ROOT, process, project, small_profile, stage
-from stages.contracts.items import ITEMS, items_path
-from stages.contracts.prompts import PROMPTS, prompts_path
-from stages.contracts.rewrites import REWRITES, rewrites_path
-from stages.dag import read_dag
-from stages.runtime.stage import Run
-from stages.vary.__main__ import main as vary
+from stages.vary import main as vary
+from vouch.pipeline.dag import read_dag
+from vouch.pipeline.stage import Run
+from vouch.tables.items import ITEMS, items_path
+from vouch.tables.prompts import PROMPTS, prompts_path
+from vouch.tables.rewrites import REWRITES, rewrites_path
 
 NAME = "large"
 LEVELS = [f"{name}_{level}" for name in ("vr_b", "vr_l", "jpeg") for level in range(1, 6)]

@@ -20,16 +20,16 @@ from typing import Any
 
 from benchmarks._figure import figure
 from benchmarks._stage import ROOT
-from stages.contracts.images import ImageStore, images_path
-from stages.contracts.pins import pin_path, read_pin
-from stages.contracts.prompts import prompts_path
-from stages.extract.asked_dataset import AskedDataset
-from stages.extract.asked_model import AskedModel
-from stages.extract.asking import Wanted
-from stages.extract.config import Config
-from stages.extract.engine import Answered, Engine, Pack
-from stages.extract.questions import Questions
-from stages.yaml12 import load
+from vouch.models.requests.config import Config
+from vouch.models.requests.dataset_requests import AskedDataset
+from vouch.models.requests.engine import Answered, Engine, Pack
+from vouch.models.requests.keys import Wanted
+from vouch.models.requests.session import AskedModel
+from vouch.models.requests.stream import Questions
+from vouch.pipeline.yaml12 import load
+from vouch.tables.images import ImageStore, images_path
+from vouch.tables.pins import pin_path, read_pin
+from vouch.tables.prompts import prompts_path
 
 
 class Watched:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-pytest.register_assert_rewrite("tests.pipeline.edits", "tests.pipeline.exchanged")
+pytest.register_assert_rewrite("tests.checkouts.edits", "tests.checkouts.exchanged")
 os.environ["DVC_NO_ANALYTICS"] = "1"
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -27,6 +27,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a tiny LLaVA; tests must not change it."""
-    from tests.extract.tiny import save_llava
+    from tests.models.tiny import save_llava
 
     return save_llava(tmp_path_factory.mktemp("models") / "tiny")

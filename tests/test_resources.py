@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import yaml
 
-from stages.cluster import Site
-from stages.dag import Stage, read_dag
-from stages.resources import Model, count_prompts, needs, read_models, resources
-from stages.runtime.errors import UserError
-from stages.yaml12 import load
+from vouch.pipeline.cluster import Site
+from vouch.pipeline.dag import Stage, read_dag
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.resources import Model, count_prompts, needs, read_models, resources
+from vouch.pipeline.yaml12 import load
 
 ROOT = Path(__file__).parents[1]
 H100 = Site(gpu_gb=80, longest=1440, cpu_partition="cpu", gpu_partition="gpu")
@@ -25,7 +25,7 @@ def extract(name: str = "m") -> Stage:
 
 
 def params(device: str = "auto", **more: Any) -> dict[str, Any]:
-    return {"extract": {"device": device, "threads": 1, "workers": 2}, "zoo": {}, "pin": {}, **more}
+    return {"extract": {"device": device, "threads": 1, "workers": 2}, "train": {}, "pin": {}, **more}
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_models_are_those_of_the_lock(tmp_path: Path, monkeypatch: pytest.Monkey
         "server": {"source": {"kind": "server", "url": "http://h/v1", "name": "x"}},
     }
     Path("models.lock").write_text(yaml.safe_dump({"models": entries}))
-    models = read_models(params(pin=dict.fromkeys(entries, "models.lock"), zoo={"tiny": {}}))
+    models = read_models(params(pin=dict.fromkeys(entries, "models.lock"), train={"tiny": {}}))
     assert {name: model.parameters for name, model in models.items()} == {
         "tiny": 0, "counted": 73_000_000_000, "said": 7, "named": 72_000_000_000, "unknown": None, "server": None,
     }  # fmt: skip
@@ -156,12 +156,12 @@ def test_prompts_are_counted_once_they_are_there(tmp_path: Path, monkeypatch: py
 
 def checkout(folder: Path) -> dict[str, Any]:
     """What Snakemake reads, in a folder; the values for its params.yaml: a tiny model and one that needs a GPU."""
-    for name in ("dvc.yaml", "stages", "docs", "decisions", "models.lock", "Snakefile", "profiles"):
+    for name in ("dvc.yaml", "stages", "vouch", "docs", "decisions", "models.lock", "Snakefile", "profiles"):
         (folder / name).symlink_to(ROOT / name)
     values: dict[str, Any] = load(ROOT / "profiles/small.yaml")
     values |= {"models": ["tiny_a", "llava_v1_5_7b"], "pin": {"llava_v1_5_7b": "models.lock"}}
     values["unpinned"] = ["llava_v1_5_7b"]
-    del values["zoo"]["tiny_b"]
+    del values["train"]["tiny_b"]
     values["extract"]["device"] = "auto"
     return values
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from stages.runtime.errors import UserError
+from vouch.pipeline.errors import UserError
 
 TAIL = 20  # lines of a command that failed
 
@@ -24,7 +24,7 @@ def ended(name: str, main: Callable[[], int], again: str) -> int:
         return 130
     except UserError as error:
         print(f"{name}: {error}", file=sys.stderr)
-    except AssertionError as error:  # of tests.pipeline.checkout: a command failed, and what it said
+    except AssertionError as error:  # of tests.checkouts.checkout: a command failed, and what it said
         first, *said = str(error).strip().splitlines() or ["a check failed"]
         print("\n".join([*said[-TAIL:], f"{name}: {first}; correct it, then {again}"]), file=sys.stderr)
     except subprocess.TimeoutExpired as error:

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from stages.contracts.pins import read_pin
-from stages.contracts.table import Table
-from stages.dag import Dag, read_dag
-from stages.extract.mode_store import known_mode
-from stages.extract.model_folder import pinned_folder
-from stages.extract.work_cache import ROOT, WorkCache
-from stages.runtime.digests import MEMORY, Digests
-from stages.runtime.errors import UserError
-from stages.runtime.freshness import RECEIPTS, read_receipt
-from stages.runtime.intact import Recorded, damaged
+from vouch.models.decoder.mode_store import known_mode
+from vouch.models.loading.model_folder import pinned_folder
+from vouch.models.requests.work_cache import ROOT, WorkCache
+from vouch.pipeline.dag import Dag, read_dag
+from vouch.pipeline.digests import MEMORY, Digests
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.freshness import RECEIPTS, read_receipt
+from vouch.pipeline.intact import Recorded, damaged
+from vouch.tables.pins import read_pin
+from vouch.tables.table import Table
 
 CACHE = Path(".dvc/cache/files/md5")
 NOTICED, HARMLESS, HARMFUL = "noticed", "harmless", "harmful"
@@ -91,7 +91,7 @@ def _same(before: pa.Table, after: pa.Table) -> bool:
 
 
 def _tables() -> dict[str, Table]:
-    found = [import_module(f"stages.contracts.{path.stem}") for path in Path("stages/contracts").glob("*.py")]
+    found = [import_module(f"vouch.tables.{path.stem}") for path in Path("vouch/tables").glob("*.py")]
     tables = [value for module in found for value in vars(module).values() if isinstance(value, Table)]
     return {f"{table.name}/{table.version}": table for table in tables}
 

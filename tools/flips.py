@@ -15,14 +15,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from stages.runtime.errors import UserError
 from tools.ending import ended
 from tools.flip_judges import HARMFUL, HARMLESS, NOTICED, kinds
+from vouch.pipeline.errors import UserError
 
 SEED = 11
 EDGE = 96  # bytes at each end of a file that are flipped as often as all between them
 COPIED = ("data", "reports", "decisions", ".vouch", ".dvc/cache", "dvc.lock", "params.yaml", "models.lock")
-LINKED = ("stages", "docs", "dvc.yaml")
+LINKED = ("stages", "vouch", "docs", "dvc.yaml")
 
 
 def flipped(path: Path, place: int, bit: int, judge: Callable[[], str]) -> str:

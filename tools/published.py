@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 FOLDER = Path(__file__).parents[1] / "docs/published"
-SETS_OF_REFORM = Path(__file__).parents[1] / "stages/sources/reading/reform.csv"
+SETS_OF_REFORM = Path(__file__).parents[1] / "vouch/datasets/read/reform.csv"
 SETS = ("M-S", "M-A", "V-S", "V-A", "NYU", "Fas", "MMB")
 SCORES = ("reliability", "accuracy", "certainty", "consistency")
 OPTIONS = 6  # of a question of Kostumov et al.

@@ -14,9 +14,9 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from stages.runtime.errors import UserError, did_you_mean
-from tests.pipeline.checkout import FIRST, ROOT, SECOND, SECOND_PATH, Checkout, User
+from tests.checkouts.checkout import FIRST, ROOT, SECOND, SECOND_PATH, Checkout, User
 from tools.ending import ended
+from vouch.pipeline.errors import UserError, did_you_mean
 
 HOURS = 6  # for one command: the demo on a machine with much other work
 
@@ -38,7 +38,7 @@ def clone(path: Path, user: User, profile: str) -> Checkout:
     checkout = Checkout.at(path, user)
     checkout.limit = HOURS * 3600
     (path / "params.yaml").write_bytes((path / f"profiles/{profile}.yaml").read_bytes())
-    if checkout.dvc("pull", "--quiet", "zoo", check=False).returncode:
+    if checkout.dvc("pull", "--quiet", "train", check=False).returncode:
         print("reproduce: not all stored weights came; what is missing is trained", flush=True)
     return checkout
 

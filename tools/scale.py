@@ -18,20 +18,20 @@ from contextlib import chdir
 from pathlib import Path
 from typing import NamedTuple
 
-from stages.console.planned import count_prompts
-from stages.contracts.files import write_json
-from stages.contracts.prompts import prompts_path
-from stages.dag import read_dag
-from stages.runtime.errors import UserError
-from stages.yaml12 import load
-from tests.pipeline.checkout import ROOT, Checkout
+from tests.checkouts.checkout import ROOT, Checkout
 from tools.ending import ended
 from tools.lines import add, read
+from vouch.cli.planned import count_prompts
+from vouch.pipeline.dag import read_dag
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.files import write_json
+from vouch.pipeline.yaml12 import load
+from vouch.tables.prompts import prompts_path
 
 FOLDER = ROOT / "build/scale"
 VARIATIONS = ["original", "option_order", "lr_i", "lr_c", "lr_v", "ls_n", "vr_b_3", "vr_b_5", "vr_l", "vs_s"]
 VARIATIONS += ["vs_e", "blank"]
-KINDS = ["zoo", "prepare", "rewrite", "vary", "embed", "extract", "score", "liken", "compare", "browse"]
+KINDS = ["train", "prepare", "rewrite", "vary", "embed", "extract", "score", "liken", "compare", "browse"]
 KINDS += ["report"]
 GROWING = ["data/items", "data/images", "data/prompts", "data/responses", "data/scores", "data/embeddings"]
 GROWING += ["data/compare", "reports", ".vouch/work", ".dvc/cache", "dvc.lock"]
@@ -60,15 +60,15 @@ def params(part: Part) -> dict[str, object]:
     values: dict[str, object] = load(ROOT / "profiles/small.yaml")
     tiny = {"family": "llava", "width": 16, "layers": 2, "heads": 2, "pictures": 16, "read_steps": 1}
     tiny |= {"name_steps": 1, "choose_steps": 1, "target": 1, "batch": 4, "learning_rate": 0.003}
-    zoo = {f"tiny_{number:02d}": {"seed": number, **tiny} for number in range(part.models)}
-    scenes = {"loader": "shapes", "source": "stages/scenes", "style": "kostumov"}
+    train = {f"tiny_{number:02d}": {"seed": number, **tiny} for number in range(part.models)}
+    scenes = {"loader": "shapes", "source": "vouch/demo/scenes", "style": "kostumov"}
     datasets = {
         f"set_{number:02d}": {**scenes, "settings": {"seed": number, "items": part.items}}
         for number in range(part.datasets)
     }
     asked = {"batch": 32, "bucket": 32, "threads": 1, "device": "cpu"}
-    changed = {"profile": "part", "variations": VARIATIONS, "extract": asked, "zoo": zoo}
-    return {**values, **changed, "models": list(zoo), "datasets": datasets}
+    changed = {"profile": "part", "variations": VARIATIONS, "extract": asked, "train": train}
+    return {**values, **changed, "models": list(train), "datasets": datasets}
 
 
 def checkout(number: int) -> Checkout:

@@ -11,8 +11,8 @@ import torch
 from PIL import Image
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
-from stages.prepare.raw import RawItem
-from stages.vary.style import Style
+from vouch.datasets.raw import RawItem
+from vouch.prompts.build.style import Style
 
 BATCH = 50
 LETTERS = "ABCDEF"

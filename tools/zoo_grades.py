@@ -13,13 +13,13 @@ import numpy as np
 import torch
 from PIL import Image, ImageEnhance, ImageFilter
 
-from stages.prepare.datasets import pairs, shapes, shapes_dialog, shapes_text
-from stages.prepare.raw import RawItem
-from stages.scenes.sampling import RENDERER
-from stages.sources.reading.files import Source
-from stages.vary.__main__ import read_style
-from stages.vary.style import Style
+from stages.vary import read_style
 from tools.zoo_asking import Asked, Model, choice, opened
+from vouch.datasets.loaders import pairs, shapes, shapes_dialog, shapes_text
+from vouch.datasets.raw import RawItem
+from vouch.datasets.read.files import Source
+from vouch.demo.scenes.sampling import RENDERER
+from vouch.prompts.build.style import Style
 
 SEED, ALPHA, SPLITS, SAMPLES = 20261, 0.1, 50, 5
 REVERSED = "options in reverse order"

@@ -9,21 +9,21 @@ from typing import Any
 
 import pytest
 
-from stages.browse.__main__ import write as browse
-from stages.browse.config import Config as Pictures
-from stages.contracts.items import ITEMS, items_path
-from stages.report import tables as report_tables
-from stages.report.__main__ import draw, read, write_site
-from stages.report.config import Config
-from stages.report.csv_text import csv_text
-from stages.report.kept import Kept
-from stages.report.plugins import plugins
-from stages.report.reading import sources
-from stages.report.sections.papers import sketches as of_papers
-from stages.report.site import build, site
-from stages.report.sketch import of_dataset
-from tests.browse.project import CHOICE, MODELS, OPEN, write_project
+from stages.browse import write as browse
+from stages.report import draw, read, write_site
+from tests.report.items.project import CHOICE, MODELS, OPEN, write_project
 from tests.report.project import SCORING, Made, write_tables
+from vouch.report import tables as report_tables
+from vouch.report.config import Config
+from vouch.report.csv_text import csv_text
+from vouch.report.figure_spec import of_dataset
+from vouch.report.items.config import Config as Pictures
+from vouch.report.plugins import plugins
+from vouch.report.reading import sources
+from vouch.report.render_cache import Kept
+from vouch.report.sections.papers import sketches as of_papers
+from vouch.report.site import build, site
+from vouch.tables.items import ITEMS, items_path
 
 HERE = Path(__file__).parent
 AXE = HERE / "node_modules/axe-core/axe.min.js"

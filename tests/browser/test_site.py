@@ -5,9 +5,9 @@ from urllib.parse import unquote, urlparse
 
 import pytest
 
-from stages.contracts.items import ITEMS
-from stages.contracts.outcomes import OUTCOMES
-from tests.browse.project import CHOICE, COUNT, HARM, OPEN, OPEN_COUNT
+from tests.report.items.project import CHOICE, COUNT, HARM, OPEN, OPEN_COUNT
+from vouch.tables.items import ITEMS
+from vouch.tables.outcomes import OUTCOMES
 
 PHONE = {"viewport": {"width": 390, "height": 844}}
 ITEMS_PAGE = "pages/items.html"

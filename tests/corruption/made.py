@@ -7,13 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from stages.contracts.pins import Pin, Source, folder_digests, write_pin
-from stages.contracts.table import Table
-from stages.dag import Dag, is_folder, read_dag
-from stages.extract.mode_store import keep_mode
-from stages.extract.work_cache import ROOT, WorkCache
-from stages.runtime.digests import Digests
-from stages.runtime.freshness import present, write_receipt
+from vouch.models.decoder.mode_store import keep_mode
+from vouch.models.requests.work_cache import ROOT, WorkCache
+from vouch.pipeline.dag import Dag, is_folder, read_dag
+from vouch.pipeline.digests import Digests
+from vouch.pipeline.freshness import present, write_receipt
+from vouch.tables.pins import Pin, Source, folder_digests, write_pin
+from vouch.tables.table import Table
 
 CHECKOUT = Path(__file__).parents[2]
 ROWS = 5
@@ -21,7 +21,7 @@ ROWS = 5
 
 def make(folder: Path) -> Dag:
     """Writes it; the present folder is `folder`."""
-    for name in ("stages", "docs", "dvc.yaml", "models.lock"):
+    for name in ("stages", "vouch", "docs", "dvc.yaml", "models.lock"):
         (folder / name).symlink_to(CHECKOUT / name)
     (folder / "params.yaml").write_bytes((CHECKOUT / "profiles/small.yaml").read_bytes())
     (folder / "decisions/rewrites").mkdir(parents=True)
@@ -65,7 +65,7 @@ def write(out: Path, dice: random.Random) -> None:
 
 def table_of(out: Path) -> Table:
     """The contract of a path: data/KIND/NAME, NAME.KIND, or KIND alone."""
-    found = [import_module(f"stages.contracts.{path.stem}") for path in Path("stages/contracts").glob("*.py")]
+    found = [import_module(f"vouch.tables.{path.stem}") for path in Path("vouch/tables").glob("*.py")]
     tables = {one.name: one for module in found for one in vars(module).values() if isinstance(one, Table)}
     return next(tables[name] for name in (*reversed(out.stem.split(".")), out.parent.name) if name in tables)
 

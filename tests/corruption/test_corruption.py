@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from stages.console.main import main
-from stages.dag import Dag
-from stages.runtime import stage as running
-from stages.runtime.errors import UserError
-from stages.sources.fetching.store import STORE, Found, Kept, digest_of, is_whole
 from tests.corruption.made import make
 from tools.flip_judges import HARMFUL, HARMLESS, NOTICED
 from tools.flips import flipped, sweep
+from vouch.cli.main import main
+from vouch.datasets.fetch.store import STORE, Found, Kept, digest_of, is_whole
+from vouch.pipeline import stage as running
+from vouch.pipeline.dag import Dag
+from vouch.pipeline.errors import UserError
 
 KINDS = {
     "data/compare", "data/defects", "data/embeddings", "data/images", "data/items", "data/likeness.parquet",

@@ -1,5 +1,5 @@
-"""The finished checkout of tests/pipeline, made once for all."""
+"""The finished checkout of tests/checkouts, made once for all."""
 
-from tests.pipeline.conftest import finished, once
+from tests.checkouts.conftest import finished, once
 
 __all__ = ["finished", "once"]

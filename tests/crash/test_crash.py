@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from stages.runtime.errors import UserError
-from tests.pipeline.checkout import Checkout
+from tests.checkouts.checkout import Checkout
 from tools.crash.__main__ import numbers, wanted
 from tools.crash.points import ENGINES, KILLS, LOCKS, OTHERS, Point, plan
 from tools.crash.summary import summary
 from tools.crash.trying import attempt, clear
+from vouch.pipeline.errors import UserError
 
 STAGES = ["prepare@left", "extract@tiny_a-left", "report"]
 POINTS = [

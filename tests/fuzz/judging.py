@@ -23,8 +23,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
-from stages.runtime.errors import UserError
 from tests.fuzz.mutate import mutated
+from vouch.pipeline.errors import UserError
 
 SECONDS = 2.0  # of processor time for one example
 MEMORY = 1 << 30  # bytes beyond what the process has when it begins

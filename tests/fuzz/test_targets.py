@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from stages.runtime.errors import UserError
 from tests.fuzz.__main__ import Log
 from tests.fuzz.judging import Report, fuzz, judged, load, targets
 from tests.fuzz.mutate import mutated
+from vouch.pipeline.errors import UserError
 
 EXAMPLES = 150
 

@@ -9,10 +9,10 @@ import sys
 from hashlib import md5
 from pathlib import Path
 
-from stages.contracts.items import ITEMS, items_path
-from stages.contracts.metrics import METRICS, metrics_path
-from stages.contracts.pins import Pin, Source, folder_digests, pin_path, write_pin
 from tests.remotes.servers import WAIT, Remote
+from vouch.tables.items import ITEMS, items_path
+from vouch.tables.metrics import METRICS, metrics_path
+from vouch.tables.pins import Pin, Source, folder_digests, pin_path, write_pin
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 120  # seconds for one command
@@ -25,19 +25,19 @@ stages:
     do:
       cmd: python -m stages.prepare ${key}
       outs: ["data/items/${key}.parquet"]
-  zoo:
-    foreach: ${zoo}
+  train:
+    foreach: ${train}
     do:
-      cmd: python -m stages.zoo ${key}
+      cmd: python -m stages.train ${key}
       outs: ["data/models/${key}", "data/models/${key}.json"]
   score:
-    foreach: ${zoo}
+    foreach: ${train}
     do:
       cmd: python -m stages.score ${key}
       deps: [data/items]
       outs: ["data/scores/${key}.metrics.parquet"]
 """
-PARAMS = f"datasets: {{left: 1, right: 1}}\nzoo: {{{MODEL}: 1}}\n"
+PARAMS = f"datasets: {{left: 1, right: 1}}\ntrain: {{{MODEL}: 1}}\n"
 
 
 class Repository:
@@ -57,7 +57,6 @@ class Repository:
     def make(cls, path: Path) -> "Repository":
         """Writes what stages would have made, and has DVC record it."""
         (path / "stages").mkdir(parents=True)
-        (path / "stages/dag.py").touch()  # how a checkout is known
         (path / "dvc.yaml").write_text(DEFINITION, "utf-8")
         (path / "params.yaml").write_text(PARAMS, "utf-8")
         write_results(path)
@@ -99,7 +98,7 @@ class Repository:
         return self.run("dvc", *arguments, check=check)
 
     def vouch(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        return self.run(sys.executable, "-m", "stages.console.main", *arguments, check=check)
+        return self.run(sys.executable, "-m", "vouch.cli.main", *arguments, check=check)
 
     def killed(self, remote: Remote, *arguments: str) -> None:
         """`dvc ...`, killed by SIGKILL while the weights are on their way."""

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from dvc.repo import Repo
 
-from stages.console.main import main
 from tests.remotes.project import Repository, flip, whole
 from tests.remotes.servers import serve
+from vouch.cli.main import main
 
 
 @pytest.fixture

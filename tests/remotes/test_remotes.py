@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from dvc.repo import Repo
 
-from stages.console.main import main
 from tests.remotes.project import MODEL, Repository, flip, whole
 from tests.remotes.servers import Remote
+from vouch.cli.main import main
 
 WEIGHTS = f"data/models/{MODEL}/model.safetensors"
 

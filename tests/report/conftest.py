@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from stages.report.__main__ import read
-from stages.report.evidence import Evidence
-from stages.report.reading import sources
+from stages.report import read
 from tests.report.project import SCORING, Made, write_tables
+from vouch.report.evidence import Evidence
+from vouch.report.reading import sources
 
 
 @pytest.fixture

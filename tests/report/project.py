@@ -9,7 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from stages.contracts.compared import (
+from vouch.datasets.cleaning.defects import Findings
+from vouch.report.config import Scoring
+from vouch.tables.compared import (
     DIFFERENCES,
     DIFFERENCES_PATH,
     DIMENSIONS,
@@ -21,16 +23,14 @@ from stages.contracts.compared import (
     VARIATIONS,
     VARIATIONS_PATH,
 )
-from stages.contracts.defects import DEFECTS, defects_path
-from stages.contracts.distances import DISTANCES, DISTANCES_PATH, TRENDS, TRENDS_PATH
-from stages.contracts.items import ITEMS, items_path
-from stages.contracts.metrics import METRICS, metrics_path
-from stages.contracts.outcomes import OUTCOMES, outcomes_path
-from stages.contracts.rankings import RANKED, RANKED_PATH, RANKINGS, RANKINGS_PATH
-from stages.contracts.rejects import REJECTS, rejects_path
-from stages.contracts.rewrites import REWRITES, rewrites_path
-from stages.prepare.defects import Findings
-from stages.report.config import Scoring
+from vouch.tables.defects import DEFECTS, defects_path
+from vouch.tables.distances import DISTANCES, DISTANCES_PATH, TRENDS, TRENDS_PATH
+from vouch.tables.items import ITEMS, items_path
+from vouch.tables.metrics import METRICS, metrics_path
+from vouch.tables.outcomes import OUTCOMES, outcomes_path
+from vouch.tables.rankings import RANKED, RANKED_PATH, RANKINGS, RANKINGS_PATH
+from vouch.tables.rejects import REJECTS, rejects_path
+from vouch.tables.rewrites import REWRITES, rewrites_path
 
 SCORING = Scoring(alpha=0.1, calibration=0.5, splits=20, bins=15)
 ITEM_COUNT = 40

@@ -8,16 +8,21 @@ import xml.etree.ElementTree as ET
 import pandas as pd
 import pytest
 
-from stages.report import drawing, words
-from stages.report import vegalite as alt
-from stages.report.grid import MISSING, Cell, Column, Grid
-from stages.report.grid_files import GridFiles
-from stages.report.latex import escaped, latex
+from vouch.report import drawing, formatting
+from vouch.report import vegalite as alt
+from vouch.report.grid import MISSING, Cell, Column, Grid
+from vouch.report.grid_files import GridFiles
+from vouch.report.latex import escaped, latex
 
 HOSTILE = "</script><b>\"'&\u202e=1+1\\input{x}%$_^~#{}"
 COLUMNS = (Column("Model"), Column("Change", "", True), Column("Rank", "", True), Column("Rank", "", True))
 ROWS = (
-    (Cell("=alpha"), Cell(f"{words.MINUS}1.5", f"{words.MINUS}2.0 to 0.5", -0.015), Cell("1–3"), Cell("7")),
+    (
+        Cell("=alpha"),
+        Cell(f"{formatting.MINUS}1.5", f"{formatting.MINUS}2.0 to 0.5", -0.015),
+        Cell("1–3"),
+        Cell("7"),
+    ),
     (Cell("beta"), MISSING, Cell("2"), Cell("1,234", key=1234)),
 )
 GRID = Grid("test", "shapes: a caption", COLUMNS, ROWS)

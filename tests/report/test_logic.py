@@ -5,33 +5,33 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from stages.report import figures, sections, tables, words
-from stages.report.evidence import Number, Pair
-from stages.report.grid import MISSING, figure, ranges
-from stages.report.labels import CHARACTER, place
-from stages.report.plugins import plugins
-from stages.report.reliability import bins
+from vouch.report import figures, formatting, sections, tables
+from vouch.report.evidence import Number, Pair
+from vouch.report.grid import MISSING, figure, ranges
+from vouch.report.labels import CHARACTER, place
+from vouch.report.plugins import plugins
+from vouch.report.reliability import bins
 
 
 def test_numbers_in_words() -> None:
-    assert words.number(-0.001, 2) == "0.00"
-    assert words.number(-1.5, 1) == "\u22121.5"
-    assert words.percent(0.8374) == "83.7\u202f%"
-    assert words.span(0.1, 0.2, 1, 100) == "10.0–20.0"
-    assert words.span(-0.1, 0.2, 1) == "\u22120.1 to 0.2"
-    assert words.bracketed(None, 1.0, 1) == ""
-    assert words.plural(1, "item") == "1 item"
-    assert words.plural(4377, "category", "categories") == "4,377 categories"
-    assert words.ranks(1, 3) == "1–3"
-    assert words.ranks(2, 2) == "2"
+    assert formatting.number(-0.001, 2) == "0.00"
+    assert formatting.number(-1.5, 1) == "\u22121.5"
+    assert formatting.percent(0.8374) == "83.7\u202f%"
+    assert formatting.span(0.1, 0.2, 1, 100) == "10.0–20.0"
+    assert formatting.span(-0.1, 0.2, 1) == "\u22120.1 to 0.2"
+    assert formatting.bracketed(None, 1.0, 1) == ""
+    assert formatting.plural(1, "item") == "1 item"
+    assert formatting.plural(4377, "category", "categories") == "4,377 categories"
+    assert formatting.ranks(1, 3) == "1–3"
+    assert formatting.ranks(2, 2) == "2"
 
 
 def test_lists_in_words() -> None:
-    assert words.listed([]) == "none"
-    assert words.listed(["a"]) == "a"
-    assert words.listed(["a", "b", "c"]) == "a, b and c"
-    assert words.listed(list("abcdefg"), 4) == "a, b, c, d and 3 more"
-    assert words.listed(list("abcde"), 4) == "a, b, c, d and e"
+    assert formatting.listed([]) == "none"
+    assert formatting.listed(["a"]) == "a"
+    assert formatting.listed(["a", "b", "c"]) == "a, b and c"
+    assert formatting.listed(list("abcdefg"), 4) == "a, b, c, d and 3 more"
+    assert formatting.listed(list("abcde"), 4) == "a, b, c, d and e"
 
 
 def test_bins_against_counting_by_hand() -> None:

@@ -13,19 +13,19 @@ from pathlib import Path
 
 import pytest
 
-from stages.report import figures, palette, papers, plots, tables
-from stages.report.__main__ import read, write, write_plots, write_site
-from stages.report.config import Config, Scoring
-from stages.report.csv_text import csv_text
-from stages.report.evidence import Evidence
-from stages.report.kept import Kept
-from stages.report.metrics_json import metrics_json
-from stages.report.plugins import plugins
-from stages.report.reading import sources
-from stages.report.reproduce.charts import ON_DEEP, ON_PALE
-from stages.runtime.errors import UserError
-from stages.yaml12 import load
+from stages.report import read, write, write_plots, write_site
 from tests.report.project import SCORING, Made, write_tables
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.yaml12 import load
+from vouch.report import figures, palette, papers, plots, tables
+from vouch.report.config import Config, Scoring
+from vouch.report.csv_text import csv_text
+from vouch.report.evidence import Evidence
+from vouch.report.metrics_json import metrics_json
+from vouch.report.plugins import plugins
+from vouch.report.reading import sources
+from vouch.report.render_cache import Kept
+from vouch.report.reproduce.charts import ON_DEEP, ON_PALE
 
 ROOT = Path(__file__).parents[2]
 Make = Callable[[Made], Evidence]
@@ -74,8 +74,8 @@ def test_same_inputs_same_bytes_in_another_process(make: Make) -> None:
     write(CONFIG, make(Made(categories=("big", "small"), variations=("original", "vr_b"))))
     first = digests()
     again = (
-        "from pathlib import Path; from stages.report.__main__ import read, write;"
-        "from stages.report.config import Config; from stages.report.reading import sources;"
+        "from pathlib import Path; from stages.report import read, write;"
+        "from vouch.report.config import Config; from vouch.report.reading import sources;"
         "from tests.report.project import SCORING;"
         "write(Config(title='Vouch'), read(sources(sorted(Path('data').rglob('*.parquet'))), SCORING))"
     )

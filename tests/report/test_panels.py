@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pandas as pd
 
-from stages.report.evidence import Evidence
-from stages.report.figures import shift as figure
-from stages.report.sections import calibration, letters, results, scores, shift
-from stages.report.words import NARROW
 from tests.report.project import Made
+from vouch.report.evidence import Evidence
+from vouch.report.figures import shift as figure
+from vouch.report.formatting import NARROW
+from vouch.report.sections import calibration, letters, results, scores, shift
 
 Make = Callable[[Made], Evidence]
 NAMES = ("original", "option_order", "ls_n", "blank")

@@ -7,23 +7,23 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from stages.compare.ranked import load
-from stages.contracts.compared import STANDINGS
-from stages.contracts.rankings import COMBINED
-from stages.report import papers
-from stages.report.__main__ import read_printed
-from stages.report.evidence import Evidence
-from stages.report.facts import facts, family, series, size
-from stages.report.grid import Grid
-from stages.report.papers.reform.names import SETS
-from stages.report.papers.tu.names import METHODS, OURS
-from stages.report.plugins import plugins
-from stages.report.reproduce.entry import Absent, Review, review
-from stages.report.reproduce.lookup import Lookup, Measure
-from stages.report.reproduce.pivot import Layout, Print, pivot, ranks
-from stages.report.sections.papers import build, sketches
+from stages.report import read_printed
+from tests.metrics.simulated import ROOT
 from tests.report.project import Made
-from tests.score.simulated import ROOT
+from vouch.metrics.ranking.ranked import load
+from vouch.report import papers
+from vouch.report.evidence import Evidence
+from vouch.report.facts import facts, family, series, size
+from vouch.report.grid import Grid
+from vouch.report.papers.reform.names import SETS
+from vouch.report.papers.tu.names import METHODS, OURS
+from vouch.report.plugins import plugins
+from vouch.report.reproduce.entry import Absent, Review, review
+from vouch.report.reproduce.lookup import Lookup, Measure
+from vouch.report.reproduce.pivot import Layout, Print, pivot, ranks
+from vouch.report.sections.papers import build, sketches
+from vouch.tables.compared import STANDINGS
+from vouch.tables.rankings import COMBINED
 
 Make = Callable[[Made], Evidence]
 TABLE, FIGURE = "Table {}", "Figure {}"

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from stages.contracts.letters import LETTERS, letters_path
-from stages.report.__main__ import read
-from stages.report.evidence import Evidence
-from stages.report.reading import sources
-from stages.report.sections.provenance import build
+from stages.report import read
 from tests.report.project import SCORING, Made, write_tables
+from vouch.report.evidence import Evidence
+from vouch.report.reading import sources
+from vouch.report.sections.provenance import build
+from vouch.tables.letters import LETTERS, letters_path
 
 DIGEST = "ab" * 32
 
@@ -26,7 +26,7 @@ def test_who_answered(make: Callable[[Made], Evidence]) -> None:
         "server": {"source": {"kind": "server", "url": "http://secret.example/v1", "name": "big"}},
     }
     models = ["alpha", *locked]
-    setup = {"models": models, "released": ["others"], "zoo": {"alpha": {}}, "locked": locked}
+    setup = {"models": models, "released": ["others"], "train": {"alpha": {}}, "locked": locked}
     evidence = replace(make(Made()), setup=setup, engines={"hub": ["transformers/3.1"]})
     found = build(evidence).models
     assert found is not None
@@ -40,8 +40,8 @@ def test_who_answered(make: Callable[[Made], Evidence]) -> None:
     ]
     assert said["loose"][:2] == ["owner/other no commit", "no digest written down"]
     assert said["server"][:2] == ["a server big", "not known"]
-    assert said["alpha"][:2] == ["trained here zoo.alpha", "in the list of files"]
-    assert said["alpha"][-1] == "zoo@alpha, extract@alpha-DATASET, score@alpha"
+    assert said["alpha"][:2] == ["trained here train.alpha", "in the list of files"]
+    assert said["alpha"][-1] == "train@alpha, extract@alpha-DATASET, score@alpha"
     assert said["others"][-1] == "ingest, score_released@others"
 
 

@@ -7,21 +7,21 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from stages.compare.reproduced import NAMES
-from stages.contracts.compared import STANDINGS
-from stages.contracts.published import model_slug
-from stages.report.__main__ import read_printed
-from stages.report.evidence import Evidence
-from stages.report.grid import Grid
-from stages.report.papers.kostumov import PAPER
-from stages.report.papers.kostumov.names import RELEASED, SEVENTH, TEN
-from stages.report.reproduce.entry import Built, review
-from stages.report.reproduce.lookup import Lookup
-from stages.report.reproduce.printed import CELL
-from stages.score.readings.faithful import faithful
+from stages.report import read_printed
+from tests.metrics.released import block, models, needs_released, published
+from tests.metrics.simulated import ROOT, config, values
 from tests.report.project import Made
-from tests.score.released import block, models, needs_released, published
-from tests.score.simulated import ROOT, config, values
+from vouch.metrics.comparison.published import NAMES
+from vouch.metrics.protocols.faithful import faithful
+from vouch.report.evidence import Evidence
+from vouch.report.grid import Grid
+from vouch.report.papers.kostumov import PAPER
+from vouch.report.papers.kostumov.names import RELEASED, SEVENTH, TEN
+from vouch.report.reproduce.entry import Built, review
+from vouch.report.reproduce.lookup import Lookup
+from vouch.report.reproduce.printed import CELL
+from vouch.tables.compared import STANDINGS
+from vouch.tables.published import model_slug
 
 FILES = ROOT / "docs/published"
 PRINTED = read_printed(sorted(FILES.glob("*.csv")))

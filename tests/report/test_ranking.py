@@ -6,13 +6,13 @@ from typing import Any
 
 import pandas as pd
 
-from stages.compare.ranked import load
-from stages.report.config import Config
-from stages.report.evidence import Evidence
-from stages.report.sections import ranking
-from stages.report.site import site
 from tests.report.html_page import Page
 from tests.report.project import Made
+from vouch.metrics.ranking.ranked import load
+from vouch.report.config import Config
+from vouch.report.evidence import Evidence
+from vouch.report.sections import ranking
+from vouch.report.site import site
 
 
 def row(ranker: str, rho: float | None, **changes: Any) -> dict[str, Any]:

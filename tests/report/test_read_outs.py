@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pandas as pd
 
-from stages.report.config import Config
-from stages.report.evidence import Evidence
-from stages.report.sections import generated, read_outs, results
-from stages.report.site import site
 from tests.report.html_page import Page
 from tests.report.project import Made
+from vouch.report.config import Config
+from vouch.report.evidence import Evidence
+from vouch.report.sections import generated, read_outs, results
+from vouch.report.site import site
 
 Make = Callable[[Made], Evidence]
 ALL = ("letters", "likelihood", "text")

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pandas as pd
 
-from stages.report.config import Config
-from stages.report.evidence import Evidence
-from stages.report.sections import instability, robustness
-from stages.report.site import site
 from tests.report.html_page import Page
 from tests.report.project import ITEM_COUNT, Made
+from vouch.report.config import Config
+from vouch.report.evidence import Evidence
+from vouch.report.sections import instability, robustness
+from vouch.report.site import site
 
 Make = Callable[[Made], Evidence]
 PARC = {"reliability": 0.25, "accuracy_calibrated": 0.5, "certainty": 0.5, "consistency_calibrated": 0.75}

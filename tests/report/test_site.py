@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from stages.report import figures, pages, sections
-from stages.report.__main__ import read, write
-from stages.report.config import Config
-from stages.report.evidence import Evidence
-from stages.report.plugins import plugins
-from stages.report.reading import sources
-from stages.report.site import Picture, address, site
-from stages.report.sketch import Sketch
+from stages.report import read, write
 from tests.report.html_page import Page
 from tests.report.project import SCORING, Made, write_tables
+from vouch.report import figures, pages, sections
+from vouch.report.config import Config
+from vouch.report.evidence import Evidence
+from vouch.report.figure_spec import Sketch
+from vouch.report.plugins import plugins
+from vouch.report.reading import sources
+from vouch.report.site import Picture, address, site
 
 Make = Callable[[Made], Evidence]
 Site = dict[str, Page]  # by path under reports/

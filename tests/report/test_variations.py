@@ -6,13 +6,13 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from stages.report.costs import ACCURACY, MEANING, changes, in_words, meaning, real_changes
-from stages.report.evidence import Evidence
-from stages.report.figures import variations as figure
-from stages.report.sections import variations, verdict
-from stages.report.tiles import BREAKS
-from stages.vary.combination import FILES
 from tests.report.project import Made
+from vouch.prompts.build.combination import FILES
+from vouch.report.costs import ACCURACY, MEANING, changes, in_words, meaning, real_changes
+from vouch.report.evidence import Evidence
+from vouch.report.figures import variations as figure
+from vouch.report.sections import variations, verdict
+from vouch.report.summary_cards import BREAKS
 
 Make = Callable[[Made], Evidence]
 NAMES = ("original", "blank", "option_order", "vr_b")

@@ -8,12 +8,12 @@ import pytest
 from altair.utils.schemapi import validate_jsonschema
 from altair.vegalite.v6.schema.core import load_schema
 
-from stages.report import figures
-from stages.report import vegalite as alt
-from stages.report.evidence import Evidence
-from stages.report.plugins import plugins
-from stages.report.reproduce import charts
 from tests.report.project import Made
+from vouch.report import figures
+from vouch.report import vegalite as alt
+from vouch.report.evidence import Evidence
+from vouch.report.plugins import plugins
+from vouch.report.reproduce import charts
 
 PANELS = ["a", "b"] * 3
 SERIES = ["s", "t", "u"] * 2

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from stages.report.evidence import Evidence
-from stages.report.sections import differences, published, readings, results, verdict
 from tests.report.project import Made
+from vouch.report.evidence import Evidence
+from vouch.report.sections import differences, published, readings, results, verdict
 
 Make = Callable[[Made], Evidence]
 

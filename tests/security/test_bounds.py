@@ -8,21 +8,21 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from stages.contracts.files import PART
-from stages.contracts.pins import INDEX, indexed_files
-from stages.contracts.table import Table
-from stages.prepare.cleaning import examine
-from stages.prepare.datasets.jsonl import Settings, count
-from stages.prepare.looking import read_image
-from stages.prepare.raw import Unusable
-from stages.runtime.check import check_params
-from stages.runtime.errors import LONGEST, UserError
-from stages.sources.fetching.card import choose
-from stages.sources.fetching.origin import Download, check_name
-from stages.sources.reading.files import Source
-from stages.sources.reading.json_line import _unique, json_object
-from stages.sources.reading.tree import Tree
-from stages.yaml12 import load, loads
+from vouch.datasets.cleaning.cleaning import examine
+from vouch.datasets.cleaning.image_reader import read_image
+from vouch.datasets.fetch.card import choose
+from vouch.datasets.fetch.origin import Download, check_name
+from vouch.datasets.loaders.jsonl import Settings, count
+from vouch.datasets.raw import Unusable
+from vouch.datasets.read.files import Source
+from vouch.datasets.read.json_line import _unique, json_object
+from vouch.datasets.read.tree import Tree
+from vouch.params.check import check_params
+from vouch.pipeline.errors import LONGEST, UserError
+from vouch.pipeline.files import PART
+from vouch.pipeline.yaml12 import load, loads
+from vouch.tables.pins import INDEX, indexed_files
+from vouch.tables.table import Table
 
 LEADING_OUT = ("../x.png", "a/../../x.png", "/etc/passwd", "..", "", "a/..", "x\0.png")
 SMALL = Path(__file__).parents[2] / "profiles/small.yaml"
@@ -69,7 +69,7 @@ def test_a_name_that_leads_out(take: object, name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["..", "../x", "a/b", "A", "a.b", "a-b", "a\0", "a\n", "", "é", "a" * 101])
-@pytest.mark.parametrize("key", ["datasets", "zoo", "pin", "released"])
+@pytest.mark.parametrize("key", ["datasets", "train", "pin", "released"])
 def test_names_of_datasets_and_models_are_slugs(key: str, name: str) -> None:
     """They become names of files: in lower case, so that none can be taken for another where case is lost."""
     values = load(SMALL)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from stages.extract import rendering
-from stages.extract.chat_template import ChatTemplate
-from stages.extract.rendering import Endless, Failed, render
-from stages.runtime.errors import UserError
+from vouch.models.chat import rendering
+from vouch.models.chat.chat_template import ChatTemplate
+from vouch.models.chat.rendering import Endless, Failed, render
+from vouch.pipeline.errors import UserError
 
 ASKED = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "Which?"}]}]
 TOKENS = {"bos_token": "<s>", "eos_token": "</s>"}

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from stages.extract.config import Config
-from stages.extract.model_loading import load_model
-from stages.extract.shared_prefix import shared_prefix
-from stages.pin.model_folder import check_model_folder
-from stages.runtime.errors import UserError
+from vouch.models.decoder.shared_prefix import shared_prefix
+from vouch.models.loading.model_loading import load_model
+from vouch.models.pins.model_folder import check_model_folder
+from vouch.models.requests.config import Config
+from vouch.pipeline.errors import UserError
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [

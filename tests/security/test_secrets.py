@@ -22,10 +22,10 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from stages.runtime.errors import UserError
-from stages.runtime.secrets import hidden
+from tests.checkouts.checkout import Checkout
 from tests.fuzz.pictures import picture
-from tests.pipeline.checkout import Checkout
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.secrets import hidden
 
 pytestmark = pytest.mark.slow
 OURS = "sk-planted/own+0123456789abcdef"
@@ -43,7 +43,7 @@ ODD = "said-by-the-server"  # no secret: shows that what a server says is found 
 _PACKED = re.compile(rb"H4sI[0-9A-Za-z+/=]+")  # gzip in base64
 _STAGES = """
 import runpy, sys
-from stages.dag import read_dag
+from vouch.pipeline.dag import read_dag
 wanted = sys.argv[1:]
 for stage in read_dag().ordered():
     name, *keys = stage.cmd.removeprefix("python -m stages.").split()
@@ -157,7 +157,7 @@ class Run:
             "datasets": {"mine": {"loader": "jsonl", "source": "mine", "style": "kostumov"}},
             "models": ["served"],
             "pin": {"served": "models.lock"},
-            "zoo": {},
+            "train": {},
         }
         params["extract"] |= {"max_tokens": 4}
         self.write("params.yaml", params)
@@ -194,8 +194,8 @@ def run(tmp_path_factory: pytest.TempPathFactory, server: Hostile) -> Run:
         assert made.stages("extract") == 1
     server.mode = ""
     assert made.stages() == 0, made.printed
-    assert made(sys.executable, "-m", "stages.console.main", "sync") == 0, made.printed
-    assert made(sys.executable, "-m", "stages.console.main", "item", "../../evil") == 0, made.printed
+    assert made(sys.executable, "-m", "vouch.cli.main", "sync") == 0, made.printed
+    assert made(sys.executable, "-m", "vouch.cli.main", "item", "../../evil") == 0, made.printed
     return made
 
 

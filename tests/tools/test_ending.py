@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from stages.runtime.errors import UserError
-from tests.pipeline.checkout import Checkout
+from tests.checkouts.checkout import Checkout
 from tools import lines
 from tools.ending import ended
+from vouch.pipeline.errors import UserError
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from stages.runtime.gpus import VISIBLE
 from tools.slurm import cluster
+from vouch.pipeline.gpus import VISIBLE
 
 PAGE = Path(__file__).parents[2] / "docs/cluster.md"
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from stages.prepare.datasets import pairs, shapes, shapes_dialog
-from stages.vary.__main__ import read_style
+from stages.vary import read_style
 from tools.zoo_asking import LETTERS, choice, messages
 from tools.zoo_grades import items, right, set_size, swapped, turned, wilson
+from vouch.datasets.loaders import pairs, shapes, shapes_dialog
 
 
 @pytest.mark.parametrize("module", [shapes, pairs, shapes_dialog])

@@ -15,7 +15,6 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from stages.runtime.errors import UserError
 from tools.crash import bed
 from tools.crash.hurting import Unable
 from tools.crash.points import KILLS, Point, plan
@@ -23,6 +22,7 @@ from tools.crash.summary import summary
 from tools.crash.trying import attempt, clear
 from tools.ending import ended
 from tools.lines import add, read
+from vouch.pipeline.errors import UserError
 
 
 def arguments() -> argparse.Namespace:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from ruamel.yaml import YAML
 
-from stages.dag import Stage, read_dag
-from stages.runtime.freshness import receipt_path
-from tests.pipeline.checkout import ROOT, Checkout
+from tests.checkouts.checkout import ROOT, Checkout
+from vouch.pipeline.dag import Stage, read_dag
+from vouch.pipeline.freshness import receipt_path
 
 COMMANDS = {"dvc": ["dvc", "repro"], "snakemake": ["snakemake", "--cores", "2"]}
 

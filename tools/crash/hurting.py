@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from stages.dag import Stage
-from tests.pipeline.checkout import Checkout
+from tests.checkouts.checkout import Checkout
 from tools.crash.bed import COMMANDS
 from tools.crash.points import Point
 from tools.crash.running import Engine, Watch, wait_for
+from vouch.pipeline.dag import Stage
 
 MB = 1 << 20
 CGROUPS = Path("/sys/fs/cgroup/memory")

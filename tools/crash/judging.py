@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stages.contracts.files import PART
+from vouch.pipeline.files import PART
 
 PLACES = ("data", "reports", ".vouch")
 TEMPORARY = re.compile(rf"{PART.pattern}|\..+\.tmp")  # ours and DVC's

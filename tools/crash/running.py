@@ -9,11 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from stages.contracts.files import PART
-from stages.dag import Stage
-from stages.runtime.freshness import receipt_path
-from stages.runtime.mending import LOCK
-from tests.pipeline.checkout import Checkout
+from tests.checkouts.checkout import Checkout
+from vouch.pipeline.dag import Stage
+from vouch.pipeline.files import PART
+from vouch.pipeline.freshness import receipt_path
+from vouch.pipeline.mending import LOCK
 
 LIMIT = 600.0  # seconds for one command
 _POLL = 0.002

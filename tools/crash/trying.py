@@ -9,15 +9,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from stages.contracts.files import replacing
-from stages.dag import Stage
-from stages.runtime.guardian import NOTES
-from tests.pipeline.checkout import Checkout
+from tests.checkouts.checkout import Checkout
 from tools.crash import judging
 from tools.crash.bed import COMMANDS, undone
 from tools.crash.hurting import kill, limited, read_only, shifted, small_disk, two, unmount_within
 from tools.crash.points import Point
 from tools.crash.running import Engine, end_within
+from vouch.pipeline.dag import Stage
+from vouch.pipeline.files import replacing
+from vouch.pipeline.guardian import NOTES
 
 _SAID = ("ERROR", "No space left", "Read-only", "emory", "(PID", "Killed", "SIGKILL", "busy")
 

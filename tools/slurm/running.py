@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from tests.pipeline.checkout import Checkout
+from tests.checkouts.checkout import Checkout
 
 LIMIT = 2400.0  # seconds of one run
 SNAKEMAKE = ["snakemake", "--workflow-profile", "profiles/slurm"]
@@ -55,7 +55,7 @@ class Slurmed(Checkout):
         """The small profile with a third model and dataset."""
         path = self.path / "params.yaml"
         params = yaml.safe_load(path.read_text("utf-8"))
-        params["zoo"]["tiny_c"] = {**params["zoo"]["tiny_b"], "seed": 2}
+        params["train"]["tiny_c"] = {**params["train"]["tiny_b"], "seed": 2}
         params["models"].append("tiny_c")
         params["datasets"]["third"] = {**params["datasets"]["left"], "settings": {"seed": 3, "items": 16}}
         params["variations"] = ["original", "option_order"]

@@ -5,12 +5,12 @@ import json
 import zipfile
 from pathlib import Path
 
-from stages.prepare.raw import Unusable
-from stages.runtime.errors import UserError
-from stages.sources.reading.files import Source
-from stages.sources.reading.records import header, rows
-from stages.sources.reading.tree import Tree
 from tests.fuzz.pictures import PNG
+from vouch.datasets.raw import Unusable
+from vouch.datasets.read.files import Source
+from vouch.datasets.read.records import header, rows
+from vouch.datasets.read.tree import Tree
+from vouch.pipeline.errors import UserError
 
 JSON = (
     [{"id": 1, "q": "x"}, {"id": 2}],

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from stages.sources.fetching.card import choose
+from vouch.datasets.fetch.card import choose
 
 NAMES = (
     "README.md",

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from stages.rewrite.decisions import read_decisions as rewrites
-from stages.runtime.errors import UserError
-from stages.vary.exchange_decisions import read_decisions as exchange
+from vouch.pipeline.errors import UserError
+from vouch.prompts.build.exchange_decisions import read_decisions as exchange
+from vouch.prompts.rewrites.decisions import read_decisions as rewrites
 
 WORDS = [
     b",",

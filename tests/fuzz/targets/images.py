@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from stages.prepare.cleaning import examine
-from stages.prepare.raw import Unusable
-from stages.runtime.errors import UserError
 from tests.fuzz.pictures import ALL
+from vouch.datasets.cleaning.cleaning import examine
+from vouch.datasets.raw import Unusable
+from vouch.pipeline.errors import UserError
 
 WORDS = [
     b"IHDR",

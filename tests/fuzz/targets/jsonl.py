@@ -4,14 +4,14 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from stages.prepare.cleaning import check
-from stages.prepare.datasets.jsonl import Settings, count
-from stages.prepare.datasets.jsonl import read as read_lines
-from stages.prepare.looking import looked_at
-from stages.prepare.raw import Rejected, Unusable
-from stages.runtime.errors import UserError
-from stages.sources.reading.files import Source
 from tests.fuzz.pictures import PNG
+from vouch.datasets.cleaning.cleaning import check
+from vouch.datasets.cleaning.image_reader import looked_at
+from vouch.datasets.loaders.jsonl import Settings, count
+from vouch.datasets.loaders.jsonl import read as read_lines
+from vouch.datasets.raw import Rejected, Unusable
+from vouch.datasets.read.files import Source
+from vouch.pipeline.errors import UserError
 
 LINES = (
     {"id": "q1", "question": "What is this?", "options": ["a kite", "a hat"], "answer": 1, "image": "1.png"},

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stages.ingest.forms.parquet import parse
+from vouch.models.released.forms.parquet import parse
 
 
 def CORPUS() -> list[bytes]:

@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
-from stages.runtime.project import Models
-from stages.runtime.validation import validated
-from stages.yaml12 import load, loads
+from vouch.params.project import Models
+from vouch.pipeline.validation import validated
+from vouch.pipeline.yaml12 import load, loads
 
 WORDS = [
     b"kind: hub",

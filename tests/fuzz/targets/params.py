@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
-from stages.dag import read_dag
-from stages.runtime.check import check_params
-from stages.yaml12 import load, loads
+from vouch.params.check import check_params
+from vouch.pipeline.dag import read_dag
+from vouch.pipeline.yaml12 import load, loads
 
 WORDS = [
     b"&a ",

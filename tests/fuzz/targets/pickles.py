@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stages.ingest.forms.pickle import parse
+from vouch.models.released.forms.pickle import parse
 
 WORDS = [
     b"cos\nsystem\n",

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from stages.contracts.images import IMAGES
-from stages.contracts.items import ITEMS
-from stages.contracts.pins import Pin, Source, read_pin, write_pin
 from tests.fuzz.pictures import PNG
+from vouch.tables.images import IMAGES
+from vouch.tables.items import ITEMS
+from vouch.tables.pins import Pin, Source, read_pin, write_pin
 
 WORDS = [b"PAR1", b"vouch", b"items/1", b"\x15\x04", b"\x15\xfe\xff\xff\xff\x0f"]
 

@@ -4,10 +4,10 @@ import gzip
 import json
 from pathlib import Path
 
-from stages.ingest.forms import lm_eval, lmms_eval
-from stages.ingest.record import Record
-from stages.ingest.samples import read_samples
-from stages.runtime.errors import UserError
+from vouch.models.released.forms import lm_eval, lmms_eval
+from vouch.models.released.record import Record
+from vouch.models.released.samples import read_samples
+from vouch.pipeline.errors import UserError
 
 WORDS = [
     b'"resps":',

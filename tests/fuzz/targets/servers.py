@@ -3,10 +3,17 @@
 import json
 from pathlib import Path
 
-from stages.extract.server_client import Tally, error_message, retry_after
-from stages.extract.server_reading import BadAnswer, completion, largest_allowed, letters, other_model, text
-from stages.extract.server_settings import Settings
-from stages.runtime.errors import UserError
+from vouch.models.server.server_client import Tally, error_message, retry_after
+from vouch.models.server.server_reading import (
+    BadAnswer,
+    completion,
+    largest_allowed,
+    letters,
+    other_model,
+    text,
+)
+from vouch.models.server.server_settings import Settings
+from vouch.pipeline.errors import UserError
 
 TOKEN = {
     "token": "A",

@@ -7,10 +7,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stages.prepare.datasets.mmbench import Settings, count
-from stages.prepare.datasets.mmbench import read as read_rows
-from stages.sources.reading.files import Source
 from tests.fuzz.pictures import PNG
+from vouch.datasets.loaders.mmbench import Settings, count
+from vouch.datasets.loaders.mmbench import read as read_rows
+from vouch.datasets.read.files import Source
 
 NAMES = ("index", "question", "A", "B", "C", "answer", "hint", "category", "image")
 ROWS = [

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from stages.extract import rendering
-from stages.runtime.errors import UserError
+from vouch.models.chat import rendering
+from vouch.pipeline.errors import UserError
 
 WORDS = [
     *(b"{{", b"}}", b"{%", b"%}", b"{% for m in messages %}", b"{% endfor %}", b"{% if ", b"{% set ", b"{#"),
@@ -31,8 +31,8 @@ ASKED = [
 
 
 def CORPUS() -> list[bytes]:
-    """Those of stages/templates."""
-    return [path.read_bytes() for path in sorted(Path("stages/templates").glob("*.jinja"))]
+    """Those of vouch/models/chat/templates."""
+    return [path.read_bytes() for path in sorted(Path("vouch/models/chat/templates").glob("*.jinja"))]
 
 
 def read(data: bytes, folder: Path) -> None:

@@ -1,0 +1,112 @@
+"""`python -m stages.browse DATASET`: what the item pages show of a dataset -> reports/items/DATASET.
+
+A page first loads `index`, which is small whatever the dataset's size; then what the reader looks at:
+
+index      what there is: numbers of items, models, variations, and of items in a file
+rows-*     short rows of items: what a list shows and what a search looks through
+page-*     items with their prompts and all answers to them
+columns    category, flags, and how many models are right, of all items
+model-*    of one model and all items: right or wrong by variation, confidence, size of the set
+ids        a hash of each item's id, in their order
+sheet-*    thumbnails
+"""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from vouch.params.start import run_stage
+from vouch.pipeline.files import replacing_folder
+from vouch.pipeline.stage import Run
+from vouch.report.items import packing
+from vouch.report.items.columns import of_items
+from vouch.report.items.config import Config, config_of
+from vouch.report.items.models import write_models
+from vouch.report.items.pages import ROWS, briefs, items_a_page, pages, recipes
+from vouch.report.items.questions import Questions, read_questions
+from vouch.report.items.sheets import Sheets
+from vouch.tables.images import ImageStore, images_path
+from vouch.tables.items import items_path
+from vouch.tables.letters import letters_path
+from vouch.tables.prompts import prompts_path
+
+REPORTS = Path("reports/items")
+SUFFIX = ".outcomes.parquet"
+
+
+def models_of(inputs: Sequence[Path], dataset: str) -> list[str]:
+    """Models that were scored and have answers to this dataset, in the order of their names."""
+    known = set(inputs)
+    names = sorted(path.name.removesuffix(SUFFIX) for path in known if path.name.endswith(SUFFIX))
+    return [name for name in names if letters_path(name, dataset) in known]
+
+
+def write_pictures(folder: Path, dataset: str, config: Config) -> Sheets | None:
+    """Thumbnails of the pictures as they are, then as variations show them; None where none may be shown."""
+    if not config.images:
+        return None
+    store = ImageStore(images_path(dataset))
+    sheets = Sheets(folder, store.read, config.thumbnail, config.budget)
+    for original in (True, False):
+        sheets.add(recipes(items_path(dataset), prompts_path(dataset), original))
+    return sheets
+
+
+def write_pages(
+    folder: Path, dataset: str, questions: Questions, size: int, count: int, sheets: Sheets | None
+) -> None:
+    """Joins items, prompts and the parts of `count` models, one page after the other."""
+    tiles = sheets.tiles if sheets else {}
+    found = pages(items_path(dataset), prompts_path(dataset), questions, size, tiles)
+    with ExitStack() as stack:
+        paths = [folder / f"{number}.part" for number in range(count)]
+        parts = [stack.enter_context(path.open(encoding="utf-8")) for path in paths]
+        for number, (items, prompts) in enumerate(found):
+            models = ",".join(part.readline().rstrip("\n") for part in parts)
+            page = f'{{"items":{packing.text(items)},"prompts":{packing.text(prompts)},"models":[{models}]}}'
+            packing.write(folder, dataset, f"page-{number:04d}", page)
+    for path in paths:
+        path.unlink()
+
+
+def write(dataset: str, config: Config, inputs: Sequence[Path], run: Run | None = None) -> None:
+    """Writes reports/items/DATASET in the working directory."""
+    questions = read_questions(items_path(dataset), prompts_path(dataset))
+    models = models_of(inputs, dataset)
+    with replacing_folder(REPORTS / dataset) as folder:
+        sheets = write_pictures(folder, dataset, config)
+        size = items_a_page(questions, len(models))
+        tally, leads = write_models(folder, dataset, models, questions, size)
+        write_pages(folder, dataset, questions, size, len(models), sheets)
+        for number, rows in enumerate(briefs(items_path(dataset), sheets.tiles if sheets else {})):
+            packing.write(folder, dataset, f"rows-{number:03d}", packing.text(rows))
+        columns, ids = of_items(items_path(dataset))
+        columns |= {"right": tally.right.tolist(), "answered": tally.answered.tolist()}
+        packing.write(folder, dataset, "columns", packing.text(columns))
+        packing.write(folder, dataset, "ids", packing.text(ids))
+        index = {
+            "dataset": dataset,
+            "items": questions.items,
+            "prompts": len(questions.of),
+            "page": size,
+            "rows": ROWS,
+            "models": models,
+            "asks": leads,
+            "variations": questions.variations,
+            "pictures": sheets and {"sheets": sheets.sheets, "left_out": sheets.left_out},
+        }
+        packing.write(folder, dataset, "index", packing.text(index))
+    if run and sheets:
+        run.note("picture_bytes", sheets.bytes)
+        run.note("pictures_left_out", sheets.left_out)
+
+
+def main(run: Run) -> None:
+    """Writes what the pages of one dataset load."""
+    (dataset,) = run.keys
+    config = config_of(run.params["browse"], run.params["datasets"][dataset])
+    write(dataset, config, run.inputs, run)
+
+
+if __name__ == "__main__":
+    run_stage("browse", main)

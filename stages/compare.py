@@ -1,0 +1,93 @@
+"""`python -m stages.compare`: scores of all models -> the tables of data/compare."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from vouch.metrics.comparison.config import Config
+from vouch.metrics.comparison.differences import differences
+from vouch.metrics.comparison.dimensions import dimensions
+from vouch.metrics.comparison.leaderboard import standings
+from vouch.metrics.comparison.published import reproduced
+from vouch.metrics.comparison.variations import variations
+from vouch.metrics.ranking.distances import Cloud, cloud, distances, trends
+from vouch.metrics.ranking.likeness import with_likeness
+from vouch.metrics.ranking.ranking import rankings
+from vouch.params.start import run_stage
+from vouch.pipeline.stage import Run
+from vouch.tables.compared import (
+    DIFFERENCES,
+    DIFFERENCES_PATH,
+    DIMENSIONS,
+    DIMENSIONS_PATH,
+    REPRODUCED,
+    REPRODUCED_PATH,
+    STANDINGS,
+    STANDINGS_PATH,
+    VARIATIONS,
+    VARIATIONS_PATH,
+)
+from vouch.tables.distances import DISTANCES, DISTANCES_PATH, TRENDS, TRENDS_PATH
+from vouch.tables.embeddings import EMBEDDED, EMBEDDINGS, embeddings_path
+from vouch.tables.items import ITEMS, items_path
+from vouch.tables.likeness import LIKENESS, LIKENESS_PATH
+from vouch.tables.metrics import METRICS
+from vouch.tables.outcomes import OUTCOMES
+from vouch.tables.published import PUBLISHED
+from vouch.tables.rankings import RANKED, RANKED_PATH, RANKINGS, RANKINGS_PATH
+from vouch.tables.signals import SIGNALS
+from vouch.tables.table import Table
+
+COMPARED = (
+    *("model", "dataset", "prompt", "item", "group", "variation", "ask", "effect", "parser", "answer"),
+    *("chosen", "confidence", "clean_correct", "clean_size_lac", "clean_size_aps"),
+)
+
+
+def main(run: Run) -> None:
+    """Compares whatever models and datasets the stage depends on."""
+    config = Config.model_validate(run.params["compare"])
+    scores = [path for path in run.inputs if path.parent == Path("data/scores")]
+    metrics = _read(METRICS, [path for path in scores if path.name.endswith(".metrics.parquet")])
+    outcomes = _read(OUTCOMES, [path for path in scores if path.name.endswith(".outcomes.parquet")], COMPARED)
+    signals = _read(SIGNALS, [path for path in scores if path.name.endswith(".signals.parquet")])
+    published = {
+        path.stem: PUBLISHED.read(path) for path in run.inputs if path.parent == Path("data/published")
+    }
+    categories = {
+        path.stem: ITEMS.read(path, ("category",))["category"].unique().to_pylist()
+        for path in run.inputs
+        if path == items_path(path.stem)
+    }
+    DIMENSIONS.write(DIMENSIONS_PATH, dimensions(metrics, categories))
+    STANDINGS.write(STANDINGS_PATH, standings(metrics))
+    DIFFERENCES.write(DIFFERENCES_PATH, differences(outcomes, config.seed, config.resamples))
+    REPRODUCED.write(REPRODUCED_PATH, reproduced(published, metrics))
+    VARIATIONS.write(VARIATIONS_PATH, variations(outcomes, config.seed, config.resamples))
+    alpha = run.params["score"]["alpha"]  # of several the first, which is that of all headlines
+    main_alpha = alpha[0] if isinstance(alpha, list) else alpha
+    signals = with_likeness(signals, LIKENESS.read(LIKENESS_PATH))
+    summaries, values = rankings(signals, config, main_alpha)
+    RANKINGS.write(RANKINGS_PATH, summaries)
+    RANKED.write(RANKED_PATH, values)
+    apart = distances(_clouds(list(categories)), config.seed)
+    DISTANCES.write(DISTANCES_PATH, apart)
+    TRENDS.write(TRENDS_PATH, trends(apart, summaries, config.seed))
+
+
+def _clouds(datasets: Sequence[str]) -> dict[tuple[str, str], Cloud]:
+    """By kind and dataset, the embeddings that there are."""
+    paths = {(kind, name): embeddings_path(name, kind) for kind in EMBEDDED for name in datasets}
+    found = {place: cloud(EMBEDDINGS.read(path), str(path)) for place, path in paths.items()}
+    return {place: each for place, each in found.items() if each is not None}
+
+
+def _read(table: Table, paths: Sequence[Path], columns: Sequence[str] | None = None) -> pa.Table:
+    empty = table.schema.empty_table().select(columns or table.schema.names)
+    parts = [table.read(path, columns).cast(empty.schema) for path in sorted(paths)]
+    return pa.concat_tables([empty, *parts])
+
+
+if __name__ == "__main__":
+    run_stage("compare", main)

@@ -1,1 +1,0 @@
-"""Encoders without weights, one file each. A file defines load() -> Encoder."""

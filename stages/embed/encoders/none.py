@@ -1,8 +1,0 @@
-"""No encoder: the tables have no rows, and no distance is computed."""
-
-from stages.embed.encoder import Encoder
-
-
-def load() -> Encoder:
-    """An encoder that encodes nothing."""
-    return Encoder("none")

@@ -1,0 +1,29 @@
+"""extract: `python -m stages.extract MODEL DATASET` asks one model every prompt of one dataset.
+
+Inputs   data/models/MODEL.json and the model it pins, data/prompts/DATASET.parquet,
+         data/images/DATASET.parquet
+Outputs  data/responses/MODEL/DATASET.{letters,likelihood,text}.parquet, in the order of the prompts
+"""
+
+from vouch.models.requests.config import Config
+from vouch.models.requests.dataset_requests import AskedDataset
+from vouch.models.requests.extraction import answer
+from vouch.models.requests.responses import write
+from vouch.models.requests.session import AskedModel
+from vouch.params.start import run_stage
+from vouch.pipeline.stage import Run
+from vouch.tables.pins import pin_path, read_pin
+
+
+def main(run: Run) -> None:
+    """Answers and writes."""
+    model, name = run.keys
+    config = Config.model_validate(run.params["extract"])
+    dataset = AskedDataset(AskedModel(read_pin(pin_path(model)), config), name)
+    notes = answer(dataset, run.progress)
+    for key, fact in {**notes, **write(dataset)}.items():
+        run.note(key, fact)
+
+
+if __name__ == "__main__":
+    run_stage("extract", main)

@@ -1,1 +1,0 @@
-"""liken: how like a model's sampled texts are to its greedy ones, by a pinned text encoder."""

@@ -1,1 +1,0 @@
-"""What `liken.encoder` may name beside the pin of a model."""

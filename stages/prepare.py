@@ -1,0 +1,59 @@
+"""prepare: `python -m stages.prepare NAME` reads the source of one dataset.
+
+Inputs   the source, as datasets.NAME of params.yaml says; fetched where it names an origin
+Outputs  data/items, data/images, data/rejects, data/defects, data/published: NAME.parquet each
+"""
+
+import sys
+from contextlib import ExitStack
+
+from vouch.datasets.cleaning.defects import Findings
+from vouch.datasets.cleaning.first_pass import Dataset, FirstPass
+from vouch.datasets.cleaning.second_pass import flagged, normalised
+from vouch.params.start import run_stage
+from vouch.pipeline.stage import Run
+from vouch.tables.defects import DEFECTS, defects_path
+from vouch.tables.images import IMAGES, images_path
+from vouch.tables.items import ITEMS, items_path
+from vouch.tables.published import PUBLISHED, published_path
+from vouch.tables.rejects import REJECTS, rejects_path
+
+
+def main(run: Run) -> None:
+    """Writes the five tables, all or none."""
+    (name,) = run.keys
+    dataset = Dataset.of(name, run.params["datasets"][name])
+    findings = Findings()
+    with ExitStack() as stack:
+        items = stack.enter_context(ITEMS.writer(items_path(name)))
+        images = stack.enter_context(IMAGES.writer(images_path(name)))
+        rejects = stack.enter_context(REJECTS.writer(rejects_path(name)))
+        defects = stack.enter_context(DEFECTS.writer(defects_path(name)))
+        published = stack.enter_context(PUBLISHED.writer(published_path(name)))
+        first = FirstPass(dataset, images, rejects, findings)
+        first.read(run)
+        kept, options = first.kept, dataset.config.options
+        if options:
+            kept = normalised(kept, first.flags, options, rejects.count, name, dataset.source.path)
+        for table in flagged(kept, first.flags):
+            items.table(table)
+            findings.items(table)
+        for row in findings.rows():
+            defects.row(row)
+        for number in dataset.published():
+            published.row(number)
+    if first.blind:
+        print(
+            f"prepare {name}: {first.blind} of {items.count} items have no picture: no model is asked them",
+            file=sys.stderr,
+        )
+    if dataset.source.revision:
+        run.note("revision", dataset.source.revision)
+    run.note("items", items.count)
+    run.note("items_without_picture", first.blind)
+    run.note("images", images.count)
+    run.note("rejects", rejects.count)
+
+
+if __name__ == "__main__":
+    run_stage("prepare", main)

@@ -1,1 +1,0 @@
-"""One file per dataset or source form; the file's name is its registration. See stages/prepare/raw.py."""

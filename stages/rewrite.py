@@ -1,0 +1,77 @@
+"""rewrite: `python -m stages.rewrite NAME` writes the questions of a dataset in other words.
+
+Inputs   data/items/NAME.parquet, the rewriter (rules, or the pin of a model), decisions/rewrites/NAME.csv
+Output   data/rewrites/NAME.parquet: of every distinct question the kinds that the dataset's variations
+         need, cleaned questions first; schema-only where they need none
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from vouch.params.start import run_stage
+from vouch.pipeline.stage import Run
+from vouch.prompts.rewrites.cache import Remembered
+from vouch.prompts.rewrites.config import Config
+from vouch.prompts.rewrites.decisions import check_known, decisions_path, read_decisions
+from vouch.prompts.rewrites.engine import Engine, Proposal, Task, engine_file
+from vouch.prompts.rewrites.table import clean_rows, cleaned, kinds_of, variation_rows
+from vouch.tables.decisions import are_there
+from vouch.tables.items import ITEMS, items_path
+from vouch.tables.pins import read_pin
+from vouch.tables.rewrites import BY_HAND, CLEAN, KINDS, REJECTED, REWRITES, rewrites_path
+
+
+def read_questions(path: Path) -> dict[str, bool]:
+    """Distinct questions in the order of the items -> whether an item with options asks it."""
+    found: dict[str, bool] = {}
+    for batch in ITEMS.open(path).iter_batches(columns=["question", "kind"], use_threads=False):
+        for row in batch.to_pylist():
+            found[row["question"]] = found.get(row["question"], False) or row["kind"] == "choice"
+    return found
+
+
+def rewriter_of(config: Config, dataset: str) -> tuple[Engine, str]:
+    """The rewriter of a profile and what it is called in the table. Raises UserError."""
+    if config.model is None:
+        rules = engine_file("rules")
+        return rules.load(None, config), f"rules/{rules.REVISION}"
+    remembered = Remembered(read_pin(Path(config.rewriter)), config, dataset)
+    return remembered, remembered.name
+
+
+def main(run: Run) -> None:
+    """Writes the table."""
+    (name,) = run.keys
+    config = Config.model_validate(run.params["rewrite"])
+    variations = run.params["datasets"][name].get("variations") or run.params["variations"]
+    questions = read_questions(items_path(name))
+    path = decisions_path(name)
+    decisions = read_decisions(path) if are_there(path) else []
+    check_known(decisions, questions, [CLEAN])
+    decided = {one.task: one for one in decisions}
+    engine, rewriter = rewriter_of(config, name)
+
+    def propose(tasks: Sequence[Task]) -> Mapping[Task, Proposal]:
+        if not tasks:
+            return {}
+        return dict(run.progress(engine.propose(tasks), total=len(tasks), label=f"rewrite {name}"))
+
+    rows = clean_rows(questions, name in config.clean, decided, propose, rewriter)
+    left = cleaned(questions, rows)
+    check_known(decisions, left, [kind for kind in KINDS if kind != CLEAN])
+    rows += variation_rows(left, kinds_of(variations), decided, propose, rewriter)
+    REWRITES.write(rewrites_path(name), rows)
+
+    counts = Counter((row["kind"], row["status"]) for row in rows)
+    run.note("rewrites", {f"{kind} {status}": count for (kind, status), count in sorted(counts.items())})
+    reasons = Counter(f"{row['kind']}: {row['reason']}" for row in rows if row["status"] == REJECTED)
+    run.note("rejected", dict(sorted(reasons.items())))
+    same = Counter(row["kind"] for row in rows if row["rewrite"] == row["original"] and row["kind"] != CLEAN)
+    run.note("unchanged", dict(sorted(same.items())))
+    run.note("dropped", sum(row["status"] == BY_HAND and row["rewrite"] is None for row in rows))
+    run.note("rewriter", {"name": rewriter, **engine.notes})
+
+
+if __name__ == "__main__":
+    run_stage("rewrite", main)

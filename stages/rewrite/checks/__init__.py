@@ -1,1 +1,0 @@
-"""What a rewrite must fulfil, one check per file; see stages/rewrite/checking.py."""

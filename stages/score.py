@@ -1,0 +1,102 @@
+"""`python -m stages.score MODEL`: answers of one model on every dataset -> its metrics, outcomes, signals."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from vouch.metrics.config import Config
+from vouch.metrics.join import Asked, join
+from vouch.metrics.likelihood import likelihood_blocks
+from vouch.metrics.ranking.label_free import option_signals, text_signals
+from vouch.metrics.robustness.compared import Compared
+from vouch.metrics.tables import Scored, score_block
+from vouch.metrics.text.scoring import score_texts
+from vouch.metrics.text.texts import text_blocks
+from vouch.metrics.unanswered import METRIC
+from vouch.params.start import run_stage
+from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.stage import Run
+from vouch.tables.items import ITEMS, items_path
+from vouch.tables.letters import LETTERS, letters_path
+from vouch.tables.likelihood import LIKELIHOOD, likelihood_path
+from vouch.tables.metrics import METRICS, metrics_path
+from vouch.tables.outcomes import OUTCOMES, outcomes_path
+from vouch.tables.prompts import PROMPTS, prompts_path
+from vouch.tables.signals import SIGNALS, signals_path
+from vouch.tables.text import TEXT, text_path
+
+SUFFIX = ".letters.parquet"
+OF_PROMPTS = ("id", "item", "variation", "family", "effect", "options", "order", "marks", "answers", "asks")
+OF_ITEMS = ("id", "group", "category", "turns", "flags", "kind", "answers", "references")
+OF_LETTERS = ("prompt", "logits", "upper", "problem")
+OF_LIKELIHOOD = ("prompt", "option", "nll", "tokens", "bytes", "problem")
+OF_TEXT = ("prompt", "temperature", "sample", "text", "logprobs", "entropies", "eos", "problem")
+
+
+def main(run: Run) -> None:
+    """Scores every dataset whose answers the stage depends on, in the order of their names."""
+    config = Config.model_validate(run.params["score"])
+    model = run.keys[0]
+    released = run.stage.startswith("score_released@")
+    datasets = sorted(path.name.removesuffix(SUFFIX) for path in run.inputs if path.name.endswith(SUFFIX))
+    known = [path.stem for path in run.inputs if path == items_path(path.stem)]
+    for name in config.answers:
+        if name not in known:
+            raise UserError(
+                f"params.yaml: score.answers: unknown dataset {name}; {did_you_mean(name, known)}"
+            )
+    rows: list[dict[str, Any]] = []
+    outcomes = [OUTCOMES.schema.empty_table()]
+    signals = [SIGNALS.schema.empty_table()]
+    silent: dict[str, int] = {}
+    for dataset in run.progress(datasets, label=f"score {model}"):
+        for name, asked, (figures, table), found in _scored(model, dataset, config, released):
+            rows += figures
+            outcomes.append(table)
+            signals.append(found)
+            if asked is not None and not asked.answered.all():
+                silent[name] = int((~asked.answered).sum())
+    if silent:
+        run.note(METRIC, silent)
+    METRICS.write(metrics_path(model), rows)
+    OUTCOMES.write(outcomes_path(model), pa.concat_tables(outcomes))
+    SIGNALS.write(signals_path(model), pa.concat_tables(signals))
+
+
+def _scored(
+    model: str, dataset: str, config: Config, released: bool
+) -> Iterator[tuple[str, Asked | None, Scored, pa.Table]]:
+    """What was asked, in the words of the notes, its scores and signals: letters, likelihood, then texts.
+
+    Nothing was asked for what compares prompts of the same questions, which comes last.
+    """
+    prompts = PROMPTS.read(prompts_path(dataset), OF_PROMPTS)
+    items = ITEMS.read(items_path(dataset), OF_ITEMS)
+    compared = Compared(prompts, items, config)
+    path = letters_path(model, dataset)
+    found = LETTERS.read(path, OF_LETTERS)
+    blocks = {"": join(found, prompts, items, str(path), released)}
+    path = likelihood_path(model, dataset)
+    found = LIKELIHOOD.read(path, OF_LIKELIHOOD)
+    blocks["/likelihood"] = likelihood_blocks(found, prompts, items, str(path), released)
+    for ask, of_ask in blocks.items():
+        for block in of_ask:
+            scored = score_block(model, dataset, block, config)
+            compared.add(scored[1], block)
+            signals = option_signals(model, dataset, block, scored[1])
+            yield f"{dataset}/{block.variation}{ask}", block.asked, scored, signals
+    path = text_path(model, dataset)
+    found = TEXT.read(path, OF_TEXT)
+    for texts in text_blocks(found, prompts, items, str(path), released):
+        scored = score_texts(model, dataset, texts, config)
+        compared.add(scored[1], texts.texts)
+        compared.add_samples(scored[1], texts, dataset)
+        signals = text_signals(model, dataset, texts, scored[1], config)
+        yield f"{dataset}/{texts.variation}/text", texts.asked, scored, signals
+    nothing = OUTCOMES.schema.empty_table()
+    yield dataset, None, (compared.rows(model, dataset), nothing), SIGNALS.schema.empty_table()
+
+
+if __name__ == "__main__":
+    run_stage("score", main)

@@ -1,0 +1,67 @@
+"""Real photographs and diagrams through every stage: 2 to 5 options, hints, RGBA, image marks."""
+
+import csv
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.checkouts.checkout import SHARED, Checkout
+
+REAL = SHARED / "reference/realdata"
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not REAL.exists(), reason="needs the real images of the reference folder"),
+]
+SETS = ("ai2d_mini", "ccbench_samples", "mathvision_test", "mmbench_samples", "puzzlevqa", "scienceqa_test")
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """The small profile with all real sets as its data and one tiny model."""
+    checkout = Checkout(tmp_path_factory.mktemp("real") / "one")
+    text = (checkout.path / "params.yaml").read_text("utf-8")
+    entries = "".join(
+        f"  {name}: {{loader: jsonl, source: {REAL / name}, style: kostumov, settings: {{on_error: skip}}}}\n"
+        for name in SETS
+    )
+    lines = [
+        line
+        for line in text.splitlines(keepends=True)
+        if not line.startswith(("  left", "  right", "  tiny_b"))
+    ]
+    text = "".join(lines).replace("datasets:\n", "datasets:\n" + entries).replace("tiny_a, tiny_b", "tiny_a")
+    (checkout.path / "params.yaml").write_text(text, "utf-8")
+    checkout.snakemake()
+    return checkout
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_counts_in_are_counts_out(checkout, name):
+    source = [json.loads(line) for line in (REAL / name / "items.jsonl").read_text("utf-8").splitlines()]
+    table = {
+        kind: pq.read_table(checkout.path / f"data/{kind}/{name}.parquet") for kind in ("items", "rejects")
+    }
+    letters = pq.read_table(checkout.path / f"data/responses/tiny_a/{name}.letters.parquet")
+    assert table["items"].num_rows + table["rejects"].num_rows == len(source)
+    assert all(table["rejects"].column("reason").to_pylist())
+    assert letters.num_rows == table["items"].num_rows
+    by_id = {row["id"]: row for row in source}
+    for item in table["items"].to_pylist():
+        row = by_id[item["id"]]
+        assert (item["question"], item["options"], item["answers"]) == (
+            row["question"],
+            row["options"],
+            [row["answer"]],
+        )
+        assert item["images"] == [info["sha256"] for info in row["image_info"]]
+    options = {len(row["options"]) for row in table["items"].to_pylist()}
+    assert {len(row) - 2 for row in letters.column("logits").to_pylist()} == options
+
+
+def test_every_set_is_in_the_report(checkout):
+    page = (checkout.path / "reports/pages/datasets.html").read_text("utf-8")
+    with (checkout.path / "reports/tables/headline.csv").open(encoding="utf-8", newline="") as file:
+        seen = {row["dataset"] for row in csv.DictReader(file)}
+    assert seen == set(SETS)
+    assert all(name in page for name in SETS)

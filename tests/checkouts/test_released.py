@@ -1,0 +1,85 @@
+"""The main job on real input: the logits of 26 published models through `vouch use released` and DVC."""
+
+import csv
+import json
+
+import pytest
+
+from tests.checkouts.checkout import SHARED, Checkout
+
+RELEASED = SHARED / "reference/vlm-uncertainty-bench"
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not RELEASED.exists(), reason="needs the files that VLM-Uncertainty-Bench released"),
+]
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    checkout = Checkout(tmp_path_factory.mktemp("released") / "one")
+    checkout.vouch("use", "released", "--set", f"released.path={RELEASED}")
+    checkout.snakemake()
+    return checkout
+
+
+def rows(checkout, name):
+    with (checkout.path / "reports/tables" / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_all_published_cells_come_out(checkout):
+    cells = rows(checkout, "published.csv")
+    assert len(cells) == 364
+    assert len({row["model"] for row in cells}) == 26
+    assert len({row["metric"] for row in cells}) == 14
+    for row in cells:
+        assert abs(float(row["ours"]) - float(row["published"])) <= 1e-6, row
+        assert float(row["difference"]) == pytest.approx(
+            float(row["ours"]) - float(row["published"]), abs=1e-12
+        )
+
+
+def test_the_report_says_so_and_shows_what_clean_changes(checkout):
+    page = (checkout.path / "reports/pages/papers.html").read_text("utf-8")
+    assert "364 of 364" in page
+    metrics = {(r["model"], r["reading"], r["metric"], r["score"]): r for r in rows(checkout, "metrics.csv")
+               if r["category"] == "all"}  # fmt: skip
+    sibling = float(metrics["llava_v1_6_vicuna_13b", "faithful", "sibling_share", ""]["value"])
+    assert round(100 * sibling, 1) == 86.5
+    accuracy = metrics["llava_v1_6_vicuna_13b", "clean", "accuracy", ""]
+    assert float(accuracy["low"]) < float(accuracy["value"]) < float(accuracy["high"])
+
+
+def test_metrics_for_dvc(checkout):
+    shown = json.loads(checkout.dvc("metrics", "show", "--json").stdout)
+    values = shown[""]["data"]["reports/metrics.json"]["data"]["mmbench"]["llava_v1_6_34b"]
+    assert values["faithful"]["accuracy"] == pytest.approx(0.8374, abs=5e-5)
+
+
+def test_dvc_agrees_that_all_is_done(checkout):
+    assert checkout.dvc_status() == {}
+    assert checkout.repro() == set()
+
+
+def test_pickles_of_the_authors_give_the_same_letters(checkout, tmp_path):
+    """The two pickles instead of the parquet files: same bytes of letters."""
+    folder = tmp_path / "pickled"
+    (folder / "pickles").mkdir(parents=True)
+    for name in ("items-mmbench.parquet", "published-mmbench.csv"):
+        (folder / name).symlink_to(RELEASED / name)
+    for file in (RELEASED / "pickles").iterdir():
+        (folder / "pickles" / file.name).symlink_to(file)
+    other = Checkout(tmp_path / "two")
+    other.vouch("use", "released", "--set", f"released.path={folder}")
+    other.dvc("repro", "ingest@monkey_chat-mmbench", "ingest@llava_v1_5_7b-mmbench")
+    ours, theirs = checkout.digests(), other.digests()
+    for model in ("monkey_chat", "llava_v1_5_7b"):
+        path = f"data/responses/{model}/mmbench.letters.parquet"
+        assert ours[path] == theirs[path]
+
+
+def test_a_folder_that_is_not_one(checkout, tmp_path):
+    refused = checkout.vouch("use", "released", "--set", f"released.path={tmp_path}", check=False)
+    assert refused.returncode == 1
+    assert refused.stderr.count("\n") == 1 and "items-mmbench.parquet" in refused.stderr
+    assert checkout.dvc_status() == {}, "a refused switch changes nothing"

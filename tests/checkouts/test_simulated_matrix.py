@@ -1,0 +1,29 @@
+"""The simulated outputs that benchmarks/engines.py measures on: both engines take them for fresh."""
+
+from pathlib import Path
+
+from dvc.lock import Lock
+
+from benchmarks._matrix import matrix
+from vouch.pipeline.engines import HOST
+
+
+def test_a_simulated_matrix_is_fresh_for_both_engines(tmp_path: Path) -> None:
+    checkout = matrix(tmp_path / "one", models=2, datasets=2)
+    count = len(checkout.names())
+    (checkout.path / ".dvc.lock.1.part").write_text("of one that was killed")
+    outs = [path for path in (checkout.path / "data").rglob("*") if path.is_file()]
+    before = [path.stat().st_ino for path in outs]
+    (checkout.path / ".dvc/tmp").mkdir(exist_ok=True)
+    with Lock(str(checkout.path / ".dvc/tmp/lock")):
+        busy = checkout.vouch("sync", check=False)
+    assert busy.returncode == 1 and busy.stderr == (
+        "vouch: dvc.lock: another DVC command is at work; wait until it ends, then sync again\n"
+    )
+    done = checkout.vouch("sync")
+    assert done.stdout == f"sync: {count} of {count} stages fit their records, {count} newly recorded\n"
+    assert [path.stat().st_ino for path in outs] == before, "a kill would have left none in their place"
+    assert not list(checkout.path.glob(".*.part"))
+    assert checkout.dvc_status() == {}
+    assert checkout.planned() == set()
+    assert not (checkout.path / HOST).exists(), "a dry run claims the checkout for Snakemake"

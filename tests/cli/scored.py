@@ -1,0 +1,125 @@
+"""A small project whose stages score and compare have really run, on answers made here."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from stages.compare import main as compare
+from stages.score import main as score
+from vouch.pipeline.dag import read_dag
+from vouch.pipeline.stage import Run
+from vouch.tables.embeddings import EMBEDDED, EMBEDDINGS, embeddings_path
+from vouch.tables.images import IMAGES, images_path
+from vouch.tables.items import ITEMS, items_path
+from vouch.tables.letters import LETTERS, letters_path
+from vouch.tables.likelihood import LIKELIHOOD, likelihood_path
+from vouch.tables.likeness import LIKENESS, LIKENESS_PATH
+from vouch.tables.prompts import COMPLEMENT, KEPT, PROMPTS, prompts_path
+from vouch.tables.published import PUBLISHED, published_path
+from vouch.tables.text import TEXT, text_path
+
+ESCAPE = "\x1b[31mred\x1b]0;title\x07"
+HOSTILE = f"q\n{ESCAPE}\u202eevil"
+"""An id with a line end, escape sequences and a mark that turns the direction of writing."""
+COUNT = 40
+MARKS = ["A", "B", "C"]
+VARIATIONS = (("original", KEPT), ("ls_n", COMPLEMENT), ("vr_b", KEPT))
+SKILL = {"tiny_a": 0.9, "tiny_b": 0.4}
+DIGEST = "0" * 64
+
+
+def names() -> list[str]:
+    """Ids of the items of both datasets; the last is hostile."""
+    return [*(f"kite-{number:03d}" for number in range(COUNT - 1)), HOSTILE]
+
+
+def build(folder: Path) -> None:
+    """Writes tables and runs the stages; the present folder is the project."""
+    picture = folder / "p.png"
+    Image.new("RGB", (8, 6), "red").save(picture)
+    held = {"digest": DIGEST, "bytes": picture.read_bytes(), "format": "PNG", "mode": "RGB"}
+    for dataset in ("left", "right"):
+        ITEMS.write(items_path(dataset), [_item(dataset, place) for place in range(COUNT)])
+        PROMPTS.write(prompts_path(dataset), list(_prompts(dataset)))
+        PUBLISHED.write(published_path(dataset), [])
+        for kind in EMBEDDED:
+            EMBEDDINGS.write(embeddings_path(dataset, kind), [])
+        IMAGES.write(images_path(dataset), [held | {"width": 8, "height": 6}])
+    LIKENESS.write(LIKENESS_PATH, [])
+    for model, skill in SKILL.items():
+        _answer(model, skill)
+        stage(score, "score", model)
+    stage(compare, "compare")
+
+
+def stage(body: Any, *words: str) -> None:
+    """Runs one stage."""
+    dag = read_dag()
+    body(Run(dag, dag.by_command(" ".join(["python -m", f"stages.{words[0]}", *words[1:]])), list(words[1:])))
+
+
+def _item(dataset: str, place: int) -> dict[str, Any]:
+    return {
+        "id": names()[place],
+        "group": f"g{place // 2:03d}",
+        "question": f"Which {ESCAPE}\nkite?",
+        "hint": None,
+        "options": [f"red {ESCAPE}", "green", "blue"],
+        "answers": [place % 3],
+        "images": [DIGEST],
+        "category": f"sky {ESCAPE}" if place % 2 else "ground",
+        "kind": "choice",
+        "source_id": f"{dataset}/{place}",
+        "flags": [],
+        "references": [],
+        "turns": [],
+        "exchange": [],
+        "phrasings": [],
+    }
+
+
+def _prompts(dataset: str) -> Iterator[dict[str, Any]]:
+    for place, name in enumerate(names()):
+        for variation, effect in VARIATIONS:
+            right = place % 3
+            yield {
+                "id": f"{name}/{variation}",
+                "item": name,
+                "variation": variation,
+                "family": "",
+                "effect": effect,
+                "style": "plain",
+                "text": "?",
+                "turns": [],
+                "earlier": [],
+                "options": [f"red {ESCAPE}", "green", "blue"],
+                "order": [0, 1, 2],
+                "marks": MARKS,
+                "answers": [k for k in range(3) if (k == right) != (effect == COMPLEMENT)],
+                "pictures": [{"images": [DIGEST], "steps": []}],
+                "asks": ["letters"] if dataset == "left" else ["text"],
+            }
+
+
+def _answer(model: str, skill: float) -> None:
+    chance = random.Random(model)
+    letters, texts = [], []
+    for place, name in enumerate(names()):
+        for variation, effect in VARIATIONS:
+            said = place % 3 if chance.random() < skill else (place + 1) % 3
+            said = (said + 1) % 3 if effect == COMPLEMENT and chance.random() < 0.5 else said
+            logits = [2.0 * (k == said) + chance.random() for k in range(3)]
+            prompt = f"{name}/{variation}"
+            letters.append({"prompt": prompt, "logits": logits})
+            words = f"{ESCAPE} ({MARKS[said]}) because\n" + "long " * 400
+            texts.append(
+                {"prompt": prompt, "temperature": 0.0, "sample": 0, "text": words}
+                | {"logprobs": [-0.5, -0.1], "entropies": [0.1, 0.1], "eos": 1}
+            )
+    for dataset, own in (("left", (letters, [])), ("right", ([], texts))):
+        LETTERS.write(letters_path(model, dataset), own[0])
+        LIKELIHOOD.write(likelihood_path(model, dataset), [])
+        TEXT.write(text_path(model, dataset), own[1])

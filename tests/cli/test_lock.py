@@ -1,0 +1,319 @@
+"""`vouch lock` against a small hub on the loopback address, with the real client of huggingface_hub."""
+
+import difflib
+import json
+from collections.abc import Iterator
+from hashlib import sha256
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import save
+
+from tests.models.pins.loopback_hub import Handler, Repo, serving
+from tests.models.project import MODEL, ROOT, Project
+from vouch.cli import main
+from vouch.cli.lock import locked
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.yaml12 import loads
+from vouch.tables.pins import pin_path, read_pin
+
+FIRST, SECOND = "1" * 40, "2" * 20 + "e" + "2" * 19  # both are numbers to YAML where they stand bare
+WEIGHTS = {"one": np.zeros((400, 400), np.float32), "two": np.ones((3,), np.float32)}
+CONFIG = {"model_type": "llava", "torch_dtype": "bfloat16"}
+
+
+def files(**changed: bytes | None) -> dict[str, bytes]:
+    """A repository's files; `None` leaves one out."""
+    given = {
+        "config.json": json.dumps(CONFIG).encode(),
+        "tokenizer.json": b"{}",
+        "model.safetensors": save(WEIGHTS),
+        "README.md": b"about",
+        "modeling.py": b"import os",
+        "onnx/model.safetensors": b"other",
+        **{name.replace("__", "."): data for name, data in changed.items()},
+    }
+    return {name: data for name, data in given.items() if data is not None}
+
+
+def sharded(**changed: bytes | None) -> dict[str, bytes]:
+    index = {"weight_map": {"one": "a.safetensors", "two": "b.safetensors"}}
+    shards = {f"{name}.safetensors": save({key: WEIGHTS[key]}) for name, key in (("a", "one"), ("b", "two"))}
+    listed = {
+        "model.safetensors.index.json": json.dumps(index).encode(),
+        "extra.safetensors": shards["b.safetensors"],
+    }
+    return {**files(model__safetensors=None), **listed, **shards, **changed}
+
+
+def with_config(**values: object) -> Repo:
+    return Repo({FIRST: files(config__json=json.dumps({**CONFIG, **values}).encode())}, {"main": FIRST})
+
+
+@pytest.fixture
+def repos() -> dict[str, Repo]:
+    pickled = files(model__safetensors=None, pytorch_model__bin=b"a pickle")
+    code = json.dumps({"auto_map": {"AutoProcessor": "own.Processor"}}).encode()
+    return {
+        "owner/open": Repo({FIRST: files(), SECOND: files(tokenizer__json=b"{ }")}, {"main": FIRST}, {"license": "mit"}),
+        "owner/shards": Repo({FIRST: sharded()}, {"main": FIRST}, {"license": "other", "license_name": "own"}),
+        "owner/torn": Repo({FIRST: {n: d for n, d in sharded().items() if n != "a.safetensors"}}, {"main": FIRST}),
+        "owner/gated": Repo({FIRST: files()}, {"main": FIRST}, refuses="GatedRepo"),
+        "owner/pickled": Repo({FIRST: pickled}, {"main": FIRST}),
+        "owner/empty": Repo({FIRST: {"README.md": b""}}, {"main": FIRST}),
+        "owner/bare": Repo({FIRST: files(config__json=None)}, {"main": FIRST}),
+        "owner/cut": Repo({FIRST: files(model__safetensors=b"\xff" * 8)}, {"main": FIRST}),
+        "owner/code": Repo({FIRST: files(processor_config__json=code)}, {"main": FIRST}),
+        "owner/foreign": with_config(model_type="internvl_chat"),
+        "owner/writer": with_config(model_type="llama"),
+        "owner/nested": with_config(torch_dtype=None, text_config={"dtype": "float16"}),
+        "owner/eight": with_config(torch_dtype="float8_e4m3fn"),
+    }  # fmt: skip
+
+
+@pytest.fixture
+def hub(
+    repos: dict[str, Repo], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[ThreadingHTTPServer]:
+    with serving(repos, tmp_path / "cache", monkeypatch) as server:
+        yield server
+
+
+def lock(text: str, name: str = "model", repo: str | None = None, revision: str | None = None) -> str:
+    return locked(text, name, repo, revision)[0]
+
+
+WRITTEN = """\
+# Pinned models.
+models:
+  # kept as it is
+  other: {source: {kind: folder, path: ../weights}, dtype: float16}   # mine
+
+  model:
+    source: {kind: hub, repo: owner/open, revision: null}   # not yet
+    template: vicuna_v1
+    facts:
+      papers: [tu]
+      total_parameters: 7_000_000_000   # of the paper
+
+  # the next family
+  third:
+    source: {kind: server, url: 'http://127.0.0.1:8000/v1', name: x}
+    engine: openai
+  fourth: {source: {kind: hub, repo: a/b, revision: null}}
+"""
+
+
+def test_a_new_model(hub: ThreadingHTTPServer) -> None:
+    text = lock("# head\nmodels: {}\n", repo="owner/open")
+    digests = {n: sha256(d).hexdigest() for n, d in files().items() if n in ("config.json", "model.safetensors", "tokenizer.json")}  # fmt: skip
+    assert loads(text, "models.lock")["models"]["model"] == {
+        "source": {"kind": "hub", "repo": "owner/open", "revision": FIRST},
+        "engine": "transformers",
+        "dtype": "bfloat16",
+        "parameters": 160_003,
+        "facts": {"licence": "mit"},
+        "files": digests,
+    }
+    assert text.startswith("# head\nmodels:\n  model:\n    source: {")
+
+
+def test_weights_are_not_downloaded(hub: ThreadingHTTPServer) -> None:
+    lock("models: {}", repo="owner/open")
+    assert 0 < Handler.served["model.safetensors"] <= 100_001 < len(files()["model.safetensors"])
+    assert "README.md" not in Handler.served and "onnx/model.safetensors" not in Handler.served
+
+
+def test_what_people_wrote_stays(hub: ThreadingHTTPServer) -> None:
+    text = lock(WRITTEN)
+    added = set(text.splitlines()) - set(WRITTEN.splitlines())
+    gone = set(WRITTEN.splitlines()) - set(text.splitlines())
+    assert gone == {"    source: {kind: hub, repo: owner/open, revision: null}   # not yet"}
+    assert f'    source: {{kind: hub, repo: owner/open, revision: "{FIRST}"}} # not yet' in added
+    before, after = loads(WRITTEN, "w")["models"], loads(text, "w")["models"]
+    assert list(after) == list(before)
+    assert {name: after[name] for name in after if name != "model"} == {
+        name: before[name] for name in before if name != "model"
+    }
+    assert after["model"]["facts"] == {**before["model"]["facts"], "licence": "mit"}
+    kept = [line for line in text.splitlines() if line in WRITTEN.splitlines()]
+    assert kept == [line for line in WRITTEN.splitlines() if line not in gone]
+    assert text.index("model.safetensors:") < text.index("# the next family")
+
+
+@pytest.mark.parametrize("name", ["llava_v1_5_7b", "paligemma_3b_mix_448", "pixtral_12b"])
+def test_the_committed_file_stays_as_it_is_around_an_entry(hub: ThreadingHTTPServer, name: str) -> None:
+    before = (ROOT / "models.lock").read_text("utf-8")
+    dtype = loads(before, "models.lock")["models"][name].get("dtype")  # a paper's stays
+    after = lock(before, name, repo="owner/open")
+    changes = [line for line in difflib.ndiff(before.splitlines(), after.splitlines()) if line[0] in "-+"]
+    gone = [line for line in changes if line[0] == "-"]
+    assert len(gone) == 1 and gone[0].endswith("revision: null}")
+    assert [line.split(":")[0].strip("+ ") for line in changes if line[0] == "+"] == [
+        *("source", "engine", *([] if dtype else ["dtype"]), "parameters", "files"),
+        *("config.json", "model.safetensors", "tokenizer.json", "licence"),
+    ]
+
+
+def test_twice_the_same_bytes(hub: ThreadingHTTPServer) -> None:
+    once = lock(WRITTEN)
+    assert lock(once) == once
+    assert lock(WRITTEN) == once
+
+
+def test_a_branch_that_moved_changes_revision_and_digests_only(
+    hub: ThreadingHTTPServer, repos: dict[str, Repo]
+) -> None:
+    before = lock(WRITTEN).splitlines()
+    repos["owner/open"].branches["main"] = SECOND
+    after = lock("\n".join(before) + "\n").splitlines()
+    assert len(before) == len(after)
+    changed = [(old, new) for old, new in zip(before, after, strict=True) if old != new]
+    assert [new.split(":")[0].strip() for _, new in changed] == ["source", "tokenizer.json"]
+    assert changed[0][1] == changed[0][0].replace(FIRST, SECOND)
+    assert lock("\n".join(after) + "\n", revision=FIRST).splitlines() == before
+
+
+def test_an_entry_on_one_line(hub: ThreadingHTTPServer) -> None:
+    text = "models:\n  model: {source: {kind: hub, repo: owner/open, revision: null}}   # a\n\n  # b\n  x: {source: {kind: folder, path: y}}\n"
+    changed = lock(text)
+    assert lock(changed) == changed and changed.endswith(
+        " # a\n\n  # b\n  x: {source: {kind: folder, path: y}}\n"
+    )
+    assert loads(changed, "m")["models"]["model"]["files"].keys() == {"config.json", "model.safetensors", "tokenizer.json"}  # fmt: skip
+
+
+def test_files_that_come_and_go(hub: ThreadingHTTPServer, repos: dict[str, Repo]) -> None:
+    text = "models:\n  model:\n    source: {kind: hub, repo: owner/open, revision: null}\n    files:\n      config.json: %s   # c\n      gone.json: %s\n\n  # next\n  x: {source: {kind: folder, path: y}}\n"  # fmt: skip
+    changed = lock(text % ("a" * 64, "b" * 64))
+    assert "gone.json" not in changed and "   # c\n" in changed
+    assert changed.endswith("\n\n  # next\n  x: {source: {kind: folder, path: y}}\n")
+    assert changed.index("tokenizer.json") < changed.index("# next")
+
+
+def test_another_repository(hub: ThreadingHTTPServer) -> None:
+    entry = loads(lock(lock(WRITTEN), repo="owner/shards"), "m")["models"]["model"]
+    assert entry["source"]["repo"] == "owner/shards" and entry["facts"]["licence"] == "mit"
+    assert {"a.safetensors", "b.safetensors", "extra.safetensors"} <= entry["files"].keys()
+    assert "model.safetensors" not in entry["files"]
+
+
+def test_a_language_model_can_be_locked_to_rewrite(hub: ThreadingHTTPServer) -> None:
+    assert loads(lock("models: {}", repo="owner/writer"), "m")["models"]["model"]["dtype"] == "bfloat16"
+
+
+def test_shards_are_counted_once(hub: ThreadingHTTPServer) -> None:
+    entry = loads(lock("models: {}", repo="owner/shards"), "m")["models"]["model"]
+    assert entry["parameters"] == 160_003, "those of the index, not extra.safetensors"
+    assert entry["facts"] == {"licence": "own"}
+
+
+@pytest.mark.parametrize(("repo", "dtype"), [("owner/nested", "float16"), ("owner/eight", "float32")])
+def test_dtype(hub: ThreadingHTTPServer, repo: str, dtype: str) -> None:
+    entry = loads(lock("models: {}", repo=repo), "m")["models"]["model"]
+    assert entry["dtype"] == dtype and "facts" not in entry
+
+
+REFUSALS = [
+    ("owner/gated", None, "gated; accept its terms on the hub"),
+    ("owner/absent", None, r"no such repository, or a private one; correct --repo or --revision"),
+    ("owner/open", "nobranch", "owner/open at nobranch: the repository has no such commit or branch"),
+    ("owner/busy", None, "the hub answered 418"),
+    ("owner/pickled", None, r"only pickled weights \(pytorch_model\.bin\), which can run code"),
+    ("owner/empty", None, "owner/empty: no weights"),
+    ("owner/bare", None, r"no config\.json"),
+    ("owner/cut", None, "owner/cut at main: its weights are damaged; correct --repo or --revision"),
+    ("owner/torn", None, r"lacks a\.safetensors, which model\.safetensors\.index\.json names"),
+    ("owner/code", None, r"processor_config\.json: asks for code of its own \(auto_map\)"),
+    ("owner/foreign", None, "model_type internvl_chat is none that transformers"),
+    ("no repo/x", None, "give a hub repository as OWNER/NAME"),
+]
+
+
+@pytest.mark.parametrize(("repo", "revision", "message"), REFUSALS)
+def test_refusals_are_one_line(
+    hub: ThreadingHTTPServer, repo: str, revision: str | None, message: str
+) -> None:
+    with pytest.raises(UserError, match=message) as caught:
+        lock("models: {}", repo=repo, revision=revision)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "repo", "message"),
+    [
+        ("modle", None, r"no model modle; give --repo OWNER/NAME to add it; valid: .*did you mean model\?"),
+        ("other", "owner/open", "other is no model of the hub"),
+        ("third", None, "third is answered by a server"),
+        ("Model-1", "owner/open", r"models\.lock: models\.Model-1"),
+    ],
+)
+def test_names_that_cannot_be_locked(name: str, repo: str | None, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        lock(WRITTEN, name, repo)
+
+
+def test_offline(hub: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(UserError, match="run `vouch lock model` without HF_HUB_OFFLINE"):
+        lock(WRITTEN)
+
+
+def test_no_network(hub: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda seconds: None)  # the client's pauses between its attempts
+    hub.shutdown()
+    hub.server_close()
+    with pytest.raises(UserError, match=r"ConnectError.*run `vouch lock model` on a machine with a network"):
+        lock(WRITTEN)
+
+
+@pytest.fixture
+def project(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A project whose profile allows no model without digests."""
+    (tmp_path / "root").mkdir()
+    monkeypatch.chdir(tmp_path / "root")
+    project = Project(tmp_path / "root", tiny)
+    project.params["unpinned"] = []
+    return project
+
+
+def command(project: Project, *arguments: str) -> int:
+    """Runs `vouch lock` in the project, which keeps the entry it wrote."""
+    project.save()
+    status = main.main(["lock", MODEL, *arguments])
+    project.entry = loads((project.path / "models.lock").read_text("utf-8"), "m")["models"][MODEL]
+    return status
+
+
+def test_a_locked_folder_is_pinned(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(UserError, match=f"vouch lock {MODEL}"):
+        project.pin()
+    assert command(project) == 0
+    project.pin()
+    assert read_pin(pin_path(MODEL)).files == project.entry["files"]
+    assert project.entry["parameters"] == read_pin(pin_path(MODEL)).parameters
+    assert command(project) == 0 and "nothing to change" in capsys.readouterr().out
+
+
+def test_a_locked_hub_model_is_pinned(
+    project: Project, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = {path.name: path.read_bytes() for path in tiny.iterdir()}
+    project.entry = {"source": {"kind": "hub", "repo": "owner/tiny", "revision": None}}
+    with serving({"owner/tiny": Repo({FIRST: held}, {"main": FIRST})}, tmp_path / "cache", monkeypatch):
+        assert command(project) == 0
+        project.pin()
+    pin = read_pin(pin_path(MODEL))
+    assert (pin.files, pin.source.revision) == (project.entry["files"], FIRST)
+
+
+def test_a_refusal_leaves_the_file_alone(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    project.entry["source"]["path"] = "nowhere"
+    project.save()
+    before = (project.path / "models.lock").read_bytes()
+    assert main.main(["lock", MODEL]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("vouch: ") and error.count("\n") == 1
+    assert (project.path / "models.lock").read_bytes() == before

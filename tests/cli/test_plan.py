@@ -1,0 +1,131 @@
+"""What `vouch plan` counts."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.models.project import ROOT, prompt
+from vouch.cli.main import main
+from vouch.cli.planned import count_prompts, estimate
+from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.models.requests.config import Config, Sampling
+from vouch.models.requests.keys import PACK_PROMPTS
+from vouch.pipeline.dag import read_dag
+from vouch.pipeline.digests import Digests
+from vouch.pipeline.freshness import present, write_receipt
+from vouch.tables.prompts import ASKS, LETTERS, PROMPTS, TEXT, prompts_path
+
+GREEDY = Config(batch=4, bucket=8, threads=1)
+SAMPLED = Config(
+    batch=4,
+    bucket=8,
+    threads=1,
+    sampling=(Sampling(temperature=0.5, samples=2), Sampling(temperature=1, samples=3)),
+)
+
+
+def counted(path: Path, rows: list[dict[str, Any]]) -> Any:
+    PROMPTS.write(path / "prompts.parquet", rows)
+    return count_prompts(path / "prompts.parquet")
+
+
+def test_counts_of_prompts_that_are_there(tmp_path: Path) -> None:
+    rows = [prompt(f"q{n}/original", "what", asks=ASKS) for n in range(9)]
+    rows += [prompt(f"q/many/{n}", "what", asks=[LETTERS]) for n in range(PACK_PROMPTS + 1)]
+    rows.append(prompt("silent/original", "what", asks=()))
+    count = counted(tmp_path, rows)
+    assert count.said == "23" and count.prompts == 23
+    assert count.answers(GREEDY) == (9 + 13) + 9 + 9
+    assert count.answers(SAMPLED) == (9 + 13) + 9 + 9 * 6
+    assert count.passes(GREEDY) == 3 + 3 + 3, "11 packs of letters, 9 of likelihood, 9 texts, in fours"
+    assert count.passes(SAMPLED) == 3 + 3 + 3 * 6
+
+
+def test_an_estimate_says_so_and_follows_the_style(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    entry = DatasetEntry.model_validate(
+        {"loader": "shapes", "source": "vouch/demo/scenes", "style": "kostumov", "settings": {}}
+    )
+    count = estimate(10, entry, ["original", "vr_b", "ls_n+vs_s"])
+    assert count.said == "about 30" and count.answers(SAMPLED) == 30 and count.passes(GREEDY) == 8
+    assert (
+        estimate(10, entry, ["tests", "marks", "instruction", "shuffled+vr_b"]).prompts == 50 + 30 + 10 + 50
+    )
+    assert estimate(10, entry, ["tests_7", "shuffled_2+vr_b_5"]).prompts == 70 + 20
+
+
+def test_nothing_to_ask(tmp_path: Path) -> None:
+    count = counted(tmp_path, [prompt("q/original", "what", asks=())])
+    assert (count.prompts, count.answers(SAMPLED), count.passes(SAMPLED)) == (1, 0, 0)
+    assert TEXT not in count.asks
+
+
+def test_a_dataset_with_variations_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stages").symlink_to(ROOT / "stages")
+    (tmp_path / "vouch").symlink_to(ROOT / "vouch")
+    (tmp_path / "dvc.yaml").write_bytes((ROOT / "dvc.yaml").read_bytes())
+    (tmp_path / "models.lock").write_text("models: {}\n", "utf-8")
+    params = (ROOT / "profiles/small.yaml").read_text("utf-8")
+    params = params.replace("items: 20}}", "items: 20}, variations: [original, vr_b, lr_i]}")
+    (tmp_path / "params.yaml").write_text(params, "utf-8")
+    assert main(["plan"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    counts = {line[0]: line[2:5] for line in lines if line[:1] in (["left"], ["right"])}
+    assert counts == {"left": ["24", "about", "24"], "right": ["20", "about", "60"]}
+    assert "made by no stage" not in " ".join(map(" ".join, lines))
+
+
+def test_what_an_earlier_profile_left_is_named_before_a_stage_refuses_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stages").symlink_to(ROOT / "stages")
+    (tmp_path / "vouch").symlink_to(ROOT / "vouch")
+    for name, text in (("dvc.yaml", ROOT / "dvc.yaml"), ("params.yaml", ROOT / "profiles/small.yaml")):
+        (tmp_path / name).write_bytes(text.read_bytes())
+    (tmp_path / "models.lock").write_text("models: {}\n", "utf-8")
+    (tmp_path / "profiles").symlink_to(ROOT / "profiles")
+    (tmp_path / "data/items").mkdir(parents=True)
+    (tmp_path / "data/items/old.parquet").touch()
+    said = "refuse it: data/items/old.parquet; `vouch prune` removes"
+    assert main(["plan"]) == 0 and said in capsys.readouterr().out
+    assert main(["plan", "small"]) == 0 and said not in capsys.readouterr().out, "of another profile"
+
+
+def test_a_new_variation_counts_what_follows_from_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("stages", "vouch", "models.lock", "profiles"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "dvc.yaml").write_bytes((ROOT / "dvc.yaml").read_bytes())
+    params = (ROOT / "profiles/small.yaml").read_text("utf-8")
+    assert "variations: [original]" in params
+    (tmp_path / "params.yaml").write_text(params, "utf-8")
+    dag = read_dag()
+    for out in dag.maker:
+        place = tmp_path / out
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("made", "utf-8")
+    for name in ("left", "right"):
+        PROMPTS.write(prompts_path(name), [prompt(f"q{n}/original", "what") for n in range(5)])
+    digests = Digests()
+    for stage in dag.stages.values():
+        write_receipt(stage, present(stage, digests))
+    assert main(["plan"]) == 0
+    out = capsys.readouterr().out
+    assert "0 cells (model x dataset) to extract: 0 prompts" in out
+    assert "0 stages are not up to date\n" in out and "more run" not in out
+    longer = params.replace("variations: [original]", "variations: [original, vr_b]")
+    (tmp_path / "params.yaml").write_text(longer, "utf-8")
+    assert main(["plan"]) == 0
+    out = capsys.readouterr().out
+    assert "4 cells (model x dataset) to extract, 4 of them where what they read changes: 176 prompts" in out
+    assert "5 stages are not up to date: 2 rewrite, 2 vary, 1 report\n" in out
+    assert (
+        "10 more run where what these make changes: 4 extract, 2 score, 2 browse, 1 liken, 1 compare\n" in out
+    )

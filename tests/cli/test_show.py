@@ -1,0 +1,101 @@
+"""Which of many numbers the headline table shows."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from dvc.repo import Repo
+
+from vouch.cli.show import cells, compared, headline, standings_at
+from vouch.pipeline.errors import UserError
+from vouch.tables.compared import STANDINGS_PATH
+from vouch.tables.table import Table
+
+LINE = {"dataset": "d", "variation": "original", "ask": "letters", "model": "m", "category": "all"}
+
+
+def row(metric: str, value: float, **changes: Any) -> dict[str, Any]:
+    found = LINE | {"metric": metric, "value": value, "low": None, "high": None, "score": ""}
+    return found | {"reading": "clean", "calibration": "", "alpha": None} | changes
+
+
+def test_of_several_targets_and_thresholds_the_main_ones_are_shown() -> None:
+    of_sets = {"score": "lac", "calibration": "marginal", "alpha": 0.2}
+    rows = [
+        row("set_size", 9.0, **of_sets | {"alpha": 0.1}),
+        row("set_size", 2.0, **of_sets | {"reading": "faithful"}),
+        row("set_size", 1.5, **of_sets),
+        row("set_size", 8.0, **of_sets | {"calibration": "class"}),
+        row("set_size", 7.0, **of_sets | {"alpha": 0.3}),
+        row("accuracy", 0.75),
+    ]
+    found = cells(rows, "clean")
+    assert [each["value"] for each in found["d", "original", "letters", "m"].values()] == [1.5, 0.75]
+    assert cells(rows, "faithful")["d", "original", "letters", "m"]["set_size", "lac"]["value"] == 2.0
+    assert "1.500" in headline(found) and "0.750" in headline(found)
+
+
+def test_the_original_prompts_are_shown_unless_all_are_wanted() -> None:
+    rows = [row("accuracy", 0.5, variation=name) for name in ("original", "vr_b", "")]
+    rows += [row("accuracy", 0.5, dataset="e", variation="vr_b")]
+
+    def shown(variations: bool) -> list[tuple[str, str]]:
+        return [(dataset, variation) for dataset, variation, *_ in cells(rows, "clean", variations)]
+
+    assert shown(False) == [("d", "original"), ("e", "vr_b")]
+    assert shown(True) == [("d", "original"), ("d", "vr_b"), ("e", "vr_b")]
+
+
+def test_a_comparison_shows_the_lines_that_changed() -> None:
+    then = cells([row("accuracy", 0.5, model=name) for name in ("m", "gone", "same")], "clean")
+    now = cells(
+        [row("accuracy", value, model=name) for name, value in (("m", 0.75), ("new", 0.25), ("same", 0.5))],
+        "clean",
+    )
+    lines = [line.split() for line in compared(now, then).splitlines()]
+    assert [line[3:6] for line in lines[2:5]] == [
+        ["m", "0.750", "(+0.250)"],
+        ["new", "0.250", "n.a."],
+        ["gone", "gone"],
+    ]
+    assert lines[3][-1] == "new" and lines[-1][:3] == ["1", "of", "3"]
+    assert compared(now, now) == "3 of 3 lines are as they were\n"
+
+
+def test_a_change_of_digits_that_are_not_shown_is_counted_alone() -> None:
+    then = cells([row("accuracy", 0.5, model=name) for name in "abc"], "clean")
+    values = {"a": 0.5, "b": 0.5001, "c": 10.5}
+    now = cells([row("accuracy", value, model=name) for name, value in values.items()], "clean")
+    *lines, last = compared(now, then).splitlines()
+    assert [line.split()[3:6] for line in lines[2:]] == [["c", "10.500", "(+10.000)"]]
+    assert last == "1 of 3 lines are as they were, 1 more but for digits that are not shown"
+
+
+def test_results_of_a_revision_that_cannot_be_compared_say_where_they_can_be_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    Table("standings", 1, pa.schema([("model", pa.string())])).write(STANDINGS_PATH, [{"model": "m"}])
+    who = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+    subprocess.run(["git", "init", "-q"], check=True)
+    with Repo.init() as repo:
+        repo.add(str(STANDINGS_PATH))
+    for command in (["add", "-A"], [*who, "commit", "-qm", "results"], ["tag", "v1"]):
+        subprocess.run(["git", *command], check=True)
+    apart = "look at them in a checkout of it: `git worktree add ../then v1`, there `dvc pull` and"
+    with pytest.raises(
+        UserError, match=f"v1: holds standings/1, expected standings/2, so they .* compared; {apart}"
+    ):
+        standings_at("v1")
+    STANDINGS_PATH.unlink()
+    shutil.rmtree(".dvc/cache")
+    with pytest.raises(UserError, match=f"v1: neither here nor in the remote; {apart}") as missing:
+        standings_at("v1")
+    assert "\n" not in str(missing.value)

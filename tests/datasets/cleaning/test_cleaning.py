@@ -1,0 +1,240 @@
+import io
+
+import pytest
+from PIL import Image
+
+from vouch.datasets.cleaning.cleaning import check, clean, default_group, examine, known_options
+from vouch.datasets.cleaning.second_pass import Flags
+from vouch.datasets.raw import RawItem, Unusable
+
+
+def raw(**changes):
+    values = {"id": "q", "where": "here", "question": "Which?", "options": ["x", "y", "z"], "answers": [0]}
+    return RawItem(**{**values, **changes})
+
+
+def flags_of(item, pictures):
+    flags = Flags({picture.digest: picture for picture in pictures})
+    flags.add(clean(item, pictures), item.options)
+    (found,) = flags.found()
+    return found
+
+
+def noise(mode="RGB", size=(40, 30)):
+    return Image.effect_noise(size, 90).convert(mode)
+
+
+def encoded(mode="RGB", form="PNG", size=(5, 4), **options):
+    data = io.BytesIO()
+    Image.new(mode, size).save(data, form, **options)
+    return data.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("changes", "flags"),
+    [
+        ({}, []),
+        ({"hint": None}, []),
+        ({"hint": "see"}, []),
+        ({"hint": ""}, ["empty_hint"]),
+        ({"hint": " \n"}, ["empty_hint"]),
+        ({"options": ["x", "y", "y"]}, ["duplicate_options"]),
+        ({"options": ["x", "y", "x"]}, ["duplicate_options", "repeated_answer_text"]),
+        ({"options": ["x", "x", "z"], "answers": [0, 1]}, ["duplicate_options"]),
+        ({"options": ["x", "y", None]}, ["missing_option"]),
+        ({"options": ["x", "y", None, "y"]}, ["missing_option"]),
+        ({"options": ["x", "", "z"]}, ["empty_option"]),
+        ({"question": "See <image 1>"}, ["unmatched_mark"]),
+        ({"options": ["x", "<image2>", "z"]}, ["unmatched_mark"]),
+        ({"hint": "<image_1>"}, ["unmatched_mark"]),
+        ({"flags": ["own"]}, ["own"]),
+    ],
+)
+def test_flags_of_the_text(changes, flags):
+    item = raw(**changes)
+    check(item)
+    assert flags_of(item, []) == flags
+
+
+def saved(image, form="PNG", **options):
+    data = io.BytesIO()
+    image.save(data, form, **options)
+    return examine(data.getvalue())
+
+
+def test_flags_of_the_pictures():
+    rgb, grey = saved(noise()), saved(noise("L"))
+    assert flags_of(raw(), [rgb]) == []
+    assert flags_of(raw(), [rgb, grey]) == ["non_rgb", "several_images"]
+    assert flags_of(raw(question="<image1> or <image2>?"), [rgb, rgb]) == ["several_images"]
+    assert flags_of(raw(question="<image 2>?"), [rgb, rgb]) == ["several_images", "unmarked_image"]
+    assert flags_of(raw(question="<image 3>?"), [rgb, rgb]) == ["several_images", "unmatched_mark"]
+    frames = io.BytesIO()
+    noise().save(frames, "GIF", save_all=True, append_images=[noise()])
+    assert flags_of(raw(), [examine(frames.getvalue())]) == ["animated", "non_rgb"]
+    assert flags_of(raw(), [saved(noise(size=(28, 28)))]) == []
+    assert flags_of(raw(), [saved(noise(size=(90, 27)))]) == ["tiny_image"]
+    assert flags_of(raw(), [saved(Image.new("RGB", (40, 30), "red"))]) == ["blank_image"]
+
+
+@pytest.mark.parametrize(("orientation", "flags"), [(1, []), (3, ["exif_rotated"]), (6, ["exif_rotated"])])
+def test_exif(orientation, flags):
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    assert flags_of(raw(), [saved(noise(), "JPEG", exif=exif)]) == flags
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"id": ""}, "id is empty"),
+        ({"id": " q"}, "blanks at an end"),
+        ({"id": "a\nb"}, "line breaks"),
+        ({"question": " \n"}, "question is empty"),
+        ({"question": "half \ud800"}, "surrogate"),
+        ({"options": ["x", "\udc00"]}, "surrogate"),
+        ({"question": "w " * 10**6}, r"2,000,00\d characters, more than 1,000,000; shorten"),
+        ({"options": []}, "at least 2"),
+        ({"options": ["x"]}, "at least 2"),
+        ({"options": ["x", None, "z"]}, "at least 2"),
+        ({"options": [str(i) for i in range(27)]}, "more than the 26"),
+        ({"answers": []}, "no correct option"),
+        ({"answers": [3]}, "outside"),
+        ({"answers": [-1]}, "outside"),
+        ({"answers": [0, 99999999999]}, "outside"),
+        ({"options": ["x", "y", None], "answers": [2]}, "outside"),
+        ({"kind": "text", "options": [], "answers": []}, "reference answer"),
+    ],
+)
+def test_refused(changes, reason):
+    with pytest.raises(Unusable, match=reason):
+        check(raw(**changes))
+
+
+def test_26_options_and_open_questions_pass():
+    check(raw(options=[str(i) for i in range(26)], answers=[25]))
+    check(raw(kind="text", options=[], answers=[], references=["42"]))
+
+
+def test_options_end_before_the_first_missing_one():
+    assert known_options(["x", None, "z"]) == ["x"]
+    assert clean(raw(options=["x", "y", None, "z"]), [])["options"] == ["x", "y"]
+
+
+def test_answers_are_a_set():
+    assert clean(raw(answers=[2, 0, 2]), [])["answers"] == [0, 2]
+
+
+def test_default_group_is_question_and_pictures():
+    assert default_group("q", ["a"]) == default_group("q", ["a"])
+    assert (
+        len(
+            {
+                default_group("q", ["a"]),
+                default_group("q", ["b"]),
+                default_group("r", ["a"]),
+                default_group("q", []),
+            }
+        )
+        == 4
+    )
+    assert default_group('q", "a', []) != default_group("q", ["a"])
+    assert clean(raw(group="mine"), [])["group"] == "mine"
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16"])
+def test_png_modes(mode):
+    picture = examine(encoded(mode))
+    assert (picture.format, picture.mode, picture.width, picture.height) == ("PNG", mode, 5, 4)
+
+
+@pytest.mark.parametrize("form", ["JPEG", "WEBP", "GIF", "BMP", "TIFF"])
+def test_formats(form):
+    assert examine(encoded(form=form)).format == form
+
+
+def test_exif_rotation_is_left_alone():
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    assert examine(encoded(form="JPEG", exif=exif)).width == 5
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "empty"),
+        (b"<!DOCTYPE html><html>", "web page"),
+        (b"\n  <svg/>", "markup"),
+        (b"version https://git-lfs.github.com/spec/v1\noid", "LFS"),
+        (b"no image at all", "not an image"),
+        (encoded("F", "TIFF"), "mode F"),
+        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "not an image"),
+    ],
+)
+def test_not_an_image(data, reason):
+    with pytest.raises(Unusable, match=reason):
+        examine(data)
+
+
+@pytest.mark.parametrize("form", ["PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF"])
+def test_cut_off(form):
+    noise = Image.effect_noise((64, 64), 60).convert("RGB")
+    data = io.BytesIO()
+    noise.save(data, form)
+    whole = data.getvalue()
+    examine(whole)
+    with pytest.raises(Unusable):
+        examine(whole[: len(whole) // 2])
+
+
+@pytest.mark.parametrize("how", [{}, {"progressive": True}, {"restart_marker_rows": 2}, {"subsampling": 0}])
+def test_large_jpegs_are_refused_as_where_all_pixels_are_decoded(how):
+    """Fewer pixels are made of them, but of all the data."""
+    file = io.BytesIO()
+    Image.effect_noise((700, 501), 60).convert("RGB").save(file, "JPEG", quality=80, **how)
+    whole = file.getvalue()
+    broken = [whole[: len(whole) * share // 100] for share in range(5, 100, 10)]
+    broken += [whole[: len(whole) - cut] for cut in (1, 2, 3, 4, 20, 500)]
+    broken += [whole[:place] + b"\xff\xd9" + whole[place:] for place in (700, 5_000, len(whole) - 900)]
+    refused = 0
+    for data in broken:
+        try:
+            with Image.open(io.BytesIO(data)) as image:
+                image.load()
+        except OSError:
+            refused += 1
+            with pytest.raises(Unusable):
+                examine(data)
+        else:
+            assert examine(data).width == 700
+    assert refused > 10
+
+
+def test_blank_is_exact_for_large_jpegs():
+    plain = Image.new("RGB", (640, 480), "white")
+    assert saved(plain, "JPEG").blank and saved(Image.new("L", (1000, 900), 77), "JPEG").blank
+    dotted, nearly = plain.copy(), plain.copy()
+    dotted.putpixel((301, 200), (0, 0, 0))
+    nearly.paste((253, 253, 253), (0, 0, 640, 8))
+    for image in (dotted, nearly):
+        assert not saved(image, "JPEG", quality=98).blank
+
+
+def test_blank_jpegs_are_found_whatever_fills_up_their_last_blocks():
+    for side in (225, 231):
+        filled = Image.new("RGB", (232, 232), "black")
+        filled.paste("white", (0, 0, side, side))
+        file = io.BytesIO()
+        filled.save(file, "JPEG", quality=100, subsampling=0)
+        data = file.getvalue()
+        size = data.index(b"\xff\xc0\x00\x11\x08") + 5  # height and width, in whole blocks as before
+        data = data[:size] + side.to_bytes(2) * 2 + data[size + 4 :]
+        with Image.open(io.BytesIO(data)) as image:
+            blank = all(low == high for low, high in image.getextrema())
+        assert examine(data).blank == blank and (blank or side == 231)
+
+
+def test_bomb_is_refused_before_it_is_decoded():
+    for size in ((10_000, 10_000), (20_000, 20_000)):
+        with pytest.raises(Unusable, match="pixels"):
+            examine(encoded("1", size=size))

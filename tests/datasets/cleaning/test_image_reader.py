@@ -1,0 +1,128 @@
+"""Pictures looked at ahead: order, errors, what is decoded, and how much is held."""
+
+import io
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from vouch.datasets.cleaning.cleaning import digest_of, examine
+from vouch.datasets.cleaning.image_reader import HELD, looked_at
+from vouch.datasets.raw import RawItem, Rejected
+from vouch.pipeline.errors import UserError
+from vouch.tables.images import IMAGES, images_path
+
+
+def png(shade: int, side: int = 40) -> bytes:
+    file = io.BytesIO()
+    Image.new("L", (side, side), shade).save(file, "PNG")
+    return file.getvalue()
+
+
+def entry(number: int, *images: bytes | str, root: Path | None = None) -> RawItem:
+    return RawItem(str(number), f"line {number}", "What?", images=images, root=root)
+
+
+def test_entries_come_in_their_order_and_are_drawn_a_little_ahead_by_one_thread():
+    drawn: list[int] = []
+    threads = set()
+
+    def source() -> Iterator[RawItem | Rejected]:
+        for number in range(40):
+            drawn.append(number)
+            threads.add(threading.get_ident())
+            # every third one takes longer than those after it
+            yield entry(number, png(number, side=4 if number % 3 else 900))
+
+    found = []
+    for looked in looked_at(source(), {}):
+        found.append(looked)
+        assert len(drawn) <= len(found) + HELD
+    assert [looked.entry.id for looked in found] == [str(number) for number in range(40)]
+    assert [looked.seen[0].data for looked in found if looked.seen[0].picture.width == 4] == [
+        png(number, side=4) for number in range(40) if number % 3
+    ]
+    assert threads == {threading.get_ident()}
+
+
+def test_entries_without_a_picture_are_never_handed_to_threads(monkeypatch):
+    """Handing one over takes longer than to reject it."""
+    handed: list[object] = []
+    submit = ThreadPoolExecutor.submit
+    monkeypatch.setattr(
+        ThreadPoolExecutor, "submit", lambda *given: (handed.append(given[2]), submit(*given))[1]
+    )
+    entries = [Rejected("line 1", "", "why"), entry(2), entry(3, png(3)), Rejected("line 4", "", "why")]
+    assert [looked.entry for looked in looked_at(entries, {})] == entries
+    assert handed == [entries[2]]
+
+
+def test_the_error_of_a_source_comes_after_the_entries_before_it():
+    def source() -> Iterator[RawItem | Rejected]:
+        yield entry(1, png(1))
+        yield entry(2, b"no picture")
+        raise UserError("line 3: unreadable")
+
+    looked = looked_at(source(), {})
+    assert next(looked).broken is None
+    assert "image 1: is not an image" in str(next(looked).broken)
+    with pytest.raises(UserError, match="line 3: unreadable"):
+        next(looked)
+
+
+def test_the_first_unusable_picture_is_the_one_that_is_named(tmp_path):
+    (tmp_path / "good.png").write_bytes(png(3))
+    rejected = Rejected("line 2", "b", "why")
+    first, second = looked_at([entry(1, "good.png", "gone.png", b"", root=tmp_path), rejected], {})
+    assert "'gone.png': no such file" in str(first.broken)
+    assert second.entry is rejected and not second.seen and second.broken is None
+
+
+def test_known_pictures_are_not_kept_and_equal_ones_are_decoded_once():
+    data = png(7)
+    known = {digest_of(data): examine(data)}
+    (looked,) = looked_at([entry(1, data, png(8))], known)
+    assert [seen.data for seen in looked.seen] == [None, png(8)]
+    assert looked.seen[0].picture is known[digest_of(data)]
+    both = list(looked_at([entry(number, png(9)) for number in range(6)], {}))
+    assert len({id(looked.seen[0].picture) for looked in both}) == 1
+
+
+def test_closing_ends_the_threads_and_their_quick_turns():
+    before = sys.getswitchinterval()
+    looked = looked_at((entry(number, png(number)) for number in range(30)), {})
+    next(looked)
+    assert sys.getswitchinterval() < before
+    looked.close()
+    assert sys.getswitchinterval() == before
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("vouch-ahead")]
+
+
+def test_the_first_bad_line_is_the_one_that_is_told_whatever_is_found_sooner(project, item):
+    """Line 2 is a large picture that is cut off, lines 3 to 6 are found broken long before it."""
+    noise = Image.effect_noise((1500, 1500), 60).convert("RGB")
+    noise.save(project.source / "whole.png")
+    data = (project.source / "whole.png").read_bytes()
+    (project.source / "cut.png").write_bytes(data[: len(data) - 2000])
+    (project.source / "empty.png").write_bytes(b"")
+    lines = [item(id=f"q{n}", image="empty.png") for n in range(4)]
+    project.lines(item(image="whole.png"), item(id="cut", image="cut.png"), *lines)
+    with pytest.raises(UserError, match=r"items\.jsonl line 2 \(id 'cut'\): image 'cut\.png'"):
+        project.prepare()
+    assert project.written() == []
+
+
+def test_images_stand_in_the_order_of_their_first_use(project, item):
+    """As one thread would write them: a large picture comes before the small ones after it."""
+    sizes = [1200, 5, 5, 900, 5, 5, 5]
+    for number, side in enumerate(sizes):
+        project.image(f"{number}.png", size=(side, side), shade=number)
+    used = [0, 1, 0, 2, 3, 1, 4, 5, 6]
+    project.lines(*(item(id=f"q{n}", image=f"{image}.png") for n, image in enumerate(used)))
+    project.prepare()
+    written = IMAGES.read(images_path("toy")).column("bytes").to_pylist()
+    assert written == [(project.source / f"{number}.png").read_bytes() for number in range(len(sizes))]

@@ -1,0 +1,174 @@
+"""MMBench: circular copies, missing cells in three spellings, images of the first copy, counts."""
+
+import base64
+import json
+from hashlib import sha256
+
+import pyarrow as pa
+import pytest
+
+from tests.datasets.loaders.built import IMAGE, cell, coded, parquet, png, tsv
+from tests.datasets.loopback_files import serving_files
+from tests.models.pins.loopback_hub import Repo, serving
+from vouch.datasets.fetch.origin import REMOTE
+from vouch.pipeline.errors import UserError
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+TYPES = {
+    "index": pa.int32(),
+    "question": pa.string(),
+    "hint": pa.string(),
+    "answer": pa.string(),
+    **dict.fromkeys("ABCD", pa.string()),
+    "category": pa.string(),
+    "image": IMAGE,
+    "source": pa.string(),
+    "l2-category": pa.string(),
+    "comment": pa.string(),
+    "split": pa.string(),
+}
+
+
+def row(**changes):
+    base = {"index": 241, "question": "Which?", "hint": "", "A": "x", "B": "y", "C": "z", "D": ""}
+    return {**base, "answer": "B", "category": "ocr", "image": coded(), **changes}
+
+
+def test_tsv_with_copies_and_missing_cells(project):
+    tsv(
+        project.source / "mmbench_dev_20230712.tsv",
+        row(hint="Look."),
+        row(index=1_000_241, A="y", B="z", C="x", answer="A"),
+        row(index=7, C="nan", D="None", answer="A"),
+    )
+    items = project.prepare("mmbench", expect=None)["items"].to_pylist()
+    assert [item["group"] for item in items] == ["241", "241", "7"]
+    assert [item["options"] for item in items] == [["x", "y", "z"], ["y", "z", "x"], ["x", "y"]]
+    assert [item["answers"] for item in items] == [[1], [0], [0]]
+    assert [item["hint"] for item in items] == ["Look.", None, None]
+    assert items[0]["images"] == [sha256(png()).hexdigest()] and items[0]["category"] == "ocr"
+
+
+def test_a_gap_among_the_options_stays(project):
+    tsv(project.source / "a.tsv", row(B="", C="z", D="w", answer="A"), row(index=2))
+    with pytest.raises(UserError, match="usable: 1"):
+        project.prepare("mmbench", expect=None)
+
+
+def test_copies_that_name_the_row_with_the_image(project):
+    tsv(
+        project.source / "MMBench_DEV_EN.tsv",
+        row(index=1, image=coded(5)),
+        row(index=1_000_001, image="1"),
+        row(index=2, image=coded(6)),
+    )
+    items = project.prepare("mmbench", expect=None)["items"].to_pylist()
+    assert items[0]["images"] == items[1]["images"] == [sha256(png(5)).hexdigest()]
+    tsv(project.source / "MMBench_DEV_EN.tsv", row(image="99"))
+    with pytest.raises(UserError, match="its image is that of row '99', which has none"):
+        project.prepare("mmbench", expect=None)
+
+
+def test_copies_of_a_row_whose_image_is_damaged(project):
+    tsv(
+        project.source / "MMBench_DEV_EN.tsv",
+        row(index=1, image="?" * 20),
+        row(index=1_000_001, image="1"),
+        row(index=2, image=coded(6)),
+    )
+    tables = project.prepare("mmbench", expect=None, on_error="skip")
+    assert tables["items"].num_rows == 1
+    assert [reason[:25] for reason in tables["rejects"]["reason"].to_pylist()] == [
+        "image is not base64 (Only",
+        "its image is that of row ",
+    ]
+
+
+def test_parquet_of_the_hub(project, monkeypatch, tmp_path):
+    """The whole way: the real client, real parquet, the stage."""
+    path = parquet(
+        tmp_path / "dev.parquet",
+        TYPES,
+        {**row(hint=None, D=None, image=cell(3)), "split": "dev"},
+        {**row(index=1_000_241, D="nan", hint="nan", image=cell(3)), "split": "dev"},
+    )
+    files = {"data/dev-00000-of-00001.parquet": path.read_bytes()}
+    project.entry = {"origin": {"hub": "lmms-lab/MMBench_EN", "revision": COMMIT, "split": "dev"}}
+    with serving({"lmms-lab-encoder/MMBench_EN": Repo({COMMIT: files})}, tmp_path / "hf", monkeypatch):
+        items = project.prepare("mmbench", REMOTE, expect={"items": 2, "groups": 1})["items"].to_pylist()
+    assert [(item["options"], item["hint"]) for item in items] == [(["x", "y", "z"], None)] * 2
+    assert project.notes["revision"] == COMMIT
+    assert project.prepare("mmbench", REMOTE, expect=None)["items"].to_pylist() == items  # without the hub
+    with pytest.raises(
+        UserError, match=r"datasets\.toy: items: 4,377 expected, 2 found \(and \d more counts"
+    ):
+        project.prepare("mmbench", REMOTE)
+    assert project.prepare("mmbench", REMOTE, expect=None)["items"].num_rows == 2
+
+
+def test_tsv_of_an_address(project, monkeypatch, tmp_path):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    data = tsv(tmp_path / "x.tsv", row(), row(index=2)).read_bytes()
+    with serving_files({"/mmbench_dev_20230712.tsv": data}) as address:
+        url = f"{address}/mmbench_dev_20230712.tsv"
+        project.entry = {"origin": {"url": url, "sha256": sha256(data).hexdigest()}}
+        assert project.prepare("mmbench", REMOTE, expect=None)["items"].num_rows == 2
+    with pytest.raises(UserError, match="4,377 expected"):
+        project.prepare("mmbench", REMOTE)
+
+
+def test_nobody_said_how_many(project):
+    tsv(project.source / "own.tsv", row())
+    with pytest.raises(UserError, match=r"write settings\.expect: \{items: N\}, or settings\.expect: null"):
+        project.prepare("mmbench")
+    with pytest.raises(UserError, match="items: 3 expected, 1 found; it is not the dataset that was meant"):
+        project.prepare("mmbench", expect={"items": 3})
+    assert project.prepare("mmbench", expect={"items": 1, "answer B": 1})["items"].num_rows == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"answer": "D"}, "answer 'D' is not one of the letters of its 3 options"),
+        ({"answer": ""}, "answer ''"),
+        ({"image": "!" * 40}, "image is not base64"),
+        ({"index": "x"}, "index 'x' is not an integer"),
+    ],
+)
+def test_a_bad_row_is_one_line(project, changes, words):
+    tsv(project.source / "own.tsv", row(index=1), row(**changes))
+    with pytest.raises(UserError, match=rf"own\.tsv row 2.*{words}"):
+        project.prepare("mmbench", expect=None)
+    assert project.prepare("mmbench", expect=None, on_error="skip")["rejects"].num_rows == 1
+
+
+def test_a_damaged_table_is_one_line(project):
+    path = tsv(project.source / "own.tsv", row(), row(index=2))
+    path.write_bytes(path.read_bytes() + b"3\tonly two cells\n")
+    with pytest.raises(UserError, match=r"own\.tsv row 3: has not one cell for each column"):
+        project.prepare("mmbench", expect=None)
+    path.write_bytes(b"index\tquestion\n1\tx\n")
+    with pytest.raises(UserError, match=r"no column A, B, answer, image; it has index, question"):
+        project.prepare("mmbench", expect=None)
+
+
+def test_real_rows(project, shared):
+    folder = shared("realdata/mmbench_samples")
+    lines = [json.loads(line) for line in (folder / "items.jsonl").read_text("utf-8").splitlines()]
+    rows = [
+        row(
+            index=number,
+            question=line["question"],
+            **{
+                letter: line["options"][k] if k < len(line["options"]) else ""
+                for k, letter in enumerate("ABCD")
+            },
+            answer="ABCD"[line["answer"]],
+            image=base64.b64encode((folder / line["images"][0]).read_bytes()).decode(),
+        )
+        for number, line in enumerate(lines)
+    ]
+    tsv(project.source / "real.tsv", *rows)
+    items = project.prepare("mmbench", expect={"items": 38})["items"].to_pylist()
+    assert [item["options"] for item in items] == [line["options"] for line in lines]
+    assert [item["images"] for item in items] == [[line["image_info"][0]["sha256"]] for line in lines]

@@ -1,0 +1,212 @@
+"""Published sets of JSON files and pictures, in archives and in folders: never unpacked."""
+
+import json
+import zipfile
+
+import pyarrow as pa
+import pytest
+
+from tests.datasets.loaders.built import IMAGE, TEXTS, archive, cell, parquet, png
+from vouch.datasets.fetch.origin import REMOTE
+from vouch.pipeline.errors import UserError
+
+AI2D = {"question": pa.string(), "options": TEXTS, "answer": pa.string(), "image": IMAGE}
+SEED = {
+    **dict.fromkeys(("answer", "choice_a", "choice_b", "choice_c", "choice_d", "data_id"), pa.string()),
+    **dict.fromkeys(("data_type", "question", "question_id"), pa.string()),
+    "question_type_id": pa.int16(),
+    "image": pa.list_(IMAGE),
+    "segment": pa.list_(pa.int64()),
+}
+
+
+def seed(**changes):
+    base = {f"choice_{letter}": letter.upper() * 2 for letter in "abcd"}
+    base |= {"answer": "C", "data_id": "1454426_2591111986", "data_type": "image", "question": "How many?"}
+    return {**base, "question_id": "101669", "question_type_id": 5, "segment": [], **changes}
+
+
+def digests(items):
+    return [len(item["images"]) for item in items]
+
+
+def test_seedbench_of_its_authors(project):
+    questions = [seed(), seed(question_id="2", question_type_id=11, data_id="v.mp4", data_type="video")]
+    (project.source / "SEED-Bench.json").write_text(json.dumps({"questions": questions, "question_type": {}}))
+    archive(project.source / "SEED-Bench-image.zip", {"SEED-Bench-image/1454426_2591111986": png()})
+    (item,) = project.prepare("seedbench", expect=None)["items"].to_pylist()
+    assert (item["id"], item["category"], item["answers"]) == ("101669", "Instances Counting", [2])
+    assert item["options"] == ["AA", "BB", "CC", "DD"] and len(item["images"]) == 1
+    with pytest.raises(UserError, match="items: 14,233 expected, 1 found"):
+        project.prepare("seedbench")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"question_type_id": "five"}, "question_type_id 'five' is not an integer"),
+        ({"data_id": ["a", "b"]}, "data_id is a list, not a text"),
+    ],
+)
+def test_a_bad_question_of_seedbench_is_left_out(project, changes, words):
+    questions = [seed(), seed(question_id="2", **changes)]
+    (project.source / "SEED-Bench.json").write_text(json.dumps({"questions": questions}))
+    archive(project.source / "SEED-Bench-image.zip", {"SEED-Bench-image/1454426_2591111986": png()})
+    tables = project.prepare("seedbench", expect=None, on_error="skip")
+    assert tables["items"].num_rows == 1 and words in tables["rejects"]["reason"].to_pylist()[0]
+
+
+def test_seedbench_in_parquet(project):
+    video = seed(question_id="2", question_type_id=10, data_type="video", image=[cell(1), cell(2)])
+    parquet(project.source / "data/test-00000-of-00001.parquet", SEED, seed(image=[cell()]), video)
+    (item,) = project.prepare("seedbench", expect=None)["items"].to_pylist()
+    assert item["id"] == "101669" and len(item["images"]) == 1
+
+
+def diagram(question, **changes):
+    entry = {
+        "answerTexts": ["a", "b", "c", "d"],
+        "correctAnswer": 2,
+        "questionId": question,
+        "abcLabel": False,
+    }
+    return {**entry, **changes}
+
+
+def test_ai2d_of_the_archive(project):
+    members = {
+        "ai2d/questions/1.png.json": {
+            "imageName": "1.png",
+            "questions": {"What?": diagram("1.png-0"), "Which?": diagram("1.png-1", abcLabel=True)},
+        },
+        "ai2d/questions/10.png.json": {"questions": {}},
+        "ai2d/images/1.png": png(1),
+        "ai2d/abcImages/1.png": png(2),
+        "__MACOSX/ai2d/._1.png": b"noise",
+    }
+    archive(project.source / "ai2d-all.zip", members)
+    plain = project.prepare("ai2d", expect=None)["items"].to_pylist()
+    assert [(item["id"], item["question"], item["answers"]) for item in plain] == [
+        ("1.png-0", "What?", [2]),
+        ("1.png-1", "Which?", [2]),
+    ]
+    assert plain[0]["images"] == plain[1]["images"]
+    painted = project.prepare("ai2d", expect=None, painted=True)["items"].to_pylist()
+    assert painted[0]["images"] == plain[0]["images"] != painted[1]["images"]
+    with pytest.raises(UserError, match="items: 15,501 or 15,502 expected, 2 found"):
+        project.prepare("ai2d")
+
+
+def test_ai2d_in_parquet(project):
+    row = {"question": "What?", "options": ["a", "b", "c", "d"], "answer": "3", "image": cell()}
+    parquet(project.source / "data/test-00000-of-00001.parquet", AI2D, row)
+    (item,) = project.prepare("ai2d", expect=None)["items"].to_pylist()
+    assert item["answers"] == [3]
+    project.entry = {"origin": {"hub": "lmms-lab/ai2d", "split": "test"}}
+    with pytest.raises(UserError, match="items: 3,088 expected, 1 found"):
+        project.prepare("ai2d")
+
+
+def ood(**changes):
+    base = {"image": "phase-1/a.png", "question": "How many cars?", "answer": "two", "answer_type": "number"}
+    more = {"text_answer": "two", "options": ["There are 2", "There are 4"], "situation": "weather"}
+    return {**base, **more, "phase": "phase-1", **changes}
+
+
+def test_oodcv(project):
+    questions = [ood(answer_type="yes/no"), ood(), ood(answer="4", situation="iid")]
+    archive(
+        project.source / "safety_evaluation_benchmark_datasets.zip",
+        {"safety/ood/oodcv-vqa/oodcv-vqa.json": questions},
+    )
+    picture = project.source / "images/phase-1/a.png"
+    picture.parent.mkdir(parents=True)
+    picture.write_bytes(png())
+    items = project.prepare("oodcv_vqa", expect=None)["items"].to_pylist()
+    assert [(item["id"], item["answers"], item["category"]) for item in items] == [
+        ("0", [0], "weather"),
+        ("1", [1], "iid"),
+    ]
+    assert items[0]["options"] == ["There are 2", "There are 4"]
+    with pytest.raises(UserError, match=r"items: 2,844 expected, 2 found"):
+        project.prepare("oodcv_vqa")
+    picture.unlink()
+    with pytest.raises(UserError, match=r"question 2: no file 'phase-1/a\.png' in toy"):
+        project.prepare("oodcv_vqa", expect=None)
+
+
+@pytest.mark.parametrize("loader", ["oodcv_vqa", "compbench"])
+def test_what_no_program_can_fetch_says_what_to_put_where(project, loader):
+    with pytest.raises(UserError, match=r"nothing to fetch: .*into one folder.* name that as `source`"):
+        project.prepare(loader, REMOTE, **({"set": "depth"} if loader == "compbench" else {}))
+
+
+def pair(**changes):
+    base = {"image_1": "dataset/transformed_states/a.jpg", "image_2": "dataset/transformed_states/b.jpg"}
+    return {**base, "question": "Which fruit is riper?", "answer": "Right", "type": "State", **changes}
+
+
+def test_compbench(project):
+    annotations = [pair(), None, {}, pair(answer=None), pair(type="Color", answer="Left"), pair(type="None")]
+    path = project.source / "st_label/State_Transform_merged0_0_1000.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(annotations))
+    archive(
+        project.source / "images.zip",
+        {"transformed_states/a.jpg": png(1), "transformed_states/b.jpg": png(2)},
+    )
+    (state,) = project.prepare("compbench", expect=None, set="mit_state")["items"].to_pylist()
+    (attribute,) = project.prepare("compbench", expect=None, set="mit_attribute")["items"].to_pylist()
+    assert (state["id"], state["answers"], state["category"]) == ("0", [1], "State")
+    assert (attribute["id"], attribute["answers"], attribute["category"]) == ("4", [0], "Color")
+    assert state["options"] == ["Left", "Right"] and len(set(state["images"])) == 2
+    path.write_text(json.dumps([pair(image_1="other/folder/a.jpg")]))
+    with pytest.raises(
+        UserError, match=r"no file 'other/folder/a\.jpg' .* processed ones: docs/datasets\.md"
+    ):
+        project.prepare("compbench", expect=None, set="mit_state")
+    path.write_text(json.dumps(annotations))
+    with pytest.raises(UserError, match="items: 595 or 597 expected, 1 found"):
+        project.prepare("compbench", set="mit_state")
+
+
+@pytest.mark.parametrize(
+    ("members", "words"),
+    [
+        ({"../outside.json": b"[]"}, "no file name inside a folder"),
+        ({"/etc/passwd": b"x"}, "no file name inside a folder"),
+        ({"a/model.pkl": b"x"}, "can be a pickle, which can run code"),
+    ],
+)
+def test_an_archive_that_leads_out_or_holds_pickles_is_refused(project, members, words):
+    archive(project.source / "ai2d-all.zip", members)
+    with pytest.raises(UserError, match=words):
+        project.prepare("ai2d", expect=None)
+
+
+def test_damaged_archives_are_one_line(project):
+    (project.source / "ai2d-all.zip").write_bytes(b"not a zip")
+    with pytest.raises(UserError, match="not a zip archive that can be read"):
+        project.prepare("ai2d", expect=None)
+    path = archive(
+        project.source / "ai2d-all.zip", {"ai2d/questions/1.json": b'{"questions": {}}', "x": b"y" * 99}
+    )
+    data = bytearray(path.read_bytes())
+    data[data.index(b'questions": {}')] ^= 1
+    path.write_bytes(bytes(data))
+    with pytest.raises(UserError, match="Bad CRC-32"):
+        project.prepare("ai2d", expect=None)
+
+
+def test_links_in_archives_and_names_twice(project):
+    with zipfile.ZipFile(project.source / "a.zip", "w") as file:
+        link = zipfile.ZipInfo("ai2d/questions/1.png.json")
+        link.external_attr = 0o120777 << 16
+        file.writestr(link, "/etc/passwd")
+    with pytest.raises(UserError, match="a link or encrypted in its archive"):
+        project.prepare("ai2d", expect=None)
+    (project.source / "a.zip").unlink()
+    archive(project.source / "a.zip", {"q/oodcv-vqa.json": []})
+    archive(project.source / "b.zip", {"p/oodcv-vqa.json": []})
+    with pytest.raises(UserError, match=r"oodcv-vqa\.json is there twice, as q/.* and p/.*; keep one"):
+        project.prepare("oodcv_vqa", expect=None)

@@ -1,0 +1,226 @@
+import shutil
+from collections import Counter
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from vouch.pipeline.errors import UserError
+from vouch.tables.published import model_slug
+
+ROWS = [
+    {
+        "id": 5,
+        "question": "q",
+        "hint": None,
+        "A": "a",
+        "B": "b",
+        "C": "c",
+        "D": "d",
+        "answer": "D",
+        "category": "k",
+    },
+    {
+        "id": 1_000_005,
+        "question": "q",
+        "hint": "h",
+        "A": "b",
+        "B": "c",
+        "C": "d",
+        "D": "a",
+        "answer": "C",
+        "category": "k",
+    },
+    {
+        "id": 2,
+        "question": "r",
+        "hint": "",
+        "A": "a",
+        "B": "b",
+        "C": None,
+        "D": "d",
+        "answer": "B",
+        "category": None,
+    },
+    {
+        "id": 3,
+        "question": "r",
+        "hint": None,
+        "A": "a",
+        "B": "a",
+        "C": "c",
+        "D": None,
+        "answer": "A",
+        "category": "",
+    },
+]
+
+
+def write(project, rows=ROWS, name="toy", **columns):
+    table = pa.table({**pa.Table.from_pylist(rows).to_pydict(), **columns})
+    pq.write_table(table, project.source / f"items-{name}.parquet")
+
+
+def write_published(project, *lines, name="toy"):
+    text = "\n".join(["dataset,model,metric,value", *lines])
+    (project.source / f"published-{name}.csv").write_text(text + "\n", encoding="utf-8")
+
+
+def test_rows_keep_order_ids_and_groups(project):
+    write(project)
+    tables = project.prepare("released")
+    items = tables["items"].to_pylist()
+    assert (
+        [item["id"] for item in items] == [item["source_id"] for item in items] == ["5", "1000005", "2", "3"]
+    )
+    assert [item["group"] for item in items] == ["5", "5", "2", "3"]
+    assert [item["hint"] for item in items] == [None, "h", "", None]
+    assert [item["answers"] for item in items] == [[3], [2], [1], [0]]
+    assert [len(item["options"]) for item in items] == [4, 4, 2, 3]
+    assert [item["flags"] for item in items] == [
+        [],
+        [],
+        ["empty_hint", "missing_option"],
+        ["duplicate_options", "missing_option", "repeated_answer_text"],
+    ]
+    assert all(item["images"] == [] for item in items)
+    assert tables["images"].num_rows == tables["published"].num_rows == 0
+
+
+def test_the_dataset_may_have_another_name(project):
+    write(project, name="mmbench")
+    write_published(project, "mmbench,M-1,acc,0.5", "toy,M-1,acc,0.6", name="mmbench")
+    tables = project.prepare("released", dataset="mmbench")
+    assert tables["items"].num_rows == 4
+    assert tables["published"].to_pylist() == [{"model": "m_1", "name": "M-1", "metric": "acc", "value": 0.5}]
+    with pytest.raises(UserError, match=r"toy/items-toy\.parquet: no such file"):
+        project.prepare("released")
+
+
+def test_without_copies_the_question_is_the_group(project):
+    write(project)
+    groups = project.prepare("released", copies_modulus=None)["items"].column("group").to_pylist()
+    assert len(set(groups)) == 2 and groups[0] == groups[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"answer": "E"}, "answer 'E' is not one of the letters A to D"),
+        ({"answer": None}, "answer None"),
+        ({"answer": "D", "D": None}, "outside"),
+        ({"question": None}, "question is empty"),
+        ({"B": None, "answer": "A"}, "at least 2"),
+        ({"id": 5}, "second time"),
+        ({"id": None}, "id None"),
+    ],
+)
+def test_bad_row(project, change, reason):
+    write(project, [ROWS[0], {**ROWS[1], **change}, ROWS[2]])
+    with pytest.raises(UserError, match=rf"toy/items-toy\.parquet row 2.*{reason}"):
+        project.prepare("released")
+    assert project.written() == []
+    tables = project.prepare("released", on_error="skip")
+    assert tables["items"].column("id").to_pylist() == ["5", "2"] and tables["rejects"].num_rows == 1
+
+
+def test_bad_tables(project):
+    path = project.source / "items-toy.parquet"
+    path.write_bytes(b"PAR1 no table PAR1")
+    with pytest.raises(UserError, match="not readable as parquet"):
+        project.prepare("released")
+    write(project)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(UserError, match="not readable as parquet"):
+        project.prepare("released")
+    write(project, [{key: value for key, value in row.items() if key not in ("A", "answer")} for row in ROWS])
+    with pytest.raises(UserError, match="no column A, answer"):
+        project.prepare("released")
+    write(project, C=[1, 2, 3, 4])
+    with pytest.raises(UserError, match="column C holds int64, not text"):
+        project.prepare("released")
+    write(project, id=["a", "b", "c", "d"])
+    with pytest.raises(UserError, match="copies_modulus: null"):
+        project.prepare("released")
+    assert project.prepare("released", copies_modulus=None)["items"].num_rows == 4
+    write(project, id=[1.0, 2.0, 3.0, 4.0])
+    with pytest.raises(UserError, match=r"id 1\.0 is neither"):
+        project.prepare("released")
+    pq.write_table(pq.read_table(path).slice(0, 0), path)
+    with pytest.raises(UserError, match="has no rows"):
+        project.prepare("released")
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        (["toy,M,acc,high"], "line 2: needs a model, a metric and a number"),
+        (["toy,M,acc,nan"], "line 2: needs"),
+        (["toy,M,acc"], "line 2: needs"),
+        (["toy,,acc,1"], "line 2: needs"),
+        (["toy,M-1,acc,1", "toy,M_1,acc,1"], "M-1 and M_1 would both be called m_1"),
+        (["toy,--,acc,1"], "no letter or digit"),
+        (["toy,M,acc,1", "toy,M,acc,2"], "line 3: M has acc a second time; keep one"),
+    ],
+)
+def test_bad_published(project, lines, reason):
+    write(project)
+    write_published(project, *lines)
+    with pytest.raises(UserError, match=reason):
+        project.prepare("released")
+    assert project.written() == []
+
+
+def test_published_without_its_columns(project):
+    write(project)
+    (project.source / "published-toy.csv").write_text("model,value\nM,1\n")
+    with pytest.raises(UserError, match="no column dataset, metric"):
+        project.prepare("released")
+    (project.source / "published-toy.csv").write_bytes(b"dataset,model,metric,value\ntoy,caf\xe9,acc,1\n")
+    with pytest.raises(UserError, match="not readable as CSV"):
+        project.prepare("released")
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [
+        ("llava-v1.6-vicuna-13b", "llava_v1_6_vicuna_13b"),
+        ("MobileVLM_V2-1.7B", "mobilevlm_v2_1_7b"),
+        ("  Yi--VL. ", "yi_vl"),
+        ("7B", "m_7b"),
+    ],
+)
+def test_model_slug(name, slug):
+    assert model_slug(name) == slug
+
+
+def test_mmbench_as_released(project, shared):
+    folder = shared("vlm-uncertainty-bench")
+    for name in ("items-mmbench.parquet", "published-mmbench.csv"):
+        shutil.copy(folder / name, project.source)
+    tables = project.prepare("released", dataset="mmbench")
+    items = tables["items"].to_pylist()
+    assert len(items) == 4377 and len({item["group"] for item in items}) == 1176
+    flags = Counter(flag for item in items for flag in item["flags"])
+    assert flags == {
+        "missing_option": 17,
+        "duplicate_options": 16,
+        "repeated_answer_text": 8,
+        "circular_copy": 4377,
+    }
+    assert Counter("ABCD"[item["answers"][0]] for item in items) == {
+        "A": 1166,
+        "B": 1166,
+        "C": 1077,
+        "D": 968,
+    }
+    assert sum(item["hint"] is not None for item in items) == 322
+    assert Counter(len(item["options"]) for item in items) == {4: 4360, 3: 14, 2: 3}
+    ids = pq.read_table(folder / "items-mmbench.parquet", columns=["id"]).column("id").to_pylist()
+    assert [item["id"] for item in items] == [str(value) for value in ids]
+    published = tables["published"].to_pylist()
+    assert len(published) == 26 * 14 and len({row["model"] for row in published}) == 26
+    (value,) = (
+        row["value"] for row in published if (row["model"], row["metric"]) == ("llava_v1_6_vicuna_13b", "acc")
+    )
+    assert value == 0.7674737322978529

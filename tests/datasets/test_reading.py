@@ -1,0 +1,254 @@
+"""Tables and trees: memory stays flat, hidden files and links do not count, cells of every kind."""
+
+import io
+import os
+import random
+import tracemalloc
+import zipfile
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from vouch.datasets.fetch.card import choose, match
+from vouch.datasets.raw import Unusable
+from vouch.datasets.read.files import File, Source
+from vouch.datasets.read.row import Row
+from vouch.datasets.read.rows import count_rows, rows
+from vouch.datasets.read.tree import Tree
+from vouch.pipeline.errors import UserError
+
+IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+HERE = File("t.parquet", None)  # type: ignore[arg-type]
+
+
+def row(**values):
+    return Row(values, "t row 1", 0, HERE)
+
+
+@pytest.mark.parametrize("group", [10, 200])
+def test_memory_stays_flat(tmp_path, group):
+    """Of 200 pictures of 200 kB no more than a few pages and a batch are alive."""
+    number, size = 200, 200_000
+    schema = pa.schema([("n", pa.int64()), ("image", IMAGE)])
+    with pq.ParquetWriter(tmp_path / "big.parquet", schema, write_batch_size=10) as writer:
+        for first in range(0, number, group):
+            cells = [{"bytes": bytes([n % 251]) * size, "path": None} for n in range(first, first + group)]
+            columns = {"n": list(range(first, first + group)), "image": cells}
+            writer.write_table(pa.Table.from_pydict(columns, schema), row_group_size=group)
+    source = Source(tmp_path)
+    assert count_rows(source) == number
+    tracemalloc.start()
+    seen, most, before = 0, 0, pa.total_allocated_bytes()
+    for one in rows(source, ["n", "image"]):
+        assert len(one.images("image")[0]) == size
+        seen, most = seen + 1, max(most, pa.total_allocated_bytes() - before)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert seen == number and peak < 40 * size and most < 60 * size, (peak, most)
+
+
+def test_a_cut_table_is_one_line(tmp_path):
+    pq.write_table(pa.table({"n": list(range(1000))}), tmp_path / "a.parquet")
+    data = (tmp_path / "a.parquet").read_bytes()
+    (tmp_path / "a.parquet").write_bytes(data[: len(data) // 2])
+    with pytest.raises(UserError, match=r"a\.parquet: not readable as parquet .*; fetch it again") as caught:
+        list(rows(Source(tmp_path), ["n"]))
+    assert "\n" not in str(caught.value)
+
+
+def test_tsv_cells_larger_than_the_reader_allows_by_itself(tmp_path):
+    text = "x" * 300_000
+    (tmp_path / "a.tsv").write_text(f'n\ttext\n1\t"{text}\n""quoted"""\n', "utf-8")
+    (one,) = rows(Source(tmp_path), ["n", "text"])
+    assert one.text("text") == f'{text}\n"quoted"' and one.integer("n") == 1
+
+
+def test_no_form_has_columns_that_were_not_asked_for(tmp_path):
+    pq.write_table(pa.table({"n": ["1"], "more": ["x"], "other": ["y"]}), tmp_path / "a.parquet")
+    (tmp_path / "b.tsv").write_text("n\tmore\tother\n1\tx\ty\n")
+    found = [one.values for one in rows(Source(tmp_path), ["n"], ["more", "absent"])]
+    assert found == [{"n": "1", "more": "x"}] * 2
+
+
+def test_a_folder_without_tables(tmp_path):
+    (tmp_path / ".hidden.tsv").write_text("n\n1\n")
+    (tmp_path / "note.txt").write_text("x")
+    with pytest.raises(UserError, match=r"no file \*\.parquet or \*\.tsv among what it holds \(note\.txt\)"):
+        list(rows(Source(tmp_path), ["n"]))
+    with pytest.raises(UserError, match="is a file; name its folder"):
+        list(rows(Source(tmp_path / "note.txt"), ["n"]))
+
+
+def test_cells():
+    one = row(a=3, b="4", c=float("nan"), d=True, e="['x', \"y's\"]", f=["x"], g=None, h="", i=[1])
+    assert (one.text("a"), one.integer("b"), one.maybe("c"), one.maybe("missing")) == ("3", 4, None, None)
+    assert one.texts("e") == ["x", "y's"] and one.texts("f") == ["x"]
+    assert one.images("g") == one.images("h") == []
+    for call, words in (
+        (lambda: one.text("g"), "g is missing"),
+        (lambda: one.text("d"), "d is a bool, not a text"),
+        (lambda: one.integer("d"), "d is a bool, not an integer"),
+        (lambda: one.integer("e"), "is not an integer"),
+        (lambda: one.texts("i"), "i holds a int"),
+        (lambda: one.texts("g"), "g is a NoneType"),
+        (lambda: row(x="[" * 300).texts("x"), "is no list written as text"),
+        (lambda: row(x="open('/etc/passwd')").texts("x"), "is no list written as text"),
+        (lambda: row(x="{}").texts("x"), "is no list written as text"),
+        (lambda: row(x="[{[]: 1}]").texts("x"), "is no list written as text"),
+        (lambda: row(x=f"['{'x' * 100_000}']").texts("x"), "is no list written as text"),
+        (lambda: one.images("a"), "a is a int, not an image"),
+        (lambda: row(x="AB").letter("x", 4), "'AB' is not one of the letters of its 4"),
+    ):
+        with pytest.raises(Unusable, match=words):
+            call()
+
+
+def test_a_tree_finds_by_the_end_of_a_path(tmp_path):
+    (tmp_path / "set/a").mkdir(parents=True)
+    (tmp_path / "set/a/1.png").write_bytes(b"1")
+    (tmp_path / "set/2.png").write_bytes(b"2")
+    with Tree(Source(tmp_path)) as tree:
+        assert tree.names == ["set/2.png", "set/a/1.png"]
+        assert tree.find("a/1.png") == "set/a/1.png" and tree.find("1.pn") is None
+        assert tree.closest("C:\\data\\set\\a\\1.png") == "set/a/1.png"
+        assert tree.closest("../../elsewhere/2.png") == "set/2.png"
+        with pytest.raises(Unusable, match=r"no file 'x/3\.png'"):
+            tree.closest("x/3.png")
+    (tmp_path / "set/b").mkdir()
+    (tmp_path / "set/b/1.png").write_bytes(b"3")
+    with Tree(Source(tmp_path)) as tree, pytest.raises(Unusable, match=r"no file 'c/1\.png'"):
+        tree.closest("c/1.png")
+
+
+def test_a_link_out_of_the_folder_is_refused(tmp_path):
+    (tmp_path / "outside").write_bytes(b"secret")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/x.png").symlink_to(tmp_path / "outside")
+    with Tree(Source(tmp_path / "in")) as tree, pytest.raises(Unusable, match="a link that leads out"):
+        tree.read("x.png")
+
+
+@pytest.mark.parametrize("packed", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_damaged_member_of_an_archive(tmp_path, packed):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", packed) as archive:
+        archive.writestr("x.png", random.Random(0).randbytes(200) + b"abc" * 2000)
+    data = bytearray((tmp_path / "a.zip").read_bytes())
+    data[50:58] = b"\xff" * 8
+    (tmp_path / "a.zip").write_bytes(data)
+    with Tree(Source(tmp_path)) as tree, pytest.raises(Unusable, match=r"'x\.png' cannot be read \(.+\)"):
+        tree.read("x.png")
+
+
+def test_cards():
+    names = ["a/train-0.parquet", "a/train-1.parquet", "b/train-0.parquet", "data.csv", "test.parquet"]
+    card = "---\nconfigs:\n- config_name: x\n  data_files:\n  - {split: train, path: [a/*, 'b/*']}\n---\n"
+    assert choose(names, card, None, "train", "r") == names[:3]
+    whole = "---\nconfigs:\n- config_name: x\n  data_files: '**/train-*'\n---\n"
+    assert choose(names, whole, "x", "train", "r") == names[:3]
+    assert choose(names, "no front matter", "default", "test", "r") == ["test.parquet"]
+    assert choose(names, "", "b", "train", "r") == ["b/train-0.parquet"]
+    other = "---\nconfigs:\n- config_name: x\n  data_files:\n  - {split: train, path: data.csv}\n---\n"
+    with pytest.raises(UserError, match=r"data\.csv is no \.parquet file; name it under `files`"):
+        choose(names, other, "x", "train", "r")
+    with pytest.raises(UserError, match=r"no file is named c/\*"):
+        choose(names, card.replace("[a/*, 'b/*']", "c/*"), "x", "train", "r")
+    with pytest.raises(UserError, match="not valid YAML"):
+        choose(names, "---\nconfigs: [\n---\n", "x", "train", "r")
+
+
+@pytest.mark.parametrize("cell", [5, 10**15, -1, "abc", [1, 300], 1.5, {"bytes": b"1"}])
+def test_an_image_cell_holds_bytes_or_is_refused(cell):
+    with pytest.raises(Unusable, match=r"image holds a .* in place of an image's bytes"):
+        row(image={"bytes": cell}).images("image")
+
+
+@pytest.mark.parametrize(
+    "text", ["[{[]: 1}]", "[{'a', []}]", "[" * 5000, "[__import__('os')]", "['a'] * 9**9"]
+)
+def test_lists_that_are_more_than_that(text):
+    with pytest.raises(Unusable, match="is no list written as text"):
+        row(options=text).texts("options")
+
+
+@pytest.mark.parametrize("text", ["1_0", "\u0663", "\uff11", "1.0", "9" * 5000, ""])
+def test_integers_are_written_in_digits_alone(text):
+    with pytest.raises(Unusable, match="is not an integer"):
+        row(answer=text).integer("answer")
+
+
+def test_a_column_that_stands_twice_is_refused_where_it_is_read(tmp_path):
+    """Else the last one counts, and an answer is silently another one."""
+    (tmp_path / "a.tsv").write_text("q\ta\ta\tz\tz\n1\tA\tB\t\t\n", "utf-8")
+    with pytest.raises(UserError, match=r"a\.tsv: two columns 'a'; keep one of them"):
+        list(rows(Source(tmp_path), ["q"], ["a"]))
+    assert [one.text("q") for one in rows(Source(tmp_path), ["q"])] == ["1"]
+    (tmp_path / "a.tsv").unlink()
+    pq.write_table(pa.table([pa.array([1]), pa.array([2])], names=["q", "q"]), tmp_path / "a.parquet")
+    with pytest.raises(UserError, match="two columns 'q'"):
+        list(rows(Source(tmp_path), ["q"]))
+
+
+def test_a_time_beyond_the_calendar_is_damage(tmp_path):
+    pq.write_table(pa.table({"q": pa.array([2**62], pa.timestamp("us"))}), tmp_path / "a.parquet")
+    with pytest.raises(UserError, match="damaged after row 0"):
+        list(rows(Source(tmp_path), ["q"]))
+
+
+@pytest.mark.parametrize(
+    "method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
+)
+def test_damaged_archives_are_refused_whatever_is_wrong(tmp_path, method):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        archive.writestr("a.json", b"[1, 2, 3]" * 50)
+        archive.writestr("b/c.png", bytes(range(256)))
+    draw, refused = random.Random(7), 0
+    for _ in range(100):
+        data = bytearray(out.getvalue())
+        for _ in range(draw.choice((1, 3, 8))):
+            data[draw.randrange(len(data))] = draw.randrange(256)
+        (tmp_path / "a.zip").write_bytes(data)
+        try:
+            with Tree(Source(tmp_path)) as tree:
+                for name in tree.names:
+                    tree.read(name)
+        except (UserError, Unusable):
+            refused += 1
+    assert refused > 50
+
+
+def test_pipes_and_links_to_themselves_are_not_read(tmp_path):
+    os.mkfifo(tmp_path / "a.parquet")
+    with pytest.raises(UserError, match=r"a\.parquet: is no plain file"):
+        count_rows(Source(tmp_path))
+    (tmp_path / "a.parquet").unlink()
+    (tmp_path / "b").symlink_to("b")
+    with Tree(Source(tmp_path)) as tree, pytest.raises(Unusable, match="a link to itself"):
+        tree.read("b")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits"),
+    [
+        ("a/*.b", ["a/.b", "a/x.b"]),
+        ("**.b", ["a/.b", "a/d/x.b", "a/x.b", "x.b"]),
+        ("**/x?b", ["a/d/x.b", "a/x.b"]),
+        ("./x.b", ["x.b"]),
+        ("*", ["x.b"]),
+        ("**/*x.b", ["a/d/x.b", "a/x.b"]),
+    ],
+)
+def test_stars_stop_at_a_slash(pattern, fits):
+    assert match(["x.b", "a/x.b", "a/.b", "a/d/x.b"], [pattern]) == fits
+
+
+def test_no_pattern_of_a_card_takes_for_ever():
+    assert match(["a" * 200 + "b"], ["*a" * 60 + "c"]) == []
+
+
+@pytest.mark.parametrize("path", ["5", "{a: b}"])
+def test_a_card_whose_paths_are_no_texts(path):
+    card = f"---\nconfigs:\n- config_name: d\n  data_files:\n  - split: train\n    path: {path}\n---\n"
+    with pytest.raises(UserError, match="o/r: no file is named"):
+        choose(["data/train-0.parquet"], card, None, "train", "o/r")

@@ -1,0 +1,305 @@
+"""Decoding of every kind of picture to the same 8-bit RGB."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from vouch.images.pictures import decode, pixel_digest, render
+from vouch.pipeline.errors import UserError
+
+REALDATA = Path(__file__).parents[3] / "shared" / "reference" / "realdata"
+
+
+def encoded(image: Image.Image, format: str = "PNG", **options: Any) -> bytes:
+    sink = io.BytesIO()
+    image.save(sink, format, **options)
+    return sink.getvalue()
+
+
+def pixels(data: bytes) -> list[tuple[int, ...]]:
+    image = decode(data)
+    assert image.mode == "RGB"
+    return [tuple(int(value) for value in pixel) for pixel in np.asarray(image).reshape(-1, 3)]
+
+
+def test_rgb_stays_as_it_is() -> None:
+    values = np.arange(24, dtype=np.uint8).reshape(2, 4, 3) * 10
+    assert np.array_equal(np.asarray(decode(encoded(Image.fromarray(values)))), values)
+
+
+def test_transparency_is_laid_on_white() -> None:
+    image = Image.new("RGBA", (3, 1))
+    for x, colour in enumerate([(200, 0, 0, 255), (200, 0, 0, 0), (0, 0, 0, 128)]):
+        image.putpixel((x, 0), colour)
+    assert pixels(encoded(image)) == [(200, 0, 0), (255, 255, 255), (127, 127, 127)]
+
+
+def test_grey_with_alpha_and_a_transparent_colour() -> None:
+    assert pixels(encoded(Image.new("LA", (1, 1), (80, 0)))) == [(255, 255, 255)]
+    assert pixels(encoded(Image.new("RGB", (1, 1), (1, 2, 3)), transparency=(1, 2, 3))) == [(255, 255, 255)]
+
+
+def test_palette_with_and_without_transparency() -> None:
+    image = Image.new("P", (2, 1))
+    image.putpalette([10, 20, 30, 40, 50, 60])
+    image.putpixel((1, 0), 1)
+    assert pixels(encoded(image)) == [(10, 20, 30), (40, 50, 60)]
+    assert pixels(encoded(image, transparency=1)) == [(10, 20, 30), (255, 255, 255)]
+
+
+def test_grey_bilevel_and_cmyk() -> None:
+    assert pixels(encoded(Image.new("L", (1, 1), 77))) == [(77, 77, 77)]
+    assert pixels(encoded(Image.new("1", (1, 1), 1))) == [(255, 255, 255)]
+    assert pixels(encoded(Image.new("CMYK", (1, 1), (0, 255, 255, 0)), "TIFF")) == [(255, 0, 0)]
+
+
+def test_sixteen_bits_keep_their_range() -> None:
+    values = np.array([[0, 256, 32768, 65535]], dtype=np.uint16)
+    assert [grey for grey, _, _ in pixels(encoded(Image.fromarray(values)))] == [0, 1, 128, 255]
+
+
+def test_exif_rotation_is_applied_once() -> None:
+    image = Image.new("RGB", (40, 20), "red")
+    exif = image.getexif()
+    exif[0x0112] = 6  # rotate by 90 degrees
+    turned = decode(encoded(image, "JPEG", exif=exif))
+    assert turned.size == (20, 40) and 0x0112 not in turned.getexif()
+
+
+def test_first_frame_of_an_animation() -> None:
+    frames = [Image.new("RGB", (2, 2), colour) for colour in ("red", "blue")]
+    assert pixels(encoded(frames[0], "GIF", save_all=True, append_images=frames[1:]))[0] == (255, 0, 0)
+
+
+def test_pixel_digest_sees_pixels_size_and_order_only() -> None:
+    red, blue = Image.new("RGB", (2, 3), "red"), Image.new("RGB", (2, 3), "blue")
+    assert pixel_digest([decode(encoded(red, "PNG"))]) == pixel_digest([decode(encoded(red, "BMP"))])
+    digests = [[red], [blue], [red, blue], [blue, red], [Image.new("RGB", (3, 2), "red")]]
+    assert len({pixel_digest(images) for images in digests}) == len(digests)
+    assert pixel_digest([]) == ""
+
+
+def recipe(**changes: Any) -> dict[str, Any]:
+    return {"images": ["d" * 64], "steps": [], **changes}
+
+
+def step(operation: str, severity: int = 0, revision: int = 1) -> dict[str, Any]:
+    return {"operation": operation, "severity": severity, "revision": revision}
+
+
+def test_recipe_of_the_original() -> None:
+    data = encoded(Image.new("RGB", (2, 2), "red"))
+    assert render(recipe(), lambda digest: data).getpixel((0, 0)) == (255, 0, 0)
+
+
+def test_two_pictures_side_by_side() -> None:
+    sources = {"l": Image.new("RGB", (2, 3), "red"), "r": Image.new("RGB", (1, 3), "blue")}
+    sources |= {"low": Image.new("RGB", (1, 2), "blue")}
+
+    def joined(*names: str) -> Image.Image:
+        return render(recipe(images=names, steps=[step("side_by_side")]), lambda name: encoded(sources[name]))
+
+    image = joined("l", "r")
+    assert image.size == (3, 3)
+    assert [image.getpixel((x, 1)) for x in range(3)] == [(255, 0, 0), (255, 0, 0), (0, 0, 255)]
+    assert joined("r", "l").getpixel((0, 0)) == (0, 0, 255)
+    with pytest.raises(UserError, match="joins pictures of one height, these have 3 and 2 pixels"):
+        joined("l", "low")
+
+
+def merged(left: Image.Image, right: Image.Image, *before: dict[str, Any]) -> Image.Image:
+    sources = {"l": encoded(left), "r": encoded(right)}
+    return render(recipe(images=["l", "r"], steps=[*before, step("merged")]), sources.__getitem__)
+
+
+def test_merged_pictures_have_their_average_height_and_a_line_between_them() -> None:
+    whole = merged(Image.new("RGB", (20, 10), "red"), Image.new("RGB", (30, 31), "blue"))
+    assert whole.size == (40 + 10 + 19, 20), "20 x 2 and 30 x 20/31, and the line"
+    row = [whole.getpixel((x, 7)) for x in range(whole.width)]
+    black, white = (0, 0, 0), (255, 255, 255)
+    assert row == [(255, 0, 0)] * 40 + [black] + [white] * 8 + [black] + [(0, 0, 255)] * 19
+    assert all(whole.getpixel((45, y)) == white for y in range(20))
+
+
+def test_merged_pictures_keep_their_bytes_at_their_revision() -> None:
+    assert pixel_digest([merged(drawn(), drawn((30, 31)))])[:16] == "d716c62019645428"
+    same = np.asarray(merged(drawn(), drawn()))
+    assert np.array_equal(same[:, :64], np.asarray(drawn())), "of one height nothing is scaled"
+    assert np.array_equal(same[:, 74:], np.asarray(drawn()))
+
+
+@pytest.mark.parametrize("join", ["side_by_side", "merged"])
+@pytest.mark.parametrize("before", [("rotate", 0), ("blur", 5), ("brighten", 2), ("blank", 0)])
+def test_steps_before_a_joining_one_work_on_each_picture(join: str, before: tuple[str, int]) -> None:
+    """What is done before joining leaves left and right in their places and does not reach across."""
+    sources = {"l": encoded(drawn()), "r": encoded(Image.new("RGB", (64, 48), "red"))}
+    alone = [
+        np.asarray(render(recipe(images=[name], steps=[step(*before)]), sources.__getitem__))
+        for name in sources
+    ]
+    steps = [step(*before), step(join)]
+    whole = np.asarray(render(recipe(images=["l", "r"], steps=steps), sources.__getitem__))
+    width = alone[0].shape[1]
+    assert np.array_equal(whole[:, :width], alone[0]) and np.array_equal(whole[:, -width:], alone[1])
+    assert whole.shape[1] == 2 * width + (10 if join == "merged" else 0)
+
+
+def test_steps_are_done_in_their_order() -> None:
+    sources = {"l": encoded(drawn()), "r": encoded(Image.new("RGB", (64, 48), "red"))}
+
+    def made(*steps: dict[str, Any]) -> Image.Image:
+        return render(recipe(images=["l", "r"], steps=steps), sources.__getitem__)
+
+    assert made(step("rotate"), step("side_by_side")).size == (96, 64)
+    assert made(step("side_by_side"), step("rotate")).size == (48, 128)
+    twice = render(recipe(steps=[step("rotate"), step("rotate")]), lambda _: sources["l"])
+    assert np.array_equal(np.asarray(twice), np.asarray(drawn())[::-1, ::-1])
+
+
+NOTHING = encoded(Image.new("RGB", (2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "data", "message"),
+    [
+        (
+            {"steps": [step("blurr")]},
+            NOTHING,
+            "picture operation blurr is unknown; valid: .*did you mean blur",
+        ),
+        ({"steps": [step("rotate", 0, 2)]}, NOTHING, "rotate is at revision 1, the prompts were made for 2"),
+        ({"steps": [step("merged")]}, NOTHING, "merged joins two images, the recipe has 1; run"),
+        ({"images": ["d", "e"]}, NOTHING, "recipe of 2 images comes to 2 pictures instead of one; run"),
+        ({"images": []}, NOTHING, "recipe of 0 images comes to 0 pictures"),
+        ({}, b"no picture", "image dddddddddddd cannot be decoded"),
+        ({}, encoded(Image.new("RGB", (64, 64), "red"))[:90], "image dddddddddddd cannot be decoded"),
+        ({}, encoded(Image.new("F", (2, 2)), "TIFF"), "pixels of mode F have no agreed 8-bit form"),
+    ],
+)
+def test_recipes_that_cannot_be_rendered(changes: dict[str, Any], data: bytes, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        render(recipe(**changes), lambda digest: data)
+
+
+def drawn(size: tuple[int, int] = (64, 48)) -> Image.Image:
+    """A picture of bars and a slope."""
+    down, across = np.mgrid[: size[1], : size[0]]
+    values = np.stack([across // 8 % 2 * 200, down * 255 // size[1], across * 255 // size[0]], axis=2)
+    return Image.fromarray(values.astype(np.uint8))
+
+
+def shown(operation: str, severity: int = 0) -> Image.Image:
+    """The picture after an operation."""
+    data = encoded(drawn())
+    return render(recipe(steps=[step(operation, severity)]), lambda digest: data)
+
+
+@pytest.mark.parametrize(
+    ("operation", "severity", "digest"),
+    [
+        ("blank", 0, "36244d94c8ea626d"),
+        ("blur", 1, "add8413f1906bd91"),
+        ("blur", 3, "444c478e40b64dd1"),
+        ("blur", 5, "410838484a803358"),
+        ("brighten", 1, "a3940b4868a3b53d"),
+        ("brighten", 3, "2066f3f9444c9d83"),
+        ("brighten", 5, "4b049c161d1ac89f"),
+        ("jpeg", 1, "382983a89ee5da20"),
+        ("jpeg", 3, "9e067cf75fe70eec"),
+        ("jpeg", 5, "e64dd0e0aa94c3eb"),
+        ("rotate", 0, "ca8eae8e7ec7fab5"),
+    ],
+)
+def test_operations_keep_their_bytes_at_their_revision(operation: str, severity: int, digest: str) -> None:
+    assert pixel_digest([shown(operation, severity=severity)])[:16] == digest
+
+
+def test_a_picture_is_turned_clockwise() -> None:
+    before, after = drawn(), shown("rotate")
+    assert after.size == (48, 64)
+    assert after.getpixel((47, 0)) == before.getpixel((0, 0)), "the top left corner goes to the top right"
+    assert after.getpixel((0, 0)) == before.getpixel((0, 47))
+
+
+def test_light_is_added_and_stops_at_white() -> None:
+    before, after = (np.asarray(one, dtype=int) for one in (drawn(), shown("brighten", 3)))
+    assert np.array_equal(after, np.minimum(before + 76, 255))
+
+
+def test_nothing_is_left_on_a_blank_sheet() -> None:
+    sheet = shown("blank")
+    assert sheet.size == (64, 48) and sheet.getcolors() == [(64 * 48, (128, 128, 128))]
+
+
+def test_a_blur_grows_with_its_severity_and_hurts_small_and_large_pictures_alike() -> None:
+    def lost(side: int, severity: int) -> float:
+        half = Image.new("L", (side, side), 0)
+        half.paste(255, (0, 0, side // 2, side))
+        data = encoded(half)
+        blurred = render(recipe(steps=[step("blur", severity)]), lambda digest: data)
+        row = np.asarray(blurred, dtype=float)[side // 2, :, 0]
+        return float(((row > 10) & (row < 245)).mean())
+
+    large = [lost(1024, severity) for severity in range(1, 6)]
+    assert large == sorted(set(large))
+    assert [lost(side, 5) for side in (128, 256, 512)] == pytest.approx([large[4]] * 3, abs=0.02)
+
+
+def test_compression_takes_more_with_every_level() -> None:
+    before = np.asarray(drawn(), dtype=float)
+    lost = [
+        np.abs(np.asarray(shown("jpeg", severity), dtype=float) - before).mean() for severity in range(1, 6)
+    ]
+    assert lost == sorted(set(lost)) and lost[0] > 0
+    assert shown("jpeg", 5).size == (64, 48)
+    file = io.BytesIO()
+    drawn().save(file, "JPEG", quality=15, subsampling=2)
+    assert np.array_equal(np.asarray(shown("jpeg", 3)), np.asarray(Image.open(file))), "level 3 is quality 15"
+
+
+@pytest.mark.parametrize("operation", ["blur", "brighten", "jpeg"])
+@pytest.mark.parametrize("severity", [0, 6])
+def test_severities_have_five_levels(operation: str, severity: int) -> None:
+    with pytest.raises(UserError, match=f"picture severity {severity} is none of 1 to 5"):
+        shown(operation, severity=severity)
+
+
+@pytest.mark.skipif(not REALDATA.is_dir(), reason="the reference photographs are not there")
+def test_real_pictures_decode() -> None:
+    files = sorted(path for path in REALDATA.rglob("*") if path.suffix in (".png", ".jpg"))
+    assert len(files) > 20
+    for path in files:
+        image = decode(path.read_bytes())
+        assert image.mode == "RGB" and min(image.size) > 0
+
+
+def test_want_of_memory_is_no_damaged_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(self: Image.Image) -> None:
+        raise MemoryError
+
+    sink = io.BytesIO()
+    Image.new("RGB", (4, 4)).save(sink, "PNG")
+    monkeypatch.setattr("PIL.PngImagePlugin.PngImageFile.load", load)
+    with pytest.raises(MemoryError):
+        render(recipe(), lambda digest: sink.getvalue())
+
+
+def test_what_is_said_of_damage_is_the_same_in_every_run() -> None:
+    told = []
+    for _ in range(2):
+        with pytest.raises(UserError) as caught:
+            render(recipe(), lambda _: b"x")
+        told.append(str(caught.value))
+    assert "none of the formats PNG, JPEG" in told[0] and "0x" not in told[0] and told[0] == told[1]
+
+
+@pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
+def test_bombs_and_formats_that_run_programs_are_no_pictures() -> None:
+    with pytest.raises(ValueError, match="more than 89,478,485 pixels"):
+        decode(encoded(Image.new("1", (10_000, 9_000))))
+    with pytest.raises(OSError, match="cannot identify"):
+        decode(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\nshowpage\n")

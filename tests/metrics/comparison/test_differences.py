@@ -1,0 +1,152 @@
+"""Paired differences against a plain computation of the same thing."""
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy import stats
+
+from vouch.metrics.comparison.differences import differences, holm
+from vouch.tables.outcomes import OUTCOMES
+
+
+def outcomes(correct: dict[str, np.ndarray], copies: int = 1, **changes: Any) -> pa.Table:
+    """A row per model and prompt; NaN is a row that the clean reading drops, -1 one that is not there."""
+    count = len(next(iter(correct.values())))
+    columns: dict[str, list[Any]] = {"model": [], "prompt": [], "group": [], "clean_correct": []}
+    for model, values in correct.items():
+        there = np.flatnonzero(values != -1)
+        columns["model"] += [model] * len(there)
+        columns["prompt"] += [f"{i}/original" for i in there]
+        columns["group"] += [f"g{i // copies}" for i in there]
+        columns["clean_correct"] += [None if np.isnan(values[i]) else float(values[i]) for i in there]
+    rows = len(columns["model"])
+    columns |= {"dataset": ["d"] * rows, "variation": ["original"] * rows, "ask": ["letters"] * rows}
+    columns |= {name: [value] * rows for name, value in changes.items()}
+    assert count
+    kept = [field for field in OUTCOMES.schema if field.name in columns]
+    return pa.table({f.name: pa.array(columns[f.name], f.type) for f in kept})
+
+
+def draws(seed: int, models: int, count: int, copies: int = 1) -> dict[str, np.ndarray]:
+    random = np.random.RandomState(seed)
+    hard = np.repeat(random.rand(count // copies), copies)
+    return {
+        f"m{m:02d}": (hard < 0.3 + 0.5 * m / models).astype(float) * (random.rand(count) < 0.9)
+        for m in range(models)
+    }
+
+
+def test_differences_follow_their_definition() -> None:
+    copies, count = 3, 300
+    correct = draws(0, 3, count, copies)
+    rows = differences(outcomes(correct, copies), 42, 2000)
+    assert [(row["first"], row["second"]) for row in rows] == [("m00", "m01"), ("m00", "m02"), ("m01", "m02")]
+    for row in rows:
+        gap = correct[row["first"]] - correct[row["second"]]
+        assert row["difference"] == pytest.approx(gap.mean(), abs=1e-12)
+        assert row["items"] == count
+        sums = (gap - gap.mean()).reshape(-1, copies).sum(axis=1)
+        clusters = count // copies
+        error = math.sqrt(clusters / (clusters - 1) * (sums**2).sum()) / count
+        assert row["p"] == pytest.approx(2 * stats.t.sf(abs(gap.mean()) / error, clusters - 1), rel=1e-9)
+        assert (row["low"], row["high"]) == pytest.approx(
+            (gap.mean() - 1.96 * error, gap.mean() + 1.96 * error), abs=0.2 * error
+        )
+
+
+def test_copies_carry_no_information() -> None:
+    correct = draws(1, 2, 100)
+    (alone,) = differences(outcomes(correct), 0, 500)
+    tripled = {model: np.repeat(values, 3) for model, values in correct.items()}
+    (together,) = differences(outcomes(tripled, 3), 0, 500)
+    assert together["difference"] == pytest.approx(alone["difference"])
+    assert together["p"] == pytest.approx(alone["p"])
+    assert together["high"] - together["low"] == pytest.approx(alone["high"] - alone["low"], rel=0.15)
+
+
+def test_pairs_rest_on_the_prompts_that_both_models_have() -> None:
+    first = np.array([1, 0, 1, 1, np.nan, 1, 0, -1])
+    second = np.array([0, 0, 1, np.nan, np.nan, 0, -1, 1])
+    (row,) = differences(outcomes({"a": first, "b": second}), 0, 100)
+    assert row["items"] == 4
+    assert row["difference"] == pytest.approx(2 / 4)
+    assert differences(outcomes({"a": np.array([1, -1.0]), "b": np.array([-1, 0.0])}), 0, 10) == []
+
+
+def test_equal_models_do_not_differ() -> None:
+    values = draws(2, 1, 50)["m00"]
+    (row,) = differences(outcomes({"a": values, "b": values}), 0, 100)
+    assert (row["difference"], row["low"], row["high"], row["p"], row["p_holm"]) == (0, 0, 0, 1, 1)
+
+
+def test_shares_of_ties_count_in_full_precision() -> None:
+    (row,) = differences(outcomes({"a": np.array([1 / 3, 1.0]), "b": np.array([1 / 7, 0.5])}), 0, 10)
+    assert row["difference"] == pytest.approx((1 / 3 - 1 / 7 + 0.5) / 2, abs=1e-15)
+
+
+def test_one_group_gives_no_interval() -> None:
+    (row,) = differences(outcomes({"a": np.array([1.0, 1.0]), "b": np.array([1.0, 0.0])}, copies=2), 0, 10)
+    assert row["difference"] == 0.5
+    assert (row["low"], row["high"], row["p"], row["p_holm"]) == (None, None, None, None)
+
+
+def test_a_few_questions_are_no_proof() -> None:
+    first, second = np.ones(15), np.ones(15)
+    second[:5] = 0
+    (row,) = differences(outcomes({"a": first, "b": second}), 0, 50)
+    assert row["p"] == 2.0**-4, "McNemar's exact test says the same"
+    second[5] = 0
+    first[6] = 0
+    (row,) = differences(outcomes({"a": first, "b": second}), 0, 50)
+    assert row["p"] > 2.0**-6, "six against one"
+
+
+def test_groups_that_all_agree_are_counted_not_divided_by_nothing() -> None:
+    (row,) = differences(outcomes({"a": np.ones(2), "b": np.zeros(2)}), 0, 50)
+    assert (row["difference"], row["low"], row["high"]) == (1.0, None, None)
+    assert row["p"] == row["p_holm"] == 0.5, "two groups cannot tell more"
+    (row,) = differences(outcomes({"a": np.ones(11), "b": np.zeros(11)}), 0, 50)
+    assert row["p"] == 2.0**-10
+
+
+def test_one_model_other_variations_and_nothing() -> None:
+    assert differences(outcomes({"a": np.ones(5)}), 0, 10) == []
+    assert differences(outcomes({"a": np.ones(5), "b": np.ones(5)}, variation="blurred"), 0, 10) == []
+    assert differences(OUTCOMES.schema.empty_table(), 0, 10) == []
+
+
+def test_false_alarms_stay_rare_and_real_gaps_are_found() -> None:
+    # 150 pairs of equally good models on clustered items: p < .05 should be near 5 %, not far above.
+    alarms = 0
+    for seed in range(150):
+        random = np.random.RandomState(seed)
+        a, b = (np.repeat(random.rand(60) < 0.6, 4).astype(float) for _ in range(2))
+        (row,) = differences(outcomes({"a": a, "b": b}, copies=4), seed, 1)
+        alarms += row["p"] < 0.05
+    assert alarms <= 17
+    rows = differences(outcomes(draws(3, 4, 2000)), 0, 200)
+    assert all(row["p_holm"] < 1e-6 and row["high"] < 0 for row in rows)
+
+
+def test_same_seed_same_rows() -> None:
+    table = outcomes(draws(4, 5, 200, 2), 2)
+    turned = table.take(np.arange(table.num_rows)[::-1])
+    assert differences(table, 7, 300) == differences(turned, 7, 300)
+    assert differences(table, 7, 300) != differences(table, 8, 300)
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, 0.04, 0.03, None, 0.005]) == pytest.approx([0.03, 0.06, 0.06, None, 0.02])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def test_26_models_take_seconds() -> None:
+    table = outcomes(draws(5, 26, 4377), 4)
+    start = time.perf_counter()
+    assert len(differences(table, 42, 1000)) == 325
+    assert time.perf_counter() - start < 10

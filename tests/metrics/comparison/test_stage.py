@@ -1,0 +1,175 @@
+"""The stage reads the scores that the DAG names and writes its tables."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from stages.compare import main
+from tests.metrics.simulated import CONFIG, project_run, replace_row, simulate, tables
+from vouch.metrics.join import join
+from vouch.metrics.ranking.label_free import option_signals
+from vouch.metrics.tables import score_block
+from vouch.pipeline.stage import Run
+from vouch.tables.compared import (
+    DIFFERENCES,
+    DIFFERENCES_PATH,
+    DIMENSIONS,
+    DIMENSIONS_PATH,
+    REPRODUCED,
+    REPRODUCED_PATH,
+    STANDINGS,
+    STANDINGS_PATH,
+    VARIATIONS,
+    VARIATIONS_PATH,
+)
+from vouch.tables.distances import DISTANCES, DISTANCES_PATH, TRENDS, TRENDS_PATH
+from vouch.tables.embeddings import EMBEDDED, EMBEDDINGS, IMAGES, embeddings_path
+from vouch.tables.items import ITEMS, items_path
+from vouch.tables.likeness import LIKENESS, LIKENESS_PATH
+from vouch.tables.metrics import METRICS, metrics_path
+from vouch.tables.outcomes import OUTCOMES, outcomes_path
+from vouch.tables.published import PUBLISHED, published_path
+from vouch.tables.rankings import RANKED, RANKED_PATH, RANKINGS, RANKINGS_PATH
+from vouch.tables.signals import SIGNALS, signals_path
+
+PATHS = (
+    *(STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH, DIMENSIONS_PATH),
+    *(RANKINGS_PATH, RANKED_PATH, DISTANCES_PATH, TRENDS_PATH),
+)
+TABLES = (STANDINGS, DIFFERENCES, REPRODUCED, VARIATIONS, DIMENSIONS, RANKINGS, RANKED, DISTANCES, TRENDS)
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    found = project_run(tmp_path, monkeypatch, "compare")
+    for dataset in ("left", "right"):
+        ITEMS.write(items_path(dataset), [{"id": "a", "category": "sight"}])
+        for kind in EMBEDDED:
+            EMBEDDINGS.write(embeddings_path(dataset, kind), [])
+    LIKENESS.write(LIKENESS_PATH, [])
+    return found
+
+
+def score(model: str, seed: int | None, silent: Sequence[int] = ()) -> None:
+    """Scores of a model on the dataset `left`, without an answer in some rows; none at all without a seed."""
+    METRICS.write(metrics_path(model), [])
+    OUTCOMES.write(outcomes_path(model), [])
+    SIGNALS.write(signals_path(model), [])
+    if seed is not None:
+        letters, prompts, items = tables(simulate(seed, 80, copies=2))
+        for row in silent:
+            letters = replace_row(letters, row, {"logits": None, "problem": "no answer"})
+        (block,) = join(letters, prompts, items, "here")
+        rows, outcomes = score_block(model, "left", block, CONFIG)
+        METRICS.write(metrics_path(model), rows)
+        OUTCOMES.write(outcomes_path(model), outcomes)
+        SIGNALS.write(signals_path(model), option_signals(model, "left", block, outcomes))
+
+
+def publish(*rows: dict[str, object]) -> None:
+    PUBLISHED.write(published_path("left"), rows)
+    PUBLISHED.write(published_path("right"), [])
+
+
+def test_scores_become_standings_differences_and_reproduced(run: Run) -> None:
+    score("tiny_a", 0)
+    score("tiny_b", 1)
+    publish({"model": "tiny_b", "name": "Tiny-B", "metric": "acc", "value": 0.5})
+    main(run)
+    accuracy = [
+        row
+        for row in STANDINGS.read(STANDINGS_PATH).to_pylist()
+        if row["metric"] == "accuracy" and row["reading"] == "clean"
+    ]
+    assert [row["rank"] for row in accuracy] == [1, 2]
+    (pair,) = DIFFERENCES.read(DIFFERENCES_PATH).to_pylist()
+    by_model = {row["model"]: row["value"] for row in accuracy}
+    assert pair["difference"] == pytest.approx(by_model[pair["first"]] - by_model[pair["second"]])
+    (cell,) = REPRODUCED.read(REPRODUCED_PATH).to_pylist()
+    assert (cell["name"], cell["clean"]) == ("Tiny-B", by_model["tiny_b"])
+    sight = [row for row in DIMENSIONS.read(DIMENSIONS_PATH).to_pylist() if row["reading"] == "clean"]
+    assert {row["model"]: row["value"] for row in sight} == by_model
+    assert {row["dimension"] for row in sight} == {"sight"}
+    ranked = [row for row in RANKED.read(RANKED_PATH).to_pylist() if row["ranker"] == "confidence"]
+    assert {row["model"]: row["performance"] for row in ranked} == pytest.approx(by_model)
+    assert {row["ranker"] for row in RANKINGS.read(RANKINGS_PATH).to_pylist()} == {
+        *("confidence", "entropy", "gap", "combined", "few_labels")
+    }
+    for dataset, count in (("left", 3), ("right", 4)):
+        row = {"items": 1, "encoder": "one", "embedding": [1.0, 2.0]}
+        EMBEDDINGS.write(embeddings_path(dataset, IMAGES), [row | {"digest": str(n)} for n in range(count)])
+    main(run)
+    (apart,) = DISTANCES.read(DISTANCES_PATH).to_pylist()
+    assert (apart["of"], apart["items"], apart["other_items"], apart["distance"]) == (IMAGES, 3, 4, 0)
+    before = [path.read_bytes() for path in PATHS]
+    main(run)
+    assert [path.read_bytes() for path in PATHS] == before
+
+
+def test_a_variation_is_held_against_the_original(run: Run) -> None:
+    publish()
+    rows, outcomes = [], []
+    for variation, seed in (("original", 0), ("vr_b", 1)):
+        (block,) = join(*tables(simulate(seed, 80, copies=2), variation), "here")
+        found = score_block("tiny_a", "left", block, CONFIG)
+        rows += found[0]
+        outcomes.append(found[1])
+    METRICS.write(metrics_path("tiny_a"), rows)
+    OUTCOMES.write(outcomes_path("tiny_a"), pa.concat_tables(outcomes))
+    SIGNALS.write(signals_path("tiny_a"), [])
+    score("tiny_b", None)
+    main(run)
+    accuracy, *rest = VARIATIONS.read(VARIATIONS_PATH).to_pylist()
+    clean = {
+        row["variation"]: row["value"]
+        for row in rows
+        if (row["metric"], row["reading"], row["category"]) == ("accuracy", "clean", "all")
+    }
+    assert accuracy["original"] == pytest.approx(clean["original"])
+    assert accuracy["value"] == pytest.approx(clean["vr_b"])
+    assert accuracy["low"] < accuracy["difference"] < accuracy["high"]
+    assert {(row["model"], row["items"]) for row in rest} == {("tiny_a", 80)}
+
+
+def test_one_model_and_no_scores_at_all(run: Run) -> None:
+    publish()
+    score("tiny_a", 0)
+    score("tiny_b", None)
+    main(run)
+    assert DIFFERENCES.read(DIFFERENCES_PATH).num_rows == 0
+    assert set(STANDINGS.read(STANDINGS_PATH)["rank"].to_pylist()) == {1, None}
+    score("tiny_a", None)
+    main(run)
+    assert [table.read(path).num_rows for table, path in zip(TABLES, PATHS, strict=True)] == [0] * len(TABLES)
+
+
+def test_pairs_rest_on_prompts_that_both_models_answered(run: Run) -> None:
+    publish()
+    score("tiny_a", 0, silent=range(10))
+    score("tiny_b", 1, silent=range(5, 30))
+    main(run)
+    (pair,) = DIFFERENCES.read(DIFFERENCES_PATH).to_pylist()
+    outcomes = {model: OUTCOMES.read(outcomes_path(model)).to_pylist() for model in ("tiny_a", "tiny_b")}
+    correct = [{row["item"]: row["clean_correct"] for row in rows} for rows in outcomes.values()]
+    common = [str(item) for item in range(30, 80)]
+    assert pair["items"] == len(common) == len(correct[0].keys() & correct[1].keys())
+    assert pair["difference"] == pytest.approx(np.mean([correct[0][i] - correct[1][i] for i in common]))
+    shares = {
+        row["model"]: (row["value"], row["rank"])
+        for row in STANDINGS.read(STANDINGS_PATH).to_pylist()
+        if (row["metric"], row["reading"]) == ("unanswered", "clean")
+    }
+    assert shares == {"tiny_a": (10 / 80, None), "tiny_b": (25 / 80, None)}
+
+
+def test_a_model_that_never_answered_stands_alone(run: Run) -> None:
+    publish({"model": "tiny_b", "name": "Tiny-B", "metric": "acc", "value": 0.5})
+    score("tiny_a", 0)
+    score("tiny_b", 1, silent=range(80))
+    main(run)
+    assert DIFFERENCES.read(DIFFERENCES_PATH).num_rows == 0
+    (cell,) = REPRODUCED.read(REPRODUCED_PATH).to_pylist()
+    assert (cell["ours"], cell["clean"]) == (None, None)

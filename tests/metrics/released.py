@@ -1,0 +1,70 @@
+"""The released logits of VLM-Uncertainty-Bench as tables of this project; skips where they are missing."""
+
+from collections.abc import Iterator
+from functools import cache
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.metrics.simulated import SHARED
+from vouch.metrics.join import Block, join
+from vouch.tables.items import ITEMS
+from vouch.tables.prompts import PROMPTS
+
+needs_released = pytest.mark.skipif(
+    not SHARED.is_dir(), reason="needs ../shared/reference/vlm-uncertainty-bench"
+)
+
+
+def models() -> list[str]:
+    """Names of the 26 models."""
+    return sorted(path.stem for path in (SHARED / "logits-mmbench").glob("*.parquet"))
+
+
+@cache
+def asked() -> tuple[pa.Table, pa.Table]:
+    """Prompts and items of MMBench, only what scoring needs."""
+    items, prompts = [], []
+    for row in pq.read_table(SHARED / "items-mmbench.parquet").to_pylist():
+        native = [row[letter] for letter in "ABCD"]
+        shown = native[: native.index(None)] if None in native else native
+        flags = ["missing_option"] if None in native else []
+        flags += ["duplicate_options"] if len(set(shown)) < len(shown) else []
+        name, group = str(row["id"]), str(row["id"] % 1_000_000)
+        items.append({"id": name, "group": group, "category": row["category"], "flags": flags})
+        prompts.append(
+            {
+                "id": f"{name}/original",
+                "item": name,
+                "variation": "original",
+                "options": [*shown, "I don’t know", "None of the above"],
+                "order": [*range(len(shown)), -1, -2],
+                "answers": ["ABCD".index(row["answer"])],
+                "asks": [],
+            }
+        )
+    return (
+        pa.Table.from_pylist(prompts, schema=PROMPTS.schema),
+        pa.Table.from_pylist(items, schema=ITEMS.schema),
+    )
+
+
+def block(model: str) -> Block:
+    """What one model answered on MMBench."""
+    logits = pq.read_table(SHARED / "logits-mmbench" / f"{model}.parquet")
+    prompt = pa.array([f"{name}/original" for name in logits["id"].to_pylist()])
+    absent = {
+        "upper": pa.nulls(len(prompt), pa.list_(pa.float32())),
+        "problem": pa.nulls(len(prompt), pa.string()),
+    }
+    letters = pa.table({"prompt": prompt, "logits": logits["logits"], **absent})
+    (found,) = join(letters, *asked(), model)
+    return found
+
+
+def published() -> Iterator[tuple[str, str, float]]:
+    """Model, metric and value of every published cell."""
+    for row in pd.read_csv(SHARED / "published-mmbench.csv").itertuples():
+        yield row.model, row.metric, row.value

@@ -1,0 +1,270 @@
+"""What compares prompts of the same questions, computed by hand on a few of them."""
+
+from collections.abc import Sequence
+from math import log
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.metrics.simulated import CONFIG
+from vouch.metrics.robustness.compared import Compared
+from vouch.metrics.robustness.metrics import accuracy_range, instability, turn_correlation, turn_slope
+from vouch.metrics.robustness.predictions import Facts
+from vouch.prompts.build.variation import prompt_id
+from vouch.tables.items import ITEMS
+from vouch.tables.outcomes import OUTCOMES, REFUSAL, UNPARSED
+from vouch.tables.prompts import COMPLEMENT, KEPT, PROMPTS, SWAPPED
+
+Rows = dict[tuple[str, str, str, str, str], dict[str, Any]]
+
+
+class Asked:
+    """Questions with k options each, and what a model said to their prompts."""
+
+    def __init__(self, options: Sequence[int], turns: Sequence[int] = (), broken: Sequence[int] = ()) -> None:
+        self.options = options
+        self.items = [
+            {
+                "id": f"q{row}",
+                "group": f"g{row}",
+                "turns": [f"q{row}"] * (turns[row] - 1 if turns else 0),
+                "flags": ["missing_option"] if row in broken else [],
+            }
+            for row in range(len(options))
+        ]
+        self.broken = broken
+        self.prompts: list[dict[str, Any]] = []
+        self.said: list[tuple[list[dict[str, Any]], list[str] | None]] = []
+
+    def ask(
+        self,
+        variation: str,
+        chosen: Sequence[Any],
+        effect: str = KEPT,
+        family: str = "",
+        ask: str = "letters",
+        numbered: bool = False,
+    ) -> "Asked":
+        """chosen: for each item the option, or for texts what was generated; option 0 is the item's own answer.
+
+        Several tests of an item stand in a tuple.
+        """
+        rows, words = [], []
+        for item, answers in enumerate(chosen):
+            for number, said in enumerate(answers if numbered else (answers,), start=1):
+                name = f"q{item}/{variation}" + (f"/{number}" if numbered else "")
+                native = list(range(self.options[item]))
+                right = [0] if effect == KEPT else native[1:]
+                if not any(prompt["id"] == name for prompt in self.prompts):
+                    prompt = {"id": name, "item": f"q{item}", "variation": variation, "family": family}
+                    self.prompts.append(prompt | {"effect": effect, "order": native, "answers": right})
+                row = {"prompt": name, "item": f"q{item}", "group": f"g{item}", "variation": variation}
+                row |= {"ask": ask} | _outcome(said, right)
+                row["clean_correct"] = None if item in self.broken else float(row["correct"])
+                rows.append(row)
+                words.append(str(said))
+        self.said.append((rows, words if ask == "text" else None))
+        return self
+
+    def rows(self) -> Rows:
+        """Rows of METRICS by reading, ask, variation, score and metric."""
+        prompts = pa.Table.from_pylist(self.prompts, PROMPTS.schema)
+        compared = Compared(prompts, pa.Table.from_pylist(self.items, ITEMS.schema), CONFIG)
+        for rows, words in self.said:
+            compared.add(pa.Table.from_pylist(rows, OUTCOMES.schema), words or [])
+        return {
+            (row["reading"], row["ask"], row["variation"], row["score"], row["metric"]): row
+            for row in compared.rows("m", "d")
+        }
+
+
+def _outcome(said: Any, right: Sequence[int]) -> dict[str, Any]:
+    """A text names an option by its number, several by a comma; `no` refuses, other words are unparsed."""
+    if isinstance(said, int):
+        return {"chosen": said, "predicted": said, "correct": said in right}
+    if not said.replace(",", "").isdigit():
+        return {"parser": REFUSAL if said == "no" else UNPARSED, "answer": "x", "correct": False}
+    named = [int(one) for one in said.split(",")]
+    single = named[0] if len(named) == 1 else None
+    found = {"parser": "letter", "answer": said, "chosen": single, "predicted": single}
+    return found | {"correct": any(one in right for one in named)}
+
+
+def value(rows: Rows, metric: str, variation: str, ask: str = "letters", score: str = "") -> Any:
+    found = rows.get(("faithful", ask, variation, score, metric))
+    return None if found is None else pytest.approx(found["value"])
+
+
+def test_consistency_is_the_relation_that_the_effect_demands() -> None:
+    rows = (
+        Asked([2, 2, 2, 2])
+        .ask("original", [0, 0, 1, 1])
+        .ask("lr_i", [0, 1, 1, 1], KEPT, "LR")
+        .ask("ls_n", [1, 0, 1, 0], COMPLEMENT, "LS")
+        .ask("vs_s", [1, 1, 0, 1], SWAPPED, "VS")
+        .ask("ls_n+vs_s", [0, 0, 1, 0], KEPT, "LS+VS")
+        .rows()
+    )
+    assert value(rows, "consistency", "original") is None
+    assert value(rows, "consistency", "lr_i") == 0.75
+    assert value(rows, "consistency", "ls_n") == 0.5
+    assert value(rows, "consistency", "vs_s") == 0.75
+    assert value(rows, "consistency", "ls_n+vs_s") == 0.75
+    assert value(rows, "consistency_calibrated", "lr_i") == 0.5
+    assert value(rows, "accuracy_calibrated", "original") == 0
+    assert value(rows, "accuracy_calibrated", "vs_s") == 0.5
+    assert value(rows, "consistency_calibrated", "", score="reformulation") == 0.5
+    assert value(rows, "consistency_calibrated", "", score="semantic") == 0.25  # of 0 and 0.5
+    assert value(rows, "consistency_calibrated", "", score="every_prompt") == (0.5 + 0 + 0.5) / 3
+    # The original counts in the means of accuracy; combinations count in none.
+    assert value(rows, "accuracy_calibrated", "", score="every_prompt") == (0 - 0.5 + 0 + 0.5) / 4
+    assert value(rows, "accuracy_calibrated", "", score="vision") == 0.5
+
+
+def test_guesses_rest_on_the_rows_at_hand() -> None:
+    rows = Asked([2, 4, 5]).ask("original", [0, 0, 0]).ask("ls_n", [1, 1, 1], COMPLEMENT, "LS").rows()
+    guess = (1 / 2 + 1 / 4 + 1 / 5) / 3
+    assert value(rows, "random_accuracy", "original") == guess
+    assert value(rows, "random_accuracy", "ls_n") == 1 - guess
+    assert value(rows, "random_consistency", "ls_n") == 1 - guess
+    assert value(rows, "random_consistency", "original") is None
+
+
+def test_what_could_not_be_read_is_never_consistent_and_several_options_are_one_answer() -> None:
+    rows = (
+        Asked([3] * 5)
+        .ask("original", ["0", "0,1", "??", "no", "0"], ask="text")
+        .ask("lr_i", ["0", "0,1", "??", "no", "0,1"], KEPT, "LR", "text")
+        .ask("ls_n", ["??", "0,2", "1", "1", "no"], COMPLEMENT, "LS", "text")
+        .rows()
+    )
+    assert value(rows, "consistency", "lr_i", "text") == 2 / 5
+    assert value(rows, "consistency", "ls_n", "text") == 1 / 5
+
+
+def test_single_options_are_counted() -> None:
+    rows = Asked([1, 2, 2]).ask("original", [0, 0, 1]).rows()
+    assert value(rows, "certainty_rows_skipped", "original") == 1
+
+
+def test_defective_rows_are_in_the_faithful_reading_alone() -> None:
+    rows = (
+        Asked([2] * 4, broken=[3]).ask("original", [0, 0, 0, 1]).ask("lr_i", [0, 0, 1, 0], KEPT, "LR").rows()
+    )
+    assert value(rows, "consistency", "lr_i") == 0.5
+    clean = rows["clean", "letters", "lr_i", "", "consistency"]
+    assert (clean["value"], clean["items"]) == (pytest.approx(2 / 3), 3)
+    assert clean["low"] < clean["value"] < clean["high"]
+    assert rows["faithful", "letters", "lr_i", "", "consistency"]["low"] is None
+
+
+def test_instability_counts_unread_words_one_by_one() -> None:
+    said = [
+        ("0",) * 5,
+        ("0", "0", "1", "1", "1"),
+        ("a?", "b?", "c?", "a?", "b?"),
+        ("no", "a?", "0", "1", "2"),
+    ]
+    rows = Asked([3] * 4).ask("instruction", said, ask="text", numbered=True).rows()
+    entropies = [
+        0.0,
+        -(0.4 * log(0.4) + 0.6 * log(0.6)),
+        -(0.8 * log(0.4) + 0.2 * log(0.2)),
+        log(5),
+    ]
+    assert value(rows, "instability", "instruction", "text") == sum(entropies) / 4
+    found = [value(rows, f"accuracy_test_{k}", "instruction", "text") for k in (1, 2, 3, 4, 5)]
+    assert found == [0.5, 0.5, 0.5, 0.25, 0.25]
+    assert value(rows, "accuracy_range", "instruction", "text") == 0.25
+
+
+def test_accuracy_by_test_rests_on_questions_with_every_test() -> None:
+    rows = Asked([2] * 3).ask("instruction", [(0, 0), (1, 0), (1,)], numbered=True).rows()
+    assert value(rows, "accuracy_test_1", "instruction") == 0.5
+    assert value(rows, "accuracy_test_2", "instruction") == 1.0
+    assert value(rows, "accuracy_range", "instruction") == 0.5
+    assert rows["faithful", "letters", "instruction", "", "instability"]["items"] == 2
+
+
+def test_turns_of_a_conversation() -> None:
+    turns = [1, 2, 3] * 4
+    said = [0, 0, 0, 0, 0, 1, 0, 1, 1, 0, 1, 1]
+    rows = Asked([2] * 12, turns).ask("dialogue", said).rows()
+    found = [value(rows, f"accuracy_turn_{k}", "dialogue") for k in (1, 2, 3)]
+    assert found == [1.0, 0.5, 0.25]
+    assert value(rows, "turn_slope", "dialogue") == -0.375
+    assert value(rows, "turn_correlation", "dialogue") == np.corrcoef([1, 2, 3], [1, 0.5, 0.25])[0, 1]
+    alone = Asked([2] * 3).ask("original", [0, 1, 0]).rows()
+    assert not any(name[4].startswith(("turn_", "accuracy_turn")) for name in alone)
+
+
+def test_gaps_between_read_outs_of_the_same_prompts() -> None:
+    rows = (
+        Asked([2] * 4)
+        .ask("original", [0, 0, 0, 1])
+        .ask("original", [0, 1, 1, 0], ask="likelihood")
+        .ask("original", ["0", "0", "no", "1"], ask="text")
+        .rows()
+    )
+    assert value(rows, "gap_to_likelihood", "original") == 0.25
+    assert value(rows, "gap_to_text", "original") == 0.25
+    assert value(rows, "gap_to_text", "original", "likelihood") == 0.0
+    assert value(rows, "gap_to_text", "original", "text") is None
+
+
+def test_preference_of_texts_for_places() -> None:
+    rows = Asked([2, 3, 3, 3]).ask("original", ["0", "1", "1", "??"], ask="text").rows()
+    shares = [value(rows, f"chosen_share_{letter}", "original", "text") for letter in "ABC"]
+    assert shares[:2] == [1 / 3, 2 / 3]
+    assert value(rows, "right_share_A", "original", "text") == 1.0
+    assert value(rows, "letter_bias", "original", "text") == 2 / 3
+
+
+@given(st.lists(st.integers(0, 4), min_size=2, max_size=8))
+def test_instability_is_at_most_the_log_of_the_tests(said: list[int]) -> None:
+    (found,) = instability.per_question(np.zeros(len(said), dtype=int), np.array(said))
+    assert -1e-12 <= found <= log(len(said)) + 1e-12
+    assert (found < 1e-12) == (len(set(said)) == 1)
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=9))
+def test_cells_of_many_draws_are_those_of_each(means: list[float]) -> None:
+    both = np.array([means, means[::-1]])
+    for module in (accuracy_range, turn_slope, turn_correlation):
+        found = module.of_cells(both)
+        for row, one in zip(both, found, strict=True):
+            np.testing.assert_allclose(one, module.of_cells(row), atol=1e-12)
+    assert accuracy_range.of_cells(both)[0] == max(means) - min(means)
+    expected = np.polyfit(np.arange(len(means)), means, 1)[0]
+    np.testing.assert_allclose(turn_slope.of_cells(both)[0], expected, atol=1e-9)
+
+
+def test_numbers_are_those_of_the_prompts_ids() -> None:
+    prompts = [
+        {"id": prompt_id(item, variation, number), "item": item, "variation": variation, "order": [0, 1]}
+        for item, variation, number in (
+            ("a/3", "original", None),
+            ("a/3", "vr_b_5+tests", 12),
+            ("b", "marks", 1),
+        )
+    ]
+    items = [{"id": name, "group": name, "turns": [], "flags": []} for name in ("a/3", "b")]
+    facts = Facts(*(pa.Table.from_pylist(r, t.schema) for r, t in ((prompts, PROMPTS), (items, ITEMS))))
+    rows = [
+        {
+            "prompt": row["id"],
+            "item": row["item"],
+            "ask": "letters",
+            "chosen": 0,
+            "correct": True,
+            "predicted": 0,
+        }
+        for row in prompts
+    ]
+    told = facts.told(pa.Table.from_pylist(rows, OUTCOMES.schema))
+    assert told is not None
+    assert told.tests.tolist() == [0, 12, 1]

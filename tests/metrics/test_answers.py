@@ -1,0 +1,204 @@
+"""Answer metrics against their definitions and hand-computed values."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vouch.metrics.plugins import load
+from vouch.metrics.text.answers.anls import distance
+from vouch.metrics.text.answers.vqa_score import normal
+
+
+def score(name: str, text: str, *references: str) -> float:
+    (value,) = load("text.answers")[name].scores([text], [references])
+    return float(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "references", "value"),
+    [
+        ("Two.", ("2", "two"), 1),
+        ("the Red  circle!", ("red circle",), 1),
+        ("“Ｒｅｄ”", ("red",), 1),
+        ("red circle", ("a red", "circle"), 0),
+        ("", ("red",), 0),
+        ("4.5", ("4.5",), 1),
+    ],
+)
+def test_exact_match(text: str, references: tuple[str, ...], value: float) -> None:
+    assert score("exact_match", text, *references) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "references", "value"),
+    [
+        (" Stephen King\n", ("stephen king",), 1),
+        ("TWO", ("2", "two"), 1),
+        ("The Stand", ("Stand",), 0),
+        ("Stephen King.", ("Stephen King",), 0),
+        ("stephen  king", ("stephen king",), 0),
+        ("", ("red",), 0),
+    ],
+)
+def test_lower_match_keeps_articles_and_punctuation(
+    text: str, references: tuple[str, ...], value: float
+) -> None:
+    assert score("lower_match", text, *references) == value
+
+
+def test_vqa_score_leaves_each_reference_out_once() -> None:
+    ten = ["cat"] * 4 + ["dog"] * 2 + ["cow"] + ["a", "b", "c"]
+    # Leaving one of the four out leaves three, which is enough.
+    assert score("vqa_score", "cat", *ten) == pytest.approx(1.0)
+    assert score("vqa_score", "dog", *ten) == pytest.approx((2 * 1 / 3 + 8 * 2 / 3) / 10)
+    assert score("vqa_score", "cow", *ten) == pytest.approx((0 + 9 * 1 / 3) / 10)
+    assert score("vqa_score", "horse", *ten) == 0
+    assert score("vqa_score", "cat", "cat") == 1 and score("vqa_score", "cat", "dog") == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("The TWO cats!", "2 cats"),
+        ("dont", "don't"),
+        ("1,000", "1000"),
+        ("black/white", "black white"),
+        ("3.5", "3.5"),
+        ("u.s.", "us"),
+        ("whats that", "what's that"),
+    ],
+)
+def test_texts_that_vqa_takes_for_equal(text: str, same: str) -> None:
+    assert normal(text) == normal(same) == same
+
+
+@pytest.mark.parametrize(
+    ("text", "references", "value"),
+    [
+        ("Hello  World", ("hello world",), 1),
+        ("hella", ("hello",), 0.8),
+        ("abcd", ("abxy",), 0.5),
+        ("abcd", ("axyz",), 0),
+        ("abcd", ("zzzz", "abce"), 0.75),
+        ("", ("a",), 0),
+        ("x" * 100_000, ("x",), 0),
+        ("ab" * 5_000, ("ba" * 5_000,), 1 - 2 / 10_000),
+    ],
+)
+def test_anls(text: str, references: tuple[str, ...], value: float) -> None:
+    assert score("anls", text, *references) == pytest.approx(value)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text("abc", max_size=7), st.text("abc", max_size=7))
+def test_levenshtein_follows_its_recursion(first: str, second: str) -> None:
+    table = [[max(i, j) for j in range(len(second) + 1)] for i in range(len(first) + 1)]
+    for i in range(1, len(first) + 1):
+        for j in range(1, len(second) + 1):
+            change = table[i - 1][j - 1] + (first[i - 1] != second[j - 1])
+            table[i][j] = min(change, table[i - 1][j] + 1, table[i][j - 1] + 1)
+    assert distance(first, second) == table[-1][-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "reference", "value"),
+    [
+        ("105", "100", 1),
+        ("105.1", "100", 0),
+        ("-95", "-100", 1),
+        ("0.5", "50%", 1),
+        ("52%", "0.5", 1),
+        ("0", "0", 1),
+        ("0.01", "0", 0),
+        ("Yes", "yes", 1),
+        ("100 cats", "100", 0),
+        ("nan", "nan", 1),
+        ("inf", "1", 0),
+        ("9" * 400, "1", 0),
+    ],
+)
+def test_relaxed_accuracy(text: str, reference: str, value: float) -> None:
+    assert score("relaxed_accuracy", text, reference) == value
+    assert score("relaxed_accuracy", text, "another", reference) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "reference", "whole", "share"),
+    [
+        ("It says: STOP now", "stop", 1, 1),
+        ("It says: STOPPED", "stop", 0, 0),
+        ("no stop, go", "stop go", 1, 1),
+        ("go and stop", "stop go", 0, 1),
+        ("Go!", "stop go", 0, 0.5),
+        ("it's", "its", 1, 1),
+        ("anything", "...", 0, 0),
+    ],
+)
+def test_words_of_an_ocr_answer(text: str, reference: str, whole: float, share: float) -> None:
+    assert score("ocr_contains", text, reference) == whole
+    assert score("word_accuracy", text, reference) == share
+
+
+def test_cider_d_by_hand() -> None:
+    """Two rows whose references share no gram: every gram has rarity ln 2, which cancels."""
+    texts, references = ["a b c", "x y"], [["a b c d"], ["x y z w"]]
+    same = [3 / math.sqrt(3 * 4), 2 / math.sqrt(2 * 3), 1 / math.sqrt(1 * 2), 0]
+    other = [2 / math.sqrt(2 * 4), 1 / math.sqrt(1 * 3), 0, 0]
+    expected = [
+        10 * sum(same) / 4 * math.exp(-(1**2) / 72),
+        10 * sum(other) / 4 * math.exp(-(2**2) / 72),
+    ]
+    assert load("text.answers")["cider_d"].scores(texts, references) == pytest.approx(expected)
+
+
+def test_cider_d_clips_and_averages_over_references() -> None:
+    metric = load("text.answers")["cider_d"]
+    others = [["p q r s t"], ["k l m n o"]]
+    # `cat` four times over counts once; the second reference shares nothing.
+    (value, *_) = metric.scores(["cat cat cat cat", "", ""], [["cat"], *others])
+    assert value == pytest.approx(10 * (4 * 1 / 4) / 4 / 4 * 4 / 4 * math.exp(-(3**2) / 72))
+    (perfect, *_) = metric.scores(["a b c d e", "", ""], [["a b c d e"], *others])
+    assert perfect == pytest.approx(10)
+    (half, *_) = metric.scores(["a b c d e", "", ""], [["a b c d e", "f g h i j"], *others])
+    assert half == pytest.approx(5)
+
+
+@pytest.mark.parametrize(
+    ("seed", "mean", "first"),
+    [
+        (0, 0.5524926823227347, [0.6608386209250254, 0.6838939872411922, 0.7983261673612285]),
+        (1, 0.48294934004513773, [1.0242859978043999, 0.0, 0.7401421972836842]),
+        (2, 0.5987338839500848, [0.4375591287463526, 1.0343148199877414, 0.48116043205167724]),
+        (3, 0.6117584790669253, [0.24702268375844855, 0.23737148759890264, 1.1903436809441916]),
+    ],
+)
+def test_cider_d_is_pycocoevalcaps(seed: int, mean: float, first: list[float]) -> None:
+    """What version 1.2 gives, recorded: it brings 100 MB of Java."""
+    draw = random.Random(seed)
+    words = ["a", "red", "cat", "on", "the", "mat", "two", "dogs", "run", "by", "blue", "tree"]
+
+    def text() -> str:
+        return " ".join(draw.choices(words, k=draw.randint(1, 9)))
+
+    texts = [text() for _ in range(60)]
+    references = [[text() for _ in range(draw.randint(1, 4))] for _ in range(60)]
+    found = load("text.answers")["cider_d"].scores(texts, references)
+    assert found[:3] == pytest.approx(first, rel=1e-12, abs=1e-12)
+    assert np.mean(found) == pytest.approx(mean, rel=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.text(max_size=30), st.lists(st.text(max_size=30), min_size=1, max_size=3)), max_size=4
+    )
+)
+def test_scores_lie_on_their_scale(pairs: list[tuple[str, list[str]]]) -> None:
+    for metric in load("text.answers").values():
+        found = metric.scores([text for text, _ in pairs], [references for _, references in pairs])
+        assert len(found) == len(pairs)
+        assert all(0 <= value <= (1 if metric.BOUNDED else 10 + 1e-9) for value in found)

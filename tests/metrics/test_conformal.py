@@ -1,0 +1,259 @@
+"""Every nonconformity score by hand, with equals, and the promises that all of them keep."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from scipy import stats
+
+from tests.metrics.simulated import by_name, config, simulate, values
+from vouch.metrics.conformal.noise import uniform
+from vouch.metrics.conformal.ranked import rank
+from vouch.metrics.conformal.scores import Raps, Saps, Settings
+from vouch.metrics.conformal.set_figures import Calibrations, rows_of
+from vouch.metrics.conformal.splits import group_splits
+from vouch.metrics.plugins import load
+from vouch.metrics.protocols import Figure
+from vouch.metrics.protocols.clean import clean
+from vouch.metrics.responses import Responses
+
+SCORES = ["lac", "aps", "margin", "raps", "saps", "aps_randomised", "aps_crossing"]
+STRATA = ["marginal", "class", "category", "options"]
+SETTINGS = Settings(raps=Raps(penalty=0.1, k_reg=1), saps=Saps(penalty=0.25))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("lac", [0.5, 0.8, 0.8, 0.9]),
+        ("aps", [0.5, 0.9, 0.9, 1]),
+        ("aps_crossing", [0, 0.5, 0.5, 0.9]),
+        ("aps_randomised", [0.25, 0.7, 0.7, 0.95]),
+        ("margin", [0.2 - 0.5, 0.3, 0.3, 0.4]),
+        ("raps", [0.25, 0.7 + 0.1, 0.7 + 0.1, 0.95 + 0.3]),
+        ("saps", [0.25, 0.5 + 0.5 * 0.25, 0.5 + 0.5 * 0.25, 0.5 + 2.5 * 0.25]),
+    ],
+)
+def test_scores_by_hand(name: str, expected: list[float]) -> None:
+    logits = np.log(np.array([[0.2, 0.5, 0.1, 0.2]]))
+    base = replace(simulate(0, 1, 4), logits=logits, noise=np.array([0.5]))
+    ranked = rank(base)
+    assert ranked.letters[0, [0, 3]].tolist() == [1, 2]
+    assert load("conformal.scores")[name].nonconformity(ranked, SETTINGS)[0] == pytest.approx(expected)
+
+
+def test_every_score_is_tested_here() -> None:
+    assert sorted(SCORES) == sorted(load("conformal.scores"))
+
+
+def test_the_noise_hangs_on_the_item_alone() -> None:
+    names = [f"item {number}" for number in range(4000)]
+    noise = uniform(names)
+    assert uniform(names[::-1]).tolist() == noise[::-1].tolist()
+    assert stats.kstest(noise, "uniform").pvalue > 0.01
+
+
+def coverage(score: str, splits: int, rows: Responses, share: float = 0.5) -> np.ndarray:
+    """[splits] how many test rows the unfilled sets of the score cover."""
+    asked = config(scores=list(dict.fromkeys(["lac", "aps", score])))
+    drawn = group_splits(rows.groups, share, 7, splits)
+    calibrations = Calibrations(rows_of(rows, rows.noise, asked), drawn)
+    counts = calibrations.of(calibrations.rows.strata("marginal"), 0.1)[score].counts
+    return np.asarray((counts.counted * counts.covered * (1 - counts.empty)).sum(axis=1))
+
+
+@pytest.mark.parametrize("score", ["lac", "margin", "raps", "saps", "aps_randomised"])
+def test_coverage_follows_the_exact_law(score: str) -> None:
+    """With m calibrating and t test rows the covered ones are beta-binomial (Vovk 2012, Marques 2025).
+
+    Every split is a draw of fresh, independent rows: 2,000 disjoint pieces of 60 rows.
+    """
+    m, t, draws = 39, 21, 2000
+    rows = simulate(1, draws * (m + t), step=1e-9, dtype=np.float64)
+    asked = config(scores=list(dict.fromkeys(["lac", "aps", score])))
+    found = rows_of(rows, rows.noise, asked)
+    answer = found.answers[score].reshape(draws, m + t)
+    r = int(np.ceil((m + 1) * 0.9 - 1e-9))
+    limits = np.sort(answer[:, :m], axis=1)[:, r - 1]
+    covered = (answer[:, m:] <= limits[:, None]).sum(axis=1)
+    law = stats.betabinom(t, r, m + 1 - r)
+    seen = np.bincount(covered, minlength=t + 1)
+    expected = law.pmf(np.arange(t + 1)) * draws
+    few = expected.cumsum().searchsorted(5) + 1  # pools the tail, so that no cell expects fewer than five
+    pooled = [np.r_[each[:few].sum(), each[few:]] for each in (seen, expected)]
+    assert stats.chisquare(*pooled).pvalue > 1e-3
+
+
+def test_splits_of_one_sample_cover_as_the_law_says() -> None:
+    rows = simulate(2, 400, step=1e-9, dtype=np.float64)
+    for score in ("lac", "aps_randomised"):
+        covered = coverage(score, 2000, rows)
+        law = stats.betabinom(200, 181, 20)
+        error = covered.std() / np.sqrt(2000)
+        assert abs(covered.mean() - law.mean()) < 4 * error
+        # the splits share one sample without equals: the ranks alone decide, so the law is exact
+        assert stats.ks_1samp(covered + np.random.RandomState(0).rand(2000), smooth(law)).pvalue > 1e-3
+
+
+def smooth(law: stats.rv_discrete) -> object:
+    """Distribution function of a whole number plus a uniform one."""
+
+    def below(x: np.ndarray) -> np.ndarray:
+        whole = np.floor(x)
+        return np.asarray(law.cdf(whole - 1) + (x - whole) * law.pmf(whole))
+
+    return below
+
+
+def test_whole_groups_cover_as_promised_and_torn_ones_differ() -> None:
+    base = simulate(3, 300, step=1e-9, dtype=np.float64)
+    rows = base.take(np.repeat(np.arange(300), 4))
+    found = []
+    for seed in range(60):
+        drawn = replace(rows, groups=np.random.RandomState(seed).permutation(300).repeat(4))
+        found.append(coverage("lac", 20, drawn).mean() / 600)
+    error = np.std(found) / np.sqrt(len(found))
+    # copies of one row have one score: m groups calibrate as m rows of four copies
+    m = 150
+    exact = np.ceil((4 * m + 1) * 0.9) / 4
+    assert abs(np.mean(found) - np.ceil(exact) / (m + 1)) < 3 * error + 1 / 600
+
+
+def test_filled_sets_cover_no_less() -> None:
+    figures = values(clean(simulate(4, 300, step=0.5), config(scores=SCORES)).figures)
+    for score in SCORES:
+        assert figures[score, "coverage"] >= figures[score, "unfilled_coverage"]
+        assert (
+            figures[score, "coverage"] - figures[score, "unfilled_coverage"] <= figures[score, "empty_rate"]
+        )
+        shares = [
+            value
+            for (name, metric), value in figures.items()
+            if (name, metric[:15]) == (score, "set_size_share_")
+        ]
+        assert sum(shares) == pytest.approx(1)
+    assert figures["aps_crossing", "empty_rate"] == 0
+
+
+def of_kind(figures: list[Figure], kind: str, score: str, metric: str) -> Figure:
+    return next(f for f in figures if (f.calibration, f.score, f.metric) == (kind, score, metric))
+
+
+def test_each_stratum_is_calibrated_on_its_own() -> None:
+    base = simulate(5, 1200, step=1e-9, dtype=np.float64)
+    sure = np.arange(1200) % 2 == 0
+    rows = replace(
+        base,
+        logits=np.where(sure[:, None], base.logits + 4 * base.answers, base.logits),
+        categories=sure.astype(np.int64),
+        options=np.where(sure, 6, 5),
+    )
+    figures = clean(rows, config(scores=SCORES, strata=STRATA, splits=50)).figures
+    for kind in STRATA:
+        assert of_kind(figures, kind, "lac", "unfilled_coverage").value == pytest.approx(0.9, abs=0.02)
+    apart = [clean(rows.take(rows.categories == k), config(splits=50)).figures for k in (0, 1)]
+    mean = np.mean([of_kind(each, "marginal", "lac", "set_size").value for each in apart])
+    assert of_kind(figures, "category", "lac", "set_size").value == pytest.approx(mean, abs=0.1)
+    assert of_kind(figures, "marginal", "lac", "set_size").value != pytest.approx(mean, abs=0.1)
+    assert of_kind(figures, "options", "lac", "set_size") == replace(
+        of_kind(figures, "category", "lac", "set_size"), calibration="options"
+    )
+
+
+def test_class_conditional_sets_cover_every_letter() -> None:
+    base = simulate(6, 3000, step=1e-9, dtype=np.float64)
+    weak = base.logits.copy()
+    weak[:, 0] -= 1.5  # answers at A are missed by one threshold for all
+    rows = replace(base, logits=weak)
+    asked = config(strata=STRATA)
+    drawn = group_splits(rows.groups, 0.5, 0, 20)
+    calibrations = Calibrations(rows_of(rows, rows.noise, asked), drawn)
+    at_a = rows.answers[:, 0]
+    covered = {}
+    for kind in ("marginal", "class"):
+        found = calibrations.of(calibrations.rows.strata(kind), 0.1)["lac"]
+        _, means = found.states.row_means(drawn)
+        covered[kind] = means[at_a & (drawn.tests > 0)].mean()
+    assert covered["class"] == pytest.approx(0.9, abs=0.02)
+    assert covered["marginal"] < 0.87
+
+
+def test_too_small_a_stratum_is_counted() -> None:
+    rows = replace(simulate(7, 120), categories=(np.arange(120) < 6).astype(np.int64))
+    figures = clean(rows, config(strata=STRATA)).figures
+    assert of_kind(figures, "category", "", "infinite_threshold_rate").value == 0.5
+    assert of_kind(figures, "marginal", "", "infinite_threshold_rate").value == 0
+
+
+def test_a_single_stratum_is_the_marginal_one() -> None:
+    figures = clean(simulate(8, 80), config(strata=STRATA)).figures
+    assert {figure.calibration for figure in figures} == {"", "marginal", "class"}
+
+
+def test_margin_tells_where_its_threshold_is_negative() -> None:
+    base = simulate(9, 200, step=1e-9, dtype=np.float64)
+    sure = replace(base, logits=base.logits + 30.0 * base.answers)
+    asked = config(scores=["lac", "aps", "margin"])
+    assert values(clean(sure, asked).figures)["margin", "negative_threshold_rate"] == 1
+    assert values(clean(sure, asked).figures)["margin", "threshold"] < 0
+    assert values(clean(base, asked).figures)["margin", "negative_threshold_rate"] == 0
+
+
+def test_several_alphas_and_shares_stand_beside_the_main_ones() -> None:
+    rows = simulate(10, 300)
+    figures = clean(rows, config(alpha=[0.1, 0.2], shares=[0.1, 0.5])).figures
+    plain = by_name(clean(rows, config(alpha=0.2)).figures)
+    sizes = {f.alpha: f for f in figures if (f.score, f.metric) == ("lac", "set_size")}
+    assert sizes[0.2] == plain["lac", "set_size"] and sizes[0.1].value > sizes[0.2].value
+    found = by_name(figures)
+    assert found["lac", "coverage_calibrated_on_50"].value == next(
+        f.value for f in figures if (f.score, f.metric, f.alpha) == ("lac", "coverage", 0.1)
+    )
+    assert found["aps", "set_size_calibrated_on_10"].items == 300
+
+
+@cache
+def figures_of(seed: int, alpha: float) -> dict[tuple[str, str], float]:
+    return values(clean(simulate(seed, 60, step=0.5), config(alpha=alpha, scores=SCORES, splits=5)).figures)
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 50), st.sampled_from([0.1, 0.2, 0.3]), st.sampled_from([0.4, 0.6]))
+def test_sets_are_nested_in_alpha(seed: int, low: float, high: float) -> None:
+    for score in SCORES:
+        wide, narrow = (figures_of(seed, alpha) for alpha in (low, high))
+        assert narrow[score, "unfilled_coverage"] <= wide[score, "unfilled_coverage"]
+        assert narrow[score, "set_size"] <= wide[score, "set_size"] + 1e-12 + narrow[score, "empty_rate"]
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 2**16))
+def test_a_copy_of_an_item_in_its_group_moves_no_mean_of_rows_twice(seed: int) -> None:
+    """Every item twice in its own group: all means stay, and intervals do not shrink."""
+    rows = simulate(seed, 40)
+    twice = rows.take(np.repeat(np.arange(40), 2))
+    once, doubled = (by_name(clean(each, config(splits=2)).figures) for each in (rows, twice))
+    for metric in ("accuracy", "brier", "nll", "entropy", "ece", "mce", "auroc", "letter_bias", "top2_gap"):
+        if ("", metric) in once:
+            before, after = once["", metric], doubled["", metric]
+            assert after.value == pytest.approx(before.value, abs=1e-12)
+            assert (after.low is None) == (before.low is None)
+            if before.low is not None:
+                assert (after.low, after.high) == pytest.approx((before.low, before.high), abs=1e-9)
+
+
+def test_unknown_names_are_refused_with_the_valid_ones() -> None:
+    with pytest.raises(ValidationError, match=r"unknown name rasp; valid: .*did you mean raps"):
+        config(scores=["lac", "aps", "rasp"])
+    with pytest.raises(ValidationError, match=r"unknown name classes; valid: .*did you mean class"):
+        config(strata=["marginal", "classes"])
+    with pytest.raises(ValidationError, match="aps is missing"):
+        config(scores=["lac"])
+    with pytest.raises(ValidationError, match="marginal is missing"):
+        config(strata=["class"])
+    with pytest.raises(ValidationError, match="stands twice"):
+        config(alpha=[0.1, 0.1])

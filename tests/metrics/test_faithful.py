@@ -1,0 +1,205 @@
+"""The faithful reading against a row-by-row twin, and its quirks one by one."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.metrics.reference_loop import network_argsort, score_rows
+from tests.metrics.simulated import CONFIG, config, labels_of, simulate, values
+from vouch.metrics.calibration.probabilities import authors_beliefs
+from vouch.metrics.conformal.ordering import descending
+from vouch.metrics.conformal.scores import aps, lac
+from vouch.metrics.protocols.faithful import faithful
+from vouch.metrics.responses import Responses
+
+
+def network(p: np.ndarray) -> np.ndarray:
+    return np.array(network_argsort(p))
+
+
+def stable(p: np.ndarray) -> np.ndarray:
+    return np.argsort(p, kind="stable")
+
+
+def assert_twin(responses: Responses, argsort: Any = network, **changes: Any) -> None:
+    settings = config(**changes)
+    ours = values(faithful(responses, settings).figures)
+    theirs = score_rows(
+        responses.logits,
+        labels_of(responses),
+        settings.alpha,
+        settings.calibration,
+        settings.seed,
+        settings.bins,
+        argsort,
+    )
+    assert {name: ours[name] for name in theirs} == pytest.approx(theirs, abs=1e-6)
+    counted = [name for name in theirs if name[1] not in ("ece", "mce")]
+    assert {name: ours[name] for name in counted} == pytest.approx(
+        {name: theirs[name] for name in counted}, abs=1e-14
+    )
+
+
+@pytest.mark.parametrize("letters", [3, 4, 5, 6, 7])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_twin_with_many_ties(letters: int, dtype: Any) -> None:
+    # Rows of eight letters or more are summed in another order by numpy, so they are no twins to the bit.
+    assert_twin(simulate(letters, 1501, letters, step=0.5, dtype=dtype))
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.9])
+@pytest.mark.parametrize("alpha", [0.05, 0.2, 0.5])
+def test_twin_with_other_settings(share: float, alpha: float) -> None:
+    assert_twin(simulate(7, 400, step=0.25), calibration=share, alpha=alpha, seed=3, bins=7)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 9, 17, 18, 19, 20, 21])
+def test_twin_with_few_rows(count: int) -> None:
+    assert_twin(simulate(count, count))
+
+
+def test_above_eight_letters_ties_fall_as_in_a_stable_sort() -> None:
+    p = np.asfortranarray(np.random.RandomState(0).randint(0, 4, (200, 11)) / 44)
+    marks = np.asfortranarray(np.random.RandomState(1).rand(200, 11) < 0.3)
+    ranked, carried = descending(p, marks)
+    for row in range(200):
+        order = stable(p[row])[::-1]
+        assert (ranked[row] == p[row, order]).all()
+        assert (carried[row] == marks[row, order]).all()
+    assert_twin(simulate(1, 300, 11, step=1.0, dtype=np.float64), argsort=stable)
+
+
+@given(st.lists(st.lists(st.integers(0, 3), min_size=5, max_size=5), min_size=1, max_size=6))
+def test_network_matches_its_scalar_twin(rows: list[list[int]]) -> None:
+    p = np.asfortranarray(np.array(rows, dtype=np.float32))
+    for letter in range(5):
+        marks = np.zeros(p.shape, dtype=bool)
+        marks[:, letter] = True
+        _, carried = descending(p, marks)
+        expected = [[k == letter for k in network_argsort(row)[::-1]] for row in p]
+        assert carried.tolist() == expected
+
+
+def test_nothing_from_nothing() -> None:
+    reading = faithful(simulate(0, 0), CONFIG)
+    assert (reading.figures, reading.columns) == ([], {})
+
+
+def test_too_few_calibration_rows_give_full_sets() -> None:
+    found = values(faithful(simulate(0, 16), CONFIG).figures)
+    assert found["", "infinite_threshold_rate"] == 1
+    assert (found["lac", "set_size"], found["aps", "set_size"]) == (6, 6)
+    assert (found["lac", "coverage"], found["aps", "coverage"]) == (1, 1)
+    assert values(faithful(simulate(0, 18), CONFIG).figures)["", "infinite_threshold_rate"] == 0
+
+
+def test_a_tie_at_the_top_goes_to_the_lowest_letter() -> None:
+    logits = np.asfortranarray(np.array([[2.0, 1.0, 2.0, 2.0]], dtype=np.float32))
+    base = simulate(0, 1, 4)
+    for answer, right in ((0, 1.0), (2, 0.0), (3, 0.0)):
+        answers = np.zeros((1, 4), dtype=bool)
+        answers[0, answer] = True
+        found = values(faithful(replace(base, logits=logits, answers=answers), CONFIG).figures)
+        assert found["", "accuracy"] == right
+        assert found["", "tie_rate"] == 1
+
+
+def test_aps_keeps_the_first_letter_of_an_empty_set_only() -> None:
+    logits = np.log(np.array([[0.6, 0.3, 0.1]]))
+    responses = replace(simulate(0, 1, 3), logits=logits, answers=np.array([[False, True, False]]))
+    beliefs = authors_beliefs(responses)
+    for threshold, size, covered in ((0.5, 1, False), (0.61, 1, False), (0.91, 2, True), (np.inf, 3, True)):
+        sets = aps.authors_sets(beliefs, np.float64(threshold))
+        assert (sets.size.tolist(), sets.covered.tolist()) == ([size], [covered])
+
+
+def test_lac_falls_back_to_the_most_probable_letter() -> None:
+    logits = np.log(np.array([[0.4, 0.3, 0.3], [0.2, 0.3, 0.5]]))
+    answers = np.array([[True, False, False], [True, False, False]])
+    beliefs = authors_beliefs(replace(simulate(0, 2, 3), logits=logits, answers=answers))
+    sets = lac.authors_sets(beliefs, np.float64(0.1))
+    assert (sets.size.tolist(), sets.covered.tolist()) == ([1, 1], [True, False])
+
+
+def test_lac_keeps_a_letter_on_the_threshold() -> None:
+    logits = np.log(np.array([[0.5, 0.25, 0.25]]))
+    answers = np.array([[False, False, True]])
+    beliefs = replace(
+        authors_beliefs(replace(simulate(0, 1, 3), logits=logits, answers=answers)),
+        p=np.array([[0.5, 0.25, 0.25]]),
+    )
+    for threshold, size in ((0.74, 1), (0.75, 3), (0.76, 3)):
+        sets = lac.authors_sets(beliefs, np.float64(threshold))
+        assert (sets.size.tolist(), sets.covered.tolist()) == ([size], [size == 3])
+
+
+def test_several_answers_count_as_the_best_of_them() -> None:
+    logits = np.log(np.array([[0.5, 0.3, 0.2]]))
+    responses = replace(simulate(0, 1, 3), logits=logits, answers=np.array([[False, True, True]]))
+    beliefs = authors_beliefs(responses)
+    assert lac.answer_scores(beliefs)[0] == pytest.approx(0.7)
+    assert aps.answer_scores(beliefs)[0] == pytest.approx(0.8)
+    assert aps.authors_sets(beliefs, np.float64(0.85)).covered[0]
+    more = replace(responses, answers=np.array([[True, False, True]]))
+    assert values(faithful(more, CONFIG).figures)["", "accuracy"] == 1
+
+
+def test_letters_beyond_the_prompt_count_with_the_authors() -> None:
+    # Two native options and the two added ones were shown, six letters released, F has the largest logit.
+    base = simulate(0, 1)
+    roles = np.array([[0, 1, -1, -2, -3, -3]], dtype=np.int32)
+    logits = np.array([[0, 1, 2, 3, 4, 5]], dtype=np.float32)
+    shown = replace(base, roles=roles, logits=logits, options=np.array([4]))
+    found = values(faithful(shown, CONFIG).figures)
+    assert (found["", "none_rate"], found["", "dont_know_rate"]) == (1, 0)
+    second = replace(shown, logits=logits[:, [0, 1, 2, 3, 5, 4]])
+    assert values(faithful(second, CONFIG).figures)["", "dont_know_rate"] == 1
+
+
+def test_absent_letters_are_in_no_set() -> None:
+    logits = np.array([[0.0, 0.0, -np.inf], [0.0, -200.0, 1.0]], dtype=np.float32)
+    answers = np.array([[True, False, False], [False, True, False]])
+    responses = replace(simulate(0, 2, 3), logits=logits, answers=answers, letters=np.array([2, 3]))
+    beliefs = authors_beliefs(responses)
+    for score in (lac, aps):
+        assert score.authors_sets(beliefs, np.float32(np.inf)).size.tolist() == [2, 3]
+        assert score.authors_sets(beliefs, np.float32(np.inf)).covered.all()
+
+
+def test_siblings_of_the_calibration_half_are_counted() -> None:
+    alone = values(faithful(simulate(0, 40), CONFIG).figures)
+    assert alone["", "sibling_share"] == 0
+    together = values(faithful(simulate(0, 40, copies=40), CONFIG).figures)
+    assert together["", "sibling_share"] == 1
+
+
+def test_columns_speak_of_test_rows_only() -> None:
+    reading = faithful(simulate(0, 101), CONFIG)
+    testing = reading.columns["testing"].values
+    assert testing.sum() == 51
+    for name in ("size_lac", "size_aps", "covered_lac", "covered_aps"):
+        assert (reading.columns[name].known == testing).all()
+    found = values(reading.figures)
+    assert reading.columns["size_aps"].values[testing].mean() == pytest.approx(found["aps", "set_size"])
+    assert reading.columns["covered_lac"].values[testing].mean() == pytest.approx(found["lac", "coverage"])
+
+
+@given(st.integers(0, 2**16), st.integers(-40, 40))
+def test_shifting_the_logits_changes_nothing(seed: int, shift: int) -> None:
+    responses = simulate(seed, 60)
+    moved = replace(responses, logits=responses.logits + np.float32(shift))
+    assert faithful(moved, CONFIG).figures == faithful(responses, CONFIG).figures
+
+
+@given(st.integers(0, 2**16), st.floats(0.01, 0.98), st.floats(0.01, 0.98))
+def test_a_larger_alpha_never_enlarges_sets(seed: int, first: float, second: float) -> None:
+    responses = simulate(seed, 120)
+    low, high = sorted((first, second))
+    wide, narrow = (values(faithful(responses, config(alpha=a)).figures) for a in (low, high))
+    for name in ("lac", "aps"):
+        assert narrow[name, "set_size"] <= wide[name, "set_size"]
+        assert narrow[name, "coverage"] <= wide[name, "coverage"]

@@ -1,0 +1,160 @@
+"""Quantiles, splits, bins, metrics and intervals on their own."""
+
+import numpy as np
+import pytest
+
+from vouch.metrics.calibration.bins import Bins, equal_slots, tally, torchmetrics_slots
+from vouch.metrics.calibration.metrics import (
+    SetCounts,
+    coverage,
+    ece,
+    empty_rate,
+    mce,
+    set_size,
+    set_size_share,
+    singleton_rate,
+    uacc,
+    unfilled_coverage,
+    worst_size_coverage,
+)
+from vouch.metrics.conformal.quantile import authors_threshold, exact_rank
+from vouch.metrics.conformal.splits import authors_split, group_splits, sibling_share
+from vouch.metrics.intervals import RESAMPLES, centred, cluster_mean, resampled
+from vouch.metrics.plugins import load
+
+
+def test_the_authors_threshold_is_numpys_higher_quantile() -> None:
+    for count in [*range(1, 60), 997, 2188]:
+        scores = np.random.RandomState(count).rand(count)
+        for alpha in (0.05, 0.1, 0.25, 0.5):
+            level = np.ceil((count + 1) * (1 - alpha)) / count
+            found = authors_threshold(scores, alpha)
+            assert found == (np.quantile(scores, level, method="higher") if level <= 1 else np.inf)
+
+
+def test_no_calibration_row_gives_an_infinite_threshold() -> None:
+    assert authors_threshold(np.zeros(0, dtype=np.float32), 0.1) == np.inf
+
+
+def test_the_exact_rank_has_no_rounding_error() -> None:
+    assert [exact_rank(n, 0.1) for n in (0, 8, 9, 19, 99, 100)] == [1, 9, 9, 18, 90, 91]
+    assert exact_rank(99, 0.05) == 95
+    # In floating point (1 - 0.9) * 10 is 0.9999999999999998 and 100 * (1 - 0.93) is 6.999999999999995.
+    assert exact_rank(99, 0.93) == 7
+    assert exact_rank(9, 0.9) == 1
+
+
+def test_the_authors_split_is_the_documented_permutation() -> None:
+    test, calibration = authors_split(4377, 0.5, 42)
+    assert (len(test), len(calibration)) == (2189, 2188)
+    assert sorted([*test, *calibration]) == list(range(4377))
+    assert test[:3].tolist() == np.random.RandomState(42).permutation(4377)[:3].tolist()
+    test, calibration = authors_split(101, 0.1, 42)
+    assert (len(test), len(calibration)) == (91, 10)
+
+
+def test_group_splits_keep_groups_whole() -> None:
+    groups = np.random.RandomState(0).randint(0, 30, 200)
+    calibrating = group_splits(groups, 0.4, 1, 50).calibrating()
+    assert calibrating.shape == (50, 200)
+    for split in calibrating:
+        assert not set(groups[split]) & set(groups[~split])
+        assert len(set(groups[split])) == int(0.4 * len(set(groups)))
+    assert len({split.tobytes() for split in calibrating}) == 50
+    assert (calibrating == group_splits(groups, 0.4, 1, 50).calibrating()).all()
+    assert (calibrating != group_splits(groups, 0.4, 2, 50).calibrating()).any()
+
+
+def test_sibling_share() -> None:
+    groups = np.array([0, 0, 1, 1, 2, 3])
+    assert sibling_share(groups, np.array([0, 2, 4, 5]), np.array([1, 3])) == 0.5
+
+
+def test_a_confidence_of_one_has_a_bin_of_its_own_with_the_authors() -> None:
+    confidence, correct = np.array([1.0, 0.96], dtype=np.float32), np.array([0.0, 1.0])
+    theirs = tally(torchmetrics_slots(confidence, 15), 16, confidence, correct)
+    assert (ece.of_bins(theirs), mce.of_bins(theirs)) == pytest.approx((0.52, 1.0))
+    ours = tally(equal_slots(confidence, 15), 15, confidence, correct)
+    assert (ece.of_bins(ours), mce.of_bins(ours)) == pytest.approx((0.48, 0.48))
+
+
+@pytest.mark.parametrize("bins", [1, 2, 7, 10, 15, 30])
+def test_bins_are_those_of_torch(bins: int) -> None:
+    torch = pytest.importorskip("torch")
+    edges = torch.linspace(0, 1, bins + 1)
+    exact = edges.numpy()
+    near = [np.nextafter(exact, np.float32(0)), exact, np.nextafter(exact, np.float32(1))]
+    confidence = np.concatenate([*near, np.random.RandomState(0).rand(5000).astype(np.float32)])
+    expected = torch.bucketize(torch.from_numpy(confidence), edges, right=True) - 1
+    assert torchmetrics_slots(confidence, bins).tolist() == expected.tolist()
+
+
+def test_calibration_errors_by_hand() -> None:
+    bins = Bins(np.array([2.0, 0.0, 3.0]), np.array([0.5, 0.0, 2.7]), np.array([1.0, 0.0, 2.0]))
+    assert bins.gap.tolist() == pytest.approx([0.25, 0, 0.7 / 3])
+    assert ece.of_bins(bins) == pytest.approx((0.5 + 0.7) / 5)
+    assert mce.of_bins(bins) == pytest.approx(0.25)
+
+
+def test_set_metrics_by_hand() -> None:
+    # one filled set of one letter that holds the answer, one of three letters that does not, two of two that do
+    counted = np.bincount([4 * 1 + 2 + 1, 4 * 3, 4 * 2 + 2, 4 * 2 + 2])
+    sets = SetCounts(counted, np.array(0.5), np.array(4.0))
+    assert coverage.of_sets(sets) == 0.75
+    assert unfilled_coverage.of_sets(sets) == 0.5
+    assert empty_rate.of_sets(sets) == 0.25
+    assert set_size.of_sets(sets) == 2
+    assert uacc.of_sets(sets) == pytest.approx(0.5 * 2 / 2)
+    assert singleton_rate.of_sets(sets) == 0.25
+    assert set_size_share.of_sets(sets) == {"1": 0.25, "2": 0.5, "3": 0.25}
+    assert worst_size_coverage.of_sets(sets) == 0
+
+
+KINDS = ("per_row", "of_sets", "of_bins", "of_mass", "of_order", "of_letters", "of_scaled")
+
+
+def test_a_file_is_a_metric() -> None:
+    assert {"aps", "lac", "margin", "raps", "saps"} <= set(load("conformal.scores"))
+    assert set(load("calibration.metrics")) >= {
+        "accuracy",
+        "coverage",
+        "ece",
+        "mce",
+        "set_size",
+        "tie_rate",
+        "uacc",
+    }
+    for metric in load("calibration.metrics").values():
+        assert sum(hasattr(metric, kind) for kind in KINDS) == 1
+
+
+def test_cluster_interval_equals_the_plain_one_without_clusters() -> None:
+    values = (np.random.RandomState(0).rand(400) < 0.3).astype(float)
+    low, high = cluster_mean(values, np.arange(400))
+    error = values.std(ddof=1) / 20
+    quantile = 1.965927  # of Student's t with 399 degrees of freedom
+    assert (low, high) == pytest.approx(
+        (values.mean() - quantile * error, values.mean() + quantile * error), abs=1e-6
+    )
+    wide = cluster_mean(np.repeat(values, 4), np.repeat(np.arange(400), 4))
+    assert wide == pytest.approx((low, high))
+
+
+def test_cluster_interval_at_the_ends_is_not_a_point() -> None:
+    ones = np.ones(20)
+    assert cluster_mean(ones, np.arange(20)) == pytest.approx((0.025 ** (1 / 20), 1.0))
+    assert cluster_mean(ones, np.repeat(np.arange(5), 4)) == pytest.approx((0.025 ** (1 / 5), 1.0))
+    assert cluster_mean(0 * ones, np.arange(20)) == pytest.approx((0.0, 1 - 0.025 ** (1 / 20)))
+
+
+def test_resampling_draws_whole_groups() -> None:
+    sums = np.array([[1.0, 10.0], [2.0, 20.0], [4.0, 40.0]])
+    totals = resampled(sums, 0)
+    assert totals.shape == (RESAMPLES, 2)
+    assert (totals[:, 1] == 10 * totals[:, 0]).all()
+    assert totals[:, 0].mean() == pytest.approx(7, abs=0.3)
+    assert set(totals[:, 0]) <= {a + b + c for a in (1, 2, 4) for b in (1, 2, 4) for c in (1, 2, 4)}
+
+
+def test_a_centred_interval_stays_within_bounds() -> None:
+    assert centred(0.01, np.linspace(0.0, 1.0, RESAMPLES)) == pytest.approx((0.0, 0.485))

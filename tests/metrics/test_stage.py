@@ -1,0 +1,266 @@
+"""The stage reads and writes tables where dvc.yaml says, with its own parameters."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from stages.score import main
+from tests.metrics.simulated import CONFIG, project_run, replace_row, simulate, tables
+from vouch.metrics.join import join
+from vouch.metrics.responses import Responses
+from vouch.metrics.tables import score_block
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.stage import Run
+from vouch.tables.items import ITEMS, items_path
+from vouch.tables.letters import LETTERS, letters_path
+from vouch.tables.metrics import METRICS, metrics_path
+from vouch.tables.outcomes import OUTCOMES, outcomes_path
+from vouch.tables.prompts import PROMPTS, prompts_path
+from vouch.tables.table import Table
+from vouch.tables.text import RESPONSES
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    found = project_run(tmp_path, monkeypatch, "score", "tiny_a")
+    for dataset in ("left", "right"):
+        for ask in ("likelihood", "text"):
+            RESPONSES[ask].table.write(RESPONSES[ask].path("tiny_a", dataset), [])
+    return found
+
+
+def fill(table: Table, path: Path, found: pa.Table) -> None:
+    table.write(path, found.to_pylist())
+
+
+def give(dataset: str, responses: Responses, categories: tuple[str, ...] = ("",)) -> None:
+    letters, prompts, items = tables(responses, categories=categories)
+    fill(LETTERS, letters_path("tiny_a", dataset), letters)
+    fill(PROMPTS, prompts_path(dataset), prompts)
+    fill(ITEMS, items_path(dataset), items)
+
+
+def test_every_dataset_is_scored_in_both_readings(run: Run) -> None:
+    broken = simulate(0, 60, copies=2)
+    broken.defective[:3] = True
+    give("left", broken, ("colour", "shape", ""))
+    give("right", simulate(1, 40, 5))
+    main(run)
+    metrics = METRICS.read(metrics_path("tiny_a"))
+    assert set(metrics["dataset"].to_pylist()) == {"left", "right"}
+    assert set(metrics["reading"].to_pylist()) == {"faithful", "clean"}
+    left = metrics.filter(pc.equal(metrics["dataset"], "left"))
+    assert set(left["category"].to_pylist()) == {"all", "colour", "shape"}
+    sizes = left.filter(pc.and_(pc.equal(left["metric"], "set_size"), pc.equal(left["category"], "all")))
+    assert sorted(sizes["score"].to_pylist()) == ["aps", "aps", "lac", "lac", "mean", "mean"]
+    for name in ("value", "low", "high"):
+        assert np.isfinite(metrics[name].drop_null().to_numpy()).all()
+    keys = metrics.select(["dataset", "variation", "reading", "category", "score", "metric"]).to_pylist()
+    assert len({tuple(key.values()) for key in keys}) == len(keys)
+
+
+def test_outcomes_hold_a_row_per_prompt(run: Run) -> None:
+    broken = simulate(0, 60, copies=2)
+    broken.defective[:3] = True
+    give("left", broken)
+    give("right", simulate(1, 40, 5))
+    main(run)
+    rows = OUTCOMES.read(outcomes_path("tiny_a")).to_pylist()
+    assert [row["prompt"] for row in rows] == [f"{i}/original" for i in (*range(60), *range(40))]
+    left = rows[:60]
+    assert sum(row["half"] == "test" for row in left) == 30
+    for row, logits, answers in zip(left, broken.logits, broken.answers, strict=True):
+        p = np.exp(logits.astype(float)) / np.exp(logits.astype(float)).sum()
+        assert row["predicted"] == logits.argmax()
+        assert row["correct"] == answers[logits.argmax()]
+        assert row["confidence"] == pytest.approx(p.max())
+        assert row["entropy"] == pytest.approx(-(p * np.log(p)).sum())
+        testing = row["half"] == "test"
+        assert all(
+            (row[f"{n}_{s}"] is not None) == testing for n in ("size", "covered") for s in ("lac", "aps")
+        )
+    assert [row["clean_correct"] is None for row in left] == [True] * 3 + [False] * 57
+    assert all(row["clean_size_lac"] is None for row in left[:3])
+    assert all(1 <= row["clean_size_aps"] <= 6 for row in left[4:] if row["clean_size_aps"] is not None)
+
+
+def test_same_tables_same_bytes(run: Run) -> None:
+    give("left", simulate(0, 60))
+    give("right", simulate(1, 40))
+    main(run)
+    before = [path("tiny_a").read_bytes() for path in (metrics_path, outcomes_path)]
+    main(run)
+    assert [path("tiny_a").read_bytes() for path in (metrics_path, outcomes_path)] == before
+
+
+def test_schema_only_answers_give_empty_tables(run: Run) -> None:
+    for dataset in ("left", "right"):
+        letters, prompts, items = tables(simulate(0, 6), asks=())
+        fill(LETTERS, letters_path("tiny_a", dataset), letters.slice(0, 0))
+        fill(PROMPTS, prompts_path(dataset), prompts)
+        fill(ITEMS, items_path(dataset), items)
+    main(run)
+    assert METRICS.read(metrics_path("tiny_a")).num_rows == 0
+    assert OUTCOMES.read(outcomes_path("tiny_a")).num_rows == 0
+
+
+def test_all_rows_defective_leave_only_the_count_of_them(run: Run) -> None:
+    broken = simulate(0, 20)
+    broken.defective[:] = True
+    give("left", broken)
+    give("right", simulate(1, 40))
+    main(run)
+    rows = METRICS.read(metrics_path("tiny_a")).to_pylist()
+    clean = [row for row in rows if row["dataset"] == "left" and row["reading"] == "clean"]
+    assert [(row["metric"], row["value"]) for row in clean] == [("rows_dropped", 20)]
+    outcomes = OUTCOMES.read(outcomes_path("tiny_a")).slice(0, 20)
+    assert outcomes["clean_correct"].null_count == 20
+    assert outcomes["correct"].null_count == 0
+
+
+def test_a_refusal_names_the_file_and_the_prompt_and_writes_nothing(run: Run) -> None:
+    give("left", simulate(0, 60))
+    give("right", simulate(1, 40))
+    letters, _, _ = tables(simulate(1, 40))
+    nan = replace_row(letters, 7, {"logits": [float("nan")] * 6})
+    fill(LETTERS, letters_path("tiny_a", "right"), nan)
+    with pytest.raises(UserError, match=r"data/responses/tiny_a/right\.letters\.parquet: prompt 7/original"):
+        main(run)
+    assert not metrics_path("tiny_a").exists()
+
+
+def give_silent(dataset: str, responses: Responses, silent: list[int], categories: tuple[str, ...]) -> None:
+    """Like `give`, with rows that have no answer."""
+    give(dataset, responses, categories)
+    letters = LETTERS.read(letters_path("tiny_a", dataset))
+    for row in silent:
+        letters = replace_row(letters, row, {"logits": None, "problem": "no answer in 60 s"})
+    fill(LETTERS, letters_path("tiny_a", dataset), letters)
+
+
+def figures(dataset: str, metric: str) -> dict[tuple[str, str], tuple[float, int, bool]]:
+    """By reading and category: value, rows behind it, whether it has an interval."""
+    return {
+        (row["reading"], row["category"]): (row["value"], row["items"], row["low"] is not None)
+        for row in METRICS.read(metrics_path("tiny_a")).to_pylist()
+        if row["dataset"] == dataset and row["metric"] == metric
+    }
+
+
+def test_unanswered_prompts_are_counted_beside_every_other_metric(run: Run) -> None:
+    broken = simulate(0, 60)
+    broken.defective[:6] = True
+    give_silent("left", broken, [0, 1, 7, 9, 11], ("a", "b"))
+    give("right", simulate(1, 40))
+    main(run)
+    assert figures("left", "unanswered") == {
+        ("faithful", "all"): (5 / 60, 60, False),
+        ("faithful", "a"): (1 / 30, 30, False),
+        ("faithful", "b"): (4 / 30, 30, False),
+        ("clean", "all"): (3 / 54, 54, True),
+        ("clean", "a"): (0, 27, True),
+        ("clean", "b"): (3 / 27, 27, True),
+    }
+    assert figures("right", "unanswered") == {
+        ("faithful", "all"): (0, 40, False),
+        ("clean", "all"): (0, 40, True),
+    }
+    rows_of = figures("left", "tie_rate")
+    assert (rows_of["faithful", "all"][1], rows_of["clean", "all"][1]) == (55, 51)
+    assert run.notes == {"unanswered": {"left/original": 5}}
+    rows = OUTCOMES.read(outcomes_path("tiny_a"))
+    assert rows.num_rows == 95 and "7/original" not in rows["prompt"].to_pylist()[:55]
+
+
+def test_the_others_are_scored_as_if_only_they_had_been_asked(run: Run) -> None:
+    base = simulate(0, 60)
+    give_silent("left", base, list(range(50, 60)), ("",))
+    give("right", base.take(np.arange(50)))
+    main(run)
+    left, right = (
+        {
+            (row["reading"], row["score"], row["metric"]): (row["value"], row["low"], row["high"])
+            for row in METRICS.read(metrics_path("tiny_a")).to_pylist()
+            if row["dataset"] == dataset and row["metric"] != "unanswered"
+        }
+        for dataset in ("left", "right")
+    )
+    assert left == right and len(left) > 20
+
+
+def test_a_model_that_never_answered_has_no_other_metric(run: Run) -> None:
+    """One dead server must not hide the scores of other datasets, so it is no error."""
+    give_silent("left", simulate(0, 20), list(range(20)), ("a", "b"))
+    give("right", simulate(1, 40))
+    main(run)
+    rows = [row for row in METRICS.read(metrics_path("tiny_a")).to_pylist() if row["dataset"] == "left"]
+    assert {row["metric"] for row in rows} == {"unanswered"} and {row["value"] for row in rows} == {1}
+    assert len(rows) == 6
+    assert OUTCOMES.read(outcomes_path("tiny_a")).num_rows == 40
+
+
+def test_censored_letters_are_scored_at_their_lower_end(run: Run) -> None:
+    give("left", simulate(0, 60))
+    give("right", simulate(1, 40))
+    letters = LETTERS.read(letters_path("tiny_a", "left"))
+    logits = [2.0, float("-inf"), 1.0, *[float("-inf")] * 3]
+    letters = replace_row(letters, 4, {"logits": logits, "upper": [2.0, -1.0, 1.0, -1.0, -1.0, -1.0]})
+    fill(LETTERS, letters_path("tiny_a", "left"), letters)
+    main(run)
+    row = OUTCOMES.read(outcomes_path("tiny_a")).to_pylist()[4]
+    p = 1 / (1 + np.exp(-1))
+    assert row["predicted"] == 0 and row["confidence"] == pytest.approx(p)
+    assert row["entropy"] == pytest.approx(-(p * np.log(p) + (1 - p) * np.log(1 - p)))
+    metrics = METRICS.read(metrics_path("tiny_a"))
+    for name in ("value", "low", "high"):
+        assert np.isfinite(metrics[name].drop_null().to_numpy()).all()
+
+
+def test_released_models_may_have_other_answers_than_letters(run: Run) -> None:
+    for dataset in ("left", "right"):
+        give(dataset, simulate(0, 6))
+        fill(LETTERS, letters_path("tiny_a", dataset), LETTERS.schema.empty_table())
+    with pytest.raises(UserError, match="was asked but has no row"):
+        main(run)
+    run.stage = "score_released@tiny_a"
+    main(run)
+    assert METRICS.read(metrics_path("tiny_a")).num_rows == 0
+
+
+@pytest.mark.parametrize(
+    ("order", "logits", "chosen"),
+    [
+        ([0, 1, 2, -1, -2], [0, 3, 1, 0, 0], 1),
+        ([2, 1, 0, -1, -2], [0, 1, 3, 0, 0], 0),
+        ([2, 1, 0, -1, -2], [3, 1, 3, 0, 0], 0),  # a tie of 2 and 0
+        ([0, 1, 2, -1, -2], [3, 1, 3, 3, 0], 0),
+        ([2, 1, 0, -1, -2], [1, 1, 0, 3, 3], -2),
+        ([2, 1, 0, -1, -2], [1, 1, 3, 3, 0], 0),
+    ],
+)
+def test_what_was_chosen_does_not_hang_on_the_order(order: list[int], logits: list[int], chosen: int) -> None:
+    responses = simulate(0, 2, 5)
+    responses.roles[:] = order
+    responses.logits[:] = logits
+    (block,) = join(*tables(responses), "here")
+    _, outcomes = score_block("m", "d", block, CONFIG)
+    assert outcomes["chosen"].to_pylist() == [chosen] * 2
+
+
+def test_variations_of_the_same_questions_are_compared(run: Run) -> None:
+    base = simulate(0, 80, step=1e-6)
+    sides = [tables(base), tables(simulate(1, 80, step=1e-6), "blank")]
+    fill(LETTERS, letters_path("tiny_a", "left"), pa.concat_tables([side[0] for side in sides]))
+    fill(PROMPTS, prompts_path("left"), pa.concat_tables([side[1] for side in sides]))
+    fill(ITEMS, items_path("left"), sides[0][2])
+    give("right", simulate(1, 40))
+    main(run)
+    rows = METRICS.read(metrics_path("tiny_a")).to_pylist()
+    found = {row["metric"]: row for row in rows if row["variation"] == "blank" and row["score"] == "lac"}
+    assert {"shift_coverage", "shift_set_size", "threshold_drift", "shift_broken"} <= set(found)
+    assert found["shift_coverage"]["value"] < 0.9 and found["shift_coverage"]["low"] is not None
+    assert found["shift_broken"]["value"] in (0, 1) and found["shift_coverage"]["calibration"] == "marginal"
+    assert not any(row["metric"].startswith("shift") for row in rows if row["variation"] == "original")

@@ -1,0 +1,200 @@
+"""Greedy texts against `generate`, samples against their distribution, and what may not change them."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import chisquare
+
+from tests.models.engines import alone, answered, loaded, plain_logits, question, shared, written
+from vouch.models.decoder.decoding import Decoder, sampled
+from vouch.models.requests.engine import Answered, Decoding, Question, TextAnswer
+
+GREEDY = Decoding()
+SAMPLES = tuple(Decoding(t, n, 100 + 10 * n + round(10 * t)) for t in (0.7, 2.0) for n in (1, 2))
+END = 2
+
+
+def asked(
+    numbers: Sequence[int], decodings: Sequence[Decoding], most: int = 12, shown: int | None = 1
+) -> list[Question]:
+    pictures = [] if shown is None else [shown]
+    return [
+        question(n, 3 + n, pictures, marks=(), max_tokens=most, decodings=tuple(decodings)) for n in numbers
+    ]
+
+
+def text_of(one: Answered) -> TextAnswer:
+    assert isinstance(one.answer, TextAnswer), one.answer
+    return one.answer
+
+
+@pytest.mark.parametrize("shown", [1, None])
+def test_greedy_text_equals_generate(tiny: Path, shown: int | None) -> None:
+    model, processor = loaded(tiny)
+    words = len(processor.tokenizer)
+    found = alone(shared(tiny), "text", asked(range(5), [GREEDY], shown=shown))
+    for one in asked(range(5), [GREEDY], shown=shown):
+        inputs = processor(text=written(one), images=list(one.pictures) or None, return_tensors="pt")
+        result = model.generate(
+            **inputs,
+            max_new_tokens=12,
+            do_sample=False,
+            suppress_tokens=list(range(words, words + 3)),  # rows of the vocabulary without a token
+            return_dict_in_generate=True,
+            output_logits=True,
+        )
+        tokens = result.sequences[0, inputs["input_ids"].shape[1] :]
+        log_probs = torch.stack(result.logits)[:, 0, :words].log_softmax(-1)
+        answer = text_of(found[one.id, 0.0, 0])
+        assert answer.text == processor.tokenizer.decode(tokens, skip_special_tokens=True)
+        expected = log_probs.gather(1, tokens[:, None])[:, 0]
+        assert torch.tensor(answer.logprobs) == pytest.approx(expected, abs=1e-4)
+        entropies = -(log_probs.exp() * log_probs).sum(-1) / math.log(words)
+        assert answer.entropies is not None
+        assert torch.tensor(answer.entropies) == pytest.approx(entropies, abs=1e-5)
+        assert answer.eos == (len(tokens) - 1 if tokens[-1] == END else None)
+
+
+def test_samples_are_scored_at_temperature_one(tiny: Path) -> None:
+    """Teacher forcing of each sample's own words gives the same log-probabilities."""
+    found, tokenizer = alone(shared(tiny), "text", asked(range(4), SAMPLES)), loaded(tiny)[1].tokenizer
+    checked = 0
+    for one in asked(range(4), SAMPLES):
+        for decoding in SAMPLES:
+            answer = text_of(found[one.id, decoding.temperature, decoding.sample])
+            ids = tokenizer(answer.text, add_special_tokens=False)["input_ids"]
+            if len(ids) != len(answer.logprobs) - (answer.eos is not None) or not ids:
+                continue  # a special token, of which the text tells nothing
+            logits = plain_logits(tiny, f"{written(one)} {answer.text}", one.pictures)[-len(ids) - 1 :]
+            log_probs = logits.log_softmax(-1)
+            targets = [*ids, *([END] if answer.eos is not None else [])]
+            expected = log_probs[range(len(targets)), targets]
+            assert torch.tensor(answer.logprobs) == pytest.approx(expected, abs=1e-4)
+            checked += 1
+    assert checked > 4
+
+
+def test_the_end_token_is_counted_and_not_written(tiny: Path) -> None:
+    decodings = [Decoding(3.0, n, n) for n in range(1, 20)]
+    found = alone(shared(tiny), "text", asked(range(2), decodings, most=9))
+    answers = [text_of(one) for one in found.values()]
+    ended = [one for one in answers if one.eos is not None]
+    assert ended and len(ended) < len(answers)
+    for one in answers:
+        length = 9 if one.eos is None else one.eos + 1
+        assert len(one.logprobs) == len(one.entropies or ()) == length
+        assert "</s>" not in one.text and len(one.text.split()) <= length - (one.eos is not None)
+
+
+def scripted(script: Sequence[Sequence[int]], most: Sequence[int]) -> tuple[list[TextAnswer], int]:
+    """Greedy texts of rows that say given tokens; and how many steps that took."""
+    steps = 0
+
+    class Rows:
+        def __init__(self) -> None:
+            self.logits = self._of(0)
+
+        def _of(self, place: int) -> torch.Tensor:
+            said = torch.tensor([row[min(place, len(row) - 1)] for row in script])
+            return torch.nn.functional.one_hot(said, 10).float() * 9
+
+        def step(self, tokens: torch.Tensor) -> torch.Tensor:
+            nonlocal steps
+            steps += 1
+            assert len(tokens) == len(script)
+            return self._of(steps)
+
+    questions = [Question(str(n), None, "", max_tokens=m, decodings=(GREEDY,)) for n, m in enumerate(most)]
+    texts = list(Decoder(lambda ids: " ".join(map(str, ids)), (0, 9)).texts(questions, Rows))
+    assert [row for row, _, _ in texts] == list(range(len(most)))
+    return [answer for _, _, answer in texts if isinstance(answer, TextAnswer)], steps
+
+
+def test_rows_end_each_for_itself_and_the_pass_with_the_last() -> None:
+    answers, steps = scripted(
+        [[4, 5, 0], [3, 9], [7], [0], [6], [1]], most=[8, 8, 2, 8, 1]
+    )  # the sixth fills
+    assert [(one.text, one.eos) for one in answers] == [
+        ("4 5", 2), ("3", 1), ("7 7", None), ("", 0), ("6", None)
+    ]  # fmt: skip
+    assert [len(one.logprobs) for one in answers] == [3, 2, 2, 1, 1]
+    assert steps == 2  # the longest text has three tokens, the first of them from the prompt
+
+
+def test_texts_do_not_depend_on_their_company(tiny: Path) -> None:
+    """Not on other prompts, nor on which decodings are wanted, nor on how many tokens."""
+    engine, questions = shared(tiny), asked(range(6), [GREEDY, *SAMPLES], most=6)
+    whole = alone(engine, "text", questions)
+    assert alone(shared(tiny), "text", questions) == whole
+    assert alone(engine, "text", reversed(questions)) == whole
+    assert alone(engine, "text", questions[2:3]).items() <= whole.items()
+    for wanted in (SAMPLES[3:], [SAMPLES[2], GREEDY]):
+        some = [replace(one, decodings=tuple(wanted)) for one in questions[1:5]]
+        assert alone(engine, "text", some).items() <= whole.items()
+    mixed = [replace(one, decodings=(SAMPLES[n],)) for n, one in enumerate(questions[:4])]
+    assert alone(engine, "text", mixed).items() <= whole.items()
+    short = [replace(one, max_tokens=1 + n) for n, one in enumerate(questions)]
+    for key, one in alone(engine, "text", short).items():
+        count = len(text_of(one).logprobs)
+        assert text_of(one).logprobs == text_of(whole[key]).logprobs[:count]
+
+
+def test_seeds_and_temperatures_tell_samples_apart(tiny: Path) -> None:
+    decodings = (Decoding(2.0, 1, 7), Decoding(2.0, 2, 8), Decoding(2.0, 3, 7), Decoding(0.7, 1, 7))
+    found = {
+        key[1:]: text_of(one).logprobs
+        for key, one in alone(shared(tiny), "text", asked([1], decodings)).items()
+    }
+    assert found[2.0, 1] == found[2.0, 3]  # the seed alone
+    assert found[2.0, 1] not in (found[2.0, 2], found[0.7, 1])
+
+
+def test_prompts_are_read_once_for_all_decodings(tiny: Path) -> None:
+    engine, lengths = shared(tiny, own=True), list[int]()
+    engine._forward.model.register_forward_pre_hook(
+        lambda _module, _inputs, given: lengths.append(given["input_ids"].shape[1]), with_kwargs=True
+    )
+    answered(engine, "text", [[one] for one in asked(range(4), [GREEDY, *SAMPLES], most=3)])
+    longer = [length for length in lengths if length > 1]
+    assert len(longer) <= 3  # a prefix and the prompts of one pass, of two lengths at most
+    assert len(lengths) - len(longer) <= 2 * 5 * (len(longer) - 1)
+
+
+LOGITS = torch.tensor([[0.3, -1.0, -math.inf, 2.0, 0.3, -30.0], [0.0, 0.0, 1.0, -math.inf, 4.0, -math.inf]])
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 3.0])
+def test_sampling_inverts_the_distribution_function(temperature: float) -> None:
+    """A fine grid of uniform numbers meets each token as often as its probability says."""
+    count = 20_000
+    grid = (torch.arange(count, dtype=torch.float64) + 0.5) / count
+    for row in LOGITS / temperature:
+        tokens = sampled(row.expand(count, -1), grid)
+        shares = tokens.bincount(minlength=len(row)) / count
+        assert shares == pytest.approx(row.double().softmax(-1), abs=1.01 / count)
+    ends = (
+        sampled(LOGITS, torch.tensor([0.0, 0.0])),
+        sampled(LOGITS, torch.tensor([1 - 2**-53] * 2, dtype=torch.float64)),
+    )
+    assert [list(end) for end in ends] == [[0, 0], [5, 4]]
+
+
+def test_samples_of_many_seeds_follow_the_distribution() -> None:
+    class First:
+        logits = LOGITS[:1].clamp(min=-5)
+
+        def step(self, tokens: torch.Tensor) -> torch.Tensor:
+            raise AssertionError("one token is all that is asked for")
+
+    decodings = tuple(Decoding(1.5, n, n * 7919) for n in range(1, 1001))
+    asked = Question("q", None, "", max_tokens=1, decodings=decodings)
+    texts: Any = Decoder(lambda ids: str(ids[0]), ()).texts([asked], First)
+    seen = np.bincount([int(answer.text) for _, _, answer in texts], minlength=6)
+    expected = (First.logits[0].double() / 1.5).softmax(-1).numpy() * len(decodings)
+    assert seen.sum() == len(decodings) and chisquare(seen, expected).pvalue > 0.01

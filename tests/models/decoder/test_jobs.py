@@ -1,0 +1,104 @@
+"""What a row of a pass holds follows from its pack alone."""
+
+from collections.abc import Sequence
+
+import pytest
+import torch
+
+from vouch.models.chat.letter_tokens import LetterIds
+from vouch.models.decoder import jobs as jobs_file
+from vouch.models.decoder.jobs import Job, Mode, jobs
+from vouch.models.decoder.prepared import Prepared
+from vouch.models.requests.engine import Question
+from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT
+
+BUCKET = 8
+
+
+def prompt(
+    name: str,
+    after: Sequence[int],
+    options: Sequence[Sequence[int]] = (),
+    picture: int = 0,
+    max_tokens: int = 0,
+) -> Prepared:
+    """Three tokens with a picture, then others."""
+    return Prepared(
+        question=Question(name, None, name, max_tokens=max_tokens),
+        ids=(1, 9, 9, *after),
+        prefix=3 if picture is not None else 0,
+        shown={"pixel_values": torch.full((1, 1), float(picture))},
+        by_token={},
+        letters=LetterIds("", (1, 2), (), ()),
+        options=tuple(map(tuple, options)),
+    )
+
+
+def made(ask: str, prompts: Sequence[Prepared], mode: Mode, may_pad: bool = True) -> list[Job]:
+    return list(jobs(ask, prompts, mode, BUCKET, lambda tokens: may_pad))
+
+
+def test_letters_of_one_picture_are_one_trie() -> None:
+    (job,) = made(LETTERS, [prompt("a", [4, 5]), prompt("b", [4, 6, 7]), prompt("c", [4, 5])], "trie")
+    assert job.trie is not None
+    assert job.trie.tokens.tolist() == [4, 5, 6, 7]
+    assert [reading.wanted for reading in job.readings] == [((1,),), ((3,),), ((1,),)]
+    assert (job.length, job.wanted) == (8, (1, 3))
+
+
+def test_another_picture_is_another_trie() -> None:
+    found = made(LETTERS, [prompt("a", [4]), prompt("b", [5], picture=1), prompt("c", [6])], "trie")
+    assert [[one.prepared.question.id for one in job.readings] for job in found] == [["a", "c"], ["b"]]
+
+
+def test_options_are_branches_whose_last_tokens_are_not_read() -> None:
+    (job,) = made(LIKELIHOOD, [prompt("a", [4, 5], [[6, 7, 8], [6], [7, 8]])], "trie")
+    assert job.trie is not None
+    assert job.trie.tokens.tolist() == [4, 5, 6, 7, 7]
+    assert job.readings[0].wanted == ((1, 2, 3), (1,), (1, 4))
+    assert job.wanted == (1, 2, 3, 4)
+
+
+def test_places_read_are_filled_to_a_power_of_two() -> None:
+    (job,) = made(LIKELIHOOD, [prompt("a", [4, 5], [[6, 7, 8]])], "trie")
+    assert job.wanted == (1, 2, 3, 3)
+
+
+@pytest.mark.parametrize(("mode", "sequence"), [("batch", (4, 5)), ("plain", (1, 9, 9, 4, 5))])
+def test_chains(mode: Mode, sequence: tuple[int, ...]) -> None:
+    (letters,) = made(LETTERS, [prompt("a", [4, 5])], mode)
+    assert (letters.mode, letters.sequence, letters.wanted) == (mode, sequence, (len(sequence) - 1,))
+    first, second = made(LIKELIHOOD, [prompt("a", [4, 5], [[6, 7], [8]])], mode)
+    assert (first.sequence, second.sequence) == ((*sequence, 6), sequence)
+    assert [job.readings[0].option for job in (first, second)] == [0, 1]
+    assert first.readings[0].wanted == ((len(sequence) - 1, len(sequence)),)
+
+
+def test_text_is_a_chain_even_where_tries_are_sound() -> None:
+    (job,) = made(TEXT, [prompt("a", [4, 5], max_tokens=7)], "trie")
+    assert (job.mode, job.sequence, job.length) == ("batch", (4, 5), 8)
+
+
+@pytest.mark.parametrize(("mode", "length", "total"), [("batch", 2, 18), ("plain", 5, 15)])
+def test_text_is_not_padded_where_that_would_show(mode: Mode, length: int, total: int) -> None:
+    asked: list[int] = []
+    one = prompt("a", [4, 5], max_tokens=7)
+    (job,) = jobs(TEXT, [one], mode, BUCKET, lambda tokens: bool(asked.append(tokens)))
+    assert (job.length, asked) == (length, [total])
+    assert made(TEXT, [one], mode)[0].shape != job.shape
+
+
+def test_a_trie_has_a_largest_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    prompts = [prompt(str(number), [4, 10 + number, 20 + number]) for number in range(5)]
+    monkeypatch.setattr(jobs_file, "MAX_NODES", 5)
+    assert [len(job.readings) for job in made(LETTERS, prompts, "trie")] == [2, 2, 1]
+    monkeypatch.setattr(jobs_file, "MAX_NODES", 1)  # a single prompt is never cut
+    assert [len(job.readings) for job in made(LETTERS, prompts, "trie")] == [1] * 5
+
+
+def test_a_pack_makes_the_same_jobs_in_any_company() -> None:
+    alone = made(LETTERS, [prompt("a", [4, 5])], "trie")
+    again = made(LETTERS, [prompt("a", [4, 5])], "trie")
+    assert [job.shape for job in alone] == [job.shape for job in again]
+    longer = made(LETTERS, [prompt("a", [4, 5, 6, 7])], "trie")
+    assert longer[0].shape == alone[0].shape  # of one bucket

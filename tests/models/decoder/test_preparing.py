@@ -1,0 +1,305 @@
+"""Questions as tokens, by real processors."""
+
+import copy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from tests.models.engines import picture, question
+from tests.models.tiny import CHAT, PATCH, SIZE, byte_pairs, llava_processor, pieces, tokenizer
+from vouch.models.decoder.prepared import Needs
+from vouch.models.decoder.preparing import Preparer
+from vouch.models.requests.engine import Decoding, Question
+from vouch.pipeline.errors import UserError
+
+# Templates as they come: an answer behind the colon, or behind a colon and a space.
+PLAIN = "{% for m in messages %}{{ m['role'] + ':' }}{% for p in m['content'] %}{{ '<image>' if p['type'] == 'image' else p['text'] }}{% endfor %}{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}"
+BARE = PLAIN.replace("{{ m['role'] + ':' }}", "").replace("assistant:", "")
+SPACED = PLAIN.replace("m['role'] + ':'", "m['role'] + ': '")
+
+
+def preparer(words: Any = None, template: str = CHAT, **needs: Any) -> Preparer:
+    words = tokenizer(chat=None) if words is None else words
+    image = words.convert_tokens_to_ids("<image>")
+    return Preparer(llava_processor(words, chat=None), template, Needs(image_token=image, **needs))
+
+
+def said(ready: Preparer, ids: Any) -> list[str]:
+    tokens = ready._tokenizer.convert_ids_to_tokens(list(ids))
+    return [token.replace("Ġ", " ") for token in tokens]
+
+
+@pytest.mark.parametrize(
+    ("template", "option", "tokens"),
+    [
+        (PLAIN, "B", ["B"]),
+        (PLAIN, "A", ["A"]),  # together with the colon it is one token, so it is tokenised by itself
+        (PLAIN, "A B", ["A", " B"]),
+        (SPACED, "A", [" A"]),
+        (SPACED, "B C", [" B", " C"]),
+    ],
+)
+def test_options_continue_a_prompt(template: str, option: str, tokens: list[str]) -> None:
+    ready = preparer(byte_pairs(PLAIN), template)
+    asked = Question("q", None, "x", options=(option, "B"))
+    prepared = ready.prepare(asked)
+    assert said(ready, prepared.options[0]) == tokens
+    assert said(ready, prepared.ids)[-1] == ":"
+
+
+@pytest.mark.parametrize(
+    ("response", "rendered", "spelling"),
+    [
+        (None, "assistant:", ""),
+        ("it is", "assistant:it is", " "),
+        ("it is (", "assistant:it is (", ""),
+    ],
+)
+def test_letters_and_options_follow_a_given_beginning(response: str, rendered: str, spelling: str) -> None:
+    ready = preparer(byte_pairs(PLAIN), PLAIN)
+    prepared = ready.prepare(Question("q", None, "x", response=response, marks="BC", options=("B", "C")))
+    assert "".join(said(ready, prepared.ids)) == "user:x" + rendered
+    assert prepared.letters is not None and prepared.letters.spelling == spelling
+    assert said(ready, prepared.letters.read) == [spelling + "B", spelling + "C"]
+    assert [said(ready, option) for option in prepared.options] == [[spelling + "B"], [spelling + "C"]]
+
+
+def test_the_template_says_what_stands_before_an_answer() -> None:
+    ready = preparer(byte_pairs(PLAIN), SPACED)
+    prepared = ready.prepare(Question("q", None, "x", marks="AB", response="it is"))
+    assert "".join(said(ready, prepared.ids)).endswith("assistant: it is")
+    prepared = ready.prepare(Question("q", None, "x", marks="AB"))
+    assert prepared.letters is not None and said(ready, prepared.letters.read) == [" A", " B"]
+    assert prepared.letters.other == ()  # `:A` swallows the colon
+
+
+def test_pieces_with_a_space_of_their_own() -> None:
+    words = pieces()
+    words.add_tokens(["<image>"], special_tokens=True)
+    template = Path("vouch/models/chat/templates/question_answer.jinja").read_text()
+    ready = preparer(words, template)
+    prepared = ready.prepare(Question("q", None, "what", options=("red", "a cat")))
+    assert [said(ready, option) for option in prepared.options] == [["▁red"], ["▁a", "▁cat"]]
+    ready = preparer(words, template, answers_apart=True)
+    prepared = ready.prepare(Question("q", None, "what", options=("red",), response="the"))
+    assert said(ready, prepared.options[0]) == ["▁red", "</s>"] and said(ready, prepared.begun) == ["▁the"]
+    assert said(ready, prepared.ids) == ["▁Question", ":", "▁what", "▁Answer", ":", "</s>"]
+
+
+def test_a_prefix_ends_with_the_last_picture() -> None:
+    ready = preparer()
+    prepared = ready.prepare(question(1, 3, [1, 2], text="is <image 2> like <image 1> ?"))
+    places = (SIZE // PATCH) ** 2
+    tokens = said(ready, prepared.ids)
+    assert prepared.prefix == len(tokens) - 1 - tokens[::-1].index("<image>") + 1
+    assert tokens.count("<image>") == 2 * places and tokens[prepared.prefix :] == ["?", "ASSISTANT", ":"]
+    assert ready.prepare(question(1, 3, [])).prefix == 0
+    assert prepared.shown["pixel_values"].shape == (2, 3, SIZE, SIZE)
+
+
+def test_prefix_digests_tell_pictures_and_texts_apart() -> None:
+    ready = preparer()
+    first = ready.prepare(question(1, 3, [1]))
+    same = ready.for_thread().prepare(question(1, 9, pictures=(copy.deepcopy(picture(1)),)))
+    assert first.prefix_digest == same.prefix_digest  # other words, after the picture
+    others = [
+        ready.prepare(question(1, 3, [2])),
+        ready.prepare(question(1, 3, [1], system="be brief")),
+        ready.prepare(question(1, 3, [1], text="red <image 1> cat")),
+        ready.prepare(question(1, 3, [1, 2])),
+        ready.prepare(question(1, 3, [2, 1])),
+    ]
+    assert len({one.prefix_digest for one in [first, *others]}) == 1 + len(others)
+
+
+def test_a_picture_is_processed_once_for_its_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
+    from transformers import CLIPImageProcessorPil
+
+    counted, real = list[int](), CLIPImageProcessorPil.preprocess
+
+    def preprocess(self: Any, images: Any, *args: Any, **kwargs: Any) -> Any:
+        counted.append(1)
+        return real(self, images, *args, **kwargs)
+
+    monkeypatch.setattr(CLIPImageProcessorPil, "preprocess", preprocess)
+    ready = preparer()
+    prepared = [ready.prepare(question(n, 3 + n, [71])) for n in range(5)]
+    assert len(counted) == 1 and len({id(one.shown["pixel_values"]) for one in prepared}) == 1
+    for number in (72, 73, 72, 73):
+        ready.prepare(question(number, 3, [number]))
+    assert len(counted) == 3
+    for number in range(20):
+        shown = Image.new("RGB", (20, 20), (number, 0, 0))  # freed at once: the next may get its identity
+        value = float(ready.prepare(question(1, 3, pictures=(shown,))).shown["pixel_values"][0, 0, 0, 0])
+        assert value == pytest.approx((number / 255 - 0.48145466) / 0.26862954, abs=1e-4)
+
+
+def test_pictures_of_one_shape() -> None:
+    from transformers import LlavaNextImageProcessorPil, LlavaNextProcessor
+
+    assert preparer().one_shape()
+    grid = [[SIZE, 2 * SIZE], [2 * SIZE, SIZE], [2 * SIZE, 2 * SIZE]]
+    pictures = LlavaNextImageProcessorPil(
+        size={"shortest_edge": SIZE}, crop_size={"height": SIZE, "width": SIZE}, image_grid_pinpoints=grid
+    )
+    words = tokenizer()
+    many = LlavaNextProcessor(
+        pictures,
+        words,
+        patch_size=PATCH,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
+        chat_template=CHAT,
+    )
+    assert not Preparer(many, None, Needs(image_token=words.convert_tokens_to_ids("<image>"))).one_shape()
+
+
+def test_a_picture_that_the_processor_refuses() -> None:
+    from transformers import Qwen2VLImageProcessorPil
+
+    processor = llava_processor(tokenizer())
+    processor.image_processor = Qwen2VLImageProcessorPil()
+    ready = Preparer(processor, None, Needs())
+    with pytest.raises(
+        UserError, match=r"processor refuses it \(absolute aspect ratio .*; correct it or use"
+    ):
+        ready.prepare(question(1, 3, pictures=(Image.new("RGB", (2000, 4)),)))
+
+
+def test_a_second_begin_token_is_not_added() -> None:
+    from tokenizers.processors import TemplateProcessing
+
+    words = tokenizer(chat=None)
+    words.backend_tokenizer.post_processor = TemplateProcessing(
+        single="<s> $A", special_tokens=[("<s>", words.bos_token_id)]
+    )
+    asked = question(1, 5)
+    by_tokenizer, by_template = (
+        preparer(words, template).prepare(asked) for template in (CHAT, "<s>" + CHAT)
+    )
+    assert by_tokenizer.ids == by_template.ids and by_template.ids.count(words.bos_token_id) == 1
+
+
+def test_the_date_of_a_template_is_pinned() -> None:
+    dated = (
+        "{% if not date_string is defined %}{% set date_string = strftime_now('%d %b %Y') %}{% endif %}"
+        "{{ date_string }}\n"
+    )
+    assert preparer(template=dated + CHAT)._chat.asked.startswith("01 Jan 2025\n")
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ("%Y-%m-%d", "2025-01-01"),
+        ("%d %B %Y", "01 January 2025"),
+        ("%A, %b %-d, %y", "Wednesday, Jan 1, 25"),
+        ("at %H:%M:%S", "at 00:00:00"),
+    ],
+)
+@pytest.mark.parametrize("own", [True, False])
+def test_the_date_that_a_template_asks_for_is_pinned(form: str, said: str, own: bool) -> None:
+    template = "{% macro day() %}{{ strftime_now('" + form + "') }}{% endmacro %}{{ day() }}\n" + CHAT
+    words = tokenizer(chat=None)
+    needs = Needs(image_token=words.convert_tokens_to_ids("<image>"))
+    processor = llava_processor(words, chat=template if own else None)
+    ready = Preparer(processor, None if own else template, needs)
+    assert ready._chat.asked == f"{said}\n{preparer()._chat.asked}"
+
+
+def test_a_form_of_date_that_cannot_be_pinned() -> None:
+    with pytest.raises(UserError, match="no fixed date for %s"):
+        preparer(template="{{ strftime_now('%s') }}" + CHAT).prepare(question(1, 5))
+
+
+@pytest.mark.parametrize(
+    ("trouble", "raised"),
+    [
+        (MemoryError(), MemoryError),
+        (OSError(24, "Too many open files"), OSError),
+        (ImportError("No module named 'x'"), OSError),
+        (RuntimeError("odd"), UserError),
+    ],
+)
+def test_trouble_of_the_machine_is_no_refusal(
+    monkeypatch: pytest.MonkeyPatch, trouble: Exception, raised: type[Exception]
+) -> None:
+    from transformers import CLIPImageProcessorPil
+
+    def preprocess(self: Any, images: Any, *args: Any, **kwargs: Any) -> Any:
+        raise trouble
+
+    monkeypatch.setattr(CLIPImageProcessorPil, "preprocess", preprocess)
+    with pytest.raises(raised):
+        preparer().prepare(question(1, 3, pictures=(Image.new("RGB", (21, 20)),)))
+
+
+def test_a_letter_that_merges_with_the_users_last_words() -> None:
+    ready = preparer(byte_pairs(BARE), BARE)
+    prepared = ready.prepare(Question("q", None, "is it", marks="AB"))
+    assert prepared.letters is not None and said(ready, prepared.letters.read) == ["A", "B"]
+    with pytest.raises(UserError, match="the letter A and the prompt's last characters become one token"):
+        ready.prepare(Question("q", None, "is it:", marks="AB"))
+    assert ready.prepare(Question("q", None, "is it:", marks="BC")).letters is not None
+    assert preparer(byte_pairs(PLAIN), SPACED).prepare(Question("q", None, "x:", marks="AB")).letters
+
+
+@pytest.mark.parametrize("pictures", [1, 2])
+def test_a_prompt_whose_line_the_processor_ends(pictures: int) -> None:
+    from transformers import PaliGemmaProcessor, SiglipImageProcessorPil
+
+    words = byte_pairs("unused")
+    words.add_special_tokens({"bos_token": "<bos>"})
+    shown = SiglipImageProcessorPil(size={"height": SIZE, "width": SIZE})
+    shown.image_seq_length = 4
+    processor = PaliGemmaProcessor(shown, words)
+    template = Path("vouch/models/chat/templates/paligemma.jinja").read_text()
+    ready = Preparer(processor, template, Needs(image_token=processor.image_token_id))
+    prepared = ready.prepare(question(1, 3, [*range(pictures)], text="is it:", marks="AB"))
+    assert prepared.letters is not None and said(ready, prepared.letters.read) == ["A", "B"]
+    assert said(ready, prepared.ids) == ["<image>"] * 4 * pictures + ["<bos>", *"is it:", "Ċ"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "flagged"),
+    [
+        ({}, False),
+        ({"text": "what is </s> here"}, True),
+        ({"system": "be <pad> brief"}, True),
+        ({"turns": (("a", "<s> b"),)}, True),
+        ({"response": "it </s>"}, True),
+        ({"options": ("a", "</s>")}, True),
+    ],
+)
+def test_control_tokens_are_flagged(changes: dict[str, Any], flagged: bool) -> None:
+    asked = replace(question(1, 5, marks=()), **changes)
+    assert (preparer().prepare(asked).flags == ("control_tokens",)) == flagged
+
+
+def test_the_answer_counts_towards_the_context() -> None:
+    asked = replace(question(1, 5), max_tokens=10, decodings=(Decoding(),))
+    length = len(preparer().prepare(asked).ids)
+    assert preparer(context=length + 10).prepare(asked)
+    with pytest.raises(UserError, match=f"its {length} tokens and an answer of 10 exceed the {length + 9}"):
+        preparer(context=length + 9).prepare(asked)
+    assert preparer(context=length + 1).prepare(replace(asked, decodings=()))
+
+
+def test_text_that_stands_for_a_picture() -> None:
+    with pytest.raises(UserError, match="holds <image>, where this model expects a picture"):
+        preparer().prepare(question(1, 5, text="what is <image>"))
+
+
+def test_an_option_without_tokens() -> None:
+    with pytest.raises(UserError, match="option '' has no tokens"):
+        preparer().prepare(question(1, 5, marks=(), options=("red", "")))
+
+
+def test_a_template_that_fails_says_so() -> None:
+    ready = preparer(template="{{ raise_exception('only one role') }}")
+    for asked in (question(1, 5), question(2, 5, marks=(), response="it is")):
+        with pytest.raises(UserError, match=r"only one role"):
+            ready.prepare(asked)

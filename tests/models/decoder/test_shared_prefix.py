@@ -1,0 +1,364 @@
+"""Answers of the engine for decoders against the plain forward pass, and what may not change their bits."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
+
+import pytest
+import torch
+
+from tests.models.engines import alone, answered, ids_of, picture, plain_logits, question, shared, written
+from tests.models.tiny import CHAT, save_llava, save_llava_next
+from vouch.models.decoder import shared_prefix as shared_prefix_file
+from vouch.models.requests.engine import Answered, Decoding, LetterAnswer, LikelihoodAnswer, Question, Refusal
+
+# Every remainder of length and bucket, so that some prompts would fill their row to the last place.
+LENGTHS = range(1, 22)
+ASKS = ("letters", "likelihood", "text")
+OPTIONS = ("red one", "blue", "dog house the", "a cat", "red dog two")
+
+
+def packs_of(ask: str) -> list[list[Question]]:
+    """Packs of an ask: with one picture, with two, and without any."""
+    asked = []
+    for pack, sizes in enumerate([(3, 5, 12), (1,), (7, 2), (4, 4, 9), (2, 8)]):
+        shown = [[pack], [pack], [pack, 9], [pack], []][pack]
+        asked.append([question(10 * pack + number, size, shown) for number, size in enumerate(sizes)])
+    if ask == "likelihood":
+        return [[replace(one, marks=(), options=OPTIONS[: 2 + len(one.id)]) for one in p] for p in asked]
+    if ask == "text":
+        decodings = (Decoding(), Decoding(0.7, 1, 5))
+        most = [
+            replace(one, marks=(), max_tokens=1 + len(p), decodings=decodings) for p in asked for one in p
+        ]
+        return [[one] for one in most]
+    return asked
+
+
+def letters_of(one: Answered) -> LetterAnswer:
+    assert isinstance(one.answer, LetterAnswer), one.answer
+    return one.answer
+
+
+def refusal(one: Answered) -> str:
+    assert isinstance(one.answer, Refusal), one.answer
+    return one.answer.problem
+
+
+def plain_letters(folder: Path, asked: Question) -> tuple[torch.Tensor, torch.Tensor]:
+    """(letter logits, log-probabilities of the first token) of a question without marks of pictures."""
+    logits = plain_logits(folder, written(asked), asked.pictures)[-1]
+    return logits[ids_of(folder, asked.marks)], logits.log_softmax(-1)
+
+
+def check(folder: Path, asked: Question, found: Answered) -> None:
+    logits, log_probs = plain_letters(folder, asked)
+    answer = letters_of(found)
+    assert torch.tensor(answer.logits) == pytest.approx(logits, abs=1e-5)
+    assert answer.entropy == pytest.approx(float(-(log_probs.exp() * log_probs).sum()), abs=1e-4)
+    assert answer.nll == pytest.approx(-float(log_probs.max()), abs=1e-5)
+    mass = float(log_probs[ids_of(folder, asked.marks)].exp().sum())
+    assert answer.letter_mass == pytest.approx(mass, abs=1e-5)
+    assert ("low_mass" in found.flags) == (mass < 0.5)
+
+
+def test_letters_equal_the_whole_forward(tiny: Path) -> None:
+    questions = [
+        question(index, words, [index // 4], system="be brief" if index % 2 else None)
+        for index, words in enumerate(LENGTHS)
+    ]
+    engine = shared(tiny)
+    found = answered(engine, "letters", [questions[start : start + 4] for start in range(0, 21, 4)])
+    assert found.keys() == {one.id for one in questions}
+    for asked in questions[::2]:
+        check(tiny, asked, found[asked.id])
+    assert engine.notes["passes"]["prefix"] < engine.notes["passes"]["trie"] * 4  # shared by a pack
+
+
+def test_the_marks_that_are_shown_are_read(tmp_path: Path) -> None:
+    """Capital letters, small ones and digits, in one model."""
+    folder = save_llava(tmp_path / "marks", letters="BCDbcd123")
+    asked = [
+        replace(question(n, 4, [0]), marks=tuple(marks)) for n, marks in enumerate(("BCD", "bcd", "123"))
+    ]
+    found = answered(shared(folder), "letters", [asked])
+    for one in asked:
+        check(folder, one, found[one.id])
+    assert len({tuple(letters_of(found[one.id]).logits) for one in asked}) == 3
+
+
+@pytest.mark.parametrize("pictures", [[], [1], [1, 2]])
+def test_turns_and_a_given_beginning(tiny: Path, pictures: list[int]) -> None:
+    turns = (("what is here", "a dog"), ("is the cat red", "blue"))
+    asked = question(1, 6, pictures, turns=turns, response="the house is", system="be brief")
+    check(tiny, asked, alone(shared(tiny), "letters", [asked])["q1"])
+
+
+def test_pictures_stand_at_their_marks(tiny: Path) -> None:
+    pictures = (picture(3), picture(4))
+    marked = Question("m", None, "<image 2> what is <image 1> here", marks="AB", pictures=pictures)
+    found = letters_of(alone(shared(tiny), "letters", [marked])["m"])
+    text = "USER: <image> what is  <image> here\nASSISTANT:"
+    logits = plain_logits(tiny, text, [pictures[1], pictures[0]])[-1]
+    assert torch.tensor(found.logits) == pytest.approx(logits[ids_of(tiny, "AB")], abs=1e-5)
+
+
+@pytest.mark.parametrize("pictures", [[], [1]])
+def test_likelihood_equals_the_whole_forward(tiny: Path, pictures: list[int]) -> None:
+    asked = [question(index, 3 + index, pictures, marks=(), options=OPTIONS) for index in range(3)]
+    found = answered(shared(tiny), "likelihood", [asked])
+    for one in asked:
+        answer = found[one.id].answer
+        assert isinstance(answer, LikelihoodAnswer)
+        for option, nll, tokens in zip(OPTIONS, answer.nll, answer.tokens, strict=True):
+            ids = ids_of(tiny, option.split())
+            logits = plain_logits(tiny, f"{written(one)} {option}", one.pictures)[-len(ids) - 1 : -1]
+            expected = -logits.log_softmax(-1)[range(len(ids)), ids].sum()
+            assert nll == pytest.approx(float(expected), abs=1e-4) and tokens == len(ids)
+
+
+@pytest.mark.parametrize("ask", ASKS)
+def test_bits_do_not_depend_on_the_other_packs(tiny: Path, ask: str) -> None:
+    packs = packs_of(ask)
+    engine = shared(tiny)
+    whole = answered(engine, ask, packs)
+    assert all(not isinstance(one.answer, Refusal) for one in whole.values())
+    assert answered(shared(tiny, workers=1), ask, reversed(packs)) == whole
+    shuffled = random.Random(1).sample(packs, len(packs))
+    for part in (shuffled, packs[::2], *([pack] for pack in packs[:2])):
+        assert answered(engine, ask, part).items() <= whole.items()  # with what the engine still holds
+
+
+@pytest.mark.parametrize("ask", ["letters", "likelihood"])
+def test_settings_of_the_pass_move_bits_only(tiny: Path, ask: str) -> None:
+    def numbers(engine: Any) -> list[float]:
+        found = answered(engine, ask, packs_of(ask))
+        values = (one.answer for _, one in sorted(found.items()))
+        return [number for one in values for number in getattr(one, "logits", None) or one.nll]
+
+    expected = numbers(shared(tiny))
+    for settings in ({"batch": 1}, {"batch": 16}, {"bucket": 32}):
+        assert numbers(shared(tiny, **settings)) == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("options", [2, 3, 6, 26])
+def test_two_to_twenty_six_options(tiny: Path, options: int) -> None:
+    asked = question(1, 8, marks=ascii_uppercase[:options])
+    found = alone(shared(tiny), "letters", [asked])["q1"]
+    check(tiny, asked, found)
+    assert len(letters_of(found).logits) == options
+
+
+def test_pictures_of_many_shapes_are_asked_one_by_one(tmp_path: Path) -> None:
+    folder = save_llava_next(tmp_path / "next")
+    engine = shared(folder)
+    questions = [question(index, 5 + index) for index in range(0, 60, 12)]
+    found = alone(engine, "letters", questions)
+    assert engine.notes["rows"] == 1 and engine.notes["filling_rows"] == 0
+    for asked in questions:
+        check(folder, asked, found[asked.id])
+
+
+def test_half_precision_weights_give_float32_logits(tiny: Path) -> None:
+    questions = [question(index, 6) for index in range(4)]
+    exact, half = (alone(shared(tiny, dtype), "letters", questions) for dtype in ("float32", "bfloat16"))
+    logits, expected = (
+        torch.tensor([letters_of(found[asked.id]).logits for asked in questions]) for found in (half, exact)
+    )
+    assert not torch.equal(logits, logits.bfloat16().float())  # not on bfloat16's coarse grid
+    assert logits == pytest.approx(expected, abs=0.3)
+
+
+def edited(folder: Path, tokens: Sequence[int] | slice, value: float) -> None:
+    """Overwrites rows of the embeddings, which are also the last projection's."""
+    from safetensors.torch import load_file, save_file
+
+    weights = load_file(folder / "model.safetensors")
+    weights[next(name for name in weights if name.endswith("embed_tokens.weight"))][tokens] = value
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def test_padding_rows_of_the_vocabulary_do_not_count(tmp_path: Path) -> None:
+    folder = save_llava(tmp_path / "padded")
+    before = letters_of(alone(shared(folder), "letters", [question(1, 5)])["q1"])
+    edited(folder, slice(-3, None), 50.0)
+    after = letters_of(alone(shared(folder, own=True), "letters", [question(1, 5)])["q1"])
+    assert (after.letter_mass, after.entropy) == pytest.approx((before.letter_mass, before.entropy))
+
+
+@pytest.mark.parametrize("ask", ASKS)
+def test_a_row_of_numbers_that_are_not_finite(tmp_path: Path, ask: str) -> None:
+    folder = save_llava(tmp_path / "broken")
+    edited(folder, ids_of(folder, ["<unk>"]), float("nan"))
+    given: dict[str, Any] = {
+        "letters": {},
+        "likelihood": {"marks": (), "options": ("a", "red one")},
+        "text": {"marks": (), "max_tokens": 4, "decodings": (Decoding(), Decoding(1.0, 1, 3))},
+    }[ask]
+    # The last projection is tied, so its row of <unk> is put right again; what remains is the embedding.
+    engine = shared(folder, own=True)
+    head = engine._forward.model.get_output_embeddings()
+    head.weight = torch.nn.Parameter(head.weight.detach().clone().nan_to_num())
+    asked = [question(index, 5, [1], text=text, **given) for index, text in enumerate(("a", "x", "the"))]
+    found = alone(engine, ask, asked)
+    problems = {one.question: refusal(one) for one in found.values() if isinstance(one.answer, Refusal)}
+    assert set(problems) == {"q1"} and "not finite" in problems["q1"]
+    assert {one.question for one in found.values()} == {"q0", "q1", "q2"}
+
+
+def test_what_cannot_be_asked_is_refused_and_the_rest_answered(tmp_path: Path) -> None:
+    folder = save_llava(tmp_path / "short", context=40, letters="ABCD")
+    asked = {
+        "long": question(1, 80),
+        "marks": question(2, 5, text="what is <image 2> here"),
+        "letters": question(3, 5, marks="ABCDEF"),
+        "stands": question(4, 5, text="what is <image> here"),
+        "sound": question(5, 5),
+    }
+    questions = [replace(one, id=name) for name, one in asked.items()]
+    found = answered(shared(folder), "letters", [questions])
+    check(folder, asked["sound"], found.pop("sound"))
+    problems = {name: refusal(one) for name, one in found.items()}
+    assert "exceed the 40 that the model reads" in problems["long"]
+    assert "marks of pictures [2], but 1 pictures" in problems["marks"]
+    assert "no distinct single token for each of A, B, C, D, E, F" in problems["letters"]
+    assert "it holds <image>, where this model expects a picture" in problems["stands"]
+
+
+def test_a_prompt_may_fill_the_context(tmp_path: Path) -> None:
+    folder = save_llava(tmp_path / "short", context=40)
+    engine, answer = shared(folder), {"marks": (), "options": ("red", "a cat")}
+    found = alone(engine, "likelihood", [question(n, n, text="red " * n, **answer) for n in range(20, 40)])
+    sizes = {
+        name: engine._preparer.prepare(question(1, 1, text="red " * int(name[1:]))).ids
+        for name in found
+        if not isinstance(found[name].answer, Refusal)
+    }
+    assert max(map(len, sizes.values())) == 38  # two tokens of an option after it
+
+
+def test_template_that_drops_or_refuses_a_part(tmp_path: Path) -> None:
+    silent = CHAT.replace(
+        "{% for message in messages %}", "{% for message in messages if message['role'] != 'system' %}"
+    )
+    strict = (
+        "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system role') }}{% endif %}" + CHAT
+    )
+    folder = save_llava(tmp_path / "model", chat=None)
+    asked = [question(1, 5, system="be brief"), question(2, 5)]
+    for template, problem in ((silent, "drops the system message"), (strict, "no system role")):
+        found = alone(shared(folder, template=template), "letters", asked)
+        assert problem in refusal(found["q1"]) and letters_of(found["q2"])
+
+
+class Memory:
+    """Lets a model run out of memory above so many rows of a pass, a number of times."""
+
+    def __init__(self, engine: Any, rows: int, times: float = inf, error: Exception | None = None) -> None:
+        self.rows, self.seen, self.times = rows, list[int](), times
+        self._error = error or torch.OutOfMemoryError("simulated")
+        engine._forward.model.register_forward_pre_hook(self._check, with_kwargs=True)
+
+    def _check(self, _module: Any, _inputs: Any, given: dict[str, Any]) -> None:
+        self.seen.append(len(given["input_ids"]))
+        if self.seen[-1] > self.rows and self.times > 0:
+            self.times -= 1
+            raise self._error
+
+
+@pytest.mark.parametrize("ask", ASKS)
+def test_rows_are_halved_where_memory_runs_out(tiny: Path, ask: str) -> None:
+    engine = shared(tiny, own=True, batch=8)
+    memory = Memory(engine, rows=2)
+    found = answered(engine, ask, packs_of(ask))
+    assert engine.notes["rows"] == 8 and engine.notes["halved"] >= 2
+    assert found == answered(shared(tiny, batch=2), ask, packs_of(ask))
+    assert {one.rows for one in found.values()} == {2}
+    memory.seen.clear()
+    assert answered(engine, ask, packs_of(ask)) == found
+    assert max(memory.seen) == 2  # never tries more rows of these shapes again
+
+
+@pytest.mark.parametrize("said", [None, "DefaultCPUAllocator: can't allocate memory", "no such kernel"])
+def test_memory_that_ran_out_once_changes_nothing(tiny: Path, said: str | None) -> None:
+    engine = shared(tiny, own=True)
+    whole = answered(engine, "letters", packs_of("letters"))
+    memory = Memory(engine, 0, 1, RuntimeError(said) if said else None)
+    if said == "no such kernel":
+        with pytest.raises(RuntimeError, match=said):
+            answered(engine, "letters", packs_of("letters"))
+        return
+    assert answered(engine, "letters", packs_of("letters")) == whole
+    assert engine.notes["halved"] == 0 and memory.times == 0
+
+
+def test_only_the_shape_that_does_not_fit_is_halved(tiny: Path) -> None:
+    engine = shared(tiny, own=True, batch=4)
+    plain = [
+        question(n, 3, [], id=f"bare {n}") for n in range(4)
+    ]  # hold no picture, so one shape of their own
+    engine._forward.model.register_forward_pre_hook(refuse_pictures_of_many, with_kwargs=True)
+    found = alone(engine, "letters", [*(question(n, 3) for n in range(4)), *plain])
+    assert {name: one.rows for name, one in found.items()} == {
+        **{f"q{n}": 4 for n in range(4)},
+        **{f"bare {n}": 4 for n in range(4)},
+    }
+    assert engine.notes["halved"] == 1  # of the pass over prefixes alone
+
+
+def refuse_pictures_of_many(_module: Any, _inputs: Any, given: dict[str, Any]) -> None:
+    if given.get("pixel_values") is not None and len(given["pixel_values"]) > 2:
+        raise torch.OutOfMemoryError("simulated")
+
+
+def test_prefixes_share_a_pass_as_far_as_tokens_allow(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, passes = [question(n, 3) for n in range(4)], []
+    for tokens in (shared_prefix_file.PREFIX_TOKENS, 1):
+        monkeypatch.setattr(shared_prefix_file, "PREFIX_TOKENS", tokens)
+        engine = shared(tiny)
+        alone(engine, "letters", asked)
+        passes.append(engine.notes["passes"]["prefix"])
+    assert passes == [1, 4]
+
+
+@pytest.mark.parametrize("ask", ASKS)
+def test_without_memory_for_one_row_questions_wait_for_another_run(tiny: Path, ask: str) -> None:
+    engine = shared(tiny, own=True, batch=2)
+    memory = Memory(engine, rows=0)
+    found = answered(engine, ask, packs_of(ask))
+    assert found.keys() == {one.id for pack in packs_of(ask) for one in pack}
+    for one in found.values():
+        assert isinstance(one.answer, Refusal) and one.answer.passing and "no memory left" in refusal(one)
+    memory.rows = 1
+    assert answered(engine, ask, packs_of(ask)) == answered(shared(tiny, batch=1), ask, packs_of(ask))
+
+
+@pytest.mark.parametrize("ask", ASKS)
+def test_logits_are_made_for_wanted_places_only(tiny: Path, ask: str) -> None:
+    engine, shapes = shared(tiny, own=True), list[torch.Size]()
+    head = engine._forward.model.get_output_embeddings()
+    head.register_forward_hook(lambda _module, _inputs, output: shapes.append(output.shape))
+    answered(engine, ask, packs_of(ask))
+    wanted = {"letters": 4, "likelihood": 64, "text": 1}[ask]  # a power of two from the places of a pack
+    assert shapes and max(shape[1] for shape in shapes) <= wanted
+
+
+def test_a_prefix_is_read_once_for_its_pack_and_kept_for_the_next(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = shared(tiny, batch=2)
+    for ask in ("letters", "likelihood"):
+        given: dict[str, Any] = {} if ask == "letters" else {"marks": (), "options": OPTIONS}
+        answered(engine, ask, [[question(n, 4 + n, [1], **given) for n in range(6)]])
+    assert engine.notes["passes"] == {"prefix": 1, "trie": 2, "batch": 0, "plain": 0}
+    (state,) = engine._states.values()
+    monkeypatch.setattr(shared_prefix_file, "TOKENS_HELD", 4 * state.length)
+    for number in range(2, 7):  # more than are kept
+        alone(engine, "letters", [question(number, 4)])
+    alone(engine, "letters", [question(1, 4)])
+    assert engine.notes["passes"]["prefix"] == 1 + 5 + 1
+    assert len(engine._states) <= 4

@@ -1,0 +1,357 @@
+"""The stage on model folders: what it writes, and what it refuses in one line."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.models.pins.loopback_hub import Repo, serving
+from tests.models.project import MODEL, ROOT, Project
+from vouch.models.loading.model_folder import pinned_folder
+from vouch.models.pins.model_folder import count_parameters, weight_files
+from vouch.params.check import check_project
+from vouch.pipeline.errors import UserError
+from vouch.tables.pins import file_digest, pin_path, read_pin
+
+
+@pytest.fixture
+def project(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A project whose model is a copy that a test may damage; it may be pinned without digests."""
+    (tmp_path / "root").mkdir()
+    monkeypatch.chdir(tmp_path / "root")
+    project = Project(tmp_path / "root", Path(shutil.copytree(tiny, tmp_path / "model")))
+    project.params["unpinned"] = [MODEL]
+    return project
+
+
+def test_pin_of_a_folder(project: Project) -> None:
+    from transformers import AutoModelForImageTextToText
+
+    project.entry.update(dtype="bfloat16", facts={"family": "LLaVA", "base_or_chat": "chat"})
+    project.pin()
+    pin = read_pin(pin_path(MODEL))
+    assert (pin.model, pin.engine, pin.dtype, pin.facts) == (
+        MODEL,
+        "transformers",
+        "bfloat16",
+        project.entry["facts"],
+    )
+    assert pin.source.path == str(project.model)
+    assert pin.files["model.safetensors"] == file_digest(project.model / "model.safetensors")
+    assert {"config.json", "tokenizer.json", "chat_template.jinja"} <= pin.files.keys()
+    model = AutoModelForImageTextToText.from_pretrained(project.model)
+    assert pin.parameters == sum(weight.numel() for weight in model.parameters())
+
+
+def test_same_folder_same_bytes_and_notes_do_not_count(project: Project) -> None:
+    project.pin()
+    first = pin_path(MODEL).read_bytes()
+    (project.model / "README.md").write_text("about the model", "utf-8")
+    (project.model / "pytorch_model.bin").write_bytes(b"a pickle")
+    for name in ("LICENSE.txt", "README.txt", "requirements.txt"):
+        (project.model / name).write_text("about the model", "utf-8")
+    project.pin()
+    assert pin_path(MODEL).read_bytes() == first
+    (project.model / "merges.txt").write_text("#version: 0.2", "utf-8")
+    project.pin()
+    assert "merges.txt" in read_pin(pin_path(MODEL)).files
+
+
+def test_hub_and_folder_of_the_same_files_are_one_model(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.pin()
+    folder = read_pin(pin_path(MODEL))
+    shutil.copytree(project.model, tmp_path / "cache" / "models--owner--tiny" / "snapshots" / ("1" * 40))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    project.entry = {"source": {"kind": "hub", "repo": "owner/tiny", "revision": "1" * 40}}
+    project.pin()
+    hub = read_pin(pin_path(MODEL))
+    assert hub.digest == folder.digest and hub.source.repo == "owner/tiny" and hub.source.path is None
+
+
+def test_a_hub_model_without_revision_is_pinned_to_what_main_is_now(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {path.name: path.read_bytes() for path in project.model.iterdir()}
+    project.entry = {"source": {"kind": "hub", "repo": "owner/tiny", "revision": None}}
+    with serving({"owner/tiny": Repo({"1" * 40: files}, {"main": "1" * 40})}, tmp_path / "hub", monkeypatch):
+        project.pin()
+    assert read_pin(pin_path(MODEL)).source.revision == "1" * 40
+
+
+def test_a_server_is_pinned_by_its_name_for_the_model(project: Project) -> None:
+    source = {"kind": "server", "url": "http://127.0.0.1:8000/v1", "name": "tiny-1"}
+    project.entry = {"source": source, "engine": "openai", "facts": {"papers": ["azad"]}}
+    project.params["unpinned"] = []
+    project.pin()
+    pin = read_pin(pin_path(MODEL))
+    assert pin.source.model_dump(exclude_none=True) == source
+    assert (pin.engine, pin.files, pin.parameters, pin.facts) == ("openai", {}, None, {"papers": ["azad"]})
+    project.entry["source"] = {**source, "url": "http://127.0.0.1:9000/v1"}
+    project.pin()
+    assert read_pin(pin_path(MODEL)).digest == pin.digest
+    project.entry["source"] = {**source, "name": "tiny-2"}
+    project.pin()
+    assert read_pin(pin_path(MODEL)).digest != pin.digest
+
+
+def test_a_template_of_ours_is_part_of_the_pin(project: Project) -> None:
+    project.pin()
+    own = read_pin(pin_path(MODEL))
+    assert own.template is None
+    project.entry["template"] = "vicuna_v1"
+    project.pin()
+    pin = read_pin(pin_path(MODEL))
+    assert pin.template == (ROOT / "vouch/models/chat/templates/vicuna_v1.jinja").read_text("utf-8")
+    assert pin.digest != own.digest
+    project.entry["template"] = "vicuna"
+    refused(
+        project,
+        r"no template vicuna in vouch/models/chat/templates; valid: .*paligemma.* \(did you mean vicuna_v1\?\)",
+    )
+
+
+def test_a_model_that_is_not_pinned_is_refused(project: Project) -> None:
+    project.params["unpinned"] = []
+    refused(
+        project, rf"{MODEL} is not pinned, its commit or the digests of its weights .* `vouch lock {MODEL}`"
+    )
+    project.entry["files"] = {"config.json": file_digest(project.model / "config.json")}
+    refused(project, rf"{MODEL} is not pinned.*`vouch lock {MODEL}`")
+    project.entry["files"] = {"model.safetensors": file_digest(project.model / "model.safetensors")}
+    project.pin()
+    project.entry["source"] = {"kind": "hub", "repo": "owner/tiny", "revision": None}
+    refused(project, rf"{MODEL} is not pinned.*`vouch lock {MODEL}`")
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (
+            ["other"],
+            rf"unpinned \(entries of pin, datasets with origin\): unknown name other; valid: {MODEL}",
+        ),
+        ([MODEL, MODEL], f"unpinned: {MODEL} stands twice"),
+    ],
+)
+def test_unpinned_names_models_that_are_pinned_here(project: Project, names: list[str], message: str) -> None:
+    project.params["unpinned"] = names
+    project.save()
+    with pytest.raises(UserError, match=message):
+        check_project()
+
+
+def test_one_shard_without_a_digest_is_refused(project: Project) -> None:
+    from transformers import AutoModelForImageTextToText
+
+    model = AutoModelForImageTextToText.from_pretrained(project.model)
+    (project.model / "model.safetensors").unlink()
+    model.save_pretrained(project.model, max_shard_size="40KB")
+    files = weight_files(project.model)
+    project.params["unpinned"] = []
+    project.entry["files"] = {path.name: file_digest(path) for path in files[1:]}
+    refused(project, rf"{MODEL} is not pinned, {files[0].name} has no digest; run `vouch lock {MODEL}`")
+    project.entry["files"][files[0].name] = file_digest(files[0])
+    project.pin()
+
+
+def test_parameters_given_in_the_lock_win(project: Project) -> None:
+    project.entry["parameters"] = 7_000_000_000
+    project.pin()
+    assert read_pin(pin_path(MODEL)).parameters == 7_000_000_000
+
+
+def test_digests_of_the_lock_are_checked(project: Project) -> None:
+    file = project.model / "config.json"
+    project.entry["files"] = {"config.json": file_digest(file)}
+    project.pin()
+    weights = project.model / "model.safetensors"
+    project.entry["files"] = {"config.json": file_digest(file), "model.safetensors": "0" * 64}
+    refused(project, r"model/model\.safetensors: SHA-256 is .*, models\.lock says 0000")
+    project.entry["files"] = {"config.json": file_digest(file), "model.safetensors": file_digest(weights)}
+    file.write_text(file.read_text("utf-8") + " ", "utf-8")
+    refused(project, r"model/config\.json: SHA-256 is .*, models\.lock says")
+    project.entry["files"] = {"weights.safetensors": "0" * 64}
+    refused(project, r"has no weights\.safetensors, for which models\.lock gives a digest")
+
+
+def refused(project: Project, message: str) -> None:
+    pin_path(MODEL).unlink(missing_ok=True)
+    with pytest.raises(UserError, match=message) as caught:
+        project.pin()
+    assert "\n" not in str(caught.value) and not pin_path(MODEL).exists()
+
+
+def test_missing_folder(project: Project) -> None:
+    shutil.rmtree(project.model)
+    refused(project, r"model: no such model folder; correct source\.path in models\.lock")
+
+
+def test_a_file_name_that_is_no_text(project: Project) -> None:
+    (project.model / os.fsdecode(b"\xff.json")).write_text("{}", "utf-8")
+    refused(project, r"unprintable name '\\udcff\.json'")
+
+
+def test_weights_missing_or_pickled(project: Project) -> None:
+    (project.model / "model.safetensors").unlink()
+    refused(project, "model: no weights")
+    (project.model / "pytorch_model.bin").write_bytes(b"a pickle")
+    refused(project, r"only pickled weights \(pytorch_model\.bin\), which can run code")
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json", "processor_config.json"])
+def test_code_of_its_own(project: Project, name: str) -> None:
+    file = project.model / name
+    values = json.loads(file.read_text("utf-8"))
+    file.write_text(json.dumps({**values, "auto_map": {"AutoModel": "modeling.Model"}}), "utf-8")
+    refused(project, rf"{name}: asks for code of its own \(auto_map\)")
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "told"),
+    [
+        ("processor_config.json", {"audio_tokenizer": {"audio_tokenizer_name_or_path": "../away"}}, "leads to a further model"),
+        ("audio_tokenizer_config.json", {"audio_tokenizer_name_or_path": "../away"}, "leads to a further model"),
+        ("adapter_config.json", {"base_model_name_or_path": "../away"}, "an adapter, whose base model"),
+        ("config.json", {"attn_implementation": "owner/kernel"}, "code of the hub .*owner/kernel"),
+        ("config.json", {"text_config": {"_attn_implementation": "flash|owner/kernel"}}, "code of the hub"),
+    ],
+)  # fmt: skip
+def test_what_leads_out_of_the_folder(
+    project: Project, name: str, values: dict[str, object], told: str
+) -> None:
+    file = project.model / name
+    before = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    file.write_text(json.dumps({**before, **values}), "utf-8")
+    refused(project, rf"{name}: .*{told}.*remove (it|this file)")
+
+
+def test_an_attention_of_transformers_itself_is_no_code(project: Project) -> None:
+    file = project.model / "config.json"
+    values = json.loads(file.read_text("utf-8"))
+    file.write_text(json.dumps({**values, "_attn_implementation": "sdpa"}), "utf-8")
+    project.pin()
+
+
+@pytest.mark.parametrize("damage", ["cut", "longer", "header", "empty"])
+def test_damaged_weights(project: Project, damage: str) -> None:
+    file = project.model / "model.safetensors"
+    data = file.read_bytes()
+    broken = {"cut": data[:-50], "longer": data + b"x", "header": b"\xff" * 8 + data[8:], "empty": b""}
+    file.write_bytes(broken[damage])
+    refused(project, r"model\.safetensors: damaged or cut short")
+
+
+@pytest.mark.parametrize("shape", [None, "ab", [-1, 2], [1.5], [[1]], "missing"])
+def test_a_header_with_an_impossible_shape(project: Project, shape: object) -> None:
+    file = project.model / "model.safetensors"
+    data = file.read_bytes()
+    start = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:start])
+    tensor = next(entry for name, entry in header.items() if name != "__metadata__")
+    if shape == "missing":
+        del tensor["shape"]
+    else:
+        tensor["shape"] = shape
+    text = json.dumps(header).encode()
+    file.write_bytes(len(text).to_bytes(8, "little") + text + data[start:])
+    refused(project, r"model\.safetensors: damaged or cut short")
+
+
+@pytest.mark.parametrize("names", [["x"], 3, None])
+def test_an_index_that_names_no_files(project: Project, names: object) -> None:
+    index = project.model / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {"a": names}}), "utf-8")
+    refused(project, r"index\.json: has no weight_map from tensors to file names")
+
+
+@pytest.mark.parametrize(
+    "name", ["sub/model.safetensors", "../x.safetensors", "/x.safetensors", "model.bin", ".."]
+)
+def test_an_index_that_names_weights_no_digest_covers(project: Project, name: str) -> None:
+    project.pin()
+    pin = read_pin(pin_path(MODEL))
+    index = project.model / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {"a": "model.safetensors", "b": name}}), "utf-8")
+    (project.model / "sub").mkdir()
+    for place in (project.model / "sub" / "model.safetensors", project.model.parent / "x.safetensors"):
+        shutil.copy(project.model / "model.safetensors", place)
+    refused(project, rf"index\.json: names the weights '{name}', which no digest would cover")
+    pin.files[index.name] = file_digest(index)
+    with pytest.raises(UserError, match="which no digest would cover"):
+        pinned_folder(pin)
+
+
+def further_templates(folder: Path) -> None:
+    (folder / "additional_chat_templates").mkdir()
+    (folder / "additional_chat_templates" / "default.jinja").write_text("hello", "utf-8")
+
+
+def other_weights(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    changed = {**config, "transformers_weights": "sub/model.safetensors"}
+    (folder / "config.json").write_text(json.dumps(changed), "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (further_templates, "additional_chat_templates: chat templates that no digest covers"),
+        (other_weights, r"config\.json: names weights of its own \(transformers_weights\)"),
+    ],
+)
+def test_what_transformers_would_load_beside_the_digests(
+    project: Project, change: Callable[[Path], None], message: str
+) -> None:
+    project.pin()
+    pin = read_pin(pin_path(MODEL))
+    change(project.model)
+    refused(project, message)
+    pin.files["config.json"] = file_digest(project.model / "config.json")
+    with pytest.raises(UserError, match=message):
+        pinned_folder(pin)
+
+
+def test_damaged_pin(tmp_path: Path) -> None:
+    for text in ("{", "[" * 100_000, "[]", '{"version": 1}', '"\\ud800"'):
+        (tmp_path / "m.json").write_text(text, "utf-8")
+        with pytest.raises(UserError, match=r"m\.json: not a pin of version 2") as caught:
+            read_pin(tmp_path / "m.json")
+        assert "\n" not in str(caught.value)
+
+
+def test_damaged_config(project: Project) -> None:
+    for text in ("{", "[" * 100_000):
+        (project.model / "config.json").write_text(text, "utf-8")
+        refused(project, r"config\.json: not readable as JSON")
+    (project.model / "config.json").unlink()
+    refused(project, r"model: no config\.json")
+
+
+def test_weights_in_several_files(project: Project) -> None:
+    from transformers import AutoModelForImageTextToText
+
+    before = count_parameters(project.model)
+    model = AutoModelForImageTextToText.from_pretrained(project.model)
+    (project.model / "model.safetensors").unlink()
+    model.save_pretrained(project.model, max_shard_size="40KB")
+    files = weight_files(project.model)
+    assert len(files) > 1 and count_parameters(project.model) == before
+    (project.model / "consolidated.safetensors").write_bytes(files[0].read_bytes())
+    assert count_parameters(project.model) == before  # not named by the index, so not loaded
+    (project.model / "consolidated.safetensors").unlink()
+    files[0].unlink()
+    refused(project, rf"{files[0].name}, which model\.safetensors\.index\.json names, is missing")
+
+
+def test_command_prints_one_line(project: Project) -> None:
+    (project.model / "model.safetensors").unlink()
+    process = project.start("pin", MODEL)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert error.startswith("vouch: ") and error.count("\n") == 1

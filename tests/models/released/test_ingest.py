@@ -1,0 +1,163 @@
+"""The stage as a whole, with the parquet form."""
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from stages.ingest import form_of
+from vouch.pipeline.errors import UserError
+from vouch.tables.letters import letters_path
+from vouch.tables.likelihood import LIKELIHOOD, likelihood_path
+from vouch.tables.text import TEXT, text_path
+
+IDS = [9, 5, 3]
+LOGITS = [[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], [0.1, 0.2, 0.3, 0.4]]
+
+
+@pytest.mark.parametrize("value", [pa.float32(), pa.float64()])
+@pytest.mark.parametrize("shape", [pa.list_, pa.large_list, lambda kind: pa.list_(kind, 4)])
+def test_rows_join_by_id_and_keep_their_dtype(project, value, shape):
+    letters = project.ingest(project.parquet(IDS, LOGITS, shape(value), answer=["A", "B", "C"]))
+    assert letters.column("prompt").to_pylist() == ["5/original", "3/original", "9/original"]
+    assert letters.schema.field("logits").type.value_type == value
+    expected = pa.array([LOGITS[1], LOGITS[2], LOGITS[0]], pa.list_(value)).to_pylist()
+    assert letters.column("logits").to_pylist() == expected
+    rest = {
+        "letter_mass": None,
+        "entropy": None,
+        "pixels": "",
+        "engine": "released/1",
+        "device": "released",
+        "flags": [],
+    }
+    assert all({name: row[name] for name in rest} == rest for row in letters.to_pylist())
+    assert LIKELIHOOD.read(likelihood_path("m", "toy")).num_rows == 0
+    assert TEXT.read(text_path("m", "toy")).num_rows == 0
+    assert project.notes == {"rows": 3}
+
+
+def test_ids_may_be_texts_and_same_inputs_same_bytes(project):
+    first = project.ingest(project.parquet(["9", "5", "3"], LOGITS))
+    data = letters_path("m", "toy").read_bytes()
+    assert first.equals(project.ingest(project.parquet(IDS, LOGITS)))
+    assert letters_path("m", "toy").read_bytes() == data
+
+
+def test_more_letters_than_options_are_kept(project):
+    letters = project.ingest(project.parquet(IDS, [[float(n) for n in range(26)]] * 3))
+    assert letters.column("logits").to_pylist()[0] == [float(n) for n in range(26)]
+
+
+def changed(row, letter, value):
+    logits = [list(values) for values in LOGITS]
+    logits[row][letter] = value
+    return logits
+
+
+BAD = {
+    "NaN": (IDS, changed(1, 2, math.nan), "row 2: id 5: logit 3 is nan"),
+    "infinity": (IDS, changed(2, 0, math.inf), "row 3: id 3: logit 1 is inf"),
+    "null logit": (IDS, changed(1, 2, None), "row 2: id 5: a logit is null"),
+    "null row": (IDS, [LOGITS[0], None, LOGITS[2]], "row 2: id 5: no logits where row 1 has 4"),
+    "empty row": (IDS, [[], [], []], "row 1: id 9: no logits"),
+    "short row": (IDS, [LOGITS[0], LOGITS[1], [1.0]], "row 3: id 3: 1 logits where row 1 has 4"),
+    "too few letters": (
+        IDS,
+        [row[:3] for row in LOGITS],
+        "row 2: id 5: 3 logits, its prompt shows 4 options",
+    ),
+    "argmax id behind": (
+        IDS,
+        [[*row, 319.0] for row in LOGITS],
+        "appends the id of the most likely token: keep the first 4",
+    ),
+    "27 letters": (IDS, [[1.0] * 27] * 3, "27 logits per row, more than the 26"),
+    "id missing": ([9, 5], LOGITS[:2], "no logits for item 3 of toy, like 1 of its 3 items"),
+    "id extra": ([9, 5, 4], LOGITS, "row 3: id 4 is no item of toy, like 1 of the file's 3 ids"),
+    "id twice": ([9, 5, 9], LOGITS, "row 3: id 9 stands already in row 1"),
+    "id null": ([9, None, 3], LOGITS, "row 2: id is a NoneType"),
+    "id float": ([9.0, 5.0, 3.0], LOGITS, "row 1: id is a float, neither"),
+    "no rows": (pa.array([], pa.int64()), [], "holds no rows"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_rows(project, case):
+    ids, logits, reason = BAD[case]
+    with pytest.raises(UserError, match=reason) as caught:
+        project.ingest(project.parquet(ids, logits))
+    assert "logits.parquet" in str(caught.value) and "\n" not in str(caught.value)
+    assert project.written() == []
+
+
+@pytest.mark.parametrize("kind", [pa.list_(pa.float16()), pa.list_(pa.int32()), pa.float32(), pa.string()])
+def test_bad_logits_column(project, kind):
+    values = {pa.float32(): [1.0] * 3, pa.string(): ["x"] * 3}.get(kind)
+    if values is None:
+        values = [np.array([1, 2, 3, 4], kind.value_type.to_pandas_dtype())] * 3
+    with pytest.raises(UserError, match=r"column logits holds .*, not lists of float32 or float64"):
+        project.ingest(project.parquet(IDS, values, kind))
+
+
+def test_bad_files(project):
+    path = project.parquet(IDS, LOGITS)
+    whole = path.read_bytes()
+    for data in (b"", b"PAR1", whole[: len(whole) // 2], whole[:40] + b"\xff" * 60 + whole[100:]):
+        path.write_bytes(data)
+        with pytest.raises(UserError, match=r"logits\.parquet: not readable as parquet"):
+            project.ingest(path)
+    pq.write_table(pa.table({"index": IDS, "logits": LOGITS}), path)
+    with pytest.raises(UserError, match="needs one column id, it has index, logits"):
+        project.ingest(path)
+    with pytest.raises(UserError, match=r"nowhere\.parquet: no such file; correct ingest\.m-toy\.file"):
+        project.ingest("nowhere.parquet")
+    (project.root / "folder.parquet").mkdir()
+    with pytest.raises(UserError, match="no such file"):
+        project.ingest("folder.parquet")
+    with pytest.raises(
+        UserError, match=r"ending in \.csv are not read; valid: .*\.parquet.*\.pkl|\.pkl.*\.parquet"
+    ):
+        project.ingest("logits.csv")
+    assert project.written() == []
+
+
+def test_a_small_file_cannot_unpack_to_a_large_one(project, monkeypatch):
+    count = 300_000
+    monkeypatch.setattr("vouch.models.released.forms.parquet.MAX_ROWS", count - 1)
+    path = project.parquet(np.zeros(count, np.int64), [[0.0]] * count)
+    assert path.stat().st_size < 20_000
+    with pytest.raises(UserError, match="300,000 rows"):
+        project.ingest(path)
+
+
+def test_prompts_without_the_original(project):
+    project.prompts({"5": 4, "3": 3, "9": 4}, "rotated")
+    with pytest.raises(UserError, match="toy has no prompts of variation original"):
+        project.ingest(project.parquet(IDS, LOGITS))
+
+
+def test_missing_prompts(project):
+    (project.root / "data/prompts/toy.parquet").unlink()
+    with pytest.raises(UserError, match=r"data/prompts/toy\.parquet: no such file"):
+        project.ingest(project.parquet(IDS, LOGITS))
+
+
+def test_a_form_for_each_suffix(tmp_path):
+    for suffix in (".parquet", ".pkl", ".pickle"):
+        assert suffix in form_of(tmp_path / f"x{suffix}").SUFFIXES
+    for name in ("lm_eval", "lmms_eval"):
+        assert form_of(tmp_path / "x.jsonl", name).__name__.endswith(f".{name}")
+    for name in ("x.jsonl", "x.jsonl.gz"):
+        with pytest.raises(UserError, match=r"lm_eval and lmms_eval write such files; .* `form: lm_eval`"):
+            form_of(tmp_path / name)
+    with pytest.raises(UserError, match=r"unknown form lmeval; valid: .*did you mean lm_eval\?"):
+        form_of(tmp_path / "x.jsonl", "lmeval")
+
+
+def test_key_and_filter_are_for_logs_of_samples(project):
+    for name in ("key", "filter"):
+        with pytest.raises(UserError, match="key and filter are for logs of samples only"):
+            project.ingest(project.parquet(IDS, LOGITS), **{name: "x"})

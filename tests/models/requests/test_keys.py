@@ -1,0 +1,146 @@
+"""Packs and keys: what they cover, and what they follow from."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tests.models.project import prompt
+from vouch.models.requests.config import Config, Sampling
+from vouch.models.requests.keys import PACK_PROMPTS, Keys, Wanted, groups
+from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT
+
+CONFIG = Config(batch=4, bucket=8, threads=1)
+BASE: dict[str, Any] = {"pin": "p", "engine": "e/1.1", "settings": {"batch": 4}}
+ALL = (LETTERS, LIKELIHOOD, TEXT)
+
+
+def row(id: str, text: str = "what", **columns: Any) -> dict[str, Any]:
+    made = prompt(id, text, **{"asks": ALL, **columns})
+    return {"system": None, "response": None, "max_tokens": 5, "row": 0, **made}
+
+
+def packs(rows: Sequence[dict[str, Any]], config: Config = CONFIG, **said: str | None) -> list[Wanted]:
+    keys = Keys(BASE, config)
+    return [pack for group in groups(rows, said, keys) for pack in group]
+
+
+def key(ask: str, base: dict[str, Any] = BASE, config: Config = CONFIG, **columns: Any) -> bytes:
+    wanted = Keys(base, config).wanted(ask, [{**row("q1/original"), **columns}])
+    return wanted.members[0].keys[0]
+
+
+@pytest.mark.parametrize(
+    ("ask", "of_it", "of_others"),
+    [
+        (LETTERS, {"marks": ["A", "C"]}, {"options": ["x"], "max_tokens": 9}),
+        (LIKELIHOOD, {"options": ["x"]}, {"marks": ["A"], "max_tokens": 9}),
+        (TEXT, {"max_tokens": 9}, {"marks": ["A"], "options": ["x"]}),
+    ],
+)
+def test_a_key_covers_what_can_change_an_answer_and_no_name(
+    ask: str, of_it: dict[str, Any], of_others: dict[str, Any]
+) -> None:
+    names = {"id": "b/c", "item": "b", "variation": "c", "style": "s", "row": 7, "answers": [1], "order": [3]}
+    assert key(ask) == key(ask, **names) == key(ask, **of_others)
+    step = {"operation": "rotate", "severity": 0, "revision": 1}
+    one = {"images": ["d" * 64], "steps": [step]}
+    shown = [[one], [one, one], [{**one, "images": ["e" * 64]}], [{**one, "images": ["d" * 64] * 2}]]
+    other = [{**step, "severity": 1}, {**step, "operation": "blur"}, {**step, "revision": 2}]
+    steps = [[], [step, step], *([changed] for changed in other), [step, other[0]], [other[0], step]]
+    shown += [[{**one, "steps": changed}] for changed in steps]
+    different = [
+        key(ask, **of_it),
+        key(ask, system=""),
+        key(ask, text="what "),
+        key(ask, response=" ("),
+        key(ask, turns=[{"question": "a", "answer": "b"}]),
+        key(ask, turns=[{"question": "b", "answer": "a"}]),
+        *(key(ask, pictures=pictures) for pictures in shown),
+        *(key(ask, {**BASE, name: "other"}) for name in BASE),
+        *(key(other) for other in ALL if other != ask),
+    ]
+    assert len({key(ask), *different}) == len(different) + 1
+
+
+def test_packs_follow_from_item_and_variation_alone() -> None:
+    def rows(variations: Sequence[str], items: Sequence[str] = ("q1", "q2")) -> list[dict[str, Any]]:
+        return [
+            row(f"{item}/{name}/{number}", f"{item} {name} {number}")
+            for item in items
+            for name in variations
+            for number in range(1, PACK_PROMPTS + 3)
+        ]
+
+    def keys(*given: Any) -> set[bytes]:
+        return {key for pack in packs(rows(*given)) for member in pack.members for key in member.keys}
+
+    few = packs(rows(["a"]))
+    of_letters = [pack for pack in few if pack.ask == LETTERS]
+    assert [len(pack.members) for pack in of_letters] == [PACK_PROMPTS, 2] * 2
+    assert all(len(pack.members) == 1 for pack in few if pack.ask == TEXT)
+    assert keys(["a"]) < keys(["a", "b"]), "a further variation"
+    assert keys(["a"]) == keys(["a"], ["q2", "q1"]), "another order of the items"
+    changed = rows(["a"])
+    changed[1]["text"] += "!"
+    changes = [
+        [one.keys != other.keys for one, other in zip(pack.members, edited.members, strict=True)]
+        for pack, edited in zip(few, packs(changed), strict=True)
+    ]
+    touched = [(pack.ask, len(change)) for pack, change in zip(few, changes, strict=True) if any(change)]
+    assert touched == [(LETTERS, PACK_PROMPTS), (LIKELIHOOD, PACK_PROMPTS), (TEXT, 1)]
+    assert all(all(change) for change in changes if any(change)), "the whole pack"
+
+
+def test_a_prompt_that_asks_for_nothing_is_in_no_pack() -> None:
+    assert packs([row("q/a", asks=()), row("q/b", asks=None)]) == []
+
+
+def test_samples_have_keys_and_seeds_of_their_own() -> None:
+    def member(*sampling: tuple[float, int], seed: int = 42, text: str = "what") -> Any:
+        listed = tuple(Sampling(temperature=heat, samples=count) for heat, count in sampling)
+        config = CONFIG.model_copy(update={"sampling": listed, "seed": seed})
+        (pack,) = packs([row("q/a", text, asks=(TEXT,))], config)
+        (one,) = pack.members
+        return dict(zip(((d.temperature, d.sample) for d in one.decodings), one.keys, strict=True)), one
+
+    few, one = member((0.7, 2))
+    assert list(few) == [(0.0, 0), (0.7, 1), (0.7, 2)] and len({d.seed for d in one.decodings}) == 3
+    more, _ = member((0.7, 3), (1.0, 1))
+    assert few.items() < more.items() and len(set(more.values())) == 5
+    reseeded, _ = member((0.7, 2), seed=1)
+    assert [few[name] == reseeded[name] for name in few] == [True, False, False], "greedy text has no seed"
+    _, other = member((0.7, 2), text="who")
+    assert not {d.seed for d in one.decodings[1:]} & {d.seed for d in other.decodings[1:]}
+
+
+def test_what_cannot_be_asked_stands_beside_its_pack() -> None:
+    rows = [row("q/a/1"), row("q/a/2", marks=""), row("q/a/3", "who")]
+    letters = [pack for pack in packs(rows) if pack.ask == LETTERS]
+    assert [[member.prompt["id"] for member in pack.members] for pack in letters] == [
+        ["q/a/1", "q/a/3"],
+        ["q/a/2"],
+    ]
+    (alone,) = letters[1].members
+    assert alone.problem == "asks for letters but has no marks" and alone.keys == ()
+    options = [pack for pack in packs(rows) if pack.ask == LIKELIHOOD]
+    assert options[1].members[0].problem == "asks for likelihood but has no options"
+
+
+def test_packs_wait_for_the_answers_that_they_repeat() -> None:
+    later = {"turns": [("what", "{answer 1}")], "earlier": [["q/a/1"]]}
+    rows = [row("q/a/1"), row("q/a/2", "who", **later)]
+    assert [(pack.ask, len(pack.members)) for pack in packs(rows)] == [(TEXT, 1)]
+    found = packs(rows, **{"q/a/1": "dog"})
+    assert [(pack.ask, len(pack.members)) for pack in found] == [
+        (LETTERS, 2),
+        (LIKELIHOOD, 2),
+        (TEXT, 1),
+        (TEXT, 1),
+    ]
+    assert found[0].members[1].prompt["turns"] == [{"question": "what", "answer": "dog"}]
+    cat = packs(rows, **{"q/a/1": "cat"})
+    assert [pack == other for pack, other in zip(found, cat, strict=True)] == [False, False, True, False]
+    refused = packs(rows, **{"q/a/1": None})
+    problems = [member.problem for pack in refused for member in pack.members]
+    assert problems.count("repeats the answer to prompt q/a/1, which has none") == 3

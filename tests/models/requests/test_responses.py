@@ -1,0 +1,89 @@
+"""Response tables taken back into the work cache."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.models.project import DATASET, MODEL, Project, prompt, quiz
+from vouch.models.requests.config import Config
+from vouch.models.requests.dataset_requests import AskedDataset
+from vouch.models.requests.extraction import answer
+from vouch.models.requests.responses import restore
+from vouch.models.requests.session import AskedModel
+from vouch.pipeline.errors import UserError
+from vouch.tables.pins import pin_path, read_pin
+from vouch.tables.prompts import ASKS, LETTERS, TEXT
+from vouch.tables.text import RESPONSES
+
+
+def asked(project: Project) -> AskedDataset:
+    config = Config.model_validate(project.params["extract"])
+    return AskedDataset(AskedModel(read_pin(pin_path(MODEL)), config), DATASET)
+
+
+def test_what_was_written_can_be_taken_over_and_written_again(project: Project) -> None:
+    project.params["extract"]["sampling"] = [{"temperature": 0.7, "samples": 2}]
+    prompts, images = quiz(14, asks=ASKS)
+    repeats = {"asks": ASKS, "turns": [("what", "{answer 1}")]}
+    prompts += [
+        prompt("long/original", "what " * 300, [images[0]], asks=ASKS),
+        prompt("damaged/original", "what", [b"no picture"], asks=ASKS),
+        prompt("unmarked/original", "what", [images[0]], marks="", asks=[LETTERS]),
+        prompt("talk/original", "why", [images[0]], earlier=[["q3/original"]], **repeats),
+        prompt("mute/original", "why", [images[0]], earlier=[["long/original"]], **repeats),
+        prompt("silent/original", "why", asks=()),
+    ]
+    project.ask(prompts, [*images, b"no picture"])
+    asked_first = project.extract().notes["answers"]["asked"]
+    before = project.bytes()
+    assert restore(asked(project)) == 0, "all is known"
+    shutil.rmtree(".vouch")
+    assert restore(asked(project)) == asked_first
+    shutil.rmtree("data/responses")
+    run = project.extract()
+    assert run.notes["answers"] == {"known": asked_first, "asked": 0} and "engine" not in run.notes
+    assert project.bytes() == before
+
+
+def test_rows_that_do_not_fit_are_one_line(project: Project) -> None:
+    prompts, images = quiz(5, asks=[TEXT])
+    project.ask(prompts, images)
+    project.extract()
+    path = RESPONSES[TEXT].path(MODEL, DATASET)
+    rows = project.rows(TEXT)
+    for bad, reason in [
+        (rows[:3], "prompt q3/original"),
+        (rows[::-1], "prompt q0/original"),
+        ([{**row, "engine": "transformers/1.1"} for row in rows], "prompt q0/original"),
+    ]:
+        shutil.rmtree(".vouch", ignore_errors=True)
+        RESPONSES[TEXT].table.write(path, bad)
+        with pytest.raises(UserError, match=rf"^{path}: not the answers of transformers/[0-9.]+ to {reason}"):
+            restore(asked(project))
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(UserError, match=r"quiz\.text\.parquet: not readable"):
+        restore(asked(project))
+    assert not list(Path(".vouch").rglob("*.parquet"))
+
+
+def test_a_text_of_another_revision_is_not_repeated(project: Project) -> None:
+    prompts, images = quiz(3, asks=[TEXT])
+    talk = {"asks": [TEXT], "turns": [("what", "{answer 1}")], "earlier": [["q1/original"]]}
+    project.ask([*prompts, prompt("talk/original", "why", [images[0]], **talk)], images)
+    project.extract()
+    right = {row["prompt"]: row["text"] for row in project.rows(TEXT)}["q1/original"]
+    table, path = RESPONSES[TEXT]
+    for change in ({"engine": "transformers/1.1"}, {"sample": 1}):
+        rows = [
+            {**row, "text": "other words", **(change if row["prompt"] == "q2/original" else {})}
+            for row in project.rows(TEXT)
+        ]
+        table.write(path(MODEL, DATASET), rows[:-1] if "sample" in change else rows)
+        shutil.rmtree(".vouch")
+        dataset = asked(project)
+        with pytest.raises(UserError, match="nothing further is taken"):
+            restore(dataset)
+        assert dataset.said == {}
+        answer(dataset, lambda answers, total, label: answers)
+        assert dataset.said == {"q1/original": right}

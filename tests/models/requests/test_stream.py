@@ -1,0 +1,187 @@
+"""Packs put to an engine: what is asked, and where its answers go."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.models.project import picture, prompt, recipe
+from vouch.models.requests.answers import remembered, to_remember
+from vouch.models.requests.config import Config, Sampling
+from vouch.models.requests.engine import Answered, Decoding, LetterAnswer, Pack, Question, Refusal, TextAnswer
+from vouch.models.requests.keys import Keys, Wanted, groups
+from vouch.models.requests.stream import Questions
+from vouch.models.requests.work_cache import WorkCache
+from vouch.pipeline.errors import UserError
+from vouch.tables.prompts import ASKS, LETTERS, TEXT
+
+CONFIG = Config(batch=4, bucket=8, threads=1, sampling=(Sampling(temperature=0.5, samples=2),))
+NOISE, BROKEN = picture(1), b"not a picture"
+IMAGES = {recipe(data)["images"][0]: data for data in (NOISE, BROKEN)}
+PASSING = Refusal("no memory", passing=True)
+Answers = Callable[[Question], Iterable[Answered]]
+
+
+class Told:
+    """An Engine whose answers a function gives, a pack late: what it holds at the end still comes."""
+
+    device = "cpu"
+
+    def __init__(self, answers: Answers) -> None:
+        self.notes: dict[str, Any] = {}
+        self._answers = answers
+        self.packs: list[Pack] = []
+
+    def answer(self, packs: Iterable[Pack]) -> Iterator[Answered]:
+        held: list[Pack] = []
+        for pack in packs:
+            self.packs.append(pack)
+            held.append(pack)
+            if len(held) > 1:
+                yield from self._of(held.pop(0))
+        for pack in held:
+            yield from self._of(pack)
+
+    def _of(self, pack: Pack) -> Iterator[Answered]:
+        for question in reversed(pack.questions):
+            yield from self._answers(question)
+
+
+def normal(question: Question) -> Iterator[Answered]:
+    if question.marks:
+        yield Answered(question.id, LetterAnswer([float(len(question.text))]))
+    for decoding in question.decodings:
+        text = f"{question.text} at {decoding.temperature}, {decoding.sample}"
+        yield Answered(question.id, TextAnswer(text, [-1.0], [0.5], None), decoding)
+
+
+@pytest.fixture
+def caches(tmp_path: Path) -> dict[str, WorkCache]:
+    return {ask: WorkCache(tmp_path / ask / "quiz", remembered(ask)) for ask in ASKS}
+
+
+def wanted(*rows: dict[str, Any]) -> list[Wanted]:
+    whole = [{"system": None, "response": None, "max_tokens": 5, "row": 0, **row} for row in rows]
+    return [pack for group in groups(whole, {}, Keys({}, CONFIG)) for pack in group]
+
+
+def ask(
+    caches: dict[str, WorkCache], packs: list[Wanted], answers: Answers = normal
+) -> tuple[Told, list[Any]]:
+    """Keeps what is not passing; the engine, and all that came."""
+    engine = Told(answers)
+    came = []
+    for answered, slots in Questions(caches, IMAGES.__getitem__, 2).ask(engine, packs):
+        came.append((answered, slots))
+        for slot in slots:
+            if not (isinstance(answered.answer, Refusal) and answered.answer.passing):
+                caches[slot.ask].add(slot.key, to_remember(answered, slot.pixels, "cpu"))
+    return engine, came
+
+
+def test_every_answer_goes_to_its_own_key(caches: dict[str, WorkCache]) -> None:
+    packs = wanted(*(prompt(f"q{n}/a", "x" * n, [NOISE], asks=(LETTERS, TEXT)) for n in range(1, 30)))
+    engine, _ = ask(caches, packs)
+    assert len(engine.packs) == 58
+    for pack in packs:
+        for member in pack.members:
+            rows = caches[pack.ask].fetch(member.keys)
+            text = member.prompt["text"]
+            if pack.ask == LETTERS:
+                assert rows[0]["logits"] == [len(text)] and len(rows[0]["pixels"]) == 64
+            else:
+                assert [row["text"] for row in rows] == [
+                    f"{text} at {one.temperature}, {one.sample}" for one in member.decodings
+                ]
+    again, came = ask(caches, packs)
+    assert again.packs == [] and came == []
+
+
+def test_equal_contents_are_asked_once_even_while_the_first_is_on_its_way(
+    caches: dict[str, WorkCache],
+) -> None:
+    engine, came = ask(caches, wanted(*(prompt(f"q{n}/a", "who") for n in range(40))))
+    assert len(engine.packs) == 1 and len(came) == 1
+
+
+def test_a_pack_half_known_is_asked_whole_and_only_the_unknown_is_kept(caches: dict[str, WorkCache]) -> None:
+    packs = wanted(prompt("q/a/1", "one"), prompt("q/a/2", "three"))
+    known = packs[0].members[0].keys[0]
+    caches[LETTERS].add(known, {"logits": [7.0]})
+    engine, came = ask(caches, packs)
+    assert [len(pack.questions) for pack in engine.packs] == [2]
+    assert [slot.key for _, slots in came for slot in slots] == [packs[0].members[1].keys[0]]
+    assert caches[LETTERS].fetch([known])[0]["logits"] == [7.0]
+
+
+def test_only_unknown_samples_are_drawn(caches: dict[str, WorkCache]) -> None:
+    (pack,) = wanted(prompt("q/a", "who", asks=[TEXT]))
+    member = pack.members[0]
+    caches[TEXT].add(member.keys[1], {"text": "known"})
+    engine, _ = ask(caches, [pack])
+    (question,) = engine.packs[0].questions
+    assert question.decodings == (Decoding(), member.decodings[2])
+
+
+def test_pictures_that_cannot_be_shown_do_not_stop_the_others(caches: dict[str, WorkCache]) -> None:
+    rows = [prompt("q/a/1", "one", [NOISE]), prompt("q/a/2", "two", [BROKEN]), prompt("r/a", "six", [BROKEN])]
+    packs = wanted(*rows)
+    engine, came = ask(caches, packs)
+    assert [[question.text for question in pack.questions] for pack in engine.packs] == [["one"]]
+    assert len(came) == 3
+    problems = [caches[LETTERS].fetch(member.keys)[0]["problem"] for pack in packs for member in pack.members]
+    assert [bool(problem) for problem in problems] == [False, True, True]
+    assert "cannot be decoded" in problems[1]
+    assert ask(caches, packs)[1] == [], "a damaged picture is an answer too"
+
+
+def test_a_recipe_that_is_not_understood_ends_the_run(caches: dict[str, WorkCache]) -> None:
+    row = prompt("q/a", "who", [NOISE])
+    row["pictures"][0]["steps"] = [{"operation": "blurr", "severity": 3, "revision": 1}]
+    with pytest.raises(UserError, match="operation blurr is unknown"):
+        ask(caches, wanted(row))
+
+
+def test_a_refused_text_is_refused_for_every_sample(caches: dict[str, WorkCache]) -> None:
+    (pack,) = wanted(prompt("q/a", "who", asks=[TEXT]))
+    ask(caches, [pack], lambda question: [Answered(question.id, Refusal("too long"))])
+    assert [row["problem"] for row in caches[TEXT].fetch(pack.members[0].keys)] == ["too long"] * 3
+
+
+def test_what_did_not_come_is_passing_and_asked_again(caches: dict[str, WorkCache]) -> None:
+    packs = wanted(*(prompt(f"q{n}/a", "x" * n, asks=(LETTERS, TEXT)) for n in range(1, 4)))
+
+    def some(question: Question) -> Iterator[Answered]:
+        if question.text == "x":
+            return
+        for answered in normal(question):
+            refused = question.text == "xx" and answered.decoding in (None, Decoding())
+            yield replace(answered, answer=PASSING) if refused else answered
+
+    _, came = ask(caches, packs, some)
+    lost = [slot for answered, slots in came if isinstance(answered.answer, Refusal) for slot in slots]
+    assert len(lost) == 4 + 2
+    engine, _ = ask(caches, packs)
+    assert [(pack.ask, pack.questions[0].text) for pack in engine.packs] == [
+        (LETTERS, "x"),
+        (TEXT, "x"),
+        (LETTERS, "xx"),
+        (TEXT, "xx"),
+    ]
+    assert engine.packs[3].questions[0].decodings == (Decoding(),)
+
+
+def test_a_picture_is_rendered_once_for_adjacent_packs(caches: dict[str, WorkCache]) -> None:
+    other = picture(2)
+    IMAGES[recipe(other)["images"][0]] = other
+    rows = [
+        prompt(f"q{n}/a", "x" * n, [other if n == 3 else NOISE], asks=(LETTERS, TEXT)) for n in range(1, 5)
+    ]
+    packs = wanted(*rows)
+    engine, _ = ask(caches, packs)
+    shown = [id(one) for pack in engine.packs for question in pack.questions for one in question.pictures]
+    assert len(shown) == 8 and len(set(shown)) == 2
+    pixels = [caches[pack.ask].fetch(member.keys)[0]["pixels"] for pack in packs for member in pack.members]
+    assert len(set(pixels)) == 2 and pixels.count(pixels[0]) == 6

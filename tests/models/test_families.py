@@ -1,0 +1,151 @@
+"""Every family of models gives the numbers it would give by itself, one prompt at a time."""
+
+from collections.abc import Sequence
+
+import pytest
+import torch
+
+from tests.models.families.asked import asked, generated
+from tests.models.families.family import EOS, WORDS, Family, family, fresh
+from tests.models.families.family import LETTERS as LETTER_IDS
+from vouch.models.decoder.forward import Forward
+from vouch.models.decoder.jobs import Mode
+from vouch.models.decoder.prepared import Prepared
+from vouch.models.requests.engine import Answered, LetterAnswer, LikelihoodAnswer, TextAnswer
+from vouch.pipeline.errors import UserError
+from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT
+
+NAMES = """blip_2 gemma3 gemma3_narrow idefics3 instructblip internvl llava llava_next llava_onevision mllama
+molmo2 paligemma qwen2_5_vl qwen2_vl qwen3_5 qwen3_vl smolvlm""".split()  # noqa: SIM905
+CLOSE = 1e-4  # of the logits' standard deviation
+TOKENS = 6
+LENGTHS = (3, 9, 14, 21)
+
+
+@pytest.fixture(params=NAMES)
+def one(request: pytest.FixtureRequest) -> Family:
+    return family(request.param)
+
+
+def packs(one: Family, **more: int) -> list[list[Prepared]]:
+    """Two pictures, each with prompts of different lengths."""
+    return [
+        [one.prepared(f"{picture} {words}", words, picture, **more) for words in LENGTHS]
+        for picture in (0, 1)
+    ]
+
+
+def test_letters(one: Family) -> None:
+    prompts = packs(one)
+    found = asked(one, LETTERS, prompts)
+    for prompt in (prompt for pack in prompts for prompt in pack):
+        answered = found[prompt.question.id]
+        assert isinstance(answered.answer, LetterAnswer)
+        assert (answered.mode, answered.rows) == (one.mode, 3)
+        right = one.logits(prompt)[-1]
+        values = torch.tensor([*answered.answer.logits, *(answered.answer.other_logits or ())])
+        wanted = right[[*LETTER_IDS.read, *LETTER_IDS.other]]
+        assert (values - wanted).abs().max() < CLOSE * right.std()
+
+
+def test_likelihood(one: Family) -> None:
+    check_likelihood(one, one.mode)
+
+
+@pytest.mark.parametrize("name", ["gemma3_narrow", "mllama", "qwen2_vl"])
+@pytest.mark.parametrize("mode", ["batch", "plain"])
+def test_likelihood_in_slower_modes(name: str, mode: Mode) -> None:
+    check_likelihood(family(name), mode)
+
+
+def check_likelihood(one: Family, mode: Mode) -> None:
+    """The first option is what transformers itself generates, with the logits of its own steps."""
+    rights = {}
+    prompts = []
+    for pack in packs(one):
+        prompts.append([])
+        for prompt in pack:
+            written, logits = generated(one, prompt, 3)
+            options = (written, [71, 72], [*written[:1], 73, 74])
+            name = prompt.question.id
+            prompts[-1].append(one.prepared(name, int(name.split()[1]), int(name[0]), options))
+            rights[name] = (
+                nll(logits, written),
+                *(nll(alone(one, prompt, option), option) for option in options[1:]),
+            )
+    found = asked(one, LIKELIHOOD, prompts, mode)
+    for name, right in rights.items():
+        answer = found[name].answer
+        assert found[name].mode == mode
+        assert isinstance(answer, LikelihoodAnswer)
+        assert answer.nll == pytest.approx(right, abs=1e-3)
+
+
+def alone(one: Family, prompt: Prepared, option: Sequence[int]) -> torch.Tensor:
+    return one.logits(prompt, option[:-1])[len(prompt.ids) - 1 :]
+
+
+def nll(logits: torch.Tensor, tokens: Sequence[int]) -> float:
+    return -float(logits.log_softmax(dim=-1)[range(len(tokens)), tokens].sum())
+
+
+def test_text(one: Family) -> None:
+    prompts = packs(one, max_tokens=TOKENS)
+    found = asked(one, TEXT, [[prompt] for pack in prompts for prompt in pack])
+    written: set[int] = set()
+    for prompt in (prompt for pack in prompts for prompt in pack):
+        answered: Answered = found[prompt.question.id]
+        assert isinstance(answered.answer, TextAnswer)
+        tokens, logits = generated(one, prompt, TOKENS)
+        assert answered.answer.text.split() == [str(token) for token in tokens if token != EOS]
+        right = logits.log_softmax(dim=-1)[range(len(tokens)), tokens]
+        assert answered.answer.logprobs == pytest.approx(right.tolist(), abs=2e-3)
+        written.update(tokens)
+    assert len(written) > len(LENGTHS) and max(written) < WORDS
+
+
+@pytest.mark.parametrize("ask", [LETTERS, TEXT])
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        ("llava", torch.float32),
+        ("llava", torch.bfloat16),
+        ("qwen2_vl", torch.float32),
+        ("gemma3_narrow", torch.float32),
+        ("paligemma", torch.float32),
+        ("qwen3_5", torch.float32),
+    ],
+)
+def test_bits_do_not_depend_on_the_company(name: str, dtype: torch.dtype, ask: str) -> None:
+    one = family(name) if dtype == torch.float32 else fresh(name)
+    one.model.to(dtype)
+    prompts = packs(one, **({"max_tokens": 3} if ask == TEXT else {}))
+    if ask == TEXT:
+        prompts = [[prompt] for pack in prompts for prompt in pack]
+    whole = asked(one, ask, prompts)
+    assert len(whole) == 2 * len(LENGTHS)
+    for part in (prompts[::-1], prompts[:1], prompts[1::2]):
+        found = asked(one, ask, part)
+        assert found and found.items() <= whole.items()
+
+
+@pytest.mark.parametrize("name", ["llava", "qwen2_vl", "gemma3", "paligemma", "mllama"])
+def test_prompt_without_a_picture_after_others(name: str) -> None:
+    one = family(name)
+    seen = packs(one)[0]
+    bare = [one.bare(f"bare {words}", words) for words in LENGTHS]
+    found = asked(one, LETTERS, [seen, bare])
+    for prompt in bare:
+        answered = found[prompt.question.id]
+        assert isinstance(answered.answer, LetterAnswer)
+        assert answered.mode == "plain"
+        right = one.logits(prompt)[-1]
+        assert answered.answer.logits == pytest.approx(right[[*LETTER_IDS.read]].tolist(), abs=1e-3)
+
+
+def test_model_with_an_encoder_of_text_is_refused() -> None:
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    config = T5Config(vocab_size=20, d_model=8, d_ff=8, d_kv=4, num_layers=1, num_heads=2)
+    with pytest.raises(UserError, match="T5ForConditionalGeneration writes with a decoder of its own"):
+        Forward(T5ForConditionalGeneration(config), "cpu", 20, 0)

@@ -1,0 +1,140 @@
+"""The answers of a fixed model, so that a change of results cannot go unnoticed.
+
+Where this fails because results were meant to change: raise REVISION in the engine's file (else old
+answers stay in every work cache) and record the new numbers here.
+"""
+
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.models.engines import answered, shared
+from tests.models.tiny import save_llava
+from vouch.models.engines import transformers as engine
+from vouch.models.requests.engine import (
+    Answered,
+    Decoding,
+    LetterAnswer,
+    LikelihoodAnswer,
+    Question,
+    TextAnswer,
+)
+
+REVISION = 3
+LETTERS = {
+    "plain": [-0.557342, 0.83836, 0.038354, 3.824691],
+    "turns": [-0.668555, 0.582838, 0.031753, 3.838237],
+    "two": [-0.37534, 0.628308, 0.034147, 3.834343],
+    "blind": [-0.470282, 0.301742, 0.028647, 3.845094],
+}
+LIKELIHOOD = {
+    "plain": [3.969239, 13.930176],
+    "turns": [3.554534, 13.42287],
+    "two": [4.012509, 13.384144],
+    "blind": [4.120238, 12.837607],
+}
+TEXT = {  # text, place of the end, sums of log-probabilities and entropies
+    ("plain", 0.0, 0): ("Z R R R R R", None, -15.273647, 5.615591),
+    ("plain", 1.5, 1): ("I R N X W M", None, -23.945184, 5.711517),
+    ("plain", 1.5, 2): ("dog L N Y K :", None, -23.686581, 5.684249),
+    ("turns", 0.0, 0): ("D E E E E E", None, -15.463644, 5.581438),
+    ("turns", 1.5, 1): ("I R M X X N", None, -22.924182, 5.681747),
+    ("turns", 1.5, 2): ("house I M Y K SYSTEM", None, -23.356582, 5.750779),
+    ("two", 0.0, 0): ("Z R Z R Z R", None, -15.72091, 5.673263),
+    ("two", 1.5, 1): ("I S O Y W O", None, -24.856023, 5.770829),
+    ("two", 1.5, 2): ("dog L N Z N SYSTEM", None, -24.250243, 5.729979),
+    ("blind", 0.0, 0): ("three E E R R R", None, -16.361176, 5.644206),
+    ("blind", 1.5, 1): ("G R M X X N", None, -24.681542, 5.69486),
+    ("blind", 1.5, 2): ("house I M Y J SYSTEM", None, -23.864886, 5.778055),
+}
+BFLOAT16 = {
+    "letters": {
+        "plain": [-0.551937, 0.846085, 0.038599, 3.82345],
+        "turns": [-0.667856, 0.59249, 0.031964, 3.837776],
+        "two": [-0.364408, 0.629122, 0.034282, 3.834257],
+        "blind": [-0.469363, 0.304719, 0.028686, 3.844792],
+    },
+    "likelihood": {
+        "plain": [3.969875, 13.919913],
+        "turns": [3.552726, 13.428729],
+        "two": [4.007093, 13.379318],
+        "blind": [4.116665, 12.851152],
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def fixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Weights drawn by numpy from their names, so that no other library's defaults enter."""
+    from safetensors.numpy import load_file, save_file
+
+    folder = save_llava(tmp_path_factory.mktemp("models") / "fixed")
+    file = folder / "model.safetensors"
+    weights = {
+        name: np.random.default_rng(zlib.crc32(name.encode())).normal(0, 0.3, value.shape).astype(np.float32)
+        for name, value in load_file(file).items()
+    }
+    save_file(weights, file, metadata={"format": "pt"})
+    return folder
+
+
+def packs(ask: str) -> list[list[Question]]:
+    values = np.arange(20 * 30 * 3, dtype=np.uint32).reshape(20, 30, 3)
+    picture = Image.fromarray((values * 7 % 251).astype(np.uint8))
+    given: dict[str, Any] = {
+        "letters": {"marks": "AB"},
+        "likelihood": {"options": ("cat", "a red dog")},
+        "text": {"max_tokens": 6, "decodings": (Decoding(), Decoding(1.5, 1, 11), Decoding(1.5, 2, 12))},
+    }[ask]
+    text = "what is shown here ?\nA cat\nB dog"
+    turns = (("is it blue ?", "one"),)
+    questions = [
+        Question("plain", None, text, pictures=(picture,), **given),
+        Question("turns", "be brief", text, turns, "it is", pictures=(picture,), **given),
+        Question("two", None, "<image 1> is red , <image 2> is blue ?", pictures=(picture,) * 2, **given),
+        Question("blind", None, text, **given),
+    ]
+    return [[one] for one in questions] if ask == "text" else [questions]
+
+
+def numbers(one: Answered) -> list[float]:
+    """Of letters: logits of A and B, mass, entropy. Of likelihood: each option's."""
+    answer = one.answer
+    if isinstance(answer, LetterAnswer):
+        return [*answer.logits, answer.letter_mass or 0, answer.entropy or 0]
+    assert isinstance(answer, LikelihoodAnswer)
+    return list(answer.nll)
+
+
+def test_answers_of_this_revision(fixed: Path) -> None:
+    loaded = shared(fixed)
+    assert engine.REVISION == REVISION
+    for ask, golden in (("letters", LETTERS), ("likelihood", LIKELIHOOD)):
+        found = {id: numbers(one) for id, one in answered(loaded, ask, packs(ask)).items()}
+        assert found.keys() == golden.keys()
+        for id, expected in golden.items():
+            assert found[id] == pytest.approx(expected, abs=1e-4), (ask, id)
+
+
+def test_texts_of_this_revision(fixed: Path) -> None:
+    found = {}
+    for key, one in answered(shared(fixed), "text", packs("text")).items():
+        assert isinstance(one.answer, TextAnswer) and one.answer.entropies
+        found[key] = one.answer.text, one.answer.eos, sum(one.answer.logprobs), sum(one.answer.entropies)
+    assert found.keys() == TEXT.keys()
+    for key, (text, eos, logprobs, entropies) in TEXT.items():
+        assert found[key][:2] == (text, eos), key
+        assert found[key][2:] == pytest.approx((logprobs, entropies), abs=1e-4), key
+
+
+@pytest.mark.parametrize("ask", ["letters", "likelihood"])
+def test_half_precision_answers_of_this_revision(fixed: Path, ask: str) -> None:
+    """Processors differ in how they add bfloat16 numbers, so this is coarse: a wrong mask moves more."""
+    found = {id: numbers(one) for id, one in answered(shared(fixed, "bfloat16"), ask, packs(ask)).items()}
+    assert found.keys() == BFLOAT16[ask].keys()
+    for id, expected in BFLOAT16[ask].items():
+        assert found[id] == pytest.approx(expected, abs=0.04), id

@@ -1,0 +1,143 @@
+"""Runs that are killed and started again, or run at once: same bytes, hardly any work twice."""
+
+import json
+import os
+import shutil
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.models.project import DATASET, MODEL, Project, prompt, quiz
+from vouch.models.requests.work_cache import FLUSH_ANSWERS
+from vouch.pipeline.dag import read_dag
+from vouch.pipeline.stage_lock import turn
+from vouch.tables.prompts import ASKS, LETTERS, TEXT
+from vouch.tables.text import RESPONSES
+
+
+def notes(project: Project, dataset: str = DATASET) -> dict[str, int]:
+    side_car = json.loads((project.path / f"data/runs/extract-{MODEL}-{dataset}.json").read_text("utf-8"))
+    answers: dict[str, int] = side_car["notes"]["answers"]
+    return answers
+
+
+def stored(project: Project) -> int:
+    return sum(pq.read_metadata(path).num_rows for path in project.shards())
+
+
+def kill_after(project: Project, shards: int, number: int = signal.SIGKILL) -> tuple[int, str]:
+    """Starts the stage, signals it by its process id once that many shards are there; status and stderr."""
+    process = project.start("extract", MODEL, DATASET)
+    deadline = time.monotonic() + 120
+    while len(project.shards()) < shards and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.002)
+    assert process.poll() is None, process.communicate()
+    os.kill(process.pid, number)
+    _, error = process.communicate(timeout=120)
+    return int(process.returncode), str(error)
+
+
+def finish(project: Project) -> dict[str, int]:
+    """Runs the stage to its end; what its side-car says of the answers."""
+    process = project.start("extract", MODEL, DATASET)
+    _, error = process.communicate(timeout=120)
+    assert process.returncode == 0, error
+    return notes(project)
+
+
+def test_two_runs_at_once_share_the_work(project: Project) -> None:
+    prompts, images = quiz(60, asks=(LETTERS, TEXT))
+    for dataset in (DATASET, "other"):
+        project.ask(prompts, images, dataset)
+    processes = [project.start("extract", MODEL, DATASET) for _ in range(2)]
+    errors = [process.communicate(timeout=120)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], errors
+    assert stored(project) == 120, "each prompt was answered once"
+    project.stage("extract", MODEL, "other")
+    assert stored(project) == 120, "the other dataset has the same prompts"
+    assert project.letters() == project.letters("other")
+
+
+def test_a_run_that_waited_for_another_does_not_repeat_it(project: Project) -> None:
+    """As after an engine was killed: its stage runs on, and the next command starts the same stage."""
+    prompts, images = quiz(3, asks=[LETTERS])
+    project.ask(prompts, images)
+    finish(project)
+    stage = read_dag()[f"extract@{MODEL}-{DATASET}"]
+    side_car = Path(stage.outs[-1])
+    told = side_car.read_bytes()
+    with turn(stage):
+        process = project.start("extract", MODEL, DATASET)
+        assert process.stderr is not None
+        assert "another run of it is busy" in next(
+            line for line in process.stderr if line.startswith(stage.name)
+        )
+    _, error = process.communicate(timeout=120)
+    assert process.returncode == 0 and "the other run has made everything" in error
+    assert side_car.read_bytes() == told
+
+
+def test_killed_runs_end_like_an_undisturbed_one(project: Project) -> None:
+    prompts, images = quiz(2 * FLUSH_ANSWERS + 17, asks=ASKS)
+    for number, row in enumerate(prompts):
+        row["asks"] = [LETTERS] if number % 32 else ASKS
+    project.ask(prompts, images)
+    project.extract()
+    undisturbed, asked = project.bytes(), stored(project)
+    shutil.rmtree(".vouch")
+    shutil.rmtree("data/responses")
+
+    assert kill_after(project, 1)[0] == -signal.SIGKILL
+    kept = stored(project)
+    assert kept >= FLUSH_ANSWERS and not RESPONSES[LETTERS].path(MODEL, DATASET).exists()
+    kill_after(project, len(project.shards()) + 1)
+    assert stored(project) >= kept + FLUSH_ANSWERS
+    kept = stored(project)
+
+    assert finish(project) == {"known": kept, "asked": asked - kept}
+    assert project.bytes() == undisturbed
+    assert stored(project) == asked  # nothing that was stored was asked again
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 1), (signal.SIGINT, 130)])
+def test_a_run_told_to_stop_keeps_what_is_finished(project: Project, number: int, status: int) -> None:
+    prompts, images = quiz(4 * FLUSH_ANSWERS, asks=[LETTERS])
+    project.ask(prompts, images)
+    ended, error = kill_after(project, 1, number)
+    assert ended == status, error
+    assert error.splitlines()[-1].endswith("finished answers are kept")
+    kept = stored(project)
+    assert kept >= FLUSH_ANSWERS and not RESPONSES[LETTERS].path(MODEL, DATASET).exists()
+    done = finish(project)
+    assert done["known"] == kept and stored(project) == kept + done["asked"], "nothing was asked twice"
+
+
+def test_a_dialogue_killed_between_its_turns_ends_like_an_undisturbed_one(project: Project) -> None:
+    questions, images = quiz(FLUSH_ANSWERS + 5, asks=[TEXT])
+    prompts: list[dict[str, Any]] = []
+    for first in questions:
+        name = first["id"]
+        first["max_tokens"] = 2
+        turns = {
+            "turns": [(first["text"], "{answer 1}")],
+            "earlier": [[name]],
+            "asks": [TEXT],
+            "max_tokens": 2,
+        }
+        later = prompt(f"{name}/2", "why", **turns) | {"pictures": first["pictures"]}
+        prompts += [first, later]
+    project.ask(prompts, images)
+    project.extract()
+    undisturbed, asked = project.bytes(), stored(project)
+    shutil.rmtree(".vouch")
+    shutil.rmtree("data/responses")
+
+    kill_after(project, 2)  # the second shard ends the first turn
+    kept = stored(project)
+    assert len(questions) <= kept < asked
+    assert finish(project) == {"known": kept, "asked": asked - kept}
+    assert project.bytes() == undisturbed and stored(project) == asked

@@ -1,0 +1,121 @@
+"""Prompts without an answer: rows that say why, beside the answers of all others."""
+
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.models.project import DATASET, MODEL, Project, prompt, quiz
+from vouch.models.engines import transformers
+from vouch.models.requests.config import Config
+from vouch.models.requests.engine import Answered, Engine, Pack, Refusal
+from vouch.pipeline.errors import UserError
+from vouch.tables.pins import Pin
+from vouch.tables.prompts import ASKS, LETTERS, LIKELIHOOD, TEXT
+
+BROKEN = b"not a picture"
+
+
+class Busy:
+    """A real engine behind something that fails for some questions, by their ids."""
+
+    def __init__(self, engine: Engine, failing: set[str]) -> None:
+        self._engine, self._failing = engine, failing
+        self.device: str = engine.device
+        self.notes: dict[str, Any] = engine.notes
+
+    def answer(self, packs: Iterable[Pack]) -> Iterator[Answered]:
+        for answered in self._engine.answer(packs):
+            if answered.question in self._failing:
+                yield replace(answered, answer=Refusal("busy", passing=True))
+            else:
+                yield answered
+
+
+def test_flagged_rows_beside_answers(project: Project) -> None:
+    prompts, images = quiz(4, asks=ASKS)
+    bad = [
+        prompt("long/original", "what " * 300, [images[0]], asks=ASKS),
+        prompt("damaged/original", "what", [BROKEN], asks=ASKS),
+        prompt("unmarked/original", "what", [images[0]], marks="", asks=[LETTERS]),
+        prompt("odd/original", "what", [images[0]], marks="AÄ", asks=[LETTERS]),
+    ]
+    project.ask([*bad[:2], *prompts, *bad[2:]], [*images, BROKEN])
+    process = project.start("extract", MODEL, DATASET)
+    _, error = process.communicate(timeout=120)
+    assert process.returncode == 0, error
+    (line,) = [line for line in error.splitlines() if "without an answer" in line]
+    assert line.startswith(
+        "tiny quiz: prompts without an answer: letters 4 of 8, likelihood 2 of 6, text 2 of 6; "
+    )
+    assert "prompt long/original: its 3" in line
+    refused = {
+        ask: {row["prompt"]: row["problem"] for row in project.rows(ask) if row["problem"] is not None}
+        for ask in ASKS
+    }
+    names = ["long/original", "damaged/original"]
+    assert {ask: list(found) for ask, found in refused.items()} == {
+        LETTERS: [*names, "unmarked/original", "odd/original"],
+        LIKELIHOOD: names,
+        TEXT: names,
+    }
+    for ask in ASKS:
+        assert "cannot be decoded" in refused[ask]["damaged/original"]
+    assert refused[LETTERS]["unmarked/original"] == "asks for letters but has no marks"
+    assert "no distinct single token" in refused[LETTERS]["odd/original"]
+    assert [row["logits"] for row in project.letters()[:2]] == [None, None]
+    assert len([row for row in project.rows(LIKELIHOOD) if row["nll"] is None]) == 8
+    before = project.bytes()
+    assert project.extract().notes["answers"]["asked"] == 0, "a lasting refusal is remembered"
+    assert project.bytes() == before
+    project.ask(prompts, images)
+    assert project.extract().notes["answers"]["asked"] == 0, "the others were kept"
+
+
+def test_no_answer_at_all_is_an_error(project: Project) -> None:
+    prompts, images = quiz(2, asks=[LETTERS])
+    project.ask(prompts, images)
+    project.extract()
+    before = project.bytes()
+    project.ask([prompt("long/original", "what " * 300, [images[0]], asks=[LETTERS, TEXT])], images)
+    with pytest.raises(
+        UserError, match=r"quiz\.letters\.parquet: none of 1 prompts has an answer; prompt long/"
+    ) as caught:
+        project.extract()
+    assert "\n" not in str(caught.value)
+    assert project.bytes() == before, "nothing was written"
+
+
+def test_a_table_without_any_answer_does_not_take_the_others_along(project: Project) -> None:
+    prompts, images = quiz(2, asks=[LETTERS])
+    project.ask([*prompts, prompt("long/original", "what " * 300, [images[0]], asks=[TEXT])], images)
+    assert project.extract().notes["unanswered"] == {TEXT: 1}
+    assert len(project.letters()) == 2
+    assert [row["problem"] is None for row in project.rows(TEXT)] == [False]
+
+
+def test_passing_trouble_keeps_the_rest_and_is_asked_again(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prompts, images = quiz(8, asks=(LETTERS, TEXT))
+    project.ask(prompts, images)
+    project.extract()
+    undisturbed = project.bytes()
+    shutil.rmtree(".vouch")
+    shutil.rmtree("data/responses")
+
+    real = transformers.load
+
+    def load(pin: Pin, config: Config) -> Engine:
+        return Busy(real(pin, config), {"letters of q2/original", "text of q5/original"})
+
+    with monkeypatch.context() as patched:
+        patched.setattr(transformers, "load", load)
+        with pytest.raises(
+            UserError, match=r"^tiny quiz: 2 of 16 answers did not come \(\w+ of q\d/original: busy\)"
+        ):
+            project.extract()
+    assert project.extract().notes["answers"] == {"known": 14, "asked": 2}
+    assert project.bytes() == undisturbed

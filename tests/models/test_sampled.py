@@ -1,0 +1,62 @@
+"""Sampled texts from the model to what ranks models: extract, score, liken, and the signals that compare reads."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+
+from tests.models.encoders.models import pin, save_bert
+from tests.models.project import DATASET, MODEL, Project, quiz
+from vouch.metrics.ranking.likeness import with_likeness
+from vouch.metrics.ranking.tasks import tasks
+from vouch.tables.items import ITEMS, items_path
+from vouch.tables.likeness import LIKENESS, LIKENESS_PATH, LIKENESSES
+from vouch.tables.metrics import METRICS, metrics_path
+from vouch.tables.pins import pin_path, write_pin
+from vouch.tables.prompts import TEXT
+from vouch.tables.signals import SAMPLES, SIGNALS, signals_path
+
+SAMPLED, HOT = "t0.2", "t5"
+
+
+def ask(project: Project) -> None:
+    prompts, images = quiz(12, asks=[TEXT])
+    for name, own in ((DATASET, prompts), ("other", [])):
+        project.ask(own, images, name)
+        every = {"kind": "choice", "answers": [0], "category": ""}
+        rows = [{"id": row["item"], "group": row["item"]} | every for row in own]
+        ITEMS.write(items_path(name), rows)
+        project.extract(name)
+
+
+def test_samples_become_metrics_signals_and_rankers(project: Project, tmp_path: Path) -> None:
+    """Samples of one and the same prompt are the control of instability: the hotter, the more it varies."""
+    project.params["extract"]["sampling"] = [
+        {"temperature": 0.2, "samples": 3},
+        {"temperature": 5, "samples": 3},
+    ]
+    write_pin(pin_path("bert"), pin("bert", save_bert(tmp_path / "bert")))
+    ask(project)
+    project.stage("score", MODEL)
+    found = {
+        (row["score"], row["metric"]): row
+        for row in METRICS.read(metrics_path(MODEL)).to_pylist()
+        if row["reading"] == "clean" and row["category"] == "all"
+    }
+    calm, wild = (found[score, "instability"]["value"] for score in (SAMPLED, HOT))
+    assert 0 <= calm < wild <= math.log(3)
+    assert found[SAMPLED, "agreement"]["value"] > found[HOT, "agreement"]["value"]
+    assert found[SAMPLED, "instability"]["items"] == 12
+
+    project.params["liken"] = {"encoder": "data/models/bert.json", "device": "cpu"}
+    project.stage("liken")
+    likeness = LIKENESS.read(LIKENESS_PATH)
+    assert likeness.num_rows == 24
+    (own,) = tasks(with_likeness(SIGNALS.read(signals_path(MODEL)), likeness))
+    greedy, *sampled = own
+    assert [task.score for task in own] == ["", SAMPLED, HOT]
+    assert not set(greedy.signals) & {*SAMPLES, *LIKENESSES}
+    for task in sampled:
+        assert not any(np.isnan(task.signals[name]).any() for name in (*SAMPLES, *LIKENESSES))
+    means = [[task.signals[name].mean() for task in sampled] for name in (*SAMPLES, *LIKENESSES)]
+    assert all(first > second for first, second in means), "cooler samples are more like the greedy text"

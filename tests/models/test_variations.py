@@ -1,0 +1,98 @@
+"""Variations as a model gets to see them, against one that is asked the plain way."""
+
+import io
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from stages.vary import item_rows
+from tests.models.plain import Plain
+from tests.models.project import Project, picture
+from vouch.images.pictures import decode
+from vouch.prompts.build.combination import load_variation
+from vouch.prompts.build.style import Style
+from vouch.prompts.build.variation import Item
+from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT
+
+STYLE = Style(
+    body="{hint}{question}\n{options}",
+    hint="{hint}\n",
+    option="{mark} {text}",
+    pictures="joined",
+    asks=(LETTERS, LIKELIHOOD, TEXT),
+)
+IMAGES = [picture(seed, (24, 24)) for seed in range(3)]
+LEFT, RIGHT, OTHER = (sha256(data).hexdigest() for data in IMAGES)
+PAIR = Item(
+    "q", "g", "which dog", None, ("left", "right"), (0,), (LEFT, RIGHT), "choice", exchange=(None, OTHER)
+)
+
+
+def prompts(style: Style, *items: Item, variations: tuple[str, ...]) -> list[dict[str, Any]]:
+    before: dict[str, Any] = {}
+    loaded = [load_variation(name) for name in variations]
+    return [row for item in items for row in item_rows(item, loaded, style, "own", 3, before)]
+
+
+def expected(variation: str) -> Image.Image | None:
+    """The picture of a variation, by arrays."""
+    left, right, other = (np.asarray(Image.open(io.BytesIO(data)).convert("RGB")) for data in IMAGES)
+    sides = {
+        "original": (left, right),
+        "circular": (left, right),
+        "image_only": (left, right),
+        "vs_s": (right, left),
+        "vs_e": (left, other),
+        "option_order+vr_r": (np.rot90(left, -1), np.rot90(right, -1)),
+        "blank+circular": (np.full_like(left, 128),) * 2,
+    }
+    return Image.fromarray(np.concatenate(sides[variation], axis=1)) if variation in sides else None
+
+
+def test_a_pair_in_every_variation(project: Project) -> None:
+    names = ("original", "circular", "image_only", "vs_s", "vs_e", "option_order+vr_r", "blank+circular")
+    rows = prompts(STYLE, PAIR, variations=(*names, "text_only"))
+    project.ask(rows, IMAGES)
+    project.extract()
+    plain, of = Plain(project.model), {row["id"]: row for row in rows}
+    letters, likelihood, text = (project.rows(ask) for ask in (LETTERS, LIKELIHOOD, TEXT))
+    assert len(letters) == len(text) == len(rows) == 10 and len(likelihood) == 20
+    for row in letters:
+        asked = of[row["prompt"]]
+        shown = expected(asked["variation"])
+        assert row["problem"] is None and (row["pixels"] == "") == (asked["variation"] == "text_only")
+        assert row["logits"] == pytest.approx(plain.letters(asked["text"], shown, "AB"), abs=2e-5), row[
+            "prompt"
+        ]
+    for row in likelihood:
+        asked = of[row["prompt"]]
+        nll, _ = plain.likelihood(
+            asked["text"], expected(asked["variation"]), asked["options"][row["option"]]
+        )
+        assert row["nll"] == pytest.approx(nll, abs=1e-4)
+    for row in text:
+        asked = of[row["prompt"]]
+        assert row["text"] == plain.text(asked["text"], expected(asked["variation"]), 3)
+    said = {row["prompt"]: row["logits"] for row in letters}
+    assert said["q/vs_s"] != said["q/original"] != said["q/text_only"]
+
+
+def test_a_conversation_repeats_what_the_model_said(project: Project) -> None:
+    first = Item("a", "g", "what is it", None, ("cat", "dog"), (0,), (LEFT,), "choice", goes_on=True)
+    second = Item("b", "g", "the house", None, ("red", "cat"), (1,), (LEFT,), "choice", turns=(first,))
+    rows = prompts(STYLE, first, second, variations=("dialogue", "dialogue_gold", "dialogue+text_only"))
+    project.ask(rows, IMAGES)
+    project.extract()
+    plain, shown = Plain(project.model), decode(IMAGES[0])
+    said = {row["prompt"]: row["text"] for row in project.rows(TEXT)}
+    of = {row["id"]: row["text"] for row in rows}
+    for name, seen in (("dialogue", shown), ("dialogue+text_only", None)):
+        answer = plain.text(of["a/dialogue"], seen, 3)
+        assert said[f"a/{name}"] == answer
+        history = [(of["a/dialogue"], answer.strip())]
+        assert said[f"b/{name}"] == plain.text(of["b/dialogue"], seen, 3, history)
+    gold = [(of["a/dialogue"], "A cat")]
+    assert said["b/dialogue_gold"] == plain.text(of["b/dialogue"], shown, 3, gold)

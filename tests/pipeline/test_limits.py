@@ -1,0 +1,51 @@
+"""Limits of a machine: one line that names the limit, and no word against files that are whole."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from vouch.pipeline.yaml12 import load
+
+ROOT = Path(__file__).parents[2]
+NO_THREADS = "ulimit -s 40000000 && ulimit -v 30000000"  # a thread's stack would be larger than all memory
+ONE_LINE = "vouch: no further thread may be started; end other programs, or allow more"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "stages").symlink_to(ROOT / "stages")
+    (tmp_path / "vouch").symlink_to(ROOT / "vouch")
+    shutil.copytree(ROOT / "decisions", tmp_path / "decisions")
+    for name in ("dvc.yaml", "models.lock"):
+        shutil.copy(ROOT / name, tmp_path)
+    shutil.copy(ROOT / "profiles/small.yaml", tmp_path / "params.yaml")
+    return tmp_path
+
+
+def python(project: Path, command: str, limit: str = "true") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["sh", "-c", f'{limit} && exec "$0" -m {command}', sys.executable],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="as Linux limits threads")
+def test_no_further_thread_is_one_line(project: Path) -> None:
+    """Python says so of its own threads, Arrow of a table that it calls unreadable."""
+    if subprocess.run(["sh", "-c", NO_THREADS], check=False, capture_output=True).returncode:
+        pytest.skip("the limit of stacks cannot be raised here")
+    dataset = next(iter(load(project / "params.yaml")["datasets"]))
+    assert python(project, f"stages.prepare {dataset}").returncode == 0
+    for command in (f"stages.prepare {dataset}", f"stages.embed {dataset}", "vouch.cli.main plan"):
+        ran = python(project, command, NO_THREADS)
+        assert ran.returncode == 1
+        assert ran.stderr.splitlines()[-1].startswith(ONE_LINE) and "Traceback" not in ran.stderr, ran.stderr
+    assert python(project, f"stages.embed {dataset}").returncode == 0, "nothing is damaged"

@@ -1,0 +1,80 @@
+"""YAML as DVC reads it, and what cannot be read as one line."""
+
+import io
+
+import pytest
+
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.yaml12 import load, loads
+
+# text, and a word that the error must hold
+REFUSED = [
+    ("a: 1\nb: [", "not valid YAML"),
+    ("a: 1\na: 2", "line 2: not valid YAML: key 'a' stands twice"),
+    ("a: 2020-01-01", "write 2020-01-01 in quotes"),
+    ("? [a, b]\n: c", "line 1: not valid YAML: a key must be a plain name"),
+    ("? {a: b}\n: c", "a key must be a plain name"),
+    ("x: &x {a: 1}\ny: {<<: *x}", "line 2: not valid YAML: merge keys"),
+    ("a: +_", "+_ is no integer"),
+    ("a: 0x_", "0x_ is no integer"),
+    ("a: ._", "._ is no number"),
+    ("a: " + "1" * 5000, "line 1"),
+    ("a: 0x" + "f" * 5000, "line 1"),
+    ("a: !!int four", "four is no integer"),
+    ("a: !!float four", "four is no number"),
+    ("a: !!bool four", "four"),
+    ('a: "\\ud800"', "not valid YAML"),
+    ("a: !!python/object/apply:os.getcwd []", "tag"),
+    ("a: &a [*a]", "line 1"),
+    ("a: !!map [1]", "expected a mapping"),
+    (
+        "a: " + "[" * 5000 + "]" * 5000,
+        "line 1: not valid YAML: more than 100 lists and mappings in each other",
+    ),
+    *(
+        (level * 250_000, "more than 100 lists and mappings in each other")
+        for level in ("[", "{a: ", "- ", "? ")
+    ),
+    ("\n".join(" " * level + "a:" for level in range(200)), "line 101: not valid YAML: more than 100 lists"),
+    ("a: b\x00", "not valid YAML"),
+    ("a: 1\n---\nb: 2", "another document"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), REFUSED, ids=[f"{i}" for i in range(len(REFUSED))])
+def test_what_cannot_be_read_is_one_line(text, words):
+    with pytest.raises(UserError) as caught:
+        loads(text, "params.yaml")
+    line = str(caught.value)
+    assert line.startswith("params.yaml") and words in line, line
+    assert len(line) < 300 and line.isprintable()
+
+
+def test_what_is_deep_enough_for_anybody_is_read():
+    for text in ("[" * 100 + "]" * 100, "- " * 100, "\n".join(" " * level + "a:" for level in range(100))):
+        assert loads(text, "x")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1_0", "0o17", "0b1", "0x1F", "017", "1e-1", ".5", "-0.0", "1e5", "yes", "on", "12e03", "1:30", "~", "True",
+     ".inf", "'1'", "_", "a\ufeff", "&a [1, 2]", "!!str 12", "\ufeffb"],
+)  # fmt: skip
+def test_values_are_those_of_dvc(text):
+    from ruamel.yaml import YAML
+
+    theirs = YAML(typ="safe").load(io.StringIO(f"a: {text}\n"))
+    ours = loads(f"a: {text}\n", "params.yaml")
+    assert ours == theirs and type(ours["a"]) is type(theirs["a"])
+
+
+def test_a_file_that_is_no_text(tmp_path):
+    path = tmp_path / "params.yaml"
+    for content in (b"a: \xe9", "a: 1".encode("utf-16")):
+        path.write_bytes(content)
+        with pytest.raises(UserError, match="UTF-8"):
+            load(path)
+    with pytest.raises(UserError, match="no such file"):
+        load(tmp_path / "gone.yaml")
+    with pytest.raises(UserError, match="cannot be read"):
+        load(tmp_path)

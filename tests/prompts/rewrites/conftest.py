@@ -1,0 +1,91 @@
+"""A project folder for `rewrite` and a way to run it, and `vary` after it, there."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stages.rewrite import main as rewrite
+from stages.vary import main as vary
+from vouch.pipeline.dag import Dag, Stage
+from vouch.pipeline.stage import Run
+from vouch.prompts.rewrites.config import RULES
+from vouch.prompts.rewrites.decisions import decisions_path
+from vouch.tables.items import ITEMS, items_path
+from vouch.tables.prompts import PROMPTS, prompts_path
+from vouch.tables.rewrites import REWRITES, rewrites_path
+
+STYLES = Path(__file__).resolve().parents[3] / "vouch" / "prompts" / "templates"
+
+
+def item(name: str, question: str, **changes: Any) -> dict[str, Any]:
+    """A row of the items table."""
+    return {
+        "id": name,
+        "group": name,
+        "question": question,
+        "hint": None,
+        "options": ["red", "green", "blue"],
+        "answers": [1],
+        "references": [],
+        "images": ["d1"],
+        "category": "",
+        "kind": "choice",
+        "turns": [],
+        "source_id": name,
+        "flags": [],
+        **changes,
+    }
+
+
+class Project:
+    """tmp_path as the repository root. rewrite: `rewrite:` of params.yaml. entry: further keys
+    of the dataset's. notes: of the last run."""
+
+    def __init__(self, root: Path) -> None:
+        shutil.copytree(STYLES, root / "vouch" / "prompts" / "templates")
+        self.rewrite: dict[str, Any] = {"rewriter": RULES}
+        self.entry: dict[str, Any] = {}
+        self.variations: list[str] = ["original", "lr_i", "ls_n"]
+        self.notes: dict[str, Any] = {}
+
+    def items(self, *rows: dict[str, Any]) -> None:
+        ITEMS.write(items_path("toy"), rows)
+
+    def decide(self, *lines: str, head: str = "question,kind,decision,text") -> None:
+        decisions_path("toy").parent.mkdir(parents=True, exist_ok=True)
+        decisions_path("toy").write_text("\n".join([head, *lines]) + "\n", "utf-8")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Runs `rewrite`."""
+        run = _run(
+            "rewrite", {"datasets.toy": self.entry, "rewrite": self.rewrite, "variations": self.variations}
+        )
+        rewrite(run)
+        self.notes = run.notes
+        found: list[dict[str, Any]] = REWRITES.read(rewrites_path("toy")).to_pylist()
+        return found
+
+    def prompts(self, style: str = "plain") -> list[dict[str, Any]]:
+        """Runs `vary` on what is there."""
+        vary(_run("vary", {"datasets.toy": {"style": style}, "variations": self.variations}))
+        found: list[dict[str, Any]] = PROMPTS.read(prompts_path("toy")).to_pylist()
+        return found
+
+
+def _run(name: str, params: dict[str, Any]) -> Run:
+    stage = Stage(f"{name}@toy", f"python -m stages.{name} toy", (), (), {"params.yaml": params})
+    return Run(Dag([stage]), stage, ["toy"])
+
+
+def words(rows: Sequence[dict[str, Any]]) -> dict[tuple[str, str], str | None]:
+    """(question, kind) -> the other words, where they may be asked."""
+    return {(row["original"], row["kind"]): row["rewrite"] for row in rows if row["status"] != "rejected"}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.chdir(tmp_path)
+    return Project(tmp_path)

@@ -1,0 +1,137 @@
+"""A local language model as rewriter: a tiny random Llama that the test writes."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.prompts.rewrites.conftest import Project, item
+from vouch.pipeline.errors import UserError
+from vouch.prompts.rewrites.config import Config
+from vouch.prompts.rewrites.engine import Task
+from vouch.prompts.rewrites.engines import transformers as engine
+from vouch.prompts.rewrites.instruction import prompt
+from vouch.tables.pins import Pin, Source, folder_digests, write_pin
+
+TASK = Task("What colour is the circle?", "lr_i")
+WORDS = [
+    "<unk>",
+    "</s>",
+    *("Q", ":", "A", "what", "colour", "is", "the", "circle", "red"),
+    *("Rewrite", "Determine", "if", ".", "?", ",", "USER", "phrases"),
+]
+TEMPLATE = "{% for message in messages %}USER {{ message['content'] }}{% endfor %}"
+
+
+def save(folder: Path, ends: list[int], template: str | None = None, context: int = 512) -> Path:
+    """A random Llama; `ends` are its end-of-sequence tokens."""
+    import torch
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    tokens = Tokenizer(models.WordLevel({word: n for n, word in enumerate(WORDS)}, unk_token="<unk>"))
+    tokens.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=tokens, unk_token="<unk>", eos_token="</s>")
+    tokenizer.chat_template = template
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=len(WORDS), hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2,
+        max_position_embeddings=context, initializer_range=1.0,
+    )  # fmt: skip
+    model = LlamaForCausalLM(config)
+    # settings that would change greedy text, had they a say
+    model.generation_config = GenerationConfig(
+        eos_token_id=ends, do_sample=True, temperature=3.0, repetition_penalty=5.0, max_length=700
+    )
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def pin(folder: Path, **changes: Any) -> Pin:
+    source = Source(kind="folder", path=str(folder))
+    return Pin(
+        **{
+            "model": "writer",
+            "engine": "transformers",
+            "source": source,
+            "files": folder_digests(folder),
+            **changes,
+        }
+    )
+
+
+def greedy(folder: Path, text: str, count: int) -> list[int]:
+    """The tokens by hand: the largest logit, one after the other."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model, tokenizer = (
+        AutoModelForCausalLM.from_pretrained(folder).eval(),
+        AutoTokenizer.from_pretrained(folder),
+    )
+    ids = tokenizer(text, return_tensors="pt")["input_ids"]
+    start = ids.shape[1]
+    with torch.inference_mode():
+        for _ in range(count):
+            ids = torch.cat([ids, model(ids).logits[:, -1:].argmax(-1)], 1)
+    found: list[int] = ids[0, start:].tolist()
+    return found
+
+
+@pytest.mark.parametrize("template", [None, TEMPLATE])
+def test_the_greedy_text_whatever_the_model_says_of_itself(tmp_path: Path, template: str | None) -> None:
+    text = prompt(TASK) if template is None else f"USER {prompt(TASK)}"
+    said = greedy(save(tmp_path / "probe", [1]), text, 8)
+    folder = save(tmp_path / "model", [said[5]], template)
+    ((task, found),) = engine.load(pin(folder), Config(max_tokens=8, device="cpu")).propose([TASK])
+    expected = said[: said.index(said[5]) + 1]
+    assert (
+        task == TASK
+        and found.text == " ".join(WORDS[n] for n in expected if n > 1).removeprefix("A:").strip()
+    )
+    ((_, cut),) = engine.load(pin(folder), Config(max_tokens=len(expected) - 1, device="cpu")).propose([TASK])
+    assert cut.text is None and cut.reason == "the answer is longer than rewrite.max_tokens"
+
+
+def test_a_template_of_the_pin_stands_in_for_the_models_own(tmp_path: Path) -> None:
+    folder = save(tmp_path / "model", list(range(len(WORDS))), "{{ raise_exception('own') }}")
+    ((_, found),) = engine.load(pin(folder, template=TEMPLATE), Config(device="cpu")).propose([TASK])
+    assert found.text is not None
+
+
+def test_a_prompt_that_is_too_long_is_refused_alone(tmp_path: Path) -> None:
+    folder = save(tmp_path / "model", list(range(len(WORDS))), context=330)
+    longer = Task("What colour is the circle? " * 60, "lr_v")
+    (_, first), (_, second) = engine.load(pin(folder), Config(max_tokens=8, device="cpu")).propose(
+        [longer, TASK]
+    )
+    assert first.text is None and "leave too little of the model's 330" in first.reason
+    assert second.text is not None
+
+
+def test_from_pin_to_table(tmp_path: Path, project: Project) -> None:
+    project.items(item("a", TASK.question))
+    write_pin(Path("data/models/writer.json"), pin(save(tmp_path / "model", [1])))
+    project.rewrite = {"rewriter": "data/models/writer.json", "device": "cpu", "max_tokens": 4}
+    rows = project.rows()
+    assert [row["status"] for row in rows] == ["rejected"] * 2, "a random model rewrites nothing well"
+    assert all(row["reason"] and row["rewriter"].startswith("transformers/1 writer ") for row in rows)
+    assert project.notes["rewriter"]["asked"] == 2
+    assert project.rows() == rows and project.notes["rewriter"]["asked"] == 0
+
+
+def test_files_that_are_not_as_pinned_are_refused(tmp_path: Path) -> None:
+    folder = save(tmp_path / "model", [1])
+    pinned = pin(folder)
+    (folder / "generation_config.json").write_text("{}", "utf-8")
+    with pytest.raises(UserError, match=r"generation_config\.json: not as pinned"):
+        engine.load(pinned, Config())
+
+
+def test_a_folder_that_is_no_language_model_is_one_line(tmp_path: Path) -> None:
+    folder = save(tmp_path / "model", [1])
+    (folder / "config.json").write_text('{"model_type": "clip"}', "utf-8")
+    with pytest.raises(UserError, match="cannot be loaded as a language model") as failed:
+        engine.load(pin(folder), Config(device="cpu"))
+    assert "\n" not in str(failed.value)

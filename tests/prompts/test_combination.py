@@ -1,0 +1,131 @@
+"""Combinations: what two variations do to an item together, and to its answers."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vouch.pipeline.errors import UserError
+from vouch.prompts.build.combination import FILES, Part, Variation, combined, load_variation
+from vouch.prompts.build.style import Style
+from vouch.prompts.build.variation import Draft, Item, changed, start
+from vouch.tables.prompts import COMPLEMENT, EFFECTS, KEPT, SWAPPED
+
+STYLE = Style(body="{hint}{question}\n{options}", hint="{hint}\n", option="{mark}. {text}")
+NAMES = sorted(path.stem for path in FILES.glob("[!_]*.py"))
+
+
+def turning(*effects: str) -> Variation:
+    """A variation of parts that do nothing but say what they do to the answers."""
+    parts = [Part(f"p{n}", None, lambda draft: draft, (), effect, "") for n, effect in enumerate(effects)]
+    return Variation("+".join(part.file for part in parts), tuple(parts))
+
+
+def item(options: int, answers: Sequence[int]) -> Item:
+    return Item("q", "g", "?", None, tuple(f"o{n}" for n in range(options)), tuple(answers), ("d",), "choice")
+
+
+effects = st.lists(st.sampled_from(EFFECTS), max_size=4)
+
+
+@given(effects, st.data())
+def test_effects_multiply(found: list[str], data: st.DataObject) -> None:
+    options = data.draw(st.integers(1, 6))
+    answers = data.draw(st.lists(st.integers(0, options - 1), unique=True).map(sorted))
+    given_, turned = item(options, answers), turning(*found)
+    others = [index for index in range(options) if index not in answers]
+    after = turned.answers(given_)
+    turns = sum(effect != KEPT for effect in found)
+    if turns and (not answers or not others or (SWAPPED in found and options != 2)):
+        assert after is None
+    else:
+        assert list(after or ()) == (answers if turned.effect == KEPT else others)
+        assert (turned.effect == KEPT) == (turns % 2 == 0)
+    assert {combined(order) for order in permutations(found)} == {turned.effect}
+
+
+@given(effects, effects)
+def test_effects_of_effects(one: list[str], other: list[str]) -> None:
+    assert (combined([combined(one), combined(other)]) == KEPT) == (combined([*one, *other]) == KEPT)
+
+
+def test_one_turn_is_named() -> None:
+    assert [combined([effect]) for effect in EFFECTS] == list(EFFECTS)
+    assert combined([COMPLEMENT, SWAPPED]) == KEPT and combined([KEPT, COMPLEMENT]) == COMPLEMENT
+
+
+def test_what_a_complement_means() -> None:
+    assert turning(COMPLEMENT).answers(item(4, [1])) == (0, 2, 3)
+    assert turning(SWAPPED).answers(item(4, [1])) is None
+    assert turning(SWAPPED).answers(item(2, [1])) == (0,)
+
+
+SIDES = Item("q", "g", "Which?", "h", ("Left", "Right"), (0,), ("l", "r"), "choice", exchange=("x", None))
+
+
+@pytest.mark.parametrize("one", NAMES)
+def test_every_two_files_combine_or_say_why_not(one: str) -> None:
+    """Two that change different things do not see each other: their order changes nothing but the name."""
+
+    def nameless(found: tuple[list[Draft], bool]) -> tuple[list[Draft], bool]:
+        return [replace(draft, variation="") for draft in found[0]], found[1]
+
+    (first,) = load_variation(one).parts
+    for other in NAMES:
+        (second,) = load_variation(other).parts
+        apart = not set(first.changes) & set(second.changes) and first.changes and second.changes
+        turned = "turns" in (*first.changes, *second.changes) and {first.effect, second.effect} != {KEPT}
+        if not apart or turned:
+            with pytest.raises(UserError, match=rf"^variation {one}\+{other}: ") as caught:
+                load_variation(f"{one}+{other}")
+            assert "\n" not in str(caught.value)
+            continue
+        there, back = load_variation(f"{one}+{other}"), load_variation(f"{other}+{one}")
+        assert there.effect == back.effect == combined([first.effect, second.effect])
+        assert there.same_as == back.same_as
+        assert nameless(there.drafts(SIDES, STYLE)) == nameless(back.drafts(SIDES, STYLE))
+
+
+def test_a_variation_changes_no_more_than_it_says() -> None:
+    """What a draft holds, by the part that stands for it."""
+    last = replace(SIDES, id="p", goes_on=True)
+    source = replace(SIDES, turns=(last,))
+
+    def parts(draft: Draft) -> dict[str, object]:
+        return {
+            "words": (draft.item.question, draft.item.hint, draft.item.options),
+            "pictures": draft.pictures,
+            "order": draft.order,
+            "turns": (draft.turns, draft.earlier),
+            "style": draft.style,
+            "nothing": (draft.item.id, draft.item.answers, draft.item.images, draft.asked),
+        }
+
+    (plain,), _ = load_variation("original").drafts(source, STYLE)
+    seen = 0
+    for name in NAMES:
+        variation = load_variation(name)
+        (part,) = variation.parts
+        for draft in variation.drafts(source, STYLE)[0]:
+            changed = {key for key, value in parts(draft).items() if value != parts(plain)[key]}
+            assert changed <= set(part.changes), name
+            seen += bool(changed)
+    assert seen > len(NAMES) / 2
+
+
+def test_drafts_are_numbered_where_one_part_makes_several() -> None:
+    variation = load_variation("vr_b+circular")
+    drafts, numbered = variation.drafts(SIDES, STYLE)
+    assert numbered and [draft.order for draft in drafts] == [(0, 1), (1, 0)]
+    assert all(draft.pictures[0].steps for draft in drafts)
+    assert load_variation("vr_b").drafts(SIDES, STYLE)[1] is False
+
+
+def test_a_field_that_does_not_exist_is_noticed() -> None:
+    draft = start(SIDES, STYLE, "original")
+    assert changed(draft, order=(1, 0)) == replace(draft, order=(1, 0)) != draft
+    with pytest.raises(TypeError, match=r"^Draft has no field ordre$"):
+        changed(draft, ordre=(1, 0))

@@ -1,0 +1,122 @@
+"""Questions of a conversation, asked after the earlier ones."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from stages.vary import STYLES, item_rows
+from vouch.models.requests.placeholders import fill, repeated
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.yaml12 import load
+from vouch.prompts.build.combination import load_variation
+from vouch.prompts.build.style import Style, parse_style
+from vouch.prompts.build.variation import Item
+
+PLAIN = parse_style(load(STYLES / "plain.yaml"), "plain.yaml")
+TALK = PLAIN.model_copy(update={"asks": ("letters", "text"), "max_tokens": 5})
+FIRST = Item(
+    "a", "g", "What is it?\n<image 1>", None, ("a kite", "a hat"), (1,), ("d",), "choice", goes_on=True
+)
+SECOND = replace(
+    FIRST, id="b", question="Where is it?", options=("here", "there"), answers=(0,), turns=(FIRST,)
+)
+THIRD = replace(SECOND, id="c", kind="text", options=(), answers=(), references=("two",), goes_on=True)
+THIRD = replace(THIRD, question="How many?", turns=(FIRST, SECOND))
+LAST = replace(FIRST, id="d", question="Why?", turns=(FIRST, SECOND, THIRD), goes_on=False)
+
+
+def rows(*names: str, style: Style = TALK, items: tuple[Item, ...] = (FIRST, SECOND, THIRD, LAST)) -> Any:
+    """The prompts of a conversation."""
+    variations = [load_variation(name) for name in names]
+    before: dict[str, Any] = {}
+    return [row for item in items for row in item_rows(item, variations, style, "talk", 9, before)]
+
+
+def test_each_answer_of_the_model_stands_after_its_question() -> None:
+    alone = {row["item"]: row["text"] for row in rows("original")}
+    a, b, c, d = made = rows("dialogue")
+    assert [row["id"] for row in made] == [f"{name}/dialogue" for name in "abcd"]
+    assert a["turns"] == [] and a["text"] == alone["a"] and a["earlier"] == []
+    assert b["turns"] == [{"question": alone["a"], "answer": "{answer 1}"}] and b["text"] == alone["b"]
+    assert [turn["question"] for turn in d["turns"]] == [alone["a"], alone["b"], alone["c"]]
+    assert [turn["answer"] for turn in d["turns"]] == ["{answer 1}", "{answer 2}", "{answer 3}"]
+    assert d["earlier"] == [["a/dialogue"], ["b/dialogue"], ["c/dialogue"]]
+    assert all(row["pictures"] == [{"images": ["d"], "steps": []}] for row in made)
+    assert repeated(lambda: made) == {"a/dialogue", "b/dialogue", "c/dialogue"}
+    filled, problem = fill(c, {"a/dialogue": " B.", "b/dialogue": "A"})
+    assert problem is None and [turn["answer"] for turn in filled["turns"]] == ["B.", "A"]
+
+
+def test_correct_answers_as_the_style_shows_them() -> None:
+    _, _, _, last = rows("dialogue_gold", style=PLAIN)
+    assert [turn["answer"] for turn in last["turns"]] == ["B. a hat", "A. here", "two"]
+    assert last["earlier"] == [] and last["answers"] == [1]
+    begun = PLAIN.model_copy(update={"response": "The answer is", "option": "({mark}) {text}"})
+    assert rows("dialogue_gold", style=begun)[1]["turns"][0]["answer"] == "The answer is (B) a hat"
+    opened = TALK.model_copy(update={"response": "Answer: ("})
+    assert rows("dialogue", style=opened)[1]["turns"][0]["answer"] == "Answer: ({answer 1}"
+
+
+def test_pictures_stand_at_their_first_mark_of_the_conversation() -> None:
+    marks = TALK.model_copy(update={"pictures": "marks"})
+    _, second, _, last = rows("dialogue", style=marks)
+    assert second["turns"][0]["question"].startswith("What is it?\n<image 1>\n")
+    assert last["text"].startswith("Why?") and "<image" not in last["text"]
+    bare = replace(FIRST, question="What?")
+    unmarked = replace(SECOND, question="Is it <image 1>?", turns=(bare,))
+    (_, row) = rows("dialogue", style=marks, items=(bare, unmarked))
+    assert row["turns"][0]["question"].startswith("What?") and row["text"].startswith("Is it <image 1>?")
+
+
+def test_items_in_no_conversation_have_no_dialogue() -> None:
+    for name in ("dialogue", "dialogue_gold"):
+        assert rows(name, items=(replace(FIRST, goes_on=False),)) == []
+        moved = replace(SECOND, images=("e",))
+        assert [row["item"] for row in rows(name, items=(FIRST, moved))] == ["a"], "about another picture"
+    unknown = replace(FIRST, answers=())
+    assert [
+        row["item"] for row in rows("dialogue_gold", items=(unknown, replace(SECOND, turns=(unknown,))))
+    ] == ["a"]
+
+
+def test_own_answers_need_texts() -> None:
+    with pytest.raises(
+        UserError, match=r"b/dialogue: repeats the answer to a/dialogue, .*`asks` of .*talk"
+    ) as e:
+        rows("dialogue", style=PLAIN)
+    assert "\n" not in str(e.value)
+    bare = tuple(replace(item, images=(), turns=()) for item in (FIRST, SECOND))
+    assert rows("dialogue", style=PLAIN, items=(bare[0], replace(bare[1], turns=bare[:1]))) == [], (
+        "nobody asks"
+    )
+
+
+def test_a_conversation_about_blurred_pictures() -> None:
+    made = rows("dialogue+vr_b_5")
+    assert [row["id"] for row in made] == [f"{name}/dialogue+vr_b_5" for name in "abcd"]
+    assert made[1]["earlier"] == [["a/dialogue+vr_b_5"]], "what was said of the blurred picture"
+    assert {str(row["pictures"]) for row in made} == {str(made[0]["pictures"])}
+    assert made[0]["pictures"][0]["steps"][0]["severity"] == 5
+    blind = rows("dialogue+text_only")
+    assert [row["pictures"] for row in blind] == [[]] * 4 and all("text" in row["asks"] for row in blind)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("dialogue+image_only", "dialogue and image_only both change the words"),
+        ("dialogue+circular", "dialogue and circular both change the order"),
+        ("dialogue_gold+vs_s", "dialogue_gold shows answers to earlier turns, which vs_s would turn; "),
+    ],
+)
+def test_what_does_not_go_with_a_conversation(name: str, reason: str) -> None:
+    with pytest.raises(UserError, match=reason):
+        load_variation(name)
+
+
+def test_words_of_a_dataset_are_no_place_for_answers() -> None:
+    odd = replace(SECOND, question="What is {answer 1}?")
+    assert "{answer 1}" in rows("original", "dialogue_gold", items=(FIRST, odd))[-1]["text"]
+    with pytest.raises(UserError, match=r"item b: its words hold `\{answer 1\}`"):
+        rows("dialogue", items=(FIRST, odd))

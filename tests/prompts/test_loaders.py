@@ -1,0 +1,229 @@
+"""Items of every loader that draws or reads pictures, through `prepare` and `vary` to pixels."""
+
+import io
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from stages.prepare import main as prepare
+from stages.vary import main as vary
+from tests.prompts.conftest import Project
+from vouch.demo.scenes.scene import COLOURS
+from vouch.images.pictures import render
+from vouch.pipeline.dag import Dag, Stage
+from vouch.pipeline.stage import Run
+from vouch.tables.images import IMAGES, images_path
+from vouch.tables.items import ITEMS, items_path
+from vouch.tables.prompts import PROMPTS, prompts_path
+from vouch.tables.rewrites import REWRITES, rewrites_path
+
+CHOICE = ("original", "option_order", "circular", "vr_b_5", "vr_l", "vr_r", "jpeg_1", "blank", "text_only")
+PAIR = ("vs_s", "vs_e", "option_order+vs_s", "circular+vs_e", "ls_n+vs_s", "ls_n+vr_l")
+TALK = ("dialogue", "dialogue_gold", "dialogue+vr_b")
+
+Rows = list[dict[str, Any]]
+
+
+def run(stage: Callable[[Run], None], name: str, params: dict[str, Any]) -> None:
+    """One stage of the dataset `toy`."""
+    made = Stage(f"{name}@toy", f"python -m stages.{name} toy", (), (), {"params.yaml": params})
+    stage(Run(Dag([made]), made, ["toy"]))
+
+
+def made(
+    loader: str, variations: Sequence[str], source: str = "vouch/demo/scenes", style: str = "talk"
+) -> Rows:
+    """The prompts of a dataset, of 40 items where they are drawn; questions about pairs are negated as well."""
+    settings = {"seed": 3, "items": 40} if source == "vouch/demo/scenes" else {}
+    entry = {"loader": loader, "source": source, "style": style, "settings": settings}
+    run(prepare, "prepare", {"datasets.toy": entry})
+    questions = dict.fromkeys(row["question"] for row in ITEMS.read(items_path("toy")).to_pylist())
+    negated = [
+        {"original": text, "kind": "ls_n", "rewrite": f"not: {text}", "status": "accepted"}
+        for text in questions
+        if loader == "pairs"
+    ]
+    REWRITES.write(rewrites_path("toy"), negated)
+    run(vary, "vary", {"datasets.toy": {"style": style}, "variations": list(variations)})
+    rows: Rows = PROMPTS.read(prompts_path("toy")).to_pylist()
+    return rows
+
+
+@pytest.fixture(autouse=True)
+def talking(project: Project) -> None:
+    """A style that asks for texts, and shows two pictures as one."""
+    text = (project.styles / "plain.yaml").read_text(encoding="utf-8").replace("first", "merged")
+    more = "asks: [letters, text]\nmax_tokens: 5\n"
+    (project.styles / "talk.yaml").write_text(text + more, encoding="utf-8")
+
+
+def seen(row: dict[str, Any]) -> list[np.ndarray]:
+    """Pixels of a prompt's pictures."""
+    table = IMAGES.read(images_path("toy"), ["digest", "bytes"]).to_pylist()
+    stored = {image["digest"]: image["bytes"] for image in table}
+    return [np.asarray(render(recipe, stored.__getitem__)) for recipe in row["pictures"]]
+
+
+def of(rows: Rows, variation: str) -> Rows:
+    return [row for row in rows if row["variation"] == variation]
+
+
+def covered(pixels: np.ndarray, colour: str) -> int:
+    """Number of 16-pixel cells of a half that hold at least two pixels of exactly this colour."""
+    hits = (pixels == COLOURS[colour]).all(axis=2)
+    return int((hits.reshape(4, 16, 2, 16).sum(axis=(1, 3)) >= 2).sum())
+
+
+def test_pairs_that_are_swapped_or_exchanged_have_the_other_answer_by_their_pixels() -> None:
+    rows = made("pairs", (*CHOICE, *PAIR, *TALK))
+    items = {row["id"]: row for row in ITEMS.read(items_path("toy")).to_pylist()}
+    assert not any(of(rows, name) for name in TALK)
+    assert len(of(rows, "vs_s")) == len(of(rows, "vr_r")) == 40 > len(of(rows, "vs_e")) > 10
+    assert len(of(rows, "circular+vs_e")) == 2 * len(of(rows, "vs_e"))
+    effects = {name: {row["effect"] for row in of(rows, name)} for name in PAIR}
+    assert effects.pop("ls_n+vs_s") == {"kept"} and effects.pop("ls_n+vr_l") == {"complement"}
+    assert all(effect == {"swapped"} for effect in effects.values())
+    assert {row["family"] for row in of(rows, "ls_n+vs_s")} == {"LS+VS"}
+    checked = 0
+    # brightened colours are no longer those that are counted
+    for row in (row for name in ("original", *PAIR) if name != "ls_n+vr_l" for row in of(rows, name)):
+        item = items[row["item"]]
+        colour = next((word for word in item["question"].rstrip("?.").split() if word in COLOURS), None)
+        if colour is None or "object" not in item["question"]:
+            continue
+        (whole,) = seen(row)
+        assert whole.shape == (64, 74, 3)
+        left, right = (covered(half, colour) for half in (whole[:, :32], whole[:, 42:]))
+        more = left > right if item["category"] in ("more", "has") else left < right
+        (answer,) = row["answers"]
+        negated = row["variation"].startswith("ls_n")
+        assert row["options"][answer] == ("Left" if more != negated else "Right"), row["id"]
+        assert row["text"].startswith("not: ") == negated
+        assert left != right
+        checked += row["variation"] in PAIR
+    assert checked > 20
+
+
+def test_joined_pairs_are_disturbed_each_by_itself() -> None:
+    rows = made("pairs", CHOICE)
+    (one,) = {row["item"] for row in rows[: len(CHOICE)]}
+    (plain,), (turned,), (blank,), (blurred,) = (
+        seen(next(row for row in of(rows, name) if row["item"] == one))
+        for name in ("original", "vr_r", "blank", "vr_b_5")
+    )
+    assert plain.shape == (64, 74, 3) and turned.shape == (32, 138, 3)
+    left, right = plain[:, :32], plain[:, 42:]
+    assert np.array_equal(turned[:, :64], np.rot90(left, -1)), "the left one stays left"
+    assert np.array_equal(turned[:, -64:], np.rot90(right, -1))
+    line = plain[:, 32:42]
+    assert all(np.array_equal(other[:, 32:42], line) for other in (blank, blurred)), "the line stays sharp"
+    assert (blank[:, :32] == 128).all() and (blank[:, 42:] == 128).all()
+
+
+def test_conversations() -> None:
+    rows = made("shapes_dialog", (*CHOICE, *PAIR, *TALK))
+    plain = {row["item"]: row for row in of(rows, "original")}
+    turns = {row["id"]: row["turns"] for row in ITEMS.read(items_path("toy")).to_pylist()}
+    assert len(plain) == 40 and not any(of(rows, name) for name in PAIR)
+    for name in TALK:
+        # the last conversation was cut after its first turn: it is none
+        assert [row["item"] for row in of(rows, name)] == list(plain)[:39]
+    for row in of(rows, "dialogue_gold"):
+        before = [plain[turn] for turn in turns[row["item"]]]
+        assert [turn["question"] for turn in row["turns"]] == [one["text"] for one in before]
+        right = [
+            f"{one['marks'][place]}. {one['options'][place]}" for one in before for place in one["answers"]
+        ]
+        assert [turn["answer"] for turn in row["turns"]] == right
+    for row in of(rows, "dialogue+vr_b"):
+        assert row["earlier"] == [[f"{turn}/dialogue+vr_b"] for turn in turns[row["item"]]]
+    assert [len(row["turns"]) for row in of(rows, "dialogue")] == [0, 1, 2] * 13
+    assert np.array_equal(*(seen(of(rows, name)[2])[0] for name in ("original", "dialogue")))
+
+
+@pytest.mark.parametrize("loader", ["shapes", "shapes_text"])
+def test_single_pictures(loader: str) -> None:
+    rows = made(loader, (*CHOICE, *PAIR, *TALK))
+    assert len(of(rows, "original")) == 40 and not any(of(rows, name) for name in (*PAIR, *TALK))
+    before = seen(of(rows, "original")[0])[0].astype(int)
+    lost = {}
+    for name in ("vr_b_5", "vr_l", "jpeg_1", "blank"):
+        (after,) = seen(of(rows, name)[0])
+        lost[name] = float(np.abs(after - before).mean())
+        assert after.shape == before.shape
+    assert all(lost.values()) and lost["jpeg_1"] < lost["blank"]
+    blind = of(rows, "text_only")
+    assert [row["text"] for row in blind] == [row["text"] for row in of(rows, "original")]
+    assert all(row["pictures"] == [] and row["asks"] for row in blind)
+    rotated = of(rows, "circular")
+    assert len(rotated) == sum(len(row["options"]) for row in of(rows, "original") if len(row["options"]) > 1)
+    for row in rotated:
+        source = next(one for one in of(rows, "original") if one["item"] == row["item"])
+        right = {source["options"][place] for place in source["answers"]}
+        assert {row["options"][place] for place in row["answers"]} == right
+
+
+def test_a_folder_of_pictures_of_two_sizes() -> None:
+    source = Path("mine")
+    source.mkdir()
+    for name, size in (("a.png", (20, 10)), ("b.png", (30, 31))):
+        sink = io.BytesIO()
+        Image.new("RGB", size, "red" if name == "a.png" else "blue").save(sink, "PNG")
+        (source / name).write_bytes(sink.getvalue())
+    lines = [
+        {
+            "question": "Which is red?",
+            "options": ["left", "right"],
+            "answer": 0,
+            "images": ["a.png", "b.png"],
+        },
+        {"question": "Red?", "options": ["yes", "no", "maybe"], "answer": 0, "images": ["a.png"]},
+    ]
+    text = "\n".join(json.dumps({"id": f"q{n}", **line}) for n, line in enumerate(lines))
+    (source / "items.jsonl").write_text(text + "\n", encoding="utf-8")
+    rows = made("jsonl", ("original", "vs_s", "vs_e"), "mine")
+    assert [row["id"] for row in rows] == ["q0/original", "q0/vs_s", "q1/original"]
+    (plain,), (swapped,) = seen(rows[0]), seen(rows[1])
+    assert plain.shape == swapped.shape == (20, 69, 3)
+    assert np.array_equal(plain[:, :40], swapped[:, -40:]) and rows[1]["answers"] == [1]
+
+
+def test_a_conversation_and_an_exchange_of_your_own(project: Project) -> None:
+    source = Path("mine")
+    source.mkdir()
+    for name, shade in (("a", 10), ("b", 200), ("c", 250)):
+        Image.new("RGB", (40, 20), (shade,) * 3).save(source / f"{name}.png")
+    lines = [
+        {"id": "one", "question": "What?", "references": "a grey sheet", "image": "a.png"},
+        {
+            "id": "two",
+            "question": "Dark?",
+            "options": ["yes", "no"],
+            "answer": 0,
+            "image": "a.png",
+            "turns": ["one"],
+        },
+        {
+            "id": "pair",
+            "question": "Which is lighter?",
+            "options": ["Left", "Right"],
+            "answer": 1,
+            "images": ["a.png", "b.png"],
+            "exchange": ["c.png", None],
+        },
+    ]
+    (source / "items.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    rows = {row["id"]: row for row in made("jsonl", ("original", "dialogue", "vs_e"), "mine")}
+    assert list(rows) == [
+        "one/original", "one/dialogue", "two/original", "two/dialogue", "pair/original", "pair/vs_e",
+    ]  # fmt: skip
+    (turn,) = rows["two/dialogue"]["turns"]
+    assert turn == {"question": "What?", "answer": "{answer 1}"}
+    assert rows["two/dialogue"]["earlier"] == [["one/dialogue"]]
+    (picture,) = seen(rows["pair/vs_e"])
+    assert picture[0, 0, 0] > picture[-1, -1, 0] > 150 and rows["pair/vs_e"]["answers"] == [0]

@@ -1,0 +1,230 @@
+"""What holds of variations whatever the item: turned twice is as before, an order changes no answer."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stages.vary import STYLES, item_rows
+from vouch.pipeline.yaml12 import load
+from vouch.prompts.build.combination import FILES, Part, Variation, load_variation
+from vouch.prompts.build.rows import Prompts
+from vouch.prompts.build.style import Style, parse_style
+from vouch.prompts.build.variation import Draft, Item, start
+from vouch.tables.prompts import COMPLEMENT, KEPT, SWAPPED
+
+STYLE_NAMES = (
+    "kostumov",
+    "kostumov_joined",
+    "parc",
+    "azad_mathvision",
+    "reform_vqa",
+    "reform_vqa_likelihood",
+)
+NAMES = sorted(path.stem for path in FILES.glob("[!_]*.py"))
+ORDERS = ("option_order", "circular", "shuffled", "tests", "marks", "option_order+marks", "circular+marks")
+TURNING = [name for name in NAMES if load_variation(name).effect != KEPT]
+REWRITES = {kind: f"{kind} of it?" for kind in ("lr_i", "lr_c", "lr_v", "ls_n", "ls_a", "ls_m")}
+
+texts = st.text(st.sampled_from("ab {}<image 1>.\n"), max_size=8)  # with all that a layout could trip over
+
+
+@cache
+def style(name: str) -> Style:
+    return parse_style(load(STYLES / f"{name}.yaml"), name)
+
+
+@st.composite
+def items(draw: st.DrawFn, least: int = 0, most: int = 6) -> Item:
+    """Any item: equal options, several answers or none, marks and braces in its words."""
+    options = draw(st.lists(texts, min_size=least, max_size=most))
+    places = range(len(options))
+    answers = draw(st.lists(st.sampled_from(places), unique=True).map(sorted)) if options else []
+    images = draw(st.lists(st.sampled_from("uvw"), max_size=3))
+    exchange = draw(st.sampled_from([(), tuple("x" if k else None for k in range(len(images)))]))
+    kind = "choice" if options else "text"
+    question, hint = draw(texts.filter(bool)), draw(st.none() | texts)
+    return Item(
+        *(draw(st.sampled_from(["i", "j", "long/id"])), "g", question, hint),
+        *(tuple(options), tuple(answers), tuple(images), kind),
+        exchange=exchange,
+        rewrites=REWRITES,
+        place=draw(st.integers(0, 9)),
+    )
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> Item:
+    """An item whose options name its two pictures."""
+    sides = draw(
+        st.sampled_from([("Left", "Right"), ("the second", "the first"), ("<image 1>", "<image 2>")])
+    )
+    answers = (draw(st.integers(0, 1)),)
+    return Item("p", "g", "Which?", None, sides, answers, ("u", "v"), "choice", exchange=("x", "y"))
+
+
+def rows(name: str, item: Item, look: Style) -> list[dict[str, Any]]:
+    return list(item_rows(item, [load_variation(name)], look, "own", 7, before={}))
+
+
+def again(name: str, item: Item, look: Style) -> Iterator[tuple[Draft, list[Draft]]]:
+    """What a variation makes of an item, and what it makes of that."""
+    (part,) = load_variation(name).parts
+    for once in load_variation(name).drafts(item, look)[0]:
+        made = part.vary(once)
+        assert made is not None
+        yield once, [made] if isinstance(made, Draft) else list(made)
+
+
+@given(pairs(), st.sampled_from(STYLE_NAMES))
+def test_swapped_twice_is_as_before(item: Item, name: str) -> None:
+    first = start(item, style(name), "vs_s")
+    for once, (twice,) in again("vs_s", item, style(name)):
+        assert twice == first != once
+        assert [picture.image for picture in once.pictures] == ["v", "u"]
+    variation = load_variation("vs_s")
+    assert variation.effect == SWAPPED
+    turned = variation.answers(item)
+    assert turned == (1 - item.answers[0],)
+    assert variation.answers(replace(item, answers=turned)) == item.answers
+
+
+@given(items(least=2), st.sampled_from(STYLE_NAMES))
+def test_an_order_and_its_inverse_is_the_first_order(item: Item, name: str) -> None:
+    first = tuple(range(len(item.options)))
+    for once, (twice,) in again("option_order", item, style(name)):
+        assert twice.order == first == once.order[::-1]
+    rotations = list(again("circular", item, style(name)))
+    assert {once.order for once, _ in rotations} == {first[k:] + first[:k] for k in first}
+    for place, (_, back) in enumerate(rotations):
+        assert back[-place % len(first)].order == first
+
+
+@given(items(), st.sampled_from(STYLE_NAMES), st.sampled_from(ORDERS))
+def test_orders_and_marks_change_no_answer(item: Item, look: str, name: str) -> None:
+    originals = rows("original", item, style(look))
+    for row in rows(name, item, style(look)):
+        own = [index for index in row["order"] if index >= 0]
+        kept = {item.options[index] for index in range(len(item.options))}
+        assert len(set(own)) == len(own) and {item.options[index] for index in own} == kept
+        assert sorted(row["order"][place] for place in row["answers"]) == list(item.answers)
+        shown = dict(zip(originals[0]["order"], originals[0]["options"], strict=True))
+        if style(look).pictures != "marks":
+            assert row["options"] == [shown[index] for index in row["order"]]
+        assert [index for index in row["order"] if index < 0] == [index for index in shown if index < 0]
+        assert row["pictures"] == originals[0]["pictures"]
+
+
+@given(
+    items(least=1), st.sampled_from([name for name in TURNING if load_variation(name).effect == COMPLEMENT])
+)
+def test_the_complement_of_the_complement_is_the_original(item: Item, name: str) -> None:
+    variation = load_variation(name)
+    turned = variation.answers(item)
+    if turned is None:
+        assert not item.answers or len(item.answers) == len(item.options)
+        return
+    assert set(turned) | set(item.answers) == set(range(len(item.options)))
+    assert not set(turned) & set(item.answers)
+    assert variation.answers(replace(item, answers=turned)) == item.answers
+
+
+@given(pairs(), st.sampled_from(STYLE_NAMES), st.sampled_from(["ls_n", "ls_a", "ls_m"]))
+def test_two_that_turn_the_answer_turn_it_back(item: Item, look: str, kind: str) -> None:
+    asked = replace(item, rewrites=REWRITES)
+    (both,), (words,), (sides,) = (rows(name, asked, style(look)) for name in (f"{kind}+vs_s", kind, "vs_s"))
+    (plain,) = rows("original", asked, style(look))
+    assert both["answers"] == plain["answers"] and words["answers"] == sides["answers"] != plain["answers"]
+    assert (both["text"], both["pictures"]) == (words["text"], sides["pictures"])
+
+
+@given(items(), st.sampled_from(STYLE_NAMES), st.sampled_from(NAMES))
+def test_what_every_prompt_holds_to(item: Item, look: str, name: str) -> None:
+    """Only an item's own options are ever correct, as many as its effect says, and each prompt has its own id."""
+    made = rows(name, item, style(look))
+    others = tuple(index for index in range(len(item.options)) if index not in item.answers)
+    for row in made:
+        correct = sorted(row["order"][place] for place in row["answers"])
+        assert correct == list(item.answers if row["effect"] == KEPT else others)
+        assert len(row["options"]) == len(row["order"])
+        assert row["marks"] == [] or len(row["marks"]) == len(set(row["marks"])) == len(row["options"])
+    assert len({row["id"] for row in made}) == len(made)
+    assert made == rows(name, item, style(look)), "randomness comes from the item's id alone"
+
+
+@settings(max_examples=15)
+@given(st.lists(items(), min_size=2, max_size=4), st.sampled_from(STYLE_NAMES))
+def test_items_of_one_form_get_together_what_each_gets_alone(several: list[Item], name: str) -> None:
+    """Words of the drafts that a variation makes of each item itself, whatever was asked of a form before."""
+    variations, look = [load_variation(each) for each in (*NAMES, "option_order+vr_b_5")], style(name)
+    prompts, before = Prompts(variations, look, "own", 7), dict[str, Sequence[str]]()
+    expected = []
+    for item in several:
+        prompts.add(item, before)
+        for variation in variations:
+            drafts, _ = variation.drafts(item, look) if variation.answers(item) is not None else ([], False)
+            for draft in drafts:
+                as_it_is = Variation(
+                    variation.name, (Part("", None, lambda _, made=draft: made, (), KEPT, ""),)
+                )
+                expected += item_rows(item, [as_it_is], look, "own", 7, {})
+    made = prompts.table().to_pylist()
+    for row, alone in zip(made, expected, strict=True):
+        for column in (
+            "text",
+            "options",
+            "order",
+            "marks",
+            "pictures",
+            "turns",
+            "system",
+            "asks",
+            "max_tokens",
+        ):
+            assert row[column] == alone[column], column
+
+
+def _swallowed(draft: Draft) -> bool:
+    try:
+        return draft.item.question == "a"
+    except Exception:
+        return False
+
+
+READING = {
+    "text": lambda draft: draft.item.question == "a",
+    "mark": lambda draft: draft.item.marked,
+    "id": lambda draft: draft.item.id < "j",
+    "option": lambda draft: draft.item.options[0] == "a",
+    "equal options": lambda draft: len(set(draft.item.options)) == 2,
+    "empty option": lambda draft: not draft.item.options[1],
+    "joined options": lambda draft: "|".join(draft.item.options).startswith("a|"),
+    "same picture": lambda draft: draft.pictures[0] == draft.pictures[1],
+    "digest": lambda draft: f"{draft.pictures[0].image}" == "u",
+    "place": lambda draft: draft.item.place > 3,
+    "hint": lambda draft: bool(draft.item.hint),
+    "caught": _swallowed,
+}
+
+
+@pytest.mark.parametrize("what", READING)
+def test_a_variation_may_look_at_all_of_an_item(what: str) -> None:
+    """What it does with one is never taken for the other, though they have one form."""
+
+    def vary(draft: Draft) -> Draft:
+        return replace(draft, order=draft.order[::-1]) if READING[what](draft) else draft
+
+    own = [Variation("own", (Part("own", None, vary, ("order",), KEPT, ""),))]
+    one = Item("i", "g", "a", "h", ("a", "b"), (0,), ("u", "u"), "choice")
+    other = Item("j", "g", "<image 1>", "", ("b", ""), (0,), ("v", "u"), "choice", place=9)
+    third = replace(other, id="k", options=("c", "c"))
+    prompts = Prompts(own, style("plain"), "plain", None)
+    for item in (other, one, third):
+        prompts.add(item, {})
+    expected = [list(vary(start(item, style("plain"), "own")).order) for item in (other, one, third)]
+    assert [row["order"] for row in prompts.table().to_pylist()] == expected
+    assert expected != [[0, 1]] * 3

@@ -1,0 +1,118 @@
+import pytest
+
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.yaml12 import load, loads
+from vouch.prompts.build.style import Style, parse_style
+
+GOOD = {"body": "{hint}{question}\n{options}", "hint": "{hint}\n", "option": "{mark}) {text}"}
+QWEN = r"""
+body: "Context: {hint}\nQuestion: {question}\nOptions: \n{options}\nAnswer:"
+hint: "{hint}"
+no_hint: N/A
+option: "{mark}. {text}"
+"""
+
+
+def test_defaults():
+    style = parse_style(GOOD, "s.yaml")
+    assert style.render(None, "q", [("A", "x"), ("B", "y")]) == "q\nA) x\nB) y"
+    assert style.render("h", "q", [("A", "x")]) == "h\nq\nA) x"
+    assert style.render("h", "q", []) == "h\nq"
+    assert (style.system, style.added, style.pictures) == (None, {}, "first")
+    assert (style.asks, style.open_asks, style.response, style.max_tokens) == (
+        ("letters",),
+        ("text",),
+        None,
+        None,
+    )
+
+
+def test_other_layouts_are_data():
+    style = parse_style(loads(QWEN, "s.yaml"), "s.yaml")
+    assert style.render(None, "q", [("A", "x")]) == "Context: N/A\nQuestion: q\nOptions: \nA. x\nAnswer:"
+    assert style.render("h", "q", [("A", "x")]).startswith("Context: h\n")
+
+
+def test_braces_in_an_item_are_text():
+    style = parse_style(GOOD, "s.yaml")
+    assert style.render("{hint}", "{options} {0}", [("A", "{mark}")]) == "{hint}\n{options} {0}\nA) {mark}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"optoin": "x"}, r"s\.yaml: optoin: .*did you mean option"),
+        ({"body": "{question}"}, r"the style: .*body must hold \{options\}, because asks names letters"),
+        ({"body": "{hint}{question}{question}{options}"}, r"body: .*no braces but .*each at most once"),
+        ({"body": "{hint}{question}{options}{answer}"}, "body: .*no braces but"),
+        ({"body": "{hint}{question}{options"}, "not a template"),
+        ({"option": "{text}"}, r"option: .*must hold \{mark\} and \{text\} once"),
+        ({"option": "{mark!r}. {text}"}, "option: .*no braces but"),
+        ({"option": "{mark:>9}. {text}"}, "option: .*no braces but"),
+        ({"option": "{mark.__class__}. {text}"}, r"option: .*must hold \{mark\}"),
+        ({"hint": "{hint} {}"}, "hint: .*no braces but"),
+        ({"marks": "roman"}, "marks: .*'upper', 'lower' or 'digits'"),
+        ({"pad_to": 1}, "pad_to: "),
+        ({"system": "<image 1>"}, "a style holds no `<image 1>`"),
+        ({"sample": {"question": "<image 2>", "answer": "A"}}, "a style holds no"),
+        ({"instructions": ["a"]}, r"must stand in one of opening, system and body"),
+        ({"opening": "{instruction} "}, r"must stand .*only with instructions"),
+        ({"opening": "{instruction}", "system": "{instruction}", "instructions": ["a"]}, "must stand in one"),
+        ({"opening": "{instruction}", "instructions": ["{options}"]}, r"instructions\.0: .*no braces but"),
+        (
+            {"open_body": "{instruction}", "opening": "{instruction}", "instructions": ["a"]},
+            "only where body",
+        ),
+        ({"sample": {"question": "q", "answer": "{mark}"}}, r"sample\.answer: .*no braces but"),
+        ({"sample": {"question": "q"}}, r"sample\.answer: Field required"),
+        ({"equal_options": "maybe"}, "equal_options: "),
+        ({"added": {"dunno": "?"}}, "added.dunno"),
+        ({"pictures": "last"}, "pictures: .*'first', 'marks', 'joined' or 'merged'"),
+        ({"absent_hints": "nan"}, "absent_hints"),
+        ({"body": ...}, "body: Field required"),
+        ({"asks": ["leters"]}, r"asks: .*unknown name leters; .*did you mean letters\?"),
+        ({"asks": ["text", "text"]}, "asks: .*each once"),
+        ({"asks": []}, "asks: .*name one or several of letters, likelihood, text"),
+        ({"asks": "letters"}, "asks: "),
+        ({"open_asks": ["letters"]}, "open_asks: .*unknown name letters; valid: text"),
+        ({"max_tokens": 0}, "max_tokens: .*1 to 4096, or references"),
+        ({"max_tokens": True}, "max_tokens"),
+        ({"max_tokens": "many"}, "max_tokens"),
+        ({"max_tokens": [7]}, "max_tokens"),
+        ({"response": 3}, "response"),
+    ],
+)
+def test_bad_style(changes, reason):
+    values = {key: value for key, value in {**GOOD, **changes}.items() if value is not ...}
+    with pytest.raises(UserError, match=reason) as caught:
+        parse_style(values, "s.yaml")
+    assert "\n" not in str(caught.value)
+
+
+def test_no_keys_at_all():
+    with pytest.raises(UserError, match="holds no keys"):
+        parse_style(None, "s.yaml")
+
+
+def test_every_style_of_the_project_loads(project):
+    for path in sorted(project.styles.glob("*.yaml")):
+        assert isinstance(parse_style(load(path), str(path)), Style)
+
+
+def test_what_is_added_up_to_a_number():
+    style = parse_style(GOOD | {"added": {"dont_know": "?", "none_of_above": "-"}, "pad_to": 5}, "s.yaml")
+    assert [list(style.added_to(count).values()) for count in (2, 3, 4, 5, 6)] == [
+        ["?", "-"],
+        ["?", "-"],
+        ["?"],
+        [],
+        [],
+    ]
+
+
+def test_a_sample_answers_as_the_response_begins():
+    sample = {"question": "ok? Options: (A) yes.", "answer": "{response}(A) yes"}
+    with_response = parse_style(GOOD | {"sample": sample, "response": "It is"}, "s.yaml")
+    assert with_response.sample_turn() == ("ok? Options: (A) yes.", "It is (A) yes")
+    assert parse_style(GOOD | {"sample": sample}, "s.yaml").sample_turn() == (sample["question"], "(A) yes")
+    assert parse_style(GOOD, "s.yaml").sample_turn() is None

@@ -1,0 +1,122 @@
+"""Tests of one question: wordings, orders, marks, with and without a sample."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stages.vary import item_rows, read_style
+from vouch.prompts.build.combination import load_variation
+from vouch.prompts.build.style import Style
+from vouch.prompts.build.variation import Item
+
+ITEM = Item("q", "g", "Which?", None, ("x", "y", "z", "v"), (1,), ("d1",), "choice")
+
+
+@pytest.fixture(autouse=True)
+def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+
+
+def rows(variation: str, style: str | Style = "reform_vqa", item: Item = ITEM) -> list[dict[str, Any]]:
+    chosen = read_style(style) if isinstance(style, str) else style
+    return list(item_rows(item, [load_variation(variation)], chosen, "own", 7, before={}))
+
+
+def said(row: dict[str, Any]) -> str:
+    """All that the user says."""
+    return "\n".join([*(turn["question"] for turn in row["turns"]), row["text"]])
+
+
+def test_test_k_has_instruction_k_and_an_order_of_its_own() -> None:
+    found = rows("tests")
+    wordings = read_style("reform_vqa").instructions
+    assert [row["id"] for row in found] == [f"q/tests/{number}" for number in range(1, 6)]
+    assert all(
+        said(row).startswith(f"{wording} can you") for row, wording in zip(found, wordings, strict=True)
+    )
+    assert len({tuple(row["order"]) for row in found}) > 1
+    for row in found:
+        assert sorted(row["order"]) == [0, 1, 2, 3]
+        assert [row["options"][place] for place in row["answers"]] == ["y"]
+        shown = "; ".join(f"({mark}) {text}" for mark, text in zip("ABCD", row["options"], strict=True))
+        assert row["text"] == f"Which? Options: {shown}."
+
+
+def test_orders_come_from_the_question_and_the_test_alone() -> None:
+    # no machine, hash seed or version of Python may change them
+    orders = [[3, 2, 1, 0], [2, 3, 0, 1], [0, 1, 2, 3], [2, 3, 1, 0], [2, 1, 0, 3]]
+    assert [row["order"] for row in rows("tests")] == orders
+    assert [row["order"] for row in rows("shuffled", "plain")] == orders
+
+
+def test_every_order_is_about_equally_likely() -> None:
+    three = replace(ITEM, options=("x", "y", "z"))
+    seen = Counter(
+        tuple(row["order"])
+        for name in range(600)
+        for row in rows("shuffled", "plain", replace(three, id=f"q{name}"))
+    )
+    assert len(seen) == 6 and max(seen.values()) < 580 and min(seen.values()) > 420  # 500 each, sd 20
+
+
+@pytest.mark.parametrize(("style", "left"), [("reform_vqa", {0, 1}), ("reform_cls", {0, 1, 2, 3})])
+def test_options_with_the_text_of_the_answer(style: str, left: set[int]) -> None:
+    item = replace(ITEM, options=("x", "y", "y", "y"), answers=(1,))
+    assert {frozenset(row["order"]) for row in rows("shuffled", style, item)} == {frozenset(left)}
+    for row in rows("shuffled", style, item):
+        assert [row["order"][place] for place in row["answers"]] == [1]
+
+
+def test_wordings_of_the_question_go_with_those_of_the_instruction() -> None:
+    item = replace(ITEM, question="b?", phrasings=("a?", "b?", "c?"))
+    assert [row["text"][0] for row in rows("tests", "plain", item)] == list("abcab")
+    assert [row["text"][0] for row in rows("instruction", "plain", item)] == list("abc")
+    found = rows("instruction", item=item)
+    assert [row["text"][0] for row in found] == list("abcab") and len({said(row)[:20] for row in found}) == 5
+    assert {tuple(row["order"]) for row in found} == {(0, 1, 2, 3)}
+    assert rows("original", item=item)[0]["text"].startswith("b?")
+    assert rows("instruction", "plain") == []
+
+
+@pytest.mark.parametrize("style", ["plain", "reform_vqa"])
+def test_each_alphabet_has_its_turn(style: str) -> None:
+    found = rows("marks", style)
+    assert ["".join(row["marks"]) for row in found] == ["abcd", "1234", "ABCD"]
+    (original,) = rows("original", style)
+    assert (found[2]["text"], found[2]["turns"]) == (original["text"], original["turns"])
+    assert all(row["turns"] == original["turns"] and row["options"] == original["options"] for row in found)
+
+
+def test_where_marks_and_orders_do_not_apply() -> None:
+    ten = replace(ITEM, options=tuple("abcdefghij"))
+    eight = replace(ITEM, options=tuple("abcdefgh"))
+    assert rows("marks", item=ten) == [] and rows("marks", "kostumov", eight) == []
+    assert len(rows("marks", item=eight)) == 3
+    for name in ("marks", "shuffled"):
+        assert rows(name, "reform_vqa_likelihood") == []
+        assert rows(name, "plain", replace(ITEM, kind="text", options=(), answers=())) == []
+    assert len(rows("tests", "reform_vqa_likelihood")) == 5
+
+
+def test_without_the_sample_the_instruction_stands_before_the_question() -> None:
+    (row,) = rows("no_sample")
+    assert row["turns"] == [] and row["response"] == "The answer is"
+    assert row["text"].startswith(
+        "Please analyze the image and the question, then select the correct option. Which?"
+    )
+    assert rows("no_sample", "plain") == []
+
+
+def test_without_the_beginning_of_the_answer() -> None:
+    (row,) = rows("no_response")
+    assert row["response"] is None and row["turns"][0]["answer"] == "(A) yes"
+    assert rows("no_response", "reform_vqa_simple") == []
+
+
+def test_they_combine_with_changes_of_other_things() -> None:
+    found = rows("vr_b+tests")
+    assert len(found) == 5 and all(row["pictures"][0]["steps"][0]["operation"] == "blur" for row in found)
+    assert [row["order"] for row in found] == [row["order"] for row in rows("tests")]

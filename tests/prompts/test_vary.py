@@ -1,0 +1,317 @@
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stages.vary import STYLES, item_rows, read_items, upper_quartile
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.yaml12 import load
+from vouch.prompts.build.accepted_rewrites import Rewrites
+from vouch.prompts.build.combination import Part, Variation, load_variation
+from vouch.prompts.build.exchange import Exchanges
+from vouch.prompts.build.items import Making
+from vouch.prompts.build.style import parse_style
+from vouch.prompts.build.variation import Item, Picture, Step, prompt_id
+from vouch.tables.items import items_path
+from vouch.tables.prompts import DONT_KNOW, NONE_OF_ABOVE, PROMPTS, prompts_path
+
+ALL = Making(Rewrites([]), Exchanges([]), lambda _: True)
+INSTRUCTION = "Answer with the option's letter from the given choices directly."
+
+
+def test_one_prompt(project, item):
+    (prompt,) = project.vary([item(hint="Look up.", images=["d1"])])
+    assert prompt == {
+        "id": "q1/original",
+        "item": "q1",
+        "variation": "original",
+        "family": "",
+        "effect": "kept",
+        "style": "kostumov",
+        "system": None,
+        "turns": [],
+        "text": "Look up.\nWhat is shown?\nA. a kite\nB. a hat\nC. I don\u2019t know\nD. None of the above\n"
+        + INSTRUCTION,
+        "response": None,
+        "earlier": [],
+        "options": ["a kite", "a hat", "I don\u2019t know", "None of the above"],
+        "order": [0, 1, DONT_KNOW, NONE_OF_ABOVE],
+        "marks": ["A", "B", "C", "D"],
+        "answers": [1],
+        "pictures": [{"images": ["d1"], "steps": []}],
+        "asks": ["letters"],
+        "max_tokens": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("style", "hint", "start"),
+    [
+        ("kostumov", None, "What"),
+        ("kostumov", "nan", "What"),
+        ("kostumov", "NaN", "What"),
+        ("kostumov", "", "\nWhat"),
+        ("kostumov", "h", "h\nWhat"),
+        ("plain", None, "What"),
+        ("plain", "", "What"),
+        ("plain", "h", "h\nWhat"),
+    ],
+)
+def test_hints(project, item, style, hint, start):
+    (prompt,) = project.vary([item(hint=hint)], style)
+    assert prompt["text"].startswith(start)
+
+
+def test_plain_adds_no_option(project, item):
+    (prompt,) = project.vary([item()], "plain")
+    assert prompt["text"] == f"What is shown?\nA. a kite\nB. a hat\n{INSTRUCTION}"
+    assert prompt["order"] == [0, 1] and prompt["marks"] == ["A", "B"]
+
+
+def test_marks_and_several_pictures(project, item):
+    rows = project.vary(
+        [
+            item(id="a", question="Which?\n<image1>"),
+            item(id="b", question="<image1> or <image2>?", images=["d1", "d2"], options=["<image 1>", "x"]),
+            item(id="c", question="Which?\n<image1>", images=[]),
+        ]
+    )
+    assert rows[0]["text"].startswith("Which?\nA. ")
+    assert rows[1]["text"].startswith("image 1 or image 2?\nA. image 1\n")
+    assert rows[1]["options"][0] == "image 1"
+    assert [picture["images"] for picture in rows[1]["pictures"]] == [["d1"], ["d2"]]
+    assert rows[2]["text"].startswith("Which?\nimage 1\n") and rows[2]["asks"] == []
+
+
+def test_a_style_that_keeps_marks(project, item):
+    text = (
+        (project.styles / "plain.yaml")
+        .read_text(encoding="utf-8")
+        .replace("pictures: first", "pictures: marks")
+    )
+    (project.styles / "inline.yaml").write_text(text, encoding="utf-8")
+    (prompt,) = project.vary(
+        [item(question="Is it <image_2>?", images=["d1", "d2"], options=["<image3>", "no"])], "inline"
+    )
+    assert prompt["text"].startswith("<image 1>\nIs it <image 2>?\nA. image 3\nB. no\n")
+    assert prompt["style"] == "inline"
+
+
+@pytest.mark.parametrize(("pictures", "operation"), [("joined", "side_by_side"), ("merged", "merged")])
+def test_a_style_that_joins_pictures(project, item, pictures, operation):
+    text = (project.styles / "kostumov_joined.yaml").read_text(encoding="utf-8")
+    text = text.replace("pictures: joined", f"pictures: {pictures}")
+    (project.styles / "joining.yaml").write_text(text, encoding="utf-8")
+    rows = project.vary(
+        [
+            item(id="a", question="Is it <image 2>?", images=["d1", "d2"]),
+            item(id="b"),
+            item(id="c", images=["d1", "d2", "d3"]),
+        ],
+        "joining",
+    )
+    recipes = [row["pictures"] for row in rows]
+    step = {"operation": operation, "severity": 0, "revision": 1}
+    assert recipes[0] == [{"images": ["d1", "d2"], "steps": [step]}]
+    assert rows[0]["text"].startswith("Is it image 2?\nA. a kite\n")
+    assert recipes[1] == [{"images": ["d1"], "steps": []}]
+    assert [recipe["images"] for recipe in recipes[2]] == [["d1"], ["d2"], ["d3"]]
+
+
+def test_several_answers_and_what_is_asked(project, item):
+    rows = project.vary(
+        [
+            item(id="a", answers=[0, 1]),
+            item(id="b", images=[]),
+            item(id="c", kind="text", options=[], answers=[], references=["7"], hint="h"),
+        ]
+    )
+    assert [row["answers"] for row in rows] == [[0, 1], [1], []]
+    assert [row["asks"] for row in rows] == [["letters"], [], ["text"]]
+    assert rows[2]["text"] == "h\nWhat is shown?" and rows[2]["options"] == []
+
+
+def test_26_letters(project, item):
+    options = [f"o{number}" for number in range(24)]
+    (prompt,) = project.vary([item(options=options)])
+    assert prompt["marks"][-1] == "Z" and prompt["text"].split("\n")[-2] == "Z. None of the above"
+    options.append("one more")
+    before = prompts_path("toy").read_bytes()
+    with pytest.raises(UserError, match=r"^data/items/.*\.parquet: item q1: 27 options with the 2 "):
+        project.vary([item(id="q0"), item(options=options)])
+    assert prompts_path("toy").read_bytes() == before
+    assert len(project.vary([item(options=[*options, "last"])], "plain")[0]["marks"]) == 26
+
+
+def test_a_draft_in_another_order(project):
+    """What a variation that rotates the options would hand in."""
+    source = Item("q", "g", "What?", None, ("x", "y", "z"), (0,), ("d1", "d2"), "choice")
+    style = parse_style(load(STYLES / "kostumov.yaml"), "kostumov.yaml")
+
+    def vary(draft):
+        return replace(draft, order=(2, 0), pictures=(Picture("d1", (Step("blur", 3, 2),)), Picture("d2")))
+
+    own = [Variation("own", (Part("own", None, vary, ("order", "pictures"), "kept", ""),))]
+    (row,) = item_rows(source, own, style, "kostumov", None, before={})
+    assert row["id"] == "q/own" and row["order"] == [2, 0, DONT_KNOW, NONE_OF_ABOVE]
+    assert row["options"][:2] == ["z", "x"] and row["answers"] == [1]
+    step = {"operation": "blur", "severity": 3, "revision": 2}
+    assert row["pictures"] == [{"images": ["d1"], "steps": [step]}, {"images": ["d2"], "steps": []}]
+    joined = style.model_copy(update={"pictures": "joined"})
+    with pytest.raises(UserError, match=r"item q: .* disturbs two pictures differently, .*first`"):
+        item_rows(source, own, joined, "kostumov", None, before={})
+
+
+def test_order_of_items_and_same_bytes(project, item):
+    items = [item(id=f"q{number}") for number in range(50, 0, -1)]
+    assert [row["item"] for row in project.vary(items)] == [row["id"] for row in items]
+    first = prompts_path("toy").read_bytes()
+    project.vary(items)
+    assert prompts_path("toy").read_bytes() == first
+
+
+def test_bad_inputs(project, item):
+    with pytest.raises(UserError, match=r"vouch/prompts/templates/none\.yaml: no such file"):
+        project.vary([item()], "none")
+    (STYLES / "broken.yaml").write_text("body: [", encoding="utf-8")
+    with pytest.raises(UserError, match=r"vouch/prompts/templates/broken\.yaml line"):
+        project.vary([item()], "broken")
+    project.vary([item()])
+    data = items_path("toy").read_bytes()
+    items_path("toy").write_bytes(data[: len(data) // 2])
+    with pytest.raises(UserError, match=r"data/items/toy\.parquet: not readable"):
+        list(read_items(items_path("toy"), ALL))
+
+
+def of_style(project, name="own", **keys):
+    """Writes the style `plain` with more keys."""
+    plain = (project.styles / "plain.yaml").read_text(encoding="utf-8")
+    more = "".join(f"{key}: {value}\n" for key, value in keys.items())
+    (project.styles / f"{name}.yaml").write_text(plain + more, encoding="utf-8")
+    return name
+
+
+def test_a_style_says_what_is_asked(project, item):
+    style = of_style(project, asks="[likelihood, text]", response='"The answer is"', max_tokens=7)
+    closed, blind, free = project.vary(
+        [item(), item(id="b", images=[]), item(id="c", kind="text", options=[], answers=[])], style
+    )
+    assert (closed["asks"], closed["max_tokens"]) == (["likelihood", "text"], 7)
+    assert (blind["asks"], blind["max_tokens"]) == ([], None)
+    assert (free["asks"], free["max_tokens"]) == (["text"], 7)
+    assert {row["response"] for row in (closed, blind, free)} == {"The answer is"}
+    (letters,) = project.vary([item()], of_style(project, max_tokens=7))
+    assert (letters["asks"], letters["max_tokens"]) == (["letters"], None)
+
+
+def test_texts_are_capped_by_the_references(project, item):
+    style = of_style(project, max_tokens="references")
+    texts = ["a b c d", " a\tb\n", "a b c d e f g h i", "a"]
+    shared = {"kind": "text", "options": [], "answers": []}
+    rows = project.vary([item(id=text, references=[text], **shared) for text in texts], style)
+    # 1, 2, 4, 9 words: the percentile is 4 + (9 - 4) / 4
+    assert [row["max_tokens"] for row in rows] == [6] * 4
+    assert project.vary([item()], style)[0]["max_tokens"] is None
+    with pytest.raises(UserError, match=r"prompt q1/original: no item has a reference .*own\.yaml a number"):
+        project.vary([item(**shared)], style)
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=40))
+def test_the_upper_quartile_is_numpys_rounded_up(counts):
+    assert upper_quartile(counts) == max(1, math.ceil(np.percentile(counts, 75)))
+
+
+def made(project, *drafts, asks="[letters, text]"):
+    """Rows of `original` and of a variation that asks several times, or once."""
+    name = of_style(project, asks=asks)
+    style = parse_style(load(STYLES / f"{name}.yaml"), name)
+    source = Item("q", "g", "What?", None, ("x", "y"), (0,), ("d1",), "choice")
+
+    def vary(draft):
+        found = [replace(draft, **changes) for changes in drafts]
+        return found[0] if len(found) == 1 and not drafts[0] else found
+
+    dialogue = Variation("dialogue", (Part("dialogue", None, vary, ("turns",), "kept", ""),))
+    variations = [load_variation("original"), dialogue]
+    return list(item_rows(source, variations, style, name, None, before={}))
+
+
+def test_several_drafts_are_numbered(project):
+    first, one, two = made(
+        project,
+        {},
+        {
+            "turns": (("Sure?", "{answer 1}"),),
+            "earlier": ((prompt_id("q", "dialogue", 1), "q/original"),),
+        },
+    )
+    assert [row["id"] for row in (first, one, two)] == ["q/original", "q/dialogue/1", "q/dialogue/2"]
+    assert two["turns"] == [{"question": "Sure?", "answer": "{answer 1}"}]
+    assert two["earlier"] == [["q/dialogue/1", "q/original"]] and one["earlier"] == one["turns"] == []
+    assert [row["id"] for row in made(project, {"order": (1, 0)})][1] == "q/dialogue/1", "a sequence of one"
+    assert [row["id"] for row in made(project, {})][1] == "q/dialogue"
+    assert len(made(project)) == 1
+
+
+@pytest.mark.parametrize(
+    ("drafts", "reason"),
+    [
+        (({"earlier": (("q/dialogue/1",),)},), r"1: an answer comes from 'q/dialogue/1', no earlier"),
+        (({"earlier": (("q/dialogue/2",),)}, {}), "from 'q/dialogue/2'"),
+        (({"earlier": (("p/original",),)},), "from 'p/original'.*correct variation dialogue in stages"),
+        (({"earlier": ((),)},), "from ''"),
+    ],
+)
+def test_bad_drafts(project, drafts, reason):
+    with pytest.raises(UserError, match=reason):
+        made(project, *drafts)
+
+
+def test_an_answer_that_nobody_asks_for_cannot_be_repeated(project):
+    drafts = ({"earlier": (("q/original",),)},)
+    assert len(made(project, *drafts)) == 2
+    with pytest.raises(UserError, match=r"repeats the answer to q/original, .*no text; .*own\.yaml"):
+        made(project, *drafts, asks="[letters]")
+
+
+def test_a_conversation_is_read_with_the_items_before(project, item):
+    project.vary([item(id="a"), item(id="b", turns=["a"]), item(id="c", turns=["a", "b"]), item(id="d")])
+    a, b, c, d = read_items(items_path("toy"), ALL)
+    assert b.turns == (a,) and c.turns == (a, b) and [one.goes_on for one in (a, b, c, d)] == [1, 1, 0, 0]
+    with pytest.raises(UserError, match=r"toy\.parquet: item b follows a, which is no item of its group"):
+        project.vary([item(id="a"), item(id="b", group="h", turns=["a"])])
+
+
+def test_an_instruction_that_repeats_the_question_does_not_repeat_its_picture(project, item):
+    (project.styles / "told.yaml").write_text(
+        "pictures: marks\nopening: '{instruction} '\nbody: '{question} {options}'\n"
+        "instructions: ['Look: {question}']\n",
+        "utf-8",
+    )
+    (row,) = project.vary([item(question="<image 1> red?")], "told")
+    assert row["text"].startswith("Look: image 1 red? <image 1> red? A.")
+
+
+def test_words_made_once_for_an_item_are_those_made_anew(project, item):
+    """With marks in the text they depend on the pictures; without, only on words, style and order."""
+    variations = ["original", "option_order", "vr_b", "blank", "text_only", "image_only", "marks", "tests"]
+    for style in ("kostumov", "azad_mmmu"):
+        items = [item(), item(id="q2", question="What is <image 1>?", hint="See <image 1>")]
+        together = project.vary(items, style, variations)
+        apart = [row for name in variations for row in project.vary(items, style, [name])]
+        assert sorted(together, key=lambda row: row["id"]) == sorted(apart, key=lambda row: row["id"])
+
+
+def test_parts_that_rows_share_become_the_columns_of_rows_one_by_one(project, item):
+    """Of several row groups as well."""
+    variations = ["original", "vr_b", "option_order", "text_only", "tests"]
+    items = [item(id=f"q{number}", hint=None if number % 2 else "h") for number in range(500)]
+    items.append(item(id="last", images=[], kind="text", options=[], answers=[], references=["7"]))
+    rows = project.vary(items, "reform_vqa", variations)
+    assert len(rows) > PROMPTS.rows_per_group
+    written = prompts_path("toy").read_bytes()
+    PROMPTS.write(prompts_path("toy"), rows)
+    assert prompts_path("toy").read_bytes() == written

@@ -1,0 +1,1 @@
+"""How far a vision-language model's answers can be trusted: the library under the pipeline, in layers."""

@@ -1,0 +1,93 @@
+"""`vouch lock` of a dataset: the commit of its repository, or its files' digests, go into params.yaml."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from vouch.cli.round_trip import dumped, quoted, round_trip
+from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.datasets.fetch.hub import BRANCH, commit_of
+from vouch.datasets.fetch.locate import fetch
+from vouch.datasets.fetch.origin import REMOTE, Download, Origin
+from vouch.pipeline.dag import PARAMS
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.files import write_text
+from vouch.pipeline.validation import validated
+from vouch.pipeline.yaml12 import loads
+
+PROFILES = Path("profiles")
+
+
+def with_origin(text: str) -> list[str]:
+    """Names of the datasets that have an origin."""
+    values = loads(text, PARAMS)
+    datasets = values.get("datasets") if isinstance(values, Mapping) else None
+    entries = datasets.items() if isinstance(datasets, Mapping) else ()
+    return [str(name) for name, entry in entries if isinstance(entry, Mapping) and entry.get("origin")]
+
+
+def unpinned_datasets(text: str) -> list[str]:
+    """Names of the datasets that are fetched, from wherever that is by now. Raises UserError."""
+    entries = {name: loads(text, PARAMS)["datasets"][name] for name in with_origin(text)}
+    found = {
+        name: validated(DatasetEntry, entry, f"{PARAMS}: datasets.{name}") for name, entry in entries.items()
+    }
+    return [n for n, one in found.items() if one.source == REMOTE and one.origin and not one.origin.pinned]
+
+
+def lock_dataset(name: str, revision: str | None) -> str:
+    """Pins a dataset in params.yaml and in the profile that it is a copy of; says what it did."""
+    path = Path(PARAMS)
+    before = path.read_text(encoding="utf-8")
+    text, said = locked_data(before, name, revision)
+    if text == before:
+        return f"{said}; nothing to change"
+    copies = [file for file in sorted(PROFILES.glob("*.yaml")) if file.read_text("utf-8") == before]
+    for file in (path, *copies):
+        write_text(file, text)
+    where = " and ".join(map(str, (path, *copies)))
+    return f"{said}; written to {where}" + ("" if copies else ", which no profile is a copy of")
+
+
+def locked_data(text: str, name: str, revision: str | None) -> tuple[str, str]:
+    """params.yaml with one dataset pinned, and what it is pinned to. Raises UserError.
+
+    Of a hub dataset nothing but its card is fetched; a digest needs the file, which goes to the store.
+    """
+    values = loads(text, PARAMS)
+    entry = validated(DatasetEntry, values["datasets"][name], f"{PARAMS}: datasets.{name}")
+    origin = entry.origin
+    if origin is None or entry.source != REMOTE:
+        raise UserError(
+            f"datasets.{name} is read from {entry.source}, which DVC watches: there is nothing to pin"
+        )
+    yaml = round_trip()
+    document = yaml.load(text)
+    written = document["datasets"][name]["origin"]
+    if origin.hub is not None:
+        commit = commit_of(name, origin.model_copy(update={"revision": None}), revision or BRANCH)
+        written["revision"] = quoted(commit)
+        said = f"{origin.hub} at {commit[:12]}"
+    else:
+        if revision:
+            raise UserError(f"datasets.{name}: files at addresses have no revision; leave out --revision")
+        digests = _digests(name, origin)
+        parts = [written] if origin.url is not None else written["parts"]
+        for part, digest in zip(parts, digests, strict=True):
+            part["sha256"] = quoted(digest)
+        said = f"{origin}: {len(digests)} files by their SHA-256"
+    _take_off(document, name)
+    return dumped(yaml, document), said
+
+
+def _digests(name: str, origin: Origin) -> list[str]:
+    """SHA-256 of every file as the servers have it now."""
+    known = [Download(url=one.url, name=one.name) for one in origin.downloads]
+    return [file.digest for file in fetch(name, Origin(parts=known)).files]
+
+
+def _take_off(document: Any, name: str) -> None:
+    """Takes a name off `unpinned`."""
+    names = document.get("unpinned")
+    if isinstance(names, list) and name in names:
+        names.remove(name)

@@ -1,0 +1,156 @@
+"""Two models on the same prompts: what `vouch compare` shows, from the tables of score and compare.
+
+Everything is of the clean reading. Where a stage has a number it is taken from its table; here are only made
+the 2 x 2 counts, the gap in set size, and for variations other than the original, of which `compare` makes
+none, the difference in accuracy, in the same way.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from scipy.stats import binomtest
+
+from vouch.cli.show import Cells
+from vouch.metrics.comparison.config import Config
+from vouch.metrics.comparison.differences import differences
+from vouch.metrics.comparison.resampling import intervals, means
+from vouch.metrics.comparison.variations import GRAIN
+from vouch.report.numbers import detectable
+from vouch.tables.prompts import ASKS, ORIGINAL
+
+Row = Mapping[str, Any]
+_SIDE = ("accuracy", ""), ("coverage", "lac"), ("set_size", "lac"), ("set_size", "aps"), ("ece", "")
+SIZES = ("lac", "aps")
+
+
+def oriented(rows: Iterable[Row], first: str, second: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """Rows of DIFFERENCES between two models by (dataset, ask), as first minus second."""
+    found = {}
+    for row in rows:
+        if {row["first"], row["second"]} != {first, second}:
+            continue
+        own = dict(row)
+        if row["first"] != first:
+            own |= {"first": first, "second": second, "difference": 0.0 - row["difference"]}
+            low, high = row["low"], row["high"]
+            own |= {"low": None if high is None else 0.0 - high, "high": None if low is None else 0.0 - low}
+        found[row["dataset"], row["ask"]] = own
+    return found
+
+
+def differences_in(outcomes: pa.Table, config: Config) -> list[dict[str, Any]]:
+    """Rows of DIFFERENCES for the one variation that the outcomes hold."""
+    place = outcomes.schema.get_field_index("variation")
+    renamed = pa.array([ORIGINAL] * outcomes.num_rows, pa.string())
+    return differences(outcomes.set_column(place, "variation", renamed), config.seed, config.resamples)
+
+
+def pairs(
+    first: pa.Table, second: pa.Table, found: Cells, rows: Mapping[tuple[str, str], Row], config: Config
+) -> list[dict[str, Any]]:
+    """One entry for each dataset and read-out that both models have, as JSON has it.
+
+    first, second: outcomes of the models, of one variation. found: cells of both. rows: `oriented`.
+    """
+    sides = {line[:3]: line[1] for line in found}
+    names = (first["model"][0].as_py(), second["model"][0].as_py())
+    entries = []
+    for dataset, variation, ask in sorted(sides, key=lambda side: (side[0], ASKS.index(side[2]))):
+        lines = [(dataset, variation, ask, name) for name in names]
+        if not all(line in found for line in lines):
+            continue
+        both = joined(first, second, dataset, ask)
+        row = rows.get((dataset, ask), {})
+        entries.append(
+            {
+                "dataset": dataset,
+                "variation": variation,
+                "ask": ask,
+                "items": len(both),
+                "first": _side(found[lines[0]]),
+                "second": _side(found[lines[1]]),
+                "accuracy": {key: row.get(key) for key in ("difference", "low", "high", "p", "p_holm")},
+                "detectable": detectable(row.get("low"), row.get("high")),
+                "counts": counts(both),
+                "set_size": {score: size_gap(both, f"clean_size_{score}", config) for score in SIZES},
+            }
+        )
+    return entries
+
+
+def _side(cells: Mapping[tuple[str, str], Row]) -> dict[str, dict[str, float | None]]:
+    found = {}
+    for metric, score in _SIDE:
+        row = cells.get((metric, score), {})
+        name = f"{metric}_{score}" if score else metric
+        found[name] = {key: row.get(key) for key in ("value", "low", "high")}
+    return found
+
+
+def joined(first: pa.Table, second: pa.Table, dataset: str, ask: str) -> pd.DataFrame:
+    """Rows of the prompts that both models answered and that the clean reading keeps; `_b` is the second."""
+
+    def own(outcomes: pa.Table) -> pd.DataFrame:
+        here = pc.and_(pc.equal(outcomes["dataset"], dataset), pc.equal(outcomes["ask"], ask))
+        frame: pd.DataFrame = outcomes.filter(
+            pc.and_(here, pc.is_valid(outcomes["clean_correct"]))
+        ).to_pandas()
+        return frame
+
+    return own(first).merge(own(second), on="prompt", suffixes=("", "_b")).sort_values(["group", "prompt"])
+
+
+def counts(both: pd.DataFrame) -> dict[str, float] | None:
+    """How many prompts which of the models has right, and McNemar's exact p (1947, binomial), which takes
+    copies of a question for independent; None for answers that are neither right nor wrong."""
+    if both.empty or both["correct"].isna().any() or both["correct_b"].isna().any():
+        return None
+    first, second = both["correct"].to_numpy(bool), both["correct_b"].to_numpy(bool)
+    only = int((first & ~second).sum()), int((~first & second).sum())
+    p = float(binomtest(min(only), sum(only)).pvalue) if sum(only) else 1.0
+    right = int((first & second).sum())
+    return {"both": right, "first_only": only[0], "second_only": only[1],
+            "neither": len(both) - right - sum(only), "mcnemar_p": p}  # fmt: skip
+
+
+def size_gap(both: pd.DataFrame, column: str, config: Config) -> dict[str, float | None]:
+    """Mean difference of set sizes over items that both have sets for; bootstrap over whole groups, with
+    the thresholds as they are."""
+    gaps = both[column] - both[f"{column}_b"]
+    known = gaps.notna().to_numpy()
+    if not known.any():
+        return {"difference": None, "low": None, "high": None}
+    codes, groups = pd.factorize(both["group"][known], sort=True)
+    units = np.rint(GRAIN * gaps.to_numpy()[known])
+    sums = np.bincount(codes, units, len(groups)).astype(float)[:, None]
+    numbers = np.bincount(codes, minlength=len(groups)).astype(float)[:, None]
+    low, high = (float(bound[0] / GRAIN) for bound in intervals(sums, numbers, config.seed, config.resamples))
+    bounds = {"low": None, "high": None} if math.isnan(low) else {"low": low, "high": high}
+    return {"difference": float(means(sums, numbers)[0] / GRAIN), **bounds}
+
+
+def by_category(rows: Sequence[Row], first: str, second: str) -> list[dict[str, Any]]:
+    """Accuracy by category, the largest difference first. rows: of STANDINGS, clean, of one variation."""
+    places: dict[tuple[str, str, str], dict[str, Row]] = {}
+    for row in rows:
+        if row["metric"] == "accuracy" and row["category"] != "all" and row["value"] is not None:
+            places.setdefault((row["dataset"], row["ask"], row["category"]), {})[row["model"]] = row
+    entries = [
+        {
+            "dataset": dataset,
+            "ask": ask,
+            "category": category,
+            "first": of[first]["value"],
+            "second": of[second]["value"],
+            "difference": of[first]["value"] - of[second]["value"],
+            "items": min(of[first]["items"], of[second]["items"]),
+        }
+        for (dataset, ask, category), of in places.items()
+        if of.keys() >= {first, second}
+    ]
+    return sorted(entries, key=lambda each: (-abs(each["difference"]), each["dataset"], each["category"]))

@@ -1,0 +1,180 @@
+"""What would run, before anything runs: datasets, models, prompts, forward passes, stages. Of the present
+profile, or of another one by its name, which changes nothing and needs neither network nor data."""
+
+import argparse
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from vouch.cli.layout import plain, table
+from vouch.cli.planned import (
+    Count,
+    Items,
+    count_items,
+    count_prompts,
+    estimate,
+    prompt_sets,
+    sizes,
+    variations_of,
+)
+from vouch.cli.use import PROFILES, profile_text
+from vouch.datasets.fetch.origin import REMOTE
+from vouch.params.check import check_params
+from vouch.params.project import MODELS, Models, Project
+from vouch.pipeline.dag import PARAMS, read_dag
+from vouch.pipeline.freshness import State, by_reason, states
+from vouch.pipeline.yaml12 import load, loads
+from vouch.prompts.rewrites.table import kinds_of
+from vouch.tables.prompts import prompts_path
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `vouch plan`."""
+    parser.add_argument("profile", nargs="?", help="a file in profiles/, without .yaml; default: params.yaml")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prints the plan."""
+    where = str(PROFILES / f"{options.profile}.yaml") if options.profile else PARAMS
+    values = loads(profile_text(options.profile, []), where) if options.profile else load(Path(PARAMS))
+    project = check_params(values, where)
+    dag = read_dag(params=values)
+    waiting = [state for state in states(dag) if not state.fresh]
+    stale = {state.stage.name for state in waiting}
+    following = dag.downstream(stale)
+    touched = stale.union(following)
+    items = {name: count_items(name, entry) for name, entry in project.datasets.items()}
+    counts = {name: _prompts(project, name, items[name], touched) for name in project.datasets}
+    print(_head(project), end="")
+    print(_datasets(project, items, counts), end="")
+    print(_cells(project, counts, stale, touched), end="")
+    print(_rewrites(project, items, stale) + _away(project, items) + _absent(project), end="")
+    if not options.profile:
+        print(_strays(dag.strays()), end="")
+    print(_stages(waiting, following), end="")
+    return 0
+
+
+def _prompts(project: Project, name: str, items: Items, touched: set[str]) -> Count:
+    if f"vary@{name}" not in touched:
+        return count_prompts(prompts_path(name))
+    return estimate(items.count or 0, project.datasets[name], variations_of(project, name))
+
+
+def _head(project: Project) -> str:
+    text = (
+        f"profile {plain(project.profile)}: {len(project.datasets)} datasets, {len(project.models)} models "
+        f"to ask, {len(project.released)} with released logits\n"
+    )
+    if project.paper:
+        said = " and ".join(f"{models} models x {datasets} datasets" for models, datasets in sizes(project))
+        text += f"{plain(project.paper.title)}: {said}\n"
+    single, combined = prompt_sets(project)
+    more = f", and {combined} of two variations at once" if combined else ""
+    return f"{text}prompt sets of a model (dataset x variation): {single}{more}\n"
+
+
+def _datasets(project: Project, items: Mapping[str, Items], counts: Mapping[str, Count]) -> str:
+    rows = [
+        [
+            *(name, entry.loader, items[name].said),
+            *(counts[name].said if items[name].count is not None else "?", ", ".join(counts[name].asks)),
+            *(entry.style, str(len(variations_of(project, name)))),
+        ]
+        for name, entry in project.datasets.items()
+    ]
+    return table(
+        ["dataset", "loader", "items", "prompts", "asks", "style", "variations"], rows, right={2, 3, 6}
+    )
+
+
+def _cells(project: Project, counts: Mapping[str, Count], stale: set[str], touched: set[str]) -> str:
+    names = {
+        f"extract@{model}-{dataset}": counts[dataset]
+        for model in project.models
+        for dataset in project.datasets
+        if f"extract@{model}-{dataset}" in touched
+    }
+    cells, later = list(names.values()), len(names.keys() - stale)
+    where = f", {later} of them where what they read changes" if later else ""
+    prompts = sum(cell.prompts for cell in cells)
+    answers = sum(cell.answers(project.extract) for cell in cells)
+    passes = sum(cell.passes(project.extract) for cell in cells)
+    return (
+        f"{len(cells)} cells (model x dataset) to extract{where}: {prompts} prompts, {answers} answers, "
+        f"at least {passes} forward passes of {project.extract.batch} rows; more for texts (one a token) and "
+        "for models whose pictures keep their size (one row a pass), and passes over pictures' prefixes are "
+        "not counted; answers found in the work cache are not asked again\n"
+    )
+
+
+def _rewrites(project: Project, items: Mapping[str, Items], stale: set[str]) -> str:
+    asked = [name for name in project.datasets if f"rewrite@{name}" in stale]
+    count = sum((items[name].count or 0) * _kinds(project, name) for name in asked)
+    if not project.rewrite.model or not count:
+        return ""
+    return (
+        f"at most {count} rewrites to ask of {project.rewrite.model}, one for each distinct question and "
+        "kind\n"
+    )
+
+
+def _kinds(project: Project, dataset: str) -> int:
+    """Kinds of rewrites that a dataset needs."""
+    return len(kinds_of(variations_of(project, dataset))) + (dataset in project.rewrite.clean)
+
+
+def _away(project: Project, items: Mapping[str, Items]) -> str:
+    """What is still to be brought here, and pinned."""
+    away = [name for name, found in items.items() if not found.here]
+    fetched = [name for name in away if project.datasets[name].source == REMOTE]
+    own = [f"{name} ({project.datasets[name].source})" for name in away if name not in fetched]
+    unknown = [name for name in away if items[name].count is None]
+    models = Models.model_validate(load(MODELS)).models
+    bare = [name for name in project.pin if not models[name].pinned and name not in project.unpinned]
+    said = [
+        (fetched, "not here yet, `vouch fetch` brings them"),
+        (own, "not here yet, to be put there by hand (docs/datasets.md)"),
+        (unknown, "nobody knows how many items these hold: they count as none above"),
+        (bare, f"not pinned in {MODELS}, `vouch lock NAME` pins them"),
+    ]
+    return "".join(plain(f"{what}: {', '.join(names)}") + "\n" for names, what in said if names)
+
+
+def _absent(project: Project) -> str:
+    absent = project.paper.absent if project.paper else []
+    if not absent:
+        return ""
+    rows = [[", ".join(one.names), str(one.count), one.why] for one in absent]
+    return "in the paper, and not run here:\n" + table(["models", "number", "because"], rows, right={1})
+
+
+def _strays(paths: list[str]) -> str:
+    """What stages that read whole folders will refuse."""
+    if not paths:
+        return ""
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return (
+        f"made by no stage of this profile, so stages will refuse it: {plain(paths[0])}{more}; `vouch prune` "
+        "removes what an earlier profile made\n"
+    )
+
+
+def _stages(waiting: list[State], following: list[str]) -> str:
+    said = _kinds_of([state.stage.name for state in waiting])
+    text = f"{len(waiting)} stages are not up to date" + (f": {said}" if waiting else "") + "\n"
+    if following:
+        text += f"{len(following)} more run where what these make changes: {_kinds_of(following)}\n"
+    rows = [list(line) for line in by_reason([_in_short(state) for state in waiting])]
+    return text + (table(["stages", "because"], rows) if rows else "")
+
+
+def _kinds_of(names: list[str]) -> str:
+    kinds = Counter(name.partition("@")[0] for name in names)
+    return ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+
+
+def _in_short(state: State) -> State:
+    """Stages that never ran have one reason in common, not each its own file."""
+    return replace(state, why="outputs are missing") if state.why.endswith(" is missing") else state

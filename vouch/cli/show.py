@@ -1,0 +1,165 @@
+"""The headline table: how often each model is right, how sure it is, and whether that is honest."""
+
+import argparse
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from vouch.cli.layout import interval, plain, table
+from vouch.cli.outdated import tell_outdated
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.intact import intact
+from vouch.tables.compared import STANDINGS, STANDINGS_PATH
+from vouch.tables.prompts import ASKS, ORIGINAL
+
+_UNSEEN = ("(+0.000)", "(-0.000)")  # changes in digits that are not shown
+_COLUMNS = (
+    ("accuracy", "", "accuracy"),
+    ("coverage", "lac", "coverage LAC"),
+    ("coverage", "aps", "coverage APS"),
+    ("set_size", "lac", "set size LAC"),
+    ("set_size", "aps", "set size APS"),
+    ("uacc", "mean", "UAcc"),
+    ("ece", "", "ECE"),
+)
+REPORT = Path("reports/index.html")
+_MISSING = "No storage files available"  # as DVC says it
+
+Line = tuple[str, str, str, str]  # dataset, variation, ask, model
+Cells = Mapping[Line, Mapping[tuple[str, str], Mapping[str, Any]]]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `vouch show`."""
+    parser.add_argument(
+        "--reading", choices=("clean", "faithful"), default="clean", help="which reading to show"
+    )
+    parser.add_argument(
+        "--variations", action="store_true", help="all variations, not the original prompts alone"
+    )
+    parser.add_argument("--rev", help="a commit, tag or branch: show how its results differ from these")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prints the table and where the report is."""
+    now = cells(STANDINGS.read(intact(STANDINGS_PATH)).to_pylist(), options.reading, options.variations)
+    if options.rev is not None:
+        then = cells(standings_at(options.rev), options.reading, options.variations)
+        print(f"now, and in brackets what changed since {plain(options.rev)}")
+        print(compared(now, then), end="")
+        return 0
+    print(headline(now), end="")
+    if REPORT.exists():
+        print(f"report: {REPORT}")
+    tell_outdated()
+    return 0
+
+
+def standings_at(revision: str) -> list[dict[str, Any]]:
+    """Rows of the standings at a revision, from DVC's cache or remote. Raises UserError."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / STANDINGS_PATH.name
+        command = ["dvc", "get", ".", str(STANDINGS_PATH), f"--rev={revision}", "--out", str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            said = (done.stderr.strip().splitlines() or ["no reason given"])[0].removeprefix("ERROR: ")
+            why = (
+                f"neither here nor in the remote; {_apart(revision)}"
+                if _MISSING in said
+                else f"{said}; name a commit whose results were recorded"
+            )
+            raise UserError(f"{STANDINGS_PATH} at {revision}: {why}")
+        try:
+            rows: list[dict[str, Any]] = STANDINGS.read(path).to_pylist()
+        except UserError as error:
+            what = str(error).split(": ", 1)[-1].split(";")[0]
+            raise UserError(
+                f"{STANDINGS_PATH} at {revision}: {what}, so they cannot be compared; {_apart(revision)}"
+            ) from None
+        return rows
+
+
+def _apart(revision: str) -> str:
+    """How to see results that only the code, or the storage, of their own commit knows."""
+    return (
+        f"look at them in a checkout of it: `git worktree add ../then {revision}`, there `dvc pull` and "
+        "`python -m vouch.cli.main show`"
+    )
+
+
+def cells(rows: list[dict[str, Any]], reading: str, variations: bool = False) -> Cells:
+    """Rows of one reading over all categories, by line and by (metric, score).
+
+    Of the original prompts, where a dataset has them, or of all `variations`; a mean over several is none.
+    Of sets those with one threshold for all questions, for the main of several targets: the faithful
+    reading has no other.
+    """
+    found: dict[Line, dict[tuple[str, str], dict[str, Any]]] = {}
+    main = {row["alpha"] for row in rows if row["reading"] == "faithful"} | {None}
+    asked = {row["dataset"] for row in rows if row["variation"] == ORIGINAL}
+    for row in rows:
+        plain = row["calibration"] in ("", "marginal") and row["alpha"] in main
+        shown = variations or row["variation"] == ORIGINAL or row["dataset"] not in asked
+        wanted = shown and row["variation"]
+        if row["reading"] == reading and row["category"] == "all" and plain and wanted:
+            key = (row["dataset"], row["variation"], row["ask"], row["model"])
+            found.setdefault(key, {})[row["metric"], row["score"]] = row
+    return found
+
+
+def headline(now: Cells) -> str:
+    """A line per dataset, variation, read-out and model, best accuracy first."""
+    lines = [
+        [*key, *(interval(now[key].get((metric, score))) for metric, score, _ in _COLUMNS)]
+        for key in _ordered(now)
+    ]
+    return _table(lines)
+
+
+def compared(now: Cells, then: Cells) -> str:
+    """The lines that changed, with the change of every number; lines that only one side has say so.
+
+    Lines that changed in digits beyond those shown, as on another processor, are counted only.
+    """
+    lines, close = [], 0
+    for key in _ordered(now):
+        changes = [
+            _change(now[key].get((metric, score)), then.get(key, {}).get((metric, score)))
+            for metric, score, _ in _COLUMNS
+        ]
+        if key not in then:
+            lines.append([*key, *(change.replace(" (new)", "") for change in changes), "new"])
+        elif any("(" in change and not change.endswith(_UNSEEN) for change in changes):
+            lines.append([*key, *changes, ""])
+        else:
+            close += any("(" in change for change in changes)
+    same = len(now) - len(lines) - close
+    more = f", {close} more but for digits that are not shown" if close else ""
+    lines += [[*key, *[""] * len(_COLUMNS), "gone"] for key in _ordered(then) if key not in now]
+    text = _table(lines, " ") if lines else ""
+    return text + f"{same} of {len(now)} lines are as they were{more}\n"
+
+
+def _table(lines: list[list[str]], *further: str) -> str:
+    head = ["dataset", "variation", "asked", "model", *(label for _, _, label in _COLUMNS)]
+    return table([*head, *further], lines, right=range(4, len(head)))
+
+
+def _ordered(found: Cells) -> list[Line]:
+    def place(key: Line) -> tuple[str, str, int, float, str]:
+        dataset, variation, ask, model = key
+        accuracy = found[key].get(("accuracy", ""), {}).get("value")
+        return dataset, variation, ASKS.index(ask), -(accuracy or 0), model
+
+    return sorted(found, key=place)
+
+
+def _change(now: Mapping[str, Any] | None, then: Mapping[str, Any] | None) -> str:
+    if now is None or now["value"] is None:
+        return "n.a."
+    if then is None or then["value"] is None:
+        return f"{now['value']:.3f} (new)"
+    change = now["value"] - then["value"]
+    return f"{now['value']:.3f} ({change:+.3f})" if change else f"{now['value']:.3f}"

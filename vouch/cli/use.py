@@ -1,0 +1,132 @@
+"""Switch to a profile: validate it, write params.yaml in one step, remove what no longer belongs.
+
+A profile is a params.yaml in profiles/. Where it has a section `released` ({dataset, path}: a folder
+laid out as VLM-Uncertainty-Bench releases its files), the datasets and models found there are written out.
+A params.yaml that is no profile is kept in .vouch/params.
+"""
+
+import argparse
+import hashlib
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
+
+from vouch.cli.layout import plain
+from vouch.cli.prune import Pruning, prune
+from vouch.cli.released import expand_released
+from vouch.cli.sync import record
+from vouch.params.check import check_params
+from vouch.pipeline.dag import PARAMS, read_dag
+from vouch.pipeline.engines import none_at_work
+from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.files import replacing, write_text
+from vouch.pipeline.freshness import states
+from vouch.pipeline.yaml12 import loads
+
+PROFILES = Path("profiles")
+BEFORE = Path(".vouch/params")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `vouch use`."""
+    parser.add_argument("name", help="a file in profiles/, without .yaml")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="change one value, e.g. score.alpha=0.2",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Writes params.yaml and prunes."""
+    text = profile_text(options.name, options.set)
+    check_params(loads(text, PARAMS), f"profiles/{options.name}.yaml")
+    if Path(PARAMS).exists():
+        _record_results()
+    with none_at_work():
+        pruning = _switch(options.name, text)
+    print(f"use: params.yaml is now {options.name}; removed {len(pruning.removed)} files it does not make")
+    for path in pruning.left:
+        print(f"use: left {plain(path)}: no record says that a stage made it")
+    print("use: `vouch plan` says what would run, `dvc repro` runs it")
+    return 0
+
+
+def _switch(name: str, text: str) -> Pruning:
+    """Writes params.yaml and prunes; where that would lose something, params.yaml stays. Raises UserError."""
+    before = text.encode()
+    if Path(PARAMS).exists():
+        before = Path(PARAMS).read_bytes()  # no text, where a disk or an editor damaged it
+        _keep(before)
+    write_text(Path(PARAMS), text)
+    try:
+        return prune(read_dag())
+    except UserError:
+        with replacing(Path(PARAMS)) as temporary:
+            temporary.write_bytes(before)
+        raise
+    except OSError as error:  # some may be gone: going back would leave what no profile makes
+        raise UserError(
+            f"{error.filename}: cannot be removed ({error.strerror}); {PARAMS} is {name} already: "
+            "make the folder writable, then `vouch prune`"
+        ) from None
+
+
+def _keep(content: bytes) -> None:
+    """Keeps a params.yaml that no profile holds, under a name of its own, and says where."""
+    if any(content == file.read_bytes() for file in PROFILES.glob("*.yaml")):
+        return
+    path = BEFORE / f"{hashlib.sha256(content).hexdigest()[:12]}.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    print(f"use: the params.yaml so far is kept as {path}")
+
+
+def _record_results() -> None:
+    """Results that DVC does not know yet go into its cache, so that switching loses none."""
+    try:
+        dag = read_dag()
+    except UserError:
+        return  # a params.yaml that cannot be read made nothing
+    record(states(dag))
+
+
+def profile_text(name: str, settings: list[str]) -> str:
+    """The params.yaml of a profile, with `--set` applied. Raises UserError."""
+    known = [file.stem for file in PROFILES.glob("*.yaml")]
+    if name not in known:
+        raise UserError(f"profiles: no profile {name}; {did_you_mean(name, known)}")
+    path = PROFILES / f"{name}.yaml"
+    text = path.read_text(encoding="utf-8")
+    values = loads(text, str(path))
+    if not settings and not isinstance(values.get("released"), dict):
+        return text
+    yaml = YAML()
+    yaml.width = 200
+    document = yaml.load(text)
+    for setting in settings:
+        _set(document, setting, str(path))
+    if isinstance(document.get("released"), dict):
+        expand_released(document, str(path))
+    out = StringIO()
+    yaml.dump(document, out)
+    return out.getvalue()
+
+
+def _set(document: CommentedMap, setting: str, where: str) -> None:
+    key, equals, text = setting.partition("=")
+    if not equals:
+        raise UserError(f"--set {setting}: no `=`; write KEY=VALUE, e.g. score.alpha=0.2")
+    *parents, last = key.split(".")
+    level: Any = document
+    for parent in parents:
+        level = level.get(parent) if isinstance(level, dict) else None
+    if not isinstance(level, dict) or last not in level:
+        known = list(level) if isinstance(level, dict) else list(document)
+        raise UserError(f"--set {key}: no such key in {where}; {did_you_mean(last, [str(k) for k in known])}")
+    level[last] = loads(text, f"--set {key}")

@@ -1,0 +1,169 @@
+"""What makes an entry an item: checks that refuse it, and its row. vouch/datasets/cleaning/flags says what is odd."""
+
+import hashlib
+import io
+import json
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from PIL import Image, UnidentifiedImageError
+
+from vouch.datasets.raw import RawItem, Unusable
+from vouch.images.hashing import Look, look, reduced, turned
+from vouch.tables.images import FORMATS, MAX_PIXELS
+
+MAX_OPTIONS = 26
+MAX_TEXT = 1_000_000  # characters of an entry; of many more a chat template has no memory for its copies
+BLOCK = 2**20  # bytes decoded at once; what is left of a block is copied to the next
+LARGE = 2**24  # pixels; larger pictures are decoded one at a time, for they take hundreds of MB
+MODES = ("1", "L", "LA", "La", "P", "PA", "RGB", "RGBA", "RGBa", "CMYK", "YCbCr", "LAB", "HSV", "I")
+
+_large = Lock()
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Facts of one encoded image. width, height: pixels, before EXIF rotation, which `turned` tells of."""
+
+    digest: str
+    format: str
+    mode: str
+    width: int
+    height: int
+    animated: bool
+    turned: bool
+    look: Look
+
+    @property
+    def blank(self) -> bool:
+        """Whether all pixels have one colour."""
+        return self.look.blank
+
+
+def digest_of(data: bytes) -> str:
+    """SHA-256 in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def examine(data: bytes, digest: str | None = None) -> Picture:
+    """Decodes an image once, to be sure that it can be. digest: of the data, if known. Raises Unusable."""
+    start = data[:512].lstrip().lower()
+    if not data:
+        raise Unusable("is an empty file")
+    if start.startswith(b"version https://git-lfs"):
+        raise Unusable("is a Git LFS pointer, not an image; run `git lfs pull` in its source")
+    if start.startswith((b"<", b"\xef\xbb\xbf<")):
+        raise Unusable("is a web page or other markup, not an image; download it again")
+    try:
+        return _decode(data, digest or digest_of(data))
+    except Unusable:
+        raise
+    except Image.DecompressionBombError:
+        raise Unusable(f"has more than {MAX_PIXELS:,} pixels; scale it down") from None
+    except UnidentifiedImageError:
+        raise Unusable(f"is not an image in any of the formats {', '.join(FORMATS)}") from None
+    except Exception as error:  # Pillow's decoders raise almost anything on damaged data
+        raise Unusable(f"cannot be decoded ({error or type(error).__name__}); it may be cut off") from None
+
+
+def _decode(data: bytes, digest: str, whole: bool = False) -> Picture:
+    """whole: every pixel, also where means of a few are enough; the file is read to its end in any case."""
+    with Image.open(io.BytesIO(data), formats=FORMATS) as image:
+        if image.width * image.height > MAX_PIXELS:
+            raise Image.DecompressionBombError  # for fewer than twice as many Pillow only warns
+        if image.mode not in MODES and not image.mode.startswith("I;16"):
+            raise Unusable(f"has pixels of mode {image.mode}, which have no 8-bit form; save it as PNG")
+        name, mode, (width, height) = image.format or "", image.mode, image.size
+        # Threads that examine pictures of ordinary size go on meanwhile.
+        with _large if width * height > LARGE else nullcontext():
+            size = None if whole else reduced(image)
+            image.decodermaxblock = BLOCK
+            image.load()
+            seen, rotated = look(image, size), turned(image)  # of the first frame: counting them moves on
+            frames = getattr(image, "n_frames", 1) if name != "MPO" else 1
+    if seen is None:
+        return _decode(data, digest, whole=True)
+    return Picture(digest, name, mode, width, height, frames > 1, rotated, seen)
+
+
+def check(raw: RawItem) -> None:
+    """Everything that can be refused without looking at the pictures. Raises Unusable."""
+    if not raw.id or not raw.id.isprintable() or raw.id != raw.id.strip():
+        raise Unusable("the id is empty or holds blanks at an end, line breaks or control characters")
+    texts = (raw.question, raw.hint, raw.category, raw.source_id, raw.group, *raw.options, *raw.references)
+    given = [text for text in (*texts, *raw.phrasings) if text is not None]
+    if not _encodable("".join(given)):
+        text = next(text for text in given if not _encodable(text))
+        raise Unusable(f"the text {text[:40]!r} holds half a surrogate pair, which UTF-8 has no form for")
+    if (length := sum(map(len, given))) > MAX_TEXT:
+        raise Unusable(f"its texts have {length:,} characters, more than {MAX_TEXT:,}; shorten them")
+    if not raw.question.strip():
+        raise Unusable("the question is empty")
+    if raw.exchange and len(raw.exchange) != len(raw.images):
+        raise Unusable(f"has {len(raw.images)} images, but {len(raw.exchange)} entries for their exchange")
+    if raw.kind == "text":
+        if not raw.references:
+            raise Unusable("an open question needs at least one reference answer")
+        if not any(reference.strip() for reference in raw.references):
+            raise Unusable("no reference answer holds a text; write one")
+    else:
+        _check_options(known_options(raw.options), raw.answers)
+
+
+def _check_options(options: Sequence[str], answers: Sequence[int]) -> None:
+    if len(options) < 2:
+        raise Unusable(f"a choice needs at least 2 options, usable: {len(options)}")
+    if len(options) > MAX_OPTIONS:
+        raise Unusable(f"has {len(options)} options, more than the {MAX_OPTIONS} letters")
+    if not answers:
+        raise Unusable("has no correct option")
+    for answer in answers:
+        if not 0 <= answer < len(options):
+            raise Unusable(f"answer index {answer!s:.20} lies outside the options, 0 to {len(options) - 1}")
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def known_options(options: Sequence[str | None]) -> list[str]:
+    """The options before the first missing one, as the option reader of Kostumov et al. (2024) has it."""
+    known = []
+    for option in options:
+        if option is None:
+            break
+        known.append(option)
+    return known
+
+
+def clean(raw: RawItem, pictures: Sequence[Picture]) -> dict[str, Any]:
+    """The row of an entry that `check` let pass and its pictures, with the source's own flags."""
+    images = [picture.digest for picture in pictures]
+    return {
+        "id": raw.id,
+        "group": raw.group if raw.group is not None else default_group(raw.question, images),
+        "question": raw.question,
+        "phrasings": list(raw.phrasings),
+        "hint": raw.hint,
+        "options": known_options(raw.options),
+        "answers": sorted(set(raw.answers)),
+        "references": list(raw.references),
+        "images": images,
+        "category": raw.category,
+        "kind": raw.kind,
+        "turns": list(raw.turns),
+        "source_id": raw.source_id or raw.id,
+        "flags": sorted(set(raw.flags)),
+    }
+
+
+def default_group(question: str, images: Sequence[str]) -> str:
+    """One group for the same question about the same pictures: 32 hexadecimal digits."""
+    return digest_of(json.dumps([question, *images]).encode())[:32]

@@ -1,0 +1,163 @@
+"""Pictures of entries, read and examined by a few threads a little ahead of the entry that comes next.
+
+Decoding takes most of the time of `prepare`, and Pillow lets other threads run meanwhile. Everything
+else happens entry after entry, in the order of the source: results, errors and their order are those of
+one thread. In memory are at most the pictures of HELD entries beside those that are being written.
+"""
+
+import os
+import stat
+import sys
+import warnings
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+from pathlib import Path
+
+from PIL import Image
+
+from vouch.datasets.cleaning.cleaning import Picture, digest_of, examine
+from vouch.datasets.raw import BrokenImage, RawItem, Rejected, Unusable
+from vouch.images.lru_cache import Recent
+from vouch.images.prefetch import ahead
+from vouch.pipeline.streaming_digest import read_file
+
+MAX_IMAGE_BYTES = 256 * 2**20
+HELD = 12  # entries looked at ahead
+TURN = 0.001  # seconds
+MOST_WORKERS = 4
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A picture of an entry. data: None for one that was known before."""
+
+    picture: Picture
+    data: bytes | None
+
+
+@dataclass(frozen=True)
+class Looked:
+    """An entry and its pictures, those for exchange last; `broken` in place of the first that is unusable."""
+
+    entry: RawItem | Rejected
+    seen: Sequence[Seen] = ()
+    broken: BrokenImage | None = None
+
+
+def looked_at(
+    entries: Iterable[RawItem | Rejected], known: Mapping[str, Picture]
+) -> Generator[Looked, None, None]:
+    """Every entry in its order, with its pictures. known: by digest; may grow, is not examined again.
+
+    An error of the source is raised where its entry would have come. Close it to end its threads.
+    """
+    examined: Recent[Picture] = Recent(4 * HELD)
+
+    def look(entry: RawItem | Rejected | Exception) -> Looked:
+        if isinstance(entry, Exception):
+            raise entry
+        return Looked(entry) if isinstance(entry, Rejected) else _looked(entry, known, examined)
+
+    with warnings.catch_warnings(), _quick_turns():
+        # Such pictures are refused in words; and the filters must not be changed by several threads.
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+        yield from ahead(look, _with_error(entries), _workers(), HELD, _has_no_picture)
+
+
+@contextmanager
+def _quick_turns() -> Iterator[None]:
+    """A thread that has decoded gets Python back soon, not after the usual 5 ms: the rest takes less."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(TURN)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+def _with_error(entries: Iterable[RawItem | Rejected]) -> Iterator[RawItem | Rejected | Exception]:
+    """Ends with the error of the source, which is drawn from before the entries ahead of it are done."""
+    try:
+        yield from entries
+    except Exception as error:
+        yield error
+
+
+def _has_no_picture(entry: RawItem | Rejected | Exception) -> bool:
+    return not (isinstance(entry, RawItem) and (entry.images or entry.exchange))
+
+
+def _workers() -> int:
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(allowed, MOST_WORKERS)
+
+
+def _looked(raw: RawItem, known: Mapping[str, Picture], examined: Recent[Picture]) -> Looked:
+    """Runs in a thread."""
+    seen: list[Seen] = []
+    for image in (*raw.images, *(image for image in raw.exchange if image is not None)):
+        try:
+            data = image if isinstance(image, bytes) else read_image(image, raw.root)
+            digest = digest_of(data)
+            if digest in known:
+                seen.append(Seen(known[digest], None))
+            else:
+                seen.append(Seen(examined.get(digest, partial(examine, data, digest)), data))
+        except BrokenImage as error:
+            return Looked(raw, seen, error)
+        except Unusable as error:
+            which = repr(image) if isinstance(image, str) else str(len(seen) + 1)
+            return Looked(raw, seen, BrokenImage(f"image {which:.200}: {error}"))
+    return Looked(raw, seen)
+
+
+def read_image(image: str, root: Path | None) -> bytes:
+    """The bytes of an image file, which must lie inside `root`. Raises BrokenImage."""
+    name, below = f"image {image!r:.200}", Path(image)
+    if root is None or not image or below.is_absolute() or ".." in below.parts:
+        raise BrokenImage(f"{name}: not a path inside the dataset's folder; give a relative one without `..`")
+    try:
+        path = os.path.join(root, *below.parts)
+        size = _plain_size(path, root, below.parts)
+        if size is None:  # reached through a link, or no file
+            if through_link(root, below.parts) and leads_out(Path(path), root):
+                raise BrokenImage(
+                    f"{name}: a link that leads out of the dataset's folder; copy the file into it"
+                )
+            if through_link(root, below.parts[:-1]):  # no digest says where it leads
+                raise BrokenImage(
+                    f"{name}: behind a link to a folder, whose changes go unseen; name the folder itself"
+                )
+            if not Path(path).is_file():
+                raise BrokenImage(f"{name}: no such file in {root}")
+            size = os.stat(path).st_size
+        if size > MAX_IMAGE_BYTES:
+            raise BrokenImage(f"{name}: larger than {MAX_IMAGE_BYTES:,} bytes; scale it down")
+        return read_file(path, size)
+    except BrokenImage:
+        raise
+    except (OSError, ValueError) as error:
+        raise BrokenImage(f"{name}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
+
+
+def _plain_size(path: str, root: Path, names: Sequence[str]) -> int | None:
+    """Bytes of a file that no link below `root` leads to, None of anything else: resolving takes long."""
+    try:
+        status = os.lstat(path)
+    except (OSError, ValueError):
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) and not through_link(root, names[:-1]) else None
+
+
+def through_link(root: Path, names: Sequence[str]) -> bool:
+    """Whether the way down these names leads through a link below `root`."""
+    _root, *below = accumulate(names, os.path.join, initial=str(root))
+    return any(map(os.path.islink, below))
+
+
+def leads_out(path: Path, root: Path) -> bool:
+    """Whether links lead a path below `root` out of it; one that leads to itself leads nowhere."""
+    return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))

@@ -1,0 +1,149 @@
+"""Fetching a file from an address: resumed where it stopped, verified, whole or not there."""
+
+import http.client
+import os
+import re
+from http.client import HTTPMessage
+from pathlib import Path
+from typing import IO
+from urllib.error import HTTPError
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from vouch.datasets.fetch.origin import Download
+from vouch.datasets.fetch.store import MAX_BYTES, STORE, Kept, alone, check_room, digest_of
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.files import replacing_folder
+
+TRIES = 5
+_TIMEOUT = 60.0  # seconds without a byte
+_CHUNK = 1 << 20
+_PAGE = re.compile(rb"\s*<(?:!doctype\s+html|html)", re.IGNORECASE)
+
+
+class _Elsewhere(HTTPRedirectHandler):
+    """Follows a server to other addresses of the web, but never out of encryption."""
+
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> Request | None:
+        if not newurl.startswith(("https://", "http://") if req.type == "http" else "https://"):
+            raise UserError(
+                f"{req.full_url}: sends its readers to {newurl[:80]}, where nothing is fetched; correct "
+                "origin"
+            )
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+_OPENER = build_opener(_Elsewhere)
+
+
+def fetch_address(name: str, download: Download) -> Kept:
+    """Brings one file into the store. name: the dataset's. Raises UserError."""
+    known = download.sha256
+    partial = STORE / "files" / f".{known or _unknown(download)}.partial"
+    with alone(partial):
+        if known is None or not _is_whole(STORE / "files" / known / download.filename, known):
+            resumed = partial.exists()
+            _complete(name, download, partial)
+            digest = digest_of(partial)
+            if resumed and known not in (None, digest):
+                partial.unlink()  # what it went on from may be of another edition, or damaged
+                _complete(name, download, partial)
+                digest = digest_of(partial)
+            _check_digest(name, download, partial, digest)
+            with replacing_folder(STORE / "files" / digest) as folder:
+                os.replace(partial, folder / download.filename)
+            known = digest
+    path = Path("files") / known / download.filename
+    return Kept(download.filename, str(path), (STORE / path).stat().st_size, known)
+
+
+def _check_digest(name: str, download: Download, partial: Path, digest: str) -> None:
+    """Raises UserError, the file removed, where it cannot be the one that is meant."""
+    known, where = download.sha256, f"datasets.{name}: {download.url}"
+    if known == digest:
+        return
+    with partial.open("rb") as file:
+        start = file.read(512)
+    if not start or _PAGE.match(start):
+        partial.unlink()
+        what = "a web page" if start else "nothing"
+        raise UserError(f"{where}: the server sent {what} in place of the file; correct origin, or try later")
+    if known is not None:
+        partial.unlink()
+        raise UserError(
+            f"{where}: its SHA-256 is {digest}, not {known}; the file has changed or is not the one you "
+            "mean: look at it before you correct origin.sha256"
+        )
+
+
+def _is_whole(path: Path, digest: str) -> bool:
+    return path.is_file() and digest_of(path) == digest
+
+
+def _unknown(download: Download) -> str:
+    return re.sub(r"\W", "_", download.url)[-120:]
+
+
+def _complete(name: str, download: Download, partial: Path) -> None:
+    """Fills the partial file, trying again from where a connection was lost. Raises UserError."""
+    if download.sha256 is None:
+        partial.unlink(missing_ok=True)  # what stands there may be an older edition
+    before, problem = -1, ""
+    for _ in range(TRIES):
+        have = partial.stat().st_size if partial.exists() else 0
+        if problem and have == before:
+            break
+        before = have
+        try:
+            _transfer(name, download, partial, have)
+            return
+        except HTTPError as error:
+            raise UserError(
+                f"datasets.{name}: {download.url}: the server answered {error.code}; correct origin, or try "
+                "later"
+            ) from None
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", error)
+            problem = str(getattr(reason, "strerror", None) or reason or type(error).__name__)
+        except ValueError as error:  # what the standard library makes of nonsense in an answer's head
+            raise UserError(
+                f"datasets.{name}: {download.url}: the server's answer cannot be read ({error!s:.120}); "
+                "correct origin, or try later"
+            ) from None
+    raise UserError(
+        f"datasets.{name}: {download.url} is not on this machine ({problem[:160]}); run `vouch fetch {name}` "
+        "on a machine with the network"
+    )
+
+
+def _transfer(name: str, download: Download, partial: Path, have: int) -> None:
+    headers = {"User-Agent": "vouch", **({"Range": f"bytes={have}-"} if have else {})}
+    try:
+        answer = _OPENER.open(Request(download.url, headers=headers), timeout=_TIMEOUT)
+    except HTTPError as error:
+        if error.code != 416 or not have:  # the range begins at the file's end, or the file changed
+            raise
+        partial.unlink()
+        return _transfer(name, download, partial, 0)
+    with answer:
+        resumed = answer.status == 206 and _start(answer.headers.get("Content-Range", "")) == have
+        length = answer.headers.get("Content-Length")
+        promised = int(length) if length and re.fullmatch(r"[0-9]{1,18}", length) else None
+        where = f"datasets.{name}: {download.url}"
+        check_room(promised or 0, where)
+        with partial.open("ab" if resumed else "wb") as handle:
+            size = have if resumed else 0
+            got = 0
+            while chunk := answer.read(_CHUNK):
+                size, got = size + len(chunk), got + len(chunk)
+                if size > MAX_BYTES:
+                    raise UserError(f"{where}: more than {MAX_BYTES:,} bytes; mirror it")
+                handle.write(chunk)
+        if promised is not None and got < promised:
+            raise http.client.IncompleteRead(b"", promised - got)
+
+
+def _start(content_range: str) -> int:
+    match = re.match(r"bytes (\d+)-", content_range)
+    return int(match[1]) if match else -1

@@ -1,0 +1,112 @@
+"""Where fetched files lie: .vouch/sources, outside every stage's outputs, named by their contents.
+
+hub/              the cache of huggingface_hub: files by their digests, and a folder for each commit
+files/SHA256/     a file that came from an address, under its own name
+found/KEY.json    what an origin was found to be: written when everything is there and verified
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from vouch.datasets.fetch.origin import Origin
+from vouch.datasets.read.files import File
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.files import canonical_json, write_json
+from vouch.pipeline.locks import claimed
+
+STORE = Path(".vouch/sources")
+MAX_BYTES = 256 * 2**30  # of one dataset
+PATIENCE_SECONDS = 12 * 3600.0
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A file in the store. path: below the store. size: bytes. digest: SHA-256, or a git blob's SHA-1."""
+
+    name: str
+    path: str
+    size: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an origin was found to be. revision: the commit, null for addresses."""
+
+    revision: str | None
+    files: tuple[Kept, ...]
+
+    def listed(self) -> tuple[File, ...]:
+        """The files for a loader."""
+        return tuple(File(kept.name, STORE / kept.path) for kept in self.files)
+
+    @property
+    def size(self) -> int:
+        """Bytes, all files together."""
+        return sum(kept.size for kept in self.files)
+
+
+def recall(origin: Origin) -> Found | None:
+    """What is known of an origin, where all its files are still there in full; else null."""
+    try:
+        values: Any = json.loads(_record(origin).read_text(encoding="utf-8"))
+        files = tuple(Kept(**kept) for kept in values["files"])
+        whole = all((STORE / kept.path).stat().st_size == kept.size for kept in files)
+        return Found(values["revision"], files) if whole and files else None
+    except (OSError, ValueError, TypeError, KeyError):
+        return None  # missing or damaged: fetched again, which costs a look at what is there
+
+
+def is_whole(found: Found) -> bool:
+    """Whether every file still has the digest that it had when it came; every byte is read."""
+    return all(_digest_like(kept) == kept.digest for kept in found.files)
+
+
+def _digest_like(kept: Kept) -> str:
+    path = STORE / kept.path
+    if len(kept.digest) == hashlib.sha256().digest_size * 2:
+        return digest_of(path)
+    return digest_of(path, b"blob %d\0" % kept.size, "sha1")
+
+
+def remember(origin: Origin, found: Found) -> None:
+    """Keeps it for the next time."""
+    write_json(_record(origin), asdict(found))
+
+
+def _record(origin: Origin) -> Path:
+    key = hashlib.sha256(canonical_json(origin.model_dump()).encode()).hexdigest()[:32]
+    return STORE / "found" / f"{key}.json"
+
+
+def check_room(needed: int, where: str) -> None:
+    """Raises UserError where so many bytes are too many, or the disk has no room for them."""
+    if needed > MAX_BYTES:
+        raise UserError(f"{where}: {needed:,} bytes, more than the {MAX_BYTES:,} of one dataset; mirror it")
+    STORE.mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(STORE).free
+    if needed > free:
+        raise UserError(f"{where}: needs {needed:,} bytes, {STORE} has room for {free:,}; make room")
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Keeps other processes out of what is done with `path`; they wait, UserError after hours."""
+    with claimed(path.with_name(f".{path.name}.lock"), PATIENCE_SECONDS, str(path), "fetching it"):
+        yield
+
+
+def digest_of(path: Path, start: bytes = b"", kind: str = "sha256") -> str:
+    """Digest of a file, hexadecimal. start: bytes before its own."""
+    digest = hashlib.new(kind, start, usedforsecurity=kind == "sha256")
+    with path.open("rb") as handle:
+        while chunk := handle.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()

@@ -1,0 +1,105 @@
+"""compbench: six comparative sets of MLLM-CompBench (Kil et al. 2024), used by PARC (Schmalfuss et al. 2025).
+
+    source: FOLDER      with the annotations and the pictures (see PLACE);  settings: {set: mit_state}
+
+An item has two pictures, left and right, and the options Left and Right. The category is the source's own
+type (`State`, `Color`, ...): PARC's table exchanges the names of the state and attribute sets in places, so
+its column names are no keys. Rows without an answer are left out, and those of type `None` from the attribute
+sets, as in the released splits.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
+from vouch.datasets.read.files import File, Source
+from vouch.datasets.read.row import Row, items
+from vouch.datasets.read.tree import Tree
+from vouch.pipeline.errors import UserError
+
+PLACE = (
+    "get the annotations and the processed pictures that the README of github.com/RaptorMai/MLLM-CompBench "
+    "links, put both into one folder with their own subfolders (st_label, vaw_label, depth_label, "
+    "fashion_label; the pictures under the paths that the annotations name), and name that as `source`; "
+    "docs/datasets.md says more"
+)
+_AGREE = 2  # parts of a path: a file's name alone may be that of another crop of the same photograph
+SIDES = ("Left", "Right")
+Name = Literal["mit_attribute", "mit_state", "vaw_attribute", "vaw_state", "depth", "fashion"]
+FILES: dict[Name, str] = {
+    "mit_attribute": "State_Transform_merged0_0_1000.json",
+    "mit_state": "State_Transform_merged0_0_1000.json",
+    "vaw_attribute": "VAW_0_3133.json",
+    "vaw_state": "VAW_0_3133.json",
+    "depth": "depth_0_529_rebalanced.json",
+    "fashion": "fashion_0_179.json",
+}
+_SIZES: dict[Name, Expected] = {
+    "mit_attribute": {"items": {183}},
+    "mit_state": {"items": {595, 597}},  # 597 rows, two of them without an answer
+    "vaw_attribute": {"items": {893}},
+    "vaw_state": {"items": {470}},
+    "depth": {"items": {1858}, "answer A": {929}, "answer B": {929}},
+    "fashion": {"items": {2435}},
+}
+
+
+class Settings(LoaderSettings):
+    """set: which of the six."""
+
+    set: Name
+
+
+def expected(source: Source, settings: Settings) -> Expected | None:
+    """The size of the set."""
+    return _SIZES[settings.set]
+
+
+def count(source: Source, name: str, settings: Settings) -> int:
+    """Annotations of the set."""
+    with Tree(source) as tree:
+        return sum(1 for _ in _rows(tree, settings.set))
+
+
+def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+    """One item per annotation; ids are their numbers in the file, from 0."""
+    with Tree(source) as tree:
+        yield from items(_rows(tree, settings.set), lambda row: _item(row, tree, settings.set))
+
+
+def _rows(tree: Tree, which: Name) -> Iterator[Row]:
+    name = tree.needed(FILES[which])
+    annotations = tree.json(name)
+    if not isinstance(annotations, list):
+        raise UserError(f"{name}: is no list of annotations; fetch it again")
+    for number, values in enumerate(annotations):
+        if isinstance(values, dict) and values.get("answer") in SIDES and _belongs(values.get("type"), which):
+            yield Row(values, f"{name} entry {number + 1}", number, File(name, Path(name)))
+
+
+def _belongs(kind: object, which: Name) -> bool:
+    if which.endswith("_state"):
+        return kind == "State"
+    return not which.endswith("_attribute") or kind not in ("State", "None", None)
+
+
+def _item(row: Row, tree: Tree, which: Name) -> RawItem:
+    return RawItem(
+        id=str(row.number),
+        where=row.where,
+        question=row.text("question"),
+        options=SIDES,
+        answers=[SIDES.index(row.text("answer"))],
+        images=[_picture(row.text(column), tree) for column in ("image_1", "image_2")],
+        category=row.maybe("type") or which,
+    )
+
+
+def _picture(path: str, tree: Tree) -> bytes:
+    try:
+        return tree.picture(tree.closest(path, _AGREE))
+    except Unusable as error:
+        raise Unusable(
+            f"{error}; the pictures must be CompBench's processed ones: docs/datasets.md"
+        ) from None

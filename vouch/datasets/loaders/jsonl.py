@@ -1,0 +1,196 @@
+"""Your own items: one JSON object per line, images beside them.
+
+    {"id": "q1", "question": "What is this?", "options": ["a kite", "a hat"], "answer": 1, "image": "1.png"}
+
+source is the folder that holds the file (`settings.file`); image paths are relative to that folder and
+may not leave it, so that a changed image is noticed.
+
+answer is one of the following, or a list of them:
+  an integer   the 0-based index of the option; always an index, even where options are numbers
+  a text       the text of exactly one option, or else a capital letter, A for the first option
+A text that names two options, such as "B" among the options "B" and "A" in that order, or a text
+that two options share, is refused: give the index. A null among the options is a missing text.
+
+A line without options, but with `references`, a text or a list of them, is an open question:
+
+    {"id": "q2", "question": "What does the sign say?", "references": ["stop", "STOP"], "image": "2.png"}
+
+turns, a list of ids, names the earlier lines of the same conversation, first to last. The lines of a
+conversation stand one after the other, and are one group.
+
+exchange, a list, has for each image the path of one that turns the answer when it is put in its place,
+or null.
+
+boxes, a list of [x1, y1, x2, y2] in pixels, are places in the one image. They are drawn into it, and
+`<box 1>` in the question or an option reads `the red box`; or, with `boxes: text`, `[12, 30, 90, 64]`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from vouch.datasets.cleaning.image_reader import leads_out, read_image, through_link
+from vouch.datasets.raw import LoaderSettings, RawItem, Rejected, Unusable
+from vouch.datasets.read import json_values
+from vouch.datasets.read.boxes import spoken, with_boxes
+from vouch.datasets.read.conversation import together
+from vouch.datasets.read.files import Source
+from vouch.datasets.read.json_line import json_object
+from vouch.pipeline.errors import UserError
+
+_LINE = 3  # pixels, the thickness of a box
+
+
+class Keys(BaseModel):
+    """Which key of a line holds what. A key named here must be on every line; its value may be null."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    question: str = "question"
+    options: str = "options"
+    answer: str = "answer"
+    references: str = "references"
+    image: str = "image"
+    images: str = "images"
+    hint: str = "hint"
+    id: str = "id"
+    category: str = "category"
+    turns: str = "turns"
+    exchange: str = "exchange"
+    boxes: str = "boxes"
+
+
+class Settings(LoaderSettings):
+    """file: inside the source folder. group: key whose equal values keep items on one side of the split.
+
+    boxes: whether those of a line are drawn into its image, or put into its text.
+    """
+
+    file: str = Field(default="items.jsonl", pattern=r"^[^\x00-\x1f]+$")
+    keys: Keys = Keys()
+    group: str | None = None
+    boxes: Literal["drawn", "text"] = "drawn"
+
+
+def count(source: Source, name: str, settings: Settings) -> int:
+    """Number of lines that are not blank."""
+    with _find(source.path, name, settings).open("rb") as lines:
+        return sum(1 for line in lines if line.strip())
+
+
+def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+    """One entry per line that is not blank; ids default to the line's number, from 1."""
+    yield from together(_entries(source, name, settings))
+
+
+def _entries(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+    path = _find(source.path, name, settings)
+    empty = True
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            empty, where, known = False, f"{path} line {number}", ""
+            try:
+                values = json_object(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
+                known = _id(values, settings.keys, number)
+                yield _item(values, known, where, path.parent, settings)
+            except Unusable as error:
+                yield Rejected(where, known, str(error))
+    if empty:
+        raise UserError(f"{path}: is empty; put one JSON object per line into it")
+
+
+def _find(source: Path, name: str, settings: Settings) -> Path:
+    if source.is_file():
+        raise UserError(
+            f"{source}: is a file; name its folder as datasets.{name}.source, so that its pictures are "
+            "watched, and the file in settings.file"
+        )
+    if not source.is_dir():
+        raise UserError(f"{source}: no such file or folder; correct datasets.{name}.source in params.yaml")
+    path = source / settings.file
+    if leads_out(path, source):
+        raise UserError(f"{path}: leads out of {source}; correct datasets.{name}.settings.file")
+    if through_link(source, Path(settings.file).parts[:-1]):
+        raise UserError(
+            f"{path}: behind a link to a folder, whose changes go unseen; name the folder itself in "
+            f"datasets.{name}.settings.file"
+        )
+    if not path.is_file():
+        raise UserError(f"{path}: no such file; add it, or name yours in datasets.{name}.settings.file")
+    return path
+
+
+def _id(values: Mapping[str, Any], keys: Keys, number: int) -> str:
+    value = values.get(keys.id)
+    if value is None:
+        return str(number)
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise Unusable(f"{keys.id} is a {type(value).__name__}, not a text or an integer")
+    return str(value)
+
+
+def _item(values: Mapping[str, Any], name: str, where: str, root: Path, settings: Settings) -> RawItem:
+    keys = settings.keys
+    if values.get(keys.references) is not None and values.get(keys.options) is not None:
+        raise Unusable(f"has both {keys.options} and {keys.references}; keep one of them")
+    kind: Literal["choice", "text"] = "text" if _is_open(values, keys) else "choice"
+    either = {"references"} if kind == "text" else {"options", "answer"}
+    given = keys.model_fields_set - {"references", "options", "answer"}
+    needed = {getattr(keys, field) for field in {"question"} | either | given}
+    missing = sorted((needed | ({settings.group} if settings.group else set())) - values.keys())
+    if missing:
+        raise Unusable(f"has no {', '.join(missing)}; it has {', '.join(sorted(values))[:200] or 'nothing'}")
+    options = json_values.options(values[keys.options], keys.options) if kind == "choice" else []
+    item = RawItem(
+        id=name,
+        where=where,
+        question=json_values.text(values, keys.question),
+        options=options,
+        answers=json_values.answers(values[keys.answer], options, keys.answer) if kind == "choice" else [],
+        references=json_values.references(values[keys.references], keys.references) if kind == "text" else [],
+        kind=kind,
+        hint=None if values.get(keys.hint) is None else json_values.text(values, keys.hint),
+        images=_images(values, keys),
+        root=root,
+        category="" if values.get(keys.category) is None else json_values.text(values, keys.category),
+        group=json_values.group(values[settings.group], settings.group) if settings.group else None,
+        turns=json_values.turns(values.get(keys.turns), keys.turns),
+        exchange=json_values.exchange(values.get(keys.exchange), keys.exchange),
+    )
+    boxes = values.get(keys.boxes)
+    return item if boxes is None else _with_boxes(item, boxes, settings.boxes == "drawn", keys.boxes)
+
+
+def _with_boxes(item: RawItem, boxes: Any, drawn: bool, key: str) -> RawItem:
+    if not isinstance(boxes, list) or not boxes or len(item.images) != 1:
+        raise Unusable(f"{key} is not a list of boxes, or there is not one image for them")
+    (image,) = item.images
+    if drawn and isinstance(image, str):
+        image = with_boxes(read_image(image, item.root), boxes, _LINE, "corners")
+    return replace(
+        item,
+        question=spoken(item.question, boxes, drawn),
+        options=[None if option is None else spoken(option, boxes, drawn) for option in item.options],
+        images=[image],
+    )
+
+
+def _is_open(values: Mapping[str, Any], keys: Keys) -> bool:
+    """Whether a line is an open question: references stand on it."""
+    return values.get(keys.references) is not None
+
+
+def _images(values: Mapping[str, Any], keys: Keys) -> list[str]:
+    one, many = values.get(keys.image), values.get(keys.images)
+    if one is not None and many is not None:
+        raise Unusable(f"has both {keys.image} and {keys.images}; keep one of them")
+    if one is not None:
+        return [json_values.text(values, keys.image)]
+    if many is not None and not (isinstance(many, list) and all(isinstance(path, str) for path in many)):
+        raise Unusable(f"{keys.images} is not a list of paths")
+    return list(many or ())

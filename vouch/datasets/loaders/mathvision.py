@@ -1,0 +1,64 @@
+"""mathvision: MATH-Vision (Wang et al. 2024), problems of mathematics competitions.
+
+    origin: {hub: MathLLMs/MathVision, revision: "...", split: test}
+
+Azad et al. (2025) take the multiple-choice part: `{open: leave_out}`. A question may speak of `<image1>`,
+`<image2>` and so on, but comes with one picture that shows them all. In 384 questions the options are the
+bare letters, because the picture shows what they stand for.
+"""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
+from vouch.datasets.read.files import Source
+from vouch.datasets.read.row import Row, items
+from vouch.datasets.read.rows import count_rows, rows
+
+_NEEDED = ("id", "question", "options", "decoded_image", "answer")
+_ANSWERS: Expected = {
+    f"answer {letter}": {n} for letter, n in zip("ABCDE", (299, 311, 318, 326, 278), strict=True)
+}
+
+
+class Settings(LoaderSettings):
+    """open: whether questions without options are kept."""
+
+    open: Literal["keep", "leave_out"] = "keep"
+
+
+def expected(source: Source, settings: Settings) -> Expected | None:
+    """Counts of the two splits."""
+    every = settings.open == "keep"
+    if source.split == "test":
+        return {"items": {3040 if every else 1532}, "choice": {1532}, "options 5": {1532}, **_ANSWERS}
+    if source.split == "testmini":
+        return {"items": {304 if every else 190}, "choice": {190}}
+    return None
+
+
+def count(source: Source, name: str, settings: Settings) -> int:
+    """Rows, before the filter."""
+    return count_rows(source)
+
+
+def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+    """One item per row that is kept."""
+    yield from items(rows(source, _NEEDED, ("subject",)), lambda row: _item(row, settings))
+
+
+def _item(row: Row, settings: Settings) -> RawItem | None:
+    options = row.texts("options")
+    if not options and settings.open == "leave_out":
+        return None
+    return RawItem(
+        id=row.text("id"),
+        where=row.where,
+        question=row.text("question"),
+        options=options,
+        answers=[row.letter("answer", len(options))] if options else [],
+        references=[] if options else [row.text("answer")],
+        images=row.images("decoded_image"),
+        category=row.maybe("subject") or "",
+        kind="choice" if options else "text",
+    )

@@ -1,0 +1,93 @@
+"""mmbench: MMBench (Liu et al. 2024): TSV files of OpenCompass, or parquet of the hub.
+
+    origin: {url: ".../mmbench_dev_20230712.tsv", sha256: "..."}           the edition of the papers
+    origin: {hub: lmms-lab/MMBench_EN, revision: "...", split: dev}         the same rows
+    origin: {hub: lmms-lab/MMBench, revision: "...", config: en, split: dev}   a later edition
+
+A question comes as several rows with its options rotated: indices that are equal modulo a million. They are
+one group. In some TSV files a copy's image cell holds the index of the row that has the image.
+"""
+
+from collections.abc import Iterator
+
+from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
+from vouch.datasets.read.files import Source
+from vouch.datasets.read.row import Row, items
+from vouch.datasets.read.rows import TSV, count_rows, rows
+from vouch.datasets.read.shared_images import images_of, shared_images
+
+COPIES = 1_000_000
+LEGACY = "mmbench_dev_20230712"
+_LETTERS = ("A", "B", "C", "D")
+_NEEDED = ("index", "question", "A", "B", "answer", "image")
+_OPTIONAL = ("hint", "C", "D", "category")
+
+# Texts that stand for a missing cell. In TSV those that pandas reads as missing, because the published
+# option counts rest on that.
+_MISSING = frozenset({"", "nan"})
+_MISSING_TSV = _MISSING | {
+    *("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>"),
+    *("N/A", "NA", "NULL", "NaN", "None", "n/a", "null"),
+}
+_EDITIONS: dict[tuple[str, str], Expected] = {
+    ("en", "dev"): {"items": {4329}, "groups": {1164}},
+    ("en", "test"): {"items": {6666}},
+    ("cn", "dev"): {"items": {4329}},
+    ("cc", "test"): {"items": {2040}},
+}
+_PAPERS: Expected = {
+    "items": {4377},
+    "groups": {1176},
+    "hints": {322},
+    **{f"answer {letter}": {n} for letter, n in zip(_LETTERS, (1166, 1166, 1077, 968), strict=True)},
+    **{f"options {k}": {n} for k, n in ((4, 3911), (3, 288), (2, 178))},
+}
+
+
+class Settings(LoaderSettings):
+    """Nothing of its own."""
+
+
+def expected(source: Source, settings: Settings) -> Expected | None:
+    """Counts of the known editions."""
+    hub = (source.origin and source.origin.hub) or ""
+    if any(file.name.endswith(f"{LEGACY}{TSV}") for file in source.files):
+        return _PAPERS
+    if hub.endswith("/MMBench_EN") and source.split == "dev":
+        return _PAPERS
+    return _EDITIONS.get((source.config, source.split)) if hub.endswith("/MMBench") else None
+
+
+def count(source: Source, name: str, settings: Settings) -> int:
+    """Rows."""
+    return count_rows(source)
+
+
+def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+    """One item per row, copies included."""
+    shared = shared_images(source, _NEEDED)
+    yield from items(rows(source, _NEEDED, _OPTIONAL), lambda row: _item(row, shared))
+
+
+def _item(row: Row, shared: dict[str, bytes]) -> RawItem:
+    missing = _MISSING_TSV if row.file.name.lower().endswith(TSV) else _MISSING
+
+    def cell(column: str) -> str | None:
+        text = row.maybe(column)
+        return None if text is None or text in missing else text
+
+    options = [cell(letter) for letter in _LETTERS]
+    while options and options[-1] is None:
+        options.pop()
+    index = row.integer("index")
+    return RawItem(
+        id=str(index),
+        where=row.where,
+        question=row.text("question"),
+        hint=cell("hint"),
+        options=options,
+        answers=[row.letter("answer", len(options))],
+        images=images_of(row, shared),
+        category=cell("category") or "",
+        group=str(index % COPIES),
+    )

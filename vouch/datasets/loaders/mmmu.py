@@ -1,0 +1,124 @@
+"""mmmu: MMMU (Yue et al. 2024), exam questions of 30 subjects, with one to seven pictures.
+
+    origin: {hub: lmms-lab/MMMU, revision: "...", split: validation}
+    origin: {hub: MMMU/MMMU, revision: "...", config: "*", split: validation}     a configuration per subject
+
+Azad et al. (2025) take `{open: leave_out, max_options: 5, images: one}` of validation: 794 questions. Tu et
+al. (2024) take `split: dev+validation` with `open: other`: an open question becomes a choice between its
+answer and `Other Answers`. The answers of the test split are hidden.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field
+
+from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
+from vouch.datasets.read.files import Source
+from vouch.datasets.read.row import Row, items, listed
+from vouch.datasets.read.rows import count_rows, rows
+from vouch.tables.items import IMAGE_MARK
+
+OTHER = "Other Answers"
+_IMAGES = tuple(f"image_{number}" for number in range(1, 8))
+_NEEDED = ("id", "question", "options", "answer", "question_type", *_IMAGES)
+_SUBJECT = re.compile(r"[a-z]+_(.+)_\d+")
+_CHOICE = "multiple-choice"
+_ANSWERS: Expected = {
+    f"answer {a}": {n} for a, n in zip("ABCDEFI", (242, 230, 198, 149, 25, 2, 1), strict=True)
+}
+_OPTIONS: Expected = {
+    f"options {k}": {n} for k, n in ((4, 606), (3, 111), (5, 91), (2, 28), (6, 5), (9, 4), (7, 2))
+}
+
+
+class Settings(LoaderSettings):
+    """open: what becomes of questions without options: kept as open ones, a choice (`other`), left out.
+
+    max_options: leave out questions with more. images: `one` leaves out questions that speak of several.
+    """
+
+    open: Literal["keep", "other", "leave_out"] = "keep"
+    max_options: int | None = Field(default=None, ge=2)
+    images: Literal["any", "one"] = "any"
+
+
+def expected(source: Source, settings: Settings) -> Expected | None:
+    """Counts of the splits and filters that the papers use."""
+    filters = (settings.open, settings.max_options, settings.images)
+    whole = settings.max_options is None and settings.images == "any" and settings.open != "leave_out"
+    if source.split == "validation":
+        known: dict[tuple[str, int | None, str], Expected] = {
+            ("keep", None, "any"): {
+                "items": {900}, "choice": {847}, "open": {53}, **_ANSWERS, **_OPTIONS
+            },
+            ("other", None, "any"): {"items": {900}},
+            ("leave_out", None, "any"): {"items": {847}, **_ANSWERS, **_OPTIONS},
+            ("leave_out", 5, "any"): {"items": {836}},
+            ("leave_out", 5, "one"): {"items": {794}},
+        }  # fmt: skip
+        return known.get(filters)
+    sizes = {"dev": 150, "test": 10_500, "dev+validation": 1050}
+    return {"items": {sizes[source.split]}} if whole and source.split in sizes else None
+
+
+def count(source: Source, name: str, settings: Settings) -> int:
+    """Rows, before the filters."""
+    return count_rows(source)
+
+
+def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+    """One item per row that the filters keep."""
+    yield from items(rows(source, _NEEDED), lambda row: _item(row, settings))
+
+
+def _item(row: Row, settings: Settings) -> RawItem | None:
+    options = row.texts("options")
+    texts = "\n".join((row.text("question"), *options))
+    if settings.images == "one" and len(set(IMAGE_MARK.findall(texts))) > 1:
+        return None
+    answer = row.text("answer")
+    if answer in ("?", ""):
+        raise Unusable("its answer is hidden; take another split")
+    if row.text("question_type") != _CHOICE:
+        if settings.open == "leave_out":
+            return None
+        return _open(row, _references(answer), settings.open == "other")
+    if settings.max_options is not None and len(options) > settings.max_options:
+        return None
+    return RawItem(
+        id=row.text("id"),
+        where=row.where,
+        question=row.text("question"),
+        options=options,
+        answers=[row.letter("answer", len(options))],
+        images=row.numbered(_IMAGES),
+        category=_subject(row),
+    )
+
+
+def _open(row: Row, references: list[str], as_choice: bool) -> RawItem:
+    return RawItem(
+        id=row.text("id"),
+        where=row.where,
+        question=row.text("question"),
+        options=[row.text("answer"), OTHER] if as_choice else [],
+        answers=[0] if as_choice else [],
+        references=references,
+        images=row.numbered(_IMAGES),
+        category=_subject(row),
+        kind="choice" if as_choice else "text",
+    )
+
+
+def _references(answer: str) -> list[str]:
+    """An answer, or several written as a Python list."""
+    if not answer.startswith("["):
+        return [answer]
+    return [str(one) for one in listed(answer, "answer")]
+
+
+def _subject(row: Row) -> str:
+    match = _SUBJECT.fullmatch(row.text("id"))
+    return match[1] if match else ""

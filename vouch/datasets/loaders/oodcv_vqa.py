@@ -1,0 +1,93 @@
+"""oodcv_vqa: OODCV-VQA (Tu et al. 2023), counting objects in unusual pictures.
+
+    source: FOLDER      with oodcv-vqa.json, or the archive that holds it, and the pictures (see PLACE)
+
+Kostumov et al. (2024) take the questions whose answer is a number, and put two more digits beside the two
+options that a question has; here the options are the source's own.
+"""
+
+import re
+from collections.abc import Iterator
+
+from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
+from vouch.datasets.read.files import File, Source
+from vouch.datasets.read.row import Row, items
+from vouch.datasets.read.tree import Tree
+from vouch.pipeline.errors import UserError
+
+PLACE = (
+    "put safety_evaluation_benchmark_datasets.zip (dataset PahaII/vllm_safety_evaluation of the hub) and the "
+    "pictures (Google Drive file 1jq43Q0cenISIq7acW0LS-Lqghgy8exsj, as it is or unpacked to images/phase-1 "
+    "and images/phase-2) into one folder, and name that as `source`"
+)
+QUESTIONS = "oodcv-vqa.json"
+_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_LAST = re.compile(r"(\d+)\W*$")
+_SITUATIONS = {
+    "weather": 358, "context": 382, "occlusion": 300, "iid": 463, "texture": 512, "shape": 455, "pose": 374
+}  # fmt: skip
+
+
+class Settings(LoaderSettings):
+    """answer_type: which questions."""
+
+    answer_type: str = "number"
+
+
+def expected(source: Source, settings: Settings) -> Expected | None:
+    """The counting questions, by situation."""
+    if settings.answer_type != "number":
+        return None
+    return {"items": {2844}, **{f"category {name}": {size} for name, size in _SITUATIONS.items()}}
+
+
+def count(source: Source, name: str, settings: Settings) -> int:
+    """Questions of every type."""
+    with Tree(source) as tree:
+        return sum(1 for _ in _rows(tree, source))
+
+
+def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+    """One item per question of the type; ids are their numbers among those, from 0."""
+    with Tree(source) as tree:
+        kept = [row for row in _rows(tree, source) if row.values.get("answer_type") == settings.answer_type]
+        numbers = {row.number: number for number, row in enumerate(kept)}
+        yield from items(kept, lambda row: _item(row, tree, numbers[row.number]))
+
+
+def _rows(tree: Tree, source: Source) -> Iterator[Row]:
+    name = tree.needed(QUESTIONS)
+    questions = tree.json(name)
+    if not isinstance(questions, list) or not all(isinstance(one, dict) for one in questions):
+        raise UserError(f"{name}: is no list of questions; fetch it again")
+    file = File(name, source.path / name)
+    for number, values in enumerate(questions):
+        yield Row(values, f"{name} question {number + 1}", number, file)
+
+
+def _item(row: Row, tree: Tree, number: int) -> RawItem:
+    options = row.texts("options")
+    return RawItem(
+        id=str(number),
+        where=row.where,
+        question=row.text("question"),
+        options=options,
+        answers=[_correct(row, options)],
+        images=[tree.picture(tree.closest(row.text("image")))],
+        category=row.maybe("situation") or "",
+        source_id=str(row.number),
+    )
+
+
+def _correct(row: Row, options: list[str]) -> int:
+    """The option that ends with the answer's digit, or is the answer."""
+    answer = row.text("answer").strip().lower()
+    digits = str(_WORDS.index(answer)) if answer in _WORDS else answer
+    found = [
+        index
+        for index, option in enumerate(options)
+        if option.strip().lower() == answer or ((end := _LAST.search(option)) and end[1] == digits)
+    ]
+    if len(found) != 1:
+        raise Unusable(f"answer {answer!r:.40} fits {len(found)} of its options {options!r:.120}")
+    return found[0]

@@ -1,0 +1,82 @@
+"""pairs: two rendered pictures of coloured shapes, and questions that one of them answers.
+
+Five tasks: which picture has more, fewer or not more of something, which has something and which has
+not. An item has both pictures, left and right; a style with `pictures: joined` shows them side by side.
+For each picture `exchange` names one that turns the answer when it is put in its place, where a single
+picture can.
+"""
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pydantic import Field
+
+from vouch.datasets.raw import LoaderSettings, RawItem
+from vouch.datasets.read.files import Source
+from vouch.demo.scenes.pairs import PAIR_TASKS, SIDES, Pair, draw_pair, make_pair_question, winner
+from vouch.demo.scenes.questions import Question, wording
+from vouch.demo.scenes.sampling import PHRASINGS, Drawn, Phrasings, check_source, draw
+from vouch.demo.scenes.scene import draw_half, png, render
+
+_TRIES = 30
+
+
+class Settings(LoaderSettings):
+    """seed: of everything drawn. items: how many.
+
+    phrasings: wordings that the demo models were trained on, or ones they never met.
+    """
+
+    seed: int = Field(ge=0)
+    items: int = Field(ge=1, le=1_000_000)
+    phrasings: Phrasings = "trained"
+
+
+def count(source: Source, name: str, settings: Settings) -> int:
+    """Number of items that `read` yields."""
+    return settings.items
+
+
+def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem]:
+    """The items in order."""
+    check_source(source.path, name)
+    for drawn in draw("pairs", settings.seed, settings.items, PAIR_TASKS, _pair, make_pair_question):
+        for index, question in drawn.questions:
+            yield _item(name, drawn, index, question, settings)
+
+
+def _pair(rng: random.Random) -> Pair:
+    return draw_pair(rng, "test")
+
+
+def _item(name: str, drawn: Drawn[Pair], index: int, question: Question, settings: Settings) -> RawItem:
+    pair = drawn.seen
+    return RawItem(
+        id=f"{name}-{index:06d}",
+        where=f"{name} item {index}",
+        question=wording(drawn.rng, question, PHRASINGS[settings.phrasings]),
+        options=SIDES,
+        answers=(SIDES.index(question.answer),),
+        images=(png(render(pair.left)), png(render(pair.right))),
+        exchange=tuple(_turning(drawn.rng, pair, question, side) for side in ("left", "right")),
+        category=question.task,
+        source_id=f"pair {drawn.number} {question.task}",
+        group=f"{name}-pair-{drawn.number:06d}",
+    )
+
+
+def _turning(rng: random.Random, pair: Pair, question: Question, side: str) -> bytes | None:
+    """A picture that makes the other side the answer when it stands on this side, or None.
+
+    There may be none: a picture without a star cannot come to have one by a change of the other, and
+    nothing is fewer than zero.
+    """
+    if question.task in ("has", "has_not"):
+        return None
+    (other,) = question.wrong
+    for _ in range(_TRIES):
+        half = draw_half(rng, "test")
+        if winner(question.task, question.subject, replace(pair, **{side: half})) == other:
+            return png(render(half))
+    return None

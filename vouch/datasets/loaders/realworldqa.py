@@ -1,0 +1,70 @@
+"""realworldqa: RealWorldQA (xAI 2024), photographs taken from vehicles and elsewhere.
+
+    origin: {hub: xai-org/RealworldQA, revision: "...", split: test}
+
+A question's text holds its options, a line each (`A. ...`), and a last line that says how to answer. Both are
+taken out: a question with options becomes a choice, any other an open one.
+"""
+
+import re
+from collections.abc import Iterator
+
+from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
+from vouch.datasets.read.files import Source
+from vouch.datasets.read.row import Row, items
+from vouch.datasets.read.rows import count_rows, rows
+
+_NEEDED = ("image", "question", "answer")
+_OPTION = re.compile(r"\(?([A-Z])[.):]\s*(.*\S)\s*")
+_INSTRUCTION = "please answer"
+
+
+class Settings(LoaderSettings):
+    """Nothing of its own."""
+
+
+def expected(source: Source, settings: Settings) -> Expected | None:
+    """All questions."""
+    return {"items": {765}}
+
+
+def count(source: Source, name: str, settings: Settings) -> int:
+    """Rows."""
+    return count_rows(source)
+
+
+def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+    """One item per row; ids are the rows' numbers, from 0."""
+    yield from items(rows(source, _NEEDED), _item)
+
+
+def _item(row: Row) -> RawItem:
+    question, options = split_question(row.text("question"))
+    answer = row.text("answer").strip()
+    return RawItem(
+        id=str(row.number),
+        where=row.where,
+        question=question,
+        options=options,
+        answers=[row.letter("answer", len(options))] if options else [],
+        references=[] if options else [answer],
+        images=row.images("image"),
+        kind="choice" if options else "text",
+    )
+
+
+def split_question(text: str) -> tuple[str, list[str]]:
+    """The question alone, and its options: lines that begin with A, B, ... in turn, two at least."""
+    lines = [line.strip() for line in text.strip().splitlines()]
+    while lines and (not lines[-1] or lines[-1].lower().startswith(_INSTRUCTION)):
+        lines.pop()
+    options: list[str] = []
+    first = len(lines)
+    for number, line in enumerate(lines):
+        match = _OPTION.fullmatch(line)
+        if match and match[1] == chr(ord("A") + len(options)):
+            options.append(match[2])
+            first = min(first, number)
+    if len(options) < 2:
+        return "\n".join(lines).strip(), []
+    return "\n".join(lines[:first]).strip(), options

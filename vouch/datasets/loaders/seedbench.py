@@ -1,0 +1,101 @@
+"""seedbench: SEED-Bench (Li et al. 2023), its questions about pictures.
+
+    origin: {hub: AILab-CVC/SEED-Bench, revision: "...", files: [SEED-Bench.json, SEED-Bench-image.zip]}
+    origin: {hub: lmms-lab/SEED-Bench, revision: "...", split: test}
+
+Question types 1 to 9 are about one picture, 10 to 12 about a video: those are left out.
+"""
+
+from collections.abc import Iterator
+
+from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
+from vouch.datasets.read.files import File, Source
+from vouch.datasets.read.row import Row, items
+from vouch.datasets.read.rows import PARQUET, count_rows, rows
+from vouch.datasets.read.tree import Tree
+from vouch.pipeline.errors import UserError
+
+QUESTIONS = "SEED-Bench.json"
+TYPES = {
+    1: "Scene Understanding",
+    2: "Instance Identity",
+    3: "Instance Location",
+    4: "Instance Attributes",
+    5: "Instances Counting",
+    6: "Spatial Relation",
+    7: "Instance Interaction",
+    8: "Visual Reasoning",
+    9: "Text Understanding",
+}
+_OPTIONS = ("choice_a", "choice_b", "choice_c", "choice_d")
+_NEEDED = ("question_id", "question_type_id", "question", *_OPTIONS, "answer", "image")
+
+
+class Settings(LoaderSettings):
+    """Nothing of its own."""
+
+
+def expected(source: Source, settings: Settings) -> Expected | None:
+    """All questions about pictures."""
+    return {"items": {14_233}}
+
+
+def count(source: Source, name: str, settings: Settings) -> int:
+    """Questions, those about videos included."""
+    if _in_tables(source):
+        return count_rows(source)
+    with Tree(source) as tree:
+        return len(_questions(tree))
+
+
+def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+    """One item per question about a picture."""
+    if _in_tables(source):
+        yield from items(rows(source, _NEEDED), lambda row: _item(row, None))
+        return
+    with Tree(source) as tree:
+        yield from items(_rows(tree, source), lambda row: _item(row, tree))
+
+
+def _in_tables(source: Source) -> bool:
+    return any(file.name.endswith(PARQUET) for file in source.files)
+
+
+def _questions(tree: Tree) -> list[dict[str, object]]:
+    name = tree.needed(QUESTIONS)
+    value = tree.json(name)
+    questions = value.get("questions") if isinstance(value, dict) else None
+    if not isinstance(questions, list) or not all(isinstance(one, dict) for one in questions):
+        raise UserError(f"{name}: has no list of questions; fetch it again")
+    return questions
+
+
+def _rows(tree: Tree, source: Source) -> Iterator[Row]:
+    file = File(QUESTIONS, source.path / QUESTIONS)
+    for number, values in enumerate(_questions(tree)):
+        yield Row(values, f"{file.path} question {number + 1}", number, file)
+
+
+def _item(row: Row, tree: Tree | None) -> RawItem | None:
+    """tree: where the pictures are, None where they stand in the rows."""
+    kind = row.integer("question_type_id")
+    if kind not in TYPES:
+        return None
+    options = [row.text(column) for column in _OPTIONS]
+    return RawItem(
+        id=row.text("question_id"),
+        where=row.where,
+        question=row.text("question"),
+        options=options,
+        answers=[row.letter("answer", len(options))],
+        images=row.images("image") if tree is None else _picture(row, tree),
+        category=TYPES[kind],
+    )
+
+
+def _picture(row: Row, tree: Tree) -> list[bytes]:
+    wanted = f"SEED-Bench-image/{row.text('data_id')}"
+    name = tree.find(wanted)
+    if name is None:
+        raise Unusable(f"no picture {wanted:.120} among the files; add its archive, SEED-Bench-image.zip")
+    return [tree.picture(name)]

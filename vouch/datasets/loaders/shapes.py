@@ -1,0 +1,81 @@
+"""shapes: multiple-choice questions about rendered pictures of coloured shapes.
+
+Six tasks: colour, shape, count, position, which object is there (exist) and which is not (exist_not).
+See vouch/demo/scenes/sampling.py for how pictures and questions are drawn.
+"""
+
+import random
+from collections.abc import Iterator
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from vouch.datasets.raw import LoaderSettings, RawItem
+from vouch.datasets.read.files import Source
+from vouch.demo.scenes.questions import CHOICE_TASKS, Question, choices, make_question, wording
+from vouch.demo.scenes.sampling import PHRASINGS, Drawn, Phrasings, check_source, draw
+from vouch.demo.scenes.scene import Scene, draw_scene, png, render
+
+
+class Settings(LoaderSettings):
+    """seed: of everything drawn. items: how many. fewer: share of items with less than `max_options`.
+
+    phrasings: wordings that the demo models were trained on, or ones they never met.
+    """
+
+    seed: int = Field(ge=0)
+    items: int = Field(ge=1, le=1_000_000)
+    phrasings: Phrasings = "trained"
+    min_options: int = Field(default=2, ge=2, le=4)
+    max_options: int = Field(default=4, ge=2, le=4)
+    fewer: float = Field(default=0.15, ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.min_options > self.max_options:
+            raise ValueError(
+                f"min_options is {self.min_options}, above max_options {self.max_options}; lower it"
+            )
+        return self
+
+
+def count(source: Source, name: str, settings: Settings) -> int:
+    """Number of items that `read` yields."""
+    return settings.items
+
+
+def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem]:
+    """The items in order."""
+    check_source(source.path, name)
+    for drawn in draw("shapes", settings.seed, settings.items, CHOICE_TASKS, _scene, make_question):
+        image = png(render(drawn.seen))
+        for index, question in drawn.questions:
+            yield _item(name, drawn, index, question, image, settings)
+
+
+def _scene(rng: random.Random) -> Scene:
+    return draw_scene(rng, "test")
+
+
+def _most_options(rng: random.Random, settings: Settings) -> int:
+    most = settings.max_options
+    if settings.min_options < most and rng.random() < settings.fewer:
+        return rng.randrange(settings.min_options, most)
+    return most
+
+
+def _item(
+    name: str, drawn: Drawn[Scene], index: int, question: Question, image: bytes, settings: Settings
+) -> RawItem:
+    options, answer = choices(drawn.rng, question, _most_options(drawn.rng, settings))
+    return RawItem(
+        id=f"{name}-{index:06d}",
+        where=f"{name} item {index}",
+        question=wording(drawn.rng, question, PHRASINGS[settings.phrasings]),
+        options=options,
+        answers=(answer,),
+        images=(image,),
+        category=question.task,
+        source_id=f"picture {drawn.number} {question.task}",
+        group=f"{name}-picture-{drawn.number:06d}",
+    )

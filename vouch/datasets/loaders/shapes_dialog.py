@@ -1,0 +1,69 @@
+"""shapes_dialog: conversations of three turns about one rendered picture, each turn an item.
+
+Only the first turn names the object that all of them are about, so the later ones need the history:
+`turns` names the items before. All turns of a conversation are one group.
+"""
+
+import random
+from collections.abc import Iterator
+
+from pydantic import Field
+
+from vouch.datasets.raw import LoaderSettings, RawItem
+from vouch.datasets.read.files import Source
+from vouch.demo.scenes.dialogues import TURNS, make_dialogue
+from vouch.demo.scenes.questions import Question, choices, wording
+from vouch.demo.scenes.sampling import PHRASINGS, Phrasings, check_source
+from vouch.demo.scenes.scene import Scene, draw_scene, png, render
+
+_OPTIONS = 4
+
+
+class Settings(LoaderSettings):
+    """seed: of everything drawn. items: how many turns; the last conversation may be cut.
+
+    phrasings: wordings that the demo models were trained on, or ones they never met.
+    """
+
+    seed: int = Field(ge=0)
+    items: int = Field(ge=1, le=1_000_000)
+    phrasings: Phrasings = "trained"
+
+
+def count(source: Source, name: str, settings: Settings) -> int:
+    """Number of items that `read` yields."""
+    return settings.items
+
+
+def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem]:
+    """The items in order, conversation by conversation."""
+    check_source(source.path, name)
+    for first in range(0, settings.items, TURNS):
+        number = first // TURNS
+        rng = random.Random(f"shapes_dialog/{settings.seed}/{number}")
+        scene, questions = _scene_for(rng)
+        image = png(render(scene))
+        ids = [f"{name}-{first + turn:06d}" for turn in range(TURNS)]
+        for turn, question in enumerate(questions[: settings.items - first]):
+            options, answer = choices(rng, question, _OPTIONS)
+            yield RawItem(
+                id=ids[turn],
+                where=f"{name} item {first + turn}",
+                question=wording(rng, question, PHRASINGS[settings.phrasings]),
+                options=options,
+                answers=(answer,),
+                images=(image,),
+                category=question.task,
+                source_id=f"picture {number} turn {turn + 1}",
+                group=f"{name}-picture-{number:06d}",
+                turns=ids[:turn],
+            )
+
+
+def _scene_for(rng: random.Random) -> tuple[Scene, tuple[Question, ...]]:
+    """A scene of the test space that can host a conversation, with its questions."""
+    while True:
+        scene = draw_scene(rng, "test")
+        questions = make_dialogue(rng, scene)
+        if questions is not None:
+            return scene, questions

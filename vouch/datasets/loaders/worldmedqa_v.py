@@ -1,0 +1,66 @@
+"""worldmedqa_v: WorldMedQA-V (Matos et al. 2024), medical exams of four countries, in two languages.
+
+    origin: {hub: WorldMedQA/V, revision: "...", files: ["*_processed.tsv"]}
+
+Eight files COUNTRY_LANGUAGE_processed.tsv: brazil, israel, japan and spain, each `local` and `english`.
+Questions of a country about the same picture are one group, so that the two languages stay together.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator
+
+from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
+from vouch.datasets.read.files import Source
+from vouch.datasets.read.row import Row, items
+from vouch.datasets.read.rows import columns, count_rows, rows
+
+SIZES = {"brazil": 89, "israel": 186, "japan": 168, "spain": 125}
+_LETTERS = ("A", "B", "C", "D")
+_ANSWERS = ("correct_option", "answer")  # names that the answer's column has in the editions seen
+_FILE = re.compile(r"(?:.*/)?([a-z]+)_(english|local)_processed\.tsv")
+
+
+class Settings(LoaderSettings):
+    """Nothing of its own."""
+
+
+def expected(source: Source, settings: Settings) -> Expected | None:
+    """The size of each file that is there; of all eight before they are fetched."""
+    parts = [match.groups() for file in source.files if (match := _FILE.fullmatch(file.name))]
+    parts = parts or [(country, language) for country in SIZES for language in ("english", "local")]
+    sizes = {f"category {country} {language}": SIZES.get(country, 0) for country, language in parts}
+    return {"items": {sum(sizes.values())}, **{key: {size} for key, size in sizes.items()}}
+
+
+def count(source: Source, name: str, settings: Settings) -> int:
+    """Rows."""
+    return count_rows(source)
+
+
+def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+    """One item per row; ids are the file's name and the row in it."""
+    there = columns(source)
+    answer = next((column for column in _ANSWERS if column in there), _ANSWERS[0])
+    starts: dict[str, int] = {}
+    yield from items(
+        rows(source, ("question", *_LETTERS, answer, "image")), lambda row: _item(row, answer, starts)
+    )
+
+
+def _item(row: Row, answer: str, starts: dict[str, int]) -> RawItem:
+    match = _FILE.fullmatch(row.file.name)
+    country, language = match.groups() if match else ("", "")
+    first = starts.setdefault(row.file.name, row.number)
+    images = row.images("image")
+    digest = hashlib.sha256(b"".join(images)).hexdigest()[:32]
+    return RawItem(
+        id=f"{country}-{language}-{row.number - first + 1}",
+        where=row.where,
+        question=row.text("question"),
+        options=[row.text(letter) for letter in _LETTERS],
+        answers=[row.letter(answer, len(_LETTERS))],
+        images=images,
+        category=f"{country} {language}",
+        group=f"{country}-{digest}" if images else None,
+    )

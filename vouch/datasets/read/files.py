@@ -1,0 +1,87 @@
+"""The files of a dataset as a loader sees them, wherever they lie."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from vouch.datasets.fetch.origin import Origin
+from vouch.pipeline.errors import UserError
+
+
+@dataclass(frozen=True)
+class File:
+    """name: in its repository, or of the address. path: on this machine.
+
+    root: the folder that a file of one's own may not lead out of; null for one that was fetched.
+    """
+
+    name: str
+    path: Path
+    root: Path | None = None
+
+    def checked(self) -> Path:
+        """The path, once it is sure that no link leads out of `root`. Raises UserError."""
+        try:
+            inside = self.root is None or self.path.resolve().is_relative_to(self.root.resolve())
+        except (OSError, RuntimeError):
+            raise UserError(f"{self.path}: a link to itself; put the file there") from None
+        if not inside:
+            raise UserError(f"{self.path}: a link that leads out of {self.root}; copy the file into it")
+        if self.path.exists() and not self.path.is_file():  # a pipe would be waited for without end
+            raise UserError(f"{self.path}: is no plain file; put one there, or take it away")
+        return self.path
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a loader reads. path: `datasets.NAME.source`. chosen: what `origin` chose, in its order.
+
+    revision: the commit that was fetched, null where none was.
+    """
+
+    path: Path
+    chosen: tuple[File, ...] | None = None
+    origin: Origin | None = None
+    revision: str | None = None
+
+    @property
+    def config(self) -> str:
+        """The configuration that `origin` names, or empty."""
+        return (self.origin and self.origin.config) or ""
+
+    @property
+    def split(self) -> str:
+        """The splits that `origin` names (`a+b`), or empty."""
+        return (self.origin and self.origin.split) or ""
+
+    @cached_property
+    def files(self) -> tuple[File, ...]:
+        """What `origin` chose, or every file of the folder, sorted; links to folders are not followed."""
+        return tuple(walk(self.path)) if self.chosen is None else self.chosen
+
+    def ending(self, *suffixes: str) -> tuple[File, ...]:
+        """The files whose names have one of these endings. Raises UserError where there is none."""
+        found = tuple(file for file in self.files if file.name.lower().endswith(suffixes))
+        if not found:
+            there = ", ".join(file.name for file in self.files[:5]) or "nothing"
+            raise UserError(
+                f"{self.path}: no file {' or '.join('*' + suffix for suffix in suffixes)} among what it "
+                f"holds ({there}); correct `source` or `origin` of this dataset"
+            )
+        return found
+
+
+def walk(folder: Path) -> Iterator[File]:
+    """Every file below a folder, sorted by name; hidden ones are left out. Raises UserError."""
+    if not folder.is_dir():
+        what = "is a file; name its folder" if folder.is_file() else "no such folder; correct it"
+        raise UserError(f"{folder}: {what} as `source` of this dataset in params.yaml")
+    names: list[str] = []
+    for here, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        below = Path(here).relative_to(folder)
+        names += [(below / name).as_posix() for name in files if not name.startswith(".")]
+    for name in sorted(names):
+        yield File(name, folder / name, root=folder)

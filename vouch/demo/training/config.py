@@ -1,0 +1,39 @@
+"""Parameters of one demo model: `train.NAME` in params.yaml."""
+
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class Config(BaseModel):
+    """Size of a model, and how long and on how much it is trained.
+
+    family: a file of vouch/demo/training/families.
+    width, layers, heads: of the language model; the vision tower is one layer of the same width.
+    pictures: distinct training scenes and pairs. batch: pictures per step.
+    read_steps, name_steps, choose_steps: the three phases of lessons.py, at most.
+    target: share of held-out questions about scenes answered right at which training stops. How fast
+    a model learns differs between machines and seeds; a target below its limit gives a known strength.
+    learning_rate: of the weight matrices, see optimizers.py.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    family: Literal["llava", "idefics3"] = "llava"
+    seed: int = Field(ge=0)
+    width: int = Field(ge=8)
+    layers: int = Field(ge=2)
+    heads: int = Field(ge=1)
+    pictures: int = Field(ge=1)
+    batch: int = Field(ge=1)
+    read_steps: int = Field(ge=0)
+    name_steps: int = Field(ge=0)
+    choose_steps: int = Field(ge=1)
+    target: float = Field(gt=0, le=1)
+    learning_rate: float = Field(gt=0)
+
+    @model_validator(mode="after")
+    def _divisible(self) -> Self:
+        if self.width % (2 * self.heads):
+            raise ValueError(f"width {self.width} is no multiple of twice the {self.heads} heads; change one")
+        return self

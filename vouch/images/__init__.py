@@ -1,0 +1,1 @@
+"""Pictures: decoding, the operations of variations, hashing, prefetching."""

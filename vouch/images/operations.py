@@ -1,0 +1,131 @@
+"""Operations of picture recipes: what may be done to images before a model sees them.
+
+Most work on each image by itself; a joining one makes one picture of two. All compute in whole numbers
+or in Pillow's fixed-point arithmetic: the same pixels on every machine.
+"""
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+
+from PIL import Image, ImageFilter
+
+from vouch.pipeline.errors import UserError, did_you_mean
+
+# By severity, 1 to 5, as in ImageNet-C (Hendrycks and Dietterich 2019), whose pictures are 224 pixels wide;
+# PARC leaves its strengths open. A blur scales with the shorter side, so that small and large pictures
+# lose as much.
+BLUR = (1.0, 2.0, 3.0, 4.0, 6.0)  # standard deviation in pixels where the shorter side has BLUR_SIDE
+BLUR_SIDE = 224
+LIGHT = (0.1, 0.2, 0.3, 0.4, 0.5)  # added to every channel, as a share of the full range
+QUALITY = (25, 18, 15, 10, 7)  # of JPEG
+GREY = (128, 128, 128)
+
+
+def _strength(levels: Sequence[float], severity: int) -> float:
+    if not 1 <= severity <= len(levels):
+        raise UserError(
+            f"picture severity {severity} is none of 1 to {len(levels)}; correct the file of "
+            "vouch/prompts/variations that names it"
+        )
+    return levels[severity - 1]
+
+
+def _blur(image: Image.Image, severity: int) -> Image.Image:
+    sigma = _strength(BLUR, severity) * min(image.size) / BLUR_SIDE
+    return image.filter(ImageFilter.GaussianBlur(sigma))
+
+
+def _brighten(image: Image.Image, severity: int) -> Image.Image:
+    # Channels alone, in whole numbers: by way of hue and saturation the last bits would be the machine's.
+    more = round(255 * _strength(LIGHT, severity))
+    return image.point([min(255, value + more) for value in range(256)] * 3)
+
+
+def _jpeg(image: Image.Image, severity: int) -> Image.Image:
+    """Encoded and decoded again, colours at half the resolution; libjpeg-turbo computes in whole numbers."""
+    file = io.BytesIO()
+    quality = int(_strength(QUALITY, severity))
+    image.save(file, "JPEG", quality=quality, subsampling="4:2:0", optimize=False, progressive=False)
+    with Image.open(file, formats=("JPEG",)) as compressed:
+        return compressed.convert("RGB")
+
+
+def _rotate(image: Image.Image, severity: int) -> Image.Image:
+    """By 90 degrees clockwise; Pillow counts the other way."""
+    return image.transpose(Image.Transpose.ROTATE_270)
+
+
+def _blank(image: Image.Image, severity: int) -> Image.Image:
+    return Image.new("RGB", image.size, GREY)
+
+
+def _side_by_side(left: Image.Image, right: Image.Image) -> Image.Image:
+    if left.height != right.height:
+        raise UserError(
+            f"picture operation side_by_side joins pictures of one height, these have {left.height} and "
+            f"{right.height} pixels; give the dataset a style with `pictures: merged`"
+        )
+    whole = Image.new("RGB", (left.width + right.width, left.height))
+    whole.paste(left, (0, 0))
+    whole.paste(right, (left.width, 0))
+    return whole
+
+
+LINE = (1, 8, 1)  # pixels of black, white and black between merged pictures
+
+
+def _merged(left: Image.Image, right: Image.Image) -> Image.Image:
+    """Both at their average height, a line between them, as CompBench shows pairs (Kil et al. 2024)."""
+    height = max(1, (left.height + right.height) // 2)
+    left, right = (_of_height(image, height) for image in (left, right))
+    whole = Image.new("RGB", (left.width + sum(LINE) + right.width, height), "black")
+    whole.paste(left, (0, 0))
+    whole.paste("white", (left.width + LINE[0], 0, left.width + LINE[0] + LINE[1], height))
+    whole.paste(right, (left.width + sum(LINE), 0))
+    return whole
+
+
+def _of_height(image: Image.Image, height: int) -> Image.Image:
+    width = max(1, image.width * height // image.height)
+    return image.resize((width, height), Image.Resampling.BICUBIC)
+
+
+# name -> the revision that its recipes carry, and what makes the picture from an image and a severity
+EACH: Mapping[str, tuple[int, Callable[[Image.Image, int], Image.Image]]] = {
+    "blank": (1, _blank),
+    "blur": (1, _blur),
+    "brighten": (1, _brighten),
+    "jpeg": (1, _jpeg),
+    "rotate": (1, _rotate),
+}
+# name -> the revision, and what makes one picture of a left and a right one
+JOINING: Mapping[str, tuple[int, Callable[[Image.Image, Image.Image], Image.Image]]] = {
+    "merged": (1, _merged),
+    "side_by_side": (1, _side_by_side),
+}
+
+
+def revision_of(name: str) -> int:
+    """The present revision of an operation. Raises UserError with the valid names."""
+    known = {**EACH, **JOINING}
+    if name not in known:
+        raise UserError(f"picture operation {name} is unknown; {did_you_mean(name, list(known))}")
+    return known[name][0]
+
+
+def apply(images: Sequence[Image.Image], name: str, severity: int, revision: int) -> list[Image.Image]:
+    """The images after one step of a recipe. Raises UserError for a step that is not understood."""
+    present = revision_of(name)
+    if revision != present:
+        raise UserError(
+            f"picture operation {name} is at revision {present}, the prompts were made for {revision}; "
+            "run `dvc repro` to make the prompts anew"
+        )
+    if name in EACH:
+        return [EACH[name][1](image, severity) for image in images]
+    if len(images) != 2:
+        raise UserError(
+            f"picture operation {name} joins two images, the recipe has {len(images)}; run `dvc repro` to "
+            "make the prompts anew"
+        )
+    return [JOINING[name][1](*images)]

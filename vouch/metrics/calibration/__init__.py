@@ -1,0 +1,1 @@
+"""Whether probabilities are honest: calibration errors, temperature, accuracy beside confidence."""

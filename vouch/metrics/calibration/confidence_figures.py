@@ -1,0 +1,126 @@
+"""Figures of how honest confidence is: calibration errors, selective prediction, temperature, answer bias."""
+
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vouch.metrics.calibration.bins import Bins, equal_slots, mass_slots, tally
+from vouch.metrics.calibration.metrics import Letters, Order
+from vouch.metrics.calibration.probabilities import Beliefs
+from vouch.metrics.calibration.temperature import scale
+from vouch.metrics.config import Config
+from vouch.metrics.conformal.set_figures import Rows, named
+from vouch.metrics.conformal.splits import Splits
+from vouch.metrics.intervals import SHARES, centred, group_sums, resampled
+from vouch.metrics.plugins import load
+from vouch.metrics.protocols import Figure
+from vouch.metrics.responses import Ints
+
+BLOCKS = 200
+"""Blocks of confidence at most that are drawn: rows between two of their edges count as equally sure."""
+
+
+def confidence_figures(
+    beliefs: Beliefs, rows: Rows, groups: Ints, splits: Splits, config: Config
+) -> list[Figure]:
+    """Calibration errors, selective prediction and answer bias with bootstrap intervals over groups, about
+    their median; what follows from temperature scaling with the percentiles over the splits.
+    """
+    number = len(groups)
+    figures = []
+    if splits.sizes.min() > 0 and splits.sizes.max() < number:
+        scaled = scale(rows.ranked, rows.correct, splits, config.bins)
+        for name, module in _modules("of_scaled"):
+            values = module.of_scaled(scaled)
+            low, high = np.percentile(values, SHARES)
+            figures.append(Figure("", name, float(values.mean()), number, float(low), float(high)))
+    return figures + _resampled(beliefs, groups, config)
+
+
+def _resampled(beliefs: Beliefs, groups: Ints, config: Config) -> list[Figure]:
+    """Metrics of sums over rows: all sums of a group are drawn together."""
+    bins, letters = config.bins, beliefs.p.shape[1]
+    wide, mass = equal_slots(beliefs.confidence, bins), mass_slots(beliefs.confidence, bins)
+    surest = min(BLOCKS, len(groups))
+    places = mass_slots(-beliefs.confidence, surest)
+    cells = _Cells(groups)
+    for slots in (wide, mass):
+        for values in (np.ones(len(groups)), beliefs.confidence, beliefs.correct):
+            cells.add(slots, np.asarray(values, dtype=np.float64), bins)
+    right = beliefs.answers / beliefs.answers.sum(axis=1, keepdims=True)
+    for shares in (np.asarray(beliefs.picked, dtype=np.float64), right):
+        for letter in range(letters):
+            cells.add(np.zeros(len(groups), dtype=np.int64), shares[:, letter], 1)
+    for values in (np.ones(len(groups)), beliefs.correct):
+        cells.add(places, np.asarray(values, dtype=np.float64), surest)
+    draws = resampled(group_sums(*cells.all()), config.seed)
+    exact = {
+        "of_bins": tally(wide, bins, beliefs.confidence, beliefs.correct),
+        "of_mass": tally(mass, bins, beliefs.confidence, beliefs.correct),
+        "of_letters": Letters(np.asarray(beliefs.picked).mean(axis=0), right.mean(axis=0)),
+        "of_order": _order(beliefs),
+    }
+    drawn = _views(draws, [bins] * 6 + [letters] * 2 + [surest] * 2)
+    figures = []
+    for kind in exact:
+        for metric, module in _modules(kind):
+            value_of = dict(named(metric, getattr(module, kind)(exact[kind])))
+            for name, of_draws in named(metric, getattr(module, kind)(drawn[kind])):
+                value = float(value_of[name])
+                if not np.isnan(value):
+                    figures.append(Figure("", name, value, len(groups), *centred(value, of_draws)))
+    return figures
+
+
+class _Cells:
+    """Columns of sums a group, collected one after the other."""
+
+    def __init__(self, groups: Ints) -> None:
+        self.groups, self.width = groups, 0
+        self.cells: list[Ints] = []
+        self.values: list[NDArray[np.float64]] = []
+
+    def add(self, slots: Ints, values: NDArray[np.float64], width: int) -> None:
+        """Values [n] summed in slots [n] of 0 ... width - 1."""
+        self.cells.append(slots + self.width)
+        self.values.append(values)
+        self.width += width
+
+    def all(self) -> tuple[Ints, Ints, NDArray[np.float64], int]:
+        """Arguments of group_sums."""
+        return (
+            np.tile(self.groups, len(self.cells)),
+            np.concatenate(self.cells),
+            np.concatenate(self.values),
+            self.width,
+        )
+
+
+def _views(sums: NDArray[np.float64], widths: Sequence[int]) -> dict[str, Bins | Letters | Order]:
+    """Sums [..., width] in the order in which they were collected."""
+    parts = np.split(sums, np.cumsum(widths)[:-1], axis=-1)
+    total = parts[0].sum(axis=-1, keepdims=True)
+    return {
+        "of_bins": Bins(*parts[:3]),
+        "of_mass": Bins(*parts[3:6]),
+        "of_letters": Letters(parts[6] / total, parts[7] / total),
+        "of_order": Order(parts[8], parts[9]),
+    }
+
+
+def _order(beliefs: Beliefs) -> Order:
+    """Every block of equal confidence."""
+    confidence, block = np.unique(-beliefs.confidence, return_inverse=True)
+    number = len(confidence)
+    return Order(
+        np.bincount(block, minlength=number).astype(np.float64),
+        np.bincount(block, beliefs.correct, minlength=number).astype(np.float64),
+    )
+
+
+def _modules(kind: str) -> Iterator[tuple[str, ModuleType]]:
+    yield from (
+        (name, module) for name, module in load("calibration.metrics").items() if hasattr(module, kind)
+    )

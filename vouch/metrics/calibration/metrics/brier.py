@@ -1,0 +1,14 @@
+"""Brier score: squared distance of the probabilities from the truth (Brier 1950)."""
+
+import numpy as np
+
+from vouch.metrics.calibration.probabilities import Beliefs
+from vouch.metrics.responses import Floats
+
+UNIT = "squared distance"
+
+
+def per_row(beliefs: Beliefs) -> Floats:
+    """[n] sum over the options of (p - y)^2, in 0 ... 2; several answers share y = 1 equally."""
+    truth = beliefs.answers / beliefs.answers.sum(axis=1, keepdims=True)
+    return np.asarray(np.sort((beliefs.p - truth) ** 2, axis=1).sum(axis=1))

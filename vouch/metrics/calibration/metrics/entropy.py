@@ -1,0 +1,14 @@
+"""Shannon entropy of the probabilities over the options, in nats (Shannon 1948)."""
+
+import numpy as np
+
+from vouch.metrics.calibration.probabilities import Beliefs
+from vouch.metrics.responses import Floats
+
+UNIT = "nats"
+
+
+def per_row(beliefs: Beliefs) -> Floats:
+    """[n] -sum p log p, in 0 ... log K."""
+    p = np.maximum(beliefs.ranked, 0)
+    return np.asarray((p * -np.log(np.where(p > 0, p, 1))).sum(axis=1))

@@ -1,0 +1,133 @@
+"""What a model believes about each prompt, and what the scores derive from that."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vouch.metrics.calibration.softmax import softmax
+from vouch.metrics.conformal.ordering import descending
+from vouch.metrics.responses import Bools, Floats, Ints, Responses, count
+
+
+@dataclass(frozen=True)
+class Beliefs:
+    """One reading's view of n responses with at most k letters.
+
+    logits  [n, k] those of the letters that count; -inf where there is none
+    shared  whether letters with the same largest logit share the prediction; else the first has all of it
+    p       [n, k] softmax over the letters that count; 0 where there is none
+    present [n, k] the letters that count
+    answers [n, k] the correct ones among them, at least one a row
+    roles   [n, k] what each letter stands for, see Responses
+    """
+
+    logits: Floats
+    shared: bool
+    p: Floats
+    present: Bools
+    answers: Bools
+    roles: NDArray[np.int32]
+
+    @cached_property
+    def tops(self) -> Bools:
+        """[n, k] the letters with the largest logit, at least one a row."""
+        return np.asarray(self.logits == self.logits.max(axis=1, keepdims=True))
+
+    @cached_property
+    def picked(self) -> Bools | Floats:
+        """[n, k] the predicted letter; or how much of the prediction falls on each, rows sum to 1."""
+        if self.shared:
+            return np.asarray(self.tops / self.tops.sum(axis=1, keepdims=True))
+        picked = self.tops.copy(order="K")
+        earlier = self.tops[:, 0].copy()
+        for letter in range(1, picked.shape[1]):
+            picked[:, letter] &= ~earlier
+            earlier |= self.tops[:, letter]
+        return picked
+
+    @cached_property
+    def options(self) -> NDArray[np.uint8]:
+        """[n] how many letters count."""
+        return count(self.present)
+
+    @cached_property
+    def correct(self) -> Floats | Bools:
+        """[n] share of the prediction that is correct, or whether it is."""
+        return self.share(self.answers)
+
+    @cached_property
+    def confidence(self) -> Floats:
+        """[n] the largest probability."""
+        return np.asarray(self.p.max(axis=1))
+
+    def share(self, letters: Bools) -> Floats | Bools:
+        """[n] share of the prediction that falls on the marked letters [n, k], or whether it does."""
+        fallen = self.picked * letters
+        return np.asarray(fallen.any(axis=1) if fallen.dtype == bool else fallen.sum(axis=1))
+
+    @cached_property
+    def _ranked(self) -> tuple[Floats, Bools]:
+        if self.present.all():
+            return descending(self.p, self.answers)
+        # Letters that do not count go last, behind letters whose probability is 0.
+        return descending(np.where(self.present, self.p, self.p.dtype.type(-1)), self.answers)
+
+    @cached_property
+    def ranked_present(self) -> Bools:
+        """[n, k] whether a rank has a letter."""
+        return self._ranked[0] >= 0
+
+    @cached_property
+    def ranked(self) -> Floats:
+        """[n, k] probabilities in descending order; -1 where no letter is left."""
+        return self._ranked[0]
+
+    @cached_property
+    def ranked_answers(self) -> Bools:
+        """[n, k] the answers in that order."""
+        return self._ranked[1]
+
+    @cached_property
+    def cumulative(self) -> Floats:
+        """[n, k] running sum of the ranked probabilities, in their dtype."""
+        total = np.maximum(self.ranked, 0)
+        for rank in range(1, total.shape[1]):
+            total[:, rank] += total[:, rank - 1]
+        return total
+
+
+def authors_beliefs(responses: Responses) -> Beliefs:
+    """All letters that the row has, in the stored dtype; a tie at the top goes to the lowest letter."""
+    return Beliefs(
+        logits=responses.logits,
+        shared=False,
+        p=softmax(responses.logits),
+        present=_first(responses.letters, responses.logits),
+        answers=responses.answers,
+        roles=responses.roles,
+    )
+
+
+def clean_beliefs(responses: Responses) -> Beliefs:
+    """Only the options of the prompt, in float64; a tie at the top shares the prediction equally."""
+    present = _first(responses.options, responses.logits)
+    logits = np.where(present, responses.logits.astype(np.float64), -np.inf)
+    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+    # Summed from the smallest up, so that the order of the options cannot move a bit.
+    total = np.zeros(len(weights))
+    for column in np.sort(weights, axis=1).T:
+        total += column
+    return Beliefs(
+        logits=logits,
+        shared=True,
+        p=weights / total[:, None],
+        present=present,
+        answers=responses.answers,
+        roles=responses.roles,
+    )
+
+
+def _first(letters: Ints, like: np.ndarray) -> Bools:
+    return np.asarray((np.arange(like.shape[1])[:, None] < letters).T)

@@ -1,0 +1,114 @@
+"""Temperature scaling (Guo, Pleiss, Sun and Weinberger 2017): one number that makes a model less sure.
+
+softmax(logits / T) with the T that is most likely for the calibration half. In beta = 1/T the negative
+log-likelihood is convex, so T is where its slope, E_p[logit] - logit of the answer, changes sign.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vouch.metrics.calibration.bins import Bins, equal_slots, stacked, tally
+from vouch.metrics.conformal.ranked import Ranked
+from vouch.metrics.conformal.splits import Splits
+from vouch.metrics.responses import Bools, Floats, Ints
+
+COLDEST, HOTTEST = 0.05, 20.0
+"""Bounds of T, met where a calibration half is all right or all wrong."""
+NODES, ZOOMS, HALVINGS = 17, 4, 40
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Per split, [splits]: the temperature; on the test half nll in nats and bins [splits, bins].
+
+    before: bins of the same rows as they are without the temperature.
+    """
+
+    temperature: NDArray[np.float64]
+    nll: NDArray[np.float64]
+    bins: Bins
+    before: Bins
+
+
+def scale(ranked: Ranked, correct: Floats | Bools, splits: Splits, bins: int) -> Scaled:
+    """Fits T on the calibration rows and measures on the test rows; correct [n]: of each prediction."""
+    calibrating = splits.calibrating()
+    logits = np.log(np.where(ranked.p > 0, ranked.p, np.finfo(np.float64).tiny))
+    logits = np.where(ranked.present, logits, -np.inf)
+    answer = np.where(ranked.answers, logits, -np.inf).max(axis=1)
+    found = fit(logits, answer, calibrating)
+    confidence = _confidence(logits)
+    slots = equal_slots(confidence, bins)
+    nll, tallied, before = [], [], []
+    for temperature, testing in zip(found, ~calibrating, strict=True):
+        rows = logits[testing] / temperature
+        weights = np.exp(rows)
+        total = weights.sum(axis=1)
+        nll.append(float((np.log(total) - answer[testing] / temperature).mean()))
+        sure = weights.max(axis=1) / total
+        tallied.append(tally(equal_slots(sure, bins), bins, sure, correct[testing]))
+        before.append(tally(slots[testing], bins, confidence[testing], correct[testing]))
+    return Scaled(found, np.array(nll), stacked(tallied), stacked(before))
+
+
+def _confidence(logits: Floats) -> Floats:
+    """[n] softmax probability of the largest logit."""
+    weights = np.exp(logits)
+    return np.asarray(weights.max(axis=1) / weights.sum(axis=1))
+
+
+def fit(logits: Floats, answer: Floats, calibrating: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """[splits] T of each row of calibrating [splits, n], to about 1e-7 of itself; to 2e-3 where another split
+    has none within the bounds.
+
+    logits [n, k], -inf where there is no letter; answer [n]: the answer's (the largest of several).
+    Slopes of all rows are taken at a few values of beta, which the splits share, and averaged over each
+    split's rows; the interval that holds all roots shrinks until it is as narrow as the splits allow. Where
+    they lie far apart it stays wide, so the root is that of a cubic through the four nodes about it.
+    """
+    low, high = 1 / HOTTEST, 1 / COLDEST
+    weights = calibrating.astype(np.float64)
+    beta = np.ones(len(weights))
+    for _ in range(ZOOMS):
+        grid = np.geomspace(low, high, NODES)
+        slopes = np.stack([_slope(logits, answer, node) for node in grid])
+        means = np.einsum("sn,gn->sg", weights, slopes)
+        above = (means > 0).argmax(axis=1)
+        above[~(means > 0).any(axis=1)] = NODES - 1
+        above = np.maximum(above, 1)
+        beta = _roots(grid, means, above)
+        low, high = float(grid[above.min() - 1]), float(grid[above.max()])
+    return np.asarray(1 / beta)
+
+
+def _roots(grid: Floats, means: Floats, above: Ints) -> NDArray[np.float64]:
+    """[splits] where the slopes [splits, g] at the nodes of a grid of beta are 0, below node `above`."""
+    rows = np.arange(len(means))[:, None]
+    nodes = np.clip(above - 2, 0, NODES - 4)[:, None] + np.arange(4)
+    places, values = np.log(grid)[nodes], means[rows, nodes]
+    left, right = np.log(grid)[above - 1], np.log(grid)[above]
+    for _ in range(HALVINGS):
+        middle = (left + right) / 2
+        rises = _cubic(places, values, middle) > 0
+        left, right = np.where(rises, left, middle), np.where(rises, middle, right)
+    return np.asarray(np.exp((left + right) / 2))
+
+
+def _cubic(places: Floats, values: Floats, at: Floats) -> NDArray[np.float64]:
+    """[s] the polynomial through four points [s, 4] (Lagrange)."""
+    total = np.zeros(len(at))
+    for own in range(4):
+        others = [other for other in range(4) if other != own]
+        away = (at[:, None] - places[:, others]) / (places[:, [own]] - places[:, others])
+        total += values[:, own] * away.prod(axis=1)
+    return total
+
+
+def _slope(logits: Floats, answer: Floats, beta: float) -> NDArray[np.float64]:
+    """[n] derivative of the negative log-likelihood with respect to beta."""
+    scaled = beta * logits
+    weights = np.exp(scaled - scaled.max(axis=1, keepdims=True))
+    finite = np.where(np.isneginf(logits), 0, logits)
+    return np.asarray((weights * finite).sum(axis=1) / weights.sum(axis=1) - answer)

@@ -1,0 +1,119 @@
+"""Paired differences of accuracy between models that answered the same prompts."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from scipy.special import stdtr
+
+from vouch.metrics.comparison.resampling import Array, intervals, means
+from vouch.tables.prompts import ASKS, ORIGINAL
+
+UNITS = 2520
+"""One correct answer in units that make every share of a tie up to ten letters a whole number."""
+
+
+def differences(outcomes: pa.Table, seed: int, resamples: int) -> list[dict[str, Any]]:
+    """Rows of DIFFERENCES from rows of OUTCOMES: first minus second, models in the order of their names.
+
+    Clean accuracy of the variation `original` on the prompts that both models have, each read-out by
+    itself. Interval: 2.5 and 97.5 percentiles of a bootstrap over whole groups. p: t-test with the sandwich
+    variance over groups (a bootstrap of 1,000 could not survive the correction), where few groups differ no
+    less than their signs allow, Holm-corrected over the pairs of a dataset and read-out (Holm 1979). Fewer
+    than two groups have neither; where all groups agree there is no interval.
+    """
+    keep = pc.and_(pc.equal(outcomes["variation"], ORIGINAL), pc.is_valid(outcomes["clean_correct"]))
+    outcomes = outcomes.filter(keep)
+    rows: list[dict[str, Any]] = []
+    places = outcomes.select(["dataset", "ask"]).group_by(["dataset", "ask"]).aggregate([]).to_pylist()
+    for place in sorted(places, key=lambda place: (place["dataset"], ASKS.index(place["ask"]))):
+        here = pc.and_(
+            pc.equal(outcomes["dataset"], place["dataset"]), pc.equal(outcomes["ask"], place["ask"])
+        )
+        found = list(_pairs(outcomes.filter(here), seed, resamples))
+        corrected = holm([row["p"] for row in found])
+        rows += [place | row | {"p_holm": p} for row, p in zip(found, corrected, strict=True)]
+    return rows
+
+
+def _pairs(outcomes: pa.Table, seed: int, resamples: int) -> Iterator[dict[str, Any]]:
+    models, correct, groups = _matrix(outcomes)
+    firsts, seconds = np.triu_indices(len(models), 1)
+    if not len(firsts):
+        return
+    sums, counts = _group_sums(correct, groups, firsts, seconds)
+    items, clusters = counts.sum(axis=0), (counts > 0).sum(axis=0)
+    mean = means(sums, counts)
+    low, high = intervals(sums, counts, seed, resamples)
+    p = _p_values(mean, sums, counts)
+    for pair in np.flatnonzero(items):
+        varies = not np.isnan(low[pair])
+        yield {
+            "first": models[firsts[pair]],
+            "second": models[seconds[pair]],
+            "difference": float(mean[pair] / UNITS),
+            "low": float(low[pair] / UNITS) if varies else None,
+            "high": float(high[pair] / UNITS) if varies else None,
+            "p": float(p[pair]) if clusters[pair] > 1 else None,
+            "items": int(items[pair]),
+        }
+
+
+def _matrix(outcomes: pa.Table) -> tuple[list[str], Array, NDArray[np.int64]]:
+    """Models, their correctness [prompts, models] in UNITS (NaN: not answered), groups [prompts].
+
+    Prompts are in the order of their groups, which are numbers from 0.
+    """
+    models, of_model = np.unique(outcomes["model"].to_numpy().astype(str), return_inverse=True)
+    prompts, first, of_prompt = np.unique(
+        outcomes["prompt"].to_numpy().astype(str), return_index=True, return_inverse=True
+    )
+    correct = np.full((len(prompts), len(models)), np.nan)
+    correct[of_prompt, of_model] = np.rint(UNITS * outcomes["clean_correct"].to_numpy())
+    groups = np.unique(outcomes["group"].to_numpy().astype(str)[first], return_inverse=True)[1]
+    order = np.argsort(groups, kind="stable")
+    return models.tolist(), correct[order], groups[order]
+
+
+def _group_sums(
+    correct: Array, groups: NDArray[np.int64], firsts: NDArray[np.int64], seconds: NDArray[np.int64]
+) -> tuple[Array, Array]:
+    """Sum of the differences and number of common prompts, both [groups, pairs]."""
+    starts = np.flatnonzero(np.diff(groups, prepend=-1))
+    sums, counts = np.zeros((2, len(starts), len(firsts)))
+    for model in np.unique(firsts):
+        pairs = np.flatnonzero(firsts == model)
+        gaps = correct[:, [model]] - correct[:, seconds[pairs]]
+        counts[:, pairs] = np.add.reduceat((~np.isnan(gaps)).astype(float), starts)
+        sums[:, pairs] = np.add.reduceat(np.nan_to_num(gaps), starts)
+    return sums, counts
+
+
+def _p_values(mean: Array, sums: Array, counts: Array) -> Array:
+    """Two-sided, from the group sums [groups, pairs].
+
+    Never below 2^(1-D) for D groups whose models differ, the least that flipping their signs can give: the t
+    distribution promises too much of a few.
+    """
+    clusters = (counts > 0).sum(axis=0)
+    freedom = np.maximum(clusters - 1, 1)
+    spread = ((sums - mean * counts) ** 2).sum(axis=0)
+    error = np.sqrt(clusters / freedom * spread) / np.maximum(counts.sum(axis=0), 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(mean == 0, 0.0, np.abs(mean) / error)
+    least = np.exp2(1.0 - np.maximum((sums != 0).sum(axis=0), 1))
+    return np.asarray(np.maximum(2 * stdtr(freedom, -t), least))
+
+
+def holm(p_values: list[float | None]) -> list[float | None]:
+    """Holm's step-down correction; None stays None and does not count."""
+    tested = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    corrected: list[float | None] = [None] * len(p_values)
+    largest = 0.0
+    for done, (p, place) in enumerate(tested):
+        largest = max(largest, min(1.0, p * (len(tested) - done)))
+        corrected[place] = largest
+    return corrected

@@ -1,0 +1,109 @@
+"""What each variation does to a model: every prompt against the original prompt of its item."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from vouch.metrics.comparison.differences import UNITS
+from vouch.metrics.comparison.resampling import Array, intervals, means
+from vouch.tables.flips import contents, flips
+from vouch.tables.prompts import ASKS, KEPT, ORIGINAL
+
+GRAIN = UNITS * 2**13
+"""One in units in which rounding moves no share of a tie, and a probability or mean size by 3e-8 at most."""
+FLIPPED = "flipped"
+UNTURNED = "unturned"
+SAID = "said"
+"""Column: number of what an answer came to, NaN where nothing could be read."""
+# metric, score, column of the outcomes
+MEASURES = (
+    ("accuracy", "", "clean_correct"),
+    ("confidence", "", "confidence"),
+    ("set_size", "lac", "clean_size_lac"),
+    ("set_size", "aps", "clean_size_aps"),
+    (FLIPPED, "", SAID),
+    (UNTURNED, "", SAID),
+)
+PAIR = ["model", "ask", "item"]
+
+
+def variations(outcomes: pa.Table, seed: int, resamples: int) -> Iterator[dict[str, Any]]:
+    """Rows of VARIATIONS from rows of OUTCOMES, by dataset, model, read-out, variation and MEASURES.
+
+    Only prompts that the clean reading keeps and whose item has an original prompt that it keeps as well.
+    Interval: 2.5 and 97.5 percentiles of a bootstrap over whole groups, which moves the items and not the
+    splits. Every variation of a dataset rests on the same draws.
+    """
+    for dataset in sorted(pc.unique(outcomes["dataset"]).to_pylist()):
+        found = outcomes.filter(pc.equal(outcomes["dataset"], dataset))
+        for row in _rows(_pairs(found), seed, resamples):
+            yield {"dataset": dataset} | row
+
+
+def _pairs(outcomes: pa.Table) -> pd.DataFrame:
+    """Outcomes that the clean reading keeps, each beside that of its item's original prompt."""
+    kept = outcomes.filter(pc.is_valid(outcomes["clean_correct"]))
+    frame = kept.to_pandas()
+    frame[SAID] = contents(kept)
+    plain = frame["variation"] == ORIGINAL
+    columns = list(dict.fromkeys(column for *_, column in MEASURES))
+    return frame[~plain].merge(frame.loc[plain, [*PAIR, *columns]], on=PAIR, suffixes=("", "_original"))
+
+
+def _rows(pairs: pd.DataFrame, seed: int, resamples: int) -> list[dict[str, Any]]:
+    groups, total = pd.factorize(pairs["group"], sort=True)[0], pairs["group"].nunique()
+    named: list[dict[str, Any]] = []
+    sums: list[Array] = []
+    counts: list[Array] = []
+    for (model, ask, variation), place in sorted(
+        pairs.groupby(["model", "ask", "variation"]).indices.items(), key=_order
+    ):
+        for metric, score, column in MEASURES:
+            value, original = _values(pairs.iloc[place], metric, column)
+            known = ~np.isnan(value - original)
+            if not known.any():
+                continue
+            of_group, gap = groups[place][known], (value - original)[known]
+            sums.append(np.bincount(of_group, gap, total).astype(float))
+            counts.append(np.bincount(of_group, minlength=total).astype(float))
+            row = {"model": model, "ask": ask, "variation": variation, "metric": metric, "score": score}
+            row |= {"value": value[known].mean() / GRAIN, "original": original[known].mean() / GRAIN}
+            named.append(row | {"items": int(known.sum())})
+    if not named:
+        return []
+    of_groups, number = np.stack(sums, axis=1), np.stack(counts, axis=1)
+    mean = means(of_groups, number) / GRAIN
+    ends = [end / GRAIN for end in intervals(of_groups, number, seed, resamples)]
+    return [
+        row
+        | {"difference": float(mean[at])}
+        | {name: _some(end[at]) for name, end in zip(("low", "high"), ends, strict=True)}
+        for at, row in enumerate(named)
+    ]
+
+
+def _order(found: tuple[tuple[str, str, str], Any]) -> tuple[str, int, str]:
+    (model, ask, variation), _ = found
+    return model, ASKS.index(ask), variation
+
+
+def _values(pairs: pd.DataFrame, metric: str, column: str) -> tuple[Array, Array]:
+    """In the variation and in the original, in units, NaN where a measure does not apply.
+
+    For flips whether an answer is another one, and 0; where answers turn, whether a right one stayed, and 0.
+    """
+    value, original = (pairs[name].to_numpy(float) for name in (column, f"{column}_original"))
+    if column == SAID:
+        kept = (pairs["effect"].fillna(KEPT) == KEPT).to_numpy()
+        flipped = flips(value, original, pairs["clean_correct_original"].to_numpy(float), kept)
+        value = np.where(kept == (metric == FLIPPED), flipped, np.nan)
+        original = np.zeros(len(value))
+    return np.rint(GRAIN * value), np.rint(GRAIN * original)
+
+
+def _some(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

@@ -1,0 +1,100 @@
+"""Parameters of the scoring, `score` in params.yaml."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
+
+from vouch.metrics.conformal.scores import Settings
+from vouch.metrics.conformal.strata import STRATA
+from vouch.metrics.plugins import load
+from vouch.metrics.protocols import HEADLINE, MARGINAL
+from vouch.pipeline.errors import did_you_mean
+
+Share = Annotated[float, Field(gt=0, lt=1)]
+# Told apart by what is given, so that a wrong one is one problem and not two.
+Alpha = Annotated[
+    Annotated[Share, Tag("[one]")] | Annotated[list[Share], Field(min_length=1), Tag("[several]")],
+    Discriminator(lambda given: "[several]" if isinstance(given, list) else "[one]"),
+]
+PARSERS = ("tail", "letter", "option_text", "refusal", "first_mark")
+DEFAULT_ANSWER = "exact_match"
+
+
+def _known(package: str) -> AfterValidator:
+    """Checks that a list names files of vouch/metrics/PACKAGE, each once and at least one."""
+
+    def check(names: list[str]) -> list[str]:
+        valid = list(load(package))
+        for name in names:
+            if name not in valid:
+                raise ValueError(f"unknown name {name}; {did_you_mean(name, valid)}")
+        if not names or len(set(names)) < len(names):
+            raise ValueError(f"must name one or several of {', '.join(valid)}, each once")
+        return names
+
+    return AfterValidator(check)
+
+
+class Config(BaseModel):
+    """alpha: target miscoverage, or several, the first of which is the main one. seed: of every split.
+
+    calibration: share of the items that calibrate. splits: repeated splits of the clean reading. bins: of ECE
+    and MCE. Of the clean reading alone: scores, files of vouch/metrics/conformal/scores; settings of some of them;
+    strata, what has a threshold of its own (vouch/metrics/conformal/strata.py); shares, further calibration shares, for
+    which coverage and set size are given beside those of the main one. parsers: rules that read an
+    option out of a generated text, in the order in which they are tried. answers: by dataset, the metrics of
+    its open questions, `exact_match` where none are named; the first is its accuracy.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    alpha: Alpha
+    calibration: Share
+    seed: int = Field(ge=0, lt=2**32)
+    splits: int = Field(ge=1, le=100_000)
+    bins: int = Field(ge=1, le=10_000)
+    scores: Annotated[list[str], _known("conformal.scores")] = list(HEADLINE)
+    settings: Settings = Settings()
+    strata: list[str] = [MARGINAL]
+    shares: list[Share] = []
+    parsers: Annotated[list[str], _known("text.parsers")] = list(PARSERS)
+    answers: dict[str, Annotated[list[str], _known("text.answers")]] = {}
+
+    @property
+    def alphas(self) -> tuple[float, ...]:
+        """All targets, the main one first."""
+        return tuple(self.alpha) if isinstance(self.alpha, list) else (self.alpha,)
+
+    @property
+    def main_alpha(self) -> float:
+        """The target of all headlines."""
+        return self.alphas[0]
+
+    def with_one_threshold(self) -> "Config":
+        """The same without strata and without the sweep over shares: for categories and variations."""
+        return self.model_copy(update={"strata": [MARGINAL], "shares": []})
+
+    @field_validator("alpha", "strata", "shares")
+    @classmethod
+    def _each_once(cls, value: list[object] | float) -> list[object] | float:
+        if isinstance(value, list) and len(set(value)) < len(value):
+            raise ValueError("something stands twice; name it once")
+        return value
+
+    @field_validator("scores")
+    @classmethod
+    def _headline(cls, value: list[str]) -> list[str]:
+        missing = [name for name in HEADLINE if name not in value]
+        if missing:
+            raise ValueError(f"{missing[0]} is missing; the headlines rest on {' and '.join(HEADLINE)}")
+        return value
+
+    @field_validator("strata")
+    @classmethod
+    def _known_strata(cls, value: list[str]) -> list[str]:
+        for name in value:
+            if name not in STRATA:
+                raise ValueError(f"unknown name {name}; {did_you_mean(name, list(STRATA))}")
+        if MARGINAL not in value:
+            raise ValueError(f"{MARGINAL} is missing; the headlines rest on it")
+        return value

@@ -1,0 +1,33 @@
+"""LAC, least ambiguous classifier: 1 - p (Sadinle, Lei and Wasserman 2019)."""
+
+import numpy as np
+
+from vouch.metrics.calibration.probabilities import Beliefs
+from vouch.metrics.conformal.ranked import Ranked
+from vouch.metrics.conformal.scores import Settings
+from vouch.metrics.conformal.sets import Sets, measure
+from vouch.metrics.responses import Floats
+
+
+def answer_scores(beliefs: Beliefs) -> Floats:
+    """[n] 1 - p of the answer."""
+    answer = np.zeros(len(beliefs.p), dtype=beliefs.p.dtype)
+    for p, answers in zip(beliefs.p.T, beliefs.answers.T, strict=True):
+        np.maximum(answer, p * answers, out=answer)
+    return np.asarray(1 - answer)
+
+
+def authors_sets(beliefs: Beliefs, threshold: np.floating) -> Sets:
+    """The letters with p >= 1 - threshold; where there is none, the most probable one (lowest of equals)."""
+    kept = (beliefs.p >= beliefs.p.dtype.type(1) - threshold) & beliefs.present
+    sets = measure(kept, beliefs.answers)
+    empty = np.flatnonzero(sets.size == 0)
+    if len(empty):
+        kept[empty, beliefs.p[empty].argmax(axis=1)] = True
+        sets = measure(kept, beliefs.answers)
+    return sets
+
+
+def nonconformity(ranked: Ranked, settings: Settings) -> Floats:
+    """[n, k] 1 - p."""
+    return np.asarray(1 - ranked.p)

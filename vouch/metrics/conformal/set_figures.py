@@ -1,0 +1,173 @@
+"""Figures of prediction sets: every score, kind of calibration and alpha, over many splits."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vouch.metrics.calibration.metrics import SetCounts
+from vouch.metrics.config import Config
+from vouch.metrics.conformal.membership import Scores, States, answer_scores, mean_over_tests, states
+from vouch.metrics.conformal.ranked import Ranked, rank
+from vouch.metrics.conformal.splits import Splits, group_splits
+from vouch.metrics.conformal.strata import STRATA, Strata
+from vouch.metrics.conformal.thresholds import thresholds
+from vouch.metrics.intervals import SHARES
+from vouch.metrics.plugins import load
+from vouch.metrics.protocols import HEADLINE, MARGINAL, Figure
+from vouch.metrics.responses import Bools, Floats, Ints, Responses
+
+SWEPT = ("coverage", "set_size")
+"""Metrics that are given for every share of `score.shares`."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a reading: ranked, categories [n], correct [n], scores and answer scores [n] by name."""
+
+    ranked: Ranked
+    categories: Ints
+    correct: Floats | Bools
+    scores: dict[str, Scores]
+    answers: dict[str, NDArray[np.float64]]
+
+    def strata(self, kind: str) -> Strata:
+        """The strata of a kind of calibration."""
+        return STRATA[kind](self.ranked, self.categories)
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """Sets of one score: thresholds [splits, strata], the states of all rows, and their counts."""
+
+    limits: NDArray[np.float64]
+    states: States
+    counts: SetCounts
+
+
+def rows_of(responses: Responses, correct: Floats | Bools, config: Config) -> Rows:
+    """Rows from responses; correct [n]: share of each row's prediction that is correct."""
+    ranked = rank(responses)
+    files = load("conformal.scores")
+    scores: dict[str, Scores] = {
+        name: partial(files[name].nonconformity, settings=config.settings) for name in config.scores
+    }
+    return Rows(ranked, responses.categories, correct, scores, answer_scores(ranked, scores))
+
+
+class Calibrations:
+    """Sets of the same rows under the same splits; what they share is computed once."""
+
+    def __init__(self, rows: Rows, splits: Splits) -> None:
+        self.rows, self.splits = rows, splits
+        self.correct = mean_over_tests(rows.correct, splits)
+        self.options = mean_over_tests(rows.ranked.options, splits)
+
+    def of(self, strata: Strata, alpha: float) -> dict[str, Calibrated]:
+        """The sets of every score."""
+        limits = {
+            score: thresholds(answers, strata.answers, strata.number, self.splits, alpha)
+            for score, answers in self.rows.answers.items()
+        }
+        found = states(self.rows.ranked, self.rows.scores, limits, strata.rows)
+        return {
+            score: Calibrated(
+                limits[score], each, SetCounts(each.counts(self.splits), self.correct, self.options)
+            )
+            for score, each in found.items()
+        }
+
+
+def set_figures(
+    rows: Rows, groups: Ints, splits: Splits, config: Config
+) -> tuple[list[Figure], dict[str, States]]:
+    """All figures of sets, and the states of each score under the main calibration.
+
+    A kind of calibration with a single stratum is left out: it is the marginal one.
+    """
+    made = _Drawn(len(rows.ranked))
+    calibrations = Calibrations(rows, splits)
+    main = {}
+    for kind in config.strata:
+        strata = rows.strata(kind)
+        if strata.number == 1 and kind != MARGINAL:
+            continue
+        for alpha in config.alphas:
+            found = calibrations.of(strata, alpha)
+            made.add(found, kind, alpha)
+            if kind == MARGINAL and alpha == config.main_alpha:
+                main = {score: each.states for score, each in found.items()}
+    for share in config.shares:
+        other = Calibrations(rows, group_splits(groups, share, config.seed, config.splits))
+        made.sweep(other.of(rows.strata(MARGINAL), config.main_alpha), share, config.main_alpha)
+    return made.figures(), main
+
+
+class _Drawn:
+    """Numbers of every split, [splits], that become figures together."""
+
+    def __init__(self, items: int) -> None:
+        self.items = items
+        self.names: list[tuple[str, str, str, float]] = []
+        self.values: list[NDArray[np.float64]] = []
+
+    def put(self, score: str, metric: str, kind: str, alpha: float, values: NDArray[np.float64]) -> None:
+        """One number of every split."""
+        self.names.append((score, metric, kind, alpha))
+        self.values.append(values)
+
+    def add(self, found: dict[str, Calibrated], kind: str, alpha: float) -> None:
+        """Every metric of the sets of all scores, and their thresholds."""
+        for metric, module in load("calibration.metrics").items():
+            if not hasattr(module, "of_sets"):
+                continue
+            of_score = {score: module.of_sets(each.counts) for score, each in found.items()}
+            if hasattr(module, "AUTHORS_ROWS"):
+                of_score["mean"] = np.mean([of_score[score] for score in HEADLINE], axis=0)
+            for score, values in of_score.items():
+                for name, each in named(metric, values):
+                    self.put(score, name, kind, alpha, each)
+        limits = {score: each.limits for score, each in found.items()}
+        self.put("", "infinite_threshold_rate", kind, alpha, np.isinf(limits[HEADLINE[0]]).mean(axis=1))
+        if kind == MARGINAL:
+            for score, limit in limits.items():
+                self.put(score, "threshold", kind, alpha, limit[:, 0])
+            if "margin" in limits:
+                negative = (limits["margin"][:, 0] < 0).astype(np.float64)
+                self.put("margin", "negative_threshold_rate", kind, alpha, negative)
+
+    def sweep(self, found: dict[str, Calibrated], share: float, alpha: float) -> None:
+        """The metrics of the sweep, named after the calibration share in percent."""
+        for metric in SWEPT:
+            module = load("calibration.metrics")[metric]
+            for score, each in found.items():
+                name = f"{metric}_calibrated_on_{100 * share:g}"
+                self.put(score, name, MARGINAL, alpha, module.of_sets(each.counts))
+
+    def figures(self) -> list[Figure]:
+        """Means over the splits with percentiles; nothing of a number that is infinite in some split."""
+        if not self.values:
+            return []
+        values = np.stack(self.values)
+        finite = np.asarray(np.isfinite(values).all(axis=1))
+        lows, highs = np.percentile(np.where(finite[:, None], values, 0), SHARES, axis=1)
+        figures = []
+        for name, row, low, high, told in zip(self.names, values, lows, highs, finite, strict=True):
+            score, metric, kind, alpha = name
+            bounds: tuple[float | None, float | None] = (float(low), float(high))
+            if metric == "infinite_threshold_rate":
+                bounds = (None, None)
+            if told:
+                figures.append(Figure(score, metric, float(row.mean()), self.items, *bounds, kind, alpha))
+        return figures
+
+
+def named(metric: str, values: Any) -> Iterator[tuple[str, Any]]:
+    """A number under the metric's name, or each of a dictionary of numbers under the name and its key."""
+    if isinstance(values, dict):
+        yield from ((f"{metric}_{key}", each) for key, each in values.items())
+    else:
+        yield metric, values

@@ -1,0 +1,79 @@
+"""Coverage under prompt shift: thresholds from plain prompts, sets of the same questions asked differently.
+
+A prediction set promises its coverage to prompts like those that calibrated it. Whoever calibrates on plain
+prompts and then meets others (another order of options, a blank picture) has what is measured here: in every
+split the calibration half of the plain prompts gives the thresholds, the test half of the others is
+tested, with the same groups in the same halves. A variation breaks exchangeability where the interval of
+that coverage leaves out 1 - alpha (Barber et al. 2023 bound how far it can fall short).
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vouch.metrics.calibration.metrics import SetCounts, set_size, unfilled_coverage
+from vouch.metrics.config import Config
+from vouch.metrics.conformal.membership import states
+from vouch.metrics.conformal.set_figures import Rows, rows_of
+from vouch.metrics.conformal.splits import Splits, group_splits
+from vouch.metrics.conformal.thresholds import thresholds
+from vouch.metrics.intervals import SHARES
+from vouch.metrics.join import Block
+from vouch.metrics.protocols import MARGINAL, Figure
+from vouch.metrics.responses import Ints, Responses
+
+
+def shift_figures(plain: Block, other: Block, config: Config) -> list[Figure]:
+    """For every score, at the main alpha: figures of the variation `other`, with percentiles over the splits.
+
+    shift_coverage    before empty sets are filled, which is what the guarantee speaks about
+    shift_set_size    of filled sets
+    threshold_drift   the variation's own threshold minus the plain one
+    shift_broken      1 where the interval of shift_coverage leaves out 1 - alpha, else 0
+    Nothing where a half is empty or a threshold infinite.
+    """
+    sides = [_sound(block) for block in (plain, other)]
+    names = sorted({name for _, groups in sides for name in groups})
+    if not all(len(rows) for rows, _ in sides) or len(names) < 2:
+        return []
+    numbers = [np.searchsorted(names, groups) for _, groups in sides]
+    splits = group_splits(np.concatenate(numbers), config.calibration, config.seed, config.splits)
+    first, second = (rows_of(rows, np.ones(len(rows)), config) for rows, _ in sides)
+    where = np.repeat([0, 1], [len(rows) for rows, _ in sides])
+    testing = splits.part(len(sides[0][0]), splits.rows)
+    figures = []
+    if (testing.sizes < testing.rows).all():
+        for score in config.scores:
+            figures += _of_score(score, first, second, where, splits, testing, config.main_alpha)
+    return figures
+
+
+def _sound(block: Block) -> tuple[Responses, list[str]]:
+    kept = ~block.responses.defective
+    return block.responses.take(kept), np.asarray(block.groups)[kept].tolist()
+
+
+def _of_score(
+    score: str, first: Rows, second: Rows, where: Ints, splits: Splits, testing: Splits, alpha: float
+) -> list[Figure]:
+    answers = np.concatenate([first.answers[score], second.answers[score]])
+    limits = thresholds(answers, where, 2, splits, alpha)
+    if not np.isfinite(limits).all():
+        return []
+    rows = testing.rows
+    alike = np.zeros(rows, dtype=np.int64)
+    found = states(second.ranked, {score: second.scores[score]}, {score: limits[:, :1]}, alike)[score]
+    one = np.ones(len(limits))
+    counts = SetCounts(found.counts(testing), one, one)
+    covered = unfilled_coverage.of_sets(counts)
+    values: dict[str, NDArray[np.float64]] = {
+        "shift_coverage": covered,
+        "shift_set_size": set_size.of_sets(counts),
+        "threshold_drift": limits[:, 1] - limits[:, 0],
+    }
+    figures = []
+    for metric, each in values.items():
+        low, high = (float(bound) for bound in np.percentile(each, SHARES))
+        figures.append(Figure(score, metric, float(each.mean()), rows, low, high, MARGINAL, alpha))
+    low, high = np.percentile(covered, SHARES)
+    broken = float(not low <= 1 - alpha <= high)
+    return [*figures, Figure(score, "shift_broken", broken, rows, calibration=MARGINAL, alpha=alpha)]

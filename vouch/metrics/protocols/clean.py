@@ -1,0 +1,76 @@
+"""The reading a statistician would stand for.
+
+Rows that cleaning found defective are left out, only the options that the prompt shows count,
+arithmetic is float64 and no number depends on the order of options or on how ties are broken. Whole
+groups calibrate or test. Many splits are drawn. Three kinds of interval follow:
+
+- metrics of prediction sets and those after temperature scaling: mean over the splits, with the 2.5 and 97.5
+  percentiles over the splits; it tells how much the split alone moves the number
+- means over all clean rows (accuracy, brier, entropy, tie_rate, ...): sandwich formula over groups
+- calibration errors, selective prediction and answer bias of all clean rows: bootstrap over groups, about
+  its median
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from vouch.metrics.calibration.confidence_figures import confidence_figures
+from vouch.metrics.calibration.probabilities import Beliefs, clean_beliefs
+from vouch.metrics.config import Config
+from vouch.metrics.conformal.membership import States
+from vouch.metrics.conformal.set_figures import rows_of, set_figures
+from vouch.metrics.conformal.splits import Splits, group_splits
+from vouch.metrics.intervals import cluster_mean, cluster_number
+from vouch.metrics.plugins import load
+from vouch.metrics.protocols import HEADLINE, Column, Figure, Reading
+from vouch.metrics.responses import Bools, Floats, Ints, Responses
+
+
+def clean(responses: Responses, config: Config) -> Reading:
+    """Metrics of the clean rows among n responses and, a row, its mean coverage and set size.
+
+    `rows_dropped` counts the defective rows. `infinite_threshold_rate` is the share of splits, and of strata
+    in them, in which too few rows calibrate: their sets hold every option.
+    """
+    rows = responses.take(~responses.defective)
+    figures = [Figure("", "rows_dropped", float(len(responses) - len(rows)), len(responses))]
+    if not len(rows):
+        return Reading(figures)
+    beliefs = clean_beliefs(rows)
+    ranked = rows_of(rows, beliefs.correct, config)
+    splits = group_splits(rows.groups, config.calibration, config.seed, config.splits)
+    groups = float(np.count_nonzero(np.bincount(rows.groups)))
+    figures.append(Figure("", "groups", groups, len(rows)))
+    figures += _row_figures(beliefs, rows.groups) + confidence_figures(
+        beliefs, ranked, rows.groups, splits, config
+    )
+    of_sets, found = set_figures(ranked, rows.groups, splits, config)
+    return Reading(figures + of_sets, _columns(beliefs, found, splits, ~responses.defective))
+
+
+def _row_figures(beliefs: Beliefs, groups: Ints) -> list[Figure]:
+    figures = []
+    for name, metric in load("calibration.metrics").items():
+        values = metric.per_row(beliefs) if hasattr(metric, "per_row") else None
+        if values is not None:
+            interval = cluster_number if hasattr(metric, "UNIT") else cluster_mean
+            low, high = interval(values, groups)
+            figures.append(Figure("", name, float(values.mean()), len(values), low, high))
+    return figures
+
+
+def _columns(beliefs: Beliefs, found: Mapping[str, States], splits: Splits, kept: Bools) -> dict[str, Column]:
+    columns = {"clean_correct": _spread(beliefs.correct, np.ones(splits.rows, dtype=bool), kept)}
+    for score in HEADLINE:
+        size, covered = found[score].row_means(splits)
+        columns[f"clean_covered_{score}"] = _spread(covered, splits.tests > 0, kept)
+        columns[f"clean_size_{score}"] = _spread(size, splits.tests > 0, kept)
+    return columns
+
+
+def _spread(values: Floats | Bools, known: Bools, kept: Bools) -> Column:
+    """Values of the kept rows laid out over all rows; unknown where dropped."""
+    every, everywhere = np.zeros(len(kept)), np.zeros(len(kept), dtype=bool)
+    every[kept], everywhere[kept] = values, known
+    return Column(every, everywhere)

@@ -1,0 +1,125 @@
+"""The authors' reading (Kostumov et al. 2024): their code's numbers, its quirks included.
+
+One split that tears groups apart, every letter that was released counts, the stored dtype is kept,
+ties fall as numpy's argsort let them fall, and ECE and MCE rest on all rows, the calibration half too.
+There are no intervals: the authors give none.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from types import ModuleType
+
+import numpy as np
+
+from vouch.metrics.calibration.bins import tally, torchmetrics_slots
+from vouch.metrics.calibration.metrics import SetCounts
+from vouch.metrics.calibration.probabilities import Beliefs, authors_beliefs
+from vouch.metrics.config import Config
+from vouch.metrics.conformal.quantile import authors_threshold
+from vouch.metrics.conformal.sets import Sets
+from vouch.metrics.conformal.splits import authors_split, sibling_share
+from vouch.metrics.plugins import load
+from vouch.metrics.protocols import HEADLINE, MARGINAL, Column, Figure, Reading
+from vouch.metrics.responses import NO_ROLE, Ints, Responses
+from vouch.tables.prompts import DONT_KNOW, NONE_OF_ABOVE
+
+
+def faithful(responses: Responses, config: Config, every_row: bool = False) -> Reading:
+    """Metrics of n responses and, a row, whether it tests and the size and coverage of its sets.
+
+    Rates like accuracy are means over the test half, or over every row. `infinite_threshold_rate` is 1
+    where too few rows calibrate: sets then hold every letter.
+    `sibling_share` is the leak: the share of test rows that have a row of their group in calibration.
+    """
+    if not len(responses):
+        return Reading([])
+    test, calibration = authors_split(len(responses), config.calibration, config.seed)
+    beliefs = authors_beliefs(_with_authors_roles(responses))
+    counted = np.arange(len(responses)) if every_row else test
+    figures = [*_row_figures(beliefs, counted), *_bin_figures(beliefs, config.bins)]
+    groups = responses.groups
+    figures.append(Figure("", "groups", float(np.count_nonzero(np.bincount(groups))), len(groups)))
+    figures.append(Figure("", "sibling_share", sibling_share(groups, test, calibration), len(test)))
+    sets: dict[str, Sets] = {}
+    for name, score in ((name, load("conformal.scores")[name]) for name in HEADLINE):
+        threshold = authors_threshold(score.answer_scores(beliefs)[calibration], config.main_alpha)
+        sets[name] = score.authors_sets(beliefs, threshold)
+    never = Figure("", "infinite_threshold_rate", float(np.isinf(threshold)), len(test))
+    figures.append(replace(never, calibration=MARGINAL, alpha=config.main_alpha))
+    figures += _set_figures(beliefs, sets, test, config.main_alpha)
+    return Reading(figures, _columns(sets, test, len(responses)))
+
+
+def _with_authors_roles(responses: Responses) -> Responses:
+    """Where more letters were released than the prompt shows, the last ones stand for the added options.
+
+    The authors count the letters E and F whatever the prompt showed under them.
+    """
+    rows = np.flatnonzero(responses.letters > responses.options)
+    if not len(rows):
+        return responses
+    roles, letters = responses.roles[rows], responses.letters[rows]
+    none, unsure = (roles == NONE_OF_ABOVE).any(axis=1), (roles == DONT_KNOW).any(axis=1)
+    roles[roles < 0] = NO_ROLE
+    roles[none, letters[none] - 1] = NONE_OF_ABOVE
+    roles[unsure, (letters - none)[unsure] - 1] = DONT_KNOW
+    every = responses.roles.copy(order="K")
+    every[rows] = roles
+    return replace(responses, roles=every)
+
+
+def _metrics(kind: str) -> Iterator[tuple[str, ModuleType]]:
+    for name, metric in load("calibration.metrics").items():
+        if hasattr(metric, kind) and hasattr(metric, "AUTHORS_ROWS"):
+            yield name, metric
+
+
+def _row_figures(beliefs: Beliefs, test: Ints) -> list[Figure]:
+    figures = []
+    for name, metric in _metrics("per_row"):
+        values = metric.per_row(beliefs)
+        if values is not None:
+            rows = values[test] if metric.AUTHORS_ROWS == "test" else values
+            figures.append(Figure("", name, _mean(rows), len(rows)))
+    return figures
+
+
+def _bin_figures(beliefs: Beliefs, bins: int) -> list[Figure]:
+    confidence = beliefs.confidence.astype(np.float32)
+    slots = torchmetrics_slots(confidence, bins)
+    tallied = tally(slots, bins + 1, confidence, beliefs.correct)
+    return [
+        Figure("", name, float(metric.of_bins(tallied)), len(slots)) for name, metric in _metrics("of_bins")
+    ]
+
+
+def _set_figures(beliefs: Beliefs, sets: Mapping[str, Sets], test: Ints, alpha: float) -> list[Figure]:
+    correct, options = np.array(_mean(beliefs.correct[test])), np.array(_mean(beliefs.options[test]))
+    counted = {
+        score: SetCounts(np.bincount(of_score.size[test] * 4 + of_score.covered[test] * 2), correct, options)
+        for score, of_score in sets.items()
+    }
+    figures: list[Figure] = []
+    for name, metric in _metrics("of_sets"):
+        values = {score: float(metric.of_sets(each)) for score, each in counted.items()}
+        values["mean"] = sum(values[score] for score in HEADLINE) / len(HEADLINE)
+        figures.extend(
+            Figure(score, name, value, len(test), calibration=MARGINAL, alpha=alpha)
+            for score, value in values.items()
+        )
+    return figures
+
+
+def _columns(sets: Mapping[str, Sets], test: Ints, count: int) -> dict[str, Column]:
+    testing = np.zeros(count, dtype=bool)
+    testing[test] = True
+    columns = {"testing": Column(testing, np.ones(count, dtype=bool))}
+    for score, of_score in sets.items():
+        columns[f"size_{score}"] = Column(of_score.size, testing)
+        columns[f"covered_{score}"] = Column(of_score.covered, testing)
+    return columns
+
+
+def _mean(values: np.ndarray) -> float:
+    total = np.count_nonzero(values) if values.dtype == bool else values.sum(dtype=np.float64)
+    return float(total / len(values))

@@ -1,0 +1,1 @@
+"""Ranking models without labels: scores of answers, rankers, distances between datasets."""

@@ -1,0 +1,152 @@
+"""How far datasets lie apart by their embeddings, and what that says about models' order."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations, permutations
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from vouch.metrics.ranking.correlation import CLOSE, EXACT, Numbers, spearman
+from vouch.metrics.ranking.frechet import distance, gaussian
+from vouch.pipeline.errors import UserError
+
+Rows = list[dict[str, Any]]
+LINE = "accuracy_on_the_line"
+PARTS = 5
+"""Random partitions of a pair: sums over all numbers of an embedding hardly differ from one to the next."""
+DRAWS = 2000
+DIGITS = 6
+"""Digits that are kept: the last ones hang on how many threads the linear algebra had."""
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """vectors [n, d] of a dataset, and how many items have each [n]."""
+
+    encoder: str
+    vectors: Numbers
+    weights: Numbers
+
+
+def cloud(table: pa.Table, where: str) -> Cloud | None:
+    """From rows of EMBEDDINGS, None without any. Raises UserError unless all have one width and encoder."""
+    if not table.num_rows:
+        return None
+    encoders = table["encoder"].unique().to_pylist()
+    widths = pc.list_value_length(table["embedding"]).unique().to_pylist()
+    if len(encoders) > 1 or len(widths) > 1 or not widths[0]:
+        raise UserError(f"{where}: embeddings of several encoders or widths; run `dvc repro` to make it anew")
+    flat = pc.list_flatten(table["embedding"]).to_numpy().astype(np.float64)
+    return Cloud(encoders[0], flat.reshape(-1, widths[0]), table["items"].to_numpy().astype(np.float64))
+
+
+def distances(clouds: Mapping[tuple[str, str], Cloud], seed: int) -> Rows:
+    """Rows of DISTANCES. clouds: by kind and dataset. Raises UserError where encoders differ."""
+    rows: Rows = []
+    for kind in sorted({kind for kind, _ in clouds}):
+        found = {name: clouds[kind, name] for of, name in sorted(clouds) if of == kind}
+        gaussians = {
+            name: gaussian(each.vectors, each.weights)
+            for name, each in found.items()
+            if each.weights.sum() > 1
+        }
+        for one, other in combinations(found, 2):
+            first, second = found[one], found[other]
+            if first.encoder != second.encoder:
+                raise UserError(f"data/embeddings: {one} and {other} differ in the encoder; run `dvc repro`")
+            row: dict[str, Any] = {"of": kind, "encoder": first.encoder, "dataset": one, "other": other}
+            row |= {"items": len(first.weights), "other_items": len(second.weights)}
+            width = first.vectors.shape[1]
+            row |= {"width": width, "deficient": min(row["items"], row["other_items"]) <= width}
+            if one in gaussians and other in gaussians:
+                row["distance"] = _rounded(distance(gaussians[one], gaussians[other]))
+                row["chance"] = _rounded(_chance(first, second, seed))
+            rows.append(row)
+    return rows
+
+
+def _chance(first: Cloud, second: Cloud, seed: int) -> float:
+    """Mean distance between random parts of both datasets together, of as many embeddings as each has."""
+    vectors = np.concatenate([first.vectors, second.vectors])
+    weights = np.concatenate([first.weights, second.weights])
+    generator = np.random.RandomState(seed)
+    found = []
+    for _ in range(PARTS):
+        order = generator.permutation(len(vectors))
+        parts = order[: len(first.weights)], order[len(first.weights) :]
+        if all(weights[part].sum() > 1 for part in parts):
+            found.append(distance(*(gaussian(vectors[part], weights[part]) for part in parts)))
+    return float(np.mean(found)) if found else np.nan
+
+
+def _rounded(value: float) -> float | None:
+    return None if np.isnan(value) else float(f"{value:.{DIGITS - 1}e}")
+
+
+def trends(distances: Rows, rankings: Rows, seed: int) -> Rows:
+    """Rows of TRENDS from rows of DISTANCES and RANKINGS."""
+    lines = {
+        (row["ask"], row["dataset"], row["proxy"]): row["rho"]
+        for row in rankings
+        if row["ranker"] == LINE and row.get("rho") is not None
+    }
+    rows: Rows = []
+    for kind in sorted({row["of"] for row in distances}):
+        far = {
+            frozenset((row["dataset"], row["other"])): row["distance"]
+            for row in distances
+            if row["of"] == kind and row.get("distance") is not None
+        }
+        for ask in sorted({ask for ask, *_ in lines}):
+            alike = {
+                frozenset((dataset, proxy)): rho
+                for (of, dataset, proxy), rho in lines.items()
+                if of == ask and frozenset((dataset, proxy)) in far
+            }
+            if alike:
+                rows.append({"of": kind, "ask": ask, "pairs": len(alike)} | _trend(far, alike, seed))
+    return rows
+
+
+def _trend(
+    far: Mapping[frozenset[str], float], alike: Mapping[frozenset[str], float], seed: int
+) -> dict[str, float | None]:
+    """rho and p; datasets are permuted in `far`, and pairs without a number there are left out of a draw."""
+    names = sorted({name for pair in alike for name in pair})
+    pairs = sorted(tuple(sorted(names.index(name) for name in pair)) for pair in alike)
+    apart = np.full((len(names), len(names)), np.nan)
+    for pair, value in far.items():
+        if pair <= set(names):
+            one, other = (names.index(name) for name in pair)
+            apart[one, other] = apart[other, one] = value
+    rows, columns = np.array(pairs).T
+    rho_of = np.array([alike[frozenset((names[one], names[other]))] for one, other in pairs])
+    with np.errstate(invalid="ignore"):
+        rho = float(spearman(apart[rows, columns], rho_of))
+    if np.isnan(rho):
+        return {}
+    found: dict[str, float | None] = {"rho": rho}
+    if len(names) > 2:
+        orders = _orders(len(names), seed)
+        drawn = np.array([_spearman(apart[order[rows], order[columns]], rho_of) for order in orders])
+        known = drawn[~np.isnan(drawn)]
+        found["p"] = float((np.abs(known) >= abs(rho) - CLOSE).mean())
+    return found
+
+
+def _spearman(x: Numbers, y: Numbers) -> float:
+    known = ~np.isnan(x)
+    return float(spearman(x[known], y[known])) if known.sum() > 1 else np.nan
+
+
+def _orders(count: int, seed: int) -> Iterator[np.ndarray]:
+    """All permutations of up to EXACT datasets; above, the order as it is and random ones."""
+    if count <= EXACT:
+        yield from (np.array(order) for order in permutations(range(count)))
+        return
+    generator = np.random.RandomState(seed)
+    yield np.arange(count)
+    yield from (generator.permutation(count) for _ in range(DRAWS - 1))

@@ -1,0 +1,96 @@
+"""Rows of the signals table: what ranks models without labels, item by item."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from vouch.metrics.calibration.probabilities import clean_beliefs
+from vouch.metrics.config import DEFAULT_ANSWER, Config
+from vouch.metrics.join import Block
+from vouch.metrics.plugins import load
+from vouch.metrics.responses import Bools
+from vouch.metrics.text.texts import TextBlock
+from vouch.metrics.text.tokens import Numbers
+from vouch.tables.prompts import ORIGINAL, TEXT
+from vouch.tables.signals import SAMPLES, SIGNALS, TOKENS
+
+
+def option_signals(model: str, dataset: str, block: Block, outcomes: pa.Table) -> pa.Table:
+    """Of answers that give each option a number; outcomes: the rows of OUTCOMES of the same block."""
+    if block.variation != ORIGINAL or not len(block.responses):
+        return SIGNALS.schema.empty_table()
+    beliefs = clean_beliefs(block.responses)
+    rows = range(len(beliefs.p))
+    columns = {
+        "model": [model] * len(rows),
+        "dataset": [dataset] * len(rows),
+        "prompt": block.prompts,
+        "group": block.groups,
+        "ask": [block.ask] * len(rows),
+        "performance": outcomes["clean_correct"],
+        "answers": [np.flatnonzero(beliefs.answers[row]) for row in rows],
+        "probabilities": [beliefs.p[row, : beliefs.options[row]] for row in rows],
+    }
+    return _table(columns, ~block.responses.defective)
+
+
+def text_signals(model: str, dataset: str, block: TextBlock, outcomes: pa.Table, config: Config) -> pa.Table:
+    """Of generated texts; outcomes: the rows of OUTCOMES of the same block."""
+    if block.variation != ORIGINAL:
+        return SIGNALS.schema.empty_table()
+    plugins = load("ranking.signals")
+    columns: dict[str, Any] = {
+        "model": [model] * len(block.texts),
+        "dataset": [dataset] * len(block.texts),
+        "prompt": block.prompts,
+        "group": block.groups,
+        "ask": [TEXT] * len(block.texts),
+        "performance": _performance(dataset, block, outcomes, config),
+    }
+    tokens = {name: _known(plugins[name].per_text(block.tokens)) for name in TOKENS}
+    parts = [_table(columns | tokens, ~block.defective)]
+    for temperature, samples in sorted(block.samples.items()):
+        sampled = {
+            name: [
+                plugins[name].per_sample(text, drawn) if drawn else None
+                for text, drawn in zip(block.texts, samples, strict=True)
+            ]
+            for name in SAMPLES
+        }
+        at = {"temperature": [round(temperature, 6)] * len(block.texts)}
+        parts.append(_table(columns | at | sampled, ~block.defective))
+    return pa.concat_tables(parts)
+
+
+def _performance(dataset: str, block: TextBlock, outcomes: pa.Table, config: Config) -> pa.ChunkedArray:
+    """How right each text is; open questions by the first answer metric also where that has no scale."""
+    metric = load("text.answers")[config.answers.get(dataset, [DEFAULT_ANSWER])[0]]
+    if metric.BOUNDED:
+        return outcomes["clean_correct"]
+    rows = [row for row, question in enumerate(block.questions) if question.references]
+    values = outcomes["clean_correct"].fill_null(np.nan).to_numpy().copy()
+    values[rows] = metric.scores(
+        [block.texts[row] for row in rows], [block.questions[row].references for row in rows]
+    )
+    return pa.chunked_array([_known(values)])
+
+
+def _known(values: Numbers) -> pa.Array:
+    return pa.array(values, mask=np.isnan(values))
+
+
+def _table(columns: dict[str, Any], kept: Bools) -> pa.Table:
+    count = len(kept)
+    arrays = [
+        _array(columns[field.name], field.type) if field.name in columns else pa.nulls(count, field.type)
+        for field in SIGNALS.schema
+    ]
+    return pa.Table.from_arrays(arrays, schema=SIGNALS.schema).filter(pa.array(kept))
+
+
+def _array(values: Any, kind: pa.DataType) -> pa.Array:
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return pc.cast(values, kind)
+    return pa.array(values, kind)

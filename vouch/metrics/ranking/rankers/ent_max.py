@@ -1,0 +1,11 @@
+"""ent_max: largest entropy before a token, turned (Ent_max of Tu et al. 2024)."""
+
+from vouch.metrics.ranking.tasks import Numbers, Task
+
+NEEDS = ("ent_max",)
+UNCERTAINTY = True
+
+
+def per_item(task: Task) -> Numbers:
+    """[models, items] -1 ... 0."""
+    return -task.signals[NEEDS[0]]

@@ -1,0 +1,98 @@
+"""Ranking models without labels: what every ranker says, against performance."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from scipy.stats import rankdata
+
+from vouch.metrics.comparison.config import Config
+from vouch.metrics.comparison.resampling import SHARES
+from vouch.metrics.comparison.variations import GRAIN
+from vouch.metrics.ranking.correlation import Numbers, p_values, spearman, weighted_tau
+from vouch.metrics.ranking.few_labels import few_labels
+from vouch.metrics.ranking.ranked import Ranking, ranked
+from vouch.metrics.ranking.tasks import tasks
+from vouch.tables.rankings import MEAN
+
+Rows = list[dict[str, Any]]
+MEASURES = {"rho": spearman, "tau": weighted_tau}
+
+
+def rankings(signals: pa.Table, config: Config, alpha: float) -> tuple[Rows, Rows]:
+    """Rows of RANKINGS and of RANKED from rows of SIGNALS. alpha: target miscoverage of prediction sets."""
+    every = list(tasks(signals))
+    summaries: Rows = []
+    values: Rows = []
+    for here in every:
+        proxies = [other[0] for other in every if other[0].ask == here[0].ask and other is not here]
+        where = {"dataset": here[0].dataset, "ask": here[0].ask}
+        found = ranked(here, proxies, config, alpha)
+        summaries += [where | row for row in _summaries(found)]
+        values += [where | row for ranking in found for row in _values(ranking, here[0].models)]
+        performance = np.rint(GRAIN * here[0].performance)
+        performance = performance[~np.isnan(performance).all(axis=1)]
+        labelled = few_labels(performance, config.labels, config.draws, config.seed)
+        if labelled:
+            summaries.append(where | {"score": "", "proxy": ""} | labelled)
+    return summaries, values
+
+
+def _summaries(found: Sequence[Ranking]) -> Rows:
+    """A row for each ranking, before the first of several proxies one for their mean."""
+    rows: Rows = []
+    for name, score in dict.fromkeys((r.place["ranker"], r.place["score"]) for r in found):
+        own = [r for r in found if (r.place["ranker"], r.place["score"]) == (name, score)]
+        drawn = [{key: measure(*r.drawn) for key, measure in MEASURES.items()} for r in own]
+        numbers = [_points(r) | _ends([draws]) for r, draws in zip(own, drawn, strict=True)]
+        if own[0].place["proxy"]:
+            points = {key: _mean([number[key] for number in numbers]) for key in (*MEASURES, "tau_paper")}
+            known = [draws for draws, row in zip(drawn, numbers, strict=True) if row["rho"] is not None]
+            fewest = min(len(ranking.models) for ranking in own)
+            rows.append(own[0].place | {"proxy": MEAN, "models": fewest} | points | _ends(known))
+        rows += [ranking.place | number for ranking, number in zip(own, numbers, strict=True)]
+    return rows
+
+
+def _points(ranking: Ranking) -> dict[str, Any]:
+    values, performance = ranking.values, ranking.performance
+    p, least = p_values(values, performance)
+    literal = -values if ranking.uncertainty else values
+    row = {key: float(measure(values, performance)) for key, measure in MEASURES.items()}
+    row |= {"p": p, "p_least": least, "tau_paper": abs(float(weighted_tau(literal, performance)))}
+    return {"models": len(ranking.models)} | {key: _some(value) for key, value in row.items()}
+
+
+def _ends(drawn: Sequence[Mapping[str, Numbers]]) -> dict[str, float | None]:
+    """2.5 and 97.5 percentiles of each measure's mean over several rankings; None where none has one."""
+    ends: dict[str, float | None] = {}
+    for key in MEASURES if drawn else ():
+        mean = np.mean([draws[key] for draws in drawn], axis=0)
+        mean = mean[~np.isnan(mean)]
+        low, high = np.percentile(mean, SHARES) if len(mean) else (np.nan, np.nan)
+        ends |= {f"{key}_low": _some(float(low)), f"{key}_high": _some(float(high))}
+    return ends
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
+
+
+def _some(value: float | None) -> float | None:
+    return None if value is None or np.isnan(value) else value
+
+
+def _values(ranking: Ranking, models: Sequence[str]) -> Rows:
+    ranks = rankdata(-ranking.values, method="min")
+    return [
+        ranking.place
+        | {
+            "model": models[model],
+            "value": float(ranking.values[place]),
+            "rank": int(ranks[place]),
+            "performance": float(ranking.performance[place]),
+        }
+        for place, model in enumerate(ranking.models)
+    ]

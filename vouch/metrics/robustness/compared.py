@@ -1,0 +1,90 @@
+"""What compares prompts of the same questions, as rows of the metrics table: one model, one dataset."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from vouch.metrics.config import Config
+from vouch.metrics.conformal.classes import certainty
+from vouch.metrics.join import Block
+from vouch.metrics.protocols import Figure
+from vouch.metrics.robustness.across import across_variations
+from vouch.metrics.robustness.first_samples import Firsts, first_figures, first_samples
+from vouch.metrics.robustness.gaps import gap_figures
+from vouch.metrics.robustness.metrics import Array
+from vouch.metrics.robustness.perturbation import original_figures
+from vouch.metrics.robustness.predictions import Facts, Told
+from vouch.metrics.robustness.preference import preference_figures
+from vouch.metrics.robustness.repeated_prompts import number_figures
+from vouch.metrics.tables import ALL, READINGS
+from vouch.metrics.text.texts import TextBlock
+from vouch.tables.prompts import ASKS, LETTERS, TEXT
+
+
+class Compared:
+    """Takes what was said to one variation after the other, and compares it in the end."""
+
+    def __init__(self, prompts: pa.Table, items: pa.Table, config: Config) -> None:
+        """prompts, items: tables of the dataset with the columns that the stage reads."""
+        self._facts, self._config = Facts(prompts, items), config
+        self._tolds: list[Told] = []
+        self._firsts: list[Firsts] = []
+        self._certainty: dict[tuple[str, str], Array] = {}
+        self._blocks: dict[str, list[Block]] = {}
+
+    def add(self, outcomes: pa.Table, said: Block | Sequence[str]) -> None:
+        """Rows of OUTCOMES of one variation and read-out, and what they rest on: numbers or texts."""
+        if isinstance(said, Block):
+            self._blocks.setdefault(said.ask, []).append(said)
+            told = self._facts.told(outcomes)
+            if told is not None:
+                self._add_certainty(told, said)
+        else:
+            told = self._facts.told(outcomes, said)
+        if told is not None:
+            self._tolds.append(told)
+
+    def add_samples(self, outcomes: pa.Table, block: TextBlock, dataset: str) -> None:
+        """What was sampled beside the greedy texts of a variation, whose rows of OUTCOMES are given."""
+        self._firsts += first_samples(self._facts, outcomes, block, dataset, self._config)
+
+    def _add_certainty(self, told: Told, block: Block) -> None:
+        for reading in READINGS:
+            place = (told.ask, reading)
+            if place not in self._certainty:
+                self._certainty[place] = np.full(len(self._facts), np.nan)
+            found = certainty(block.responses, told.effect, reading, self._config)
+            self._certainty[place][told.prompts] = found
+
+    def rows(self, model: str, dataset: str) -> list[dict[str, Any]]:
+        """Rows of METRICS in both readings."""
+        place = {"model": model, "dataset": dataset, "category": ALL}
+        across = (across_variations(model, dataset, blocks, self._config) for blocks in self._blocks.values())
+        rows = list(chain.from_iterable(across))
+        for reading in READINGS:
+            for variation, ask, figure in self._figures(reading):
+                rows.append(place | {"variation": variation, "ask": ask, "reading": reading} | vars(figure))
+        return rows
+
+    def _figures(self, reading: str) -> Iterator[tuple[str, str, Figure]]:
+        by_ask: Mapping[str, list[Told]] = {
+            ask: [told for told in self._tolds if told.ask == ask] for ask in ASKS
+        }
+        unknown = np.full(len(self._facts), np.nan)
+        for ask, tolds in by_ask.items():
+            # How sure a model is of a text is read from the letters of the same prompt, as in PARC.
+            sure = self._certainty.get((LETTERS if ask == TEXT else ask, reading), unknown)
+            for variation, figure in original_figures(tolds, sure, reading, self._config.seed):
+                yield variation, ask, figure
+            for told in tolds:
+                figures = list(number_figures(told, reading, self._config.seed))
+                if ask == TEXT:
+                    figures += preference_figures(told, self._facts, reading, self._config.seed)
+                yield from ((told.variation, ask, figure) for figure in figures)
+        yield from gap_figures(self._tolds, reading)
+        for firsts in self._firsts:
+            for figure in first_figures(firsts, reading, self._config.seed):
+                yield firsts.told.variation, TEXT, figure

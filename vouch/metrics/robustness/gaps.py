@@ -1,0 +1,39 @@
+"""How much more often one read-out is right than another on the same prompts (Li et al. 2023).
+
+faithful: all common rows, no interval. clean: sound ones, ties shared, sandwich interval over groups.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from vouch.metrics.intervals import cluster_mean
+from vouch.metrics.protocols import Figure
+from vouch.metrics.robustness.predictions import CLEAN, Told
+from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT
+
+PAIRS = ((LETTERS, LIKELIHOOD), (LETTERS, TEXT), (LIKELIHOOD, TEXT))
+
+
+def gap_figures(tolds: Sequence[Told], reading: str) -> Iterator[tuple[str, str, Figure]]:
+    """(variation, ask, figure): accuracy of `ask` minus that of the read-out in the metric's name."""
+    by_place = {(told.variation, told.ask): told for told in tolds}
+    for variation in dict.fromkeys(told.variation for told in tolds):
+        for first, second in PAIRS:
+            sides = [by_place.get((variation, ask)) for ask in (first, second)]
+            if sides[0] is None or sides[1] is None:
+                continue
+            one, other = (side.reading(reading) for side in sides if side is not None)
+            _, here, there = np.intersect1d(one.prompts, other.prompts, return_indices=True)
+            gaps = one.correct[here] - other.correct[there]
+            known = ~np.isnan(gaps)
+            if not known.any():
+                continue
+            low: float | None = None
+            high: float | None = None
+            if reading == CLEAN:
+                ends = cluster_mean((gaps[known] + 1) / 2, one.groups[here][known])
+                low, high = (None if end is None else 2 * end - 1 for end in ends)
+                low, high = (None, None) if low == high else (low, high)
+            value = float(gaps[known].mean())
+            yield variation, first, Figure("", f"gap_to_{second}", value, int(known.sum()), low, high)

@@ -1,0 +1,11 @@
+"""Accuracy beside that of a guess (Schmalfuss et al. 2025, equation 5)."""
+
+from vouch.metrics.robustness.chance import calibrated
+from vouch.metrics.robustness.metrics import PROMPTS, Array, Means
+
+FIELD, AVERAGED = "accuracy", PROMPTS
+
+
+def of_means(means: Means) -> Array:
+    """[..., v] in -1 ... 1; 0 is a guess."""
+    return calibrated(means.accuracy, means.random_accuracy)

@@ -1,0 +1,185 @@
+"""What one model said to every prompt of a dataset, in a form in which prompts can be compared."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from vouch.metrics.join import cells, has_any, lengths
+from vouch.metrics.responses import Bools, Ints
+from vouch.tables.defects import DROPPED
+from vouch.tables.outcomes import REFUSAL, UNPARSED
+from vouch.tables.prompts import KEPT, TEXT
+
+Array = NDArray[np.float64]
+CLEAN = "clean"
+
+
+@dataclass(frozen=True)
+class Told:
+    """Answers of one model to one variation in one read-out, n rows in the order of the items.
+
+    variation, family, effect: as in PROMPTS. ask: as in OUTCOMES
+    prompts   [n] row of the prompt in its table; items [n] of the item; groups [n] number of its group
+    tests     [n] number of the prompt among those of its item, from 1; 0 where there is but one
+    turns     [n] turn of the conversation, from 1
+    answers   [n] what was said; equal values are the same answer. What could not be read is its own words
+    read      [n] whether an option or an open answer could be read
+    place     [n] of the only option that was named, as shown; -1 where there is none
+    correct   [n] 0 ... 1, NaN where unknown
+    random_accuracy, random_consistency  [n] what a guess among the native options gives; NaN without options
+    single    [n] whether there is but one native option
+    sound     [n] whether cleaning found no defect
+    """
+
+    variation: str
+    family: str
+    effect: str
+    ask: str
+    prompts: Ints
+    items: Ints
+    groups: Ints
+    tests: Ints
+    turns: Ints
+    answers: np.ndarray
+    read: Bools
+    place: Ints
+    correct: Array
+    clean_correct: Array
+    random_accuracy: Array
+    random_consistency: Array
+    single: Bools
+    sound: Bools
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def take(self, rows: Bools | Ints) -> "Told":
+        """Some rows, by mask or by index."""
+        values = ((f.name, getattr(self, f.name)) for f in fields(self))
+        arrays: dict[str, Any] = {k: v[rows] for k, v in values if isinstance(v, np.ndarray)}
+        return replace(self, **arrays)
+
+    def reading(self, name: str) -> "Told":
+        """The rows that a reading counts: all of them, or the sound ones with ties shared."""
+        return replace(self, correct=self.clean_correct).take(self.sound) if name == CLEAN else self
+
+
+class Facts:
+    """Prompts and items of a dataset, looked up by the rows of its outcomes."""
+
+    def __init__(self, prompts: pa.Table, items: pa.Table) -> None:
+        """prompts, items: tables with the columns that the stage reads."""
+        self._prompts, self._items = prompts, items
+
+    def __len__(self) -> int:
+        return int(self._prompts.num_rows)
+
+    @cached_property
+    def _native(self) -> Ints:
+        rows, _, order = cells(self._prompts["order"])
+        return np.asarray(np.bincount(rows, order >= 0, len(self)), dtype=np.int64)
+
+    @cached_property
+    def _random_accuracy(self) -> Array:
+        right = lengths(self._prompts["answers"]).astype(np.float64)
+        return np.where(self._native > 0, right / np.maximum(self._native, 1), np.nan)
+
+    @cached_property
+    def _tests(self) -> Ints:
+        columns = (self._prompts[name].to_pylist() for name in ("id", "item", "variation"))
+        return np.array([_number(*row) for row in zip(*columns, strict=True)], dtype=np.int64)
+
+    @cached_property
+    def _groups(self) -> Ints:
+        groups = np.array(self._items["group"].to_pylist())
+        return np.asarray(np.unique(groups, return_inverse=True)[1])
+
+    @cached_property
+    def _sound(self) -> Bools:
+        return ~has_any(self._items["flags"], DROPPED)
+
+    @cached_property
+    def rows(self) -> Ints:
+        """[prompts] row of each prompt's item."""
+        found = pc.index_in(self._prompts["item"], self._items["id"].combine_chunks())
+        return np.asarray(pc.fill_null(found, -1).to_numpy(), dtype=np.int64)
+
+    def right_shares(self, prompts: Ints) -> Array:
+        """[n, k] how much of what is right stands at each place of some prompts; rows sum to 1."""
+        rows, _, place = cells(self._prompts["answers"].take(pa.array(prompts)))
+        shares = np.zeros((len(prompts), int(place.max(initial=0)) + 1))
+        shares[rows, place] = 1
+        return np.asarray(shares / np.maximum(shares.sum(axis=1, keepdims=True), 1))
+
+    def prompt_rows(self, names: Sequence[str]) -> Ints:
+        """[n] rows of prompts by their ids."""
+        found = pc.index_in(pa.array(names, pa.string()), self._prompts["id"].combine_chunks())
+        return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+    def numbered(self, names: Sequence[str]) -> bool:
+        """Whether any of the prompts is one of several of its item."""
+        return bool(self._tests[self.prompt_rows(names)].any())
+
+    def told(self, outcomes: pa.Table, words: Sequence[str] | None = None) -> Told | None:
+        """Rows of OUTCOMES of one variation and read-out; None without any.
+
+        words: the texts as they were generated [n], of the read-out `text`.
+        """
+        if not outcomes.num_rows:
+            return None
+        prompts = self.prompt_rows(outcomes["prompt"].to_pylist())
+        items = self.rows[prompts]
+        ask, first = outcomes["ask"][0].as_py(), int(prompts[0])
+        effect = self._prompts["effect"][first].as_py() or KEPT
+        native = np.maximum(self._native[prompts], 1)
+        same = np.where(self._native[prompts] > 0, 1 / native, np.nan)
+        answers, read = _answers(outcomes, words if ask == TEXT else None)
+        return Told(
+            self._prompts["variation"][first].as_py(),
+            self._prompts["family"][first].as_py() or "",
+            effect,
+            ask,
+            prompts,
+            items,
+            self._groups[items],
+            self._tests[prompts],
+            1 + lengths(self._items["turns"])[items],
+            answers,
+            read,
+            pc.fill_null(outcomes["predicted"], -1).to_numpy().astype(np.int64),
+            _floats(outcomes["correct"]),
+            _floats(outcomes["clean_correct"]),
+            self._random_accuracy[prompts],
+            same if effect == KEPT else 1 - same,
+            self._native[prompts] == 1,
+            self._sound[items],
+        )
+
+
+def _number(prompt: str, item: str, variation: str) -> int:
+    """The number at the end of a prompt's id, 0 where there is none."""
+    end = prompt.removeprefix(f"{item}/{variation}").removeprefix("/")
+    return int(end) if end.isdecimal() else 0
+
+
+def _floats(column: pa.ChunkedArray) -> Array:
+    """[n] float64, NaN for null."""
+    return np.asarray(pc.fill_null(pc.cast(column, pa.float64()), np.nan).to_numpy())
+
+
+def _answers(outcomes: pa.Table, words: Sequence[str] | None) -> tuple[np.ndarray, Bools]:
+    """answers, read of Told. A letter is the option that it stands for, a text the options that it names."""
+    if words is None:
+        return outcomes["chosen"].to_numpy(), np.ones(outcomes.num_rows, dtype=bool)
+    parsers = outcomes["parser"].to_pylist()
+    read = np.array([parser not in (UNPARSED, REFUSAL) for parser in parsers], dtype=bool)
+    said = zip(read, outcomes["answer"].to_pylist(), words, strict=True)
+    return np.array(
+        [f"={answer}" if known else f"?{text}" for known, answer, text in said], dtype=object
+    ), read

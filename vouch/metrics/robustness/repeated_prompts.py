@@ -1,0 +1,95 @@
+"""Metrics of numbered prompts: the tests of a question and the turns of a conversation (Li et al. 2023).
+
+faithful: all rows, no interval. clean: sound rows; 95 % intervals over groups, of single accuracies and
+instability by the sandwich formula, of what several accuracies make by the bootstrap.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from vouch.metrics.intervals import SHARES, centred, cluster_mean, cluster_number, resampled
+from vouch.metrics.plugins import load
+from vouch.metrics.protocols import Figure
+from vouch.metrics.responses import Ints
+from vouch.metrics.robustness.metrics import TESTS, TURNS, Array
+from vouch.metrics.robustness.predictions import CLEAN, Told
+
+
+def number_figures(told: Told, reading: str, seed: int) -> Iterator[Figure]:
+    """Figures of one variation and read-out; nothing where prompts are not numbered."""
+    rows = told.reading(reading)
+    if rows.tests.any():
+        yield from _instability(rows, reading)
+        whole = _whole(rows.take(~np.isnan(rows.correct)))
+        yield from _cells(whole, whole.tests - 1, TESTS, reading, seed)
+    known = rows.take(~np.isnan(rows.correct))
+    yield from _cells(known, known.turns - 1, TURNS, reading, seed)
+
+
+def _instability(rows: Told, reading: str) -> Iterator[Figure]:
+    """Questions with two answered tests or more."""
+    again = np.bincount(rows.items)[rows.items] > 1
+    if not again.any():
+        return
+    questions, first, number = np.unique(rows.items[again], return_index=True, return_inverse=True)
+    for name, module in load("robustness.metrics").items():
+        if hasattr(module, "per_question"):
+            values = module.per_question(number, rows.answers[again])
+            ends = cluster_number(values, rows.groups[again][first]) if reading == CLEAN else (None, None)
+            yield Figure("", name, float(values.mean()), len(questions), *ends)
+
+
+def _whole(rows: Told) -> Told:
+    """The questions that have every test."""
+    if not len(rows):
+        return rows
+    return rows.take((np.bincount(rows.items) == rows.tests.max())[rows.items])
+
+
+def _cells(rows: Told, cells: Ints, over: str, reading: str, seed: int) -> Iterator[Figure]:
+    """Accuracy by test or turn, and what is made of them; nothing where there is but one."""
+    number = int(cells.max(initial=0)) + 1
+    counts = np.bincount(cells, minlength=number)
+    if number < 2 or not counts.all():
+        return
+    for cell in range(number):
+        values, groups = rows.correct[cells == cell], rows.groups[cells == cell]
+        ends = cluster_mean(values, groups) if reading == CLEAN else (None, None)
+        yield Figure("", f"accuracy_{over[:-1]}_{cell + 1}", float(values.mean()), len(values), *ends)
+    sums = _sums(rows, cells, number)
+    draws = resampled(sums, seed) if reading == CLEAN and len(sums) > 1 else None
+    for name, module in load("robustness.metrics").items():
+        if getattr(module, "OVER", "") == over:
+            value = float(module.of_cells(_means(sums.sum(axis=0)[None]))[0])
+            drawn = None if draws is None else module.of_cells(_means(draws))
+            if not np.isnan(value):
+                yield Figure("", name, value, len(rows), *_ends(drawn, value, module.RESTING))
+
+
+def _sums(rows: Told, cells: Ints, number: int) -> Array:
+    """[G, 2 * cells] by group the sums of the accuracies and the numbers of rows."""
+    groups = np.unique(rows.groups, return_inverse=True)[1]
+    place, size = groups * number + cells, (int(groups.max()) + 1) * number
+    columns = [np.bincount(place, weights, size).reshape(-1, number) for weights in (rows.correct, None)]
+    return np.concatenate(columns, axis=1).astype(np.float64)
+
+
+def _means(totals: Array) -> Array:
+    sums, counts = np.split(totals, 2, axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(sums / counts)
+
+
+def _ends(draws: Array | None, value: float, resting: bool) -> tuple[float | None, float | None]:
+    """2.5 and 97.5 percentiles of the draws in which the value is known; none where they are all alike.
+
+    resting: whether noise leaves the value where it is; else the percentiles are taken about their median.
+    """
+    known = None if draws is None else draws[~np.isnan(draws)]
+    if known is None or not len(known) or known.min() == known.max():
+        return None, None
+    if not resting:
+        return centred(value, known)
+    low, high = (float(end) for end in np.percentile(known, SHARES))
+    return low, high

@@ -1,0 +1,1 @@
+"""Generated answers: which option a text names, and metrics of open answers."""

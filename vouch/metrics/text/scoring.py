@@ -1,0 +1,171 @@
+"""Generated texts as rows of the metrics and outcomes tables, in both readings.
+
+faithful: plain means over all rows, as the authors take them (Li et al. 2023, Tu et al. 2024).
+clean: without defective rows, with 95 % intervals that treat a group as one observation.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from vouch.metrics.calibration.bins import equal_slots, tally
+from vouch.metrics.config import DEFAULT_ANSWER, Config
+from vouch.metrics.intervals import centred, cluster_mean, cluster_number, resampled_bins
+from vouch.metrics.plugins import load
+from vouch.metrics.protocols import Figure
+from vouch.metrics.responses import Bools
+from vouch.metrics.robustness.sampled import METRIC as INSTABILITY
+from vouch.metrics.robustness.sampled import sampled_instability
+from vouch.metrics.tables import READINGS, Scored, categories_of
+from vouch.metrics.text.judging import SAID, Judged, judge
+from vouch.metrics.text.parsers import first_mark
+from vouch.metrics.text.texts import TextBlock
+from vouch.metrics.text.tokens import Numbers
+from vouch.metrics.unanswered import unanswered
+from vouch.tables.outcomes import OUTCOMES, REFUSAL, UNPARSED
+from vouch.tables.prompts import TEXT
+
+FORMAT_HIT_RATE = "format_hit_rate"
+
+
+class Measure(NamedTuple):
+    """values [n], NaN where unknown. most: the largest possible one, None where there is none."""
+
+    values: Numbers
+    most: float | None
+
+
+Measures = Mapping[tuple[str, str], Measure]  # by score and metric
+
+
+def score_texts(model: str, dataset: str, block: TextBlock, config: Config) -> Scored:
+    """Rows of the metrics table and the outcomes table of one model, dataset and variation.
+
+    Prompts without an answer are counted by `unanswered` and rest in nothing else.
+    """
+    names = config.answers.get(dataset, [DEFAULT_ANSWER])
+    judged, graded = judge(block.questions, block.texts, config, names)
+    measures = _measures(block, judged, graded)
+    for temperature, samples in block.samples.items():
+        drawn = sampled_instability(block.questions, samples, config, names)
+        measures[f"t{temperature:g}", INSTABILITY] = Measure(drawn, None)
+    confidence = np.exp(-load("ranking.signals")["nll_avg"].per_text(block.tokens))
+    rows = []
+    for reading in READINGS:
+        place = {"model": model, "dataset": dataset, "variation": block.variation}
+        place |= {"ask": TEXT, "reading": reading}
+        for category, chosen in categories_of(block.asked.categories):
+            kept = chosen[block.asked.answered]
+            figures = _figures(reading, block, measures, kept) if kept.any() else []
+            if kept.any():
+                figures += _calibration(reading, block, measures["", "accuracy"], confidence, kept, config)
+            figures += unanswered(reading, block.asked, chosen)
+            rows += [place | {"category": category} | vars(figure) for figure in figures]
+    return rows, _outcomes(model, dataset, block, judged, confidence)
+
+
+def _measures(
+    block: TextBlock, judged: Sequence[Judged], graded: Mapping[str, Numbers]
+) -> dict[tuple[str, str], Measure]:
+    def share(state: str) -> Measure:
+        return Measure(np.array([float(one.parser == state) for one in judged]), 1.0)
+
+    found = {
+        ("", "accuracy"): Measure(np.array([one.grade for one in judged]), 1.0),
+        ("", "unparsed_rate"): share(UNPARSED),
+        ("", "refusal_rate"): share(REFUSAL),
+        ("", FORMAT_HIT_RATE): Measure(_format_hits(block), 1.0),
+    }
+    for name, values in graded.items():
+        found["", name] = Measure(values, 1.0 if load("text.answers")[name].BOUNDED else None)
+    for name, module in load("ranking.signals").items():
+        if hasattr(module, "per_text"):
+            found["", name] = Measure(module.per_text(block.tokens), 1.0 if name.startswith("ent_") else None)
+            continue
+        for temperature, samples in block.samples.items():
+            pairs = zip(block.texts, samples, strict=True)
+            agreed = [module.per_sample(text, drawn) if drawn else np.nan for text, drawn in pairs]
+            found[f"t{temperature:g}", name] = Measure(np.array(agreed), 1.0)
+    return found
+
+
+def _format_hits(block: TextBlock) -> Numbers:
+    """[n] whether a choice is answered with any mark in brackets; NaN for open questions."""
+    asked = zip(block.questions, block.texts, strict=True)
+    hits = [
+        np.nan if one.choices is None else float(first_mark.parse(text, one.choices) is not None)
+        for one, text in asked
+    ]
+    return np.array(hits)
+
+
+def _figures(reading: str, block: TextBlock, measures: Measures, kept: Bools) -> list[Figure]:
+    rows = kept & ~block.defective if reading == "clean" else kept
+    figures = [Figure("", "groups", float(len(np.unique(block.numbers[rows]))), int(rows.sum()))]
+    if reading == "clean":
+        figures.append(Figure("", "rows_dropped", float((kept & ~rows).sum()), int(kept.sum())))
+    for (score, metric), (values, most) in measures.items():
+        known = rows & ~np.isnan(values)
+        if not known.any():
+            continue
+        of_rows, groups = values[known], block.numbers[known]
+        low: float | None = None
+        high: float | None = None
+        if reading == "clean":
+            low, high = (cluster_mean if most == 1 else cluster_number)(of_rows, groups)
+        figures.append(Figure(score, metric, float(of_rows.mean()), len(of_rows), low, high))
+    return figures
+
+
+def _calibration(
+    reading: str, block: TextBlock, accuracy: Measure, confidence: Numbers, kept: Bools, config: Config
+) -> list[Figure]:
+    """Metrics of bins, where both what a text is worth and how sure the model was are known."""
+    known = kept & ~np.isnan(accuracy.values) & ~np.isnan(confidence)
+    if reading == "clean":
+        known &= ~block.defective
+    if not known.any():
+        return []
+    sure, right, groups = confidence[known], accuracy.values[known], block.numbers[known]
+    slots = equal_slots(sure, config.bins)
+    bins = tally(slots, config.bins, sure, right)
+    metrics = {
+        name: metric for name, metric in load("calibration.metrics").items() if hasattr(metric, "of_bins")
+    }
+    values = {name: float(metric.of_bins(bins)) for name, metric in metrics.items()}
+    if reading != "clean":
+        return [Figure("", name, value, len(slots)) for name, value in values.items()]
+    draws = resampled_bins(slots, config.bins, sure, right, groups, config.seed)
+    return [
+        Figure("", name, value, len(slots), *centred(value, metrics[name].of_bins(draws)))
+        for name, value in values.items()
+    ]
+
+
+def _outcomes(
+    model: str, dataset: str, block: TextBlock, judged: Sequence[Judged], confidence: Numbers
+) -> pa.Table:
+    count = len(judged)
+    grades = np.array([one.grade for one in judged])
+    unknown = np.isnan(grades)
+    columns: dict[str, Any] = {
+        "model": [model] * count,
+        "dataset": [dataset] * count,
+        "prompt": block.prompts,
+        "item": block.items,
+        "group": block.groups,
+        "variation": [block.variation] * count,
+        "ask": [TEXT] * count,
+        "effect": block.effects,
+        **{name: [getattr(one, name) for one in judged] for name in SAID},
+        "correct": pa.array(grades >= 0.5, mask=unknown),
+        "confidence": pa.array(confidence, mask=np.isnan(confidence)),
+        "clean_correct": pa.array(grades, mask=unknown | block.defective),
+    }
+    arrays = [
+        pa.array(columns[field.name], field.type) if field.name in columns else pa.nulls(count, field.type)
+        for field in OUTCOMES.schema
+    ]
+    return pa.Table.from_arrays(arrays, schema=OUTCOMES.schema)

@@ -1,0 +1,157 @@
+"""Generated texts joined with their prompts and items; what does not fit together is refused here."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from vouch.metrics.join import AGAIN, Arranged, Asked, arranged, cells, lengths, refuse
+from vouch.metrics.responses import Bools, Ints
+from vouch.metrics.text.parsers import Choices
+from vouch.metrics.text.tokens import Numbers, Tokens
+from vouch.pipeline.errors import UserError
+from vouch.tables.prompts import TEXT
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a text answers.
+
+    choices: the options as shown, None for an open question. order: for each its index among the item's
+    options. answers: places of the correct ones; native: of the item's own, which a variation may have turned
+    into wrong ones. references: correct texts of an open question.
+    """
+
+    choices: Choices | None
+    order: tuple[int, ...]
+    answers: frozenset[int]
+    native: frozenset[int]
+    references: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TextBlock:
+    """The n answered prompts of one variation in the order of the items.
+
+    samples: by temperature, the texts sampled for each row, empty where there are none. numbers, defective
+    [n]: as groups and defective of Asked.
+    """
+
+    variation: str
+    asked: Asked
+    prompts: list[str]
+    items: list[str]
+    groups: list[str]
+    effects: list[str]
+    questions: list[Question]
+    texts: list[str]
+    tokens: Tokens
+    samples: Mapping[float, Sequence[Sequence[str]]]
+
+    @property
+    def numbers(self) -> Ints:
+        """[n] number of the row's group."""
+        return self.asked.groups[self.asked.answered]
+
+    @property
+    def defective(self) -> Bools:
+        """[n] whether cleaning found a defect."""
+        return self.asked.defective[self.asked.answered]
+
+
+def text_blocks(
+    texts: pa.Table, prompts: pa.Table, items: pa.Table, where: str, released: bool
+) -> Iterator[TextBlock]:
+    """One block per variation that has texts. A row with a problem is an unanswered prompt.
+
+    Raises UserError as `join` does, and for a row that holds neither a text nor a problem.
+    """
+    greedy = texts.filter(pc.equal(texts["temperature"], 0))
+    sampled = texts.filter(pc.and_(pc.greater(texts["temperature"], 0), pc.is_valid(texts["text"])))
+    samples = _samples(sampled)
+    for variation, found in arranged(greedy, prompts, items, where, TEXT, released):
+        answered = np.asarray(pc.is_null(found.answers["problem"]))
+        nothing = answered & np.asarray(pc.is_null(found.answers["text"]))
+        refuse(nothing, found.prompts["id"], lambda _: f"has neither a text nor a problem; {AGAIN}", where)
+        yield _block(variation, found, answered, samples, where)
+
+
+def _samples(texts: pa.Table) -> dict[float, dict[str, list[str]]]:
+    """By temperature and prompt, the texts in the order of their numbers."""
+    found: dict[float, dict[str, list[str]]] = {}
+    columns = (texts[name].to_pylist() for name in ("temperature", "prompt", "sample", "text"))
+    for temperature, prompt, _, text in sorted(zip(*columns, strict=True)):
+        found.setdefault(temperature, {}).setdefault(prompt, []).append(text)
+    return found
+
+
+def _block(
+    variation: str,
+    found: Arranged,
+    answered: Bools,
+    samples: Mapping[float, Mapping[str, list[str]]],
+    where: str,
+) -> TextBlock:
+    mask = pa.array(answered)
+    answers, prompts, items = (part.filter(mask) for part in (found.answers, found.prompts, found.items))
+    names = prompts["id"].to_pylist()
+    return TextBlock(
+        variation,
+        found.asked(answered),
+        names,
+        prompts["item"].to_pylist(),
+        found.groups[answered].tolist(),
+        prompts["effect"].to_pylist(),
+        _questions(prompts, items, where),
+        answers["text"].to_pylist(),
+        _tokens(answers),
+        {
+            temperature: [of_prompt.get(name, []) for name in names]
+            for temperature, of_prompt in samples.items()
+            if not of_prompt.keys().isdisjoint(names)
+        },
+    )
+
+
+def _questions(prompts: pa.Table, items: pa.Table, where: str) -> list[Question]:
+    columns = [prompts[name].to_pylist() for name in ("id", "options", "order", "marks", "answers")]
+    columns += [items[name].to_pylist() for name in ("kind", "answers", "references")]
+    questions = []
+    for name, options, order, marks, answers, kind, native, references in zip(*columns, strict=True):
+        if kind != "choice":
+            questions.append(Question(None, (), frozenset(), frozenset(), tuple(references or ())))
+            continue
+        if not options or not answers:
+            raise UserError(
+                f"{where}: prompt {name} has no answer among its options; correct the dataset's answers"
+            )
+        own = frozenset(place for place, index in enumerate(order) if index in set(native or ()))
+        choices = Choices(tuple(marks), tuple(options))
+        questions.append(Question(choices, tuple(order), frozenset(answers), own, ()))
+    return questions
+
+
+def _tokens(answers: pa.Table) -> Tokens:
+    """What is known of the tokens; a number that is not finite counts as unknown."""
+    counts = lengths(answers["logprobs"])
+    starts = np.cumsum(counts) - counts
+    nll = -_floats(answers["logprobs"])
+    entropy = np.full(len(nll), np.nan)
+    row, column, values = cells(answers["entropies"])
+    fitting = (lengths(answers["entropies"]) == counts)[row]
+    entropy[starts[row[fitting]] + column[fitting]] = values[fitting]
+    eos = pc.fill_null(answers["eos"], -1).to_numpy()
+    ended = (eos >= 0) & (eos < counts)
+    return Tokens(
+        np.where(np.isfinite(nll), nll, np.nan),
+        np.where(np.isfinite(entropy), entropy, np.nan),
+        starts,
+        np.where(ended, eos, counts),
+        ended,
+    )
+
+
+def _floats(lists: pa.ChunkedArray) -> Numbers:
+    return np.asarray(cells(lists)[2], dtype=np.float64)

@@ -1,0 +1,1 @@
+"""Prompts as a model reads them: chat templates and letter tokens."""

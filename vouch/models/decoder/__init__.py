@@ -1,0 +1,1 @@
+"""Forward passes: shared prefixes, tries of tokens, batches, decoding."""

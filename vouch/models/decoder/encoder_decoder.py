@@ -1,0 +1,208 @@
+"""The engine for models that read with an encoder and answer with a decoder of its own (BLIP-2 on T5).
+
+A prompt goes through picture tower, Q-Former and encoder once. What the decoder keeps of it (its
+cross-attention's keys and values) serves every option and every decoding of the prompt.
+"""
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from transformers import EncoderDecoderCache
+
+from vouch.models.decoder.cache_layers import fresh
+from vouch.models.decoder.decoding import Decoder, ends
+from vouch.models.decoder.outputs import letter_answers, likelihood_answer, token_nlls
+from vouch.models.decoder.prepared import Prepared
+from vouch.models.decoder.preparing import Preparer
+from vouch.models.decoder.row_engine import RowEngine
+from vouch.models.loading.model_loading import LoadedModel
+from vouch.models.requests.batches import padded_length
+from vouch.models.requests.config import Config
+from vouch.models.requests.engine import Answered, Decoding
+from vouch.tables.prompts import LIKELIHOOD, TEXT
+
+MODE = "encoder_decoder"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One prompt. texts: [1, n] integer tensors of any number of tokens each, padded to `lengths`.
+
+    option_length: tokens of an option that the decoder reads, padded.
+    """
+
+    ask: str
+    prepared: Prepared
+    texts: Mapping[str, torch.Tensor]
+    lengths: Mapping[str, int]
+    option_length: int
+
+    @property
+    def shape(self) -> Hashable:
+        """What rows of one pass have in common."""
+        pictures = tuple((name, tuple(value.shape)) for name, value in sorted(self.pictures.items()))
+        options = len(self.prepared.options), self.option_length
+        return self.ask, tuple(sorted(self.lengths.items())), len(self.prepared.begun), pictures, options
+
+    @property
+    def length(self) -> int:
+        """Tokens of the prompt, padded."""
+        return self.lengths["input_ids"]
+
+    @cached_property
+    def pictures(self) -> Mapping[str, torch.Tensor]:
+        """Tensors of the pictures."""
+        return {name: value for name, value in self.prepared.shown.items() if name not in self.texts}
+
+
+class EncoderDecoder(RowEngine[Row]):
+    """An Engine, see engine.py."""
+
+    def __init__(self, loaded: LoadedModel, preparer: Preparer, config: Config) -> None:
+        super().__init__(preparer, config, loaded.device, MODE, ("encoder", "option"))
+        self._model, self._vocabulary = loaded.model, preparer.vocabulary
+        self._decoder = Decoder(preparer.decode, ends(loaded.model))
+
+    def _jobs(self, ask: str, prepared: Sequence[Prepared]) -> Iterator[Row]:
+        for one in prepared:
+            ids = torch.tensor([one.ids])
+            beside = {name: value for name, value in one.shown.items() if name.startswith("qformer")}
+            texts = {"input_ids": ids, "attention_mask": torch.ones_like(ids), **one.by_token, **beside}
+            lengths = {name: self._length(name, value.shape[1]) for name, value in texts.items()}
+            longest = max((len(option) - 1 for option in one.options), default=0)
+            yield Row(ask, one, texts, lengths, 1 << max(0, longest - 1).bit_length())
+
+    def _length(self, name: str, tokens: int) -> int:
+        padded = padded_length(tokens, self._config.bucket)
+        most = self._preparer.needs.qformer_context if name.startswith("qformer") else None
+        return padded if most is None else min(padded, most)
+
+    def _asked(self, job: Row) -> Iterable[Prepared]:
+        return (job.prepared,)
+
+    def _forget(self) -> None:
+        pass  # nothing is kept between passes
+
+    def _computed(self, rows: Sequence[Row], real: int) -> list[Answered]:
+        read = _Read(self._model, self.device, self._vocabulary, rows)
+        self.notes["passes"]["encoder"] += 1
+        prepared = [row.prepared for row in rows[:real]]
+        if rows[0].ask == TEXT:
+            questions = [one.question for one in prepared]
+            texts = self._decoder.texts(questions, lambda: _Continued(read))
+            return [self._answered(prepared[row], answer, decoding) for row, decoding, answer in texts]
+        if rows[0].ask == LIKELIHOOD:
+            return self._likelihood(rows, real, read)
+        letters = [one.letters for one in prepared if one.letters is not None]
+        found = letter_answers(read.logits, list(enumerate(letters)))
+        pairs = zip(prepared, found, strict=True)
+        return [self._answered(one, answer, flags=flags) for one, (answer, flags) in pairs]
+
+    def _likelihood(self, rows: Sequence[Row], real: int, read: "_Read") -> list[Answered]:
+        """The sum over an option's tokens and the one that ends it, in a pass for each option's number."""
+        known: list[list[list[float]]] = [[] for _ in rows]
+        length = rows[0].option_length
+        for number in range(len(rows[0].prepared.options)):
+            options = [row.prepared.options[number] for row in rows]
+            first = token_nlls(read.logits, [(row, option[0]) for row, option in enumerate(options)])
+            logits = _Continued(read).read([option[:-1] for option in options], length)
+            self.notes["passes"]["option"] += 1
+            places = [
+                (row * length + place, token)
+                for row, option in enumerate(options)
+                for place, token in enumerate(option[1:])
+            ]
+            later = iter(token_nlls(logits.flatten(0, 1), places))
+            for row, option in enumerate(options):
+                known[row].append([first[row], *(next(later) for _ in option[1:])])
+        return [
+            self._answered(row.prepared, likelihood_answer(nlls))
+            for row, nlls in zip(rows[:real], known, strict=False)
+        ]
+
+    def _answered(
+        self, one: Prepared, answer: Any, decoding: Decoding | None = None, flags: Sequence[str] = ()
+    ) -> Answered:
+        return Answered(one.question.id, answer, decoding, (*one.flags, *flags), MODE)
+
+
+class _Read:
+    """A pass over r prompts and the decoder's beginning.
+
+    logits: [r, vocabulary] float32 of the token after the beginning. cache: what the decoder keeps.
+    """
+
+    def __init__(self, model: Any, device: str, vocabulary: int, rows: Sequence[Row]) -> None:
+        self.language_model, self.vocabulary = model.language_model, vocabulary
+        start = self.language_model.config.decoder_start_token_id
+        given = {name: _padded(rows, name).to(device) for name in rows[0].texts}
+        self.attention_mask = given["attention_mask"]
+        pictures = {
+            name: torch.cat([row.pictures[name] for row in rows]).to(device) for name in rows[0].pictures
+        }
+        pictures = {
+            name: value.to(model.dtype) if value.is_floating_point() else value
+            for name, value in pictures.items()
+        }
+        begun = [[start, *row.prepared.begun] for row in rows]
+        output = (model if pictures else self.language_model)(
+            **{name: value for name, value in given.items() if pictures or not name.startswith("qformer")},
+            **pictures,
+            decoder_input_ids=torch.tensor(begun, device=device),
+            use_cache=True,
+        )
+        output = output.language_model_outputs if pictures else output
+        self.encoded = (output.encoder_last_hidden_state,)
+        self.cache = output.past_key_values
+        self.logits = output.logits[:, -1, :vocabulary].float()
+
+
+class _Continued:
+    """The decoder goes on after its beginning; see decoding.Continued."""
+
+    def __init__(self, read: _Read) -> None:
+        self._read, self.logits = read, read.logits
+        # Keys and values of the encoder's output are only read, so all continuations share them.
+        self._cache = EncoderDecoderCache(
+            fresh(read.cache.self_attention_cache), read.cache.cross_attention_cache
+        )
+
+    def step(self, tokens: torch.Tensor) -> torch.Tensor:
+        """See decoding.Continued."""
+        return self._passed(tokens[:, None])[:, 0]
+
+    def read(self, sequences: Sequence[Sequence[int]], length: int) -> torch.Tensor:
+        """[r, length, vocabulary] float32 after each token of each row's sequence, padded on the right."""
+        ids = torch.zeros((len(sequences), length), dtype=torch.long)
+        for row, sequence in enumerate(sequences):
+            ids[row, : len(sequence)] = torch.tensor(sequence)
+        return self._passed(ids.to(self.logits.device))
+
+    def _passed(self, ids: torch.Tensor) -> torch.Tensor:
+        read = self._read
+        output = read.language_model(
+            encoder_outputs=read.encoded,
+            attention_mask=read.attention_mask,
+            decoder_input_ids=ids,
+            past_key_values=self._cache,
+            use_cache=True,
+        )
+        logits: torch.Tensor = output.logits[..., : read.vocabulary].float()
+        return logits
+
+
+def _padded(rows: Sequence[Row], name: str) -> torch.Tensor:
+    """[r, length] with zeros on the right: masked places, whatever token a zero is."""
+    padded = torch.zeros((len(rows), rows[0].lengths[name]), dtype=torch.long)
+    for row, one in enumerate(rows):
+        value = one.texts[name]
+        padded[row, : value.shape[1]] = value[0]
+    return padded
+
+
+def encoder_decoder(loaded: LoadedModel, template: str | None, config: Config) -> EncoderDecoder:
+    """The engine of a loaded model."""
+    return EncoderDecoder(loaded, Preparer.of(loaded, template), config)

@@ -1,0 +1,220 @@
+"""Forward passes of a decoder that reads pictures: a prefix once, then what follows it.
+
+Written against what all families of the transformers library have in common; what differs between
+them is read off the model: the positions its text decoder receives, the kinds of its cache layers.
+"""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from vouch.models.decoder.cache_layers import row_of
+from vouch.models.decoder.pass_inputs import TOKEN_KINDS, Inputs
+from vouch.models.decoder.prepared import Prepared
+from vouch.models.decoder.trie_masks import layer_kinds
+from vouch.models.decoder.tries import Trie
+from vouch.pipeline.errors import UserError
+
+
+@dataclass(frozen=True)
+class State:
+    """What one row's model remembers: its cache layers of one row, tokens read, the next position."""
+
+    layers: tuple[Any, ...]
+    length: int
+    next: int
+
+
+@dataclass(frozen=True)
+class Read:
+    """Result of a pass over r rows.
+
+    logits  [r, n, vocabulary] float32 at the wanted places; rows of the last projection beyond the
+            tokenizer's vocabulary are padding and are cut off
+    cache   of all rows, None where it was not wanted; next: [r] the position after each row's last token
+    """
+
+    logits: torch.Tensor
+    cache: Any | None
+    next: torch.Tensor
+
+
+class Forward:
+    """A loaded model. vocabulary: tokens of its tokenizer. pad: token that fills rows up.
+
+    positions: position ids that the text decoder received in the last pass, [r, t] or [3, r, t], None
+    where it counted by itself. Raises UserError for a model with an encoder of text.
+    """
+
+    def __init__(self, model: Any, device: str, vocabulary: int, pad: int) -> None:
+        self.model, self.device, self._vocabulary, self._pad = model, device, vocabulary, pad
+        self.inputs = Inputs(model, device)
+        self._config = model.config.get_text_config()
+        if model.config.is_encoder_decoder or self._config.is_encoder_decoder:
+            raise UserError(
+                f"{type(model).__name__} writes with a decoder of its own beside what it reads; "
+                "only a model that goes on from its prompt can be asked in this way"
+            )
+        self._decoder = model.get_decoder()
+        accepted = inspect.signature(type(model).forward).parameters
+        self.token_kinds = frozenset(TOKEN_KINDS & accepted.keys())
+        # Some models cannot be called without a picture: what follows one is for their language model.
+        optional = "pixel_values" not in accepted or accepted["pixel_values"].default is None
+        self._text_model = model if optional else model.language_model
+        self.positions: torch.Tensor | None = None
+
+    def may_pad(self, tokens: int) -> bool:
+        """Whether rows padded on the right can be continued, up to `tokens` with padding and answer.
+
+        Padding moves what came before it out of a sliding window, and into a recurrent state.
+        """
+        kinds = layer_kinds(self._config)
+        if kinds == {"full_attention"}:
+            return True
+        return kinds <= {"full_attention", "sliding_attention"} and tokens <= self._config.sliding_window
+
+    def prefixes(self, rows: Sequence[Prepared]) -> list[State]:
+        """What a model remembers after the prefix of each row; all prefixes have one length."""
+        length = rows[0].prefix
+        ids = torch.tensor([row.ids[:length] for row in rows], device=self.device)
+        beside = {
+            name: self.inputs.tensor(torch.cat([row.by_token[name][:, :length] for row in rows]))
+            for name in rows[0].by_token
+        }
+        cache = self.inputs.cache()
+        self._run(
+            self.model,
+            input_ids=ids,
+            attention_mask=torch.ones_like(ids),
+            past_key_values=cache,
+            use_cache=True,
+            logits_to_keep=1,
+            **self.inputs.shown(rows),
+            **beside,
+        )
+        following = _after(self.positions, torch.full((len(rows),), length - 1, device=self.device))
+        return [
+            State(tuple(row_of(layer, row) for layer in cache.layers), length, int(following[row]))
+            for row in range(len(rows))
+        ]
+
+    def chains(
+        self,
+        rows: Sequence[Prepared],
+        sequences: Sequence[Sequence[int]],
+        states: Sequence[State] | None,
+        length: int,
+        wanted: torch.Tensor,
+        keep: bool = False,
+    ) -> Read:
+        """Each row's sequence, padded on the right to `length`; wanted: [r, n] places in it.
+
+        With states the sequences follow them; without, they are whole prompts and pictures are shown.
+        keep: return the cache, for decoding.
+        """
+        ids = torch.full((len(rows), length), self._pad)
+        mask = torch.zeros((len(rows), length), dtype=torch.long)
+        for row, sequence in enumerate(sequences):
+            ids[row, : len(sequence)] = torch.tensor(sequence)
+            mask[row, : len(sequence)] = 1
+        ends = mask.sum(dim=1).to(self.device) - 1
+        past = states[0].length if states else 0
+        given: dict[str, Any] = self.inputs.beside(rows, past, length)
+        cache = None
+        if states:
+            starts = torch.tensor([state.next for state in states])
+            given["position_ids"] = (starts[:, None] + torch.arange(length)).to(self.device)
+            mask = torch.cat([torch.ones((len(rows), past), dtype=torch.long), mask], dim=1)
+            cache = self.inputs.joined(state.layers for state in states)
+        else:
+            given |= self.inputs.shown(rows)
+            cache = self.inputs.cache() if keep else None
+        output = self._run(
+            self.model if rows[0].shown and not states else self._text_model,
+            input_ids=ids.to(self.device),
+            attention_mask=mask.to(self.device),
+            past_key_values=cache,
+            use_cache=cache is not None,
+            logits_to_keep=wanted.to(self.device),
+            **given,
+        )
+        return Read(self._logits(output), cache if keep else None, _after(self.positions, ends))
+
+    def tries(
+        self,
+        rows: Sequence[Prepared],
+        tries: Sequence[Trie],
+        states: Sequence[State],
+        length: int,
+        wanted: torch.Tensor,
+    ) -> Read:
+        """Each row's trie, padded to `length` nodes, after its state; wanted: [r, n] nodes."""
+        ids = torch.full((len(rows), length), self._pad)
+        depths = torch.zeros((len(rows), length), dtype=torch.long)
+        sees = torch.eye(length, dtype=torch.bool).repeat(len(rows), 1, 1)
+        for row, trie in enumerate(tries):
+            count = len(trie)
+            ids[row, :count] = torch.from_numpy(trie.tokens)
+            depths[row, :count] = torch.from_numpy(trie.depths)
+            sees[row, :count, :count] = torch.from_numpy(trie.sees)
+        starts = torch.tensor([state.next for state in states])
+        output = self._run(
+            self._text_model,
+            input_ids=ids.to(self.device),
+            attention_mask=self.inputs.masks(sees, depths, states[0].length),
+            position_ids=(starts[:, None] + depths).to(self.device),
+            past_key_values=self.inputs.joined(state.layers for state in states),
+            use_cache=True,
+            logits_to_keep=wanted.to(self.device),
+            **self.inputs.beside(rows, states[0].length, length, last=True),
+        )
+        return Read(self._logits(output), None, starts)
+
+    def step(
+        self, rows: Sequence[Prepared], tokens: torch.Tensor, mask: torch.Tensor, read: Read, number: int
+    ) -> torch.Tensor:
+        """One further token [r] of every row after `read`: logits [r, vocabulary] float32.
+
+        mask: [r, tokens in the cache + 1] of what rows may look at. number: 0 for the first token.
+        """
+        output = self._run(
+            self._text_model,
+            input_ids=tokens[:, None],
+            attention_mask=mask,
+            position_ids=(read.next + number)[:, None],
+            past_key_values=read.cache,
+            use_cache=True,
+            logits_to_keep=1,
+            **self.inputs.beside(rows, len(rows[0].ids) - 1, 1, last=True),
+        )
+        return self._logits(output)[:, 0]
+
+    def _run(self, network: Any, **given: Any) -> Any:
+        def note(_module: Any, _inputs: Any, received: Mapping[str, Any]) -> None:
+            self.positions = received.get("position_ids")
+
+        hook = self._decoder.register_forward_pre_hook(note, with_kwargs=True)
+        try:
+            return network(**given)
+        finally:
+            hook.remove()
+
+    def _logits(self, output: Any) -> torch.Tensor:
+        logits: torch.Tensor = output.logits[..., : self._vocabulary].float()
+        return logits
+
+
+def _after(positions: torch.Tensor | None, ends: torch.Tensor) -> torch.Tensor:
+    """[r] the position that follows the token at place `ends` of each row.
+
+    Of several position ids a token (time, height, width), text goes on after the largest so far.
+    """
+    if positions is None:
+        return ends + 1
+    if positions.ndim == 2:
+        positions = positions[None]
+    so_far = positions.expand(-1, len(ends), -1).amax(dim=0).cummax(dim=1).values
+    return so_far.gather(1, ends[:, None])[:, 0] + 1

@@ -1,0 +1,172 @@
+"""What the engines of transformers' models share: rows of passes, and what happens when memory runs out.
+
+Every pass of one shape has the same number of rows, whoever shares it: missing rows are filled with
+copies of the last one. What a row holds follows from its pack alone. So the bits of an answer depend
+on its own pack and on `extract:` in params.yaml, never on which other prompts are asked. The exception:
+where memory runs out twice, passes of that shape have half the rows, which moves the last bits; every
+answer says with how many rows it was computed.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from queue import SimpleQueue
+from typing import Any, Generic, Protocol, TypeVar
+
+import torch
+
+from vouch.images.prefetch import ahead
+from vouch.models.decoder.prepared import Prepared
+from vouch.models.decoder.preparing import Preparer
+from vouch.models.requests.batches import Shaped, in_batches
+from vouch.models.requests.config import Config
+from vouch.models.requests.engine import Answered, Pack, Refusal
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.out_of_memory import RowLimits, out_of_memory
+
+HELD_BATCHES = 4  # jobs that wait for others of their shape, in batches
+PASS_TOKENS = 2048  # of one pass, about: more rows gain nothing, and gaps among them cost
+
+
+class Rowed(Shaped, Protocol):
+    """A row of a pass. length: its tokens, padded; follows from the shape."""
+
+    @property
+    def length(self) -> int: ...
+
+
+J = TypeVar("J", bound=Rowed)
+
+
+class RowEngine(ABC, Generic[J]):
+    """An Engine, see engine.py. J: one row of a pass. passes: kinds of passes that the notes count."""
+
+    def __init__(self, preparer: Preparer, config: Config, device: str, mode: str, passes: Iterable[str]):
+        self._preparer, self._config = preparer, config
+        self.device = device
+        # Where the size of a picture reaches the model hardly two prompts share a shape, and filling
+        # every pass with copies would cost more than it saves: one row then.
+        self._rows = config.batch if preparer.one_shape() else 1
+        self._limits = RowLimits()
+        self._current: tuple[Hashable, int] = (None, 0)  # shape and rows of the pass under way
+        self._without: set[str] = set()  # questions refused for want of memory
+        self.notes: dict[str, Any] = {
+            "mode": mode,
+            "rows": self._rows,
+            "passes": dict.fromkeys(passes, 0),
+            "filling_rows": 0,
+            "halved": 0,
+        }
+
+    @abstractmethod
+    def _jobs(self, ask: str, prepared: Sequence[Prepared]) -> Iterator[J]:
+        """The rows of a pack."""
+
+    @abstractmethod
+    def _asked(self, job: J) -> Iterable[Prepared]:
+        """The questions of a row."""
+
+    @abstractmethod
+    def _computed(self, rows: Sequence[J], real: int) -> list[Answered]:
+        """Answers of a full pass whose first `real` rows are wanted; `rows` is noted on them elsewhere."""
+
+    @abstractmethod
+    def _forget(self) -> None:
+        """Frees what is kept between passes."""
+
+    def answer(self, packs: Iterable[Pack]) -> Iterator[Answered]:
+        """See Engine.answer."""
+        self._without.clear()
+        refused: list[Answered] = []
+        spare = self._spare
+
+        def prepare(pack: Pack) -> tuple[str, list[Prepared], list[Answered]]:
+            preparer = spare.get()  # there are as many as threads
+            try:
+                return _prepared(preparer, pack)
+            finally:
+                spare.put(preparer)
+
+        def waiting() -> Iterator[J]:
+            workers = self._config.workers
+            for ask, prepared, refusals in ahead(prepare, packs, workers, 2 * workers):
+                refused.extend(refusals)
+                yield from self._jobs(ask, prepared)
+
+        for batch in in_batches(waiting(), self._rows_of, HELD_BATCHES * self._rows):
+            yield from refused
+            refused.clear()
+            yield from self._answers(batch)
+        yield from refused
+
+    @cached_property
+    def _spare(self) -> "SimpleQueue[Preparer]":
+        """A preparer for every thread; copying a processor takes long."""
+        spare: SimpleQueue[Preparer] = SimpleQueue()
+        for _ in range(self._config.workers):
+            spare.put(self._preparer.for_thread())
+        return spare
+
+    def _rows_of(self, job: J) -> int:
+        """Rows of a pass over jobs of this shape."""
+        return self._limits.of(job.shape, min(self._rows, max(1, PASS_TOKENS // job.length)))
+
+    def _answers(self, batch: Sequence[J]) -> Iterator[Answered]:
+        """Answers of a batch; without memory it is tried again with nothing kept, then with half the rows."""
+        while batch:
+            rows = self._rows_of(batch[0])
+            part = batch[:rows]
+            answers = self._tried(part, rows)
+            if answers is None:
+                answers = self._tried(part, rows)
+            if answers is None and self._halved(batch[0].shape, rows):
+                continue
+            yield from self._refused(part[0]) if answers is None else answers
+            batch = batch[len(part) :]
+
+    def _halved(self, shape: Hashable, rows: int) -> bool:
+        """Fewer rows for the pass that failed, else for the jobs it was to serve; False if both have one."""
+        found = self._limits.halve(*self._current) or self._limits.halve(shape, rows)
+        self.notes["halved"] += found
+        return found
+
+    def _tried(self, part: Sequence[J], count: int) -> list[Answered] | None:
+        """The answers of a pass of so many rows, None where memory ran out."""
+        rows = [*part, *[part[-1]] * (count - len(part))]
+        self._current = part[0].shape, count
+        try:
+            with torch.inference_mode():
+                answers = self._computed(rows, len(part))
+        except (RuntimeError, MemoryError) as error:
+            if not out_of_memory(error):
+                raise
+            self._forget()
+        else:
+            self.notes["filling_rows"] += len(rows) - len(part)
+            return [replace(answered, rows=count) for answered in answers]
+        if self.device.startswith("cuda"):
+            torch.cuda.empty_cache()  # smaller tensors seldom fit into the holes that large ones leave
+        return None
+
+    def _refused(self, job: J) -> Iterator[Answered]:
+        for one in self._asked(job):
+            if one.question.id not in self._without:
+                self._without.add(one.question.id)
+                problem = f"no memory left on {self.device} for one row of {len(one.ids)} tokens"
+                yield Answered(one.question.id, Refusal(problem, passing=True))
+
+
+def _prepared(preparer: Preparer, pack: Pack) -> tuple[str, list[Prepared], list[Answered]]:
+    prepared, refused = [], []
+    for question in pack.questions:
+        try:
+            one = preparer.prepare(question)
+        except UserError as error:
+            refused.append(Answered(question.id, Refusal(str(error))))
+        except MemoryError:
+            refused.append(Answered(question.id, Refusal("no memory left to prepare it", passing=True)))
+        else:
+            assert one.prefix_digest  # computed here, in a thread, and not while the model waits
+            prepared.append(one)
+    return pack.ask, prepared, refused

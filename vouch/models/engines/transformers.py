@@ -1,0 +1,27 @@
+"""Models of the transformers library: the engine that suits the model's kind."""
+
+from vouch.models.loading.model_folder import pinned_folder
+from vouch.models.requests.config import Config
+from vouch.models.requests.engine import Engine
+from vouch.tables.pins import Pin
+
+REVISION = 3
+SETTINGS = ("batch", "bucket", "threads")  # they move the last bits
+
+
+def load(pin: Pin, config: Config) -> Engine:
+    """The pinned model. Raises UserError where its files are not those pinned or cannot be loaded."""
+    folder = pinned_folder(pin)
+    from vouch.models.chat.rendering import start
+    from vouch.models.decoder.encoder_decoder import encoder_decoder
+    from vouch.models.decoder.mode_store import mode_path
+    from vouch.models.decoder.shared_prefix import shared_prefix
+    from vouch.models.loading.model_loading import load_model
+    from vouch.models.requests.work_cache import ROOT
+
+    start()  # takes a second, as the weights do
+    loaded = load_model(folder, pin.dtype, pin.template, config)
+    apart = loaded.model.config.get_text_config().is_encoder_decoder
+    if apart:
+        return encoder_decoder(loaded, pin.template, config)
+    return shared_prefix(loaded, pin.template, config, mode_path(ROOT / "modes", pin.digest, REVISION))

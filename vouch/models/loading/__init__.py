@@ -1,0 +1,1 @@
+"""Loading a model folder: configuration, weights, dtype, device."""

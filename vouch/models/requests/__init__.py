@@ -1,0 +1,1 @@
+"""What is asked of a model, and the answers that are known already."""

@@ -1,0 +1,167 @@
+"""What an engine gives to `extract`. An engine is a file vouch/models/engines/NAME.py that defines
+
+REVISION: int
+    raised by hand when the same question may get another answer; answers of another revision are
+    not used again
+SETTINGS: tuple[str, ...]
+    keys of Config that can change an answer; they belong to what it is remembered by
+def load(pin: Pin, config: Config) -> Engine
+    the pinned model, checked and ready to answer; heavy imports happen in here, so that a run whose
+    answers are all known never pays for them
+
+The bits of an answer may depend on everything in its pack, on the pin and on `extract:` in
+params.yaml; never on other packs, their order or their number. The exception is memory that runs out:
+passes of a shape then have fewer rows, and the answer says how many.
+"""
+
+import importlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from vouch.models.requests.config import Config
+from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.tables.pins import Pin
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+ENGINES = Path(__file__).parents[1] / "engines"
+GREEDY_TEMPERATURE = 0.0
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """One text wanted of a question: greedy (temperature 0, sample 0), or sample number 1, 2, ...
+
+    seed: 64 bits that belong to this question, temperature and sample alone.
+    """
+
+    temperature: float = GREEDY_TEMPERATURE
+    sample: int = 0
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Question:
+    """One prompt, its holes filled and its pictures rendered. id: of the prompt; it changes no answer.
+
+    turns: earlier (question, answer) pairs. response: how the answer begins. marks: letters to read.
+    options: texts to score. max_tokens and decodings: of generated text.
+    """
+
+    id: str
+    system: str | None
+    text: str
+    turns: Sequence[tuple[str, str]] = ()
+    response: str | None = None
+    marks: Sequence[str] = ()
+    options: Sequence[str] = ()
+    pictures: Sequence["Image"] = ()
+    max_tokens: int = 0
+    decodings: Sequence[Decoding] = ()
+
+
+@dataclass(frozen=True)
+class Pack:
+    """Questions asked in one go: the prompts of one item and variation, or a single one for text.
+
+    ask: one of vouch.tables.prompts.ASKS.
+    """
+
+    ask: str
+    questions: Sequence[Question]
+
+
+@dataclass(frozen=True)
+class LetterAnswer:
+    """See vouch/tables/letters.py for the fields; one logit per mark."""
+
+    logits: Sequence[float]
+    spelling: str | None = None
+    other_logits: Sequence[float] | None = None
+    upper: Sequence[float] | None = None
+    letter_mass: float | None = None
+    bracket_mass: float | None = None
+    nll: float | None = None
+    entropy: float | None = None
+
+
+@dataclass(frozen=True)
+class LikelihoodAnswer:
+    """nll, tokens: one per option; see vouch/tables/likelihood.py."""
+
+    nll: Sequence[float]
+    tokens: Sequence[int]
+
+
+@dataclass(frozen=True)
+class TextAnswer:
+    """The text of one decoding; see vouch/tables/text.py."""
+
+    text: str
+    logprobs: Sequence[float]
+    entropies: Sequence[float] | None
+    eos: int | None
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a question has no answer, one line without its id.
+
+    passing: a trouble of this run (a server, the memory): the question is asked again by the next run.
+    Otherwise the refusal is remembered like an answer.
+    """
+
+    problem: str
+    passing: bool = False
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An answer with what goes beside it. question: id. decoding: the one of a TextAnswer, else None.
+
+    A Refusal to text stands for all decodings of the question when `decoding` is None.
+    """
+
+    question: str
+    answer: LetterAnswer | LikelihoodAnswer | TextAnswer | Refusal
+    decoding: Decoding | None = None
+    flags: Sequence[str] = ()
+    mode: str | None = None
+    rows: int | None = None
+
+
+class Engine(Protocol):
+    """A loaded model. notes: facts for the side-car, complete once the answers are consumed."""
+
+    device: str
+    notes: dict[str, Any]
+
+    def answer(self, packs: Iterable[Pack]) -> Iterator[Answered]:
+        """An answer for every question (for text: for every decoding) of every pack, in any order.
+
+        A question that cannot be answered gets a Refusal and the others go on. Raises UserError only
+        for what no question can survive; answers given before it are kept.
+        """
+        ...
+
+
+class EngineFile(Protocol):
+    """The module of an engine."""
+
+    REVISION: int
+    SETTINGS: tuple[str, ...]
+
+    def load(self, pin: Pin, config: Config) -> Engine:
+        """See the head of this file."""
+        ...
+
+
+def engine_file(name: str) -> EngineFile:
+    """The module of an engine, without its heavy imports. Raises UserError with the valid names."""
+    names = sorted(path.stem for path in ENGINES.glob("*.py") if path.stem != "__init__")
+    if name not in names:
+        raise UserError(f"models.lock: engine {name} is unknown; {did_you_mean(name, names)}")
+    return cast(EngineFile, importlib.import_module(f"vouch.models.engines.{name}"))

@@ -1,0 +1,118 @@
+"""What is asked: prompts grouped into packs, every answer under a key of its own. No model, no disk.
+
+A pack is what bits of an answer may depend on: up to PACK_PROMPTS prompts of one item and variation
+for letters and likelihood, a single prompt for text. It follows from the item and the variation alone,
+so a variation that is added later leaves all other packs as they are.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from vouch.models.requests.config import Config
+from vouch.models.requests.engine import Decoding
+from vouch.models.requests.placeholders import Pending, Prompt, Said, fill
+from vouch.tables.prompts import ASKS, LETTERS, LIKELIHOOD, TEXT
+
+PACK_PROMPTS = 12  # a longer pack gains little and its mask grows with the square
+
+_SHOWN = ("system", "turns", "text", "response", "pictures")
+_CONTENT = {LETTERS: (*_SHOWN, "marks"), LIKELIHOOD: (*_SHOWN, "options"), TEXT: (*_SHOWN, "max_tokens")}
+_NEEDED = {LETTERS: "marks", LIKELIHOOD: "options"}
+
+
+@dataclass(frozen=True)
+class Member:
+    """A prompt of a pack, holes filled. keys: one for each of its decodings, or a single one.
+
+    problem: why it is not asked at all, else None; then it has no keys.
+    """
+
+    prompt: Prompt
+    keys: tuple[bytes, ...]
+    decodings: tuple[Decoding, ...] = ()
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A pack of prompts with the keys of their answers."""
+
+    ask: str
+    members: tuple[Member, ...]
+
+
+class Keys:
+    """Keys of answers: SHA-256 over everything that can change one, and nothing else.
+
+    base: what all answers of a run have in common (the model's pin, the engine, revisions, settings).
+    """
+
+    def __init__(self, base: Mapping[str, Any], config: Config) -> None:
+        self._base = dict(base)
+        self._config = config
+
+    def wanted(self, ask: str, prompts: Sequence[Prompt]) -> Wanted:
+        """The pack of some prompts; for text exactly one."""
+        contents = [{name: prompt[name] for name in _CONTENT[ask]} for prompt in prompts]
+        pack = _digest({**self._base, "ask": ask, "pack": contents}).hex()
+        if ask != TEXT:
+            members = [Member(prompt, (_digest([pack, place]),)) for place, prompt in enumerate(prompts)]
+            return Wanted(ask, tuple(members))
+        decodings = tuple(self._decodings(pack))
+        keys = tuple(_digest([pack, one.temperature, one.sample, one.seed]) for one in decodings)
+        return Wanted(ask, (Member(prompts[0], keys, decodings),))
+
+    def refused(self, ask: str, prompt: Prompt, problem: str) -> Wanted:
+        """A prompt that cannot be asked."""
+        (member,) = self.wanted(ask, [prompt]).members
+        return Wanted(ask, (replace(member, keys=(), problem=problem),))
+
+    def _decodings(self, pack: str) -> Iterator[Decoding]:
+        yield Decoding()
+        for sampling in self._config.sampling:
+            for sample in range(1, sampling.samples + 1):
+                drawn = _digest([pack, sampling.temperature, sample, self._config.seed])
+                yield Decoding(sampling.temperature, sample, int.from_bytes(drawn[:8]))
+
+
+def _digest(value: Any) -> bytes:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).digest()
+
+
+def groups(prompts: Iterable[Prompt], said: Said, keys: Keys) -> Iterator[list[Wanted]]:
+    """All packs of each item and variation, in the order of the table.
+
+    Packs with a hole whose answer `said` does not know yet are left out.
+    """
+    for _, group in groupby(prompts, key=lambda prompt: (prompt["item"], prompt["variation"])):
+        rows = list(group)
+        yield [
+            pack
+            for ask in ASKS
+            for pack in _of_group(ask, [row for row in rows if ask in (row["asks"] or ())], said, keys)
+        ]
+
+
+def _of_group(ask: str, rows: Sequence[Prompt], said: Said, keys: Keys) -> Iterator[Wanted]:
+    size = 1 if ask == TEXT else PACK_PROMPTS
+    for start in range(0, len(rows), size):
+        try:
+            filled = [fill(row, said) for row in rows[start : start + size]]
+        except Pending:
+            continue
+        judged = [(prompt, problem or _lack(ask, prompt)) for prompt, problem in filled]
+        whole = [prompt for prompt, problem in judged if problem is None]
+        if whole:
+            yield keys.wanted(ask, whole)
+        for prompt, problem in judged:
+            if problem is not None:
+                yield keys.refused(ask, prompt, problem)
+
+
+def _lack(ask: str, prompt: Prompt) -> str | None:
+    needed = _NEEDED.get(ask)
+    return f"asks for {ask} but has no {needed}" if needed and not prompt[needed] else None

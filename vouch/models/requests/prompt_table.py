@@ -1,0 +1,59 @@
+"""The prompts of a dataset as extract reads them, a few at a time."""
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from vouch.models.requests import prompt_check
+from vouch.models.requests.placeholders import Prompt, repeated
+from vouch.pipeline.errors import UserError
+from vouch.tables.prompts import PROMPTS, prompts_path
+
+ROWS = 1024  # in memory at a time
+_COLUMNS = ["id", "item", "variation", "system", "turns", "text", "response", "earlier", "options", "marks"]
+_COLUMNS += ["pictures", "asks", "max_tokens"]
+
+
+class PromptTable:
+    """All prompts of a dataset, in their order. max_tokens: of a text whose prompt sets no cap."""
+
+    def __init__(self, dataset: str, max_tokens: int) -> None:
+        self.path = prompts_path(dataset)
+        self._max_tokens = max_tokens
+
+    def __iter__(self) -> Iterator[Prompt]:
+        for row, prompt in enumerate(self._rows()):
+            prompt["row"] = row
+            prompt["max_tokens"] = prompt["max_tokens"] or self._max_tokens
+            yield prompt
+
+    def _rows(self) -> Iterator[Prompt]:
+        try:
+            for batch in PROMPTS.open(self.path).iter_batches(ROWS, columns=_COLUMNS, use_threads=False):
+                yield from batch.to_pylist()
+        except UnicodeDecodeError as error:  # of a text: arrow decodes what it is asked for
+            raise UserError(f"{self.path}: damaged ({error}); delete it and run `dvc repro`") from None
+
+    @cached_property
+    def repeated(self) -> frozenset[str]:
+        """Ids of the prompts whose answers other prompts repeat. Raises UserError, see holes.py.
+
+        Every row is judged before the first one is asked.
+        """
+        self._check()
+        try:
+            return repeated(self.__iter__)
+        except UserError as error:
+            raise UserError(str(error) if str(self.path) in str(error) else f"{self.path}: {error}") from None
+
+    def _check(self) -> None:
+        before: dict[str, int] = {}
+        for number, prompt in enumerate(self._rows(), start=1):
+            problem = prompt_check.problem(prompt)
+            first = number if problem else before.setdefault(prompt["id"], number)
+            if first != number:
+                problem = f"its id stands already in row {first}"
+            if problem:
+                raise UserError(
+                    f"{self.path} row {number}: prompt {str(prompt['id'])[:80]}: {problem}; delete the file "
+                    "and run `dvc repro` to write it anew"
+                )

@@ -1,0 +1,217 @@
+"""One question to a server: as many tries as it takes, at the pace that was asked for.
+
+Three things can go wrong. What another try may mend (no connection, 408, 409, 425, 429, 5xx, a body
+that is no answer) is tried again, each wait twice as long and never shorter than the server's
+Retry-After; in the end it is GivenUp. What the server will not answer (any other 4xx) is TurnedDown.
+What no question can survive (key, model, quota, address) is a UserError.
+"""
+
+import asyncio
+import json
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
+
+from vouch.models.server.server_reading import BadAnswer, Completion, NoLogprobs, completion
+from vouch.models.server.server_settings import Settings
+from vouch.pipeline.errors import UserError
+
+T = TypeVar("T")
+
+MOST_NAMES, MOST_NAME = (
+    100,
+    200,
+)  # names that a server gives itself: how many are noted, and characters of each
+LONGEST_WAIT = 600.0  # seconds; a server that asks for a longer wait is not waited for
+_PASSING = (408, 409, 425, 429)
+_NO_QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
+_NO_MODEL = ("model_not_found", "invalid_model")
+
+
+class GivenUp(Exception):
+    """The tries are used up."""
+
+
+class TurnedDown(Exception):
+    """The server will not answer this request; the message is what it said."""
+
+
+class _Passing(Exception):
+    """Another try may mend it. wait: seconds that the server asked for."""
+
+    def __init__(self, problem: str, wait: float = 0.0) -> None:
+        super().__init__(problem)
+        self.wait = wait
+
+
+@dataclass
+class Tally:
+    """What was sent and came back, over all questions of an engine."""
+
+    requests: int = 0
+    retries: int = 0
+    reached: bool = False
+    logprobs: bool = False
+    input_tokens: int = 0
+    output_tokens: int = 0
+    models: Counter[str] = field(default_factory=Counter)
+    fingerprints: set[str] = field(default_factory=set)
+
+    def count(self, said: Completion) -> None:
+        """Takes note of a completion, be it good or not: it was paid for."""
+        if said.usage is not None:
+            self.input_tokens += said.usage.prompt_tokens
+            self.output_tokens += said.usage.completion_tokens
+        model = (said.model or "")[:MOST_NAME]
+        if model in self.models or len(self.models) < MOST_NAMES:
+            self.models[model] += 1
+        if said.system_fingerprint and len(self.fingerprints) < MOST_NAMES:
+            self.fingerprints.add(said.system_fingerprint[:MOST_NAME])
+
+
+class Client:
+    """A server that speaks the chat completions API. For use inside one event loop."""
+
+    def __init__(self, url: str, settings: Settings, tally: Tally) -> None:
+        import openai
+
+        from vouch.models.server.server_bounds import bounded
+
+        self._openai, self._url, self._settings, self._tally = openai, url, settings, tally
+        self._next = 0.0  # when the next request may start
+        self._api = openai.AsyncOpenAI(
+            api_key=settings.key or "none",  # servers without keys ignore it; the client wants one
+            base_url=url,
+            max_retries=0,
+            timeout=settings.timeout,
+            default_headers={"Accept-Encoding": "identity"},
+            http_client=openai.DefaultAsyncHttpxClient(
+                follow_redirects=False, event_hooks={"response": [bounded]}
+            ),
+        )
+        # The client has taken these from the environment, whatever the address.
+        self._api.organization, self._api.project = settings.organization, settings.project
+
+    async def close(self) -> None:
+        """Closes all connections."""
+        await self._api.close()
+
+    async def ask(self, request: Mapping[str, Any], read: Callable[[Completion], T]) -> T:
+        """What `read` makes of the answer; it may raise BadAnswer.
+
+        Raises GivenUp or TurnedDown with the problem, and UserError.
+        """
+        tries, trouble = self._settings.tries, Exception()
+        for attempt in range(1, tries + 1):
+            self._tally.retries += attempt > 1
+            await self._turn()
+            wait = 0.0
+            try:
+                said = completion(await self._post(request))
+                self._tally.count(said)
+                answer = read(said)
+                self._tally.logprobs = True
+                return answer
+            except BadAnswer as error:
+                trouble = error
+            except _Passing as error:
+                trouble, wait = error, error.wait
+            if attempt == tries or wait > LONGEST_WAIT:
+                break
+            backoff = self._settings.backoff * 2 ** (attempt - 1)
+            await asyncio.sleep(wait + backoff * random.uniform(0.5, 1.0))
+        if isinstance(trouble, NoLogprobs) and not self._tally.logprobs:
+            raise UserError(
+                f"{self._url}: {trouble}, without which nothing can be read; start the server with "
+                "log-probabilities, or take a model that gives them"
+            )
+        raise GivenUp(f"{trouble}, after {attempt} {'tries' if attempt > 1 else 'try'}")
+
+    async def _turn(self) -> None:
+        """Waits until this request may start."""
+        start = max(time.monotonic(), self._next)
+        self._next = start + 60 / self._settings.rate
+        await asyncio.sleep(start - time.monotonic())
+
+    async def _post(self, request: Mapping[str, Any]) -> str:
+        """The body of the answer, without the key."""
+        self._tally.requests += 1
+        try:
+            # The client's own limit is on the wait for each piece of an answer.
+            async with asyncio.timeout(self._settings.timeout):
+                raw = await self._api.chat.completions.with_raw_response.create(**request)
+            self._tally.reached = True
+            return self._settings.redact(raw.http_response.content.decode("utf-8", "replace"))
+        except self._openai.APIStatusError as error:
+            self._tally.reached = True
+            response = error.response
+            body = self._settings.redact(response.content.decode("utf-8", "replace"))
+            trouble = self._status(response.status_code, body, response.headers)
+        except (self._openai.APITimeoutError, TimeoutError):
+            trouble = _Passing(f"no answer within {self._settings.timeout:g} s")
+        except self._openai.OpenAIError as error:
+            reason = type(error.__cause__ or error).__name__
+            trouble = _Passing(f"the connection failed ({reason})")
+        raise trouble  # outside the handlers: what they caught may hold the key
+
+    def _status(self, status: int, body: str, headers: Mapping[str, str]) -> Exception:
+        """What an error status means."""
+        line, codes = error_message(body)
+        said = f"{status}: {line}"
+        if status == 401:
+            # What it says is left out: servers quote parts of the key.
+            return UserError(
+                f"{self._url}: 401, the server does not accept the key; set VOUCH_SERVER_KEY_ "
+                "and the model's name in capitals (for OpenAI, OPENAI_API_KEY) to one that it accepts"
+            )
+        if 300 <= status < 400:
+            place = self._settings.redact(headers.get("location", ""))[:200]
+            return UserError(
+                f"{self._url}: {status}, sends its questions elsewhere ({place}), where nothing is sent; "
+                "correct source.url in models.lock"
+            )
+        if status == 402 or any(code in _NO_QUOTA for code in codes):
+            return UserError(f"{self._url}: {said}; the quota is used up, add to it and run the stage again")
+        if status in (404, 405) or any(code in _NO_MODEL for code in codes):
+            return UserError(
+                f"{self._url}: {said}; correct source.name or source.url in models.lock "
+                "(an address usually ends in /v1)"
+            )
+        if status in _PASSING or status >= 500:
+            wait = retry_after(headers)
+            if wait <= LONGEST_WAIT:
+                self._next = max(self._next, time.monotonic() + wait)  # the others wait as well
+            return _Passing(said, wait)
+        return TurnedDown(said)
+
+
+def retry_after(headers: Mapping[str, str]) -> float:
+    """Seconds for which a server asks to wait: a number or a date; 0 where it does not say."""
+    given = headers.get("retry-after", "")
+    try:
+        return max(0.0, float(given))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(given).timestamp() - time.time())
+    except (ValueError, TypeError, OverflowError):
+        return 0.0
+
+
+def error_message(body: str) -> tuple[str, list[str]]:
+    """What a server says of an error, one line, and its codes for it."""
+    try:
+        value: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        value = None
+    inner = value.get("error", value) if isinstance(value, dict) else None
+    codes: list[str] = []
+    if isinstance(inner, dict):
+        codes = [str(inner[name]) for name in ("code", "type") if inner.get(name) is not None]
+        inner = inner.get("message", inner.get("detail"))
+    line = " ".join((inner if isinstance(inner, str) else body).split())
+    return "".join(char for char in line if char.isprintable())[:200], codes

@@ -1,0 +1,193 @@
+"""What a chat completion says of letters and texts.
+
+Letters. The value of a letter is the log-sum-exp over the returned first tokens that spell it: `A`,
+` A`, and `A.` where that is one token (as in Azad et al. 2025). A server tells the `top_logprobs` most
+likely tokens only. With tau the smallest returned probability and r one minus the sum of all
+returned, a letter none of whose k spellings was returned has a probability between 0 and
+min(k tau, r): its value is -inf, `upper` the logarithm of that bound, and the answer is censored.
+A spelling left out beside one that was returned is not counted.
+
+Text. eos is the position of the end-of-sequence token where the server gives that token's
+log-probability among the others (vLLM), and the position after the last one where it does not.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import BaseModel, Field, ValidationError
+
+from vouch.models.requests.engine import LetterAnswer, Refusal, TextAnswer
+
+_MOST_TOKENS = 2**53  # sums of these are exact, and prices can be put on them
+_ABOVE_ONE = 1e-3  # most by which rounded probabilities may add to more than one
+_ROUNDING = 2e-6  # of a sum of probabilities whose logarithms are 32-bit numbers
+SMALLER = (5, 1)  # top_logprobs to try where a server does not say how many it gives
+_MAXIMUM = re.compile(r"(?:<=|at most|\bmax(?:imum)?\b|less than or equal to)\D{0,30}?(\d+)", re.IGNORECASE)
+_VERSION = re.compile(r"(-\d{4}-\d{2}-\d{2}|-\d{4}|@.+)?")
+
+# What servers say where a question, not the server, is at fault: too long, or not allowed.
+_ABOUT_QUESTION = re.compile(
+    r"maximum (context|model) length|too (long|large)|content.(policy|management)|moderation|flagged|safety",
+    re.IGNORECASE,
+)
+
+
+class BadAnswer(Exception):
+    """A body that is no answer to what was asked; another try may bring one."""
+
+
+class NoLogprobs(BadAnswer):
+    """A body without log-probabilities."""
+
+
+class _Token(BaseModel):
+    token: str
+    logprob: Annotated[float, Field(le=_ABOVE_ONE, allow_inf_nan=False)]
+
+
+class _Position(_Token):
+    top_logprobs: list[_Token] | None = None
+
+
+class _Logprobs(BaseModel):
+    content: list[_Position] | None = None
+
+
+class _Message(BaseModel):
+    content: str | None = None
+
+
+class _Choice(BaseModel):
+    message: _Message
+    logprobs: _Logprobs | None = None
+    finish_reason: str | None = None
+
+
+class _Usage(BaseModel):
+    prompt_tokens: int = Field(default=0, ge=0, lt=_MOST_TOKENS)
+    completion_tokens: int = Field(default=0, ge=0, lt=_MOST_TOKENS)
+
+
+class Completion(BaseModel):
+    """The parts of a chat completion that are read."""
+
+    choices: list[_Choice] = Field(min_length=1)
+    model: str | None = None
+    system_fingerprint: str | None = None
+    usage: _Usage | None = None
+
+
+def completion(body: str) -> Completion:
+    """A body as a completion. Raises BadAnswer with what is wrong in it."""
+    try:
+        return Completion.model_validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise BadAnswer(f"not a chat completion ({where + ': ' if where else ''}{first['msg']})") from None
+
+
+def _positions(said: Completion) -> list[_Position] | Refusal:
+    """The tokens of the answer, or why there is none. Raises BadAnswer."""
+    choice = said.choices[0]
+    if choice.finish_reason == "content_filter":
+        return Refusal("the server's content filter withheld the answer")
+    positions = choice.logprobs.content if choice.logprobs else None
+    if positions is None or (not positions and choice.message.content):
+        raise NoLogprobs("the answer has no log-probabilities")
+    return positions
+
+
+def letters(said: Completion, marks: Sequence[str]) -> LetterAnswer | Refusal:
+    """The letters in the first token's distribution. Raises BadAnswer."""
+    positions = _positions(said)
+    if isinstance(positions, Refusal):
+        return positions
+    if not positions:
+        return Refusal("the model ended its answer at once, and the server does not tell how likely that was")
+    first = positions[0]
+    top: list[_Token] = list(first.top_logprobs or [])
+    tau = math.exp(min((one.logprob for one in top), default=first.logprob))
+    if all(one.token != first.token for one in top):
+        top.append(first)
+    returned = [(one.token, min(one.logprob, 0.0)) for one in top]
+    total = math.fsum(math.exp(logprob) for _, logprob in returned)
+    if total > 1 + _ABOVE_ONE:
+        raise BadAnswer(f"the probabilities of the first token add to {total:.3f}")
+    rest = max(1 - total, 0.0) + _ROUNDING
+
+    spelled = [_spellings(mark) for mark in marks]
+    values = [_log_sum_exp([lp for token, lp in returned if token in names]) for names in spelled]
+    bounds = [math.log(max(min(len(names) * tau, rest), 5e-324)) for names in spelled]
+    upper = [bound if value == -math.inf else value for value, bound in zip(values, bounds, strict=True)]
+    bracket = _log_sum_exp([lp for token, lp in returned if token.strip() == "("])
+    return LetterAnswer(
+        logits=values,
+        upper=upper if -math.inf in values else None,
+        letter_mass=min(math.fsum(map(math.exp, values)), 1.0),
+        bracket_mass=None if bracket == -math.inf else math.exp(bracket),
+        nll=-max(logprob for _, logprob in returned),
+    )
+
+
+def text(said: Completion) -> TextAnswer | Refusal:
+    """The generated text with the log-probability of each token. Raises BadAnswer."""
+    positions = _positions(said)
+    if isinstance(positions, Refusal):
+        return positions
+    choice = said.choices[0]
+    if choice.finish_reason not in ("stop", "length"):
+        raise BadAnswer(f"the answer ended for the reason {choice.finish_reason!a:.40}")
+    content = choice.message.content or ""
+    tokens = [one.token for one in positions]
+    counted = said.usage.completion_tokens if said.usage else 0
+    if len(tokens) < counted - 1:  # the end-of-sequence token may be missing
+        raise BadAnswer(f"log-probabilities of {len(tokens)} tokens, but the answer has {counted}")
+    eos = len(tokens) - _ends(tokens, content) if choice.finish_reason == "stop" else None
+    return TextAnswer(content, [min(one.logprob, 0.0) for one in positions], None, eos)
+
+
+def _ends(tokens: Sequence[str], content: str) -> bool:
+    """Whether the last token is the end-of-sequence token: it is no part of the content."""
+    if not tokens:
+        return False
+    last = tokens[-1]
+    # Pieces of a character look different in the content, and space at its end may be stripped.
+    piece = "\ufffd" in last or last.startswith("bytes:") or last.isspace()
+    return not last or not (piece or content.endswith(last))
+
+
+def _spellings(mark: str) -> tuple[str, ...]:
+    return (mark, f" {mark}", f"{mark}.")
+
+
+def _log_sum_exp(values: Sequence[float]) -> float:
+    if not values:
+        return -math.inf
+    top = max(values)
+    return top + math.log(math.fsum(math.exp(value - top) for value in values))
+
+
+def largest_allowed(message: str, asked: int) -> int | None:
+    """How many `top_logprobs` to ask for after a server turned `asked` down.
+
+    The maximum that it names, else the next of SMALLER; None where they are not its trouble, or none is left.
+    """
+    if "logprobs" not in message.lower():
+        return None
+    named = [int(number) for number in _MAXIMUM.findall(message) if 1 <= int(number) < asked]
+    return max(named or [number for number in SMALLER if number < asked], default=None)
+
+
+def other_model(answered: str | None, pinned: str) -> bool:
+    """Whether a server answered for another model; hosts add a date or version to the name."""
+    if answered is None:
+        return False
+    return not answered.startswith(pinned) or not _VERSION.fullmatch(answered[len(pinned) :])
+
+
+def is_about_question(problem: str) -> bool:
+    """Whether a server says that the question is at fault, so that no other server setting helps."""
+    return _ABOUT_QUESTION.search(problem) is not None

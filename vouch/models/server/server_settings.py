@@ -1,0 +1,127 @@
+"""How a server is asked: everything that the environment says and that changes no answer.
+
+VOUCH_SERVER_KEY_NAME       the key for one model, its name in capitals
+OPENAI_API_KEY              the key where that is not set, for api.openai.com or the host of OPENAI_BASE_URL
+                            alone, with OPENAI_ORG_ID and OPENAI_PROJECT_ID where they are set
+VOUCH_SERVER_CONCURRENCY    requests under way at once, default 16
+VOUCH_SERVER_RATE           most requests a minute, retries included; default: no limit
+VOUCH_SERVER_TRIES          how often one question is tried, default 6
+VOUCH_SERVER_TIMEOUT        seconds without an answer after which a try has failed, default 120
+VOUCH_PRICE_INPUT, _OUTPUT  price of a million tokens, for the cost in the side-car
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from urllib.parse import quote, urlsplit
+
+from vouch.pipeline.errors import UserError
+
+HIDDEN = "[key]"
+OPENAI = "https://api.openai.com/v1"
+_ESCAPE = re.compile(r"\\\\|\\u00([2-7][0-9A-Fa-f])")  # of JSON: a backslash, or a printable ASCII character
+SHORTEST_SECRET = 8  # a shorter key is a placeholder such as EMPTY, which is also a word
+
+
+@dataclass(frozen=True)
+class Settings:
+    """key: None where the server wants none. organization, project: whom OpenAI bills, None elsewhere.
+
+    rate: requests a minute. timeout: seconds.
+    backoff: seconds before the second try; each later wait is twice as long. prices: of a million
+    input and output tokens.
+    """
+
+    key: str | None = field(default=None, repr=False)
+    organization: str | None = None
+    project: str | None = None
+    concurrency: int = 16
+    rate: float = math.inf
+    tries: int = 6
+    timeout: float = 120.0
+    backoff: float = 1.0
+    prices: tuple[float, float] | None = None
+
+    def redact(self, text: str) -> str:
+        """What a server said, without the key should it repeat it, as it stands or escaped."""
+        if self.key is None or len(self.key) < SHORTEST_SECRET:
+            return text
+        text = _ESCAPE.sub(self._plain, text)
+        for form in (
+            self.key,
+            json.dumps(self.key)[1:-1],
+            self.key.replace("/", "\\/"),
+            quote(self.key, safe=""),
+        ):
+            text = text.replace(form, HIDDEN)
+        return text
+
+    def _plain(self, escape: re.Match[str]) -> str:
+        """A character of the key for its JSON escape, any other escape as it is."""
+        char = chr(int(escape[1], 16)) if escape[1] else "\\"
+        return char if char in (self.key or "") and char not in '"\\' else escape[0]
+
+
+def read_settings(model: str, url: str, environment: Mapping[str, str]) -> Settings:
+    """The settings for a model at an address. Raises UserError that names the variable, never the key."""
+    openai = urlsplit(url).netloc in {
+        urlsplit(one).netloc for one in (OPENAI, environment.get("OPENAI_BASE_URL", "").strip()) if one
+    }
+    billed = [
+        environment.get(f"OPENAI_{kind}_ID", "").strip() or None if openai else None
+        for kind in ("ORG", "PROJECT")
+    ]
+    prices = [_number(environment, f"VOUCH_PRICE_{kind}", math.nan, 0.0) for kind in ("INPUT", "OUTPUT")]
+    if math.isnan(sum(prices)) and not all(map(math.isnan, prices)):
+        raise UserError("VOUCH_PRICE_INPUT, VOUCH_PRICE_OUTPUT: set both prices, or neither")
+    return Settings(
+        key=_key(model, url, openai, environment),
+        organization=billed[0],
+        project=billed[1],
+        concurrency=int(_number(environment, "VOUCH_SERVER_CONCURRENCY", Settings.concurrency, 1.0, 1024.0)),
+        rate=_number(environment, "VOUCH_SERVER_RATE", Settings.rate, 0.001),
+        tries=int(_number(environment, "VOUCH_SERVER_TRIES", Settings.tries, 1.0, 100.0)),
+        timeout=_number(environment, "VOUCH_SERVER_TIMEOUT", Settings.timeout, 0.1),
+        prices=None if math.isnan(prices[0]) else (prices[0], prices[1]),
+    )
+
+
+def _key(model: str, url: str, openai: bool, environment: Mapping[str, str]) -> str | None:
+    """openai: whether the common key may go to this address."""
+    own = f"VOUCH_SERVER_KEY_{model.upper()}"
+    name = "OPENAI_API_KEY" if openai and not environment.get(own, "").strip() else own
+    key = environment.get(name, "").strip() or None
+    if key is None:
+        return None
+    if not (key.isascii() and key.isprintable() and " " not in key):
+        raise UserError(f"{name}: a key is plain ASCII without spaces; set it anew")
+    if urlsplit(url).scheme != "https" and not _is_loopback(urlsplit(url).hostname or ""):
+        raise UserError(f"{url}: {name} would be sent unencrypted; give an https address, or unset the key")
+    return key
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _number(
+    environment: Mapping[str, str], name: str, default: float, least: float, most: float = 1e9
+) -> float:
+    given = environment.get(name, "").strip()
+    if not given:
+        return default
+    try:
+        value = float(given)
+    except ValueError:
+        value = math.nan
+    whole = type(default) is not int or value.is_integer()
+    if not (least <= value <= most and whole):
+        kind = "a whole number" if type(default) is int else "a number"
+        raise UserError(f"{name}: give {kind} from {least:g} to {most:g}, not {given[:40]}")
+    return value

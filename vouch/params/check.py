@@ -1,0 +1,163 @@
+"""The whole of params.yaml and models.lock checked before anything runs.
+
+Every stage starts with this. It can only refuse. What each key may be says vouch/params/project.py; here
+is what one must fit of another, of the plugins and of the models there are.
+"""
+
+import importlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from vouch.datasets.fetch.origin import REMOTE
+from vouch.params.project import MODELS, PARAMS, Models, Project
+from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.validation import validated
+from vouch.pipeline.yaml12 import load
+from vouch.prompts.build.combination import load_variation
+
+
+def check_project() -> Project:
+    """params.yaml and models.lock of the current folder, validated. Raises UserError, one line."""
+    return check_params(load(PARAMS), str(PARAMS))
+
+
+def check_params(values: Any, where: str) -> Project:
+    """The content of a params file, validated against the plugins and models there are."""
+    project = validated(Project, values, where)
+    locked = validated(Models, load(MODELS), str(MODELS))
+    _check_plugins(project, where)
+    _check_paper(project, where)
+    _check_models(project, locked, where)
+    _check_origins(project, where)
+    _check_ingest(project, where)
+    _check_rewriter(project, locked, where)
+    _check_encoders(project, locked, where)
+    return project
+
+
+def plugins(folder: str) -> list[str]:
+    """Names of the plugin files in a folder."""
+    return sorted(
+        p.stem for p in Path(folder).glob("*.*") if p.suffix in (".py", ".yaml") and p.stem != "__init__"
+    )
+
+
+def _known(names: Iterable[str], known: list[str], where: str, key: str) -> None:
+    for name in names:
+        if name not in known:
+            raise UserError(f"{where}: {key}: unknown name {name}; {did_you_mean(name, known)}")
+
+
+def _once(names: list[str], where: str, key: str) -> None:
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise UserError(f"{where}: {key}: {twice} stands twice; name it once")
+
+
+def _check_plugins(project: Project, where: str) -> None:
+    loaders, styles = plugins("vouch/datasets/loaders"), plugins("vouch/prompts/templates")
+    for name, entry in project.datasets.items():
+        if Path.cwd().resolve().is_relative_to(os.path.realpath(entry.source)):
+            # DVC would watch what the stages write, and the way up to `/`
+            raise UserError(f"{where}: datasets.{name}.source: holds this project; name a folder of its own")
+        _known([entry.loader], loaders, where, f"datasets.{name}.loader")
+        _known([entry.style], styles, where, f"datasets.{name}.style")
+        loader = importlib.import_module(f"vouch.datasets.loaders.{entry.loader}")
+        validated(loader.Settings, entry.settings, f"{where}: datasets.{name}.settings")
+        _check_variations(entry.variations or [], where, f"datasets.{name}.variations")
+    _check_variations(project.variations, where, "variations")
+    _known(project.score.answers, list(project.datasets), where, "score.answers")
+
+
+def _check_paper(project: Project, where: str) -> None:
+    for place, absent in enumerate(project.paper.absent if project.paper else ()):
+        _known(absent.datasets, list(project.datasets), where, f"paper.absent.{place}.datasets")
+
+
+def _check_variations(names: list[str], where: str, key: str) -> None:
+    same: dict[frozenset[tuple[str, int | None]], str] = {}
+    for name in names:
+        try:
+            variation = load_variation(name)
+        except UserError as error:
+            raise UserError(f"{where}: {key}: {error}") from None
+        first = same.setdefault(variation.same_as, name)
+        if first != name:
+            raise UserError(f"{where}: {key}: {name} is the same as {first}; name it once")
+    _once(names, where, key)
+
+
+def _check_models(project: Project, locked: Models, where: str) -> None:
+    if not project.datasets or not project.models + project.released:
+        # nothing would be left for compare and report to read, and DVC would only name a missing folder
+        raise UserError(f"{where}: needs one dataset and one model (or released logits) at least; name them")
+    for key in ("models", "released", "unpinned"):
+        _once(getattr(project, key), where, key)
+    _known(project.pin, list(locked.models), where, f"pin (entries of {MODELS})")
+    _known(project.models, [*project.train, *project.pin], where, "models (made by train or pin)")
+    helpers = (project.rewrite.model, project.embed.model, project.liken.model)
+    used = project.models + [name for name in helpers if name]
+    _known([*project.train, *project.pin], used, where, "train and pin (entries of models)")
+    for name, path in project.pin.items():
+        source = locked.models[name].source
+        expected = source.path if source.kind == "folder" else str(MODELS)
+        if path != expected:
+            raise UserError(
+                f"{where}: pin.{name}: is {path!r}, but {MODELS} says {expected}; write that here"
+            )
+    both = set(project.train) & set(project.pin) or set(project.models) & set(project.released)
+    if both:
+        raise UserError(
+            f"{where}: {min(both)} is made in two ways (train, pin, released); name it in one of them"
+        )
+
+
+def _check_origins(project: Project, where: str) -> None:
+    fetched = {name: entry.origin for name, entry in project.datasets.items() if entry.origin}
+    _known(
+        project.unpinned, [*project.pin, *fetched], where, "unpinned (entries of pin, datasets with origin)"
+    )
+    for name, origin in fetched.items():
+        watched = project.datasets[name].source != REMOTE
+        if not watched and not origin.pinned and name not in project.unpinned:
+            missing = "revision" if origin.hub else "sha256"
+            raise UserError(
+                f"{where}: datasets.{name}.origin: has no {missing}; run `vouch lock {name}`, which "
+                f"writes it, or name {name} under `unpinned`"
+            )
+
+
+def _check_ingest(project: Project, where: str) -> None:
+    for cell, entry in project.ingest.items():
+        if cell != f"{entry.model}-{entry.dataset}":
+            raise UserError(
+                f"{where}: ingest.{cell}: the key must be {entry.model}-{entry.dataset}; rename it"
+            )
+        _known([entry.model], project.released, where, f"ingest.{cell}.model (entries of released)")
+        _known([entry.dataset], list(project.datasets), where, f"ingest.{cell}.dataset")
+    _known(
+        project.released,
+        [entry.model for entry in project.ingest.values()],
+        where,
+        "released (models of ingest)",
+    )
+
+
+def _check_rewriter(project: Project, locked: Models, where: str) -> None:
+    _known(project.rewrite.clean, list(project.datasets), where, "rewrite.clean")
+    name = project.rewrite.model
+    if name is None:
+        return
+    _known([name], list(project.pin), where, "rewrite.rewriter (data/models/NAME.json, entries of pin)")
+    engines = [engine for engine in plugins("vouch/prompts/rewrites/engines") if engine != "rules"]
+    _known([locked.models[name].engine], engines, str(MODELS), f"models.{name}.engine, to rewrite")
+
+
+def _check_encoders(project: Project, locked: Models, where: str) -> None:
+    for key, name in (("embed", project.embed.model), ("liken", project.liken.model)):
+        if name is not None:
+            _known([name], list(project.pin), where, f"{key}.encoder (data/models/NAME.json, entries of pin)")
+            if locked.models[name].source.kind == "server":
+                raise UserError(f"{where}: {key}.encoder: {name} is a server; give a model with weights")

@@ -1,0 +1,96 @@
+"""params.yaml and models.lock as a whole: which keys there are, and what each may be.
+
+Each stage's own model of its parameters lies in that stage's package, so that a new key for one stage is no
+change to another.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.demo.training.config import Config as ZooConfig
+from vouch.metrics.comparison.config import Config as CompareConfig
+from vouch.metrics.config import Config as ScoreConfig
+from vouch.models.encoders.config import Config as EmbedConfig
+from vouch.models.encoders.liken_config import Config as LikenConfig
+from vouch.models.pins.config import LockEntry
+from vouch.models.released.config import Config as IngestConfig
+from vouch.models.requests.config import Config as ExtractConfig
+from vouch.prompts.rewrites.config import Config as RewriteConfig
+from vouch.report.config import Config as ReportConfig
+from vouch.report.items.config import Config as BrowseConfig
+
+PARAMS = Path("params.yaml")
+MODELS = Path("models.lock")
+
+# Letters, digits and underscores: DVC splits parameter paths at dots and joins loop keys with `-`.
+# They become file names, two of them in one: a file name has 255 bytes at most.
+Slug = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=100)]
+
+# Variations joined with `+`; they become parts of file names as well.
+Combination = Annotated[
+    str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*(\+[a-z][a-z0-9_]*)*$", max_length=100)
+]
+
+
+class Absent(BaseModel):
+    """Models of a paper that a profile does not ask, and why. models: how many, where more than the names.
+
+    datasets: those that the paper asked them; all of the profile where none are named.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    names: list[str] = Field(min_length=1)
+    models: int | None = Field(default=None, ge=1)
+    datasets: list[Slug] = []
+    why: str
+
+    @property
+    def count(self) -> int:
+        """How many models."""
+        return self.models or len(self.names)
+
+
+class Paper(BaseModel):
+    """The study that a profile repeats, for `vouch plan`: no stage reads it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    title: str
+    absent: list[Absent] = []
+
+
+class Project(BaseModel):
+    """params.yaml as a whole."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    profile: str
+    paper: Paper | None = None
+    datasets: dict[Slug, DatasetEntry]
+    rewrite: RewriteConfig
+    embed: EmbedConfig
+    liken: LikenConfig
+    variations: list[Combination] = Field(min_length=1)
+    models: list[Slug]
+    pin: dict[Slug, str]
+    unpinned: list[Slug]
+    train: dict[Slug, ZooConfig]
+    ingest: dict[str, IngestConfig]
+    released: list[Slug]
+    extract: ExtractConfig
+    score: ScoreConfig
+    browse: BrowseConfig
+    compare: CompareConfig
+    report: ReportConfig
+
+
+class Models(BaseModel):
+    """models.lock as a whole."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    models: dict[Slug, LockEntry]

@@ -1,0 +1,188 @@
+"""The DAG of a checkout: the one reading of it for Snakemake and for every stage.
+
+Who makes and who reads what, over the plain stages that dvc.yaml stands for. Standard library and PyYAML
+only, because cluster jobs read the Snakefile again.
+"""
+
+import fnmatch
+import os
+import re
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.expansion import DEFINITION, PARAMS, Stage, read_stages
+
+__all__ = ["DEFINITION", "PARAMS", "Dag", "Stage", "is_folder", "read_dag", "source_files"]
+
+CODE = ("stages/", "vouch/")  # deps that are code
+
+# What .dvcignore leaves out of folders inside the repository; the tests compare the two.
+IGNORED = (
+    "__pycache__",
+    "*.pyc",
+    ".*.part",
+    ".*.tmp",
+    ".snakemake_timestamp",
+    ".snakemake",
+    ".venv",
+    ".vouch",
+    ".git",
+)
+_IGNORED = re.compile("|".join(fnmatch.translate(pattern) for pattern in IGNORED))
+
+
+def is_folder(out: str) -> bool:
+    """Whether an output is a folder: the rule of this repository is that folders have no suffix."""
+    return "." not in Path(out).name
+
+
+class Dag:
+    """All stages, in the order of dvc.yaml, with what each reads and writes."""
+
+    def __init__(self, stages: Sequence[Stage]) -> None:
+        self.stages = {stage.name: stage for stage in stages}
+        self.maker = {out: stage.name for stage in stages for out in stage.outs}
+        self._below: dict[str, list[str]] = {}
+        for out in self.maker:
+            for parent in Path(out).parents:
+                self._below.setdefault(str(parent), []).append(out)
+
+    def __getitem__(self, name: str) -> Stage:
+        if name not in self.stages:
+            raise UserError(
+                f"{DEFINITION}: no stage {name} in this profile; {did_you_mean(name, list(self.stages))}"
+            )
+        return self.stages[name]
+
+    def by_command(self, cmd: str) -> Stage:
+        """The stage that a command line runs. Raises UserError where no stage of this profile has it."""
+        for stage in self.stages.values():
+            if stage.cmd == cmd:
+                return stage
+        package = cmd.split()[2].removeprefix("stages.")
+        known = [s.cmd.split(" ", 3)[-1] for s in self.stages.values() if f"stages.{package} " in s.cmd]
+        raise UserError(
+            f"{PARAMS}: this profile has no stage `{cmd}`; {did_you_mean(cmd.split(' ', 3)[-1], known)}"
+        )
+
+    def expand_dep(self, dep: str) -> list[str]:
+        """The files behind one dep: itself, the outputs made below it, or a source folder's files."""
+        if dep in self.maker:
+            return [dep]
+        if dep in self._below:
+            return sorted(self._below[dep])
+        return source_files(dep) if Path(dep).is_dir() else [dep]
+
+    def inputs(self, stage: Stage) -> list[str]:
+        """Every file a stage reads, folders expanded."""
+        return [path for dep in stage.deps for path in self.expand_dep(dep)]
+
+    def sources(self, stage: Stage) -> list[str]:
+        """The stage's deps that no stage makes and that are no code."""
+        made = self.maker.keys() | self._below.keys()
+        return [dep for dep in stage.deps if dep not in made and not dep.startswith(CODE)]
+
+    def watched(self, stage: Stage) -> list[str]:
+        """What Snakemake is told that a stage reads: what orders the stages, the stamps say the rest.
+
+        No code and no sources, whose times say nothing, and of a folder that others make one output of each
+        of them: Snakemake takes its time over every input, and 489 stages read 80,000 files.
+        """
+        paths: list[str] = []
+        for dep in stage.deps:
+            if dep in self.maker:
+                paths.append(dep)
+            elif dep in self._below:
+                paths += {self.maker[out]: out for out in self.expand_dep(dep)}.values()
+        return list(dict.fromkeys(paths))
+
+    def fan_ins(self, stage: Stage) -> list[str]:
+        """The stage's deps that are folders of other stages' outputs."""
+        return [dep for dep in stage.deps if dep not in self.maker and dep in self._below]
+
+    def groups(self) -> dict[str, list[str]]:
+        """The outputs of all stages of one entry of dvc.yaml, of each entry that stands for several."""
+        groups: dict[str, list[str]] = {}
+        for stage in self.stages.values():
+            if "@" in stage.name:
+                groups.setdefault(stage.name.partition("@")[0], []).extend(stage.outs)
+        return groups
+
+    def strays(self) -> list[str]:
+        """Files in folders that some stage reads as a whole and that no stage of this profile makes."""
+        folders = {folder for stage in self.stages.values() for folder in self.fan_ins(stage)}
+        return [
+            path
+            for folder in sorted(folders)
+            for path in source_files(folder)
+            if not any(path == out or path.startswith(out + "/") for out in self._below[folder])
+        ]
+
+    def upstream(self, stage: Stage) -> list[str]:
+        """Names of the stages whose outputs a stage reads."""
+        made = (
+            path for dep in stage.deps for path in ([dep] if dep in self.maker else self._below.get(dep, ()))
+        )
+        return sorted({self.maker[path] for path in made})
+
+    def downstream(self, names: Collection[str]) -> list[str]:
+        """Names of the stages that read what these make, at first or second hand; not these themselves."""
+        reached: dict[str, None] = {}
+        for stage in self.ordered():
+            before = self.upstream(stage)
+            if stage.name not in names and any(name in names or name in reached for name in before):
+                reached[stage.name] = None
+        return list(reached)
+
+    def ordered(self) -> list[Stage]:
+        """Stages so that each comes after what it reads. Raises UserError on a cycle."""
+        done: dict[str, None] = {}
+        chain: dict[str, None] = {}
+
+        def visit(name: str) -> None:
+            if name in chain:
+                raise UserError(f"{DEFINITION}: stages depend on each other: {' -> '.join([*chain, name])}")
+            chain[name] = None
+            for before in self.upstream(self.stages[name]):
+                if before not in done:
+                    visit(before)
+            del chain[name]
+            done[name] = None
+
+        for name in self.stages:
+            if name not in done:
+                visit(name)
+        return [self.stages[name] for name in done]
+
+
+def source_files(folder: str) -> list[str]:
+    """Sorted files below a folder, without what .dvcignore leaves out inside the repository."""
+    path = Path(folder)
+    inside = not path.is_absolute() and not os.path.normpath(folder).startswith("..")
+    if inside and any(map(_IGNORED.fullmatch, path.parts)):
+        return []
+    return sorted(_files_below(os.path.join(path, "") if path.parts else "", inside))
+
+
+def _files_below(start: str, inside: bool) -> Iterator[str]:
+    """start: nothing, or a folder and a slash. Links to folders are not followed."""
+    with (
+        suppress(FileNotFoundError, NotADirectoryError, PermissionError),
+        os.scandir(start or ".") as entries,
+    ):
+        for entry in entries:
+            name = start + entry.name
+            if inside and _IGNORED.fullmatch(entry.name):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                yield from _files_below(name + os.sep, inside)
+            elif entry.is_file(follow_symlinks=False) or (entry.is_symlink() and os.path.isfile(name)):
+                yield name
+
+
+def read_dag(root: Path = Path(), params: Any = None) -> Dag:
+    """The DAG of a checkout, with the values of its params.yaml or of `params`. Raises UserError."""
+    return Dag(read_stages(root, params))

@@ -1,0 +1,125 @@
+"""A store of DVC's objects, its cache or a remote, read object by object and compared with their names."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from vouch.pipeline.errors import UserError
+
+_NAME = re.compile(r"[0-9a-f]{32}(\.dir)?")  # temporary files of transfers lie beside the objects
+_CHUNK = 1 << 20
+
+
+class Store:
+    """Objects by digest; a name with .dir is the list of a folder. place: for a person."""
+
+    def __init__(self, odb: Any, place: str) -> None:
+        self._odb, self.place = odb, place
+
+    def names(self) -> list[str]:
+        """Names of all objects, sorted."""
+        return sorted(name for name in self._odb.all() if _NAME.fullmatch(name))
+
+    def path(self, name: str) -> str:
+        """Where an object lies, as the store's own file system writes it."""
+        return str(self._odb.oid_to_path(name))
+
+    def is_whole(self, name: str) -> bool:
+        """Whether an object is what its name says."""
+        digest = hashlib.md5(usedforsecurity=False)
+        with self._odb.fs.open(self.path(name), "rb") as handle:
+            while chunk := handle.read(_CHUNK):
+                digest.update(chunk)
+        return digest.hexdigest() == name[:32]
+
+    def naming(self, damaged: set[str], whole: list[str]) -> list[str]:
+        """Lists of folders that name a damaged object; while they are there, DVC asks for no file."""
+        return [name for name in whole if name.endswith(".dir") and damaged & self._listed(name).keys()]
+
+    def lacking(self, name: str) -> list[str]:
+        """Files of a folder whose objects are not here; none where its list is not here either."""
+        there = set(self.names())
+        listed = self._listed(name) if name in there else {}
+        return sorted(path for digest, path in listed.items() if digest not in there)
+
+    def remove(self, name: str) -> None:
+        """Removes an object."""
+        self._odb.fs.remove(self.path(name))
+
+    def _listed(self, name: str) -> dict[str, str]:
+        """Digest -> path of the files of a folder."""
+        with self._odb.fs.open(self.path(name), "rb") as handle:
+            return {entry["md5"]: entry["relpath"] for entry in json.loads(handle.read())}
+
+
+def held(digests: Iterable[str]) -> set[str]:
+    """Those digests, of files or of folders with all their files, whose objects DVC's cache has.
+
+    Only lists of folders are read; of DVC its settings alone are loaded. Raises UserError, OSError.
+    """
+    from dvc.config import Config, ConfigError
+
+    try:
+        settings = Config(dvc_dir=str(Path(".dvc").absolute()))["cache"]
+    except ConfigError as error:
+        raise UserError(f".dvc/config: {' '.join(str(error).split())}; correct it") from None
+    root = Path(settings.get("dir", ".dvc/cache")) / "files" / "md5"
+
+    def there(name: str) -> bool:
+        path = root / name[:2] / name[2:]
+        if not path.exists():
+            return False
+        try:
+            listed = (
+                [entry["md5"] for entry in json.loads(path.read_bytes())] if name.endswith(".dir") else []
+            )
+        except (ValueError, KeyError, TypeError):
+            raise UserError(f"{path}: damaged; `vouch verify --mend` removes what is damaged") from None
+        return all(map(there, listed))
+
+    return {name for name in digests if there(name)}
+
+
+@contextmanager
+def cache() -> Iterator[Store]:
+    """DVC's cache of this checkout. Raises UserError."""
+    with repository() as repo:
+        yield Store(repo.cache.local, "DVC's cache")
+
+
+@contextmanager
+def remote(name: str | None) -> Iterator[Store]:
+    """A remote, or the default one. Raises UserError where it is unknown or does not answer."""
+    with repository() as repo:
+        odb = repo.cloud.get_remote_odb(name, "verify", hash_name="md5")
+        yield Store(odb, f"the remote {name}" if name else "the default remote")
+
+
+def addresses() -> dict[str, str]:
+    """The remotes of this checkout by name; the default one also as "". Raises UserError."""
+    with repository() as repo:
+        urls = {str(name): str(settings.get("url", "")) for name, settings in repo.config["remote"].items()}
+        default = repo.config["core"].get("remote")
+    return urls | ({"": urls[default]} if default in urls else {})
+
+
+@contextmanager
+def repository() -> Iterator[Any]:
+    """DVC's own view of this checkout. Raises UserError for what DVC refuses in the block."""
+    from dvc.exceptions import DvcException
+    from dvc.repo import Repo
+
+    try:
+        with Repo() as repo:
+            yield repo
+    except (DvcException, OSError) as error:
+        if isinstance(error, OSError) and error.filename:
+            raise  # of a file here: that is told, and no remote is to blame
+        what = "correct it, `dvc remote list` names the remotes there are"
+        if "not a git repository" in str(error):
+            what = "take a clone, or `git init` here"  # what an archive of the repository lacks
+        raise UserError(f"dvc: {error}; {what}") from None

@@ -1,0 +1,69 @@
+"""What the client of the Hugging Face hub raises, as one line that a person can act on."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from vouch.pipeline.errors import UserError
+
+
+@contextmanager
+def one_line(repo: str, revision: str, command: str, where: str) -> Iterator[None]:
+    """Turns what the hub's client raises into a UserError.
+
+    command: what to run again. where: what names the repository and revision, to be corrected.
+    """
+    from huggingface_hub import constants
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        HfHubHTTPError,
+        LocalEntryNotFoundError,
+        OfflineModeIsEnabled,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+        SafetensorsParsingError,
+    )
+
+    try:
+        yield
+        return
+    except UserError:
+        raise
+    except GatedRepoError:
+        problem = "gated; accept its terms on the hub and log in with `hf auth login`"
+    except RevisionNotFoundError:
+        problem = f"the repository has no such commit or branch; correct {where}"
+    except RepositoryNotFoundError:
+        problem = f"no such repository, or a private one; correct {where}, or `hf auth login`"
+    except SafetensorsParsingError:
+        problem = f"its weights are damaged; correct {where}"
+    except OfflineModeIsEnabled:
+        problem = f"the hub must be asked; run `{command}` without HF_HUB_OFFLINE"
+    except LocalEntryNotFoundError as error:
+        if isinstance(error.__cause__, HfHubHTTPError):
+            problem = _answered(error.__cause__.response.status_code, command)
+        else:
+            problem = _not_local(error, constants.HF_HUB_OFFLINE, command)
+    except HfHubHTTPError as error:
+        problem = _answered(error.response.status_code, command)
+    except Exception as error:  # whatever the transport or the disk raises, in the middle of a download too
+        problem = _lost(error, command)
+    raise UserError(f"{repo} at {revision[:12]}: {problem}")
+
+
+def _answered(status: int, command: str) -> str:
+    if status == 429:
+        return f"the hub answered 429, too many questions; wait, and run `{command}` again"
+    return f"the hub answered {status}; log in with `hf auth login`, or try later"
+
+
+def _not_local(error: Exception, offline: bool, command: str) -> str:
+    if offline:
+        return f"not whole in the local cache; run `{command}` without HF_HUB_OFFLINE"
+    reason = type(error.__cause__ or error).__name__
+    return f"no answer from the hub ({reason}), not whole in the local cache; run `{command}` with a network"
+
+
+def _lost(error: Exception, command: str) -> str:
+    if type(error).__name__ in ("ConnectError", "ConnectTimeout"):  # of whichever httpx the client uses
+        return f"no answer from the hub ({type(error).__name__}); run `{command}` on a machine with a network"
+    return f"the hub was lost ({type(error).__name__}: {str(error)[:160]}); run `{command}` again"

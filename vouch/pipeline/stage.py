@@ -1,0 +1,189 @@
+"""How every stage starts and ends: checked parameters, known inputs, one-line errors, a receipt."""
+
+import gc
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from vouch.pipeline import mending
+from vouch.pipeline.dag import Dag, Stage, read_dag
+from vouch.pipeline.digests import Digests, fingerprint
+from vouch.pipeline.errors import NO_THREAD, UserError, without_threads
+from vouch.pipeline.files import write_json
+from vouch.pipeline.freshness import Record, present, read_receipt, write_receipt
+from vouch.pipeline.guardian import watch_engine
+from vouch.pipeline.intact import Recorded, refuse_damaged
+from vouch.pipeline.progress import progress
+from vouch.pipeline.provenance import provenance
+from vouch.pipeline.stage_lock import turn
+from vouch.pipeline.streaming_digest import read_otherwise
+from vouch.pipeline.streams import open_streams
+
+T = TypeVar("T")
+FILES = ("params.yaml", "models.lock")
+
+
+class Run:
+    """What a stage may know: its keys, the parameters that dvc.yaml declares for it, its inputs."""
+
+    def __init__(self, dag: Dag, stage: Stage, arguments: Sequence[str]) -> None:
+        self.stage = stage.name
+        self.keys = tuple(arguments)
+        self.inputs = [Path(path) for path in dag.inputs(stage)]
+        self.notes: dict[str, Any] = {}
+        self._params = stage.params
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Declared values of params.yaml, nested as there."""
+        return self.lock("params.yaml")
+
+    def lock(self, file: str) -> dict[str, Any]:
+        """Declared values of another parameter file, nested as there."""
+        nested: dict[str, Any] = {}
+        for key, value in self._params.get(file, {}).items():
+            *parents, last = key.split(".")
+            level = nested
+            for parent in parents:
+                level = level.setdefault(parent, {})
+            level[last] = value
+        return nested
+
+    def note(self, key: str, value: Any) -> None:
+        """Adds a fact to the side-car data/runs/STAGE.json."""
+        self.notes[key] = value
+
+    def progress(self, items: Iterable[T], total: int | None = None, label: str = "") -> Iterator[T]:
+        """Passes `items` on and shows how far it is."""
+        return progress(items, total, label or self.stage)
+
+
+def side_car(stage: Stage) -> Path:
+    """Where the provenance of a stage lies: its one output below data/runs."""
+    return next(Path(out) for out in stage.outs if out.startswith("data/runs/"))
+
+
+def _refuse_strays(dag: Dag, stage: Stage) -> None:
+    strays = dag.strays() if dag.fan_ins(stage) else []
+    if strays:
+        more = f" and {len(strays) - 1} more" if len(strays) > 1 else ""
+        raise UserError(
+            f"{strays[0]}{more}: not made by any stage of this profile, so {stage.name} could count it; "
+            "run `vouch prune` to remove what an earlier profile made, move other files away"
+        )
+
+
+def _settings() -> list[str]:
+    return [fingerprint(file) for file in FILES]
+
+
+def _refuse_new_values(stage: Stage, settings: list[str]) -> None:
+    """Raises UserError where a stage's parameters are new since its start: DVC records those of its end."""
+    if _settings() == settings:
+        return
+    now = read_dag().stages.get(stage.name)
+    for file, values in stage.params.items():
+        for key, value in values.items():
+            if now is None or now.params.get(file, {}).get(key) != value:
+                raise UserError(f"{file}: {key}: changed while {stage.name} was at work; run the stage again")
+
+
+def _run(name: str, arguments: list[str], body: Callable[[Run], None], check: Callable[[], None]) -> None:
+    settings = _settings()
+    check()
+    dag = read_dag()
+    stage = dag.by_command(" ".join(["python -m", f"stages.{name}", *arguments]))
+    _refuse_strays(dag, stage)
+    with turn(stage) as waited:
+        if waited and read_receipt(stage) == present(stage, Digests()):
+            _refuse_new_values(stage, settings)
+            print(f"{name}: the other run has made everything", file=sys.stderr)
+            return
+        mending.keep()
+        watch_engine()
+        record = _make(dag, stage, arguments, body)
+        _refuse_new_values(stage, settings)
+        write_receipt(stage, record)
+
+
+def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], None]) -> Record:
+    digests = Digests()
+    refuse_damaged(Recorded(dag), dag.inputs(stage), digests)
+    # what no stage has made is hashed while it is read, or at the end
+    unread = {dep: fingerprint(dep) for dep in dag.sources(stage)}
+    before = {dep: digests.of(dep) for dep in stage.deps if dep not in unread}
+    run = Run(dag, stage, arguments)
+    gc.freeze()  # what was imported stays; looking for cycles in it takes as long as in all that is made
+    start = time.monotonic()
+    body(run)
+    write_json(side_car(stage), provenance(stage.name, time.monotonic() - start, run.notes))
+    after = present(stage, digests)
+    digests.save()
+    changed = [dep for dep, digest in before.items() if digest != after.deps[dep]]
+    changed += [dep for dep, seen in unread.items() if seen != fingerprint(dep)]
+    changed += read_otherwise(digests.known())
+    if changed:
+        raise UserError(f"{changed[0]}: changed while {stage.name} was reading it; run the stage again")
+    return after
+
+
+def _stop(_number: int, _frame: object) -> NoReturn:
+    raise SystemExit("vouch: told to stop (SIGTERM); run it again, finished answers are kept")
+
+
+def _told(error: BaseException) -> UserError | None:
+    """What a person is told of an error that is not a bug; None of one that is."""
+    if without_threads(error):
+        what = NO_THREAD
+    elif isinstance(error, UserError):
+        return error
+    elif isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        what = f"{where}{error.strerror or error}"
+    elif isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and _without_memory(error)):
+        what = "memory ran out; give the stage more, or run fewer at once"
+    else:
+        return None
+    return UserError(f"{what}; nothing that looks whole was written")
+
+
+def _without_memory(error: RuntimeError) -> bool:
+    """Whether torch says so of this machine's memory or a GPU's; stages without torch do not load it here."""
+    if "torch" not in sys.modules:
+        return False
+    from vouch.pipeline.out_of_memory import out_of_memory
+
+    return out_of_memory(error)
+
+
+def run_stage(name: str, body: Callable[[Run], None], check: Callable[[], None]) -> NoReturn:
+    """Runs `body` as the stage whose command this process is, and exits; UserError is one line on stderr.
+
+    check: of the parameters, before anything is read (vouch/params/start.py).
+
+    The environment variable VOUCH_TRACEBACK=1 shows where an error came from.
+    """
+    open_streams()
+    arguments = sys.argv[1:]
+    signal.signal(signal.SIGTERM, _stop)  # a time limit of a cluster: what is finished is kept first
+    try:
+        _run(name, arguments, body, check)
+    except KeyboardInterrupt:
+        print("vouch: interrupted; run it again, finished answers are kept", file=sys.stderr)
+        sys.exit(130)
+    except SystemExit:
+        raise
+    except BaseException as error:  # a library in Rust raises what is no Exception
+        told = _told(error)
+        if told is None:
+            raise
+        if os.environ.get("VOUCH_TRACEBACK"):
+            traceback.print_exc()
+        sys.exit(f"vouch: {told}")
+    gc.freeze()  # Python's end looks for cycles in all that is there: a sixth of what starting cost
+    sys.exit(0)

@@ -1,0 +1,1 @@
+"""From an item to its prompts: templates filled in, variations applied, rows written."""

@@ -1,0 +1,187 @@
+"""What is said in a prompt: the words of a draft, as its style shows them."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from vouch.pipeline.errors import UserError
+from vouch.prompts.build.image_placeholders import Placing, in_words
+from vouch.prompts.build.style import ADDED, MARKS, Style
+from vouch.prompts.build.variation import Draft, Item
+from vouch.tables.prompts import HOLE
+
+
+class Frame(NamedTuple):
+    """What a style puts around the options of an item, and what it says before all turns."""
+
+    before: str
+    after: str
+    opening: str
+    system: str | None
+
+
+# Of items without marks: by the identity of an item, which is kept so that no other comes to bear it, its
+# style and whether options are shown: orders of the options have it in common.
+Frames = dict[tuple[int, Style, bool], tuple[Frame, Item]]
+
+
+class Around(NamedTuple):
+    """What is said beside a prompt's text and options, most often the same for many items: columns of the
+    prompts table. turns: (question, answer) of each."""
+
+    system: str | None
+    turns: tuple[tuple[str, str], ...]
+    response: str | None
+    earlier: tuple[tuple[str, ...], ...]
+    order: tuple[int, ...]
+    marks: tuple[str, ...]
+    answers: tuple[int, ...]
+
+
+class Words(NamedTuple):
+    """What is said in a prompt: columns of the prompts table."""
+
+    text: str
+    options: Sequence[str]
+    around: Around
+
+
+class _Layout(NamedTuple):
+    """What a style makes of options in an order, whatever they say.
+
+    added: texts of those that it adds. order: for each option its index, or what the style adds. marks: as
+    the text shows them, none where it shows no options. pattern: the options in the text, `%s` for each.
+    """
+
+    added: Sequence[str]
+    order: tuple[int, ...]
+    marks: tuple[str, ...]
+    pattern: str
+
+
+_Shown = tuple[str, list[str], _Layout, Frame]
+"""A draft's text and options as they are shown, and what they stand in."""
+
+
+def words(draft: Draft, answers: tuple[int, ...], style: str, frames: Frames) -> Words:
+    """What is said in a prompt. Raises UserError where the marks run out.
+
+    answers: indices of the correct ones of the item's options. style: name of its file. frames: those made so
+    far, which grow.
+    """
+    item, own, placing = draft.item, draft.style, _placing(draft)
+    turns = _turns(draft, placing, style, frames) if draft.turns or own.sample is not None else []
+    text, options, layout, frame = _shown(draft, placing, style, frames)
+    before = placing.front() + frame.opening
+    if turns:
+        turns[0] = (before + turns[0][0], turns[0][1])
+    else:
+        text = before + text
+    if draft.earlier and any(HOLE.search(one) for one in (*[question for question, _ in turns], text)):
+        raise UserError(
+            f"item {item.id}: its words hold `{{answer 1}}` or the like, where {draft.variation} puts what "
+            "the model answered; leave the item or the variation out"
+        )
+    correct = _places(layout.order, answers)
+    around = Around(
+        frame.system, tuple(turns), own.response, draft.earlier, layout.order, layout.marks, correct
+    )
+    return Words(text, options, around)
+
+
+@lru_cache(maxsize=4096)
+def _places(order: tuple[int, ...], answers: tuple[int, ...]) -> tuple[int, ...]:
+    """Where the correct ones of the item's options are shown."""
+    return tuple([place for place, index in enumerate(order) if index in answers])
+
+
+_NO_MARKS = Placing(0, "first")  # keeps nothing in mind of texts without marks
+
+
+def _placing(draft: Draft) -> Placing:
+    """Where pictures were taken away, the words are those of pictures that stand first."""
+    if not draft.item.marked and not draft.turns:
+        return _NO_MARKS
+    gone = draft.style.pictures == "marks" and not draft.pictures
+    return Placing(len(draft.item.images), "first" if gone else draft.style.pictures)
+
+
+def _turns(draft: Draft, placing: Placing, style: str, frames: Frames) -> list[tuple[str, str]]:
+    """What was said before: the style's sample, and the turns of the draft."""
+    turns = [
+        (question if isinstance(question, str) else _shown(question, placing, style, frames)[0], answer)
+        for question, answer in draft.turns
+    ]
+    sample = draft.style.sample_turn() if draft.item.kind == "choice" else None
+    return turns if sample is None else [sample, *turns]
+
+
+def _shown(draft: Draft, placing: Placing, style: str, frames: Frames) -> _Shown:
+    item, own, order = draft.item, draft.style, draft.order
+    try:
+        layout = _layout(own, style, item.kind == "choice", order)
+    except UserError as error:
+        raise UserError(f"item {item.id}: {error}") from None
+    # hint and question are read before the options, so their marks are placed first
+    frame = _frame(draft, placing, bool(layout.order), frames)
+    options = [item.options[index] for index in order]
+    if item.marked:
+        options = list(map(placing.option, options))
+    options += layout.added
+    text = frame.before + (layout.pattern and layout.pattern % tuple(options)) + frame.after
+    return text if item.question else text.lstrip(), options, layout, frame
+
+
+@lru_cache(maxsize=4096)
+def _layout(style: Style, name: str, choice: bool, own: tuple[int, ...]) -> _Layout:
+    added = style.added_to(len(own)) if choice else {}
+    order = (*own, *[ADDED[name] for name in added])
+    marks = MARKS[style.marks][: len(order)]
+    if len(order) > len(marks):
+        kind = "digits" if style.marks == "digits" else "letters"
+        raise UserError(
+            f"{len(order)} options with the {len(added)} that style {name} adds, more than the {len(marks)} "
+            f"{kind}; use a style that adds none, or leave the item out"
+        )
+    marks_shown = tuple(marks) if style.shows_options else ()
+    return _Layout(list(added.values()), order, marks_shown, style.listed(marks))
+
+
+def _frame(draft: Draft, placing: Placing, options: bool, frames: Frames) -> Frame:
+    item, own = draft.item, draft.style
+    if item.marked:  # its words depend on the places of the pictures
+        return _framed(item, own, placing, options)
+    key = (id(item), own, options)
+    if key not in frames:
+        frames[key] = _framed(item, own, placing, options), item
+    return frames[key][0]
+
+
+def _framed(item: Item, own: Style, placing: Placing, options: bool) -> Frame:
+    hint = None if item.hint is None else placing.passage(item.hint)
+    question = placing.passage(item.question)
+    try:
+        # The picture stands at its mark in the body; an instruction that repeats these words speaks of it.
+        body = own.body if options else own.open_body
+        spoken = None if hint is None or "{hint}" not in body else in_words(hint)
+        asked = in_words(question) if "{question}" in body else question
+        instruction = own.instruction(item.place, hint if spoken is None else spoken, asked)
+    except UserError as error:
+        raise UserError(f"item {item.id}: {error}") from None
+    opening = own.opening and own.opening.format(instruction=instruction)
+    system = own.system and own.system.format(instruction=instruction)
+    return Frame(*own.around(hint, question, options, instruction), opening, system)
+
+
+def correct_answer(draft: Draft) -> str | None:
+    """The first correct answer: the option as the style shows it, or its text where the style shows none, or
+    a reference; None without one.
+    """
+    item = draft.item
+    if item.kind != "choice":
+        return next(iter(item.references), None)
+    for mark, index in zip(MARKS[draft.style.marks], draft.order, strict=False):
+        if index in item.answers:
+            text = in_words(item.options[index])
+            return draft.style.option.format(mark=mark, text=text) if draft.style.shows_options else text
+    return None

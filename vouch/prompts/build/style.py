@@ -1,0 +1,249 @@
+"""A prompt style: how an item becomes text. Styles are data, files of vouch/prompts/templates (docs/styles.md).
+
+body          the text of a question with options; {question} {hint} {options} {instruction} are put in, each
+              at most once. Without {options} none are shown, and letters cannot be asked
+open_body     the same for open questions, without {options}
+hint          what stands for {hint} where the item has a hint, itself with {hint} in it
+no_hint       what stands there where it has none
+absent_hints  texts that count as no hint, whatever their case; a null always does
+option        one option, with {mark} and {text}
+separator     what stands between two options
+marks         upper | lower | digits: what options are called, A-Z, a-z or 1-9
+added         options that the style adds after the item's own, in this order: dont_know, none_of_above
+pad_to        adds them only until there are so many options; null adds all
+instructions  wordings of {instruction}, themselves with {hint} or {question} where they speak of them. A
+              question gets the one of its place in the dataset, in turn, unless a variation picks another
+opening       what the user's first text begins with, be it the sample's or the question's
+sample        an exchange before the question that shows how to answer: question, and answer, in which
+              {response} stands for `response` and a space, or for nothing without one
+system        the system message, or null
+pictures      first: all pictures stand before the text, and the text loses its marks
+              marks: each picture stands where the text marks it
+              joined: two pictures are shown side by side as one, and marks become words
+              merged: the same, scaled to one height and with a line between them, as CompBench (Kil et
+              al. 2024) merges them
+asks          what is read out of a prompt with options: letters, likelihood, text, or several of them
+open_asks     the same for open questions: text
+response      how the assistant's answer begins, or null
+max_tokens    most tokens of a generated text; `references`: the 75th percentile, rounded up, of the number
+              of words of the dataset's references (as ReForm-Eval caps captions, Li et al. 2023); or null
+equal_options keep | drop: whether a variation that shuffles leaves out wrong options with the answer's text
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from string import Formatter, ascii_lowercase, ascii_uppercase
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationError,
+    model_validator,
+)
+
+from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.tables.items import IMAGE_MARK
+from vouch.tables.prompts import ASKS, DONT_KNOW, LETTERS, NONE_OF_ABOVE, TEXT
+
+STYLES = Path("vouch/prompts/templates")
+ADDED = {"dont_know": DONT_KNOW, "none_of_above": NONE_OF_ABOVE}
+MARKS = {"upper": ascii_uppercase, "lower": ascii_lowercase, "digits": "123456789"}
+JOINING = {"joined": "side_by_side", "merged": "merged"}  # `pictures` -> the operation that joins two
+REFERENCES = "references"
+MAX_TOKENS = 4096
+INSTRUCTION = "{instruction}"
+OPTIONS = "{options}"
+
+
+def _template(needed: Sequence[str] = (), possible: Sequence[str] = ()) -> AfterValidator:
+    """Checks that a text holds each needed field in braces once, a possible one at most once, no others."""
+
+    def check(text: str) -> str:
+        try:
+            found = [(name, spec, how) for _, name, spec, how in Formatter().parse(text) if name is not None]
+        except ValueError as error:
+            raise ValueError(f"not a template: {error}") from None
+        names = [name for name, _, _ in found]
+        if any(names.count(name) != 1 for name in needed):
+            raise ValueError(f"must hold {_listed(needed)} once")
+        known = (*needed, *possible)
+        if any(spec or how or name not in known or names.count(name) > 1 for name, spec, how in found):
+            raise ValueError(f"must hold no braces but {_listed(known)}, each at most once")
+        return text
+
+    return AfterValidator(check)
+
+
+def _listed(fields: Sequence[str]) -> str:
+    return " and ".join(f"{{{field}}}" for field in fields)
+
+
+def _asks(known: Sequence[str]) -> AfterValidator:
+    """Checks that a list names some of `known`, each once."""
+
+    def check(names: tuple[str, ...]) -> tuple[str, ...]:
+        if not names or len(set(names)) < len(names):
+            raise ValueError(f"must name one or several of {', '.join(known)}, each once")
+        for name in names:
+            if name not in known:
+                raise ValueError(f"unknown name {name}; {did_you_mean(name, list(known))}")
+        return names
+
+    return AfterValidator(check)
+
+
+def _max_tokens(value: Any) -> Any:
+    number = isinstance(value, int) and not isinstance(value, bool)
+    if value in (None, REFERENCES) or (number and 1 <= value <= MAX_TOKENS):
+        return value
+    raise ValueError(f"must be a whole number of 1 to {MAX_TOKENS}, or {REFERENCES}, or null")
+
+
+class Sample(BaseModel):
+    """An exchange that shows how to answer."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    question: str = Field(min_length=1)
+    answer: Annotated[str, Field(min_length=1), _template(possible=["response"])]
+
+
+class Style(BaseModel):
+    """A style; the module's docstring explains the keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    body: Annotated[str, _template(possible=["question", "hint", "options", "instruction"])]
+    open_body: Annotated[str, _template(possible=["question", "hint", "instruction"])] = "{hint}{question}"
+    hint: Annotated[str, _template(["hint"])] = "{hint}\n"
+    no_hint: str = ""
+    absent_hints: tuple[str, ...] = ()
+    option: Annotated[str, _template(["mark", "text"])] = "{mark}. {text}"
+    separator: str = "\n"
+    marks: Literal["upper", "lower", "digits"] = "upper"
+    added: dict[Literal["dont_know", "none_of_above"], str] = {}
+    pad_to: Annotated[int, Field(ge=2, le=26)] | None = None
+    instructions: tuple[Annotated[str, _template(possible=["hint", "question"])], ...] = ()
+    opening: Annotated[str, _template(possible=["instruction"])] = ""
+    sample: Sample | None = None
+    system: Annotated[str, _template(possible=["instruction"])] | None = None
+    pictures: Literal["first", "marks", "joined", "merged"] = "first"
+    asks: Annotated[tuple[str, ...], _asks(ASKS)] = (LETTERS,)
+    open_asks: Annotated[tuple[str, ...], _asks((TEXT,))] = (TEXT,)  # no options, so nothing else to read
+    response: str | None = None
+    max_tokens: Annotated[int | Literal["references"] | None, PlainValidator(_max_tokens)] = None
+    equal_options: Literal["keep", "drop"] = "keep"
+
+    @model_validator(mode="after")
+    def _fits(self) -> "Style":
+        if LETTERS in self.asks and not self.shows_options:
+            raise ValueError("body must hold {options}, because asks names letters")
+        places = [text for text in (self.opening, self.system or "", self.body) if INSTRUCTION in text]
+        if len(places) != bool(self.instructions):
+            raise ValueError(
+                "{instruction} must stand in one of opening, system and body, and only with instructions"
+            )
+        if any(IMAGE_MARK.search(text) for text in self._words()):
+            raise ValueError("a style holds no `<image 1>`; items mark where their pictures stand")
+        if (INSTRUCTION in self.open_body) > (INSTRUCTION in self.body):
+            raise ValueError("open_body may hold {instruction} only where body does")
+        return self
+
+    def _words(self) -> Iterator[str]:
+        """Every text of the style that a model reads."""
+        yield from (self.body, self.open_body, self.hint, self.no_hint, self.option, self.separator)
+        yield from (self.opening, self.system or "", self.response or "", *self.instructions)
+        yield from self.added.values()
+        yield from () if self.sample is None else (self.sample.question, self.sample.answer)
+
+    # By identity, which is quick: `changed` gives one object for the same values.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def changed(self, **values: Any) -> "Style":
+        """The style with other values, which are not checked: the same object for the same values."""
+        return _changed(self, tuple(values.items()))
+
+    @property
+    def shows_options(self) -> bool:
+        """Whether options stand in the text."""
+        return OPTIONS in self.body
+
+    def added_to(self, options: int) -> dict[Literal["dont_know", "none_of_above"], str]:
+        """What the style adds to so many options of an item's own."""
+        if not self.added:
+            return {}
+        room = len(self.added) if self.pad_to is None else max(self.pad_to - options, 0)
+        return dict(list(self.added.items())[:room])
+
+    def instruction(self, place: int, hint: str | None, question: str) -> str:
+        """The instruction of the question at a place of the dataset, from 0; empty where there are none.
+
+        Raises UserError where it speaks of a hint that is missing.
+        """
+        if not self.instructions:
+            return ""
+        wording = self.instructions[place % len(self.instructions)]
+        if hint is None and "{hint}" in wording:
+            raise UserError("has no hint, of which the style's instruction speaks; use another style")
+        return wording.format(hint=hint, question=question)
+
+    def render(
+        self, hint: str | None, question: str, options: Sequence[tuple[str, str]], instruction: str = ""
+    ) -> str:
+        """The text for a hint, a question and (mark, text) of each option; without options the open body."""
+        before, after = self.around(hint, question, bool(options), instruction)
+        texts = tuple(text for _, text in options)
+        lines = self.listed([mark for mark, _ in options])
+        return before + (lines and lines % texts) + after
+
+    def around(
+        self, hint: str | None, question: str, options: bool, instruction: str = ""
+    ) -> tuple[str, str]:
+        """The text before and after the options; as a whole before them where none are shown."""
+        absent = hint is None or hint.lower() in [text.lower() for text in self.absent_hints]
+        before = self.no_hint if absent else self.hint.format(hint=hint)
+        fields = {"hint": before, "question": question, "instruction": instruction}
+        head, _, tail = (self.body if options else self.open_body).partition(OPTIONS)
+        return head.format(**fields), tail.format(**fields)
+
+    def listed(self, marks: Sequence[str]) -> str:
+        """The options as the text shows them, each after its mark, with `%s` for what it says.
+
+        Nothing where the style shows none.
+        """
+        if not self.shows_options:
+            return ""
+        line, gap = self.option.replace("%", "%%"), self.separator.replace("%", "%%")
+        return gap.join(line.format(mark=mark, text="%s") for mark in marks)
+
+    def sample_turn(self) -> tuple[str, str] | None:
+        """The exchange of the sample."""
+        if self.sample is None:
+            return None
+        before = "" if self.response is None else f"{self.response} "
+        return self.sample.question, self.sample.answer.format(response=before)
+
+
+@lru_cache(maxsize=1024)
+def _changed(style: Style, values: tuple[tuple[str, Any], ...]) -> Style:
+    made = style.model_copy(update=dict(values))
+    return style if made.__dict__ == style.__dict__ else made
+
+
+def parse_style(value: Any, where: str) -> Style:
+    """The style that a YAML file holds; `where` names the file. Raises UserError for the first wrong key."""
+    if not isinstance(value, dict):
+        raise UserError(f"{where}: holds no keys; a style needs a body")
+    try:
+        return Style.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        valid = did_you_mean(key, list(Style.model_fields))
+        raise UserError(f"{where}: {key or 'the style'}: {first['msg']}; keys: {valid}") from None

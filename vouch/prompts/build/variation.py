@@ -1,0 +1,142 @@
+"""What a variation file (vouch/prompts/variations/NAME.py) gives to `vary`.
+
+A variation file defines
+    CHANGES: what it touches, names of PARTS; of two variations in a combination none may be shared
+    EFFECT:  what becomes of the correct answers, of EFFECTS (vouch/tables/prompts.py)
+    FAMILY:  of PARC (Schmalfuss et al. 2025), of FAMILIES; empty outside of it
+    def vary(draft: Draft) -> Draft | Sequence[Draft] | None
+and, where it comes in several strengths, or for any number of tests, LEVELS, the highest, DEFAULT_LEVEL, and
+    def vary(draft: Draft, level: int) -> Draft | Sequence[Draft] | None
+`NAME_5` in params.yaml is then level 5, `NAME` the default one.
+
+`vary` gets a prompt as it stands, at first the item as its source has it (`start`), and gives it back
+changed (dataclasses.replace): so variations are done one after the other, and `ls_n+vs_s` needs no file
+of its own. It says what changes and leaves the rendering to vouch/prompts/build/prompt.py: other words are an
+`item` with other texts, another instruction is another `style`, another order of the options is another
+`order`, a disturbed image has another step in `pictures`. It touches what it names in CHANGES and keeps
+the rest of the draft.
+
+The answers are no matter of `vary`: it never touches `item.answers` or `item.options`. EFFECT says which
+options are correct afterwards: KEPT the same ones, COMPLEMENT all others, SWAPPED the other one of two.
+Two that turn the answer turn it back: the effect of `ls_n+vs_s` is KEPT. An item whose answers cannot be
+turned (an open question, no correct option, no other one, SWAPPED with more than two) gets no prompt.
+
+None means that the variation does not apply to this item: no row, which is not the same as a zero.
+Several prompts of one item are a sequence, numbered 1, 2, ... in its order, also where there is but one.
+It is a pure function: randomness comes from the item's id. So what it makes of one item is made of all that
+have in common what it looked at (vouch/prompts/build/item_template.py); a file need not know. A style is changed with
+`style.changed(marks="lower")`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from vouch.prompts.build.image_placeholders import marked
+from vouch.prompts.build.style import Style
+
+WORDS = "words"  # texts of the item
+PICTURES = "pictures"  # which images are shown, their order, and what is done to them
+ORDER = "order"  # of the options
+TURNS = "turns"  # earlier exchanges
+STYLE = "style"
+PARTS = (WORDS, PICTURES, ORDER, TURNS, STYLE)
+FAMILIES = ("LR", "LS", "VR", "VS", "")
+
+
+@dataclass(frozen=True)
+class Item:
+    """What a prompt is made of: columns of the items table.
+
+    phrasings: all wordings of the question, or empty. place: of the item in the table, from 0.
+    images: digests. exchange: for each image a digest or None, or empty. turns: the earlier items of
+    the same conversation, first to last. goes_on: whether a later item names this one among its turns.
+    kept: whether the item is asked itself; one that is left out can still be an earlier turn.
+    rewrites: kind -> the question in other words (vouch/tables/rewrites.py), where these may be asked.
+    """
+
+    id: str
+    group: str
+    question: str
+    hint: str | None
+    options: tuple[str, ...]
+    answers: tuple[int, ...]
+    images: tuple[str, ...]
+    kind: str
+    references: tuple[str, ...] = ()
+    exchange: tuple[str | None, ...] = ()
+    turns: tuple["Item", ...] = ()
+    goes_on: bool = False
+    kept: bool = True
+    rewrites: Mapping[str, str] = field(default_factory=dict)
+    phrasings: tuple[str, ...] = ()
+    place: int = 0
+
+    @cached_property
+    def marked(self) -> bool:
+        """Whether a text of it may hold a mark of a picture."""
+        return any(map(marked, (self.hint or "", self.question, *self.options)))
+
+
+class Step(NamedTuple):
+    """An operation of vouch/images/operations.py; severity 0 where it has no levels."""
+
+    operation: str
+    severity: int = 0
+    revision: int = 1
+
+
+class Picture(NamedTuple):
+    """An image of the item, by its digest, and what is done to it."""
+
+    image: str
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A prompt before rendering.
+
+    variation: name of the whole variation, combination and level included.
+    order: indices of the item's options as they will be shown.
+    pictures: one for each image, in their order; the style joins them afterwards.
+    asked: whether a model is asked at all; released logits join on prompts that nobody asks. So it is
+        with items that have no image. A control that takes the pictures away leaves it as it is.
+    turns: earlier exchanges, question and answer. A question is a text as it will be shown, or the draft
+        of an earlier item, which is rendered like this one.
+    earlier: for each hole `{answer k}` the ids (`prompt_id`) of the prompts that fill it, all before
+        this one in the table and of items of the same group that stand together.
+    """
+
+    item: Item
+    style: Style
+    variation: str
+    order: tuple[int, ...]
+    pictures: tuple[Picture, ...]
+    asked: bool
+    turns: tuple[tuple["str | Draft", str], ...] = ()
+    earlier: tuple[tuple[str, ...], ...] = ()
+
+
+def changed(draft: Draft, **values: Any) -> Draft:
+    """dataclasses.replace for what is done to every prompt: it takes a fourth of the time.
+
+    Raises TypeError for a field that does not exist.
+    """
+    made = object.__new__(Draft)
+    made.__dict__.update(draft.__dict__, **values)
+    if len(made.__dict__) > len(draft.__dict__):
+        raise TypeError(f"Draft has no field {min(values.keys() - draft.__dict__.keys())}")
+    return made
+
+
+def start(item: Item, style: Style, variation: str) -> Draft:
+    """The item as its source has it: what the first variation of a combination gets."""
+    pictures = tuple(Picture(digest) for digest in item.images)
+    return Draft(item, style, variation, tuple(range(len(item.options))), pictures, bool(item.images))
+
+
+def prompt_id(item: str, variation: str, number: int | None = None) -> str:
+    """The id of a prompt: `ITEM/VARIATION`, or `ITEM/VARIATION/NUMBER` for numbered drafts."""
+    return f"{item}/{variation}" if number is None else f"{item}/{variation}/{number}"

@@ -1,0 +1,16 @@
+"""circular: the item's own options in every rotation, a prompt for each; the first is the source's order."""
+
+from vouch.prompts.build.variation import ORDER, Draft, changed
+from vouch.tables.prompts import KEPT
+
+CHANGES = (ORDER,)
+EFFECT = KEPT
+FAMILY = ""
+
+
+def vary(draft: Draft) -> list[Draft] | None:
+    """As many drafts as options; those that the style adds stay last. None with fewer than two options."""
+    order = draft.order
+    if len(order) < 2:
+        return None
+    return [changed(draft, order=order[first:] + order[:first]) for first in range(len(order))]

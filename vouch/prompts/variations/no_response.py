@@ -1,0 +1,17 @@
+"""no_response: the assistant begins the answer itself, where a style begins it (`The answer is`)."""
+
+from dataclasses import replace
+
+from vouch.prompts.build.variation import STYLE, Draft
+from vouch.tables.prompts import KEPT
+
+CHANGES = (STYLE,)
+EFFECT = KEPT
+FAMILY = ""
+
+
+def vary(draft: Draft) -> Draft | None:
+    """The sample's answer begins without it as well; None where the style begins no answer."""
+    if draft.style.response is None:
+        return None
+    return replace(draft, style=draft.style.changed(response=None))

@@ -1,0 +1,13 @@
+"""option_order: the item's own options in reversed order; those that the style adds stay last."""
+
+from vouch.prompts.build.variation import ORDER, Draft, changed
+from vouch.tables.prompts import KEPT
+
+CHANGES = (ORDER,)
+EFFECT = KEPT
+FAMILY = ""
+
+
+def vary(draft: Draft) -> Draft | None:
+    """None with fewer than two options."""
+    return changed(draft, order=draft.order[::-1]) if len(draft.order) > 1 else None

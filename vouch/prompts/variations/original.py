@@ -1,0 +1,13 @@
+"""original: the item as its source has it, every other variation's baseline."""
+
+from vouch.prompts.build.variation import Draft
+from vouch.tables.prompts import KEPT
+
+CHANGES = ()
+EFFECT = KEPT
+FAMILY = ""
+
+
+def vary(draft: Draft) -> Draft:
+    """Options in their own order, pictures untouched."""
+    return draft

@@ -1,0 +1,188 @@
+"""What variations of the prompt cost a model: look-ups in the table of that name."""
+
+import re
+from typing import NamedTuple
+
+import pandas as pd
+
+from vouch.report import formatting
+from vouch.report.evidence import Evidence
+
+# Takes the question its picture: it shows what words alone give.
+CONTROL = "blank"
+CONTROLS = (CONTROL, "image_only", "text_only")  # take away what an answer rests on: nobody would ask so
+MEANING = {
+    "blank": "grey sheets in place of the pictures",
+    "circular": "options in every rotation",
+    "dialogue": "after the earlier questions and the model's own answers",
+    "dialogue_gold": "after the earlier questions and their correct answers",
+    "image_only": "pictures and options without the question",
+    "instruction": "other wordings of the instruction",
+    "jpeg": "pictures compressed",
+    "lr_c": "questions in fewer words",
+    "lr_i": "questions as instructions",
+    "lr_v": "questions in more words",
+    "ls_a": "questions turned by an antonym",
+    "ls_m": "`more` turned into `less`",
+    "ls_n": "questions negated",
+    "marks": "options called a, b, c; 1, 2, 3; A, B, C",
+    "no_response": "no beginning of the answer",
+    "no_sample": "no sample before the question",
+    "option_order": "options in reversed order",
+    "shuffled": "options in several orders",
+    "tests": "several instructions and orders",
+    "text_only": "the question without its pictures",
+    "vr_b": "pictures blurred",
+    "vr_l": "pictures brightened",
+    "vr_r": "pictures turned by 90°",
+    "vs_e": "a picture exchanged so that the answer turns",
+    "vs_s": "pictures swapped so that the answer turns",
+}
+"""In words, for readers who do not know the names; another variation goes by its name alone."""
+COUNTED = ("shuffled", "tests")  # their number is how many prompts they make
+_LEVEL = re.compile(r"(.+)_([0-9]+)")
+ACCURACY = ("accuracy", "")
+CONFIDENCE = ("confidence", "")
+SIZE_LAC = ("set_size", "lac")
+SIZE_APS = ("set_size", "aps")
+FLIPPED = ("flipped", "")
+UNTURNED = ("unturned", "")
+
+
+class Cost(NamedTuple):
+    """A measure in a variation and in the original, on the same items.
+
+    low, high: 95 % interval of the difference, None where the items are too few for one. eased: of accuracy,
+    how much more often a guess is right in the variation. Where the answer is turned, of k options k - 1 are.
+    """
+
+    value: float
+    original: float
+    difference: float
+    low: float | None
+    high: float | None
+    items: int
+    eased: float = 0.0
+
+    @property
+    def beyond(self) -> float:
+        """The difference without what a guess gains."""
+        return self.difference - self.eased
+
+    @property
+    def guess(self) -> float:
+        """Accuracy of a guess in the variation; in the original it is 1 minus that. Only where `eased`."""
+        return (1 + self.eased) / 2
+
+    @property
+    def rises(self) -> bool:
+        """Whether the interval lies above what a guess gains: above zero where that is nothing."""
+        return self.low is not None and self.low > self.eased
+
+    @property
+    def falls(self) -> bool:
+        """Whether the interval lies below what a guess gains."""
+        return self.high is not None and self.high < self.eased
+
+
+Costs = dict[tuple[str, str, str, str], Cost]
+COLUMNS = ("value", "original", "difference", "low", "high", "items")
+EVEN = 1e-9
+"""A guess among two options is right as often when they are turned, but for rounding."""
+
+
+def costs(evidence: Evidence, dataset: str) -> Costs:
+    """Everything about the first read-out of a dataset by model, variation, metric and score."""
+    frame = evidence.costs
+    frame = frame[(frame["dataset"] == dataset) & (frame["ask"] == evidence.asks(dataset)[0])]
+    columns = [frame[name].tolist() for name in ("model", "variation", "metric", "score", *COLUMNS)]
+    found = {
+        (model, variation, metric, score): Cost(value, original, difference, _end(low), _end(high), items)
+        for model, variation, metric, score, value, original, difference, low, high, items in zip(
+            *columns, strict=True
+        )
+    }
+    for model, variation, *measure in found:
+        if tuple(measure) == UNTURNED and (cost := found.get((model, variation, *ACCURACY))):
+            eased = _eased(evidence, dataset, model, variation)
+            found[model, variation, *ACCURACY] = cost._replace(eased=eased)
+    return found
+
+
+def _eased(evidence: Evidence, dataset: str, model: str, variation: str) -> float:
+    guess = evidence.number(dataset, model, "random_accuracy", variation=variation)
+    return eased_by(None if guess is None else guess.value)
+
+
+def eased_by(guess: float | None) -> float:
+    """What a guess gains where the answer is turned: right options and wrong ones change places.
+
+    guess: its accuracy in the variation; None where nobody knows.
+    """
+    eased = 0.0 if guess is None else 2 * guess - 1
+    return eased if abs(eased) > EVEN else 0.0
+
+
+def _end(value: float) -> float | None:
+    return None if pd.isna(value) else float(value)
+
+
+def changes(found: Costs) -> tuple[str, ...]:
+    """Variations in alphabetical order, controls last."""
+    return tuple(sorted({key[1] for key in found}, key=lambda name: (is_control(name), name)))
+
+
+def real_changes(found: Costs) -> tuple[str, ...]:
+    """The same without controls."""
+    return tuple(name for name in changes(found) if not is_control(name))
+
+
+def is_control(variation: str) -> bool:
+    """Whether a variation, alone or combined, takes away what an answer rests on."""
+    return any(part in CONTROLS for part in variation.split("+"))
+
+
+def dearest(found: Costs, model: str) -> str | None:
+    """The change that takes a model most accuracy, of those that surely take some; a control is none.
+
+    Where a guess gains or loses by the change, that is taken off first.
+    """
+    losses = {
+        variation: cost.beyond
+        for variation in real_changes(found)
+        if (cost := found.get((model, variation, *ACCURACY))) and cost.falls
+    }
+    return min(losses, key=lambda name: (losses[name], name)) if losses else None
+
+
+def meaning(variation: str) -> str:
+    """What a variation does, in words if there are any."""
+    return in_words(variation) or variation
+
+
+def beside_a_guess(cost: Cost) -> str:
+    """Accuracy in the variation and in the original, each with that of a guess; only where `eased`."""
+    return (
+        f"are right, where guessing gives {formatting.percent(cost.guess, 0)}; of the originals "
+        f"{formatting.percent(cost.original)}, where it gives {formatting.percent(1 - cost.guess, 0)}"
+    )
+
+
+def in_words(variation: str) -> str | None:
+    """What a variation does, of a combination all that it does; None where a part has no words."""
+    said = [_part_in_words(part) for part in variation.split("+")]
+    return None if None in said else ", ".join(filter(None, said))
+
+
+def _part_in_words(part: str) -> str | None:
+    leveled = None if part in MEANING else _LEVEL.fullmatch(part)
+    if leveled is None:
+        return MEANING.get(part)
+    level = leveled[2] if leveled[1] in COUNTED else f"level {leveled[2]}"
+    return f"{MEANING[leveled[1]]} ({level})" if leveled[1] in MEANING else None
+
+
+def named(variation: str) -> str:
+    """A variation and what it does."""
+    said = in_words(variation)
+    return f"{variation} ({said})" if said else variation

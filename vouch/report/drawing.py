@@ -1,0 +1,141 @@
+"""Charts to SVG, PNG and PDF, without a network and with the same bytes each time."""
+
+import io
+import json
+import re
+from typing import Any
+from xml.sax.saxutils import escape
+
+import vl_convert
+from PIL import Image
+
+from vouch.report import palette
+from vouch.report.vegalite import Chart
+
+# The font that vl-convert carries, so that no machine's own fonts move a label.
+FONT = "Liberation Sans, Arial, Helvetica, Arimo, Nimbus Sans, sans-serif"
+PNG_SCALE = 1.5
+VEGA_LITE = "6.4"
+DIGITS = 2  # of a coordinate, pixels
+
+_AXIS = {
+    "labelColor": palette.MUTED,
+    "titleColor": palette.MUTED,
+    "titleFontWeight": "normal",
+    "titleFontSize": 12,
+    "labelFontSize": 11,
+    "titlePadding": 8,
+    "labelFlush": False,
+    "labelOverlap": "greedy",
+    "gridColor": palette.RULE,
+    "domainColor": palette.RULE,
+    "tickColor": palette.RULE,
+}
+_TEXT = {
+    "labelColor": palette.INK,
+    "titleColor": palette.MUTED,
+    "labelFontSize": 12,
+    "titleFontWeight": "normal",
+}
+CONFIG: dict[str, Any] = {
+    "background": None,
+    "font": FONT,
+    "aria": False,  # the figure as a whole is described, in words
+    "view": {"stroke": None},
+    "axis": _AXIS,
+    "legend": {**_TEXT, "orient": "top", "title": None, "symbolSize": 70, "columnPadding": 28},
+    "header": {**_TEXT, "titleColor": palette.INK},
+    # One weight everywhere: fonts would stand in a PDF in an order of chance.
+    "title": {"color": palette.INK, "fontSize": 13, "fontWeight": "normal", "anchor": "start"},
+}
+_FONT = f' font-family="{FONT}"'
+
+
+def specification(chart: Chart) -> str:
+    """The vega-lite of a chart, without CONFIG, as JSON that may stand in a script element."""
+    text = json.dumps(_short(chart.to_dict()), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _short(value: Any) -> Any:
+    """The same with floats in as many digits as a picture can show."""
+    if isinstance(value, dict):
+        return {name: _short(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_short(inner) for inner in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def svg(chart: Chart) -> str:
+    """A chart as a small SVG element with a transparent background."""
+    drawn = str(vl_convert.vegalite_to_svg(chart.to_dict() | {"config": CONFIG}, vl_version=VEGA_LITE))
+    return re.sub(r"<[^>]+>", _tidy, drawn.strip()).replace("<svg", f"<svg{_FONT}", 1)
+
+
+def _tidy(match: re.Match[str]) -> str:
+    """A tag without what changes nothing: roles of parts, the font of each text, digits, opacity of 1.
+
+    Opacity becomes that of fill and stroke: no mark has both, and a PDF needs no layer for it.
+    """
+    tag = match.group()
+    if tag.startswith("</"):
+        return tag
+    tag = re.sub(r' (?:aria-[\w-]+|role|class|pointer-events)="[^"]*"', "", tag)
+    tag = tag.replace(_FONT, "").replace(' opacity="1"', "")
+    tag = re.sub(r' opacity="([^"]+)"', r' fill-opacity="\1" stroke-opacity="\1"', tag)
+    return re.sub(r' (?:d|transform|[xy][12]?|width|height)="[^"]*"', _rounded, tag)
+
+
+def _rounded(match: re.Match[str]) -> str:
+    return re.sub(r"-?\d+\.\d+", lambda number: f"{round(float(number[0]), DIGITS):g}", match.group())
+
+
+def document(drawn: str, title: str, description: str) -> str:
+    """The SVG as a file that says what it shows."""
+    said = f"<title>{escape(title)}</title><desc>{escape(description)}</desc>"
+    head, tail = drawn.split(">", 1)
+    return f'{head} role="img">{said}{tail}\n'
+
+
+def png(drawn: str) -> bytes:
+    """The same picture in pixels, on white."""
+    size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', drawn)
+    width, height = size.groups() if size else ("100%", "100%")
+    paper = f'<rect width="{width}" height="{height}" fill="{palette.PAPER}"/>'
+    head, tail = drawn.split(">", 1)
+    return _small(bytes(vl_convert.svg_to_png(f"{head}>{paper}{tail}", scale=PNG_SCALE)))
+
+
+def _small(picture: bytes) -> bytes:
+    """The same picture in at most 256 colours, which a chart seldom passes: a quarter of the bytes."""
+    with Image.open(io.BytesIO(picture)) as image:
+        drawn = image.convert("RGB").quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    packed = io.BytesIO()
+    drawn.save(packed, "PNG", optimize=True)
+    return packed.getvalue()
+
+
+def pdf(drawn: str) -> bytes:
+    """The same picture for print. Lists of resources come in an order of chance; they are put in one."""
+
+    def ordered(match: re.Match[bytes]) -> bytes:
+        return match[1] + b"\n".join(sorted(match[2].split(b"\n"))) + match[3]
+
+    return re.sub(
+        rb"(/[A-Z]\w+ <<\n)((?: *\S+ \d+ 0 R\n)* *\S+ \d+ 0 R)(\n *>>)",
+        ordered,
+        bytes(vl_convert.svg_to_pdf(drawn)),
+    )
+
+
+def inline(drawn: str, prefix: str) -> str:
+    """The SVG for use inside a page: no namespaces, hidden from screen readers (the figure has a
+    description of its own), ids that cannot meet those of another figure."""
+
+    def tag(match: re.Match[str]) -> str:
+        text = re.sub(r' xmlns(?::\w+)?="[^"]*"', "", match.group())
+        text = re.sub(r' id="([^"]+)"', rf' id="{prefix}-\1"', text)
+        return re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", text)
+
+    body = re.sub(r"<[^>]+>", tag, drawn)
+    return body.replace("<svg", '<svg aria-hidden="true" focusable="false"', 1)

@@ -1,0 +1,44 @@
+"""Every figure of the site before it is drawn, whichever page shows it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from vouch.report import figures
+from vouch.report.evidence import Evidence
+from vouch.report.plugins import plugins
+from vouch.report.vegalite import Chart
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A chart and what stands beside it.
+
+    kind: what figures that look alike share. file: name of its files, without what follows the point; no
+    other figure has it. about: what the title leaves out. description: the picture in words. narrow: a
+    chart for narrow screens, if it has one.
+    """
+
+    kind: str
+    file: str
+    title: str
+    about: str
+    description: str
+    chart: Chart
+    narrow: Chart | None = None
+
+
+def of_dataset(name: str, evidence: Evidence, dataset: str) -> Iterator[Sketch]:
+    """The figure of figures/NAME.py, if it has something to show of the dataset."""
+    module = plugins(figures)[name]
+    chart = module.draw(evidence, dataset)
+    if chart is not None:
+        narrow = module.narrow(evidence, dataset) if hasattr(module, "narrow") else None
+        said = module.describe(evidence, dataset)
+        yield Sketch(name, f"{name}-{dataset}", module.TITLE, dataset, said, chart, narrow)
+
+
+def of_datasets(evidence: Evidence) -> Iterator[Sketch]:
+    """All figures of all datasets."""
+    for dataset in evidence.datasets:
+        for name in plugins(figures):
+            yield from of_dataset(name, evidence, dataset)

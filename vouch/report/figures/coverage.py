@@ -1,0 +1,71 @@
+"""How often the prediction sets hold the answer, against the promise."""
+
+from typing import Any
+
+import pandas as pd
+
+from vouch.report import formatting, palette
+from vouch.report import vegalite as alt
+from vouch.report.evidence import Evidence
+
+TITLE = "Do the sets keep their promise?"
+SCORES = {"lac": "LAC", "aps": "APS"}
+STEP = 17
+TIPS = [
+    alt.Tooltip("model:N", title="Model"),
+    alt.Tooltip("score:N", title="Score"),
+    alt.Tooltip("value:Q", title="Coverage", format=".1%"),
+    alt.Tooltip("low:Q", title="from", format=".1%"),
+    alt.Tooltip("high:Q", title="to", format=".1%"),
+]
+
+
+def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
+    """One row per model and nonconformity score."""
+    rows = [
+        {"model": model, "score": name, "value": number.value, "low": number.low, "high": number.high}
+        for model in evidence.models(dataset)
+        for score, name in SCORES.items()
+        if (number := evidence.number(dataset, model, "coverage", score))
+    ]
+    return pd.DataFrame(rows, columns=["model", "score", "value", "low", "high"])
+
+
+def draw(evidence: Evidence, dataset: str) -> Any:
+    """A point with its interval per model and score; None where nothing has coverage."""
+    data = frame(evidence, dataset)
+    if data.empty:
+        return None
+    least = min(float(data[["value", "low"]].astype(float).min().min()), evidence.target) - 0.01
+    across = alt.X(
+        "value:Q",
+        title="Share of sets that hold the answer",
+        scale=alt.Scale(domain=[least, 1.0], nice=False, zero=False),
+        axis=alt.Axis(format=".0%", tickCount=7, tickMinStep=0.01),
+    )
+    order = list(dict.fromkeys(data["model"]))
+    rows = alt.Y("model:N", sort=order, title=None, axis=alt.Axis(labelLimit=230, labelColor=palette.INK))
+    colour = alt.Color(
+        "score:N", scale=alt.Scale(domain=list(SCORES.values()), range=[palette.BLUE, palette.ORANGE])
+    )
+    shape = alt.Shape("score:N", scale=alt.Scale(domain=list(SCORES.values()), range=["circle", "diamond"]))
+    base = alt.Chart(data).encode(x=across, y=rows, color=colour)
+    goal = alt.Chart(pd.DataFrame({"value": [evidence.target]}))
+    whiskers = base.transform_filter("isValid(datum.low)").transform_calculate(value="datum.low")
+    return alt.layer(
+        goal.mark_rule(strokeDash=[4, 3], color=palette.INK).encode(x=across),
+        whiskers.mark_rule(strokeWidth=2, opacity=0.5).encode(x2="high:Q"),
+        base.mark_point(filled=True, size=45, opacity=1).encode(shape=shape, tooltip=TIPS),
+    ).properties(width=420, height=alt.Step(STEP))
+
+
+def describe(evidence: Evidence, dataset: str) -> str:
+    """The picture in words."""
+    data = frame(evidence, dataset)
+    said = []
+    for name, group in data.groupby("score", sort=False):
+        low, high = formatting.percent(group["value"].min()), formatting.percent(group["value"].max())
+        said.append(f"{name} sets hold the answer in {low} to {high} of the questions")
+    return (
+        f"Coverage on {dataset}: {'; '.join(said)}. The target is {formatting.percent(evidence.target, 0)}."
+    )

@@ -1,0 +1,87 @@
+"""The same answers read twice: as the authors' code does, and cleanly."""
+
+from typing import Any
+
+import pandas as pd
+
+from vouch.report import formatting, palette
+from vouch.report import vegalite as alt
+from vouch.report.evidence import Evidence
+
+TITLE = "Faithful against clean"
+# heading, metric, score, format and least distance of the ticks
+PANELS = {
+    "accuracy": ("Accuracy", "accuracy", "", ".0%", 0.01),
+    "coverage": ("Coverage, LAC", "coverage", "lac", ".0%", 0.01),
+    "size": ("Options in a set, LAC", "set_size", "lac", ".1f", 0.1),
+}
+READINGS = {"clean": "clean, with its interval", "faithful": "faithful"}
+STEP = 16
+TIPS = [
+    alt.Tooltip("model:N", title="Model"),
+    alt.Tooltip("reading:N", title="Reading"),
+    alt.Tooltip("value:Q", title="Value", format=".3f"),
+]
+
+
+def frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
+    """One row per model and reading."""
+    _, metric, score, _, _ = PANELS[panel]
+    rows = [
+        {"model": model, "reading": name, "value": number.value}
+        | ({"low": number.low, "high": number.high} if reading == "clean" else {})
+        for model in evidence.models(dataset)
+        for reading, name in READINGS.items()
+        if (number := evidence.number(dataset, model, metric, score, reading))
+    ]
+    return pd.DataFrame(rows, columns=["model", "reading", "value", "low", "high"])
+
+
+def _panel(evidence: Evidence, dataset: str, panel: str, named: bool) -> Any:
+    title, _, _, form, step = PANELS[panel]
+    data = frame(evidence, dataset, panel)
+    rows = alt.Y(
+        "model:N",
+        sort=list(evidence.models(dataset)),
+        title=None,
+        axis=alt.Axis(labelLimit=230, labelColor=palette.INK, labels=named, ticks=named),
+    )
+    scale = alt.Scale(zero=False, nice=True)
+    across = alt.X(
+        "value:Q", title=title, scale=scale, axis=alt.Axis(format=form, tickCount=5, tickMinStep=step)
+    )
+    names = list(READINGS.values())
+    colour = alt.Color("reading:N", scale=alt.Scale(domain=names, range=[palette.BLUE, palette.ORANGE]))
+    shape = alt.Shape("reading:N", scale=alt.Scale(domain=names, range=["circle", "diamond"]))
+    base = alt.Chart(data).encode(y=rows)
+    layers = [
+        base.transform_filter("isValid(datum.low)")
+        .mark_rule(strokeWidth=2, opacity=0.5)
+        .encode(x=alt.X("low:Q", scale=scale, title=title), x2="high:Q", color=colour),
+        base.mark_point(size=42, strokeWidth=1.6, opacity=1).encode(
+            x=across, color=colour, shape=shape, tooltip=TIPS
+        ),
+    ]
+    if panel == "coverage":
+        goal = alt.Chart(pd.DataFrame({"value": [evidence.target]}))
+        layers.insert(0, goal.mark_rule(strokeDash=[4, 3], color=palette.INK).encode(x=across))
+    return alt.layer(*layers).properties(width=205, height=alt.Step(STEP))
+
+
+def draw(evidence: Evidence, dataset: str) -> Any:
+    """Three panels side by side, one line per model; None where one of them would be empty."""
+    if any(frame(evidence, dataset, panel).empty for panel in PANELS):
+        return None
+    panels = [_panel(evidence, dataset, panel, index == 0) for index, panel in enumerate(PANELS)]
+    return alt.hconcat(*panels, spacing=18, bounds="flush")
+
+
+def describe(evidence: Evidence, dataset: str) -> str:
+    """The picture in words."""
+    said = []
+    for panel, (title, *_) in PANELS.items():
+        data = frame(evidence, dataset, panel).pivot(index="model", columns="reading", values="value")
+        if data.shape[1] == len(READINGS):
+            gap = (data.iloc[:, 0] - data.iloc[:, 1]).abs().max()
+            said.append(f"{title}: {formatting.number(gap, 3)}")
+    return f"Both readings of {dataset} for each model. Largest distance between them: {'; '.join(said)}."

@@ -1,0 +1,111 @@
+"""Sets that were calibrated on the original prompts, tested on the same questions asked in another way.
+
+The controls are left out: beside them nothing else could be seen.
+"""
+
+from typing import Any
+
+import pandas as pd
+
+from vouch.report import formatting, palette
+from vouch.report import vegalite as alt
+from vouch.report.costs import is_control, meaning
+from vouch.report.evidence import Evidence
+from vouch.report.figures.reliability import chosen
+from vouch.report.shift import SCORE, promise, shifted
+
+TITLE = "Calibrated on originals, asked in another way"
+SELF = "the originals themselves"
+PROMISES = {
+    "broken": ("breaks the promise", palette.ORANGE),
+    "kept": ("keeps it", palette.BLUE),
+    "exceeded": ("holds more than promised", palette.GREEN),
+}
+STEP, LABELS = 18, 270
+TIPS = [
+    alt.Tooltip("model:N", title="Model"),
+    alt.Tooltip("asked:N", title="Asked"),
+    alt.Tooltip("value:Q", title="Coverage", format=".1%"),
+    alt.Tooltip("low:Q", title="from", format=".1%"),
+    alt.Tooltip("high:Q", title="to", format=".1%"),
+]
+
+
+def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
+    """One row per model and way of asking: value, low, high and what has become of the promise."""
+    rows = []
+    for model in chosen(evidence, dataset):
+        found = shifted(evidence, dataset, model)
+        asked = {meaning(name): number for name, number in found.items() if not is_control(name)}
+        own = evidence.number(dataset, model, "unfilled_coverage", SCORE)
+        if asked and own is not None:
+            asked = {SELF: own} | asked
+        for name, number in asked.items():
+            row = {"model": model, "asked": name, "value": number.value, "low": number.low}
+            label, _ = PROMISES[promise(evidence, number)]
+            rows.append(row | {"high": number.high, "promise": label})
+    return pd.DataFrame(rows, columns=["model", "asked", "value", "low", "high", "promise"])
+
+
+def _panel(data: pd.DataFrame, model: str, order: list[str], least: float, target: float, first: bool) -> Any:
+    rows = alt.Y(
+        "asked:N",
+        sort=order,
+        title=None,
+        scale=alt.Scale(domain=order),
+        axis=alt.Axis(
+            labelLimit=LABELS,
+            # Room for letters that are wider than those of the font that was measured.
+            minExtent=LABELS if first else 0,
+            labelColor=palette.INK,
+            labels=first,
+            ticks=first,
+        ),
+    )
+    across = alt.X(
+        "value:Q",
+        title="Share of sets that hold the answer",
+        scale=alt.Scale(domain=[least, 1.0], nice=False, zero=False),
+        axis=alt.Axis(format=".0%", tickCount=5, tickMinStep=0.01),
+    )
+    labels, colours = zip(*PROMISES.values(), strict=True)
+    colour = alt.Color("promise:N", scale=alt.Scale(domain=list(labels), range=list(colours)))
+    base = alt.Chart(data[data["model"] == model]).encode(x=across, y=rows, color=colour)
+    goal = alt.Chart(pd.DataFrame({"value": [target]}))
+    whiskers = base.transform_filter("isValid(datum.low)").transform_calculate(value="datum.low")
+    return alt.layer(
+        goal.mark_rule(strokeDash=[4, 3], color=palette.INK).encode(x=across),
+        whiskers.mark_rule(strokeWidth=2, opacity=0.6).encode(x2="high:Q"),
+        base.mark_circle(size=50, opacity=1).encode(tooltip=TIPS),
+    ).properties(width=250, height=alt.Step(STEP), title=model)
+
+
+def draw(evidence: Evidence, dataset: str) -> Any:
+    """A panel per model, a point with its interval per way of asking; None where there is but one way."""
+    data = frame(evidence, dataset)
+    if data.empty:
+        return None
+    order = list(dict.fromkeys(data["asked"]))
+    least = max(0.0, min(float(data[["value", "low"]].astype(float).min().min()), evidence.target) - 0.02)
+    panels = [
+        _panel(data, model, order, least, evidence.target, index % 2 == 0)
+        for index, model in enumerate(dict.fromkeys(data["model"]))
+    ]
+    return alt.concat(*panels, columns=2, spacing=24)
+
+
+def describe(evidence: Evidence, dataset: str) -> str:
+    """The picture in words."""
+    data = frame(evidence, dataset)
+    said = []
+    for model, group in data[data["asked"] != SELF].groupby("model", sort=False):
+        worst = group.loc[group["value"].idxmin()]
+        broken = int((group["promise"] == PROMISES["broken"][0]).sum())
+        said.append(
+            f"{model} breaks its promise in {broken} of {len(group)}, least coverage "
+            f"{formatting.percent(worst['value'])} with {worst['asked']}"
+        )
+    return (
+        f"Coverage on {dataset} of sets calibrated on the original prompts, target "
+        f"{formatting.percent(evidence.target, 0)}: {'; '.join(said)}."
+    )

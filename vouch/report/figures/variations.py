@@ -1,0 +1,122 @@
+"""What each variation of the prompt costs in accuracy, confidence and set size.
+
+The control is left out: beside it nothing else could be seen. Of accuracy, what a guess gains where the
+answer is turned is taken off.
+"""
+
+from typing import Any
+
+import pandas as pd
+
+from vouch.report import formatting, palette
+from vouch.report import vegalite as alt
+from vouch.report.costs import ACCURACY, CONFIDENCE, SIZE_LAC, costs, dearest, meaning, real_changes
+from vouch.report.evidence import Evidence
+from vouch.report.figures.reliability import chosen
+
+TITLE = "What each change of the prompt costs"
+# heading, measure, scale, whether it is judged, least distance of the ticks
+PANELS = {
+    "accuracy": ("Accuracy over a guess, points", ACCURACY, 100.0, True, 1),
+    "confidence": ("Confidence, points", CONFIDENCE, 100.0, True, 1),
+    "size": ("Options in a set, LAC", SIZE_LAC, 1.0, False, 0.1),
+}
+VERDICTS = {"costs": palette.ORANGE, "gains": palette.BLUE, "cannot tell": palette.FAINT}
+STEP = 18
+TIPS = [
+    alt.Tooltip("model:N", title="Model"),
+    alt.Tooltip("variation:N", title="Variation"),
+    alt.Tooltip("value:Q", title="Difference", format=".2f"),
+    alt.Tooltip("low:Q", title="from", format=".2f"),
+    alt.Tooltip("high:Q", title="to", format=".2f"),
+]
+
+
+def frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
+    """One row per model and variation: value (of the difference), its interval, and what it amounts to."""
+    _, measure, scale, _, _ = PANELS[panel]
+    found = costs(evidence, dataset)
+    rows = []
+    for model in chosen(evidence, dataset):
+        for variation in real_changes(found):
+            cost = found.get((model, variation, *measure))
+            if cost is None:
+                continue
+            ends = {
+                "low": None if cost.low is None else scale * (cost.low - cost.eased),
+                "high": None if cost.high is None else scale * (cost.high - cost.eased),
+            }
+            row = {"model": model, "variation": meaning(variation), "value": scale * cost.beyond}
+            rows.append(
+                row | ends | {"verdict": "gains" if cost.rises else "costs" if cost.falls else "cannot tell"}
+            )
+    return pd.DataFrame(rows, columns=["model", "variation", "value", "low", "high", "verdict"])
+
+
+def _domain(data: pd.DataFrame) -> list[float]:
+    edges = data[["value", "low", "high"]].astype(float)
+    low, high = min(0.0, float(edges.min().min())), max(0.0, float(edges.max().max()))
+    margin = 0.04 * (high - low) or 0.05
+    return [low - margin, high + margin]
+
+
+def _panel(data: pd.DataFrame, panel: str, model: str, order: list[str], last: bool) -> Any:
+    heading, _, _, judged, least = PANELS[panel]
+    first = panel == next(iter(PANELS))
+    rows = alt.Y(
+        "variation:N",
+        sort=order,
+        title=None,
+        axis=alt.Axis(labelLimit=200, labelColor=palette.INK, labels=first, ticks=first),
+    )
+    ticks = alt.Axis(tickCount=5, tickMinStep=least, labels=last, ticks=last)
+    scale = alt.Scale(domain=_domain(data), nice=False, zero=False)
+    across = alt.X("value:Q", title=heading if last else None, scale=scale, axis=ticks)
+    scores = alt.Scale(domain=list(VERDICTS), range=list(VERDICTS.values()))
+    colour = alt.Color("verdict:N", scale=scores) if judged else alt.value(palette.INK)
+    base = alt.Chart(data[data["model"] == model]).encode(y=rows, color=colour)
+    nothing = alt.Chart(pd.DataFrame({"value": [0.0]}))
+    whiskers = base.transform_filter("isValid(datum.low)").transform_calculate(value="datum.low")
+    return alt.layer(
+        nothing.mark_rule(color=palette.INK, strokeWidth=1).encode(x=across),
+        whiskers.mark_rule(strokeWidth=2, opacity=0.6).encode(x=across, x2="high:Q"),
+        base.mark_circle(size=50, opacity=1).encode(x=across, tooltip=TIPS),
+    ).properties(width=190, height=alt.Step(STEP))
+
+
+def draw(evidence: Evidence, dataset: str) -> Any:
+    """Three panels side by side for each model: a point per variation, zero is the original; None without."""
+    data = {panel: frame(evidence, dataset, panel) for panel in PANELS}
+    if any(found.empty for found in data.values()):
+        return None
+    models = list(dict.fromkeys(data["accuracy"]["model"]))
+    order = [meaning(name) for name in real_changes(costs(evidence, dataset))]
+    lines = [
+        alt.hconcat(
+            *(_panel(data[panel], panel, model, order, model == models[-1]) for panel in PANELS),
+            spacing=18,
+            bounds="flush",  # so that the panels of all models stand below one another
+        ).properties(title=model)
+        for model in models
+    ]
+    return alt.vconcat(*lines, spacing=12)
+
+
+def describe(evidence: Evidence, dataset: str) -> str:
+    """The picture in words."""
+    found = costs(evidence, dataset)
+    said = []
+    for model in chosen(evidence, dataset):
+        variation = dearest(found, model)
+        if variation is None:
+            said.append(f"none costs {model} accuracy that can be measured")
+        else:
+            cost = found[model, variation, *ACCURACY]
+            over = " over a guess" if cost.eased else ""
+            points = formatting.number(-100 * cost.beyond, 1)
+            said.append(f"{meaning(variation)} costs {model} most accuracy, {points} points{over}")
+    number = formatting.plural(len(real_changes(found)), "variation")
+    return (
+        f"Difference of accuracy, confidence and set size between each of {number} and the original "
+        f"on {dataset}: {'; '.join(said)}."
+    )

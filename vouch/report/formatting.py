@@ -1,0 +1,70 @@
+"""Numbers and names in plain English."""
+
+import re
+from collections.abc import Sequence
+
+from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT
+
+NARROW = "\u202f"  # a narrow space that does not break
+MINUS = "\u2212"
+READ_OUTS = {LETTERS: "letters", LIKELIHOOD: "likelihood of options", TEXT: "generated text"}
+# Controls but white space, which a terminal obeys and HTML forbids, and marks that turn the text after them.
+_OBEYED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    """A text of others in which nothing acts on what stands around it."""
+    return _OBEYED.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def number(value: float, digits: int) -> str:
+    """A fixed number of decimals, a real minus sign, and no `-0.0`."""
+    text = f"{value:.{digits}f}"
+    if float(text) == 0:
+        text = text.lstrip("-")
+    return text.replace("-", MINUS)
+
+
+def percent(value: float, digits: int = 1) -> str:
+    """0.837 -> `83.7 %`."""
+    return f"{number(100 * value, digits)}{NARROW}%"
+
+
+def p_value(value: float) -> str:
+    """`0.0312`, or `< 0.0001`."""
+    return "< 0.0001" if value < 1e-4 else number(value, 4)
+
+
+def span(low: float, high: float, digits: int, scale: float = 1.0) -> str:
+    """An interval: `82.1–85.2`, or `−0.3 to 0.4` where a minus sign would blur the dash."""
+    joint = " to " if low < 0 else "–"
+    return f"{number(scale * low, digits)}{joint}{number(scale * high, digits)}"
+
+
+def bracketed(low: float | None, high: float | None, digits: int, scale: float = 1.0) -> str:
+    """` (82.1–85.2)`, or nothing where there is no interval."""
+    return "" if low is None or high is None else f" ({span(low, high, digits, scale)})"
+
+
+def count(value: int) -> str:
+    """4377 -> `4,377`."""
+    return f"{value:,}"
+
+
+def plural(value: int, one: str, many: str = "") -> str:
+    """`1 item`, `4,377 items`."""
+    return f"{count(value)} {one if value == 1 else many or one + 's'}"
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """`A`, `A and B`, `A, B and C`, `A, B, C, D and 3 more`."""
+    if len(names) > most + 1:
+        names = [*names[:most], f"{len(names) - most} more"]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"
+
+
+def ranks(low: int | None, high: int | None) -> str:
+    """`2`, `1–3`, or a dash where there is no rank."""
+    if low is None or high is None:
+        return "–"
+    return str(low) if low == high else f"{low}–{high}"

@@ -1,0 +1,138 @@
+"""Items with their prompts, in pages; and short rows of them for lists and for search."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from vouch.report.items.packing import cut
+from vouch.report.items.questions import Questions
+from vouch.report.items.sheets import Tile, key
+from vouch.tables.items import ITEMS
+from vouch.tables.prompts import KEPT, PROMPTS
+
+Row = Mapping[str, Any]
+
+ROWS = 1000  # items of a file of short rows
+ANSWERS = 20_000  # of all models on one page, about
+FEWEST, MOST = 20, 200  # items of a page
+LONGEST = 8000  # characters of a text that are shown
+BRIEF = 600  # characters of a question in a list
+BRIEF_OPTION = 120
+
+OF_ITEMS = (
+    *("id", "group", "question", "hint", "options", "answers", "references", "images", "category", "kind"),
+    *("turns", "source_id", "flags"),
+)
+OF_PROMPTS = (
+    *("variation", "effect", "system", "turns", "text", "response", "options", "order", "marks"),
+    *("answers", "pictures"),
+)
+
+
+def items_a_page(questions: Questions, read_outs: int) -> int:
+    """So that a page stays small however many models and variations there are. read_outs: of all models."""
+    answers = len(questions.of) * read_outs / max(1, questions.items)
+    return int(min(MOST, max(FEWEST, ANSWERS // max(1, answers))))
+
+
+def rows(path: Path, columns: Sequence[str], table: Any = ITEMS) -> Iterator[Row]:
+    """Rows of a table, one after the other. Raises UserError."""
+    for batch in table.open(path).iter_batches(512, columns=list(columns), use_threads=False):
+        yield from batch.to_pylist()
+
+
+def brief(item: Row, tiles: Mapping[str, Tile]) -> list[Any]:
+    """id, question, options, right ones, references, tile of the first picture."""
+    first = next(iter(item["images"] or ()), None)
+    return [
+        item["id"],
+        cut(item["question"], BRIEF),
+        [cut(option, BRIEF_OPTION) for option in item["options"] or ()],
+        item["answers"] or [],
+        [cut(text, BRIEF_OPTION) for text in (item["references"] or ())[:3]],
+        None if first is None else tiles.get(key({"images": [first], "steps": []})),
+    ]
+
+
+def _filled(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value not in (None, "", [])}
+
+
+def whole(item: Row) -> dict[str, Any]:
+    """An item as its source has it, texts cut to a length that a page can bear."""
+    found = {name: item[name] for name in OF_ITEMS if name not in ("images", "source_id")}
+    found |= {name: cut(item[name], LONGEST) for name in ("question", "hint")}
+    found |= {name: [cut(text, LONGEST) for text in item[name] or ()] for name in ("options", "references")}
+    if item["source_id"] != item["id"]:
+        found["source_id"] = item["source_id"]
+    return _filled(found)
+
+
+def prompt(row: Row, number: int, variation: int, tiles: Mapping[str, Tile]) -> dict[str, Any]:
+    """A prompt as it was asked. number: of its item on the page; tiles: null for one that is not shown."""
+    pictures = row["pictures"] or ()
+    return _filled(
+        {
+            "item": number,
+            "variation": variation,
+            "effect": None if row["effect"] == KEPT else row["effect"],
+            "system": cut(row["system"], LONGEST),
+            "turns": [
+                [cut(turn["question"], LONGEST), cut(turn["answer"], LONGEST)] for turn in row["turns"] or ()
+            ],
+            "text": cut(row["text"], LONGEST),
+            "response": row["response"],
+            "options": [cut(option, LONGEST) for option in row["options"] or ()],
+            "order": row["order"],
+            "marks": row["marks"],
+            "answers": row["answers"],
+            "tiles": [tiles.get(key(picture)) for picture in pictures],
+            "steps": [_steps(picture) for picture in pictures],
+        }
+    )
+
+
+def _steps(picture: Row) -> str:
+    return ", ".join(
+        f"{step['operation']} {step['severity']}" if step["severity"] else step["operation"]
+        for step in picture["steps"]
+    )
+
+
+def recipes(items: Path, prompts: Path, original: bool) -> Iterator[Row]:
+    """What pictures show: of the items as their sources have them, else of all prompts."""
+    if original:
+        for item in rows(items, ["images"]):
+            yield from ({"images": [digest], "steps": []} for digest in item["images"] or ())
+    else:
+        for row in rows(prompts, ["pictures"], PROMPTS):
+            yield from row["pictures"] or ()
+
+
+def pages(
+    items: Path, prompts: Path, questions: Questions, size: int, tiles: Mapping[str, Tile]
+) -> Iterator[tuple[list[dict[str, Any]], list[dict[str, Any]]]]:
+    """Items and prompts of one page after the other."""
+    number = {name: place for place, name in enumerate(questions.variations)}
+    asked = rows(prompts, OF_PROMPTS, PROMPTS)
+    for start, part in enumerate(_parts(rows(items, OF_ITEMS), size)):
+        first = start * size
+        found = []
+        for place in range(len(part)):
+            count = int(questions.starts[first + place + 1] - questions.starts[first + place])
+            for row in islice(asked, count):
+                found.append(prompt(row, place, number[row["variation"]], tiles))
+        yield [whole(item) for item in part], found
+
+
+def _parts(values: Iterable[Row], size: int) -> Iterator[list[Row]]:
+    values = iter(values)
+    while part := list(islice(values, size)):
+        yield part
+
+
+def briefs(items: Path, tiles: Mapping[str, Tile]) -> Iterator[list[list[Any]]]:
+    """Short rows of one file after the other."""
+    for part in _parts(rows(items, ["id", "question", "options", "answers", "references", "images"]), ROWS):
+        yield [brief(item, tiles) for item in part]

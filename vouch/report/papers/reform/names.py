@@ -1,0 +1,60 @@
+"""The datasets of ReForm-Eval by dimension, and its models, as it names them."""
+
+from vouch.tables.prompts import LIKELIHOOD, TEXT
+
+COARSE = (
+    *("flowers102", "cifar10", "imagenet_1k", "pets37", "vizwiz_2", "vizwiz_4"),
+    *("tdiuc_sport", "tdiuc_scene", "medic"),
+)
+FINE = (
+    *("coco_mci", "coco_goi", "coco_mos", "tdiuc_color", "tdiuc_utility", "tdiuc_position"),
+    *("tdiuc_detection", "tdiuc_counting", "coco_counting", "refcoco"),
+)
+OCR = (
+    *("cute80", "ic15", "iiit5k", "coco_text", "wordart", "textocr"),
+    *("grounded_ic15", "grounded_coco_text", "grounded_textocr"),
+)
+KIE = ("sroie", "poie", "funsd", "textvqa", "docvqa", "ocrvqa")
+VQA = ("gqa", "vqa_v2", "whoops", "ok_vqa", "scienceqa", "vizwiz")
+KVQA = ("viquae", "k_viquae", "a_okvqa", "a_okvqra", "a_okvqar", "imagenetvc")
+SPATIAL = ("clevr", "vsr", "mp3d")
+CROSS = ("coco_itm", "coco_its", "wikihow", "winoground", "snli_ve", "mocheg")
+CAPTIONS = ("coco_caption", "textcaps", "nocaps", "flickr30k")
+DIALOGUE = ("vqa_mt", "visdial")
+SETS = {
+    "coarse_perception": len(COARSE),
+    "fine_perception": len(FINE),
+    "scene_text": len(OCR) + len(KIE),
+    "spatial": len(SPATIAL),
+    "visual_reasoning": len(VQA) + len(KVQA),
+    "cross_modal": len(CROSS),
+    "dialogue": len(DIALOGUE),
+    "description": len(CAPTIONS),
+}
+"""How many sets each dimension has."""
+PERCEPTION = (*COARSE, *FINE, *OCR, *KIE)
+COGNITION = (*SPATIAL, *VQA, *KVQA, *CROSS, *CAPTIONS, *DIALOGUE)
+MODELS = {
+    "blip2_flan_t5_xl": "BLIP-2_F",
+    "instructblip_flan_t5_xl": "InstructBLIP_F",
+    "instructblip_vicuna_7b": "InstructBLIP_V",
+    "llava_vicuna_7b": "LLaVA_V",
+    "llava_llama2_7b": "LLaVA_L2",
+    "minigpt4": "MiniGPT4",
+    "mplug_owl": "mPLUG-Owl",
+    "pandagpt": "PandaGPT",
+    "imagebind_llm": "IB-LLM",
+    "llama_adapter_v2": "LA-V2",
+    "mmgpt": "mmGPT",
+    "shikra": "Shikra",
+    "lynx": "Lynx",
+    "cheetor_vicuna": "Cheetor_V",
+    "cheetor_llama2": "Cheetor_L2",
+    "bliva": "BLIVA",
+}
+BY_LABEL = {label: name for name, label in MODELS.items()}
+READ_OUTS = {TEXT: "generation", LIKELIHOOD: "likelihood"}
+TESTS = "tests"
+# The likelihood is asked of an entry of its own where its prompts are others.
+SUFFIX = "_likelihood"
+NO_SETS = "no dataset of that dimension of ReForm-Eval"

@@ -1,0 +1,248 @@
+"""The few kinds of charts that the papers' figures come down to."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pandas as pd
+
+from vouch.report import palette
+from vouch.report import vegalite as alt
+
+COLOURS = (palette.BLUE, palette.ORANGE, palette.GREEN, palette.FAINT, palette.INK, palette.MUTED)
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+MOST = len(COLOURS)
+"""More kinds than that cannot be told apart by colour; they are drawn alike."""
+PANEL = 230.0
+# Text on coloured cells, which look the same by day and by night; no colour of the palette.
+ON_PALE, ON_DEEP = "#10161c", "#fbfcfd"
+WHITE = "#fafafa"
+TENTHS = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+
+
+def _kinds(frame: pd.DataFrame, name: str) -> list[Any]:
+    return list(dict.fromkeys(frame[name]))
+
+
+def _colour(frame: pd.DataFrame, name: str = "series") -> Any:
+    kinds = _kinds(frame, name)
+    if not 1 < len(kinds) <= MOST:
+        return alt.value(palette.BLUE)
+    return alt.Color(
+        f"{name}:N", scale=alt.Scale(domain=kinds, range=list(COLOURS[: len(kinds)])), sort=kinds
+    )
+
+
+def _shape(frame: pd.DataFrame, name: str = "series") -> Any:
+    kinds = _kinds(frame, name)
+    if not 1 < len(kinds) <= MOST:
+        return alt.value("circle")
+    return alt.Shape(f"{name}:N", scale=alt.Scale(domain=kinds, range=list(SHAPES[: len(kinds)])), sort=kinds)
+
+
+def _names(title: str | None = None, angle: int = 0) -> Any:
+    return alt.Axis(title=title, labelAngle=angle, labelOverlap=False, labelLimit=220)
+
+
+def _tips(**titles: str) -> list[Any]:
+    """What a mark says under the pointer. titles: of columns of the frame."""
+    return [
+        alt.Tooltip(f"{column}:Q", title=title, format=".3~r")
+        if column in ("x", "y", "value")
+        else alt.Tooltip(f"{column}:N", title=title)
+        for column, title in titles.items()
+    ]
+
+
+def _panels(
+    frame: pd.DataFrame, draw: Callable[[pd.DataFrame], Any], columns: int = 3, shared: Sequence[str] = ()
+) -> Any:
+    """A chart for each `panel` under its name, or the bare chart where there is one. shared: scales."""
+    names = _kinds(frame, "panel")
+    if len(names) < 2:
+        return draw(frame)
+    columns = 2 if columns == 3 and len(names) == 4 else columns
+    charts = [draw(frame[frame["panel"] == name]).properties(title=str(name)) for name in names]
+    return alt.concat(*charts, columns=columns, spacing=18).resolve_scale(**dict.fromkeys(shared, "shared"))
+
+
+def bars(frame: pd.DataFrame, height: float = 160.0, format: str = "") -> Any:
+    """Bars of `series` side by side in each `group`; a panel each of `panel` with a scale of its own."""
+    order, colour = _kinds(frame, "series"), _colour(frame)
+
+    def draw(part: pd.DataFrame) -> Any:
+        groups = _kinds(part, "group")
+        long = max(len(str(name)) for name in groups) > 4
+        beside = {"xOffset": alt.XOffset("series:N", sort=order)} if len(order) > 1 else {}
+        return (
+            alt.Chart(part)
+            .mark_bar()
+            .encode(
+                x=alt.X("group:N", sort=groups, axis=_names(angle=-30 if long else 0)),
+                y=alt.Y("value:Q", title=None, axis=alt.Axis(format=format, tickCount=5)),
+                color=colour,
+                tooltip=_tips(series="Series", group="Of", value="Value"),
+                **beside,
+            )
+            .properties(width=max(80.0, 13.0 * len(groups) * len(order)), height=height)
+        )
+
+    return _panels(frame, draw, 4)
+
+
+def dots(frame: pd.DataFrame, title: str, rule: float | None = None) -> Any:
+    """A row for each `row` with a point for each `series`; a panel each of `panel`. rule: a line to hold
+    them against."""
+    rows, colour, shape = _kinds(frame, "row"), _colour(frame), _shape(frame)
+
+    def draw(part: pd.DataFrame) -> Any:
+        base = alt.Chart(part).properties(width=PANEL, height=max(40.0, 16.0 * len(rows)))
+        layers = []
+        if rule is not None:
+            layers.append(base.mark_rule(color=palette.MUTED, strokeDash=[4, 3]).encode(x=alt.datum(rule)))
+        points = base.mark_point(filled=True, size=45, opacity=1).encode(
+            x=alt.X("value:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5)),
+            y=alt.Y("row:N", sort=rows, axis=_names()),
+            color=colour,
+            shape=shape,
+            tooltip=_tips(row="Model", series="Series", value=title),
+        )
+        return alt.layer(*layers, points)
+
+    return _panels(frame, draw, 3, shared=("x",))
+
+
+def scatter(
+    frame: pd.DataFrame, x: str, y: str, log: bool = False, fit: bool = False, shared: Sequence[str] = ()
+) -> Any:
+    """Points `x`, `y` of a `name` in the colour of `series`, joined within a `line` where there is that
+    column; a panel each of `panel`. log: of x. fit: with a straight line through each panel. shared: scales
+    of all panels."""
+    colour, shape = _colour(frame), _shape(frame)
+    span = [float(frame["x"].min()), float(frame["x"].max())]
+    wide = alt.Scale(type="log", domain=[span[0] / 1.15, span[1] * 1.15], nice=False)
+    axis = (
+        alt.Axis(format="~s", tickCount=3, labelOverlap="greedy", labelSeparation=4)
+        if log
+        else alt.Axis(tickCount=5)
+    )
+
+    def draw(part: pd.DataFrame) -> Any:
+        across = alt.X("x:Q", title=x, scale=wide if log else alt.Scale(zero=False), axis=axis)
+        up = alt.Y("y:Q", title=y or None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
+        base = alt.Chart(part).encode(x=across, y=up).properties(width=PANEL, height=0.8 * PANEL)
+        layers = []
+        if fit and part["x"].nunique() > 1:
+            layers.append(base.transform_regression("x", "y").mark_line(color=palette.FAINT, strokeWidth=1.2))
+        if "line" in part:
+            layers.append(base.mark_line(strokeWidth=1.2).encode(color=colour, detail="line:N"))
+        points = base.mark_point(filled=True, size=50, opacity=1).encode(
+            color=colour, shape=shape, tooltip=_tips(name="Of", x=x, y=y or "Value")
+        )
+        return alt.layer(*layers, points)
+
+    return _panels(frame, draw, 3, shared)
+
+
+def boxes(frame: pd.DataFrame, title: str) -> Any:
+    """How `value` spreads in each `group`: quartiles, whiskers to the extremes, every value as a tick."""
+    groups = _kinds(frame, "group")
+    base = alt.Chart(frame).encode(
+        x=alt.X("group:N", sort=groups, axis=_names()),
+        y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=False)),
+    )
+    box = base.mark_boxplot(extent="min-max", size=34, color=palette.FAINT, median={"color": palette.INK})
+    ticks = base.mark_tick(color=palette.BLUE, thickness=1.5, width=14).encode(
+        tooltip=_tips(group="Of", value=title)
+    )
+    return alt.layer(box, ticks).properties(width=90.0 * len(groups), height=PANEL)
+
+
+def heat(frame: pd.DataFrame, digits: int = 2) -> Any:
+    """A matrix of `value` in -1 ... 1 by `row` and `column` with the numbers in it; panels of `panel`."""
+    scale = alt.Scale(
+        domain=[-1, 0, 1], range=[palette.ORANGE, WHITE, palette.BLUE], clamp=True, interpolate="rgb"
+    )
+    ink = alt.condition("abs(datum.value) > 0.6", alt.value(ON_DEEP), alt.value(ON_PALE))
+
+    def draw(part: pd.DataFrame) -> Any:
+        rows, columns = _kinds(part, "row"), _kinds(part, "column")
+        angle = -30 if max(len(str(name)) for name in columns) > 6 else 0
+        base = alt.Chart(part).encode(
+            x=alt.X("column:N", sort=columns, axis=_names(angle=angle)),
+            y=alt.Y("row:N", sort=rows, axis=_names()),
+            tooltip=_tips(row="Row", column="Column", value="Value"),
+        )
+        cells = base.mark_rect().encode(color=alt.Color("value:Q", scale=scale, legend=None))
+        numbers = base.mark_text(fontSize=10).encode(
+            text=alt.Text("value:Q", format=f".{digits}f"), color=ink
+        )
+        return alt.layer(cells, numbers).properties(width=46.0 * len(columns), height=22.0 * len(rows))
+
+    return _panels(frame, draw, 2)
+
+
+def surface(frame: pd.DataFrame, x: str, y: str) -> Any:
+    """A coloured plane of `value`, from -1 (orange) over 0 (white) to 1 (blue), at `x`, `y`; panels."""
+    scale = alt.Scale(
+        domain=[-1, 0, 1], range=[palette.ORANGE, WHITE, palette.BLUE], clamp=True, interpolate="rgb"
+    )
+
+    def draw(part: pd.DataFrame) -> Any:
+        return (
+            alt.Chart(part)
+            .mark_rect()
+            .encode(
+                x=alt.X("x:O", title=x, axis=alt.Axis(labelAngle=0, format=".1f", values=TENTHS)),
+                y=alt.Y(
+                    "y:O",
+                    title=y,
+                    sort="descending",
+                    axis=alt.Axis(format=".1f", values=TENTHS),
+                ),
+                # no legend: the renderer numbers gradients on through a process
+                color=alt.Color("value:Q", scale=scale, legend=None),
+                tooltip=_tips(x=x, y=y, value="Value"),
+            )
+            .properties(width=176, height=176)
+        )
+
+    return _panels(frame, draw, 3)
+
+
+def radar(frame: pd.DataFrame, side: float = 170.0) -> Any:
+    """Closed lines around a centre: `value` in 0 ... 1 along each `axis`, one for each `series`; panels."""
+    axes, colour = _kinds(frame, "axis"), _colour(frame)
+    tips = _tips(series="Series", axis="Of", value="Value")
+    turn = {axis: 2 * math.pi * place / len(axes) for place, axis in enumerate(axes)}
+    reach = alt.Scale(domain=[-1.3, 1.3], nice=False)
+    across, up = alt.X("x:Q", axis=None, scale=reach), alt.Y("y:Q", axis=None, scale=reach)
+    ends = [(math.sin(turn[axis]), math.cos(turn[axis]), axis) for axis in axes]
+    spokes = pd.DataFrame(
+        [{"x": 0.0, "y": 0.0, "ex": x, "ey": y, "label": ""} for x, y, _ in ends]
+        + [
+            {"x": 1.17 * x, "y": 1.17 * y, "ex": 1.17 * x, "ey": 1.17 * y, "label": axis}
+            for x, y, axis in ends
+        ]
+    )
+
+    def draw(part: pd.DataFrame) -> Any:
+        angle = part["axis"].map(turn)
+        spun = part.assign(
+            x=(part["value"] * angle.map(math.sin)).round(4),
+            y=(part["value"] * angle.map(math.cos)).round(4),
+            place=part["axis"].map({axis: place for place, axis in enumerate(axes)}),
+        )
+        closing = spun[spun["place"] == 0].assign(place=len(axes))
+        rules = alt.Chart(spokes).mark_rule(color=palette.RULE).encode(x=across, y=up, x2="ex:Q", y2="ey:Q")
+        names = alt.Chart(spokes).mark_text(fontSize=9, color=palette.MUTED)
+        lines = (
+            alt.Chart(pd.concat([spun, closing], ignore_index=True))
+            .mark_line(strokeWidth=1.6, point={"size": 14})
+            .encode(x=across, y=up, order="place:Q", color=colour, detail="series:N", tooltip=tips)
+        )
+        return alt.layer(rules, names.encode(x=across, y=up, text="label:N"), lines).properties(
+            width=side, height=side
+        )
+
+    return _panels(frame, draw, 4)

@@ -1,0 +1,66 @@
+"""Dimensions: accuracy by category over all datasets that have it, and what of it is one number."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from vouch.report import formatting
+from vouch.report.evidence import Evidence
+from vouch.report.grid import MISSING, Cell, Column, Grid
+from vouch.tables.compared import OVERALL
+from vouch.tables.prompts import ASKS, ORIGINAL
+
+TITLE = "Dimensions"
+
+
+@dataclass(frozen=True)
+class AskDimensions:
+    """ask: what was read out, in words."""
+
+    ask: str
+    grid: Grid
+
+
+def build(evidence: Evidence) -> tuple[AskDimensions, ...]:
+    """One part per read-out with at least two dimensions, of the original prompts in the clean reading."""
+    frame = evidence.dimensions
+    frame = frame[(frame["variation"] == ORIGINAL) & (frame["reading"] == "clean")]
+    parts = []
+    for ask in ASKS:
+        here = frame[frame["ask"] == ask]
+        if here.loc[here["dimension"] != OVERALL, "dimension"].nunique() > 1:
+            parts.append(AskDimensions(formatting.READ_OUTS[ask], _grid(formatting.READ_OUTS[ask], here)))
+    return tuple(parts)
+
+
+def _grid(name: str, frame: pd.DataFrame) -> Grid:
+    models = sorted(frame["model"].unique())
+    cells = {
+        (dimension, model): _cell(value, rank)
+        for dimension, model, value, rank in zip(
+            *(frame[column].tolist() for column in ("dimension", "model", "value", "rank")), strict=True
+        )
+    }
+    parts = frame.groupby("dimension")["parts"].max()
+    dimensions = sorted(map(str, parts.index), key=lambda dimension: (dimension == OVERALL, dimension))
+    rows = [
+        (
+            Cell(dimension, tone="strong" if dimension == OVERALL else ""),
+            Cell(formatting.count(int(parts[dimension])), key=int(parts[dimension])),
+            *(cells.get((dimension, model), MISSING) for model in models),
+        )
+        for dimension in dimensions
+    ]
+    columns = (
+        Column("Dimension", "a category; the last row holds the means over them"),
+        Column("Datasets", "that have it; of the last row, dimensions", True),
+        *(Column(f"{model} %", "accuracy, and the model's rank in small print", True) for model in models),
+    )
+    return Grid("dimensions", f"By {name}: mean accuracy over the datasets of each dimension", columns, rows)
+
+
+def _cell(value: float, rank: float) -> Cell:
+    if pd.isna(value):
+        return MISSING
+    note = "" if pd.isna(rank) else f"rank {rank:.2g}"
+    return Cell(formatting.number(100 * value, 1), note, float(value), tone="strong" if rank == 1 else "")

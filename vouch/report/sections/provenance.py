@@ -1,0 +1,172 @@
+"""Where the numbers come from: what each was made from, by which stage, and where to find it unrounded."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from vouch.report import tables
+from vouch.report.evidence import Evidence
+from vouch.report.grid import Cell, Column, Grid
+from vouch.report.plugins import plugins
+
+TITLE = "Provenance"
+# The folder of a file, and the stage that makes it from a dataset or a model.
+MAKERS = {
+    "items": "prepare",
+    "defects": "prepare",
+    "rejects": "prepare",
+    "rewrites": "rewrite",
+    "scores": "score",
+    "compare": "compare",
+}
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """files: names of the CSV files beside the page. chain: from what to what, by stage.
+
+    asked: what each dataset was asked as. models: which weights answered, through which engine. settings: how
+    was scored. inputs: the digest of every file that was read.
+    """
+
+    files: tuple[str, ...]
+    chain: Grid
+    asked: Grid | None
+    models: Grid | None
+    settings: Grid
+    inputs: Grid
+
+
+def build(evidence: Evidence) -> Provenance:
+    """Inputs in the order of their paths."""
+    return Provenance(
+        files=tuple(f"{name}.csv" for name in plugins(tables)),
+        chain=_chain(),
+        asked=_asked(evidence),
+        models=_models(evidence),
+        settings=_settings(evidence),
+        inputs=_inputs(evidence),
+    )
+
+
+def stage_of(path: str, released: frozenset[str] = frozenset()) -> str:
+    """Name in dvc.lock of the stage that makes a file: `data/scores/a.metrics.parquet` -> `score@a`."""
+    folder = PurePosixPath(path).parent.name
+    key = PurePosixPath(path).name.partition(".")[0]
+    if PurePosixPath(path).parent.parent.name == "responses":
+        return "ingest" if folder in released else f"extract@{folder}-{key}"
+    maker = MAKERS.get(folder, "")
+    if maker == "score" and key in released:
+        maker = "score_released"
+    return maker if maker in ("", "compare") else f"{maker}@{key}"
+
+
+def _chain() -> Grid:
+    columns = (Column("Number"), Column("Rests on"), Column("Made by"))
+    rows = (
+        ("Ranks, differences, changes by variation", "data/compare", "compare"),
+        ("Accuracy, sets, calibration, signals", "data/scores/MODEL.*.parquet", "score@MODEL"),
+        ("What a model answered", "data/responses/MODEL/DATASET.*.parquet", "extract@MODEL-DATASET"),
+        ("Which weights answered", "data/models/MODEL.json", "pin@MODEL, or train@MODEL"),
+        ("Every prompt, word by word", "data/prompts/DATASET.parquet", "vary@DATASET"),
+        ("Questions in other words", "data/rewrites/DATASET.parquet", "rewrite@DATASET"),
+        ("Questions, answers, groups, flags", "data/items/DATASET.parquet", "prepare@DATASET"),
+    )
+    return Grid(
+        "chain", "From a number back to its source", columns, [[Cell(t) for t in row] for row in rows]
+    )
+
+
+def _asked(evidence: Evidence) -> Grid | None:
+    datasets = evidence.setup.get("datasets", {})
+    if not datasets:
+        return None
+    columns = (
+        Column("Dataset"),
+        Column("Loader", "file in vouch/datasets/loaders"),
+        Column("Source"),
+        Column("Prompt style", "file in vouch/prompts/templates"),
+        Column("Settings"),
+    )
+    rows = []
+    for name, entry in datasets.items():
+        rest = {key: value for key, value in entry.items() if key not in ("loader", "source", "style")}
+        settings = ", ".join(_flat(rest))
+        rows.append([Cell(str(text)) for text in (name, entry["loader"], entry["source"], entry["style"])])
+        rows[-1].append(Cell(settings or "–"))
+    said = ", ".join(map(str, evidence.setup.get("variations", ())))
+    caption = f"What was asked, and in which prompt style. Variations: {said}" if said else "What was asked"
+    return Grid("asked", caption, columns, rows)
+
+
+def _flat(value: object, key: str = "") -> Iterator[str]:
+    """`{"settings": {"seed": 1}}` -> `settings.seed = 1`."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _flat(inner, f"{key}.{name}" if key else str(name))
+    else:
+        yield f"{key} = {json.dumps(value, ensure_ascii=False)}"
+
+
+def _models(evidence: Evidence) -> Grid | None:
+    released = set(map(str, evidence.setup.get("released", ())))
+    names = [*map(str, evidence.setup.get("models", ())), *sorted(released)]
+    if not names:
+        return None
+    columns = (
+        Column("Model"),
+        Column("From", "entry of models.lock, or recipe of params.yaml"),
+        Column("SHA-256 of weights"),
+        Column("Engine", "vouch/models/engines, its revision and that of how pictures are decoded"),
+        Column("List of files", "SHA-256 of each file that was loaded, number format, chat template"),
+        Column("Stages in dvc.lock"),
+    )
+    rows = [_model(evidence, name, name in released) for name in names]
+    return Grid("models", "Which weights answered, and through which engine", columns, rows)
+
+
+def _model(evidence: Evidence, name: str, released: bool) -> list[Cell]:
+    engines = Cell(", ".join(evidence.engines.get(name, ())) or "–")
+    score = stage_of(f"data/scores/{name}.metrics.parquet", frozenset([name] if released else ()))
+    if released:
+        others = Cell("answers that others released")
+        return [Cell(name), others, Cell("–"), engines, Cell("–"), Cell(f"ingest, {score}")]
+    listed = f"data/models/{name}.json"
+    if name in evidence.setup.get("train", {}):
+        made, origin, weights = "train", Cell("trained here", f"train.{name}"), Cell("in the list of files")
+    else:
+        made = "pin"
+        origin, weights = _locked(evidence.setup.get("locked", {}).get(name, {}))
+    stages = f"{made}@{name}, extract@{name}-DATASET, {score}"
+    return [Cell(name), origin, weights, engines, Cell(listed), Cell(stages)]
+
+
+def _locked(entry: dict[str, Any]) -> tuple[Cell, Cell]:
+    """Source with revision, and digests of the weights, of an entry of models.lock."""
+    source, files = entry.get("source", {}), entry.get("files") or {}
+    if source.get("kind") == "hub":
+        revision = source.get("revision")
+        origin = Cell(str(source["repo"]), revision or "no commit", tone="" if revision else "bad")
+    elif source.get("kind") == "server":
+        return Cell("a server", str(source.get("name") or "")), Cell("not known")
+    else:
+        origin = Cell(str(source.get("path", "a folder")))
+    weights = [f"{name} {digest}" for name, digest in files.items() if name.endswith(".safetensors")]
+    return origin, Cell(", ".join(weights)) if weights else Cell("no digest written down", tone="bad")
+
+
+def _settings(evidence: Evidence) -> Grid:
+    rows = [(Cell(f"score.{name}"), Cell(f"{value:g}")) for name, value in evidence.scoring]
+    return Grid("settings", "How the answers were scored", (Column("Parameter"), Column("Value")), rows)
+
+
+def _inputs(evidence: Evidence) -> Grid:
+    released = frozenset(map(str, evidence.setup.get("released", ())))
+    rows = [
+        (Cell(path), Cell(stage_of(path, released)), Cell(digest))
+        for path, digest in sorted(evidence.digests.items())
+    ]
+    columns = (Column("File"), Column("Stage in dvc.lock"), Column("SHA-256"))
+    return Grid("inputs", "Files that these pages were made from", columns, rows)

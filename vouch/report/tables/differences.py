@@ -1,0 +1,10 @@
+"""differences: accuracy of `first` minus accuracy of `second`, on the same items."""
+
+import pandas as pd
+
+from vouch.report.evidence import Evidence
+
+
+def build(evidence: Evidence) -> pd.DataFrame:
+    """One row per pair of models, dataset and read-out."""
+    return evidence.differences.sort_values(["dataset", "ask", "first", "second"])

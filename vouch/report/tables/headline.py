@@ -1,0 +1,44 @@
+"""headline: one row per dataset, model and reading, with the numbers that matter most."""
+
+import pandas as pd
+
+from vouch.report.evidence import Evidence
+
+# Column: metric and score in the standings.
+METRICS = {
+    "accuracy": ("accuracy", ""),
+    "coverage_lac": ("coverage", "lac"),
+    "coverage_aps": ("coverage", "aps"),
+    "set_size_lac": ("set_size", "lac"),
+    "set_size_aps": ("set_size", "aps"),
+    "uacc": ("uacc", "mean"),
+    "ece": ("ece", ""),
+}
+READINGS = ("clean", "faithful")
+
+
+def build(evidence: Evidence) -> pd.DataFrame:
+    """`rank`, `rank_low`, `rank_high` are those of the accuracy; METRIC_low, METRIC_high its interval."""
+    columns = ["dataset", "model", "reading", "items", "rank", "rank_low", "rank_high"]
+    columns += [f"{name}{end}" for name in METRICS for end in ("", "_low", "_high")]
+    rows = [
+        _row(evidence, dataset, model, reading)
+        for dataset in evidence.datasets
+        for model in evidence.models(dataset)
+        for reading in READINGS
+    ]
+    counts = ["items", "rank", "rank_low", "rank_high"]
+    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(counts, "Int64"))
+
+
+def _row(evidence: Evidence, dataset: str, model: str, reading: str) -> dict[str, object]:
+    row: dict[str, object] = {"dataset": dataset, "model": model, "reading": reading}
+    for name, (metric, score) in METRICS.items():
+        number = evidence.number(dataset, model, metric, score, reading)
+        if number is None:
+            continue
+        row |= {name: number.value, f"{name}_low": number.low, f"{name}_high": number.high}
+        if name == "accuracy":
+            row |= {"items": number.items, "rank": number.rank}
+            row |= {"rank_low": number.rank_low, "rank_high": number.rank_high}
+    return row

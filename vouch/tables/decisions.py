@@ -1,0 +1,73 @@
+"""decisions: what people decided, as CSV files in decisions/, under version control.
+
+A file has the columns of its kind; rows without a decision count as none. `by` and `why` (who decided,
+and the reason) are optional in every kind. People open these files in spreadsheets: cells are guarded.
+"""
+
+import csv
+import io
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.tables.spreadsheets import as_it_was, guarded
+
+OPTIONAL = ("by", "why")
+
+
+def decided_rows(
+    path: Path, needed: Sequence[str], decision: str, further: Sequence[str] = ()
+) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """(file and line, row) of each row with a decision. Raises UserError with file and line.
+
+    decision: the column that holds it. further: names of columns that may stand there and are not read.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8-sig")  # line ends inside of texts stay as they are
+    except UnicodeDecodeError:
+        raise UserError(f"{path}: not UTF-8 text; save it as CSV in UTF-8") from None
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    try:
+        _check_columns(reader.fieldnames or (), needed, further, path)
+        for row in reader:
+            where = f"{path} line {reader.line_num}"
+            if None in row or None in row.values():
+                raise UserError(f"{where}: has not as many fields as the first line; quote texts with commas")
+            if row[decision].strip():
+                yield where, {name: as_it_was(cell) for name, cell in row.items()}
+    except csv.Error as error:
+        raise UserError(f"{path} line {reader.line_num}: not CSV ({error}); correct its quotes") from None
+
+
+def are_there(path: Path) -> bool:
+    """Whether anything was decided yet. Raises UserError where what stands there is no file."""
+    if path.is_file():
+        return True
+    if os.path.lexists(path):
+        raise UserError(f"{path}: is no file; put the CSV file of decisions there, or remove it")
+    return False
+
+
+def _check_columns(names: Iterable[str], needed: Sequence[str], further: Sequence[str], path: Path) -> None:
+    names, known = list(names), [*needed, *OPTIONAL]
+    if len(names) == 1 and any(between in names[0] for between in ";\t"):
+        raise UserError(f"{path}: its first line is {names[0]!r:.80}; save it as CSV with commas, in UTF-8")
+    for name in names:
+        if name not in (*known, *further):
+            raise UserError(f"{path}: unknown column {name}; {did_you_mean(name, known)}")
+    for name in needed:
+        if names.count(name) != 1:
+            raise UserError(f"{path}: needs one column {name}; give it {', '.join(known)}")
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A CSV file with a line of names, whose cells no spreadsheet runs."""
+    return "".join(_line(row) for row in (columns, *([guarded(cell) for cell in row] for row in rows)))
+
+
+def _line(row: Sequence[str]) -> str:
+    """One row and a line feed. csv quotes a carriage return in a text only where its lines end in one."""
+    sink = io.StringIO()
+    csv.writer(sink, lineterminator="\r\n").writerow(row)
+    return sink.getvalue().removesuffix("\r\n") + "\n"

@@ -1,0 +1,97 @@
+"""defects: what cleaning looked for in a dataset, how often it was there, and what the clean reading does.
+
+defect     a name of KNOWN, or a flag that the source gave itself
+items      how many items have it; 0 where it was looked for and not found. Of `broken_image` and
+           `unusable_entry` these are entries of the source that became no item
+share      items / all items; for the two, / all entries
+examples   ids of the first of them, at most EXAMPLES, or places in the source where there is no id
+treatment  what the clean reading does: see TREATMENTS
+p_value    of a test behind the defect, null where there is none
+detail     what the numbers do not say, or empty
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa
+
+from vouch.tables.table import Table
+
+EXAMPLES = 5
+
+Treatment = Literal["left out", "dropped", "repaired", "together", "kept"]
+TREATMENTS: dict[Treatment, str] = {
+    "left out": "became no item; see what was left out",
+    "dropped": "the clean reading drops the item",
+    "repaired": "models get to see the repaired form, in both readings",
+    "together": "the clean reading keeps such items on one side of every split",
+    "kept": "kept as it is, in both readings",
+}
+
+
+@dataclass(frozen=True)
+class Defect:
+    """One entry of KNOWN. meaning: what an item with it looks like. whole: of the dataset, no item's flag."""
+
+    treatment: Treatment
+    meaning: str
+    whole: bool = False
+
+
+KNOWN: dict[str, Defect] = {
+    "animated": Defect("repaired", "a picture has several frames; the first one counts"),
+    "answer_in_question": Defect("kept", "the question holds the correct option's text, and no other's"),
+    "answer_position_skew": Defect("kept", "answers stand at one letter more often than chance allows", True),
+    "blank_image": Defect("kept", "all pixels of a picture have one colour"),
+    "broken_image": Defect("left out", "a picture is not there, cannot be decoded, or is none", True),
+    "circular_copy": Defect("together", "a copy of the item has its options in another order"),
+    "conflicting_answer": Defect(
+        "kept", "a copy, or the same question about a like picture, has another answer"
+    ),
+    "copies_apart": Defect("kept", "a copy of the item stands in another group, so a split can part them"),
+    "damaged_text": Defect("kept", "a text was decoded with the wrong encoding"),
+    "duplicate_options": Defect("dropped", "two options have the same text"),
+    "empty_hint": Defect("kept", "the hint is there but holds no text"),
+    "empty_option": Defect("dropped", "an option holds no text"),
+    "exif_rotated": Defect("repaired", "EXIF says to rotate or mirror a picture; that is done"),
+    "missing_option": Defect("dropped", "the source lacks an option text; the list ends before it"),
+    "near_duplicate_image": Defect("kept", "a picture looks like one of another group; the bytes differ"),
+    "non_rgb": Defect("repaired", "a picture's mode is not RGB; it is converted, on a white ground"),
+    "repeated_answer_text": Defect("dropped", "a wrong option has the text of a correct one"),
+    "repeated_item": Defect("kept", "another item has the same question, pictures, options and order"),
+    "respelled_answer": Defect("kept", "a wrong option differs from a correct one only in its spelling"),
+    "respelled_options": Defect("kept", "two options differ only in their spelling"),
+    "several_images": Defect("kept", "the item has more than one picture"),
+    "shared_image": Defect("kept", "another group has the same picture, so a split can part them"),
+    "tiny_image": Defect("kept", "a side of a picture is shorter than a patch of image encoders"),
+    "unmarked_image": Defect(
+        "kept", "some pictures have a mark like <image 1> in the text, another has none"
+    ),
+    "unmatched_mark": Defect("kept", "a text speaks of a picture that the item does not have"),
+    "unusable_entry": Defect("left out", "the entry lacks what every item needs", True),
+}
+
+DROPPED = tuple(name for name, defect in KNOWN.items() if defect.treatment == "dropped")
+"""Flags of items whose prompts do not show what the question meant; the clean reading drops them."""
+
+DEFECTS = Table(
+    "defects",
+    1,
+    pa.schema(
+        [
+            ("defect", pa.string()),
+            ("items", pa.int64()),
+            ("share", pa.float64()),
+            ("examples", pa.list_(pa.string())),
+            ("treatment", pa.string()),
+            ("p_value", pa.float64()),
+            ("detail", pa.string()),
+        ]
+    ),
+)
+
+
+def defects_path(dataset: str) -> Path:
+    """Where the defects of a dataset lie."""
+    return Path("data/defects") / f"{dataset}.parquet"
