@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 from dvc.lock import Lock
-from tests.pipeline.test_mending import ENTRY, TEXT
 
+from tests.pipeline.test_mending import ENTRY, TEXT
 from vouch.pipeline import guardian, mending
 
 ROOT = Path(__file__).parents[2]

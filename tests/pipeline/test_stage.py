@@ -42,7 +42,7 @@ def project(tmp_path: Path) -> Path:
     for name in ("dvc.yaml", "models.lock"):
         shutil.copy(ROOT / name, tmp_path)
     params = load(ROOT / "profiles/small.yaml")
-    params["datasets"] = {"toy": {"loader": "jsonl", "source": SOURCE, "style": "kostumov"}}
+    params["datasets"] = {"toy": {"loader": "jsonl", "source": SOURCE, "template": "kostumov"}}
     params["datasets"]["toy"]["settings"] = {"on_error": "skip"}
     (tmp_path / "params.yaml").write_text(json.dumps(params), "utf-8")
     (tmp_path / SOURCE).mkdir()
