@@ -25,7 +25,7 @@ def extract(name: str = "m") -> Stage:
 
 
 def params(device: str = "auto", **more: Any) -> dict[str, Any]:
-    return {"extract": {"device": device, "threads": 1, "workers": 2}, "train": {}, "pin": {}, **more}
+    return {"extract": {"device": device, "threads": 1, "workers": 2}, "train": {}, "models": {}, "helpers": {}, **more}
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import math
 
 import pytest
 from scipy.special import log_softmax
-
 from stages.ingest import main as ingest
+
 from vouch.cli.main import main
 from vouch.pipeline.dag import Dag, Stage
 from vouch.pipeline.stage import Run

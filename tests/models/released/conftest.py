@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
 from stages.ingest import main
+
 from vouch.pipeline.dag import Dag, Stage
 from vouch.pipeline.stage import Run
 from vouch.tables.items import ITEMS, items_path

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
 from stages.ingest import form_of
+
 from vouch.pipeline.errors import UserError
 from vouch.tables.letters import letters_path
 from vouch.tables.likelihood import LIKELIHOOD, likelihood_path

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
 from stages.ingest import main as ingest
+
 from stages.prepare import main as prepare
 from stages.vary import main as vary
 from vouch.models.released.forms import parquet, pickle
