@@ -56,9 +56,12 @@ def program(name: str) -> str:
 
 
 def run(*command: str) -> str:
-    """Runs a command; returns nothing, or the end of its message where it fails."""
+    """Runs a command; returns nothing, or its error where it fails."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return "" if done.returncode == 0 else (done.stderr or done.stdout).strip()[-LINES:] or "failed"
+    if done.returncode == 0:
+        return ""
+    error = re.search(r"^error.*", done.stderr, re.IGNORECASE | re.MULTILINE | re.DOTALL)
+    return (error[0] if error else done.stderr.strip())[:LINES].strip() or "failed"
 
 
 def hand_on_pip_settings() -> None:
@@ -111,7 +114,7 @@ def install_uv(package: dict[str, Any]) -> None:
 
 
 def uv(*arguments: str) -> str:
-    """Runs uv on the environment; returns nothing, or the end of its message where it fails."""
+    """Runs uv on the environment; returns nothing, or its error where it fails."""
     return run(program("uv"), *arguments, "--quiet", "--no-python-downloads", "--python", program("python"))
 
 
@@ -140,7 +143,7 @@ def install_locked(extras: list[str], left_out: list[str]) -> None:
         problem = uv("export", "--frozen", "--no-emit-project", *chosen, "--output-file", file)
         problem = problem or uv("pip", "install", "--no-deps", "--require-hashes", "-r", file)
     if problem:
-        stop(f"uv could not install what uv.lock names: {problem}; run make again to go on")
+        stop(f"uv could not install what uv.lock names: {problem}; check the network, then run make again")
 
 
 def install_checkout() -> None:
