@@ -54,7 +54,7 @@ _TABLES: Mapping[str, Table] = {
     "embeddings": EMBEDDINGS,
     "images": IMAGES,
     "items": ITEMS,
-    "likeness": TEXT_SIMILARITY,
+    "text_similarity": TEXT_SIMILARITY,
     "letters": LETTERS,
     "likelihood": LIKELIHOOD,
     "metrics": METRICS,
@@ -80,8 +80,8 @@ def matrix(path: Path, models: int, datasets: int) -> Checkout:
         "template": "kostumov",
         "settings": {"seed": 0, "items": 100},
     }
-    params |= {"profile": "matrix", "models": names, "unpinned": names, "train": {}}
-    params |= {"pin": dict.fromkeys(names, "models.lock"), "variations": VARIATIONS}
+    params |= {"profile": "matrix", "models": dict.fromkeys(names, "models.lock"), "train": {}}
+    params |= {"variations": VARIATIONS}
     params["datasets"] = {f"set_{number:02d}": one for number in range(datasets)}
     write_json(path / "params.yaml", params)  # JSON is YAML
     checkout.commit("the full matrix")

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from vouch.metrics.config import Config
 from vouch.metrics.join import Asked, join
@@ -24,8 +23,9 @@ from vouch.tables.letters import LETTERS, letters_path
 from vouch.tables.likelihood import LIKELIHOOD, likelihood_path
 from vouch.tables.metrics import METRICS, metrics_path
 from vouch.tables.outcomes import OUTCOMES, outcomes_path
+from vouch.tables.pins import pin_path, read_pin
 from vouch.tables.prompts import PROMPTS, prompts_path
-from vouch.tables.text import RESPONSES, TEXT, text_path
+from vouch.tables.text import TEXT, text_path
 
 SUFFIX = ".letters.parquet"
 OF_PROMPTS = (
@@ -50,6 +50,7 @@ def main(run: Run) -> None:
     """Scores every dataset whose answers the stage depends on, in the order of their names."""
     config = Config.model_validate(run.params["score"])
     model = run.keys[0]
+    released = read_pin(pin_path(model)).source.kind == "released"
     datasets = sorted(path.name.removesuffix(SUFFIX) for path in run.inputs if path.name.endswith(SUFFIX))
     known = [path.stem for path in run.inputs if path == items_path(path.stem)]
     for name in config.answers:
@@ -62,9 +63,7 @@ def main(run: Run) -> None:
     label_free = [LABEL_FREE.schema.empty_table()]
     silent: dict[str, int] = {}
     for dataset in run.progress(datasets, label=f"score {model}"):
-        for name, asked, (figures, table), found in _scored(
-            model, dataset, config, _released(model, dataset)
-        ):
+        for name, asked, (figures, table), found in _scored(model, dataset, config, released):
             rows += figures
             outcomes.append(table)
             label_free.append(found)
@@ -75,12 +74,6 @@ def main(run: Run) -> None:
     METRICS.write(metrics_path(model), rows)
     OUTCOMES.write(outcomes_path(model), pa.concat_tables(outcomes))
     LABEL_FREE.write(label_free_path(model), pa.concat_tables(label_free))
-
-
-def _released(model: str, dataset: str) -> bool:
-    """Whether others released these answers, so that they may lack variations."""
-    devices = (table.read(place(model, dataset), ["device"])["device"] for table, place in RESPONSES.values())
-    return any(pc.any(pc.equal(column, "released")).as_py() for column in devices)
 
 
 def _scored(

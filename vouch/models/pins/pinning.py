@@ -12,12 +12,18 @@ from typing import Any
 
 from vouch.models.pins.config import FolderSource, HubSource, LockEntry, ServerSource
 from vouch.models.pins.hub import fetch
-from vouch.models.pins.model_folder import check_digests, check_model_folder, count_parameters, weight_files
+from vouch.models.pins.model_folder import (
+    PICKLED,
+    check_digests,
+    check_model_folder,
+    count_parameters,
+    weight_files,
+)
 from vouch.models.pins.resolve import dtype_of
 from vouch.models.pins.templates import read_template
 from vouch.models.released.files import answer_files, relative
 from vouch.pipeline.errors import UserError
-from vouch.tables.pins import Pin, Source, file_digest, folder_digests, read_json
+from vouch.tables.pins import WEIGHT_SUFFIX, Pin, Source, file_digest, folder_digests, read_json
 
 LOCK = "models.lock"
 
@@ -31,7 +37,7 @@ def pinned(name: str, source: str, entries: Mapping[str, Any]) -> Pin:
     entry = LockEntry.model_validate(entries[name]) if name in entries else None
     if source == LOCK:
         return _of_entry(name, _known(name, entry))
-    if (Path(source) / "config.json").is_file() or not Path(source).exists():
+    if is_model(Path(source)):
         return _of_folder(name, Path(source), entry or _plain(source))
     files = answer_files(Path(source), name)
     return Pin(
@@ -40,6 +46,14 @@ def pinned(name: str, source: str, entries: Mapping[str, Any]) -> Pin:
         source=Source(kind="released", path=source),
         files={relative(file.path, Path(source)): file_digest(file.path) for file in files.values()},
         facts=entry.facts.model_dump(exclude_defaults=True) if entry else {},
+    )
+
+
+def is_model(path: Path) -> bool:
+    """Whether a source is meant as a model, whole or not; else it holds answers, or is one file of them."""
+    names = [entry.name for entry in path.iterdir()] if path.is_dir() else []
+    return not path.exists() or any(
+        n == "config.json" or n.endswith((WEIGHT_SUFFIX, *PICKLED)) for n in names
     )
 
 

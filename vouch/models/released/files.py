@@ -53,6 +53,8 @@ class _Index(RootModel[dict[str, Answers]]):
 
 def answer_files(folder: Path, model: str) -> dict[str, Answers]:
     """Dataset -> the file that answers it for a model. Raises UserError where there is none."""
+    if not folder.exists():
+        raise UserError(f"{folder}: no such folder; restore it, or correct models.{model} in params.yaml")
     index = folder / INDEX
     if index.is_file():
         entries = validated(_Index, load(index), str(index)).root
@@ -74,6 +76,8 @@ def answer_files(folder: Path, model: str) -> dict[str, Answers]:
         )
     for one in found.values():
         form_of(one.path, one.form)
+        if not one.path.is_file():
+            raise UserError(f"{one.path}: no such file; restore it, or correct {INDEX}")
     return found
 
 

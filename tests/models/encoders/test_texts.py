@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from stages.liken import main
-from vouch.models.encoders.liken_config import Config
 
+from stages.embed import main
 from tests.metrics.simulated import project_run
 from tests.models.encoders.models import pin, save_bert, save_clip
 from vouch.models.encoders.bertscore import encoded, f1
+from vouch.models.encoders.config import Texts as Config
 from vouch.models.encoders.texts import TextEncoder
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.stage import Run
@@ -42,7 +42,7 @@ SAID: list[tuple[str, float, int, str | None]] = [
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    found = project_run(tmp_path, monkeypatch, "liken")
+    found = project_run(tmp_path, monkeypatch, "embed")
     for dataset in ("left", "right"):
         PROMPTS.write(prompts_path(dataset), PROMPT)
         for model in ("tiny_a", "tiny_b"):
@@ -54,7 +54,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 def use(run: Run, made: Pin, **changes: Any) -> None:
     write_pin(pin_path(made.model), made)
-    run._params["params.yaml"]["liken"] = {
+    run._params["params.yaml"]["embed.texts"] = {
         "encoder": f"data/models/{made.model}.json",
         "device": "cpu",
     } | changes
@@ -111,7 +111,7 @@ def test_samples_are_likened_to_the_greedy_text(run: Run, tmp_path: Path) -> Non
     main(run)
     assert rows()[0]["sample_bert"] != one["sample_bert"]
     use(run, pin("bert", folder), layer=3)
-    with pytest.raises(UserError, match=r"liken\.layer: bert has layers 0 \.\.\. 2, found 3"):
+    with pytest.raises(UserError, match=r"embed\.texts\.layer: bert has layers 0 \.\.\. 2, found 3"):
         main(run)
 
 
