@@ -59,7 +59,7 @@ PLUGINS = (
         "vouch/metrics",
         "vouch/models/encoders",
     ),
-    *("vouch/models/engines", "vouch/models/released", "vouch/prompts/rewrites", "vouch/prompts/variations"),
+    *("vouch/prompts/rewrites", "vouch/prompts/variations"),
     *("vouch/report",),
 )
 
@@ -67,8 +67,10 @@ PLUGINS = (
 def plugins(stage: Stage) -> list[Path]:
     """Files that a stage loads by name."""
     own = [dep for dep in stage.deps if dep.startswith(PLUGINS)]
-    if "vouch/models" in stage.deps and stage.name.startswith("extract@"):
-        own.append("vouch/models/engines")
+    if stage.name.startswith("extract@"):
+        own += ["vouch/models/engines", "vouch/models/released/forms"]
+    if stage.name.startswith("pin"):
+        own.append("vouch/models/released/forms")
     paths = [ROOT / dep for dep in own]
     return [file for path in paths for file in (path.rglob("*.py") if path.is_dir() else [path])]
 
