@@ -14,7 +14,6 @@ import pytest
 from tests.models.project import DATASET, MODEL, Project, prompt, quiz
 from vouch.models.requests.work_cache import FLUSH_ANSWERS
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.stage_lock import turn
 from vouch.tables.prompts import ASKS, LETTERS, TEXT
 from vouch.tables.text import RESPONSES
 
@@ -70,7 +69,7 @@ def test_a_run_that_waited_for_another_does_not_repeat_it(project: Project) -> N
     stage = read_dag()[f"extract@{MODEL}-{DATASET}"]
     side_car = Path(stage.outs[-1])
     told = side_car.read_bytes()
-    with turn(stage):
+    with stage_lock(stage):
         process = project.start("extract", MODEL, DATASET)
         assert process.stderr is not None
         assert "another run of it is busy" in next(

@@ -9,6 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from vouch.pipeline.guardian import NOTES
+
 from tests.checkouts.checkout import Checkout
 from tools.crash import judging
 from tools.crash.bed import COMMANDS, undone
@@ -17,7 +19,6 @@ from tools.crash.points import Point
 from tools.crash.running import Engine, end_within
 from vouch.pipeline.dag import Stage
 from vouch.pipeline.files import replacing
-from vouch.pipeline.guardian import NOTES
 
 _SAID = ("ERROR", "No space left", "Read-only", "emory", "(PID", "Killed", "SIGKILL", "busy")
 
