@@ -13,7 +13,7 @@ from vouch.pipeline.dag import is_folder
 from vouch.pipeline.stamps import stamp_path
 
 # workflow.dryrun is not known yet
-DAG, RESOURCES = start_snakemake(config, workflow.is_main_process, workflow.output_settings.dryrun)
+PIPELINE, RESOURCES = start_snakemake(config, workflow.is_main_process, workflow.output_settings.dryrun)
 
 
 def marked(stage, out):
@@ -24,21 +24,21 @@ def marked(stage, out):
 
 rule all:
     default_target: True
-    input: [stage.outs[0] for stage in DAG.stages.values()]
+    input: [stage.outs[0] for stage in PIPELINE.stages.values()]
 
 
-for group, outs in DAG.groups().items():
+for group, outs in PIPELINE.groups().items():
 
     rule:  # `snakemake vary`: all stages of one kind
         name: group
         input: outs
 
 
-for stage in DAG.stages.values():
+for stage in PIPELINE.stages.values():
 
     rule:
         name: stage.slug
-        input: stamp_path(stage), DAG.watched(stage)
+        input: stamp_path(stage), PIPELINE.watched(stage)
         output: [marked(stage, out) for out in stage.outs]
         resources: **RESOURCES[stage.name]
         params: cmd=stage.cmd
