@@ -27,14 +27,14 @@ MARKS = ascii_uppercase[:OPTIONS]
 Values = list[list[float]]  # one number per mark or option of each prompt
 
 
-def questions(shape: Shape, rng: random.Random, ask: str, count: int) -> list[Question]:
+def questions(shape: Shape, rng: random.Random, output: str, count: int) -> list[Question]:
     """`count` questions about one new picture, with no text in common."""
     picture = Image.frombytes("RGB", PICTURE, rng.randbytes(3 * PICTURE[0] * PICTURE[1]))
     found = []
     for _ in range(count):
         text = sentence(rng, shape, rng.randint(*SUFFIX) - len(AFTER))
         options = [sentence(rng, shape, rng.randint(*OPTION)) for _ in range(OPTIONS)]
-        asked = {"marks": MARKS} if ask == LETTERS else {"options": options}
+        asked = {"marks": MARKS} if output == LETTERS else {"options": options}
         found.append(Question(str(rng.random()), None, text, pictures=(picture,), **asked))
     return found
 
@@ -66,9 +66,9 @@ class Loop:
         return made.to(self._model.device, self._model.dtype)
 
     @torch.no_grad()
-    def answer(self, ask: str, asked: Sequence[Question]) -> Values:
+    def answer(self, output: str, asked: Sequence[Question]) -> Values:
         """Logits of the marks, or nll of the options."""
-        if ask == LETTERS:
+        if output == LETTERS:
             return [
                 self._model(**self.inputs(one)).logits[0, -1, self._marks].float().tolist() for one in asked
             ]
@@ -93,10 +93,10 @@ class Loop:
         ]
 
 
-def by_engine(engine: Engine, ask: str, pictures: Sequence[Sequence[Question]]) -> Values:
+def by_engine(engine: Engine, output: str, pictures: Sequence[Sequence[Question]]) -> Values:
     """The same from the engine, the questions about every picture in packs as `extract` makes them."""
     packs = [
-        Pack(ask, asked[start : start + PACK_PROMPTS])
+        Pack(output, asked[start : start + PACK_PROMPTS])
         for asked in pictures
         for start in range(0, len(asked), PACK_PROMPTS)
     ]

@@ -23,6 +23,7 @@ from vouch.tables.defects import DEFECTS
 from vouch.tables.embeddings import EMBEDDINGS
 from vouch.tables.images import IMAGES
 from vouch.tables.items import ITEMS
+from vouch.tables.label_free import LABEL_FREE
 from vouch.tables.letters import LETTERS
 from vouch.tables.likelihood import LIKELIHOOD
 from vouch.tables.likeness import LIKENESS
@@ -32,13 +33,12 @@ from vouch.tables.prompts import PROMPTS
 from vouch.tables.published import PUBLISHED
 from vouch.tables.rejects import REJECTS
 from vouch.tables.rewrites import REWRITES
-from vouch.tables.signals import SIGNALS
 from vouch.tables.table import Table
 from vouch.tables.text import TEXT
 
 ROWS = 48
 _OF_COMPARE = {
-    "standings": compared.STANDINGS,
+    "leaderboard": compared.LEADERBOARD,
     "differences": compared.DIFFERENCES,
     "reproduced": compared.REPRODUCED,
     "variations": compared.VARIATIONS,
@@ -63,7 +63,7 @@ _TABLES: Mapping[str, Table] = {
     "published": PUBLISHED,
     "rejects": REJECTS,
     "rewrites": REWRITES,
-    "signals": SIGNALS,
+    "signals": LABEL_FREE,
     "text": TEXT,
 }
 
@@ -77,7 +77,7 @@ def matrix(path: Path, models: int, datasets: int) -> Checkout:
     one = {
         "loader": "shapes",
         "source": "vouch/demo/scenes",
-        "style": "kostumov",
+        "template": "kostumov",
         "settings": {"seed": 0, "items": 100},
     }
     params |= {"profile": "matrix", "models": names, "unpinned": names, "train": {}}
@@ -120,7 +120,7 @@ def _table(path: Path) -> Table:
 
 def _value(field: pa.Field, path: Path, row: int) -> Any:
     """Some value of a column, the ask of a prompt a real one."""
-    if field.name == "asks":
+    if field.name == "outputs":
         return ["letters"]
     return _of_type(field.type, f"{path.stem} {field.name} {row}", row)
 

@@ -70,7 +70,7 @@ def simulate(items: int, variations: int) -> None:
                     "variation": name,
                     "family": "",
                     "effect": "kept",
-                    "style": "plain",
+                    "template": "plain",
                     "turns": [],
                     "text": item["question"] + "\nA. option 0\nB. option 1\nC. option 2\nD. option 3",
                     "earlier": [],
@@ -79,7 +79,7 @@ def simulate(items: int, variations: int) -> None:
                     "marks": list("ABCD"),
                     "answers": item["answers"],
                     "pictures": [{"images": item["images"], "steps": []}],
-                    "asks": ["letters"],
+                    "outputs": ["letters"],
                 }
 
     ITEMS.write(items_path(DATASET), rows())
@@ -104,7 +104,9 @@ def answered(model: str, prompts: pa.Table, items: int, variations: int, dice: n
     columns = {field.name: pa.nulls(count, field.type) for field in OUTCOMES.schema}
     columns |= {name: prompts[name] for name in ("item", "variation")}
     columns |= {"prompt": prompts["id"], "model": pa.array([model] * count)}
-    columns |= {name: pa.array([value] * count) for name, value in (("dataset", DATASET), ("ask", "letters"))}
+    columns |= {
+        name: pa.array([value] * count) for name, value in (("dataset", DATASET), ("output", "letters"))
+    }
     columns |= {name: pa.array(best, pa.int32()) for name in ("predicted", "chosen")}
     columns |= {
         "correct": pa.array(best == right),

@@ -40,7 +40,7 @@ class Case:
     """prompts: about each picture. pictures: of a round, so that short ones can be timed."""
 
     name: str
-    ask: str
+    output: str
     prompts: int
     pictures: int
     rounds: int
@@ -80,7 +80,7 @@ def difference(ours: Values, theirs: Values) -> float:
 def both(case: Case, engine: Engine, loop: Loop, asked: list[list[Question]], ours_first: bool) -> Round:
     """Seconds and numbers of both sides, one after the other."""
     every = [one for of_picture in asked for one in of_picture]
-    sides = [lambda: by_engine(engine, case.ask, asked), lambda: loop.answer(case.ask, every)]
+    sides = [lambda: by_engine(engine, case.output, asked), lambda: loop.answer(case.output, every)]
     order = (0, 1) if ours_first else (1, 0)
     timed = {side: seconds(sides[side], engine.device) for side in order}
     (ours, mine), (theirs, its) = timed[0], timed[1]
@@ -92,9 +92,9 @@ def measure(case: Case, shape: Shape, engine: Engine, loop: Loop, rates: Rates |
     rng = random.Random(case.name)
     count = case.pictures * case.prompts
     rounds, limits, floors = [], [], []
-    both(case, engine, loop, [questions(shape, rng, case.ask, 1)], True)  # first calls set things up
+    both(case, engine, loop, [questions(shape, rng, case.output, 1)], True)  # first calls set things up
     for number in range(case.rounds):
-        asked = [questions(shape, rng, case.ask, case.prompts) for _ in range(case.pictures)]
+        asked = [questions(shape, rng, case.output, case.prompts) for _ in range(case.pictures)]
         rounds.append(both(case, engine, loop, asked, number % 2 == 0))
         limits.append(statistics.mean(limit(shape, of_picture) for of_picture in asked))
         if rates:

@@ -170,7 +170,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        entry = {"loader": "jsonl", "source": "source", "style": "kostumov", "settings": {}}
+        entry = {"loader": "jsonl", "source": "source", "template": "kostumov", "settings": {}}
         project(folder, {**small_profile(), "datasets": {NAME: entry}})
         # by a process of its own: those that are measured begin with the memory of the one that starts them
         process(folder, ROOT, "benchmarks.prepare", "--make", "source", "--items", str(given.items))

@@ -27,15 +27,15 @@ from vouch.report.evidence import Evidence
 from vouch.report.figure_spec import of_dataset
 from vouch.report.metrics_json import metrics_json
 from vouch.report.plugins import plugins
-from vouch.report.reading import sources
 from vouch.report.render_cache import Kept
 from vouch.report.sections import papers
 from vouch.report.sections.papers import sketches as of_papers
 from vouch.report.site import site
+from vouch.report.sources import sources
 
 MODELS, DATASETS, VARIATIONS = 26, 14, 12
 NAMES = ["lr_i", "lr_c", "lr_v", "ls_n", "ls_a", "vr_b_3", "vr_l", "vr_r", "vs_s", "option_order", "blank"]
-FRAMES = ("standings", "differences", "costs", "reproduced", "dimensions", "rankings", "ranked")
+FRAMES = ("leaderboard", "differences", "costs", "reproduced", "dimensions", "rankings", "ranked")
 PEER = "json.dumps of the same tables"
 
 T = TypeVar("T")

@@ -66,7 +66,7 @@ def seconds(work: Callable[[], Any]) -> float:
 
 
 def against_the_loop(answered: dict[str, Block]) -> None:
-    """The faithful reading, one split, every metric, against one row after the other."""
+    """The faithful protocol, one split, every metric, against one row after the other."""
     responses = [block.responses for block in answered.values()]
     peers = [(each.logits.copy(order="C"), labels_of(each)) for each in responses]
     ours, theirs = [], []
@@ -91,9 +91,11 @@ def a_million(rows: Responses) -> None:
 
     def authors() -> None:
         _, calibration = authors_split(len(rows), 0.5, 42)
-        beliefs = authors_beliefs(rows)
+        probabilities = authors_beliefs(rows)
         for score in (lac, aps):
-            score.authors_sets(beliefs, authors_threshold(score.answer_scores(beliefs)[calibration], 0.1))
+            score.authors_sets(
+                probabilities, authors_threshold(score.answer_scores(probabilities)[calibration], 0.1)
+            )
 
     few = rows.take(np.arange(LOOPED))
     pairs = list(zip(few.logits.copy(order="C"), labels_of(few), strict=True))
@@ -124,7 +126,7 @@ def by_mapie(rows: Responses) -> float:
 
 
 def many_splits(rows: Responses) -> None:
-    """The clean reading's LAC and APS sets of a million rows: time of 100 splits, and memory."""
+    """The clean protocol's LAC and APS sets of a million rows: time of 100 splits, and memory."""
     times = [(seconds(lambda: sets(rows, 1)), by_mapie(rows)) for _ in range(ROUNDS)]
     one, peer = (min(of) for of in zip(*times, strict=True))
     many = min(seconds(lambda: sets(rows, 100)) for _ in range(ROUNDS))
@@ -139,7 +141,7 @@ def many_splits(rows: Responses) -> None:
 
 
 def sets(rows: Responses, splits: int) -> None:
-    """LAC and APS sets of the clean reading, from logits."""
+    """LAC and APS sets of the clean protocol, from logits."""
     drawn = group_splits(rows.groups, 0.5, 42, splits)
     calibrations = Calibrations(rows_of(rows, np.zeros(len(rows), dtype=bool), CONFIG), drawn)
     calibrations.of(calibrations.rows.strata("marginal"), 0.1)

@@ -81,7 +81,7 @@ def writing(count: int, rounds: int) -> None:
     """The figures of the stage."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        entry = {"loader": "jsonl", "source": "source", "style": "kostumov"}
+        entry = {"loader": "jsonl", "source": "source", "template": "kostumov"}
         project(folder, {**small_profile(), "variations": VARIATIONS, "datasets": {NAME: entry}})
         process(folder, ROOT, "benchmarks.vary", "--make", "--items", str(count))
         stage(folder, "vary", NAME)

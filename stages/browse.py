@@ -91,7 +91,7 @@ def write(dataset: str, config: Config, inputs: Sequence[Path], run: Run | None 
             "page": size,
             "rows": ROWS,
             "models": models,
-            "asks": leads,
+            "outputs": leads,
             "variations": questions.variations,
             "pictures": sheets and {"sheets": sheets.sheets, "left_out": sheets.left_out},
         }

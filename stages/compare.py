@@ -8,7 +8,7 @@ import pyarrow as pa
 from vouch.metrics.comparison.config import Config
 from vouch.metrics.comparison.differences import differences
 from vouch.metrics.comparison.dimensions import dimensions
-from vouch.metrics.comparison.leaderboard import standings
+from vouch.metrics.comparison.leaderboard import leaderboard
 from vouch.metrics.comparison.published import reproduced
 from vouch.metrics.comparison.variations import variations
 from vouch.metrics.ranking.distances import Cloud, cloud, distances, trends
@@ -21,26 +21,26 @@ from vouch.tables.compared import (
     DIFFERENCES_PATH,
     DIMENSIONS,
     DIMENSIONS_PATH,
+    LEADERBOARD,
+    LEADERBOARD_PATH,
     REPRODUCED,
     REPRODUCED_PATH,
-    STANDINGS,
-    STANDINGS_PATH,
     VARIATIONS,
     VARIATIONS_PATH,
 )
 from vouch.tables.distances import DISTANCES, DISTANCES_PATH, TRENDS, TRENDS_PATH
 from vouch.tables.embeddings import EMBEDDED, EMBEDDINGS, embeddings_path
 from vouch.tables.items import ITEMS, items_path
+from vouch.tables.label_free import LABEL_FREE
 from vouch.tables.likeness import LIKENESS, LIKENESS_PATH
 from vouch.tables.metrics import METRICS
 from vouch.tables.outcomes import OUTCOMES
 from vouch.tables.published import PUBLISHED
 from vouch.tables.rankings import RANKED, RANKED_PATH, RANKINGS, RANKINGS_PATH
-from vouch.tables.signals import SIGNALS
 from vouch.tables.table import Table
 
 COMPARED = (
-    *("model", "dataset", "prompt", "item", "group", "variation", "ask", "effect", "parser", "answer"),
+    *("model", "dataset", "prompt", "item", "group", "variation", "output", "effect", "parser", "answer"),
     *("chosen", "confidence", "clean_correct", "clean_size_lac", "clean_size_aps"),
 )
 
@@ -51,7 +51,7 @@ def main(run: Run) -> None:
     scores = [path for path in run.inputs if path.parent == Path("data/scores")]
     metrics = _read(METRICS, [path for path in scores if path.name.endswith(".metrics.parquet")])
     outcomes = _read(OUTCOMES, [path for path in scores if path.name.endswith(".outcomes.parquet")], COMPARED)
-    signals = _read(SIGNALS, [path for path in scores if path.name.endswith(".signals.parquet")])
+    label_free = _read(LABEL_FREE, [path for path in scores if path.name.endswith(".label_free.parquet")])
     published = {
         path.stem: PUBLISHED.read(path) for path in run.inputs if path.parent == Path("data/published")
     }
@@ -61,14 +61,14 @@ def main(run: Run) -> None:
         if path == items_path(path.stem)
     }
     DIMENSIONS.write(DIMENSIONS_PATH, dimensions(metrics, categories))
-    STANDINGS.write(STANDINGS_PATH, standings(metrics))
+    LEADERBOARD.write(LEADERBOARD_PATH, leaderboard(metrics))
     DIFFERENCES.write(DIFFERENCES_PATH, differences(outcomes, config.seed, config.resamples))
     REPRODUCED.write(REPRODUCED_PATH, reproduced(published, metrics))
     VARIATIONS.write(VARIATIONS_PATH, variations(outcomes, config.seed, config.resamples))
     alpha = run.params["score"]["alpha"]  # of several the first, which is that of all headlines
     main_alpha = alpha[0] if isinstance(alpha, list) else alpha
-    signals = with_likeness(signals, LIKENESS.read(LIKENESS_PATH))
-    summaries, values = rankings(signals, config, main_alpha)
+    label_free = with_likeness(label_free, LIKENESS.read(LIKENESS_PATH))
+    summaries, values = rankings(label_free, config, main_alpha)
     RANKINGS.write(RANKINGS_PATH, summaries)
     RANKED.write(RANKED_PATH, values)
     apart = distances(_clouds(list(categories)), config.seed)

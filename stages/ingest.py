@@ -75,12 +75,12 @@ def main(run: Run) -> None:
     rows = {LIKELIHOOD: likelihood_rows(pairs), TEXT: text_rows(pairs)}
     with ExitStack() as stack:
         count = answers.num_rows
-        for ask, (table, place) in RESPONSES.items():
-            schema = answers.schema if ask == LETTERS else table.schema
+        for output, (table, place) in RESPONSES.items():
+            schema = answers.schema if output == LETTERS else table.schema
             writer = stack.enter_context(table.writer(place(model, dataset), schema))
-            if ask == LETTERS:
+            if output == LETTERS:
                 writer.table(answers)
-            for row in rows.get(ask, ()):
+            for row in rows.get(output, ()):
                 writer.row(row)
                 count += 1
     run.note("rows", count)

@@ -23,12 +23,12 @@ from vouch.report.facts import Facts, facts
 from vouch.report.figure_spec import Sketch, of_datasets
 from vouch.report.metrics_json import metrics_json
 from vouch.report.plugins import plugins
-from vouch.report.reading import Sources, sources
 from vouch.report.render_cache import Kept
 from vouch.report.sections.papers import sketches as of_papers
 from vouch.report.site import Picture, assets, build, site
+from vouch.report.sources import Sources, sources
 from vouch.report.vegalite import Chart
-from vouch.tables.compared import DIFFERENCES, DIMENSIONS, REPRODUCED, STANDINGS, VARIATIONS
+from vouch.tables.compared import DIFFERENCES, DIMENSIONS, LEADERBOARD, REPRODUCED, VARIATIONS
 from vouch.tables.defects import DEFECTS
 from vouch.tables.distances import DISTANCES, TRENDS
 from vouch.tables.items import ITEMS
@@ -47,7 +47,7 @@ OF_OUTCOMES = (
     "dataset",
     "prompt",
     "variation",
-    "ask",
+    "output",
     "parser",
     "predicted",
     "clean_correct",
@@ -99,13 +99,13 @@ def read(
 
     Raises UserError where a table is missing or damaged, or where nothing was scored.
     """
-    standings = STANDINGS.read(found.standings).to_pandas()
-    if standings.empty:
+    leaderboard = LEADERBOARD.read(found.leaderboard).to_pandas()
+    if leaderboard.empty:
         raise UserError(
-            f"{found.standings}: holds no scores; name a model in params.yaml and run `dvc repro`"
+            f"{found.leaderboard}: holds no scores; name a model in params.yaml and run `dvc repro`"
         )
     return Evidence(
-        standings=standings,
+        leaderboard=leaderboard,
         differences=DIFFERENCES.read(found.differences).to_pandas(),
         reproduced=REPRODUCED.read(found.reproduced).to_pandas(),
         costs=VARIATIONS.read(found.variations).to_pandas(),

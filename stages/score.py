@@ -18,16 +18,27 @@ from vouch.params.start import run_stage
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.stage import Run
 from vouch.tables.items import ITEMS, items_path
+from vouch.tables.label_free import LABEL_FREE, label_free_path
 from vouch.tables.letters import LETTERS, letters_path
 from vouch.tables.likelihood import LIKELIHOOD, likelihood_path
 from vouch.tables.metrics import METRICS, metrics_path
 from vouch.tables.outcomes import OUTCOMES, outcomes_path
 from vouch.tables.prompts import PROMPTS, prompts_path
-from vouch.tables.signals import SIGNALS, signals_path
 from vouch.tables.text import TEXT, text_path
 
 SUFFIX = ".letters.parquet"
-OF_PROMPTS = ("id", "item", "variation", "family", "effect", "options", "order", "marks", "answers", "asks")
+OF_PROMPTS = (
+    "id",
+    "item",
+    "variation",
+    "family",
+    "effect",
+    "options",
+    "order",
+    "marks",
+    "answers",
+    "outputs",
+)
 OF_ITEMS = ("id", "group", "category", "turns", "flags", "kind", "answers", "references")
 OF_LETTERS = ("prompt", "logits", "upper", "problem")
 OF_LIKELIHOOD = ("prompt", "option", "nll", "tokens", "bytes", "problem")
@@ -48,20 +59,20 @@ def main(run: Run) -> None:
             )
     rows: list[dict[str, Any]] = []
     outcomes = [OUTCOMES.schema.empty_table()]
-    signals = [SIGNALS.schema.empty_table()]
+    label_free = [LABEL_FREE.schema.empty_table()]
     silent: dict[str, int] = {}
     for dataset in run.progress(datasets, label=f"score {model}"):
         for name, asked, (figures, table), found in _scored(model, dataset, config, released):
             rows += figures
             outcomes.append(table)
-            signals.append(found)
+            label_free.append(found)
             if asked is not None and not asked.answered.all():
                 silent[name] = int((~asked.answered).sum())
     if silent:
         run.note(METRIC, silent)
     METRICS.write(metrics_path(model), rows)
     OUTCOMES.write(outcomes_path(model), pa.concat_tables(outcomes))
-    SIGNALS.write(signals_path(model), pa.concat_tables(signals))
+    LABEL_FREE.write(label_free_path(model), pa.concat_tables(label_free))
 
 
 def _scored(
@@ -80,22 +91,22 @@ def _scored(
     path = likelihood_path(model, dataset)
     found = LIKELIHOOD.read(path, OF_LIKELIHOOD)
     blocks["/likelihood"] = likelihood_blocks(found, prompts, items, str(path), released)
-    for ask, of_ask in blocks.items():
-        for block in of_ask:
+    for output, of_output in blocks.items():
+        for block in of_output:
             scored = score_block(model, dataset, block, config)
             compared.add(scored[1], block)
-            signals = option_signals(model, dataset, block, scored[1])
-            yield f"{dataset}/{block.variation}{ask}", block.asked, scored, signals
+            label_free = option_signals(model, dataset, block, scored[1])
+            yield f"{dataset}/{block.variation}{output}", block.asked, scored, label_free
     path = text_path(model, dataset)
     found = TEXT.read(path, OF_TEXT)
     for texts in text_blocks(found, prompts, items, str(path), released):
         scored = score_texts(model, dataset, texts, config)
         compared.add(scored[1], texts.texts)
         compared.add_samples(scored[1], texts, dataset)
-        signals = text_signals(model, dataset, texts, scored[1], config)
-        yield f"{dataset}/{texts.variation}/text", texts.asked, scored, signals
+        label_free = text_signals(model, dataset, texts, scored[1], config)
+        yield f"{dataset}/{texts.variation}/text", texts.asked, scored, label_free
     nothing = OUTCOMES.schema.empty_table()
-    yield dataset, None, (compared.rows(model, dataset), nothing), SIGNALS.schema.empty_table()
+    yield dataset, None, (compared.rows(model, dataset), nothing), LABEL_FREE.schema.empty_table()
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from vouch.prompts.build.exchange import Exchanges, comparable
 from vouch.prompts.build.exchange_decisions import check_known, decisions_path, read_decisions
 from vouch.prompts.build.items import COLUMNS, Making
 from vouch.prompts.build.rows import Before, Prompts
-from vouch.prompts.build.style import STYLES, Style, parse_style
+from vouch.prompts.build.template import TEMPLATES, Template, parse_template
 from vouch.prompts.build.variation import Item
 from vouch.tables.decisions import are_there
 from vouch.tables.items import ITEMS, items_path
@@ -34,10 +34,10 @@ from vouch.tables.prompts import PROMPTS, prompts_path
 from vouch.tables.rewrites import REWRITES, rewrites_path
 
 
-def read_style(name: str) -> Style:
+def read_template(name: str) -> Template:
     """The style of that name. Raises UserError."""
-    path = STYLES / f"{name}.yaml"
-    return parse_style(load(path), str(path))
+    path = TEMPLATES / f"{name}.yaml"
+    return parse_template(load(path), str(path))
 
 
 def read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -82,17 +82,17 @@ def upper_quartile(counts: Iterable[int]) -> int:
     return max(1, -(-(4 * low + quarters * (high - low)) // 4))
 
 
-def _cap(style: Style, source: Path) -> int | None:
+def _cap(template: Template, source: Path) -> int | None:
     """Most tokens of a generated text; 0 where no reference says how many."""
-    if isinstance(style.max_tokens, str):
+    if isinstance(template.max_tokens, str):
         return upper_quartile(reference_words(source))
-    return style.max_tokens
+    return template.max_tokens
 
 
 def item_rows(
     item: Item,
     variations: Sequence[Variation],
-    style: Style,
+    template: Template,
     name: str,
     cap: int | None,
     before: Before,
@@ -100,20 +100,20 @@ def item_rows(
     """Every prompt of an item, in the order of the variations. Raises UserError.
 
     before: what each prompt of the same group so far asks for, which grows where a variation makes
-    conversations. cap: 0 where a style caps texts by references and there are none.
+    conversations. cap: 0 where a template caps texts by references and there are none.
     """
-    prompts = Prompts(variations, style, name, cap)
+    prompts = Prompts(variations, template, name, cap)
     prompts.add(item, before)
     rows: list[dict[str, Any]] = prompts.table().to_pylist()
     return rows
 
 
-def keeping(config: Config, style: Style) -> Callable[[Item], bool]:
+def keeping(config: Config, template: Template) -> Callable[[Item], bool]:
     """Which items are asked at all."""
     if config.rows == "all":
         return lambda _: True
     vs_e = load_variation("vs_e")
-    return lambda item: vs_e.answers(item) is not None and bool(vs_e.drafts(item, style)[0])
+    return lambda item: vs_e.answers(item) is not None and bool(vs_e.drafts(item, template)[0])
 
 
 @dataclass
@@ -146,13 +146,13 @@ def main(run: Run) -> None:
     """Writes the prompts."""
     (name,) = run.keys
     config = config_of(run.params["datasets"][name], run.params["variations"])
-    style = read_style(config.style)
+    template = read_template(config.template)
     variations = [load_variation(variation) for variation in config.variations]
     source = items_path(name)
     total = ITEMS.open(source).metadata.num_rows
     rewrites = Rewrites(REWRITES.read(rewrites_path(name)).to_pylist())
-    making = Making(rewrites, read_exchanges(name, source), keeping(config, style))
-    asking = Asking(Prompts(variations, style, config.style, _cap(style, source)))
+    making = Making(rewrites, read_exchanges(name, source), keeping(config, template))
+    asking = Asking(Prompts(variations, template, config.template, _cap(template, source)))
     with PROMPTS.writer(prompts_path(name)) as prompts:
         items = run.progress(read_items(source, making), total=total, label=f"vary {name}")
         for table in whole(asking.tables(items, source)):

@@ -137,8 +137,8 @@ def reform_averages() -> Iterator[Check]:
     rows = read("reform_tables")
     of = {row["set"]: row["dimension"] for row in read_sets()}
     for total in (row for row in rows if row["dataset"] not in of):
-        place = (total["read_out"], total["model"])
-        parts = [row for row in rows if (row["read_out"], row["model"]) == place]
+        place = (total["output"], total["model"])
+        parts = [row for row in rows if (row["output"], row["model"]) == place]
         parts = [row for row in parts if of.get(row["dataset"]) == total["dataset"]]
         for name in ("accuracy", "instability"):
             if total[name]:
@@ -155,7 +155,7 @@ def reform_parts() -> Iterator[Check]:
         if sizes.get(row["dataset"]):
             tests = TESTS * int(sizes[row["dataset"]]) / 100
             count = float(row["accuracy"]) * tests
-            name = f"{row['read_out']} {row['model']} {row['dataset']} x {tests:g}"
+            name = f"{row['output']} {row['model']} {row['dataset']} x {tests:g}"
             yield Check(name, count, round(count), 1.02 * HALF * tests)
 
 

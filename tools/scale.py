@@ -61,7 +61,7 @@ def params(part: Part) -> dict[str, object]:
     tiny = {"family": "llava", "width": 16, "layers": 2, "heads": 2, "pictures": 16, "read_steps": 1}
     tiny |= {"name_steps": 1, "choose_steps": 1, "target": 1, "batch": 4, "learning_rate": 0.003}
     train = {f"tiny_{number:02d}": {"seed": number, **tiny} for number in range(part.models)}
-    scenes = {"loader": "shapes", "source": "vouch/demo/scenes", "style": "kostumov"}
+    scenes = {"loader": "shapes", "source": "vouch/demo/scenes", "template": "kostumov"}
     datasets = {
         f"set_{number:02d}": {**scenes, "settings": {"seed": number, "items": part.items}}
         for number in range(part.datasets)

@@ -12,7 +12,7 @@ from PIL import Image
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
 from vouch.datasets.raw import RawItem
-from vouch.prompts.build.style import Style
+from vouch.prompts.build.template import Template
 
 BATCH = 50
 LETTERS = "ABCDEF"
@@ -94,9 +94,9 @@ def opened(item: RawItem) -> Image.Image:
     return Image.fromarray(np.concatenate([np.asarray(part) for part in parts], axis=1))
 
 
-def choice(item: RawItem, style: Style, order: Sequence[int] | None = None, prefix: str = "") -> Asked:
+def choice(item: RawItem, template: Template, order: Sequence[int] | None = None, prefix: str = "") -> Asked:
     """The prompt of a multiple-choice item, its options in an order."""
     order = order if order is not None else range(len(item.options))
-    texts = [*(str(item.options[i]) for i in order), *style.added.values()]
-    text = style.render(None, prefix + item.question, list(zip(LETTERS, texts, strict=False)))
+    texts = [*(str(item.options[i]) for i in order), *template.added.values()]
+    text = template.render(None, prefix + item.question, list(zip(LETTERS, texts, strict=False)))
     return Asked(text, opened(item), list(order).index(item.answers[0]), len(texts))

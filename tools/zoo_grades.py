@@ -13,17 +13,17 @@ import numpy as np
 import torch
 from PIL import Image, ImageEnhance, ImageFilter
 
-from stages.vary import read_style
+from stages.vary import read_template
 from tools.zoo_asking import Asked, Model, choice, opened
 from vouch.datasets.loaders import pairs, shapes, shapes_dialog, shapes_text
 from vouch.datasets.raw import RawItem
 from vouch.datasets.read.files import Source
 from vouch.demo.scenes.sampling import RENDERER
-from vouch.prompts.build.style import Style
+from vouch.prompts.build.template import Template
 
 SEED, ALPHA, SPLITS, SAMPLES = 20261, 0.1, 50, 5
 REVERSED = "options in reverse order"
-REFORM = Style(
+REFORM = Template(
     body="{hint}{question} Options: {options}.", hint="{hint}\n", option="({mark}) {text};", added={}
 )
 
@@ -87,7 +87,7 @@ def items(module: Any, name: str, count: int, **settings: Any) -> list[RawItem]:
 
 def grade_shapes(model: Model, count: int) -> Iterator[tuple[str, str]]:
     """Accuracy on `shapes`, by task and under everything that could hurt."""
-    kostumov, plain = read_style("kostumov"), read_style("plain")
+    kostumov, plain = read_template("kostumov"), read_template("plain")
     made = items(shapes, "shapes", count, min_options=4)
     base = [choice(item, kostumov) for item in made]
     logits = model.letters(base)
@@ -122,15 +122,15 @@ def by_task(name: str, made: Sequence[RawItem], good: np.ndarray) -> Iterator[tu
 
 def grade_pairs(model: Model, count: int) -> Iterator[tuple[str, str]]:
     """Accuracy on `pairs`, and with the sides changed."""
-    style = read_style("kostumov_joined")
+    template = read_template("kostumov_joined")
     made = items(pairs, "pairs", count)
-    base = [choice(item, style) for item in made]
+    base = [choice(item, template) for item in made]
     good = right(model.letters(base), base)
     yield "pairs", wilson(float(good.mean()), len(good))
     yield from by_task("pairs", made, good)
     changed = [replace(row, answer=1 - row.answer) for row in turned(base, swapped)]
     yield "pairs, sides changed", f"{100 * right(model.letters(changed), changed).mean():.1f}"
-    unseen = [choice(item, style) for item in items(pairs, "pairs", count, phrasings="held_out")]
+    unseen = [choice(item, template) for item in items(pairs, "pairs", count, phrasings="held_out")]
     yield "pairs, unseen wording", f"{100 * right(model.letters(unseen), unseen).mean():.1f}"
 
 
@@ -149,14 +149,14 @@ def grade_text(model: Model, count: int) -> Iterator[tuple[str, str]]:
 
 def grade_dialog(model: Model, count: int) -> Iterator[tuple[str, str]]:
     """Later turns of `shapes_dialog`, with the right answers before them and without any history."""
-    style = read_style("kostumov")
+    template = read_template("kostumov")
     made = {item.id: item for item in items(shapes_dialog, "shapes_dialog", count)}
     later = [item for item in made.values() if item.turns]
 
     def turn(item: RawItem) -> tuple[str, str]:
         return item.question, str(item.options[item.answers[0]])
 
-    alone = [choice(item, style) for item in later]
+    alone = [choice(item, template) for item in later]
     told = [
         replace(row, turns=tuple(turn(made[id]) for id in item.turns))
         for row, item in zip(alone, later, strict=True)

@@ -19,10 +19,10 @@ from vouch.report.csv_text import csv_text
 from vouch.report.figure_spec import of_dataset
 from vouch.report.items.config import Config as Pictures
 from vouch.report.plugins import plugins
-from vouch.report.reading import sources
 from vouch.report.render_cache import Kept
 from vouch.report.sections.papers import sketches as of_papers
 from vouch.report.site import build, site
+from vouch.report.sources import sources
 from vouch.tables.items import ITEMS, items_path
 
 HERE = Path(__file__).parent

@@ -40,9 +40,9 @@ def refuse(checkout, *command):
         ("alpha: 0.1", "alfa: 0.1", ["params.yaml", "score.alfa", "did you mean alpha?"]),
         ("alpha: 0.1", "alpha: two", ["params.yaml", "score.alpha", "two"]),
         ("alpha: 0.1", "alpha: 1.5", ["params.yaml", "score.alpha", "1.5"]),
-        ("loader: shapes, source: vouch/demo/scenes, style: plain", "loader: shpaes, source: vouch/demo/scenes, style: plain",
+        ("loader: shapes, source: vouch/demo/scenes, template: plain", "loader: shpaes, source: vouch/demo/scenes, template: plain",
          ["params.yaml", "datasets.right.loader", "shpaes", "did you mean shapes?"]),
-        ("style: plain", "style: plian", ["datasets.right.style", "did you mean plain?"]),
+        ("template: plain", "template: plian", ["datasets.right.style", "did you mean plain?"]),
         ("items: 20", "itmes: 20", ["datasets.right.settings", "itmes", "did you mean items?"]),
         ("variations: [original]", "variations: [orignal]", ["variations", "did you mean original?"]),
         ("models: [tiny_a, tiny_b]", "models: [tiny_a, tiny_c]", ["models", "tiny_c", "did you mean tiny_"]),
@@ -61,8 +61,8 @@ def refuse(checkout, *command):
         ("seed: 42, splits", "seed: true, splits", ["params.yaml", "score.seed", "True"]),
         ("alpha: 0.1", 'alpha: "0.1"', ["params.yaml", "score.alpha", "0.1"]),
         ("splits: 10", "splits: 10_000_000", ["params.yaml", "score.splits", "10000000"]),
-        ("source: vouch/demo/scenes, style: plain", 'source: "", style: plain', ["datasets.right.source"]),
-        ("source: vouch/demo/scenes, style: plain", 'source: "a\\0b", style: plain', ["datasets.right.source"]),
+        ("source: vouch/demo/scenes, template: plain", 'source: "", template: plain', ["datasets.right.source"]),
+        ("source: vouch/demo/scenes, template: plain", 'source: "a\\0b", template: plain', ["datasets.right.source"]),
         ("  right:", "  r" + "i" * 100 + "ght:", ["at most 100 characters"]),
     ],
 )  # fmt: skip
@@ -120,9 +120,7 @@ def test_inputs_that_are_not_there(params):
 def test_own_data_stops_or_is_listed(params, tmp_path, line, words):
     good = '{"id": "a", "question": "q?", "options": ["x", "y"], "answer": 0}'
     (tmp_path / "items.jsonl").write_text(f"{good}\n{line}\n", "utf-8")
-    entry = (
-        f"datasets:\n  own: {{loader: jsonl, source: {tmp_path}, style: plain, settings: {{on_error: stop}}}}"
-    )
+    entry = f"datasets:\n  own: {{loader: jsonl, source: {tmp_path}, template: plain, settings: {{on_error: stop}}}}"
     params.edit("params.yaml", "datasets:", entry)
     message = refuse(params, "stages.prepare", "own")
     assert all(word in message for word in words), message

@@ -22,7 +22,7 @@ def checkout(tmp_path_factory):
     checkout = Checkout(tmp_path_factory.mktemp("real") / "one")
     text = (checkout.path / "params.yaml").read_text("utf-8")
     entries = "".join(
-        f"  {name}: {{loader: jsonl, source: {REAL / name}, style: kostumov, settings: {{on_error: skip}}}}\n"
+        f"  {name}: {{loader: jsonl, source: {REAL / name}, template: kostumov, settings: {{on_error: skip}}}}\n"
         for name in SETS
     )
     lines = [

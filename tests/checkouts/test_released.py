@@ -42,7 +42,7 @@ def test_all_published_cells_come_out(checkout):
 def test_the_report_says_so_and_shows_what_clean_changes(checkout):
     page = (checkout.path / "reports/pages/papers.html").read_text("utf-8")
     assert "364 of 364" in page
-    metrics = {(r["model"], r["reading"], r["metric"], r["score"]): r for r in rows(checkout, "metrics.csv")
+    metrics = {(r["model"], r["protocol"], r["metric"], r["score"]): r for r in rows(checkout, "metrics.csv")
                if r["category"] == "all"}  # fmt: skip
     sibling = float(metrics["llava_v1_6_vicuna_13b", "faithful", "sibling_share", ""]["value"])
     assert round(100 * sibling, 1) == 86.5

@@ -91,7 +91,7 @@ def _prompts(dataset: str) -> Iterator[dict[str, Any]]:
                 "variation": variation,
                 "family": "",
                 "effect": effect,
-                "style": "plain",
+                "template": "plain",
                 "text": "?",
                 "turns": [],
                 "earlier": [],
@@ -100,7 +100,7 @@ def _prompts(dataset: str) -> Iterator[dict[str, Any]]:
                 "marks": MARKS,
                 "answers": [k for k in range(3) if (k == right) != (effect == COMPLEMENT)],
                 "pictures": [{"images": [DIGEST], "steps": []}],
-                "asks": ["letters"] if dataset == "left" else ["text"],
+                "outputs": ["letters"] if dataset == "left" else ["text"],
             }
 
 

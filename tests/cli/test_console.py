@@ -130,7 +130,7 @@ def test_prune_removes_what_a_record_names_and_nothing_else(kept):
     kept.edit(
         "params.yaml",
         "datasets:",
-        "datasets:\n  kites: {loader: jsonl, source: data/raw/kites, style: plain, settings: {}}",
+        "datasets:\n  kites: {loader: jsonl, source: data/raw/kites, template: plain, settings: {}}",
     )
     kept.dvc("repro", "prepare@kites", "prepare@left")
     unknown = kept.path / "reports/notes.txt"

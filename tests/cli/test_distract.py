@@ -50,7 +50,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopba
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "fruit").mkdir()
     values = load(ROOT / "profiles/small.yaml")
-    entry = {"loader": "jsonl", "source": "fruit", "style": "plain"}
+    entry = {"loader": "jsonl", "source": "fruit", "template": "plain"}
     values |= {"datasets": {"fruit": entry}, "models": ["tiny_a"], "pin": {"writer": "models.lock"}}
     values |= {
         "train": {"tiny_a": values["train"]["tiny_a"]},

@@ -44,7 +44,7 @@ def folder(tmp_path, monkeypatch):
                     "options": ["an ant", "a bee", "ein Käfer"],
                     "marks": ["A", "B", "C"],
                     "answers": [1] if variation == "original" else [0, 2],
-                    "asks": ["letters"],
+                    "outputs": ["letters"],
                 }
             )
     ITEMS.write(items_path("toy"), items)
@@ -224,8 +224,8 @@ def test_a_likelihood_counts_only_whole(folder):
     [
         ({}, [], "no answers of any kind to original"),
         ({"letters": [{"prompt": "q1/original", "problem": "no"}]}, [], "no answers of any kind"),
-        ({"letters": of_letters()}, ["--ask", "text"], "no answers of text to original"),
-        ({"letters": of_letters(), "text": of_text()}, [], "holds letters and text; choose one of them by --ask"),
+        ({"letters": of_letters()}, ["--output", "text"], "no answers of text to original"),
+        ({"letters": of_letters(), "text": of_text()}, [], "holds letters and text; choose one of them by --output"),
         ({"letters": of_letters()}, ["--variation", "orignal"], "did you mean original?"),
     ],
 )  # fmt: skip

@@ -44,7 +44,7 @@ def write(
     folder: Path, origin: dict[str, object], unpinned: str = "", source: str = "vouch/datasets/fetch"
 ) -> None:
     values = load(ROOT / "profiles/small.yaml")
-    entry = {"loader": "mmbench", "source": source, "origin": origin, "style": "plain"}
+    entry = {"loader": "mmbench", "source": source, "origin": origin, "template": "plain"}
     values |= {"datasets": {"mm": entry}, "models": ["m"], "pin": {"m": "models.lock"}, "train": {}}
     values["unpinned"] = [name for name in ("m", unpinned) if name]
     (folder / "params.yaml").write_text(json.dumps(values))
@@ -82,7 +82,7 @@ def test_what_is_not_pinned_is_allowed_by_name_and_said(checkout, capsys):
 
 
 def test_a_plan_needs_no_network(checkout):
-    entry = {"loader": "mmbench", "source": "vouch/datasets/fetch", "origin": ORIGIN, "style": "plain"}
+    entry = {"loader": "mmbench", "source": "vouch/datasets/fetch", "origin": ORIGIN, "template": "plain"}
     unknown = DatasetEntry.model_validate(entry)
     named = DatasetEntry.model_validate({**entry, "settings": {"expect": {"items": 12}}})
     Handler.requests.clear()
@@ -95,8 +95,8 @@ def test_a_plan_needs_no_network(checkout):
 
 def test_what_does_not_come_has_a_line_and_the_others_come(checkout, capsys):
     params = load(Path("params.yaml"))
-    folder = {"loader": "jsonl", "source": "../own", "style": "plain"}
-    drawn = {"loader": "oodcv_vqa", "source": "vouch/datasets/fetch", "style": "plain"}
+    folder = {"loader": "jsonl", "source": "../own", "template": "plain"}
+    drawn = {"loader": "oodcv_vqa", "source": "vouch/datasets/fetch", "template": "plain"}
     params["datasets"] |= {"own": folder, "drawn": drawn}
     params["models"] += ["gated", "away"]
     params["pin"] |= {"gated": "models.lock", "away": "../weights/away"}

@@ -20,8 +20,8 @@ DATASETS = """\
     loader: mmbench
     source: vouch/datasets/fetch
     origin: {{hub: lmms-lab/data, revision: null, files: ["*.tsv"]}}   # not yet
-    style: plain
-  one: {{loader: mmbench, source: vouch/datasets/fetch, origin: {{url: "{server}/a/items.tsv"}}, style: plain}}
+    template: plain
+  one: {{loader: mmbench, source: vouch/datasets/fetch, origin: {{url: "{server}/a/items.tsv"}}, template: plain}}
   two:
     loader: ai2d
     source: vouch/datasets/fetch
@@ -31,8 +31,8 @@ DATASETS = """\
       - url: {server}/b/pictures.zip
         name: images.zip
         sha256: null   # when it is there
-    style: plain
-  folder: {{loader: mmbench, source: ../mirror, origin: {{hub: owner/data, split: dev}}, style: plain}}
+    template: plain
+  folder: {{loader: mmbench, source: ../mirror, origin: {{hub: owner/data, split: dev}}, template: plain}}
 """
 
 

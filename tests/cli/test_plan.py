@@ -14,7 +14,7 @@ from vouch.models.requests.keys import PACK_PROMPTS
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.digests import Digests
 from vouch.pipeline.freshness import present, write_receipt
-from vouch.tables.prompts import ASKS, LETTERS, PROMPTS, TEXT, prompts_path
+from vouch.tables.prompts import LETTERS, OUTPUTS, PROMPTS, TEXT, prompts_path
 
 GREEDY = Config(batch=4, bucket=8, threads=1)
 SAMPLED = Config(
@@ -31,9 +31,9 @@ def counted(path: Path, rows: list[dict[str, Any]]) -> Any:
 
 
 def test_counts_of_prompts_that_are_there(tmp_path: Path) -> None:
-    rows = [prompt(f"q{n}/original", "what", asks=ASKS) for n in range(9)]
-    rows += [prompt(f"q/many/{n}", "what", asks=[LETTERS]) for n in range(PACK_PROMPTS + 1)]
-    rows.append(prompt("silent/original", "what", asks=()))
+    rows = [prompt(f"q{n}/original", "what", outputs=OUTPUTS) for n in range(9)]
+    rows += [prompt(f"q/many/{n}", "what", outputs=[LETTERS]) for n in range(PACK_PROMPTS + 1)]
+    rows.append(prompt("silent/original", "what", outputs=()))
     count = counted(tmp_path, rows)
     assert count.said == "23" and count.prompts == 23
     assert count.answers(GREEDY) == (9 + 13) + 9 + 9
@@ -45,7 +45,7 @@ def test_counts_of_prompts_that_are_there(tmp_path: Path) -> None:
 def test_an_estimate_says_so_and_follows_the_style(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     entry = DatasetEntry.model_validate(
-        {"loader": "shapes", "source": "vouch/demo/scenes", "style": "kostumov", "settings": {}}
+        {"loader": "shapes", "source": "vouch/demo/scenes", "template": "kostumov", "settings": {}}
     )
     count = estimate(10, entry, ["original", "vr_b", "ls_n+vs_s"])
     assert count.said == "about 30" and count.answers(SAMPLED) == 30 and count.passes(GREEDY) == 8
@@ -56,9 +56,9 @@ def test_an_estimate_says_so_and_follows_the_style(monkeypatch: pytest.MonkeyPat
 
 
 def test_nothing_to_ask(tmp_path: Path) -> None:
-    count = counted(tmp_path, [prompt("q/original", "what", asks=())])
+    count = counted(tmp_path, [prompt("q/original", "what", outputs=())])
     assert (count.prompts, count.answers(SAMPLED), count.passes(SAMPLED)) == (1, 0, 0)
-    assert TEXT not in count.asks
+    assert TEXT not in count.outputs
 
 
 def test_a_dataset_with_variations_of_its_own(

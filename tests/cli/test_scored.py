@@ -16,8 +16,8 @@ from tests.cli.scored import COUNT, HOSTILE, build
 from tests.models.project import ROOT
 from vouch.cli.item_answers import close
 from vouch.cli.main import main
-from vouch.report.numbers import DETECTED, detectable
-from vouch.tables.compared import DIFFERENCES, DIFFERENCES_PATH, STANDINGS_PATH, VARIATIONS, VARIATIONS_PATH
+from vouch.report.numbers import DETECTED, minimum_detectable_effect
+from vouch.tables.compared import DIFFERENCES, DIFFERENCES_PATH, LEADERBOARD_PATH, VARIATIONS, VARIATIONS_PATH
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.metrics import METRICS
 from vouch.tables.outcomes import OUTCOMES, outcomes_path
@@ -64,7 +64,7 @@ def outcomes(model: str, dataset: str, variation: str = "original") -> dict[str,
 
 def test_compare_is_of_the_tables_and_its_counts_add_up(vouch: Vouch) -> None:
     found = json.loads(vouch("compare", "tiny_b", "tiny_a", "--json"))
-    assert [(pair["dataset"], pair["ask"]) for pair in found["pairs"]] == [
+    assert [(pair["dataset"], pair["output"]) for pair in found["pairs"]] == [
         ("left", "letters"),
         ("right", "text"),
     ]
@@ -79,7 +79,9 @@ def test_compare_is_of_the_tables_and_its_counts_add_up(vouch: Vouch) -> None:
         assert pair["first"]["accuracy"]["value"] - pair["second"]["accuracy"]["value"] == pytest.approx(
             gap["difference"]
         )
-        assert pair["detectable"] == pytest.approx(DETECTED * (gap["high"] - gap["low"]) / (2 * 1.959964))
+        assert pair["minimum_detectable_effect"] == pytest.approx(
+            DETECTED * (gap["high"] - gap["low"]) / (2 * 1.959964)
+        )
         b, a = (outcomes(model, pair["dataset"]) for model in ("tiny_b", "tiny_a"))
         counts = pair["counts"]
         only = sum(b[item]["correct"] and not a[item]["correct"] for item in a)
@@ -111,10 +113,10 @@ def test_compare_in_a_variation_counts_the_same_way(vouch: Vouch, made: Path) ->
 
 def test_the_screen_of_compare(vouch: Vouch) -> None:
     out = vouch("compare", "tiny_a", "tiny_b")
-    assert out.startswith("A is tiny_a, B is tiny_b; original prompts, clean reading\n")
+    assert out.startswith("A is tiny_a, B is tiny_b; original prompts, clean protocol\n")
     assert out.count("A is better") == 2 and "sky  [31mred" in out
     assert max(map(len, out.splitlines())) < 200 and len(out.splitlines()) < 30
-    mirrored = vouch("compare", "tiny_b", "tiny_a", "--ask", "letters")
+    mirrored = vouch("compare", "tiny_b", "tiny_a", "--output", "letters")
     assert "B is better" in mirrored and "text" not in mirrored.split("Where do")[1]
 
 
@@ -125,7 +127,7 @@ def test_the_screen_of_compare(vouch: Vouch) -> None:
         (["tiny_a", "tiny_a"], "name two different ones"),
         (["tiny_a", "tiny_b", "--dataset", "lef"], "no dataset lef; valid: left, right (did you mean left?)"),
         (["tiny_a", "tiny_b", "--variation", "vr_c"], "no variation vr_c"),
-        (["tiny_a", "tiny_b", "--dataset", "left", "--ask", "text"], "nothing that both answered on left"),
+        (["tiny_a", "tiny_b", "--dataset", "left", "--output", "text"], "nothing that both answered on left"),
         (["tiny_a", f"x{HOSTILE}"], "no model x"),
     ],
 )
@@ -239,12 +241,12 @@ def test_a_card_that_the_hub_reads(vouch: Vouch, made: Path, tmp_path: Path) -> 
 
 
 def standing(model: str, metric: str) -> list[dict[str, Any]]:
-    from vouch.tables.compared import STANDINGS
+    from vouch.tables.compared import LEADERBOARD
 
     return [
         row
-        for row in STANDINGS.read(STANDINGS_PATH).to_pylist()
-        if (row["model"], row["metric"], row["reading"], row["variation"], row["category"])
+        for row in LEADERBOARD.read(LEADERBOARD_PATH).to_pylist()
+        if (row["model"], row["metric"], row["protocol"], row["variation"], row["category"])
         == (model, metric, "clean", "original", "all")
     ]
 
@@ -254,7 +256,7 @@ def standing(model: str, metric: str) -> list[dict[str, Any]]:
 def test_missing_tables_and_those_of_another_version_are_one_line(
     vouch: Vouch, made: Path, words: list[str]
 ) -> None:
-    path = outcomes_path("tiny_a") if words[0] == "item" else STANDINGS_PATH
+    path = outcomes_path("tiny_a") if words[0] == "item" else LEADERBOARD_PATH
     kept = path.read_bytes()
     try:
         METRICS.write(path, [])
@@ -268,5 +270,7 @@ def test_missing_tables_and_those_of_another_version_are_one_line(
 
 
 def test_what_can_be_detected() -> None:
-    assert detectable(-0.0196, 0.0196) == pytest.approx(0.028, abs=1e-4), "2.8 standard errors of 0.01"
-    assert detectable(None, 0.1) is None
+    assert minimum_detectable_effect(-0.0196, 0.0196) == pytest.approx(0.028, abs=1e-4), (
+        "2.8 standard errors of 0.01"
+    )
+    assert minimum_detectable_effect(None, 0.1) is None

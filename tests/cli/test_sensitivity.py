@@ -4,7 +4,7 @@ from typing import Any
 
 from vouch.cli.sensitivity import sensitivity, with_guesses
 
-PLACE = {"dataset": "kites", "ask": "letters", "model": "alpha", "score": ""}
+PLACE = {"dataset": "kites", "output": "letters", "model": "alpha", "score": ""}
 
 
 def cost(variation: str, original: float, value: float, metric: str = "accuracy") -> dict[str, Any]:

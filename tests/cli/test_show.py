@@ -11,24 +11,24 @@ import pyarrow as pa
 import pytest
 from dvc.repo import Repo
 
-from vouch.cli.show import cells, compared, headline, standings_at
+from vouch.cli.show import cells, compared, headline, leaderboard_at
 from vouch.pipeline.errors import UserError
-from vouch.tables.compared import STANDINGS_PATH
+from vouch.tables.compared import LEADERBOARD_PATH
 from vouch.tables.table import Table
 
-LINE = {"dataset": "d", "variation": "original", "ask": "letters", "model": "m", "category": "all"}
+LINE = {"dataset": "d", "variation": "original", "output": "letters", "model": "m", "category": "all"}
 
 
 def row(metric: str, value: float, **changes: Any) -> dict[str, Any]:
     found = LINE | {"metric": metric, "value": value, "low": None, "high": None, "score": ""}
-    return found | {"reading": "clean", "calibration": "", "alpha": None} | changes
+    return found | {"protocol": "clean", "calibration": "", "alpha": None} | changes
 
 
 def test_of_several_targets_and_thresholds_the_main_ones_are_shown() -> None:
     of_sets = {"score": "lac", "calibration": "marginal", "alpha": 0.2}
     rows = [
         row("set_size", 9.0, **of_sets | {"alpha": 0.1}),
-        row("set_size", 2.0, **of_sets | {"reading": "faithful"}),
+        row("set_size", 2.0, **of_sets | {"protocol": "faithful"}),
         row("set_size", 1.5, **of_sets),
         row("set_size", 8.0, **of_sets | {"calibration": "class"}),
         row("set_size", 7.0, **of_sets | {"alpha": 0.3}),
@@ -82,20 +82,20 @@ def test_results_of_a_revision_that_cannot_be_compared_say_where_they_can_be_see
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])))
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-    Table("standings", 1, pa.schema([("model", pa.string())])).write(STANDINGS_PATH, [{"model": "m"}])
+    Table("leaderboard", 1, pa.schema([("model", pa.string())])).write(LEADERBOARD_PATH, [{"model": "m"}])
     who = ("-c", "user.name=t", "-c", "user.email=t@example.org")
     subprocess.run(["git", "init", "-q"], check=True)
     with Repo.init() as repo:
-        repo.add(str(STANDINGS_PATH))
+        repo.add(str(LEADERBOARD_PATH))
     for command in (["add", "-A"], [*who, "commit", "-qm", "results"], ["tag", "v1"]):
         subprocess.run(["git", *command], check=True)
     apart = "look at them in a checkout of it: `git worktree add ../then v1`, there `dvc pull` and"
     with pytest.raises(
-        UserError, match=f"v1: holds standings/1, expected standings/2, so they .* compared; {apart}"
+        UserError, match=f"v1: holds leaderboard/1, expected leaderboard/2, so they .* compared; {apart}"
     ):
-        standings_at("v1")
-    STANDINGS_PATH.unlink()
+        leaderboard_at("v1")
+    LEADERBOARD_PATH.unlink()
     shutil.rmtree(".dvc/cache")
     with pytest.raises(UserError, match=f"v1: neither here nor in the remote; {apart}") as missing:
-        standings_at("v1")
+        leaderboard_at("v1")
     assert "\n" not in str(missing.value)

@@ -19,7 +19,7 @@ from vouch.models.engines import transformers
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.freshness import read_receipt, receipt_path
 from vouch.pipeline.stage import run_stage
-from vouch.tables.prompts import ASKS, LETTERS
+from vouch.tables.prompts import LETTERS, OUTPUTS
 from vouch.tables.text import RESPONSES
 
 DATASETS = ("other", "quiz")
@@ -197,7 +197,7 @@ def no_record(project: Project) -> None:
 
 
 def gone(project: Project) -> None:
-    RESPONSES[ASKS[-1]].path(MODEL, "quiz").unlink()
+    RESPONSES[OUTPUTS[-1]].path(MODEL, "quiz").unlink()
 
 
 @pytest.mark.parametrize("change", [other_prompts, other_pin, other_settings, other_letters, no_record, gone])

@@ -73,7 +73,7 @@ def test_no_stage_begins_on_a_turned_bit(dag: Dag, monkeypatch: pytest.MonkeyPat
 
 
 def test_commands_show_nothing_of_it(capsys: pytest.CaptureFixture[str]) -> None:
-    path = Path("data/compare/standings.parquet")
+    path = Path("data/compare/leaderboard.parquet")
 
     def judge() -> str:
         assert main(["show"]) == 1

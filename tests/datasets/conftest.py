@@ -51,7 +51,7 @@ class Project:
 
     def run(self, loader: str = "jsonl", source: str = "toy", **settings: Any) -> Run:
         """What the stage is given."""
-        entry = {"loader": loader, "source": source, "style": "plain", "settings": settings, **self.entry}
+        entry = {"loader": loader, "source": source, "template": "plain", "settings": settings, **self.entry}
         params = {"params.yaml": {"datasets.toy": entry}}
         stage = Stage("prepare@toy", "python -m stages.prepare toy", (), (), params)
         return Run(Dag([stage]), stage, ["toy"])

@@ -134,7 +134,7 @@ def test_a_plan_has_them_before_anything_is_fetched(tmp_path, monkeypatch) -> No
     for loader, origin, settings, counts in KNOWN:
         if origin and "items" in counts:
             wanted = counts["items"] if isinstance(counts["items"], int) else min(counts["items"])
-            values = {"loader": loader, "source": REMOTE, "origin": origin.model_dump(), "style": "plain"}
+            values = {"loader": loader, "source": REMOTE, "origin": origin.model_dump(), "template": "plain"}
             entry = DatasetEntry.model_validate({**values, "settings": settings})
             found = count_items("toy", entry)
             assert (found.count, found.here) == (wanted, False)

@@ -42,7 +42,7 @@ def asked() -> tuple[pa.Table, pa.Table]:
                 "options": [*shown, "I don’t know", "None of the above"],
                 "order": [*range(len(shown)), -1, -2],
                 "answers": ["ABCD".index(row["answer"])],
-                "asks": [],
+                "outputs": [],
             }
         )
     return (

@@ -33,7 +33,7 @@ def simulate(
 ) -> Responses:
     """Logits on a grid of `step`, so that they tie often; `copies` rows in a row share a group.
 
-    The last two letters stand for the options that a style adds and are never correct.
+    The last two letters stand for the options that a template adds and are never correct.
     """
     random = np.random.RandomState(seed)
     labels = random.randint(0, max(letters - 2, 1), count)
@@ -75,7 +75,7 @@ def values(figures: list[Figure]) -> dict[tuple[str, str], float]:
 def tables(
     responses: Responses,
     variation: str = "original",
-    asks: tuple[str, ...] = ("letters",),
+    outputs: tuple[str, ...] = ("letters",),
     categories: tuple[str, ...] = ("",),
 ) -> tuple[pa.Table, pa.Table, pa.Table]:
     """letters, prompts and items that join to these responses."""
@@ -98,7 +98,7 @@ def tables(
                 "options": [f"option {k}" for k in range(options)],
                 "order": responses.roles[row, :options].tolist(),
                 "answers": np.flatnonzero(responses.answers[row]).tolist(),
-                "asks": asks,
+                "outputs": outputs,
             }
         )
         logits = responses.logits[row, : responses.letters[row]].tolist()

@@ -85,19 +85,19 @@ def test_only_the_options_of_the_prompt_count() -> None:
 def test_defective_rows_are_left_out() -> None:
     base = simulate(4, 120)
     defective = np.arange(120) % 10 == 0
-    reading = clean(replace(base, defective=defective), CONFIG)
+    protocol = clean(replace(base, defective=defective), CONFIG)
     rest = clean(base.take(~defective), CONFIG)
-    assert reading.figures[1:] == rest.figures[1:]
-    assert values(reading.figures)["", "rows_dropped"] == 12
-    for column in reading.columns.values():
+    assert protocol.figures[1:] == rest.figures[1:]
+    assert values(protocol.figures)["", "rows_dropped"] == 12
+    for column in protocol.columns.values():
         assert not column.known[defective].any()
-    assert reading.columns["clean_correct"].known[~defective].all()
+    assert protocol.columns["clean_correct"].known[~defective].all()
 
 
 def test_nothing_left_says_so() -> None:
     base = simulate(4, 12)
-    reading = clean(replace(base, defective=np.ones(12, dtype=bool)), CONFIG)
-    assert values(reading.figures) == {("", "rows_dropped"): 12}
+    protocol = clean(replace(base, defective=np.ones(12, dtype=bool)), CONFIG)
+    assert values(protocol.figures) == {("", "rows_dropped"): 12}
     assert values(clean(simulate(0, 0), CONFIG).figures) == {("", "rows_dropped"): 0}
 
 
@@ -112,8 +112,8 @@ def test_too_few_rows_are_flagged_and_get_full_sets() -> None:
 def test_tied_tops_share_the_prediction() -> None:
     logits = np.array([[1.0, 1.0, 0.0], [2.0, 2.0, 2.0]])
     answers = np.array([[False, True, False], [True, False, True]])
-    beliefs = clean_beliefs(replace(simulate(0, 2, 3), logits=logits, answers=answers))
-    assert beliefs.correct.tolist() == pytest.approx([1 / 2, 2 / 3])
+    probabilities = clean_beliefs(replace(simulate(0, 2, 3), logits=logits, answers=answers))
+    assert probabilities.correct.tolist() == pytest.approx([1 / 2, 2 / 3])
 
 
 def test_aps_sums_all_equals() -> None:

@@ -85,8 +85,8 @@ def test_network_matches_its_scalar_twin(rows: list[list[int]]) -> None:
 
 
 def test_nothing_from_nothing() -> None:
-    reading = faithful(simulate(0, 0), CONFIG)
-    assert (reading.figures, reading.columns) == ([], {})
+    protocol = faithful(simulate(0, 0), CONFIG)
+    assert (protocol.figures, protocol.columns) == ([], {})
 
 
 def test_too_few_calibration_rows_give_full_sets() -> None:
@@ -111,39 +111,39 @@ def test_a_tie_at_the_top_goes_to_the_lowest_letter() -> None:
 def test_aps_keeps_the_first_letter_of_an_empty_set_only() -> None:
     logits = np.log(np.array([[0.6, 0.3, 0.1]]))
     responses = replace(simulate(0, 1, 3), logits=logits, answers=np.array([[False, True, False]]))
-    beliefs = authors_beliefs(responses)
+    probabilities = authors_beliefs(responses)
     for threshold, size, covered in ((0.5, 1, False), (0.61, 1, False), (0.91, 2, True), (np.inf, 3, True)):
-        sets = aps.authors_sets(beliefs, np.float64(threshold))
+        sets = aps.authors_sets(probabilities, np.float64(threshold))
         assert (sets.size.tolist(), sets.covered.tolist()) == ([size], [covered])
 
 
 def test_lac_falls_back_to_the_most_probable_letter() -> None:
     logits = np.log(np.array([[0.4, 0.3, 0.3], [0.2, 0.3, 0.5]]))
     answers = np.array([[True, False, False], [True, False, False]])
-    beliefs = authors_beliefs(replace(simulate(0, 2, 3), logits=logits, answers=answers))
-    sets = lac.authors_sets(beliefs, np.float64(0.1))
+    probabilities = authors_beliefs(replace(simulate(0, 2, 3), logits=logits, answers=answers))
+    sets = lac.authors_sets(probabilities, np.float64(0.1))
     assert (sets.size.tolist(), sets.covered.tolist()) == ([1, 1], [True, False])
 
 
 def test_lac_keeps_a_letter_on_the_threshold() -> None:
     logits = np.log(np.array([[0.5, 0.25, 0.25]]))
     answers = np.array([[False, False, True]])
-    beliefs = replace(
+    probabilities = replace(
         authors_beliefs(replace(simulate(0, 1, 3), logits=logits, answers=answers)),
         p=np.array([[0.5, 0.25, 0.25]]),
     )
     for threshold, size in ((0.74, 1), (0.75, 3), (0.76, 3)):
-        sets = lac.authors_sets(beliefs, np.float64(threshold))
+        sets = lac.authors_sets(probabilities, np.float64(threshold))
         assert (sets.size.tolist(), sets.covered.tolist()) == ([size], [size == 3])
 
 
 def test_several_answers_count_as_the_best_of_them() -> None:
     logits = np.log(np.array([[0.5, 0.3, 0.2]]))
     responses = replace(simulate(0, 1, 3), logits=logits, answers=np.array([[False, True, True]]))
-    beliefs = authors_beliefs(responses)
-    assert lac.answer_scores(beliefs)[0] == pytest.approx(0.7)
-    assert aps.answer_scores(beliefs)[0] == pytest.approx(0.8)
-    assert aps.authors_sets(beliefs, np.float64(0.85)).covered[0]
+    probabilities = authors_beliefs(responses)
+    assert lac.answer_scores(probabilities)[0] == pytest.approx(0.7)
+    assert aps.answer_scores(probabilities)[0] == pytest.approx(0.8)
+    assert aps.authors_sets(probabilities, np.float64(0.85)).covered[0]
     more = replace(responses, answers=np.array([[True, False, True]]))
     assert values(faithful(more, CONFIG).figures)["", "accuracy"] == 1
 
@@ -164,10 +164,10 @@ def test_absent_letters_are_in_no_set() -> None:
     logits = np.array([[0.0, 0.0, -np.inf], [0.0, -200.0, 1.0]], dtype=np.float32)
     answers = np.array([[True, False, False], [False, True, False]])
     responses = replace(simulate(0, 2, 3), logits=logits, answers=answers, letters=np.array([2, 3]))
-    beliefs = authors_beliefs(responses)
+    probabilities = authors_beliefs(responses)
     for score in (lac, aps):
-        assert score.authors_sets(beliefs, np.float32(np.inf)).size.tolist() == [2, 3]
-        assert score.authors_sets(beliefs, np.float32(np.inf)).covered.all()
+        assert score.authors_sets(probabilities, np.float32(np.inf)).size.tolist() == [2, 3]
+        assert score.authors_sets(probabilities, np.float32(np.inf)).covered.all()
 
 
 def test_siblings_of_the_calibration_half_are_counted() -> None:
@@ -178,14 +178,14 @@ def test_siblings_of_the_calibration_half_are_counted() -> None:
 
 
 def test_columns_speak_of_test_rows_only() -> None:
-    reading = faithful(simulate(0, 101), CONFIG)
-    testing = reading.columns["testing"].values
+    protocol = faithful(simulate(0, 101), CONFIG)
+    testing = protocol.columns["testing"].values
     assert testing.sum() == 51
     for name in ("size_lac", "size_aps", "covered_lac", "covered_aps"):
-        assert (reading.columns[name].known == testing).all()
-    found = values(reading.figures)
-    assert reading.columns["size_aps"].values[testing].mean() == pytest.approx(found["aps", "set_size"])
-    assert reading.columns["covered_lac"].values[testing].mean() == pytest.approx(found["lac", "coverage"])
+        assert (protocol.columns[name].known == testing).all()
+    found = values(protocol.figures)
+    assert protocol.columns["size_aps"].values[testing].mean() == pytest.approx(found["aps", "set_size"])
+    assert protocol.columns["covered_lac"].values[testing].mean() == pytest.approx(found["lac", "coverage"])
 
 
 @given(st.integers(0, 2**16), st.integers(-40, 40))

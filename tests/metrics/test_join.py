@@ -66,7 +66,7 @@ def test_each_variation_is_a_block_of_its_own() -> None:
 
 
 def test_what_nobody_asked_is_not_scored() -> None:
-    letters, prompts, items = tables(simulate(3, 5), asks=())
+    letters, prompts, items = tables(simulate(3, 5), outputs=())
     assert join(letters.slice(0, 0), prompts, items, WHERE) == []
     (block,) = join(letters.slice(0, 3), prompts, items, WHERE)
     assert block.items == ["0", "1", "2"]

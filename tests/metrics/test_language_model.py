@@ -65,11 +65,13 @@ def test_sets_are_as_large_as_printed() -> None:
     for subject, prompts in released().items():
         sizes, covered = [], []
         for each in prompts:
-            beliefs = authors_beliefs(each)
-            scores = lac.answer_scores(beliefs)
+            probabilities = authors_beliefs(each)
+            scores = lac.answer_scores(probabilities)
             for seed in range(SEEDS):
                 test, calibration = authors_split(len(each), 0.5, seed)
-                sets = lac.authors_sets(beliefs, authors_threshold(scores[calibration], printed["alpha"]))
+                sets = lac.authors_sets(
+                    probabilities, authors_threshold(scores[calibration], printed["alpha"])
+                )
                 sizes.append(sets.size[test].mean())
                 covered.append(sets.covered[test].mean())
         name = subject.replace("_", " ")

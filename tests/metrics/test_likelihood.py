@@ -31,14 +31,14 @@ def rows_of(responses: Responses, lengths: np.ndarray | None = None) -> list[dic
 
 
 def block_of(rows: list[dict[str, Any]], responses: Responses, released: bool = False) -> Block:
-    _, prompts, items = tables(responses, asks=("likelihood",))
+    _, prompts, items = tables(responses, outputs=("likelihood",))
     table = pa.Table.from_pylist(rows, LIKELIHOOD.schema)
     (block,) = likelihood_blocks(table, prompts, items, "here", released)
     return block
 
 
-def values(rows: list[dict[str, Any]], reading: str) -> dict[tuple[str, str], tuple[float, float | None]]:
-    return {(r["score"], r["metric"]): (r["value"], r["low"]) for r in rows if r["reading"] == reading}
+def values(rows: list[dict[str, Any]], protocol: str) -> dict[tuple[str, str], tuple[float, float | None]]:
+    return {(r["score"], r["metric"]): (r["value"], r["low"]) for r in rows if r["protocol"] == protocol}
 
 
 def test_sums_go_through_the_machinery_of_letters() -> None:
@@ -46,9 +46,9 @@ def test_sums_go_through_the_machinery_of_letters() -> None:
     (letters,) = join(*tables(responses), "here")
     block = block_of(rows_of(responses)[::-1], responses)
     (rows, outcomes), (same, beside) = (score_block("m", "d", each, CONFIG) for each in (block, letters))
-    assert {row["ask"] for row in rows} == {"likelihood"} == set(outcomes["ask"].to_pylist())
+    assert {row["output"] for row in rows} == {"likelihood"} == set(outcomes["output"].to_pylist())
     assert values(rows, "clean") == values(same, "clean")
-    assert outcomes.drop_columns("ask").equals(beside.drop_columns("ask"))
+    assert outcomes.drop_columns("output").equals(beside.drop_columns("output"))
     faithful = values(rows, "faithful")
     assert faithful.pop(("", "accuracy")) == (outcomes["correct"].to_numpy().mean(), None)  # of every row
     plain = values(same, "faithful")
@@ -111,5 +111,5 @@ def test_what_does_not_fit_is_refused(change: Any, problem: str) -> None:
 
 
 def test_released_likelihoods_may_be_missing() -> None:
-    _, prompts, items = tables(simulate(2, 20, 4), asks=("likelihood",))
+    _, prompts, items = tables(simulate(2, 20, 4), outputs=("likelihood",))
     assert likelihood_blocks(LIKELIHOOD.schema.empty_table(), prompts, items, "here", True) == []

@@ -1,4 +1,4 @@
-"""The published table of MMBench comes out of the faithful reading, all 26 models and 14 metrics."""
+"""The published table of MMBench comes out of the faithful protocol, all 26 models and 14 metrics."""
 
 from dataclasses import replace
 

@@ -27,8 +27,8 @@ from vouch.tables.text import RESPONSES
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     found = project_run(tmp_path, monkeypatch, "score", "tiny_a")
     for dataset in ("left", "right"):
-        for ask in ("likelihood", "text"):
-            RESPONSES[ask].table.write(RESPONSES[ask].path("tiny_a", dataset), [])
+        for output in ("likelihood", "text"):
+            RESPONSES[output].table.write(RESPONSES[output].path("tiny_a", dataset), [])
     return found
 
 
@@ -51,14 +51,14 @@ def test_every_dataset_is_scored_in_both_readings(run: Run) -> None:
     main(run)
     metrics = METRICS.read(metrics_path("tiny_a"))
     assert set(metrics["dataset"].to_pylist()) == {"left", "right"}
-    assert set(metrics["reading"].to_pylist()) == {"faithful", "clean"}
+    assert set(metrics["protocol"].to_pylist()) == {"faithful", "clean"}
     left = metrics.filter(pc.equal(metrics["dataset"], "left"))
     assert set(left["category"].to_pylist()) == {"all", "colour", "shape"}
     sizes = left.filter(pc.and_(pc.equal(left["metric"], "set_size"), pc.equal(left["category"], "all")))
     assert sorted(sizes["score"].to_pylist()) == ["aps", "aps", "lac", "lac", "mean", "mean"]
     for name in ("value", "low", "high"):
         assert np.isfinite(metrics[name].drop_null().to_numpy()).all()
-    keys = metrics.select(["dataset", "variation", "reading", "category", "score", "metric"]).to_pylist()
+    keys = metrics.select(["dataset", "variation", "protocol", "category", "score", "metric"]).to_pylist()
     assert len({tuple(key.values()) for key in keys}) == len(keys)
 
 
@@ -98,7 +98,7 @@ def test_same_tables_same_bytes(run: Run) -> None:
 
 def test_schema_only_answers_give_empty_tables(run: Run) -> None:
     for dataset in ("left", "right"):
-        letters, prompts, items = tables(simulate(0, 6), asks=())
+        letters, prompts, items = tables(simulate(0, 6), outputs=())
         fill(LETTERS, letters_path("tiny_a", dataset), letters.slice(0, 0))
         fill(PROMPTS, prompts_path(dataset), prompts)
         fill(ITEMS, items_path(dataset), items)
@@ -114,7 +114,7 @@ def test_all_rows_defective_leave_only_the_count_of_them(run: Run) -> None:
     give("right", simulate(1, 40))
     main(run)
     rows = METRICS.read(metrics_path("tiny_a")).to_pylist()
-    clean = [row for row in rows if row["dataset"] == "left" and row["reading"] == "clean"]
+    clean = [row for row in rows if row["dataset"] == "left" and row["protocol"] == "clean"]
     assert [(row["metric"], row["value"]) for row in clean] == [("rows_dropped", 20)]
     outcomes = OUTCOMES.read(outcomes_path("tiny_a")).slice(0, 20)
     assert outcomes["clean_correct"].null_count == 20
@@ -144,7 +144,7 @@ def give_silent(dataset: str, responses: Responses, silent: list[int], categorie
 def figures(dataset: str, metric: str) -> dict[tuple[str, str], tuple[float, int, bool]]:
     """By reading and category: value, rows behind it, whether it has an interval."""
     return {
-        (row["reading"], row["category"]): (row["value"], row["items"], row["low"] is not None)
+        (row["protocol"], row["category"]): (row["value"], row["items"], row["low"] is not None)
         for row in METRICS.read(metrics_path("tiny_a")).to_pylist()
         if row["dataset"] == dataset and row["metric"] == metric
     }
@@ -182,7 +182,7 @@ def test_the_others_are_scored_as_if_only_they_had_been_asked(run: Run) -> None:
     main(run)
     left, right = (
         {
-            (row["reading"], row["score"], row["metric"]): (row["value"], row["low"], row["high"])
+            (row["protocol"], row["score"], row["metric"]): (row["value"], row["low"], row["high"])
             for row in METRICS.read(metrics_path("tiny_a")).to_pylist()
             if row["dataset"] == dataset and row["metric"] != "unanswered"
         }

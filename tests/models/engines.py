@@ -64,10 +64,10 @@ def question(index: int, words: int, shown: Sequence[int] | None = None, **chang
     return Question(**{**given, **changes})
 
 
-def answered(engine: Engine, ask: str, packs: Iterable[Sequence[Question]]) -> dict[Any, Answered]:
+def answered(engine: Engine, output: str, packs: Iterable[Sequence[Question]]) -> dict[Any, Answered]:
     """Every answer by its question's id, for text by (id, temperature, sample)."""
     found: dict[Any, Answered] = {}
-    for one in engine.answer(Pack(ask, list(pack)) for pack in packs):
+    for one in engine.answer(Pack(output, list(pack)) for pack in packs):
         key: Any = one.question
         if one.decoding is not None:
             key = one.question, one.decoding.temperature, one.decoding.sample
@@ -76,9 +76,9 @@ def answered(engine: Engine, ask: str, packs: Iterable[Sequence[Question]]) -> d
     return found
 
 
-def alone(engine: Engine, ask: str, questions: Iterable[Question]) -> dict[Any, Answered]:
+def alone(engine: Engine, output: str, questions: Iterable[Question]) -> dict[Any, Answered]:
     """The same with each question in a pack of its own."""
-    return answered(engine, ask, [[one] for one in questions])
+    return answered(engine, output, [[one] for one in questions])
 
 
 @cache

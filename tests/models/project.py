@@ -18,7 +18,7 @@ from PIL import Image
 
 from tests.models.tiny import sentence
 from vouch.tables.images import IMAGES, images_path
-from vouch.tables.prompts import ASKS, LETTERS, PROMPTS, prompts_path
+from vouch.tables.prompts import LETTERS, OUTPUTS, PROMPTS, prompts_path
 from vouch.tables.text import RESPONSES
 
 ROOT = Path(__file__).parents[2]
@@ -29,7 +29,7 @@ PARAMS = {
         name: {
             "loader": "shapes",
             "source": "vouch/demo/scenes",
-            "style": "kostumov",
+            "template": "kostumov",
             "settings": {"seed": 1, "items": 1},
         }
         for name in (DATASET, "other")
@@ -110,9 +110,9 @@ class Project:
             images_path(dataset), [{"digest": sha256(data).hexdigest(), "bytes": data} for data in images]
         )
 
-    def rows(self, ask: str, dataset: str = DATASET) -> list[dict[str, Any]]:
+    def rows(self, output: str, dataset: str = DATASET) -> list[dict[str, Any]]:
         """A response table."""
-        rows: list[dict[str, Any]] = pq.read_table(RESPONSES[ask].path(MODEL, dataset)).to_pylist()
+        rows: list[dict[str, Any]] = pq.read_table(RESPONSES[output].path(MODEL, dataset)).to_pylist()
         return rows
 
     def letters(self, dataset: str = DATASET) -> list[dict[str, Any]]:
@@ -120,7 +120,7 @@ class Project:
 
     def bytes(self, dataset: str = DATASET) -> dict[str, bytes]:
         """The bytes of every response table."""
-        return {ask: RESPONSES[ask].path(MODEL, dataset).read_bytes() for ask in ASKS}
+        return {output: RESPONSES[output].path(MODEL, dataset).read_bytes() for output in OUTPUTS}
 
     def shards(self) -> list[Path]:
         return sorted(self.path.glob(".vouch/work/**/*.parquet"))
@@ -145,7 +145,7 @@ def prompt(
     text: str,
     images: Sequence[bytes] = (),
     marks: str = "ABCD",
-    asks: Sequence[str] = (LETTERS,),
+    outputs: Sequence[str] = (LETTERS,),
     turns: Sequence[tuple[str, str]] = (),
     earlier: Sequence[Sequence[str]] = (),
     **columns: Any,
@@ -156,7 +156,7 @@ def prompt(
         "id": id,
         "item": item,
         "variation": variation,
-        "style": "plain",
+        "template": "plain",
         "turns": [{"question": question, "answer": answer} for question, answer in turns],
         "text": text,
         "earlier": earlier,
@@ -165,7 +165,7 @@ def prompt(
         "marks": list(marks),
         "answers": [0],
         "pictures": [recipe(image) for image in images],
-        "asks": asks,
+        "outputs": outputs,
         **columns,
     }
 
@@ -174,7 +174,7 @@ def quiz(
     count: int,
     pictures: int = 3,
     seed: int = 0,
-    asks: Sequence[str] = (LETTERS,),
+    outputs: Sequence[str] = (LETTERS,),
     variations: Sequence[str] = ("original",),
 ) -> tuple[list[dict[str, Any]], list[bytes]]:
     """Prompts of different lengths about a few pictures, `count` for each variation."""
@@ -185,7 +185,7 @@ def quiz(
             f"q{index}/{variation}",
             f"{sentence(rng, rng.randint(2, 30))} {index % 3}",
             [images[index % pictures]],
-            asks=asks,
+            outputs=outputs,
         )
         for index in range(count)
         for variation in variations

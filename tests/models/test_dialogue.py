@@ -8,7 +8,7 @@ from tests.models.plain import Plain
 from tests.models.project import Project, picture, prompt
 from vouch.images.pictures import decode
 from vouch.pipeline.errors import UserError
-from vouch.tables.prompts import ASKS, LETTERS, LIKELIHOOD, TEXT
+from vouch.tables.prompts import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 
 NOISE = picture(1)
 
@@ -21,13 +21,13 @@ def test_three_turns_in_one_run(project: Project) -> None:
     first, second = "what is shown", "{answer 1} the dog"
     turns = [(first, "{answer 1}")]
     rows = [
-        prompt("q/talk/1", first, [NOISE], asks=[TEXT]),
-        prompt("q/talk/2", second, [NOISE], asks=[TEXT], turns=turns, earlier=[["q/talk/1"]]),
+        prompt("q/talk/1", first, [NOISE], outputs=[TEXT]),
+        prompt("q/talk/2", second, [NOISE], outputs=[TEXT], turns=turns, earlier=[["q/talk/1"]]),
         prompt(
             "q/talk/3",
             "which of {answer 2}",
             [NOISE],
-            asks=ASKS,
+            outputs=OUTPUTS,
             turns=[*turns, (second, "{answer 2}")],
             earlier=[["q/talk/1"], ["q/talk/2"]],
         ),
@@ -54,9 +54,9 @@ def test_three_turns_in_one_run(project: Project) -> None:
 
 def test_the_most_common_of_several_answers(project: Project) -> None:
     asked = ["what", "the dog", "what ", "a house is red"]
-    rows = [prompt(f"q/a/{n}", text, [NOISE], asks=[TEXT]) for n, text in enumerate(asked)]
+    rows = [prompt(f"q/a/{n}", text, [NOISE], outputs=[TEXT]) for n, text in enumerate(asked)]
     names = [row["id"] for row in rows]
-    rows.append(prompt("q/b", "{answer 1}", [NOISE], asks=[TEXT], earlier=[names]))
+    rows.append(prompt("q/b", "{answer 1}", [NOISE], outputs=[TEXT], earlier=[names]))
     project.ask(rows, [NOISE])
     project.extract()
     said = texts(project)
@@ -68,13 +68,13 @@ def test_a_refused_answer_refuses_what_repeats_it(
     project: Project, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def sequel(name: str, of: str) -> dict[str, Any]:
-        return prompt(name, "{answer 1} what", [NOISE], asks=[LETTERS, TEXT], earlier=[[of]])
+        return prompt(name, "{answer 1} what", [NOISE], outputs=[LETTERS, TEXT], earlier=[[of]])
 
     rows = [
-        prompt("q/a", "what " * 300, [NOISE], asks=[TEXT]),
+        prompt("q/a", "what " * 300, [NOISE], outputs=[TEXT]),
         sequel("q/b", "q/a"),
         sequel("q/c", "q/b"),
-        prompt("r/a", "what", [NOISE], asks=[TEXT]),
+        prompt("r/a", "what", [NOISE], outputs=[TEXT]),
         sequel("r/b", "r/a"),
     ]
     project.ask(rows, [NOISE])
@@ -95,10 +95,13 @@ def test_a_refused_answer_refuses_what_repeats_it(
     }
 
 
-@pytest.mark.parametrize("asks", [[TEXT], [LETTERS]])
-def test_a_hole_that_nothing_before_can_fill_is_one_line(project: Project, asks: list[str]) -> None:
-    rows = [prompt("q/a", "{answer 1}", asks=[TEXT], earlier=[["q/b"]]), prompt("q/b", "what", asks=asks)]
-    project.ask(rows if asks == [TEXT] else rows[::-1], [NOISE])
+@pytest.mark.parametrize("outputs", [[TEXT], [LETTERS]])
+def test_a_hole_that_nothing_before_can_fill_is_one_line(project: Project, outputs: list[str]) -> None:
+    rows = [
+        prompt("q/a", "{answer 1}", outputs=[TEXT], earlier=[["q/b"]]),
+        prompt("q/b", "what", outputs=outputs),
+    ]
+    project.ask(rows if outputs == [TEXT] else rows[::-1], [NOISE])
     with pytest.raises(
         UserError, match=r"^data/prompts/quiz.parquet: prompt q/a repeats .* that of q/b, which"
     ):
@@ -109,9 +112,14 @@ def test_a_hole_that_nothing_before_can_fill_is_one_line(project: Project, asks:
 def test_hostile_braces_come_through_as_they_are(project: Project) -> None:
     hostile = "{answer 9} {answer 1} {0} {} {{ }} {%"
     rows = [
-        prompt("q/a", hostile, [NOISE], asks=[TEXT]),
+        prompt("q/a", hostile, [NOISE], outputs=[TEXT]),
         prompt(
-            "q/b", "{answer 2} what", [NOISE], asks=[TEXT], turns=[(hostile, "{answer 1}")], earlier=[["q/a"]]
+            "q/b",
+            "{answer 2} what",
+            [NOISE],
+            outputs=[TEXT],
+            turns=[(hostile, "{answer 1}")],
+            earlier=[["q/a"]],
         ),
     ]
     project.ask(rows, [NOISE])

@@ -18,7 +18,7 @@ from vouch.images import pictures
 from vouch.models.engines import transformers as engine
 from vouch.pipeline.errors import UserError
 from vouch.tables.pins import read_pin
-from vouch.tables.prompts import ASKS, LETTERS, LIKELIHOOD, TEXT
+from vouch.tables.prompts import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 from vouch.tables.text import RESPONSES
 
 REALDATA = Path(__file__).parents[3] / "shared" / "reference" / "realdata"
@@ -32,9 +32,9 @@ def counts(run: Any) -> tuple[int, int]:
 
 def mixed(count: int, *variations: str) -> tuple[list[dict[str, Any]], list[bytes]]:
     """Prompts that ask for everything, and some that ask for less."""
-    prompts, images = quiz(count, asks=ASKS, variations=variations or ("original",))
+    prompts, images = quiz(count, outputs=OUTPUTS, variations=variations or ("original",))
     for index, row in enumerate(prompts):
-        row["asks"] = [(LETTERS, LIKELIHOOD, TEXT), (TEXT,), (LIKELIHOOD, LETTERS), ()][index % 4]
+        row["outputs"] = [(LETTERS, LIKELIHOOD, TEXT), (TEXT,), (LIKELIHOOD, LETTERS), ()][index % 4]
     return prompts, images
 
 
@@ -43,7 +43,7 @@ def test_three_tables_in_the_order_of_the_prompts(project: Project) -> None:
     prompts, images = mixed(11)
     project.ask(prompts, images)
     run = project.extract()
-    asking = {ask: [row["id"] for row in prompts if ask in row["asks"]] for ask in ASKS}
+    asking = {output: [row["id"] for row in prompts if output in row["outputs"]] for output in OUTPUTS}
     assert [row["prompt"] for row in project.rows(LETTERS)] == asking[LETTERS]
     assert [(row["prompt"], row["option"]) for row in project.rows(LIKELIHOOD)] == [
         (name, option) for name in asking[LIKELIHOOD] for option in range(4)
@@ -56,17 +56,17 @@ def test_three_tables_in_the_order_of_the_prompts(project: Project) -> None:
     assert run.notes["engine"].items() >= {"device": "cpu", "mode": "trie", "rows": 4}.items()
     assert run.notes["engine"]["passes"]["trie"] > 0
     revision = f"transformers/{engine.REVISION}.{pictures.REVISION}"
-    for ask in ASKS:
-        assert RESPONSES[ask].table.read(RESPONSES[ask].path(MODEL, DATASET)).num_rows == len(
-            project.rows(ask)
+    for output in OUTPUTS:
+        assert RESPONSES[output].table.read(RESPONSES[output].path(MODEL, DATASET)).num_rows == len(
+            project.rows(output)
         )
-        assert {(row["engine"], row["device"], row["problem"]) for row in project.rows(ask)} == {
+        assert {(row["engine"], row["device"], row["problem"]) for row in project.rows(output)} == {
             (revision, "cpu", None)
         }
     decoded = np.asarray(Image.open(io.BytesIO(images[0])))
     height, width, _ = decoded.shape
     digest = sha256(f"RGB {width} {height}\n".encode() + decoded.tobytes()).hexdigest()
-    assert all(project.rows(ask)[0]["pixels"] == digest for ask in (LETTERS, LIKELIHOOD))
+    assert all(project.rows(output)[0]["pixels"] == digest for output in (LETTERS, LIKELIHOOD))
 
 
 def test_answers_are_those_of_a_plain_forward(project: Project) -> None:
@@ -93,7 +93,7 @@ def test_answers_are_those_of_a_plain_forward(project: Project) -> None:
 
 
 def test_a_variation_added_later_gives_the_bytes_of_a_run_that_had_it(project: Project) -> None:
-    prompts, images = quiz(7, asks=ASKS, variations=("original", "other"))
+    prompts, images = quiz(7, outputs=OUTPUTS, variations=("original", "other"))
     project.ask([row for row in prompts if row["variation"] == "original"], images)
     assert counts(project.extract()) == (0, 21)
     project.ask(prompts, images)
@@ -114,14 +114,14 @@ def test_two_runs_give_the_same_bytes(project: Project) -> None:
 
 
 def test_reordered_items_repeat_no_work_and_change_no_bits(project: Project) -> None:
-    prompts, images = quiz(12, asks=ASKS)
+    prompts, images = quiz(12, outputs=OUTPUTS)
     project.ask(prompts, images)
     project.extract()
-    before = {ask: {row["prompt"]: row for row in project.rows(ask)} for ask in ASKS}
+    before = {output: {row["prompt"]: row for row in project.rows(output)} for output in OUTPUTS}
     random.Random(3).shuffle(prompts)
     project.ask(prompts, images)
     assert counts(project.extract()) == (36, 0)
-    assert {ask: {row["prompt"]: row for row in project.rows(ask)} for ask in ASKS} == before
+    assert {output: {row["prompt"]: row for row in project.rows(output)} for output in OUTPUTS} == before
     assert [row["prompt"] for row in project.letters()] == [row["id"] for row in prompts]
     cached = project.bytes()
     shutil.rmtree(".vouch")
@@ -130,7 +130,7 @@ def test_reordered_items_repeat_no_work_and_change_no_bits(project: Project) -> 
 
 
 def test_new_temperatures_and_more_samples_ask_only_for_themselves(project: Project) -> None:
-    prompts, images = quiz(5, asks=(LETTERS, TEXT))
+    prompts, images = quiz(5, outputs=(LETTERS, TEXT))
     project.ask(prompts, images)
     assert counts(project.extract()) == (0, 10)
     greedy = project.bytes()
@@ -152,7 +152,7 @@ def test_new_temperatures_and_more_samples_ask_only_for_themselves(project: Proj
 
 
 def test_a_pack_half_known_gives_the_same_bits(project: Project) -> None:
-    prompts, images = quiz(30, pictures=1, asks=(LETTERS, LIKELIHOOD))
+    prompts, images = quiz(30, pictures=1, outputs=(LETTERS, LIKELIHOOD))
     for number, row in enumerate(prompts):
         row |= {"item": "q", "id": f"q/original/{number}"}
     project.ask(prompts, images)
@@ -196,7 +196,7 @@ def test_only_a_raised_revision_repeats_work(project: Project, monkeypatch: pyte
 
 
 def test_an_edited_comment_repeats_no_work(project: Project) -> None:
-    prompts, images = quiz(5, asks=ASKS)
+    prompts, images = quiz(5, outputs=OUTPUTS)
     project.ask(prompts, images)
     project.extract()
     copied = project.path / "edited"
@@ -294,9 +294,9 @@ def test_tampered_weights_are_refused_before_anything_is_asked(project: Project,
 
 
 def test_nothing_to_ask(project: Project) -> None:
-    project.ask([prompt("p/original", "what", [picture(1)], asks=())], [picture(1)])
+    project.ask([prompt("p/original", "what", [picture(1)], outputs=())], [picture(1)])
     assert counts(project.extract()) == (0, 0)
-    assert [project.rows(ask) for ask in ASKS] == [[], [], []]
+    assert [project.rows(output) for output in OUTPUTS] == [[], [], []]
 
 
 @pytest.mark.skipif(not REALDATA.is_dir(), reason="the reference photographs are not there")

@@ -104,7 +104,7 @@ def test_text(one: Family) -> None:
     assert len(written) > len(LENGTHS) and max(written) < WORDS
 
 
-@pytest.mark.parametrize("ask", [LETTERS, TEXT])
+@pytest.mark.parametrize("output", [LETTERS, TEXT])
 @pytest.mark.parametrize(
     ("name", "dtype"),
     [
@@ -116,16 +116,16 @@ def test_text(one: Family) -> None:
         ("qwen3_5", torch.float32),
     ],
 )
-def test_bits_do_not_depend_on_the_company(name: str, dtype: torch.dtype, ask: str) -> None:
+def test_bits_do_not_depend_on_the_company(name: str, dtype: torch.dtype, output: str) -> None:
     one = family(name) if dtype == torch.float32 else fresh(name)
     one.model.to(dtype)
-    prompts = packs(one, **({"max_tokens": 3} if ask == TEXT else {}))
-    if ask == TEXT:
+    prompts = packs(one, **({"max_tokens": 3} if output == TEXT else {}))
+    if output == TEXT:
         prompts = [[prompt] for pack in prompts for prompt in pack]
-    whole = asked(one, ask, prompts)
+    whole = asked(one, output, prompts)
     assert len(whole) == 2 * len(LENGTHS)
     for part in (prompts[::-1], prompts[:1], prompts[1::2]):
-        found = asked(one, ask, part)
+        found = asked(one, output, part)
         assert found and found.items() <= whole.items()
 
 

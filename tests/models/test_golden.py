@@ -82,14 +82,14 @@ def fixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def packs(ask: str) -> list[list[Question]]:
+def packs(output: str) -> list[list[Question]]:
     values = np.arange(20 * 30 * 3, dtype=np.uint32).reshape(20, 30, 3)
     picture = Image.fromarray((values * 7 % 251).astype(np.uint8))
     given: dict[str, Any] = {
         "letters": {"marks": "AB"},
         "likelihood": {"options": ("cat", "a red dog")},
         "text": {"max_tokens": 6, "decodings": (Decoding(), Decoding(1.5, 1, 11), Decoding(1.5, 2, 12))},
-    }[ask]
+    }[output]
     text = "what is shown here ?\nA cat\nB dog"
     turns = (("is it blue ?", "one"),)
     questions = [
@@ -98,7 +98,7 @@ def packs(ask: str) -> list[list[Question]]:
         Question("two", None, "<image 1> is red , <image 2> is blue ?", pictures=(picture,) * 2, **given),
         Question("blind", None, text, **given),
     ]
-    return [[one] for one in questions] if ask == "text" else [questions]
+    return [[one] for one in questions] if output == "text" else [questions]
 
 
 def numbers(one: Answered) -> list[float]:
@@ -113,11 +113,11 @@ def numbers(one: Answered) -> list[float]:
 def test_answers_of_this_revision(fixed: Path) -> None:
     loaded = shared(fixed)
     assert engine.REVISION == REVISION
-    for ask, golden in (("letters", LETTERS), ("likelihood", LIKELIHOOD)):
-        found = {id: numbers(one) for id, one in answered(loaded, ask, packs(ask)).items()}
+    for output, golden in (("letters", LETTERS), ("likelihood", LIKELIHOOD)):
+        found = {id: numbers(one) for id, one in answered(loaded, output, packs(output)).items()}
         assert found.keys() == golden.keys()
         for id, expected in golden.items():
-            assert found[id] == pytest.approx(expected, abs=1e-4), (ask, id)
+            assert found[id] == pytest.approx(expected, abs=1e-4), (output, id)
 
 
 def test_texts_of_this_revision(fixed: Path) -> None:
@@ -131,10 +131,12 @@ def test_texts_of_this_revision(fixed: Path) -> None:
         assert found[key][2:] == pytest.approx((logprobs, entropies), abs=1e-4), key
 
 
-@pytest.mark.parametrize("ask", ["letters", "likelihood"])
-def test_half_precision_answers_of_this_revision(fixed: Path, ask: str) -> None:
+@pytest.mark.parametrize("output", ["letters", "likelihood"])
+def test_half_precision_answers_of_this_revision(fixed: Path, output: str) -> None:
     """Processors differ in how they add bfloat16 numbers, so this is coarse: a wrong mask moves more."""
-    found = {id: numbers(one) for id, one in answered(shared(fixed, "bfloat16"), ask, packs(ask)).items()}
-    assert found.keys() == BFLOAT16[ask].keys()
-    for id, expected in BFLOAT16[ask].items():
+    found = {
+        id: numbers(one) for id, one in answered(shared(fixed, "bfloat16"), output, packs(output)).items()
+    }
+    assert found.keys() == BFLOAT16[output].keys()
+    for id, expected in BFLOAT16[output].items():
         assert found[id] == pytest.approx(expected, abs=0.04), id

@@ -15,7 +15,7 @@ from vouch.models.requests.work_cache import FLUSH_ANSWERS
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.locks import stage_lock
 from vouch.pipeline.run_record import local_record
-from vouch.tables.prompts import ASKS, LETTERS, TEXT
+from vouch.tables.prompts import LETTERS, OUTPUTS, TEXT
 from vouch.tables.text import RESPONSES
 
 
@@ -50,7 +50,7 @@ def finish(project: Project) -> dict[str, int]:
 
 
 def test_two_runs_at_once_share_the_work(project: Project) -> None:
-    prompts, images = quiz(60, asks=(LETTERS, TEXT))
+    prompts, images = quiz(60, outputs=(LETTERS, TEXT))
     for dataset in (DATASET, "other"):
         project.ask(prompts, images, dataset)
     processes = [project.start("extract", MODEL, DATASET) for _ in range(2)]
@@ -64,7 +64,7 @@ def test_two_runs_at_once_share_the_work(project: Project) -> None:
 
 def test_a_run_that_waited_for_another_does_not_repeat_it(project: Project) -> None:
     """As after an engine was killed: its stage runs on, and the next command starts the same stage."""
-    prompts, images = quiz(3, asks=[LETTERS])
+    prompts, images = quiz(3, outputs=[LETTERS])
     project.ask(prompts, images)
     finish(project)
     stage = read_dag()[f"extract@{MODEL}-{DATASET}"]
@@ -82,9 +82,9 @@ def test_a_run_that_waited_for_another_does_not_repeat_it(project: Project) -> N
 
 
 def test_killed_runs_end_like_an_undisturbed_one(project: Project) -> None:
-    prompts, images = quiz(2 * FLUSH_ANSWERS + 17, asks=ASKS)
+    prompts, images = quiz(2 * FLUSH_ANSWERS + 17, outputs=OUTPUTS)
     for number, row in enumerate(prompts):
-        row["asks"] = [LETTERS] if number % 32 else ASKS
+        row["outputs"] = [LETTERS] if number % 32 else OUTPUTS
     project.ask(prompts, images)
     project.extract()
     undisturbed, asked = project.bytes(), stored(project)
@@ -105,7 +105,7 @@ def test_killed_runs_end_like_an_undisturbed_one(project: Project) -> None:
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 1), (signal.SIGINT, 130)])
 def test_a_run_told_to_stop_keeps_what_is_finished(project: Project, number: int, status: int) -> None:
-    prompts, images = quiz(4 * FLUSH_ANSWERS, asks=[LETTERS])
+    prompts, images = quiz(4 * FLUSH_ANSWERS, outputs=[LETTERS])
     project.ask(prompts, images)
     ended, error = kill_after(project, 1, number)
     assert ended == status, error
@@ -117,7 +117,7 @@ def test_a_run_told_to_stop_keeps_what_is_finished(project: Project, number: int
 
 
 def test_a_dialogue_killed_between_its_turns_ends_like_an_undisturbed_one(project: Project) -> None:
-    questions, images = quiz(FLUSH_ANSWERS + 5, asks=[TEXT])
+    questions, images = quiz(FLUSH_ANSWERS + 5, outputs=[TEXT])
     prompts: list[dict[str, Any]] = []
     for first in questions:
         name = first["id"]
@@ -125,7 +125,7 @@ def test_a_dialogue_killed_between_its_turns_ends_like_an_undisturbed_one(projec
         turns = {
             "turns": [(first["text"], "{answer 1}")],
             "earlier": [[name]],
-            "asks": [TEXT],
+            "outputs": [TEXT],
             "max_tokens": 2,
         }
         later = prompt(f"{name}/2", "why", **turns) | {"pictures": first["pictures"]}

@@ -658,14 +658,14 @@ def test_what_servers_say_is_understood() -> None:
     assert not is_about_question("no pictures here")
 
 
-def _row(item: str, words: str, data: bytes | None, asks: list[str]) -> dict[str, Any]:
+def _row(item: str, words: str, data: bytes | None, outputs: list[str]) -> dict[str, Any]:
     """A row of PROMPTS about one picture or none."""
     pictures = [] if data is None else [{"images": [sha256(data).hexdigest()], "steps": []}]
     return {
         "id": f"{item}/original",
         "item": item,
         "variation": "original",
-        "style": "plain",
+        "template": "plain",
         "turns": [],
         "text": words,
         "earlier": [],
@@ -674,7 +674,7 @@ def _row(item: str, words: str, data: bytes | None, asks: list[str]) -> dict[str
         "marks": list("ABC"),
         "answers": [0],
         "pictures": pictures,
-        "asks": asks,
+        "outputs": outputs,
         "max_tokens": 4,
     }
 

@@ -13,7 +13,7 @@ from vouch.models.requests.config import Config
 from vouch.models.requests.engine import Answered, Engine, Pack, Refusal
 from vouch.pipeline.errors import UserError
 from vouch.tables.pins import Pin
-from vouch.tables.prompts import ASKS, LETTERS, LIKELIHOOD, TEXT
+from vouch.tables.prompts import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 
 BROKEN = b"not a picture"
 
@@ -35,12 +35,12 @@ class Busy:
 
 
 def test_flagged_rows_beside_answers(project: Project) -> None:
-    prompts, images = quiz(4, asks=ASKS)
+    prompts, images = quiz(4, outputs=OUTPUTS)
     bad = [
-        prompt("long/original", "what " * 300, [images[0]], asks=ASKS),
-        prompt("damaged/original", "what", [BROKEN], asks=ASKS),
-        prompt("unmarked/original", "what", [images[0]], marks="", asks=[LETTERS]),
-        prompt("odd/original", "what", [images[0]], marks="AÄ", asks=[LETTERS]),
+        prompt("long/original", "what " * 300, [images[0]], outputs=OUTPUTS),
+        prompt("damaged/original", "what", [BROKEN], outputs=OUTPUTS),
+        prompt("unmarked/original", "what", [images[0]], marks="", outputs=[LETTERS]),
+        prompt("odd/original", "what", [images[0]], marks="AÄ", outputs=[LETTERS]),
     ]
     project.ask([*bad[:2], *prompts, *bad[2:]], [*images, BROKEN])
     process = project.start("extract", MODEL, DATASET)
@@ -52,17 +52,17 @@ def test_flagged_rows_beside_answers(project: Project) -> None:
     )
     assert "prompt long/original: its 3" in line
     refused = {
-        ask: {row["prompt"]: row["problem"] for row in project.rows(ask) if row["problem"] is not None}
-        for ask in ASKS
+        output: {row["prompt"]: row["problem"] for row in project.rows(output) if row["problem"] is not None}
+        for output in OUTPUTS
     }
     names = ["long/original", "damaged/original"]
-    assert {ask: list(found) for ask, found in refused.items()} == {
+    assert {output: list(found) for output, found in refused.items()} == {
         LETTERS: [*names, "unmarked/original", "odd/original"],
         LIKELIHOOD: names,
         TEXT: names,
     }
-    for ask in ASKS:
-        assert "cannot be decoded" in refused[ask]["damaged/original"]
+    for output in OUTPUTS:
+        assert "cannot be decoded" in refused[output]["damaged/original"]
     assert refused[LETTERS]["unmarked/original"] == "asks for letters but has no marks"
     assert "no distinct single token" in refused[LETTERS]["odd/original"]
     assert [row["logits"] for row in project.letters()[:2]] == [None, None]
@@ -75,11 +75,11 @@ def test_flagged_rows_beside_answers(project: Project) -> None:
 
 
 def test_no_answer_at_all_is_an_error(project: Project) -> None:
-    prompts, images = quiz(2, asks=[LETTERS])
+    prompts, images = quiz(2, outputs=[LETTERS])
     project.ask(prompts, images)
     project.extract()
     before = project.bytes()
-    project.ask([prompt("long/original", "what " * 300, [images[0]], asks=[LETTERS, TEXT])], images)
+    project.ask([prompt("long/original", "what " * 300, [images[0]], outputs=[LETTERS, TEXT])], images)
     with pytest.raises(
         UserError, match=r"quiz\.letters\.parquet: none of 1 prompts has an answer; prompt long/"
     ) as caught:
@@ -89,8 +89,8 @@ def test_no_answer_at_all_is_an_error(project: Project) -> None:
 
 
 def test_a_table_without_any_answer_does_not_take_the_others_along(project: Project) -> None:
-    prompts, images = quiz(2, asks=[LETTERS])
-    project.ask([*prompts, prompt("long/original", "what " * 300, [images[0]], asks=[TEXT])], images)
+    prompts, images = quiz(2, outputs=[LETTERS])
+    project.ask([*prompts, prompt("long/original", "what " * 300, [images[0]], outputs=[TEXT])], images)
     assert project.extract().notes["unanswered"] == {TEXT: 1}
     assert len(project.letters()) == 2
     assert [row["problem"] is None for row in project.rows(TEXT)] == [False]
@@ -99,7 +99,7 @@ def test_a_table_without_any_answer_does_not_take_the_others_along(project: Proj
 def test_passing_trouble_keeps_the_rest_and_is_asked_again(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prompts, images = quiz(8, asks=(LETTERS, TEXT))
+    prompts, images = quiz(8, outputs=(LETTERS, TEXT))
     project.ask(prompts, images)
     project.extract()
     undisturbed = project.bytes()

@@ -10,17 +10,17 @@ from tests.models.project import DATASET, MODEL, Project, quiz
 from vouch.metrics.ranking.likeness import with_likeness
 from vouch.metrics.ranking.tasks import tasks
 from vouch.tables.items import ITEMS, items_path
+from vouch.tables.label_free import SAMPLES, SIGNALS, signals_path
 from vouch.tables.likeness import LIKENESS, LIKENESS_PATH, LIKENESSES
 from vouch.tables.metrics import METRICS, metrics_path
 from vouch.tables.pins import pin_path, write_pin
 from vouch.tables.prompts import TEXT
-from vouch.tables.signals import SAMPLES, SIGNALS, signals_path
 
 SAMPLED, HOT = "t0.2", "t5"
 
 
 def ask(project: Project) -> None:
-    prompts, images = quiz(12, asks=[TEXT])
+    prompts, images = quiz(12, outputs=[TEXT])
     for name, own in ((DATASET, prompts), ("other", [])):
         project.ask(own, images, name)
         every = {"kind": "choice", "answers": [0], "category": ""}
@@ -41,7 +41,7 @@ def test_samples_become_metrics_signals_and_rankers(project: Project, tmp_path: 
     found = {
         (row["score"], row["metric"]): row
         for row in METRICS.read(metrics_path(MODEL)).to_pylist()
-        if row["reading"] == "clean" and row["category"] == "all"
+        if row["protocol"] == "clean" and row["category"] == "all"
     }
     calm, wild = (found[score, "instability"]["value"] for score in (SAMPLED, HOT))
     assert 0 <= calm < wild <= math.log(3)

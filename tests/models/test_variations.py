@@ -13,16 +13,16 @@ from tests.models.plain import Plain
 from tests.models.project import Project, picture
 from vouch.images.pictures import decode
 from vouch.prompts.build.combination import load_variation
-from vouch.prompts.build.style import Style
+from vouch.prompts.build.template import Template
 from vouch.prompts.build.variation import Item
 from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT
 
-STYLE = Style(
+STYLE = Template(
     body="{hint}{question}\n{options}",
     hint="{hint}\n",
     option="{mark} {text}",
     pictures="joined",
-    asks=(LETTERS, LIKELIHOOD, TEXT),
+    outputs=(LETTERS, LIKELIHOOD, TEXT),
 )
 IMAGES = [picture(seed, (24, 24)) for seed in range(3)]
 LEFT, RIGHT, OTHER = (sha256(data).hexdigest() for data in IMAGES)
@@ -31,10 +31,10 @@ PAIR = Item(
 )
 
 
-def prompts(style: Style, *items: Item, variations: tuple[str, ...]) -> list[dict[str, Any]]:
+def prompts(template: Template, *items: Item, variations: tuple[str, ...]) -> list[dict[str, Any]]:
     before: dict[str, Any] = {}
     loaded = [load_variation(name) for name in variations]
-    return [row for item in items for row in item_rows(item, loaded, style, "own", 3, before)]
+    return [row for item in items for row in item_rows(item, loaded, template, "own", 3, before)]
 
 
 def expected(variation: str) -> Image.Image | None:
@@ -58,7 +58,7 @@ def test_a_pair_in_every_variation(project: Project) -> None:
     project.ask(rows, IMAGES)
     project.extract()
     plain, of = Plain(project.model), {row["id"]: row for row in rows}
-    letters, likelihood, text = (project.rows(ask) for ask in (LETTERS, LIKELIHOOD, TEXT))
+    letters, likelihood, text = (project.rows(output) for output in (LETTERS, LIKELIHOOD, TEXT))
     assert len(letters) == len(text) == len(rows) == 10 and len(likelihood) == 20
     for row in letters:
         asked = of[row["prompt"]]

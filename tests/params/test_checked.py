@@ -46,7 +46,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("dvc.yaml", "models.lock"):
         shutil.copy(ROOT / name, tmp_path)
     params = load(ROOT / "profiles/small.yaml")
-    params["datasets"] = {"toy": {"loader": "jsonl", "source": "toy", "style": "kostumov"}}
+    params["datasets"] = {"toy": {"loader": "jsonl", "source": "toy", "template": "kostumov"}}
     params["variations"] = ["original", "vr_b", "circular"]
     (tmp_path / "params.yaml").write_text(json.dumps(params), "utf-8")
     item = {"id": "a", "group": "a", "question": "What?", "options": ["x", "y"], "answers": [0]}
@@ -60,7 +60,7 @@ def test_a_stage_loads_nothing_heavy_and_checks_the_same_files_once(project: Pat
     assert CHECK in imported(*vary), "nothing has been checked yet"
     before = prompts_path("toy").read_bytes()
     found = imported(*vary)
-    assert CHECK not in found and "vouch.prompts.build.style" in found
+    assert CHECK not in found and "vouch.prompts.build.template" in found
     assert not {name for name in found if name in HEAVY or name.partition(".")[0] in HEAVY}
     assert prompts_path("toy").read_bytes() == before
     text = (project / "params.yaml").read_text("utf-8")
@@ -72,12 +72,12 @@ def test_a_stage_loads_nothing_heavy_and_checks_the_same_files_once(project: Pat
 def test_what_the_check_depends_on_is_seen(project: Path) -> None:
     (project / "vouch").unlink()
     (project / "vouch/prompts/templates").mkdir(parents=True)
-    style = project / "vouch/prompts/templates/new.yaml"
+    template = project / "vouch/prompts/templates/new.yaml"
     last = checked._seen()
     for change in (
-        lambda: style.write_text("body: x\n"),
-        lambda: style.write_text("body: y\n"),
-        style.unlink,
+        lambda: template.write_text("body: x\n"),
+        lambda: template.write_text("body: y\n"),
+        template.unlink,
         lambda: (project / "models.lock").write_text("models: {}\n"),
         lambda: (project / "params.yaml").write_text("profile: x\n"),
     ):

@@ -70,13 +70,13 @@ def dag(tmp_path_factory) -> Dag:
     text = text.replace("released: []", "released: [r]").replace("pin: {}", "pin: {p: ../weights}")
     text = text.replace(
         "datasets:",
-        "datasets:\n  own: {loader: jsonl, source: o, style: plain, settings: {}}\n"
-        "  rel: {loader: released, source: o, style: plain, settings: {}}\n"
+        "datasets:\n  own: {loader: jsonl, source: o, template: plain, settings: {}}\n"
+        "  rel: {loader: released, source: o, template: plain, settings: {}}\n"
         + "".join(
-            f"  of_{loader}: {{loader: {loader}, source: vouch/datasets/fetch, style: plain}}\n"
+            f"  of_{loader}: {{loader: {loader}, source: vouch/datasets/fetch, template: plain}}\n"
             for loader in loaders
         )
-        + "  mirrored: {loader: mmbench, source: ../mirror, style: plain}",
+        + "  mirrored: {loader: mmbench, source: ../mirror, template: plain}",
     )
     (folder / "params.yaml").write_text(text, "utf-8")
     (folder / "models.lock").write_text("models: {p: {}}\n", "utf-8")

@@ -17,9 +17,9 @@ ROOT = Path(__file__).parents[2]
 MANY = """
 profile: many
 datasets:
-  alpha: {loader: shapes, source: vouch/demo/scenes, style: kostumov, settings: {seed: 0o17, items: 010, on_error: skip}}
-  beta: {loader: jsonl, source: src_beta, style: plain, settings: {}}
-  gamma: {loader: released, source: ../elsewhere, style: kostumov, settings: {flag: yes, ratio: 1_0.5, tiny: 1e-3}}
+  alpha: {loader: shapes, source: vouch/demo/scenes, template: kostumov, settings: {seed: 0o17, items: 010, on_error: skip}}
+  beta: {loader: jsonl, source: src_beta, template: plain, settings: {}}
+  gamma: {loader: released, source: ../elsewhere, template: kostumov, settings: {flag: yes, ratio: 1_0.5, tiny: 1e-3}}
 variations: [original]
 rewrite: {rewriter: data/models/two.json, clean: [alpha]}
 embed: {encoder: data/models/three.json, batch: 010}
@@ -109,7 +109,7 @@ def test_order_respects_edges(checkout):
         ("released: [four]", "released: [four", "line"),
         ("\nmodels: [one, two, three]", "", "models"),
         ("\nprofile: many", "\nprofile: many\nprofile: again", "stands twice"),
-        ("style: plain, ", "", "item.style"),
+        ("template: plain, ", "", "item.style"),
     ],
 )
 def test_one_line_for_broken_params(tmp_path, monkeypatch, old, new, words):

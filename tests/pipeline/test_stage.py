@@ -36,7 +36,7 @@ run_stage("prepare", lambda run: exec(line))
 def toy(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with a dataset of three pictures; the working folder."""
     params = load(project / "params.yaml")
-    params["datasets"] = {"toy": {"loader": "jsonl", "source": str(SOURCE), "style": "kostumov"}}
+    params["datasets"] = {"toy": {"loader": "jsonl", "source": str(SOURCE), "template": "kostumov"}}
     params["datasets"]["toy"]["settings"] = {"on_error": "skip"}
     (project / "params.yaml").write_text(json.dumps(params), "utf-8")
     (project / SOURCE).mkdir()

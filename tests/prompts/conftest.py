@@ -15,21 +15,21 @@ from vouch.tables.items import ITEMS, items_path
 from vouch.tables.prompts import PROMPTS, prompts_path
 from vouch.tables.rewrites import REWRITES, rewrites_path
 
-STYLES = Path(__file__).resolve().parents[2] / "vouch" / "prompts" / "templates"
+TEMPLATES = Path(__file__).resolve().parents[2] / "vouch" / "prompts" / "templates"
 
 
 class Project:
-    """tmp_path as the repository root, with the styles of the project."""
+    """tmp_path as the repository root, with the templates of the project."""
 
     def __init__(self, root: Path) -> None:
-        self.styles = root / "vouch" / "prompts" / "templates"
+        self.templates = root / "vouch" / "prompts" / "templates"
         self.notes: dict[str, Any] = {}
-        shutil.copytree(STYLES, self.styles)
+        shutil.copytree(TEMPLATES, self.templates)
 
     def vary(
         self,
         items: list[dict[str, Any]],
-        style: str = "kostumov",
+        template: str = "kostumov",
         variations: Sequence[str] = ("original",),
         rewrites: Sequence[dict[str, Any]] = (),
         entry: Mapping[str, Any] = MappingProxyType({}),
@@ -40,7 +40,7 @@ class Project:
         """
         ITEMS.write(items_path("toy"), items)
         REWRITES.write(rewrites_path("toy"), rewrites)
-        values = {"datasets.toy": {"style": style, **entry}, "variations": list(variations)}
+        values = {"datasets.toy": {"template": template, **entry}, "variations": list(variations)}
         stage = Stage("vary@toy", "python -m stages.vary toy", (), (), {"params.yaml": values})
         run = Run(Dag([stage]), stage, ["toy"])
         main(run)

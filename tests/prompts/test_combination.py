@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from vouch.pipeline.errors import UserError
 from vouch.prompts.build.combination import FILES, Part, Variation, combined, load_variation
-from vouch.prompts.build.style import Style
+from vouch.prompts.build.template import Template
 from vouch.prompts.build.variation import Draft, Item, changed, start
 from vouch.tables.prompts import COMPLEMENT, EFFECTS, KEPT, SWAPPED
 
-STYLE = Style(body="{hint}{question}\n{options}", hint="{hint}\n", option="{mark}. {text}")
+STYLE = Template(body="{hint}{question}\n{options}", hint="{hint}\n", option="{mark}. {text}")
 NAMES = sorted(path.stem for path in FILES.glob("[!_]*.py"))
 
 
@@ -100,7 +100,7 @@ def test_a_variation_changes_no_more_than_it_says() -> None:
             "pictures": draft.pictures,
             "order": draft.order,
             "turns": (draft.turns, draft.earlier),
-            "style": draft.style,
+            "template": draft.template,
             "nothing": (draft.item.id, draft.item.answers, draft.item.images, draft.asked),
         }
 

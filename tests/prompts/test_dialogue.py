@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from stages.vary import STYLES, item_rows
+from stages.vary import TEMPLATES, item_rows
 from vouch.models.requests.placeholders import fill, repeated
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.build.combination import load_variation
-from vouch.prompts.build.style import Style, parse_style
+from vouch.prompts.build.template import Template, parse_template
 from vouch.prompts.build.variation import Item
 
-PLAIN = parse_style(load(STYLES / "plain.yaml"), "plain.yaml")
-TALK = PLAIN.model_copy(update={"asks": ("letters", "text"), "max_tokens": 5})
+PLAIN = parse_template(load(TEMPLATES / "plain.yaml"), "plain.yaml")
+TALK = PLAIN.model_copy(update={"outputs": ("letters", "text"), "max_tokens": 5})
 FIRST = Item(
     "a", "g", "What is it?\n<image 1>", None, ("a kite", "a hat"), (1,), ("d",), "choice", goes_on=True
 )
@@ -26,11 +26,13 @@ THIRD = replace(THIRD, question="How many?", turns=(FIRST, SECOND))
 LAST = replace(FIRST, id="d", question="Why?", turns=(FIRST, SECOND, THIRD), goes_on=False)
 
 
-def rows(*names: str, style: Style = TALK, items: tuple[Item, ...] = (FIRST, SECOND, THIRD, LAST)) -> Any:
+def rows(
+    *names: str, template: Template = TALK, items: tuple[Item, ...] = (FIRST, SECOND, THIRD, LAST)
+) -> Any:
     """The prompts of a conversation."""
     variations = [load_variation(name) for name in names]
     before: dict[str, Any] = {}
-    return [row for item in items for row in item_rows(item, variations, style, "talk", 9, before)]
+    return [row for item in items for row in item_rows(item, variations, template, "talk", 9, before)]
 
 
 def test_each_answer_of_the_model_stands_after_its_question() -> None:
@@ -49,23 +51,23 @@ def test_each_answer_of_the_model_stands_after_its_question() -> None:
 
 
 def test_correct_answers_as_the_style_shows_them() -> None:
-    _, _, _, last = rows("dialogue_gold", style=PLAIN)
+    _, _, _, last = rows("dialogue_gold", template=PLAIN)
     assert [turn["answer"] for turn in last["turns"]] == ["B. a hat", "A. here", "two"]
     assert last["earlier"] == [] and last["answers"] == [1]
     begun = PLAIN.model_copy(update={"response": "The answer is", "option": "({mark}) {text}"})
-    assert rows("dialogue_gold", style=begun)[1]["turns"][0]["answer"] == "The answer is (B) a hat"
+    assert rows("dialogue_gold", template=begun)[1]["turns"][0]["answer"] == "The answer is (B) a hat"
     opened = TALK.model_copy(update={"response": "Answer: ("})
-    assert rows("dialogue", style=opened)[1]["turns"][0]["answer"] == "Answer: ({answer 1}"
+    assert rows("dialogue", template=opened)[1]["turns"][0]["answer"] == "Answer: ({answer 1}"
 
 
 def test_pictures_stand_at_their_first_mark_of_the_conversation() -> None:
     marks = TALK.model_copy(update={"pictures": "marks"})
-    _, second, _, last = rows("dialogue", style=marks)
+    _, second, _, last = rows("dialogue", template=marks)
     assert second["turns"][0]["question"].startswith("What is it?\n<image 1>\n")
     assert last["text"].startswith("Why?") and "<image" not in last["text"]
     bare = replace(FIRST, question="What?")
     unmarked = replace(SECOND, question="Is it <image 1>?", turns=(bare,))
-    (_, row) = rows("dialogue", style=marks, items=(bare, unmarked))
+    (_, row) = rows("dialogue", template=marks, items=(bare, unmarked))
     assert row["turns"][0]["question"].startswith("What?") and row["text"].startswith("Is it <image 1>?")
 
 
@@ -84,10 +86,10 @@ def test_own_answers_need_texts() -> None:
     with pytest.raises(
         UserError, match=r"b/dialogue: repeats the answer to a/dialogue, .*`asks` of .*talk"
     ) as e:
-        rows("dialogue", style=PLAIN)
+        rows("dialogue", template=PLAIN)
     assert "\n" not in str(e.value)
     bare = tuple(replace(item, images=(), turns=()) for item in (FIRST, SECOND))
-    assert rows("dialogue", style=PLAIN, items=(bare[0], replace(bare[1], turns=bare[:1]))) == [], (
+    assert rows("dialogue", template=PLAIN, items=(bare[0], replace(bare[1], turns=bare[:1]))) == [], (
         "nobody asks"
     )
 
@@ -99,7 +101,7 @@ def test_a_conversation_about_blurred_pictures() -> None:
     assert {str(row["pictures"]) for row in made} == {str(made[0]["pictures"])}
     assert made[0]["pictures"][0]["steps"][0]["severity"] == 5
     blind = rows("dialogue+text_only")
-    assert [row["pictures"] for row in blind] == [[]] * 4 and all("text" in row["asks"] for row in blind)
+    assert [row["pictures"] for row in blind] == [[]] * 4 and all("text" in row["outputs"] for row in blind)
 
 
 @pytest.mark.parametrize(

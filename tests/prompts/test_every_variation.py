@@ -48,7 +48,7 @@ def check(made: Made, item: str, variation: str, expected: Sequence[Asked]) -> N
         assert [tuple(ids) for ids in row["earlier"]] == list(one.earlier)
         wanted = one.look([sources[place] for place in one.images])
         assert pixel_digest(made.pictures(row)) == pixel_digest(wanted)
-        assert row["asks"], "a model is asked"
+        assert row["outputs"], "a model is asked"
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_real_items(tmp_path: Path, dataset: str, item: str) -> None:
     table, folder = real.table(line), checkout(tmp_path)
     copy(dataset, line, folder / "own")
     write_down(folder / decisions_path(dataset), line["question"], real.words(line["question"]), real.by_hand)
-    made = Made(folder, dataset, {"loader": "jsonl", "source": "own", "style": real.style}, table)
+    made = Made(folder, dataset, {"loader": "jsonl", "source": "own", "template": real.template}, table)
     for variation, expected in table.items():
         check(made, item, variation, expected)
     assert not NAMES - set(table), "add what these must give, or an empty list"

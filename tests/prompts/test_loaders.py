@@ -36,11 +36,11 @@ def run(stage: Callable[[Run], None], name: str, params: dict[str, Any]) -> None
 
 
 def made(
-    loader: str, variations: Sequence[str], source: str = "vouch/demo/scenes", style: str = "talk"
+    loader: str, variations: Sequence[str], source: str = "vouch/demo/scenes", template: str = "talk"
 ) -> Rows:
     """The prompts of a dataset, of 40 items where they are drawn; questions about pairs are negated as well."""
     settings = {"seed": 3, "items": 40} if source == "vouch/demo/scenes" else {}
-    entry = {"loader": loader, "source": source, "style": style, "settings": settings}
+    entry = {"loader": loader, "source": source, "template": template, "settings": settings}
     run(prepare, "prepare", {"datasets.toy": entry})
     questions = dict.fromkeys(row["question"] for row in ITEMS.read(items_path("toy")).to_pylist())
     negated = [
@@ -49,7 +49,7 @@ def made(
         if loader == "pairs"
     ]
     REWRITES.write(rewrites_path("toy"), negated)
-    run(vary, "vary", {"datasets.toy": {"style": style}, "variations": list(variations)})
+    run(vary, "vary", {"datasets.toy": {"template": template}, "variations": list(variations)})
     rows: Rows = PROMPTS.read(prompts_path("toy")).to_pylist()
     return rows
 
@@ -57,9 +57,9 @@ def made(
 @pytest.fixture(autouse=True)
 def talking(project: Project) -> None:
     """A style that asks for texts, and shows two pictures as one."""
-    text = (project.styles / "plain.yaml").read_text(encoding="utf-8").replace("first", "merged")
+    text = (project.templates / "plain.yaml").read_text(encoding="utf-8").replace("first", "merged")
     more = "asks: [letters, text]\nmax_tokens: 5\n"
-    (project.styles / "talk.yaml").write_text(text + more, encoding="utf-8")
+    (project.templates / "talk.yaml").write_text(text + more, encoding="utf-8")
 
 
 def seen(row: dict[str, Any]) -> list[np.ndarray]:
@@ -159,7 +159,7 @@ def test_single_pictures(loader: str) -> None:
     assert all(lost.values()) and lost["jpeg_1"] < lost["blank"]
     blind = of(rows, "text_only")
     assert [row["text"] for row in blind] == [row["text"] for row in of(rows, "original")]
-    assert all(row["pictures"] == [] and row["asks"] for row in blind)
+    assert all(row["pictures"] == [] and row["outputs"] for row in blind)
     rotated = of(rows, "circular")
     assert len(rotated) == sum(len(row["options"]) for row in of(rows, "original") if len(row["options"]) > 1)
     for row in rotated:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stages.vary import STYLES, item_rows
+from stages.vary import TEMPLATES, item_rows
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.build.combination import FILES, Part, Variation, load_variation
 from vouch.prompts.build.rows import Prompts
-from vouch.prompts.build.style import Style, parse_style
+from vouch.prompts.build.template import Template, parse_template
 from vouch.prompts.build.variation import Draft, Item, start
 from vouch.tables.prompts import COMPLEMENT, KEPT, SWAPPED
 
@@ -34,8 +34,8 @@ texts = st.text(st.sampled_from("ab {}<image 1>.\n"), max_size=8)  # with all th
 
 
 @cache
-def style(name: str) -> Style:
-    return parse_style(load(STYLES / f"{name}.yaml"), name)
+def template(name: str) -> Template:
+    return parse_template(load(TEMPLATES / f"{name}.yaml"), name)
 
 
 @st.composite
@@ -67,11 +67,11 @@ def pairs(draw: st.DrawFn) -> Item:
     return Item("p", "g", "Which?", None, sides, answers, ("u", "v"), "choice", exchange=("x", "y"))
 
 
-def rows(name: str, item: Item, look: Style) -> list[dict[str, Any]]:
+def rows(name: str, item: Item, look: Template) -> list[dict[str, Any]]:
     return list(item_rows(item, [load_variation(name)], look, "own", 7, before={}))
 
 
-def again(name: str, item: Item, look: Style) -> Iterator[tuple[Draft, list[Draft]]]:
+def again(name: str, item: Item, look: Template) -> Iterator[tuple[Draft, list[Draft]]]:
     """What a variation makes of an item, and what it makes of that."""
     (part,) = load_variation(name).parts
     for once in load_variation(name).drafts(item, look)[0]:
@@ -82,8 +82,8 @@ def again(name: str, item: Item, look: Style) -> Iterator[tuple[Draft, list[Draf
 
 @given(pairs(), st.sampled_from(STYLE_NAMES))
 def test_swapped_twice_is_as_before(item: Item, name: str) -> None:
-    first = start(item, style(name), "vs_s")
-    for once, (twice,) in again("vs_s", item, style(name)):
+    first = start(item, template(name), "vs_s")
+    for once, (twice,) in again("vs_s", item, template(name)):
         assert twice == first != once
         assert [picture.image for picture in once.pictures] == ["v", "u"]
     variation = load_variation("vs_s")
@@ -96,9 +96,9 @@ def test_swapped_twice_is_as_before(item: Item, name: str) -> None:
 @given(items(least=2), st.sampled_from(STYLE_NAMES))
 def test_an_order_and_its_inverse_is_the_first_order(item: Item, name: str) -> None:
     first = tuple(range(len(item.options)))
-    for once, (twice,) in again("option_order", item, style(name)):
+    for once, (twice,) in again("option_order", item, template(name)):
         assert twice.order == first == once.order[::-1]
-    rotations = list(again("circular", item, style(name)))
+    rotations = list(again("circular", item, template(name)))
     assert {once.order for once, _ in rotations} == {first[k:] + first[:k] for k in first}
     for place, (_, back) in enumerate(rotations):
         assert back[-place % len(first)].order == first
@@ -106,14 +106,14 @@ def test_an_order_and_its_inverse_is_the_first_order(item: Item, name: str) -> N
 
 @given(items(), st.sampled_from(STYLE_NAMES), st.sampled_from(ORDERS))
 def test_orders_and_marks_change_no_answer(item: Item, look: str, name: str) -> None:
-    originals = rows("original", item, style(look))
-    for row in rows(name, item, style(look)):
+    originals = rows("original", item, template(look))
+    for row in rows(name, item, template(look)):
         own = [index for index in row["order"] if index >= 0]
         kept = {item.options[index] for index in range(len(item.options))}
         assert len(set(own)) == len(own) and {item.options[index] for index in own} == kept
         assert sorted(row["order"][place] for place in row["answers"]) == list(item.answers)
         shown = dict(zip(originals[0]["order"], originals[0]["options"], strict=True))
-        if style(look).pictures != "marks":
+        if template(look).pictures != "marks":
             assert row["options"] == [shown[index] for index in row["order"]]
         assert [index for index in row["order"] if index < 0] == [index for index in shown if index < 0]
         assert row["pictures"] == originals[0]["pictures"]
@@ -136,8 +136,10 @@ def test_the_complement_of_the_complement_is_the_original(item: Item, name: str)
 @given(pairs(), st.sampled_from(STYLE_NAMES), st.sampled_from(["ls_n", "ls_a", "ls_m"]))
 def test_two_that_turn_the_answer_turn_it_back(item: Item, look: str, kind: str) -> None:
     asked = replace(item, rewrites=REWRITES)
-    (both,), (words,), (sides,) = (rows(name, asked, style(look)) for name in (f"{kind}+vs_s", kind, "vs_s"))
-    (plain,) = rows("original", asked, style(look))
+    (both,), (words,), (sides,) = (
+        rows(name, asked, template(look)) for name in (f"{kind}+vs_s", kind, "vs_s")
+    )
+    (plain,) = rows("original", asked, template(look))
     assert both["answers"] == plain["answers"] and words["answers"] == sides["answers"] != plain["answers"]
     assert (both["text"], both["pictures"]) == (words["text"], sides["pictures"])
 
@@ -145,7 +147,7 @@ def test_two_that_turn_the_answer_turn_it_back(item: Item, look: str, kind: str)
 @given(items(), st.sampled_from(STYLE_NAMES), st.sampled_from(NAMES))
 def test_what_every_prompt_holds_to(item: Item, look: str, name: str) -> None:
     """Only an item's own options are ever correct, as many as its effect says, and each prompt has its own id."""
-    made = rows(name, item, style(look))
+    made = rows(name, item, template(look))
     others = tuple(index for index in range(len(item.options)) if index not in item.answers)
     for row in made:
         correct = sorted(row["order"][place] for place in row["answers"])
@@ -153,14 +155,14 @@ def test_what_every_prompt_holds_to(item: Item, look: str, name: str) -> None:
         assert len(row["options"]) == len(row["order"])
         assert row["marks"] == [] or len(row["marks"]) == len(set(row["marks"])) == len(row["options"])
     assert len({row["id"] for row in made}) == len(made)
-    assert made == rows(name, item, style(look)), "randomness comes from the item's id alone"
+    assert made == rows(name, item, template(look)), "randomness comes from the item's id alone"
 
 
 @settings(max_examples=15)
 @given(st.lists(items(), min_size=2, max_size=4), st.sampled_from(STYLE_NAMES))
 def test_items_of_one_form_get_together_what_each_gets_alone(several: list[Item], name: str) -> None:
     """Words of the drafts that a variation makes of each item itself, whatever was asked of a form before."""
-    variations, look = [load_variation(each) for each in (*NAMES, "option_order+vr_b_5")], style(name)
+    variations, look = [load_variation(each) for each in (*NAMES, "option_order+vr_b_5")], template(name)
     prompts, before = Prompts(variations, look, "own", 7), dict[str, Sequence[str]]()
     expected = []
     for item in several:
@@ -182,7 +184,7 @@ def test_items_of_one_form_get_together_what_each_gets_alone(several: list[Item]
             "pictures",
             "turns",
             "system",
-            "asks",
+            "outputs",
             "max_tokens",
         ):
             assert row[column] == alone[column], column
@@ -222,9 +224,9 @@ def test_a_variation_may_look_at_all_of_an_item(what: str) -> None:
     one = Item("i", "g", "a", "h", ("a", "b"), (0,), ("u", "u"), "choice")
     other = Item("j", "g", "<image 1>", "", ("b", ""), (0,), ("v", "u"), "choice", place=9)
     third = replace(other, id="k", options=("c", "c"))
-    prompts = Prompts(own, style("plain"), "plain", None)
+    prompts = Prompts(own, template("plain"), "plain", None)
     for item in (other, one, third):
         prompts.add(item, {})
-    expected = [list(vary(start(item, style("plain"), "own")).order) for item in (other, one, third)]
+    expected = [list(vary(start(item, template("plain"), "own")).order) for item in (other, one, third)]
     assert [row["order"] for row in prompts.table().to_pylist()] == expected
     assert expected != [[0, 1]] * 3

@@ -8,13 +8,13 @@ from typing import Any
 import jinja2
 import pytest
 
-from stages.vary import STYLES, item_rows, read_style
+from stages.vary import TEMPLATES, item_rows, read_template
 from vouch.pipeline.errors import UserError
 from vouch.prompts.build.combination import load_variation
-from vouch.prompts.build.style import Style
+from vouch.prompts.build.template import Template
 from vouch.prompts.build.variation import Item
 
-TEMPLATES = STYLES.parent / "templates"
+TEMPLATES = TEMPLATES.parent / "templates"
 ITEM = Item("q", "g", "Which?", None, ("x", "y"), (1,), ("d1",), "choice")
 
 # Digests of the five instructions of each task family, joined by line breaks: of generation, of likelihood and
@@ -58,14 +58,14 @@ def digest(*texts: str) -> str | None:
 
 
 def literal(name: str, tail: str = "") -> str | None:
-    """Digest of a style's instructions as the authors wrote them, with `{}` for what is put in."""
-    wordings = read_style(name).instructions
+    """Digest of a template's instructions as the authors wrote them, with `{}` for what is put in."""
+    wordings = read_template(name).instructions
     assert len(wordings) in (0, 5) and all(text.endswith(tail) for text in wordings)
     return digest(*(text.removesuffix(tail).replace("{hint}", "{}") for text in wordings))
 
 
-def prompt(style: str | Style, item: Item = ITEM) -> dict[str, Any]:
-    chosen = read_style(style) if isinstance(style, str) else style
+def prompt(template: str | Template, item: Item = ITEM) -> dict[str, Any]:
+    chosen = read_template(template) if isinstance(template, str) else template
     (row,) = item_rows(item, [load_variation("original")], chosen, "own", 7, before={})
     return row
 
@@ -90,32 +90,34 @@ def test_samples_of_reform_eval(family: str) -> None:
     like, sample = SAME_AS.get(family, (family, None))
     names = [f"reform_{family}"] + ([f"reform_{family}_simple"] if family in FAMILIES else [])
     for name in names:
-        style = read_style(name)
-        assert style.sample is not None
-        shown = style.sample.answer.removeprefix("{response}")
-        assert digest(style.sample.question, shown) == (sample or FAMILIES[like][2])
+        template = read_template(name)
+        assert template.sample is not None
+        shown = template.sample.answer.removeprefix("{response}")
+        assert digest(template.sample.question, shown) == (sample or FAMILIES[like][2])
         prefixed = name == f"reform_{family}" and family not in NOT_PREFIXED
-        assert style.sample.answer.startswith("{response}") == prefixed
-        assert style.response == ("The answer is" if name == f"reform_{family}" else None)
+        assert template.sample.answer.startswith("{response}") == prefixed
+        assert template.response == ("The answer is" if name == f"reform_{family}" else None)
         assert literal(name) == FAMILIES[like][0]
 
 
 @pytest.mark.parametrize("family", TEXTS)
 def test_instructions_of_open_questions_of_reform_eval(family: str) -> None:
     assert literal(f"reform_{family}") == TEXTS[family]
-    assert read_style(f"reform_{family}").max_tokens == ("references" if "cap" in family else None)
+    assert read_template(f"reform_{family}").max_tokens == ("references" if "cap" in family else None)
 
 
 def test_every_file_belongs_to_a_family() -> None:
-    found = {path.stem.removeprefix("reform_") for path in STYLES.glob("reform_*.yaml")}
+    found = {path.stem.removeprefix("reform_") for path in TEMPLATES.glob("reform_*.yaml")}
     choice = {f"{family}{end}" for family in FAMILIES for end in ("", "_simple", "_likelihood", "_free")}
     above = {f"{family}_simple_likelihood" for family in INSTRUCTED_ABOVE}
     assert found == choice | above | set(SAME_AS) | set(TEXTS) | SIMPLE
     for name in found:
-        style = read_style(f"reform_{name}")
-        asks = ("likelihood",) if name.endswith("likelihood") else ("text",)
-        assert style.asks == asks or (style.asks == ("letters", "text") and style.shows_options)
-        assert style.shows_options == bool(style.sample)
+        template = read_template(f"reform_{name}")
+        outputs = ("likelihood",) if name.endswith("likelihood") else ("text",)
+        assert template.outputs == outputs or (
+            template.outputs == ("letters", "text") and template.shows_options
+        )
+        assert template.shows_options == bool(template.sample)
 
 
 def rendered(template: str, row: dict[str, Any]) -> str:
@@ -161,7 +163,7 @@ def test_question_and_answer_of_reform_eval() -> None:
 
 
 @pytest.mark.parametrize(
-    ("style", "hint", "text"),
+    ("template", "hint", "text"),
     [
         ("reform_kvqa", "c", "Which? Context: c Options: (A) x; (B) y."),
         ("reform_vqra_simple", "c", "Which? Rationale: c Options: (A) x; (B) y."),
@@ -179,12 +181,12 @@ def test_question_and_answer_of_reform_eval() -> None:
          "claim. Please answer supported, refuted or not enough information. Which? Text Evidence: c"),
     ],
 )  # fmt: skip
-def test_texts_of_task_families(style: str, hint: str | None, text: str) -> None:
-    row = prompt(style, replace(ITEM, hint=hint))
+def test_texts_of_task_families(template: str, hint: str | None, text: str) -> None:
+    row = prompt(template, replace(ITEM, hint=hint))
     assert row["text"] == text
-    assert row["marks"] == ([] if "likelihood" in style else ["A", "B"])
+    assert row["marks"] == ([] if "likelihood" in template else ["A", "B"])
     assert row["options"] == ["x", "y"] and row["answers"] == [1]
-    assert len(row["turns"]) == ("likelihood" not in style)
+    assert len(row["turns"]) == ("likelihood" not in template)
 
 
 def test_a_dialogue_of_reform_eval() -> None:
@@ -192,8 +194,8 @@ def test_a_dialogue_of_reform_eval() -> None:
     first = replace(ITEM, id="p", question="Is it one?", options=("No", "Yes"), goes_on=True)
     item = replace(ITEM, question="Which?", turns=(first,), place=4)
     variation, before = load_variation("dialogue_gold"), dict[str, Any]()
-    style = read_style("reform_visdial")
-    _, row = (row for one in (first, item) for row in item_rows(one, [variation], style, "own", 7, before))
+    template = read_template("reform_visdial")
+    _, row = (row for one in (first, item) for row in item_rows(one, [variation], template, "own", 7, before))
     assert [(turn["question"], turn["answer"]) for turn in row["turns"]] == [
         (
             "Respond to the following questions according to the image and the dialogue history. Can you see "
@@ -203,15 +205,15 @@ def test_a_dialogue_of_reform_eval() -> None:
         ("Is it one? Options: (A) No; (B) Yes.", "The answer is (B) Yes"),
     ]
     assert (row["text"], row["response"]) == ("Which? Options: (A) x; (B) y.", "The answer is")
-    style = read_style("reform_visdial_likelihood")
-    _, row = (row for one in (first, item) for row in item_rows(one, [variation], style, "own", 7, {}))
+    template = read_template("reform_visdial_likelihood")
+    _, row = (row for one in (first, item) for row in item_rows(one, [variation], template, "own", 7, {}))
     assert [(turn["question"][-11:], turn["answer"]) for turn in row["turns"]] == [(" Is it one?", "Yes")]
 
 
 def test_captions_of_reform_eval() -> None:
     row = prompt("reform_cap", replace(ITEM, kind="text", options=(), answers=(), place=7))
     assert row["text"] == "Generate a brief descriptive statement for the image's content."
-    assert (row["asks"], row["response"], row["turns"]) == (["text"], None, [])
+    assert (row["outputs"], row["response"], row["turns"]) == (["text"], None, [])
     row = prompt("reform_dialog_txt", replace(ITEM, kind="text", options=(), answers=()))
     assert row["text"].endswith("and the conversation history. Which?") and row["response"] == "The answer is"
 
@@ -222,7 +224,7 @@ def test_instructions_go_round() -> None:
 
 
 def test_an_instruction_about_a_hint_needs_one() -> None:
-    with pytest.raises(UserError, match="item q: has no hint, of which the style's instruction speaks"):
+    with pytest.raises(UserError, match="item q: has no hint, of which the template's instruction speaks"):
         prompt("reform_itm")
 
 
@@ -257,7 +259,7 @@ def test_prompts_of_azad_et_al(
 
 
 @pytest.mark.parametrize(
-    ("style", "hint", "text"),
+    ("template", "hint", "text"),
     [
         ("kostumov_qwen", "", f"Context: N/A\nQuestion: Which?\nOptions: \nA. x\nB. y\nC. {IDK}\nD. None of the above"
          "\nAnswer with the option's letter from the given choices directly.\n\nAnswer:"),
@@ -273,8 +275,8 @@ def test_prompts_of_azad_et_al(
         ("parc", None, "Which?\n(A) x (B) y\nAnswer with the option's letter from the given choices directly."),
     ],
 )  # fmt: skip
-def test_prompts_of_the_other_papers(style: str, hint: str | None, text: str) -> None:
-    assert prompt(style, replace(ITEM, hint=hint))["text"] == text
+def test_prompts_of_the_other_papers(template: str, hint: str | None, text: str) -> None:
+    assert prompt(template, replace(ITEM, hint=hint))["text"] == text
 
 
 XCOMPOSER = """You are an AI assistant whose name is InternLM-XComposer (浦语·灵笔).
@@ -307,26 +309,26 @@ def test_two_pictures_of_parc_are_one() -> None:
 
 @pytest.mark.parametrize(("marks", "shown"), [("upper", "AB"), ("lower", "ab"), ("digits", "12")])
 def test_marks(marks: str, shown: str) -> None:
-    style = read_style("reform_vqa").model_copy(update={"marks": marks})
-    row = prompt(style)
+    template = read_template("reform_vqa").model_copy(update={"marks": marks})
+    row = prompt(template)
     assert row["marks"] == list(shown)
     assert row["text"] == f"Which? Options: ({shown[0]}) x; ({shown[1]}) y."
     assert row["turns"][0]["answer"] == "The answer is (A) yes"  # capital letters whatever the marks
 
 
 def test_nine_digits_are_all() -> None:
-    style = read_style("plain").model_copy(update={"marks": "digits"})
+    template = read_template("plain").model_copy(update={"marks": "digits"})
     item = replace(ITEM, options=tuple("abcdefghij"))
     with pytest.raises(UserError, match=r"item q: 10 options with the 0 .* more than the 9 digits"):
-        prompt(style, item)
+        prompt(template, item)
 
 
 def test_every_style_is_listed_with_its_source() -> None:
-    page = (STYLES.parents[1] / "docs/styles.md").read_text("utf-8")
-    for path in STYLES.glob("*.yaml"):
+    page = (TEMPLATES.parents[1] / "docs/styles.md").read_text("utf-8")
+    for path in TEMPLATES.glob("*.yaml"):
         family = path.stem.removeprefix("reform_")
         for ending in ("_likelihood", "_free", "_simple"):
             family = family.removesuffix(ending)
         assert f"`{path.stem}`" in page or (path.stem.startswith("reform_") and f"`{family}`" in page), path
-    for key in Style.model_fields:
+    for key in Template.model_fields:
         assert f"| `{key}` |" in page

@@ -2,7 +2,7 @@ import pytest
 
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load, loads
-from vouch.prompts.build.style import Style, parse_style
+from vouch.prompts.build.template import Template, parse_template
 
 GOOD = {"body": "{hint}{question}\n{options}", "hint": "{hint}\n", "option": "{mark}) {text}"}
 QWEN = r"""
@@ -14,12 +14,12 @@ option: "{mark}. {text}"
 
 
 def test_defaults():
-    style = parse_style(GOOD, "s.yaml")
-    assert style.render(None, "q", [("A", "x"), ("B", "y")]) == "q\nA) x\nB) y"
-    assert style.render("h", "q", [("A", "x")]) == "h\nq\nA) x"
-    assert style.render("h", "q", []) == "h\nq"
-    assert (style.system, style.added, style.pictures) == (None, {}, "first")
-    assert (style.asks, style.open_asks, style.response, style.max_tokens) == (
+    template = parse_template(GOOD, "s.yaml")
+    assert template.render(None, "q", [("A", "x"), ("B", "y")]) == "q\nA) x\nB) y"
+    assert template.render("h", "q", [("A", "x")]) == "h\nq\nA) x"
+    assert template.render("h", "q", []) == "h\nq"
+    assert (template.system, template.added, template.pictures) == (None, {}, "first")
+    assert (template.outputs, template.open_asks, template.response, template.max_tokens) == (
         ("letters",),
         ("text",),
         None,
@@ -28,21 +28,21 @@ def test_defaults():
 
 
 def test_other_layouts_are_data():
-    style = parse_style(loads(QWEN, "s.yaml"), "s.yaml")
-    assert style.render(None, "q", [("A", "x")]) == "Context: N/A\nQuestion: q\nOptions: \nA. x\nAnswer:"
-    assert style.render("h", "q", [("A", "x")]).startswith("Context: h\n")
+    template = parse_template(loads(QWEN, "s.yaml"), "s.yaml")
+    assert template.render(None, "q", [("A", "x")]) == "Context: N/A\nQuestion: q\nOptions: \nA. x\nAnswer:"
+    assert template.render("h", "q", [("A", "x")]).startswith("Context: h\n")
 
 
 def test_braces_in_an_item_are_text():
-    style = parse_style(GOOD, "s.yaml")
-    assert style.render("{hint}", "{options} {0}", [("A", "{mark}")]) == "{hint}\n{options} {0}\nA) {mark}"
+    template = parse_template(GOOD, "s.yaml")
+    assert template.render("{hint}", "{options} {0}", [("A", "{mark}")]) == "{hint}\n{options} {0}\nA) {mark}"
 
 
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
         ({"optoin": "x"}, r"s\.yaml: optoin: .*did you mean option"),
-        ({"body": "{question}"}, r"the style: .*body must hold \{options\}, because asks names letters"),
+        ({"body": "{question}"}, r"the template: .*body must hold \{options\}, because asks names letters"),
         ({"body": "{hint}{question}{question}{options}"}, r"body: .*no braces but .*each at most once"),
         ({"body": "{hint}{question}{options}{answer}"}, "body: .*no braces but"),
         ({"body": "{hint}{question}{options"}, "not a template"),
@@ -53,8 +53,8 @@ def test_braces_in_an_item_are_text():
         ({"hint": "{hint} {}"}, "hint: .*no braces but"),
         ({"marks": "roman"}, "marks: .*'upper', 'lower' or 'digits'"),
         ({"pad_to": 1}, "pad_to: "),
-        ({"system": "<image 1>"}, "a style holds no `<image 1>`"),
-        ({"sample": {"question": "<image 2>", "answer": "A"}}, "a style holds no"),
+        ({"system": "<image 1>"}, "a template holds no `<image 1>`"),
+        ({"sample": {"question": "<image 2>", "answer": "A"}}, "a template holds no"),
         ({"instructions": ["a"]}, r"must stand in one of opening, system and body"),
         ({"opening": "{instruction} "}, r"must stand .*only with instructions"),
         ({"opening": "{instruction}", "system": "{instruction}", "instructions": ["a"]}, "must stand in one"),
@@ -70,10 +70,10 @@ def test_braces_in_an_item_are_text():
         ({"pictures": "last"}, "pictures: .*'first', 'marks', 'joined' or 'merged'"),
         ({"absent_hints": "nan"}, "absent_hints"),
         ({"body": ...}, "body: Field required"),
-        ({"asks": ["leters"]}, r"asks: .*unknown name leters; .*did you mean letters\?"),
-        ({"asks": ["text", "text"]}, "asks: .*each once"),
-        ({"asks": []}, "asks: .*name one or several of letters, likelihood, text"),
-        ({"asks": "letters"}, "asks: "),
+        ({"outputs": ["leters"]}, r"asks: .*unknown name leters; .*did you mean letters\?"),
+        ({"outputs": ["text", "text"]}, "asks: .*each once"),
+        ({"outputs": []}, "asks: .*name one or several of letters, likelihood, text"),
+        ({"outputs": "letters"}, "asks: "),
         ({"open_asks": ["letters"]}, "open_asks: .*unknown name letters; valid: text"),
         ({"max_tokens": 0}, "max_tokens: .*1 to 4096, or references"),
         ({"max_tokens": True}, "max_tokens"),
@@ -85,23 +85,25 @@ def test_braces_in_an_item_are_text():
 def test_bad_style(changes, reason):
     values = {key: value for key, value in {**GOOD, **changes}.items() if value is not ...}
     with pytest.raises(UserError, match=reason) as caught:
-        parse_style(values, "s.yaml")
+        parse_template(values, "s.yaml")
     assert "\n" not in str(caught.value)
 
 
 def test_no_keys_at_all():
     with pytest.raises(UserError, match="holds no keys"):
-        parse_style(None, "s.yaml")
+        parse_template(None, "s.yaml")
 
 
 def test_every_style_of_the_project_loads(project):
-    for path in sorted(project.styles.glob("*.yaml")):
-        assert isinstance(parse_style(load(path), str(path)), Style)
+    for path in sorted(project.templates.glob("*.yaml")):
+        assert isinstance(parse_template(load(path), str(path)), Template)
 
 
 def test_what_is_added_up_to_a_number():
-    style = parse_style(GOOD | {"added": {"dont_know": "?", "none_of_above": "-"}, "pad_to": 5}, "s.yaml")
-    assert [list(style.added_to(count).values()) for count in (2, 3, 4, 5, 6)] == [
+    template = parse_template(
+        GOOD | {"added": {"dont_know": "?", "none_of_above": "-"}, "pad_to": 5}, "s.yaml"
+    )
+    assert [list(template.added_to(count).values()) for count in (2, 3, 4, 5, 6)] == [
         ["?", "-"],
         ["?", "-"],
         ["?"],
@@ -112,7 +114,10 @@ def test_what_is_added_up_to_a_number():
 
 def test_a_sample_answers_as_the_response_begins():
     sample = {"question": "ok? Options: (A) yes.", "answer": "{response}(A) yes"}
-    with_response = parse_style(GOOD | {"sample": sample, "response": "It is"}, "s.yaml")
+    with_response = parse_template(GOOD | {"sample": sample, "response": "It is"}, "s.yaml")
     assert with_response.sample_turn() == ("ok? Options: (A) yes.", "It is (A) yes")
-    assert parse_style(GOOD | {"sample": sample}, "s.yaml").sample_turn() == (sample["question"], "(A) yes")
-    assert parse_style(GOOD, "s.yaml").sample_turn() is None
+    assert parse_template(GOOD | {"sample": sample}, "s.yaml").sample_turn() == (
+        sample["question"],
+        "(A) yes",
+    )
+    assert parse_template(GOOD, "s.yaml").sample_turn() is None

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from stages.vary import item_rows, read_style
+from stages.vary import item_rows, read_template
 from vouch.prompts.build.combination import load_variation
-from vouch.prompts.build.style import Style
+from vouch.prompts.build.template import Template
 from vouch.prompts.build.variation import Item
 
 ITEM = Item("q", "g", "Which?", None, ("x", "y", "z", "v"), (1,), ("d1",), "choice")
@@ -20,8 +20,8 @@ def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(__file__).parents[2])
 
 
-def rows(variation: str, style: str | Style = "reform_vqa", item: Item = ITEM) -> list[dict[str, Any]]:
-    chosen = read_style(style) if isinstance(style, str) else style
+def rows(variation: str, template: str | Template = "reform_vqa", item: Item = ITEM) -> list[dict[str, Any]]:
+    chosen = read_template(template) if isinstance(template, str) else template
     return list(item_rows(item, [load_variation(variation)], chosen, "own", 7, before={}))
 
 
@@ -32,7 +32,7 @@ def said(row: dict[str, Any]) -> str:
 
 def test_test_k_has_instruction_k_and_an_order_of_its_own() -> None:
     found = rows("tests")
-    wordings = read_style("reform_vqa").instructions
+    wordings = read_template("reform_vqa").instructions
     assert [row["id"] for row in found] == [f"q/tests/{number}" for number in range(1, 6)]
     assert all(
         said(row).startswith(f"{wording} can you") for row, wording in zip(found, wordings, strict=True)
@@ -62,11 +62,11 @@ def test_every_order_is_about_equally_likely() -> None:
     assert len(seen) == 6 and max(seen.values()) < 580 and min(seen.values()) > 420  # 500 each, sd 20
 
 
-@pytest.mark.parametrize(("style", "left"), [("reform_vqa", {0, 1}), ("reform_cls", {0, 1, 2, 3})])
-def test_options_with_the_text_of_the_answer(style: str, left: set[int]) -> None:
+@pytest.mark.parametrize(("template", "left"), [("reform_vqa", {0, 1}), ("reform_cls", {0, 1, 2, 3})])
+def test_options_with_the_text_of_the_answer(template: str, left: set[int]) -> None:
     item = replace(ITEM, options=("x", "y", "y", "y"), answers=(1,))
-    assert {frozenset(row["order"]) for row in rows("shuffled", style, item)} == {frozenset(left)}
-    for row in rows("shuffled", style, item):
+    assert {frozenset(row["order"]) for row in rows("shuffled", template, item)} == {frozenset(left)}
+    for row in rows("shuffled", template, item):
         assert [row["order"][place] for place in row["answers"]] == [1]
 
 
@@ -81,11 +81,11 @@ def test_wordings_of_the_question_go_with_those_of_the_instruction() -> None:
     assert rows("instruction", "plain") == []
 
 
-@pytest.mark.parametrize("style", ["plain", "reform_vqa"])
-def test_each_alphabet_has_its_turn(style: str) -> None:
-    found = rows("marks", style)
+@pytest.mark.parametrize("template", ["plain", "reform_vqa"])
+def test_each_alphabet_has_its_turn(template: str) -> None:
+    found = rows("marks", template)
     assert ["".join(row["marks"]) for row in found] == ["abcd", "1234", "ABCD"]
-    (original,) = rows("original", style)
+    (original,) = rows("original", template)
     assert (found[2]["text"], found[2]["turns"]) == (original["text"], original["turns"])
     assert all(row["turns"] == original["turns"] and row["options"] == original["options"] for row in found)
 

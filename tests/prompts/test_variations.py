@@ -5,24 +5,24 @@ from typing import Any
 
 import pytest
 
-from stages.vary import STYLES, item_rows
+from stages.vary import TEMPLATES, item_rows
 from vouch.images.operations import revision_of
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.build.combination import FILES, load_variation
-from vouch.prompts.build.style import parse_style
+from vouch.prompts.build.template import parse_template
 from vouch.prompts.build.variation import FAMILIES, PARTS, Item
 from vouch.tables.prompts import DONT_KNOW, EFFECTS, NONE_OF_ABOVE
 
 NAMES = sorted(path.stem for path in FILES.glob("[!_]*.py"))
-STYLE = parse_style(load(STYLES / "kostumov.yaml"), "kostumov.yaml")
+STYLE = parse_template(load(TEMPLATES / "kostumov.yaml"), "kostumov.yaml")
 JOINED = STYLE.model_copy(update={"pictures": "joined"})
 ITEM = Item("q", "g", "What?", None, ("x", "y", "z"), (0,), ("d1", "d2"), "choice")
 
 
-def rows(name: str, item: Item = ITEM, style: Any = STYLE) -> list[dict[str, Any]]:
+def rows(name: str, item: Item = ITEM, template: Any = STYLE) -> list[dict[str, Any]]:
     """The prompts of an item in a variation."""
-    return list(item_rows(item, [load_variation(name)], style, "kostumov", None, before={}))
+    return list(item_rows(item, [load_variation(name)], template, "kostumov", None, before={}))
 
 
 def steps(row: dict[str, Any]) -> list[Any]:
@@ -63,8 +63,8 @@ def test_pictures_are_disturbed_one_by_one(name: str, operation: str, severity: 
     assert row["id"] == f"q/{name}"
     step = (operation, severity)
     assert steps(row) == [(["d1"], step), (["d2"], step)]
-    assert all(row[key] == original[key] for key in ("text", "order", "options", "answers", "asks"))
-    (joined,) = rows(name, style=JOINED)
+    assert all(row[key] == original[key] for key in ("text", "order", "options", "answers", "outputs"))
+    (joined,) = rows(name, template=JOINED)
     assert steps(joined) == [(["d1", "d2"], step, ("side_by_side", 0))], "before they are joined"
 
 
@@ -115,7 +115,7 @@ def test_two_names_of_one_variation() -> None:
 
 
 def test_a_combination_does_one_after_the_other() -> None:
-    (row,) = rows("option_order+vr_b_2", style=JOINED)
+    (row,) = rows("option_order+vr_b_2", template=JOINED)
     assert row["id"] == "q/option_order+vr_b_2" and (row["family"], row["effect"]) == ("VR", "kept")
     assert row["order"][:3] == [2, 1, 0]
     assert steps(row) == [(["d1", "d2"], ("blur", 2), ("side_by_side", 0))]
@@ -178,15 +178,15 @@ def test_an_exchanged_picture_turns_the_answer() -> None:
 @pytest.mark.parametrize("pictures", ["first", "marks", "joined", "merged"])
 @pytest.mark.parametrize("images", [("d1",), ("d1", "d2")])
 def test_without_its_pictures_an_item_is_asked_in_the_same_words(pictures: str, images: Any) -> None:
-    style = STYLE.model_copy(update={"pictures": pictures})
+    template = STYLE.model_copy(update={"pictures": pictures})
     item = replace(PAIR, images=images, question="Look at this:\n<image 1>\nWhich?", hint="h")
-    (row,), (original,) = rows("text_only", item, style), rows("original", item, style)
-    assert row["pictures"] == [] and row["asks"] == original["asks"] == ["letters"]
+    (row,), (original,) = rows("text_only", item, template), rows("original", item, template)
+    assert row["pictures"] == [] and row["outputs"] == original["outputs"] == ["letters"]
     assert "<image" not in row["text"]
     if pictures != "marks":
         assert row["text"] == original["text"]
     assert rows("text_only", replace(item, images=())) == []
-    assert rows("original", replace(item, images=()))[0]["asks"] == [], (
+    assert rows("original", replace(item, images=()))[0]["outputs"] == [], (
         "nobody asks an item without a picture"
     )
 

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.vary import STYLES, item_rows, read_items, upper_quartile
+from stages.vary import TEMPLATES, item_rows, read_items, upper_quartile
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.build.accepted_rewrites import Rewrites
 from vouch.prompts.build.combination import Part, Variation, load_variation
 from vouch.prompts.build.exchange import Exchanges
 from vouch.prompts.build.items import Making
-from vouch.prompts.build.style import parse_style
+from vouch.prompts.build.template import parse_template
 from vouch.prompts.build.variation import Item, Picture, Step, prompt_id
 from vouch.tables.items import items_path
 from vouch.tables.prompts import DONT_KNOW, NONE_OF_ABOVE, PROMPTS, prompts_path
@@ -30,7 +30,7 @@ def test_one_prompt(project, item):
         "variation": "original",
         "family": "",
         "effect": "kept",
-        "style": "kostumov",
+        "template": "kostumov",
         "system": None,
         "turns": [],
         "text": "Look up.\nWhat is shown?\nA. a kite\nB. a hat\nC. I don\u2019t know\nD. None of the above\n"
@@ -42,13 +42,13 @@ def test_one_prompt(project, item):
         "marks": ["A", "B", "C", "D"],
         "answers": [1],
         "pictures": [{"images": ["d1"], "steps": []}],
-        "asks": ["letters"],
+        "outputs": ["letters"],
         "max_tokens": None,
     }
 
 
 @pytest.mark.parametrize(
-    ("style", "hint", "start"),
+    ("template", "hint", "start"),
     [
         ("kostumov", None, "What"),
         ("kostumov", "nan", "What"),
@@ -60,8 +60,8 @@ def test_one_prompt(project, item):
         ("plain", "h", "h\nWhat"),
     ],
 )
-def test_hints(project, item, style, hint, start):
-    (prompt,) = project.vary([item(hint=hint)], style)
+def test_hints(project, item, template, hint, start):
+    (prompt,) = project.vary([item(hint=hint)], template)
     assert prompt["text"].startswith(start)
 
 
@@ -83,28 +83,28 @@ def test_marks_and_several_pictures(project, item):
     assert rows[1]["text"].startswith("image 1 or image 2?\nA. image 1\n")
     assert rows[1]["options"][0] == "image 1"
     assert [picture["images"] for picture in rows[1]["pictures"]] == [["d1"], ["d2"]]
-    assert rows[2]["text"].startswith("Which?\nimage 1\n") and rows[2]["asks"] == []
+    assert rows[2]["text"].startswith("Which?\nimage 1\n") and rows[2]["outputs"] == []
 
 
 def test_a_style_that_keeps_marks(project, item):
     text = (
-        (project.styles / "plain.yaml")
+        (project.templates / "plain.yaml")
         .read_text(encoding="utf-8")
         .replace("pictures: first", "pictures: marks")
     )
-    (project.styles / "inline.yaml").write_text(text, encoding="utf-8")
+    (project.templates / "inline.yaml").write_text(text, encoding="utf-8")
     (prompt,) = project.vary(
         [item(question="Is it <image_2>?", images=["d1", "d2"], options=["<image3>", "no"])], "inline"
     )
     assert prompt["text"].startswith("<image 1>\nIs it <image 2>?\nA. image 3\nB. no\n")
-    assert prompt["style"] == "inline"
+    assert prompt["template"] == "inline"
 
 
 @pytest.mark.parametrize(("pictures", "operation"), [("joined", "side_by_side"), ("merged", "merged")])
 def test_a_style_that_joins_pictures(project, item, pictures, operation):
-    text = (project.styles / "kostumov_joined.yaml").read_text(encoding="utf-8")
+    text = (project.templates / "kostumov_joined.yaml").read_text(encoding="utf-8")
     text = text.replace("pictures: joined", f"pictures: {pictures}")
-    (project.styles / "joining.yaml").write_text(text, encoding="utf-8")
+    (project.templates / "joining.yaml").write_text(text, encoding="utf-8")
     rows = project.vary(
         [
             item(id="a", question="Is it <image 2>?", images=["d1", "d2"]),
@@ -130,7 +130,7 @@ def test_several_answers_and_what_is_asked(project, item):
         ]
     )
     assert [row["answers"] for row in rows] == [[0, 1], [1], []]
-    assert [row["asks"] for row in rows] == [["letters"], [], ["text"]]
+    assert [row["outputs"] for row in rows] == [["letters"], [], ["text"]]
     assert rows[2]["text"] == "h\nWhat is shown?" and rows[2]["options"] == []
 
 
@@ -149,18 +149,18 @@ def test_26_letters(project, item):
 def test_a_draft_in_another_order(project):
     """What a variation that rotates the options would hand in."""
     source = Item("q", "g", "What?", None, ("x", "y", "z"), (0,), ("d1", "d2"), "choice")
-    style = parse_style(load(STYLES / "kostumov.yaml"), "kostumov.yaml")
+    template = parse_template(load(TEMPLATES / "kostumov.yaml"), "kostumov.yaml")
 
     def vary(draft):
         return replace(draft, order=(2, 0), pictures=(Picture("d1", (Step("blur", 3, 2),)), Picture("d2")))
 
     own = [Variation("own", (Part("own", None, vary, ("order", "pictures"), "kept", ""),))]
-    (row,) = item_rows(source, own, style, "kostumov", None, before={})
+    (row,) = item_rows(source, own, template, "kostumov", None, before={})
     assert row["id"] == "q/own" and row["order"] == [2, 0, DONT_KNOW, NONE_OF_ABOVE]
     assert row["options"][:2] == ["z", "x"] and row["answers"] == [1]
     step = {"operation": "blur", "severity": 3, "revision": 2}
     assert row["pictures"] == [{"images": ["d1"], "steps": [step]}, {"images": ["d2"], "steps": []}]
-    joined = style.model_copy(update={"pictures": "joined"})
+    joined = template.model_copy(update={"pictures": "joined"})
     with pytest.raises(UserError, match=r"item q: .* disturbs two pictures differently, .*first`"):
         item_rows(source, own, joined, "kostumov", None, before={})
 
@@ -176,7 +176,7 @@ def test_order_of_items_and_same_bytes(project, item):
 def test_bad_inputs(project, item):
     with pytest.raises(UserError, match=r"vouch/prompts/templates/none\.yaml: no such file"):
         project.vary([item()], "none")
-    (STYLES / "broken.yaml").write_text("body: [", encoding="utf-8")
+    (TEMPLATES / "broken.yaml").write_text("body: [", encoding="utf-8")
     with pytest.raises(UserError, match=r"vouch/prompts/templates/broken\.yaml line"):
         project.vary([item()], "broken")
     project.vary([item()])
@@ -187,36 +187,36 @@ def test_bad_inputs(project, item):
 
 
 def of_style(project, name="own", **keys):
-    """Writes the style `plain` with more keys."""
-    plain = (project.styles / "plain.yaml").read_text(encoding="utf-8")
+    """Writes the template `plain` with more keys."""
+    plain = (project.templates / "plain.yaml").read_text(encoding="utf-8")
     more = "".join(f"{key}: {value}\n" for key, value in keys.items())
-    (project.styles / f"{name}.yaml").write_text(plain + more, encoding="utf-8")
+    (project.templates / f"{name}.yaml").write_text(plain + more, encoding="utf-8")
     return name
 
 
 def test_a_style_says_what_is_asked(project, item):
-    style = of_style(project, asks="[likelihood, text]", response='"The answer is"', max_tokens=7)
+    template = of_style(project, outputs="[likelihood, text]", response='"The answer is"', max_tokens=7)
     closed, blind, free = project.vary(
-        [item(), item(id="b", images=[]), item(id="c", kind="text", options=[], answers=[])], style
+        [item(), item(id="b", images=[]), item(id="c", kind="text", options=[], answers=[])], template
     )
-    assert (closed["asks"], closed["max_tokens"]) == (["likelihood", "text"], 7)
-    assert (blind["asks"], blind["max_tokens"]) == ([], None)
-    assert (free["asks"], free["max_tokens"]) == (["text"], 7)
+    assert (closed["outputs"], closed["max_tokens"]) == (["likelihood", "text"], 7)
+    assert (blind["outputs"], blind["max_tokens"]) == ([], None)
+    assert (free["outputs"], free["max_tokens"]) == (["text"], 7)
     assert {row["response"] for row in (closed, blind, free)} == {"The answer is"}
     (letters,) = project.vary([item()], of_style(project, max_tokens=7))
-    assert (letters["asks"], letters["max_tokens"]) == (["letters"], None)
+    assert (letters["outputs"], letters["max_tokens"]) == (["letters"], None)
 
 
 def test_texts_are_capped_by_the_references(project, item):
-    style = of_style(project, max_tokens="references")
+    template = of_style(project, max_tokens="references")
     texts = ["a b c d", " a\tb\n", "a b c d e f g h i", "a"]
     shared = {"kind": "text", "options": [], "answers": []}
-    rows = project.vary([item(id=text, references=[text], **shared) for text in texts], style)
+    rows = project.vary([item(id=text, references=[text], **shared) for text in texts], template)
     # 1, 2, 4, 9 words: the percentile is 4 + (9 - 4) / 4
     assert [row["max_tokens"] for row in rows] == [6] * 4
-    assert project.vary([item()], style)[0]["max_tokens"] is None
+    assert project.vary([item()], template)[0]["max_tokens"] is None
     with pytest.raises(UserError, match=r"prompt q1/original: no item has a reference .*own\.yaml a number"):
-        project.vary([item(**shared)], style)
+        project.vary([item(**shared)], template)
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=40))
@@ -224,10 +224,10 @@ def test_the_upper_quartile_is_numpys_rounded_up(counts):
     assert upper_quartile(counts) == max(1, math.ceil(np.percentile(counts, 75)))
 
 
-def made(project, *drafts, asks="[letters, text]"):
+def made(project, *drafts, outputs="[letters, text]"):
     """Rows of `original` and of a variation that asks several times, or once."""
-    name = of_style(project, asks=asks)
-    style = parse_style(load(STYLES / f"{name}.yaml"), name)
+    name = of_style(project, outputs=outputs)
+    template = parse_template(load(TEMPLATES / f"{name}.yaml"), name)
     source = Item("q", "g", "What?", None, ("x", "y"), (0,), ("d1",), "choice")
 
     def vary(draft):
@@ -236,7 +236,7 @@ def made(project, *drafts, asks="[letters, text]"):
 
     dialogue = Variation("dialogue", (Part("dialogue", None, vary, ("turns",), "kept", ""),))
     variations = [load_variation("original"), dialogue]
-    return list(item_rows(source, variations, style, name, None, before={}))
+    return list(item_rows(source, variations, template, name, None, before={}))
 
 
 def test_several_drafts_are_numbered(project):
@@ -274,7 +274,7 @@ def test_an_answer_that_nobody_asks_for_cannot_be_repeated(project):
     drafts = ({"earlier": (("q/original",),)},)
     assert len(made(project, *drafts)) == 2
     with pytest.raises(UserError, match=r"repeats the answer to q/original, .*no text; .*own\.yaml"):
-        made(project, *drafts, asks="[letters]")
+        made(project, *drafts, outputs="[letters]")
 
 
 def test_a_conversation_is_read_with_the_items_before(project, item):
@@ -286,7 +286,7 @@ def test_a_conversation_is_read_with_the_items_before(project, item):
 
 
 def test_an_instruction_that_repeats_the_question_does_not_repeat_its_picture(project, item):
-    (project.styles / "told.yaml").write_text(
+    (project.templates / "told.yaml").write_text(
         "pictures: marks\nopening: '{instruction} '\nbody: '{question} {options}'\n"
         "instructions: ['Look: {question}']\n",
         "utf-8",
@@ -298,10 +298,10 @@ def test_an_instruction_that_repeats_the_question_does_not_repeat_its_picture(pr
 def test_words_made_once_for_an_item_are_those_made_anew(project, item):
     """With marks in the text they depend on the pictures; without, only on words, style and order."""
     variations = ["original", "option_order", "vr_b", "blank", "text_only", "image_only", "marks", "tests"]
-    for style in ("kostumov", "azad_mmmu"):
+    for template in ("kostumov", "azad_mmmu"):
         items = [item(), item(id="q2", question="What is <image 1>?", hint="See <image 1>")]
-        together = project.vary(items, style, variations)
-        apart = [row for name in variations for row in project.vary(items, style, [name])]
+        together = project.vary(items, template, variations)
+        apart = [row for name in variations for row in project.vary(items, template, [name])]
         assert sorted(together, key=lambda row: row["id"]) == sorted(apart, key=lambda row: row["id"])
 
 

@@ -6,7 +6,7 @@ import pytest
 from stages.report import read
 from tests.report.project import SCORING, Made, write_tables
 from vouch.report.evidence import Evidence
-from vouch.report.reading import sources
+from vouch.report.sources import sources
 
 
 @pytest.fixture

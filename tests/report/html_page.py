@@ -38,5 +38,5 @@ class Page(HTMLParser):
             self.crossed.append(tag)
 
     def handle_data(self, data: str) -> None:
-        if not self._open or self._open[-1] not in ("script", "style"):
+        if not self._open or self._open[-1] not in ("script", "template"):
             self.shown.append(data)

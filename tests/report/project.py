@@ -16,10 +16,10 @@ from vouch.tables.compared import (
     DIFFERENCES_PATH,
     DIMENSIONS,
     DIMENSIONS_PATH,
+    LEADERBOARD,
+    LEADERBOARD_PATH,
     REPRODUCED,
     REPRODUCED_PATH,
-    STANDINGS,
-    STANDINGS_PATH,
     VARIATIONS,
     VARIATIONS_PATH,
 )
@@ -49,7 +49,7 @@ class Made:
     datasets: Sequence[str] = ("shapes",)
     categories: Sequence[str] = ()
     variations: Sequence[str] = ("original",)
-    asks: Sequence[str] = ("letters",)
+    outputs: Sequence[str] = ("letters",)
     apart: bool = True
     published: bool = True
     half_width: float = 0.05
@@ -58,25 +58,31 @@ class Made:
     rewrites: Sequence[dict[str, Any]] = ()
 
 
-def _number(reading: str, score: str, metric: str, value: float, half: float | None) -> dict[str, Any]:
+def _number(protocol: str, score: str, metric: str, value: float, half: float | None) -> dict[str, Any]:
     ends = {} if half is None else {"low": value - half, "high": value + half}
-    return {"reading": reading, "score": score, "metric": metric, "value": value, "items": ITEM_COUNT} | ends
+    return {
+        "protocol": protocol,
+        "score": score,
+        "metric": metric,
+        "value": value,
+        "items": ITEM_COUNT,
+    } | ends
 
 
 def _metrics(accuracy: float, half_width: float) -> list[dict[str, Any]]:
     rows = []
-    for reading, half, shift in (("clean", half_width, 0.0), ("faithful", None, 0.01)):
-        rows.append(_number(reading, "", "accuracy", accuracy + shift, half))
-        rows.append(_number(reading, "", "ece", 0.1 * (1 - accuracy), half and 0.01))
-        rows.append(_number(reading, "", "mce", 0.25, None))
+    for protocol, half, shift in (("clean", half_width, 0.0), ("faithful", None, 0.01)):
+        rows.append(_number(protocol, "", "accuracy", accuracy + shift, half))
+        rows.append(_number(protocol, "", "ece", 0.1 * (1 - accuracy), half and 0.01))
+        rows.append(_number(protocol, "", "mce", 0.25, None))
         for score, size in (
             ("lac", 3 - 2 * accuracy),
             ("aps", 4 - 2 * accuracy),
             ("mean", 3.5 - 2 * accuracy),
         ):
-            rows.append(_number(reading, score, "coverage", 0.9 + 0.02 * (score == "aps"), half and 0.03))
-            rows.append(_number(reading, score, "set_size", size, half and 0.1))
-            rows.append(_number(reading, score, "uacc", accuracy * 6**0.5 / size, half and 0.05))
+            rows.append(_number(protocol, score, "coverage", 0.9 + 0.02 * (score == "aps"), half and 0.03))
+            rows.append(_number(protocol, score, "set_size", size, half and 0.1))
+            rows.append(_number(protocol, score, "uacc", accuracy * 6**0.5 / size, half and 0.05))
     rows += _panels(accuracy)
     rows.append(_number("faithful", "", "sibling_share", 0.5, None))
     rows.append(_number("clean", "", "rows_dropped", 2.0, None))
@@ -135,12 +141,12 @@ def _standings(made: Made) -> list[dict[str, Any]]:
                 for number, category in enumerate(("all", *made.categories)):
                     where = {"model": model, "dataset": dataset, "variation": variation, "category": category}
                     lower = accuracy - 0.1 * number - 0.2 * (variation != "original")
-                    for late, ask in enumerate(made.asks):
-                        where |= {"ask": ask, "calibration": ""}
+                    for late, output in enumerate(made.outputs):
+                        where |= {"output": output, "calibration": ""}
                         hurt = lower - 0.3 * (late > 0)
-                        found = _text_metrics(hurt) if ask == "text" else _metrics(hurt, made.half_width)
+                        found = _text_metrics(hurt) if output == "text" else _metrics(hurt, made.half_width)
                         rows += [where | row | ranks for row in found]
-                        if turn and not number and ask != "text":
+                        if turn and not number and output != "text":
                             rows += [where | row | ranks for row in _shift(turn)]
     return rows
 
@@ -159,8 +165,8 @@ def _outcomes(made: Made, model: str) -> list[dict[str, Any]]:
                         "item": f"q{item}",
                         "group": f"g{item // 2}",
                         "variation": variation,
-                        "ask": made.asks[0],
-                        "parser": "letter" if made.asks[0] == "text" else None,
+                        "output": made.outputs[0],
+                        "parser": "letter" if made.outputs[0] == "text" else None,
                         "predicted": dice.randrange(4),
                         "correct": (right := dice.random() < made.accuracy[model]),
                         "clean_correct": float(right),
@@ -180,7 +186,7 @@ def _differences(made: Made) -> list[dict[str, Any]]:
             p = 0.001 if made.apart else 0.4
             row = {
                 "dataset": dataset,
-                "ask": made.asks[0],
+                "output": made.outputs[0],
                 "first": first,
                 "second": second,
                 "difference": gap,
@@ -198,7 +204,7 @@ def _variations(made: Made) -> list[dict[str, Any]]:
         for model, accuracy in made.accuracy.items():
             for variation in made.variations[1:]:
                 for (metric, score), gap in measures.items():
-                    row: dict[str, Any] = {"dataset": dataset, "model": model, "ask": made.asks[0]}
+                    row: dict[str, Any] = {"dataset": dataset, "model": model, "output": made.outputs[0]}
                     row |= {"variation": variation, "metric": metric}
                     original = 0.0 if metric == "flipped" else accuracy
                     row |= {"score": score, "value": original + gap, "original": original}
@@ -222,7 +228,13 @@ def _dimensions(made: Made) -> list[dict[str, Any]]:
     names = [*made.categories, "overall"] if made.categories else []
     order = sorted(made.accuracy, key=lambda model: -made.accuracy[model])
     return [
-        {"variation": "original", "ask": made.asks[0], "reading": "clean", "dimension": name, "model": model}
+        {
+            "variation": "original",
+            "output": made.outputs[0],
+            "protocol": "clean",
+            "dimension": name,
+            "model": model,
+        }
         | {"value": made.accuracy[model], "rank": order.index(model) + 1.0, "parts": len(made.datasets)}
         for name in names
         for model in made.accuracy
@@ -259,14 +271,14 @@ def _defects(items: Sequence[dict[str, Any]], made: Made) -> list[dict[str, Any]
 
 def write_tables(made: Made) -> list[Path]:
     """Writes the tables under the working directory and returns their paths."""
-    STANDINGS.write(STANDINGS_PATH, _standings(made))
+    LEADERBOARD.write(LEADERBOARD_PATH, _standings(made))
     DIFFERENCES.write(DIFFERENCES_PATH, _differences(made))
     REPRODUCED.write(REPRODUCED_PATH, _reproduced(made) if made.published else [])
     VARIATIONS.write(VARIATIONS_PATH, _variations(made))
     RANKINGS.write(RANKINGS_PATH, made.rankings)
     RANKED.write(RANKED_PATH, [])
     DIMENSIONS.write(DIMENSIONS_PATH, _dimensions(made))
-    paths = [STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH, RANKINGS_PATH, RANKED_PATH]
+    paths = [LEADERBOARD_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH, RANKINGS_PATH, RANKED_PATH]
     DISTANCES.write(DISTANCES_PATH, [])
     TRENDS.write(TRENDS_PATH, [])
     paths += [DIMENSIONS_PATH, DISTANCES_PATH, TRENDS_PATH]

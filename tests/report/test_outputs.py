@@ -23,9 +23,9 @@ from vouch.report.csv_text import csv_text
 from vouch.report.evidence import Evidence
 from vouch.report.metrics_json import metrics_json
 from vouch.report.plugins import plugins
-from vouch.report.reading import sources
 from vouch.report.render_cache import Kept
 from vouch.report.reproduce.charts import ON_DEEP, ON_PALE
+from vouch.report.sources import sources
 
 ROOT = Path(__file__).parents[2]
 Make = Callable[[Made], Evidence]
@@ -34,17 +34,17 @@ CONFIG = Config(title="Vouch")
 COLUMNS = {
     "defects": ["dataset", "defect", "items", "share", "examples", "treatment", "p_value", "detail"],
     "differences": [
-        *["dataset", "ask", "first", "second"],
+        *["dataset", "output", "first", "second"],
         *["difference", "low", "high", "p", "p_holm", "items"],
     ],
     "published": ["dataset", "model", "metric", "published", "ours", "difference"],
     "rejects": ["dataset", "where", "id", "reason"],
     "variations": [
-        *["dataset", "model", "ask", "variation", "metric", "score"],
+        *["dataset", "model", "output", "variation", "metric", "score"],
         *["value", "original", "difference", "low", "high", "items"],
     ],
     "metrics": [
-        *["dataset", "model", "variation", "ask", "reading", "category"],
+        *["dataset", "model", "variation", "output", "protocol", "category"],
         *["calibration", "alpha", "score", "metric"],
         *["value", "low", "high", "items", "rank", "rank_low", "rank_high"],
     ],
@@ -110,7 +110,7 @@ def test_columns_of_tables(make: Make, name: str) -> None:
 def test_tables_hold_full_precision_in_a_fixed_order(make: Make) -> None:
     evidence = make(Made(accuracy={"beta": 1 / 3, "alpha": 2 / 3}))
     headline = table(evidence, "headline")
-    assert [(row["model"], row["reading"]) for row in headline] == [
+    assert [(row["model"], row["protocol"]) for row in headline] == [
         ("alpha", "clean"),
         ("alpha", "faithful"),
         ("beta", "clean"),
@@ -197,7 +197,7 @@ def test_plot_page_has_one_place_for_plots_and_none_for_scripts_from_elsewhere()
 def test_an_undeclared_table_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     paths = write_tables(Made())
-    with pytest.raises(UserError, match=r"data/compare/standings\.parquet: not among the inputs"):
+    with pytest.raises(UserError, match=r"data/compare/leaderboard\.parquet: not among the inputs"):
         sources(paths[1:])
 
 

@@ -1,4 +1,4 @@
-"""The sections on scores, calibration, letters and prompt shift say what the standings hold."""
+"""The sections on scores, calibration, letters and prompt shift say what the leaderboard hold."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -39,11 +39,11 @@ def test_scores_stand_side_by_side(make: Make) -> None:
 
 def test_thresholds_for_parts_are_a_table_of_their_own(make: Make) -> None:
     evidence = make(Made(accuracy={"alpha": 0.8}))
-    of_sets = evidence.standings[evidence.standings["score"] == "lac"].copy()
+    of_sets = evidence.leaderboard[evidence.leaderboard["score"] == "lac"].copy()
     of_sets["alpha"] = 0.1
     parts = [of_sets.assign(calibration="marginal"), of_sets.assign(calibration="class")]
     parts.append(of_sets.assign(calibration="class", alpha=0.2, value=99.0))
-    changed = replace(evidence, standings=pd.concat(parts, ignore_index=True))
+    changed = replace(evidence, leaderboard=pd.concat(parts, ignore_index=True))
     (part,) = scores.build(changed)
     assert part.kinds is not None
     assert [row[1].text for row in part.kinds.rows] == ["all questions", "each letter"]
@@ -73,7 +73,7 @@ def test_letters_that_are_chosen_too_often(make: Make) -> None:
     assert part.sentences == (
         "alpha chooses A for 60.0\u202f% of the questions; the answer stands there in 50.0\u202f%.",
     )
-    assert letters.build(make(Made(asks=("likelihood",)))) == ()
+    assert letters.build(make(Made(outputs=("likelihood",)))) == ()
 
 
 def test_ways_of_asking_that_break_the_promise(make: Make) -> None:

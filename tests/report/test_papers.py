@@ -22,7 +22,7 @@ from vouch.report.reproduce.entry import Absent, Review, review
 from vouch.report.reproduce.lookup import Lookup, Measure
 from vouch.report.reproduce.pivot import Layout, Print, pivot, ranks
 from vouch.report.sections.papers import build, sketches
-from vouch.tables.compared import STANDINGS
+from vouch.tables.compared import LEADERBOARD
 from vouch.tables.rankings import COMBINED
 
 Make = Callable[[Made], Evidence]
@@ -43,14 +43,14 @@ def text(grid: Grid) -> list[list[str]]:
 
 def standing(model: str, metric: str, value: float, **other: Any) -> dict[str, Any]:
     row = {"model": model, "metric": metric, "value": value, "dataset": "shapes", "variation": "original"}
-    row |= {"ask": "letters", "reading": "faithful", "category": "all", "calibration": "", "score": ""}
+    row |= {"output": "letters", "protocol": "faithful", "category": "all", "calibration": "", "score": ""}
     return row | {"items": 10} | other
 
 
 def asked(evidence: Evidence, rows: Sequence[dict[str, Any]]) -> Evidence:
-    """The same project with other standings and nothing of what rests on them."""
-    frame = pd.DataFrame(rows).reindex(columns=STANDINGS.schema.names)
-    return replace(evidence, standings=frame)
+    """The same project with other leaderboard and nothing of what rests on them."""
+    frame = pd.DataFrame(rows).reindex(columns=LEADERBOARD.schema.names)
+    return replace(evidence, leaderboard=frame)
 
 
 def reviewed(evidence: Evidence, slug: str) -> Review:
@@ -157,8 +157,10 @@ def test_means_are_over_the_datasets_that_were_asked(make: Make) -> None:
 @pytest.mark.parametrize(
     "made",
     [
-        Made(accuracy={"</script>\"'": 0.5}, asks=("text",), published=False),
-        Made(datasets=("x_likelihood", "y"), asks=("text", "likelihood"), variations=("original", "tests")),
+        Made(accuracy={"</script>\"'": 0.5}, outputs=("text",), published=False),
+        Made(
+            datasets=("x_likelihood", "y"), outputs=("text", "likelihood"), variations=("original", "tests")
+        ),
         Made(accuracy={"llava_7b": 0.5, "llava_13b": 0.5}, variations=("original", "vs_e", "ls_n")),
     ],
     ids=["one model, texts", "likelihoods", "two sizes"],
@@ -235,7 +237,7 @@ def test_parc_by_size_and_by_the_training_data_of_models_alike_in_size(make: Mak
 
 def test_rankings_of_three_models_and_no_fewer(make: Make) -> None:
     def row(models: int, **other: Any) -> dict[str, Any]:
-        place = {"dataset": "docvqa", "ask": "text", "ranker": "nll_avg", "score": "", "proxy": ""}
+        place = {"dataset": "docvqa", "output": "text", "ranker": "nll_avg", "score": "", "proxy": ""}
         return (
             place | {"models": models, "rho": 0.93, "rho_low": 0.8, "rho_high": 1.0, "tau_paper": 0.8} | other
         )
@@ -257,10 +259,10 @@ def test_means_of_likelihood_are_published_over_six_dimensions(make: Make) -> No
     """Ranks are among the paper's sixteen models, so they stand beside ours only where those are here."""
     six = ("coarse_perception", "fine_perception", "spatial", "visual_reasoning", "cross_modal", "dialogue")
     model, other = "blip2_flan_t5_xl", "bliva"
-    evidence = make(Made(accuracy={model: 0.63, other: 0.5}, categories=six, asks=("likelihood",)))
+    evidence = make(Made(accuracy={model: 0.63, other: 0.5}, categories=six, outputs=("likelihood",)))
     frame = evidence.dimensions
     frame = frame.assign(parts=frame["dimension"].map(SETS).fillna(6))
-    faithful = frame.assign(reading="faithful", value=frame["value"] - 0.0008)
+    faithful = frame.assign(protocol="faithful", value=frame["value"] - 0.0008)
     evidence = replace(evidence, dimensions=pd.concat([frame, faithful]), printed=read_printed(REFORM))
     shown = {entry.name: built for entry, built in reviewed(evidence, "reform").shown}
     _, beside = shown["Table 1"].grids
@@ -275,7 +277,7 @@ def test_means_of_likelihood_are_published_over_six_dimensions(make: Make) -> No
 
 
 def test_reform_stands_beside_the_paper_on_every_set(make: Make) -> None:
-    evidence = make(Made(accuracy={"blip2_flan_t5_xl": 0.6266}, datasets=("gqa",), asks=("likelihood",)))
+    evidence = make(Made(accuracy={"blip2_flan_t5_xl": 0.6266}, datasets=("gqa",), outputs=("likelihood",)))
     evidence = replace(evidence, printed=read_printed(REFORM))
     (built,) = [built for entry, built in reviewed(evidence, "reform").shown if entry.name == "Table 15"]
     assert [[cell.text for cell in row[1:5]] for row in built.grids[1].rows] == [
@@ -286,7 +288,7 @@ def test_reform_stands_beside_the_paper_on_every_set(make: Make) -> None:
 def test_published_figures_of_models_that_sample_stand_beside_samples(make: Make) -> None:
     """The authors draw nothing from BLIP-2: theirs stands beside the greedy text even where samples are here."""
     rows = [
-        standing(model, metric, value, ask="text", dataset=dataset, variation=variation, score=score)
+        standing(model, metric, value, output="text", dataset=dataset, variation=variation, score=score)
         for model, first in (
             ("llava_vicuna_7b", "first_t0.2"),
             ("blip2_flan_t5_xl", "first_t0.2"),
@@ -320,7 +322,7 @@ def test_published_figures_of_models_that_sample_stand_beside_samples(make: Make
 def test_hit_rates_stand_beside_the_papers(make: Make) -> None:
     model = "mplug_owl"
     rows = [
-        standing(model, "format_hit_rate", value, ask="text", dataset="vqa_v2", variation=variation)
+        standing(model, "format_hit_rate", value, output="text", dataset="vqa_v2", variation=variation)
         for value, variation in ((0.6286, "no_sample"), (0.99, "original"))
     ]
     evidence = asked(
@@ -338,13 +340,13 @@ def test_hit_rates_stand_beside_the_papers(make: Make) -> None:
 def test_a_score_of_the_clean_reading_alone_says_so(make: Make) -> None:
     rows = [standing("a", "accuracy", 0.5), standing("b", "accuracy", 0.6)]
     for score in ("lac", "aps", "margin"):
-        for reading in ("faithful", "clean")[score == "margin" :]:
+        for protocol in ("faithful", "clean")[score == "margin" :]:
             rows += [
-                standing(m, "set_size", 2.0, score=score, reading=reading, alpha=0.1) for m in ("a", "b")
+                standing(m, "set_size", 2.0, score=score, protocol=protocol, alpha=0.1) for m in ("a", "b")
             ]
     shown = {e.name: b for e, b in reviewed(asked(make(Made()), rows), "azad").shown}
     assert list(shown["Table 2"].sentences) == [
-        "MS is of the clean reading: compare it with the small print of the others, which is, too."
+        "MS is of the clean protocol: compare it with the small print of the others, which is, too."
     ]
     assert not shown["Table 1"].sentences
 
@@ -375,15 +377,15 @@ def test_sizes_and_families_from_records_names_and_recipes() -> None:
 
 def test_distances_of_datasets_against_how_alike_they_order_the_models(make: Make) -> None:
     ranked = [
-        {"dataset": dataset, "ask": "letters", "model": model, "performance": value * turn}
+        {"dataset": dataset, "output": "letters", "model": model, "performance": value * turn}
         for dataset, turn in (("ai2d", 1), ("mmmu", 1), ("docvqa", -1))
         for model, value in (("a", 0.2), ("b", 0.5), ("c", 0.7))
     ]
     pairs = [("ai2d", "docvqa", 9.0), ("ai2d", "mmmu", 2.0), ("docvqa", "mmmu", 8.0)]
     apart = [{"of": "images", "dataset": a, "other": b, "distance": far} for a, b, far in pairs]
     evidence = make(Made(datasets=("ai2d", "docvqa", "mmmu")))
-    trends = [{"of": "images", "ask": "letters", "pairs": 3, "rho": -0.5, "p": 0.25}]
-    frames = {"ranked": ranked, "distances": apart, "trends": [*trends, {"of": "images", "ask": "text"}]}
+    trends = [{"of": "images", "output": "letters", "pairs": 3, "rho": -0.5, "p": 0.25}]
+    frames = {"ranked": ranked, "distances": apart, "trends": [*trends, {"of": "images", "output": "text"}]}
     evidence = replace(evidence, **{name: pd.DataFrame(rows) for name, rows in frames.items()})
     shown = {entry.name: built for entry, built in reviewed(evidence, "tu").shown}
     (said,) = shown["Figure 4"].sentences
@@ -401,7 +403,7 @@ def test_models_that_all_do_equally_well_have_no_correlations(make: Make) -> Non
     same = dict.fromkeys(("alpha", "beta", "gamma"), 0.5)
     evidence = make(Made(accuracy=same, datasets=("cubes", "shapes")))
     rows = [
-        {"dataset": dataset, "ask": "letters", "model": model, "performance": value}
+        {"dataset": dataset, "output": "letters", "model": model, "performance": value}
         for dataset in ("cubes", "shapes")
         for model, value in same.items()
     ]

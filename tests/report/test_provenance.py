@@ -9,8 +9,8 @@ import pytest
 from stages.report import read
 from tests.report.project import SCORING, Made, write_tables
 from vouch.report.evidence import Evidence
-from vouch.report.reading import sources
 from vouch.report.sections.provenance import build
+from vouch.report.sources import sources
 from vouch.tables.letters import LETTERS, letters_path
 
 DIGEST = "ab" * 32

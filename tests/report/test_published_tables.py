@@ -20,7 +20,7 @@ from vouch.report.papers.kostumov.names import RELEASED, SEVENTH, TEN
 from vouch.report.reproduce.entry import Built, review
 from vouch.report.reproduce.lookup import Lookup
 from vouch.report.reproduce.printed import CELL
-from vouch.tables.compared import STANDINGS
+from vouch.tables.compared import LEADERBOARD
 from vouch.tables.published import model_slug
 
 FILES = ROOT / "docs/published"
@@ -83,12 +83,12 @@ def test_published_metrics_have_the_same_counterparts_as_in_compare() -> None:
 
 @pytest.fixture(scope="module")
 def rows() -> list[dict[str, Any]]:
-    """Rows of the standings: the faithful reading of 26 models on MMBench."""
+    """Rows of the leaderboard: the faithful reading of 26 models on MMBench."""
     found = []
     for name in models():
         for (score, metric), value in values(faithful(block(name).responses, config()).figures).items():
             row = {"model": model_slug(name), "dataset": "mmbench", "variation": "original", "value": value}
-            row |= {"ask": "letters", "reading": "faithful", "category": "all", "calibration": ""}
+            row |= {"output": "letters", "protocol": "faithful", "category": "all", "calibration": ""}
             found.append(row | {"score": score, "metric": metric, "items": 2189})
     return found
 
@@ -108,7 +108,7 @@ def tables(rows: list[dict[str, Any]], make: Callable[[Made], Evidence]) -> dict
     ]
     evidence = replace(
         make(Made(datasets=("mmbench",))),
-        standings=pd.DataFrame(rows).reindex(columns=STANDINGS.schema.names),
+        leaderboard=pd.DataFrame(rows).reindex(columns=LEADERBOARD.schema.names),
         reproduced=pd.DataFrame(theirs),
         printed=PRINTED,
     )

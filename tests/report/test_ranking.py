@@ -16,7 +16,14 @@ from vouch.report.site import site
 
 
 def row(ranker: str, rho: float | None, **changes: Any) -> dict[str, Any]:
-    found = {"dataset": "shapes", "ask": "letters", "ranker": ranker, "score": "", "proxy": "", "models": 4}
+    found = {
+        "dataset": "shapes",
+        "output": "letters",
+        "ranker": ranker,
+        "score": "",
+        "proxy": "",
+        "models": 4,
+    }
     found |= {"rho": rho, "rho_low": -0.2, "rho_high": 1.0, "tau": 0.5, "tau_paper": 0.5}
     return found | {"p": 0.0833, "p_least": 0.0833} | changes
 
@@ -46,10 +53,10 @@ def test_few_models_are_an_illustration(make: Callable[[Made], Evidence]) -> Non
 
 def test_many_models_can_be_told_from_chance(make: Callable[[Made], Evidence]) -> None:
     rows = [
-        row(f"{name}", 0.9, ask="text", models=30, p=p, p_least=1e-30)
+        row(f"{name}", 0.9, output="text", models=30, p=p, p_least=1e-30)
         for name, p in (("nll_min", 1e-5), ("nll_avg", 0.4))
     ]
-    rows.append(row("agreement", None, ask="text", models=30, score="t0.7", p=None, p_least=None))
+    rows.append(row("agreement", None, output="text", models=30, score="t0.7", p=None, p_least=None))
     (part,) = ranking.build(make(Made(rankings=rows)))
     assert part.sentences[1] == "1 of 2 correlations without a proxy have p < 0.05, uncorrected."
     assert [cells[0].text for cells in part.rho.rows] == [
@@ -72,7 +79,7 @@ def test_two_models_and_none_have_no_section(make: Callable[[Made], Evidence]) -
 
 def test_the_model_that_would_be_picked_is_named_first(make: Callable[[Made], Evidence]) -> None:
     def values(dataset: str, **of: tuple[float, float]) -> list[dict[str, Any]]:
-        place = {"dataset": dataset, "ask": "letters", "ranker": "combined", "score": "", "proxy": ""}
+        place = {"dataset": dataset, "output": "letters", "ranker": "combined", "score": "", "proxy": ""}
         ordered = sorted((value for value, _ in of.values()), reverse=True)
         return [
             place | {"model": m, "value": v, "rank": 1 + ordered.index(v), "performance": p}

@@ -17,11 +17,17 @@ PARC = {"reliability": 0.25, "accuracy_calibrated": 0.5, "certainty": 0.5, "cons
 
 
 def with_rows(evidence: Evidence, *rows: dict[str, object]) -> Evidence:
-    """The evidence with more rows in its standings."""
-    plain = {"dataset": "shapes", "ask": "letters", "reading": "clean", "category": "all", "calibration": ""}
+    """The evidence with more rows in its leaderboard."""
+    plain = {
+        "dataset": "shapes",
+        "output": "letters",
+        "protocol": "clean",
+        "category": "all",
+        "calibration": "",
+    }
     plain |= {"score": "", "items": ITEM_COUNT, "low": 0.1, "high": 0.9}
     return replace(
-        evidence, standings=pd.concat([evidence.standings, pd.DataFrame([plain | row for row in rows])])
+        evidence, leaderboard=pd.concat([evidence.leaderboard, pd.DataFrame([plain | row for row in rows])])
     )
 
 
@@ -67,7 +73,7 @@ def test_every_variation_and_their_mean_stand_in_one_table(make: Make) -> None:
 
 
 def test_instability_beside_its_control(make: Make) -> None:
-    place = {"model": "alpha", "variation": "instruction", "ask": "letters"}
+    place = {"model": "alpha", "variation": "instruction", "output": "letters"}
     evidence = with_rows(
         make(Made()),
         place | {"metric": "instability", "value": 0.5, "low": 0.4, "high": 0.6},

@@ -17,8 +17,8 @@ from vouch.report.config import Config
 from vouch.report.evidence import Evidence
 from vouch.report.figure_spec import Sketch
 from vouch.report.plugins import plugins
-from vouch.report.reading import sources
 from vouch.report.site import Picture, address, site
+from vouch.report.sources import sources
 
 Make = Callable[[Made], Evidence]
 Site = dict[str, Page]  # by path under reports/
@@ -71,7 +71,7 @@ def rich(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
 
 def test_pages_are_well_formed_and_every_figure_and_section_is_there(rich: Site) -> None:
     assert {path: page.crossed for path, page in rich.items() if page.crossed} == {}
-    parts = {"readings", "published", "differences", "variations", "categories", "results", "verdict"}
+    parts = {"protocols", "published", "differences", "variations", "categories", "results", "verdict"}
     parts |= {"data", "method", "provenance", "scores", "calibration", "letters", "shift", "papers"}
     parts |= {"dimensions", "rewrites", "sweep", "sources", "items"}
     assert sections_of(rich) == parts

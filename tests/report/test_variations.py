@@ -114,10 +114,10 @@ def turned(make: Make, guess: float, models: Sequence[str] = ("alpha",), **chang
     )
     costs = evidence.costs.copy()
     costs.loc[costs["metric"] == "flipped", "metric"] = "unturned"
-    rows = evidence.standings[evidence.standings["metric"] == "accuracy"].query("reading == 'clean'")
+    rows = evidence.leaderboard[evidence.leaderboard["metric"] == "accuracy"].query("reading == 'clean'")
     guesses = rows[rows["variation"] == "ls_n"].assign(metric="random_accuracy", value=guess)
     return replace(
-        evidence, costs=costs, standings=pd.concat([evidence.standings, guesses], ignore_index=True)
+        evidence, costs=costs, leaderboard=pd.concat([evidence.leaderboard, guesses], ignore_index=True)
     )
 
 

@@ -54,7 +54,7 @@ def test_figures_are_valid_wide_and_narrow(make: Callable[[Made], Evidence]) -> 
             if chart is not None:
                 valid(chart)
                 drawn.add(name)
-    assert drawn >= {"accuracy_and_set_size", "coverage", "differences", "readings", "shift", "variations"}
+    assert drawn >= {"accuracy_and_set_size", "coverage", "differences", "protocols", "shift", "variations"}
 
 
 def test_an_invalid_chart_is_found() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.report.project import Made
 from vouch.report.evidence import Evidence
-from vouch.report.sections import differences, published, readings, results, verdict
+from vouch.report.sections import differences, protocols, published, results, verdict
 
 Make = Callable[[Made], Evidence]
 
@@ -40,8 +40,8 @@ def test_without_pairs_the_intervals_decide(make: Make) -> None:
     evidence = make(Made())
     alone = replace(evidence, differences=evidence.differences.iloc[:0])
     assert alone.leaders("shapes") == ("alpha", "beta", "gamma")
-    standings = evidence.standings.assign(rank_low=evidence.standings["rank"])
-    ranked = replace(evidence, differences=evidence.differences.iloc[:0], standings=standings)
+    leaderboard = evidence.leaderboard.assign(rank_low=evidence.leaderboard["rank"])
+    ranked = replace(evidence, differences=evidence.differences.iloc[:0], leaderboard=leaderboard)
     assert ranked.leaders("shapes") == ("alpha",)
 
 
@@ -55,7 +55,7 @@ def test_datasets_that_disagree(make: Make) -> None:
     assert headline(evidence) == "Trust alpha first."
     swap = {"alpha": "beta", "beta": "alpha"}
     frames = {}
-    for name, columns in (("standings", ["model"]), ("differences", ["first", "second"])):
+    for name, columns in (("leaderboard", ["model"]), ("differences", ["first", "second"])):
         frame = getattr(evidence, name).copy()
         cubes = frame["dataset"] == "cubes"
         for column in columns:
@@ -73,9 +73,9 @@ def test_datasets_that_disagree(make: Make) -> None:
 )
 def test_a_promise_is_kept_within_its_interval(make: Make, high: float, said: str) -> None:
     evidence = make(Made())
-    standings = evidence.standings.copy()
-    standings.loc[standings["metric"] == "coverage", "high"] = high
-    tile = verdict.build(replace(evidence, standings=standings)).tiles[0]
+    leaderboard = evidence.leaderboard.copy()
+    leaderboard.loc[leaderboard["metric"] == "coverage", "high"] = high
+    tile = verdict.build(replace(evidence, leaderboard=leaderboard)).tiles[0]
     assert tile.answer == "1.40 options in a set; 90.0\u202f% of its sets hold the answer"
     assert f"Promised 90\u202f%: {said} pairs of model and dataset keep it." in tile.why
 
@@ -83,10 +83,10 @@ def test_a_promise_is_kept_within_its_interval(make: Make, high: float, said: st
 def test_sets_that_hold_every_option_do_not_count_as_kept_promises(make: Make) -> None:
     evidence = make(Made(datasets=("cubes", "shapes")))
     assert "all 6 pairs of model and dataset keep it." in verdict.build(evidence).tiles[0].why
-    standings = evidence.standings
-    rows = standings[(standings["metric"] == "mce") & (standings["dataset"] == "cubes")]
-    rows = rows[rows["reading"] == "clean"].assign(metric="infinite_threshold_rate", value=1.0)
-    small = replace(evidence, standings=pd.concat([standings, rows], ignore_index=True))
+    leaderboard = evidence.leaderboard
+    rows = leaderboard[(leaderboard["metric"] == "mce") & (leaderboard["dataset"] == "cubes")]
+    rows = rows[rows["protocol"] == "clean"].assign(metric="infinite_threshold_rate", value=1.0)
+    small = replace(evidence, leaderboard=pd.concat([leaderboard, rows], ignore_index=True))
     view = verdict.build(small)
     assert "Too small to judge by: cubes." in view.because
     assert "all 3 pairs of model and dataset keep it." in view.tiles[0].why
@@ -115,17 +115,17 @@ def test_differences_that_are_real_are_counted_and_the_others_named(make: Make) 
 def test_the_dataset_with_most_items_speaks_first(make: Make) -> None:
     evidence = make(Made(datasets=("cubes", "shapes")))
     assert evidence.datasets == ("cubes", "shapes")
-    standings = evidence.standings.copy()
-    standings.loc[standings["dataset"] == "shapes", "items"] += 1
-    assert replace(evidence, standings=standings).datasets == ("shapes", "cubes")
+    leaderboard = evidence.leaderboard.copy()
+    leaderboard.loc[leaderboard["dataset"] == "shapes", "items"] += 1
+    assert replace(evidence, leaderboard=leaderboard).datasets == ("shapes", "cubes")
 
 
 def test_a_missing_metric_is_said_to_be_missing(make: Make) -> None:
     evidence = make(Made())
-    standings = evidence.standings[evidence.standings["score"] == ""]
-    view = verdict.build(replace(evidence, standings=standings))
+    leaderboard = evidence.leaderboard[evidence.leaderboard["score"] == ""]
+    view = verdict.build(replace(evidence, leaderboard=leaderboard))
     assert view.tiles[0].answer == "Not measured"
-    table = results.build(replace(evidence, standings=standings)).datasets[0].headline
+    table = results.build(replace(evidence, leaderboard=leaderboard)).datasets[0].headline
     assert [cell.text for cell in table.rows[0]][3:8] == ["–"] * 5
 
 
@@ -139,14 +139,14 @@ def test_unreadable_answers_and_thin_calibration_are_warned_of(make: Make) -> No
     evidence = make(Made())
     outcomes = evidence.outcomes.copy()
     outcomes.loc[(outcomes["model"] == "beta") & (outcomes["prompt"] == "q1/original"), "predicted"] = None
-    standings = evidence.standings.replace({"metric": {"mce": "infinite_threshold_rate"}})
-    part = results.build(replace(evidence, outcomes=outcomes, standings=standings)).datasets[0]
+    leaderboard = evidence.leaderboard.replace({"metric": {"mce": "infinite_threshold_rate"}})
+    part = results.build(replace(evidence, outcomes=outcomes, leaderboard=leaderboard)).datasets[0]
     assert part.warnings[0] == "beta gave no answer that could be read to 1 prompt."
     assert "Too few rows calibrate alpha in 25\u202f% of the splits" in part.warnings[1]
 
 
 def test_readings_say_what_changes(make: Make) -> None:
-    (part,) = readings.build(make(Made()))
+    (part,) = protocols.build(make(Made()))
     text = " ".join(part.sentences)
     assert "50\u202f% of the test rows have a sibling" in text
     assert "Accuracy moves by at most 1.0 points" in text

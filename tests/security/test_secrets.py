@@ -153,7 +153,7 @@ class Run:
         (own / "items.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
         params = yaml.safe_load((self.checkout.path / "params.yaml").read_text("utf-8"))
         params |= {
-            "datasets": {"mine": {"loader": "jsonl", "source": "mine", "style": "kostumov"}},
+            "datasets": {"mine": {"loader": "jsonl", "source": "mine", "template": "kostumov"}},
             "models": ["served"],
             "pin": {"served": "models.lock"},
             "train": {},

@@ -99,7 +99,7 @@ def test_tables_of_reform_are_as_they_were_printed() -> None:
     ]
     whole = [row for row in read("reform_tables") if row["dataset"] == "scienceqa"]
     for name in ("generation", "likelihood"):
-        found = [(row["accuracy"], row["instability"]) for row in whole if row["read_out"] == name]
+        found = [(row["accuracy"], row["instability"]) for row in whole if row["output"] == name]
         assert found == [(row[name], row[f"{name}_instability"]) for row in read("reform_scienceqa")]
 
 

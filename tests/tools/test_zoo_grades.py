@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from stages.vary import read_style
+from stages.vary import read_template
 from tools.zoo_asking import LETTERS, choice, messages
 from tools.zoo_grades import items, right, set_size, swapped, turned, wilson
 from vouch.datasets.loaders import pairs, shapes, shapes_dialog
@@ -14,9 +14,9 @@ from vouch.datasets.loaders import pairs, shapes, shapes_dialog
 
 @pytest.mark.parametrize("module", [shapes, pairs, shapes_dialog])
 def test_every_dataset_of_the_demo_can_be_asked(module: ModuleType) -> None:
-    style = read_style("kostumov_joined" if module is pairs else "kostumov")
+    template = read_template("kostumov_joined" if module is pairs else "kostumov")
     made = items(module, module.__name__.rpartition(".")[2], 8)
-    asked = [choice(item, style) for item in made]
+    asked = [choice(item, template) for item in made]
     for item, prompt in zip(made, asked, strict=True):
         assert item.question in prompt.text and prompt.count == len(item.options) + 2
         assert f"{LETTERS[prompt.answer]}. {item.options[item.answers[0]]}" in prompt.text

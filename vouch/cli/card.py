@@ -21,7 +21,7 @@ from vouch.params.project import Project
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.files import write_text
 from vouch.pipeline.intact import intact
-from vouch.tables.compared import STANDINGS, STANDINGS_PATH, VARIATIONS, VARIATIONS_PATH
+from vouch.tables.compared import LEADERBOARD, LEADERBOARD_PATH, VARIATIONS, VARIATIONS_PATH
 from vouch.tables.pins import Pin, pin_path, read_pin
 from vouch.tables.prompts import ORIGINAL
 
@@ -48,15 +48,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Writes the card."""
     project = check_project()
-    standings = STANDINGS.read(intact(STANDINGS_PATH))
-    known = sorted(pc.unique(standings["model"]).to_pylist())
+    leaderboard = LEADERBOARD.read(intact(LEADERBOARD_PATH))
+    known = sorted(pc.unique(leaderboard["model"]).to_pylist())
     if options.model not in known:
-        raise UserError(f"{STANDINGS_PATH}: no model {options.model}; {did_you_mean(options.model, known)}")
-    every = cells(_of(standings, options.model), "clean", variations=True)
+        raise UserError(f"{LEADERBOARD_PATH}: no model {options.model}; {did_you_mean(options.model, known)}")
+    every = cells(_of(leaderboard, options.model), "clean", variations=True)
     found = {line: of for line, of in every.items() if line[1] == ORIGINAL}
     if not found:
         raise UserError(
-            f"{STANDINGS_PATH}: {options.model} has no results on original prompts; name the variation "
+            f"{LEADERBOARD_PATH}: {options.model} has no results on original prompts; name the variation "
             f"{ORIGINAL} in params.yaml"
         )
     changes = with_guesses(_of(VARIATIONS.read(intact(VARIATIONS_PATH)), options.model), every)
@@ -103,20 +103,20 @@ def dataset_of(name: str, entry: DatasetEntry | None) -> dict[str, str]:
     return {"name": name, "type": origin.hub, **{key: value for key, value in known.items() if value}}
 
 
-def metrics_of(ask: str, of: Mapping[tuple[str, str], Row]) -> Iterator[dict[str, Any]]:
-    """Metrics that have a value, named with the read-out, because the hub knows none."""
+def metrics_of(output: str, of: Mapping[tuple[str, str], Row]) -> Iterator[dict[str, Any]]:
+    """Metrics that have a value, named with the output, because the hub knows none."""
     for metric, score, kind, label in METRICS:
         row = of.get((metric, score))
         if row is None or row["value"] is None:
             continue
-        values: dict[str, Any] = {"reading": "clean", "read_out": ask, "items": row["items"]}
+        values: dict[str, Any] = {"protocol": "clean", "output": output, "items": row["items"]}
         values |= {"alpha": row["alpha"], "score": score} if score else {}
         if row["low"] is not None:
             values["interval"] = [round(row["low"], _DIGITS), round(row["high"], _DIGITS)]
         yield {
             "type": kind,
             "value": round(row["value"], _DIGITS),
-            "name": f"{label} ({ask})",
+            "name": f"{label} ({output})",
             "args": values,
             "verified": False,
         }
@@ -127,12 +127,12 @@ def section(pin: Pin | None, found: Cells, changes: Sequence[Row]) -> str:
     lines = ["## How far can its answers be trusted?", "", _measured(pin), ""]
     lines += ["| dataset | read out | questions | " + " | ".join(label for *_, label in METRICS) + " |"]
     lines += ["|---|---|---:|" + "---:|" * len(METRICS)]
-    for (dataset, _, ask, _), of in found.items():
+    for (dataset, _, output, _), of in found.items():
         items = of.get(("accuracy", ""), {}).get("items", "")
         numbers = [interval(of.get((metric, score))) for metric, score, *_ in METRICS]
-        lines.append(f"| {dataset} | {ask} | {items} | {' | '.join(numbers)} |")
-    for dataset, _, ask, _ in found:
-        lines += ["", f"**{dataset}, {ask}.** " + " ".join(_said(dataset, ask, found, changes))]
+        lines.append(f"| {dataset} | {output} | {items} | {' | '.join(numbers)} |")
+    for dataset, _, output, _ in found:
+        lines += ["", f"**{dataset}, {output}.** " + " ".join(_said(dataset, output, found, changes))]
     lines += [
         "",
         "Intervals are of 95 %: over groups of questions for accuracy, calibration and changes of the "
@@ -154,9 +154,9 @@ def _measured(pin: Pin | None) -> str:
     return f"{what}; broken questions left out, copies of a question kept together."
 
 
-def _said(dataset: str, ask: str, found: Cells, changes: Sequence[Row]) -> Iterator[str]:
+def _said(dataset: str, output: str, found: Cells, changes: Sequence[Row]) -> Iterator[str]:
     """Sentences on calibration, coverage and sensitivity, each only where there is a number."""
-    of = next(each for line, each in found.items() if (line[0], line[2]) == (dataset, ask))
+    of = next(each for line, each in found.items() if (line[0], line[2]) == (dataset, output))
     error = of.get(("ece", ""))
     if error and error["value"] is not None:
         yield f"Its stated confidence is off by {points(error)} percentage points on average."
@@ -167,5 +167,5 @@ def _said(dataset: str, ask: str, found: Cells, changes: Sequence[Row]) -> Itera
                 f"{score.upper()} sets that promise {100 * (1 - size['alpha']):g} % held the answer for "
                 f"{points(covered)} % of the questions, with {interval(size)} options each."
             )
-    own = [row for row in changes if (row["dataset"], row["ask"]) == (dataset, ask)]
+    own = [row for row in changes if (row["dataset"], row["output"]) == (dataset, output)]
     yield from sensitivity(own)

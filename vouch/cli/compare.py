@@ -1,6 +1,6 @@
 """Two models on the same prompts: which is right more often, whether that is real, which has smaller sets and
 which is better calibrated, what one has right and the other has not, and where they differ most. A minus B
-throughout, clean reading."""
+throughout, clean protocol."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -17,9 +17,9 @@ from vouch.params.check import check_project
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.intact import intact
 from vouch.report.numbers import SIGNIFICANCE
-from vouch.tables.compared import DIFFERENCES, DIFFERENCES_PATH, STANDINGS, STANDINGS_PATH
+from vouch.tables.compared import DIFFERENCES, DIFFERENCES_PATH, LEADERBOARD, LEADERBOARD_PATH
 from vouch.tables.outcomes import OUTCOMES, outcomes_path
-from vouch.tables.prompts import ASKS, ORIGINAL
+from vouch.tables.prompts import ORIGINAL, OUTPUTS
 
 SHOWN = 8  # categories on the screen; --json has all
 _COUNTED = (
@@ -35,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("second", metavar="B", help="another one")
     parser.add_argument("--dataset", help="only this dataset")
     parser.add_argument("--variation", default=ORIGINAL, help="default: original")
-    parser.add_argument("--ask", choices=ASKS, help="only this read-out")
+    parser.add_argument("--output", choices=OUTPUTS, help="only this output")
     parser.add_argument("--json", action="store_true", help="for scripts, with every category")
 
 
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
             f"{options.first}, {options.second}: nothing that both answered{_limits(options)}; `vouch show "
             "--variations` lists what there is"
         )
-    clean = [row for row in rows if row["reading"] == "clean"]
+    clean = [row for row in rows if row["protocol"] == "clean"]
     categories = by_category(clean, options.first, options.second)
     if options.json:
         named = {"first": options.first, "second": options.second, "variation": options.variation}
@@ -70,14 +70,14 @@ def run(options: argparse.Namespace) -> int:
 def _limits(options: argparse.Namespace) -> str:
     return "".join(
         f" {word} {value}"
-        for word, value in (("on", options.dataset), ("in", options.variation), ("as", options.ask))
+        for word, value in (("on", options.dataset), ("in", options.variation), ("as", options.output))
         if value
     )
 
 
 def _standings(options: argparse.Namespace) -> list[dict[str, Any]]:
     """Standings of the two models, as the options choose. Raises UserError for an unknown name."""
-    standings = STANDINGS.read(intact(STANDINGS_PATH))
+    leaderboard = LEADERBOARD.read(intact(LEADERBOARD_PATH))
     if options.first == options.second:
         raise UserError(f"{options.first}: is both models; name two different ones")
     for column, wanted in (
@@ -85,25 +85,25 @@ def _standings(options: argparse.Namespace) -> list[dict[str, Any]]:
         ("dataset", [options.dataset]),
         ("variation", [options.variation]),
     ):
-        known = sorted(name for name in pc.unique(standings[column]).to_pylist() if name)
+        known = sorted(name for name in pc.unique(leaderboard[column]).to_pylist() if name)
         for name in wanted:
             if name is not None and name not in known:
-                raise UserError(f"{STANDINGS_PATH}: no {column} {name}; {did_you_mean(name, known)}")
-    standings = standings.filter(
-        pc.is_in(standings["model"], value_set=pa.array([options.first, options.second]))
+                raise UserError(f"{LEADERBOARD_PATH}: no {column} {name}; {did_you_mean(name, known)}")
+    leaderboard = leaderboard.filter(
+        pc.is_in(leaderboard["model"], value_set=pa.array([options.first, options.second]))
     )
-    rows: list[dict[str, Any]] = _chosen(standings, options).to_pylist()
+    rows: list[dict[str, Any]] = _chosen(leaderboard, options).to_pylist()
     return rows
 
 
 def _outcomes(model: str, options: argparse.Namespace) -> pa.Table:
-    columns = ("model", "dataset", "prompt", "group", "variation", "ask", "correct", "clean_correct")
+    columns = ("model", "dataset", "prompt", "group", "variation", "output", "correct", "clean_correct")
     sizes = ("clean_size_lac", "clean_size_aps")
     return _chosen(OUTCOMES.read(intact(outcomes_path(model)), [*columns, *sizes]), options)
 
 
 def _chosen(rows: pa.Table, options: argparse.Namespace) -> pa.Table:
-    for column in ("dataset", "variation", "ask"):
+    for column in ("dataset", "variation", "output"):
         wanted = getattr(options, column)
         if wanted is not None:
             rows = rows.filter(pc.equal(rows[column], wanted))
@@ -112,9 +112,9 @@ def _chosen(rows: pa.Table, options: argparse.Namespace) -> pa.Table:
 
 def screen(first: str, second: str, entries: Sequence[Entry], categories: Sequence[Entry]) -> str:
     """The tables for a person."""
-    text = f"A is {first}, B is {second}; {entries[0]['variation']} prompts, clean reading\n\n"
+    text = f"A is {first}, B is {second}; {entries[0]['variation']} prompts, clean protocol\n\n"
     text += "Is one right more often?\n" + table(
-        ["dataset", "asked", "items", "A", "B", "A - B", "p", "verdict", "detectable"],
+        ["dataset", "asked", "items", "A", "B", "A - B", "p", "verdict", "minimum_detectable_effect"],
         [_accuracy(entry) for entry in entries],
         right={2, 3, 4, 5, 6, 8},
     )
@@ -133,7 +133,7 @@ def screen(first: str, second: str, entries: Sequence[Entry], categories: Sequen
             ["dataset", "asked", "category", "items", "A", "B", "A - B"],
             [
                 [
-                    *(each["dataset"], each["ask"], each["category"], str(each["items"])),
+                    *(each["dataset"], each["output"], each["category"], str(each["items"])),
                     *(number(each["first"]), number(each["second"]), f"{each['difference']:+.3f}"),
                 ]
                 for each in categories
@@ -146,10 +146,10 @@ def screen(first: str, second: str, entries: Sequence[Entry], categories: Sequen
 def _accuracy(entry: Entry) -> list[str]:
     gap, sides = entry["accuracy"], (entry["first"], entry["second"])
     return [
-        *(entry["dataset"], entry["ask"], str(entry["items"])),
+        *(entry["dataset"], entry["output"], str(entry["items"])),
         *(number(side["accuracy"]["value"]) for side in sides),
         interval(gap, "difference"),
-        *(_p(gap["p_holm"]), verdict(gap), number(entry["detectable"])),
+        *(_p(gap["p_holm"]), verdict(gap), number(entry["minimum_detectable_effect"])),
     ]
 
 
@@ -172,7 +172,7 @@ def _counted(entry: Entry) -> list[str]:
     names = ("both", "first_only", "second_only", "neither")
     sizes = [entry["set_size"][score] for score in ("lac", "aps")]
     return [
-        *(entry["dataset"], entry["ask"]),
+        *(entry["dataset"], entry["output"]),
         *(str(found.get(name, "n.a.")) for name in names),
         _p(found.get("mcnemar_p")),
         *(interval(gap, "difference") for gap in sizes),

@@ -23,7 +23,7 @@ from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.files import replacing
 from vouch.pipeline.intact import intact
 from vouch.tables.items import ITEMS, items_path
-from vouch.tables.prompts import ASKS, ORIGINAL, PROMPTS, prompts_path
+from vouch.tables.prompts import ORIGINAL, OUTPUTS, PROMPTS, prompts_path
 from vouch.tables.text import RESPONSES
 
 Prompt = Mapping[str, Any]
@@ -46,20 +46,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=lambda name: Path(name).absolute(), required=True, metavar="FILE", help="where to"
     )
-    parser.add_argument("--ask", choices=ASKS, help="which answers, where the model has several kinds")
+    parser.add_argument("--output", choices=OUTPUTS, help="which answers, where the model has several kinds")
     parser.add_argument("--variation", default=ORIGINAL, help="default: original")
 
 
 def run(options: argparse.Namespace) -> int:
     """Writes the log and says how many samples it holds."""
     prompts = _prompts(options.dataset, options.variation)
-    ask, found = _answers(options, prompts)
+    output, found = _answers(options, prompts)
     answers = {prompt: answer for prompt, answer in found.items() if answer}
     items = {item["id"]: item for item in ITEMS.read(intact(items_path(options.dataset))).to_pylist()}
     form = logs()[options.form]
     records = _records(prompts, items, answers)
     _write(options.out, (json.dumps(form.sample(record), ensure_ascii=False) for record in records))
-    print(f"export: {len(answers)} samples of {ask} in {plain(options.out)}")
+    print(f"export: {len(answers)} samples of {output} in {plain(options.out)}")
     if len(found) > len(answers):
         print(f"export: left out {len(found) - len(answers)} prompts without an answer")
     return 0
@@ -79,22 +79,22 @@ def _answers(
 ) -> tuple[str, dict[str, Answer | None]]:
     """Which kind of answers there is, and that of each prompt with a row, None where it has no answer."""
     found: dict[str, dict[str, Answer | None]] = {}
-    for ask in [options.ask] if options.ask else ASKS:
-        table, path = RESPONSES[ask]
+    for output in [options.output] if options.output else OUTPUTS:
+        table, path = RESPONSES[output]
         rows: dict[str, list[dict[str, Any]]] = {}
         for row in table.read(intact(path(options.model, options.dataset))).to_pylist():
             if row["prompt"] in prompts:
                 rows.setdefault(row["prompt"], []).append(row)
         if rows:
-            found[ask] = {prompt: _CONVERT[ask](prompts[prompt], own) for prompt, own in rows.items()}
+            found[output] = {prompt: _CONVERT[output](prompts[prompt], own) for prompt, own in rows.items()}
     place = f"data/responses/{options.model}/{options.dataset}.*.parquet"
     if len(found) > 1:
-        raise UserError(f"{place}: holds {' and '.join(found)}; choose one of them by --ask")
-    for ask, answers in found.items():
+        raise UserError(f"{place}: holds {' and '.join(found)}; choose one of them by --output")
+    for output, answers in found.items():
         if any(answers.values()):
-            return ask, answers
+            return output, answers
     raise UserError(
-        f"{place}: no answers of {options.ask or 'any kind'} to {options.variation}; choose what was asked"
+        f"{place}: no answers of {options.output or 'any kind'} to {options.variation}; choose what was asked"
     )
 
 
@@ -124,7 +124,7 @@ def _of_text(_prompt: Prompt, rows: Sequence[Mapping[str, Any]]) -> Answer | Non
     return ((), (greedy[0],)) if greedy else None
 
 
-_CONVERT = dict(zip(ASKS, (_of_letters, _of_likelihood, _of_text), strict=True))
+_CONVERT = dict(zip(OUTPUTS, (_of_letters, _of_likelihood, _of_text), strict=True))
 
 
 def _records(

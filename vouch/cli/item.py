@@ -87,7 +87,7 @@ def said(entries: Sequence[Row]) -> str:
     head = ["model", "asked", "variation", "answer", "", "confidence", "LAC", "APS", "original", "text"]
     rows = [
         [
-            *(entry["model"], entry["ask"], variation(entry), cut(_answer(entry), WIDTH), _right(entry)),
+            *(entry["model"], entry["output"], variation(entry), cut(_answer(entry), WIDTH), _right(entry)),
             *(number(entry["confidence"]), _set(entry, "lac"), _set(entry, "aps")),
             *(entry["against_original"], cut(entry["text"] or "", WIDTH)),
         ]
@@ -122,11 +122,11 @@ def _set(entry: Row, score: str) -> str:
 
 
 def flips(entries: Sequence[Row]) -> list[str]:
-    """A line for each model and read-out: the variations that changed an answer that should have stayed, and
+    """A line for each model and output: the variations that changed an answer that should have stayed, and
     those that left one that should have turned."""
     lines = []
-    for model, ask in dict.fromkeys((entry["model"], entry["ask"]) for entry in entries):
-        own = [entry for entry in entries if (entry["model"], entry["ask"]) == (model, ask)]
+    for model, output in dict.fromkeys((entry["model"], entry["output"]) for entry in entries):
+        own = [entry for entry in entries if (entry["model"], entry["output"]) == (model, output)]
         asked = {entry["variation"] for entry in own}
         if ORIGINAL not in asked or len(asked) == 1:  # nothing to compare, or to compare with
             continue
@@ -134,7 +134,7 @@ def flips(entries: Sequence[Row]) -> list[str]:
         for word, meaning in ((FLIPPED, "flipped by"), (UNTURNED, "not turned by")):
             names = [variation(entry) for entry in own if entry["against_original"] == word]
             words += [f"{meaning} {', '.join(names)}"] if names else []
-        lines.append(plain(f"{model}, {ask}: {'; '.join(words) or 'the answer held in every variation'}"))
+        lines.append(plain(f"{model}, {output}: {'; '.join(words) or 'the answer held in every variation'}"))
     return lines
 
 

@@ -14,7 +14,7 @@ from vouch.pipeline.intact import intact
 from vouch.tables.flips import contents, flips, grades
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.outcomes import OUTCOMES, outcomes_path
-from vouch.tables.prompts import ASKS, KEPT, LETTERS, LIKELIHOOD, ORIGINAL, PROMPTS, TEXT, prompts_path
+from vouch.tables.prompts import KEPT, LETTERS, LIKELIHOOD, ORIGINAL, OUTPUTS, PROMPTS, TEXT, prompts_path
 from vouch.tables.row_groups import rows_with
 from vouch.tables.table import Table
 from vouch.tables.text import RESPONSES
@@ -75,28 +75,30 @@ def models() -> list[str]:
 
 
 def answers(model: str, dataset: str, prompts: Mapping[str, Row]) -> list[dict[str, Any]]:
-    """An entry for each prompt that the model was asked, and each read-out, as JSON has it."""
+    """An entry for each prompt that the model was asked, and each output, as JSON has it."""
     rows = [
         row
         for row in _rows(OUTCOMES, outcomes_path(model), "prompt", list(prompts))
         if row["dataset"] == dataset
     ]
-    given = {ask: _given(ask, model, dataset, list(prompts)) for ask in {row["ask"] for row in rows}}
+    given = {
+        output: _given(output, model, dataset, list(prompts)) for output in {row["output"] for row in rows}
+    }
     order = {name: place for place, name in enumerate(prompts)}
-    rows.sort(key=lambda row: (ASKS.index(row["ask"]), order[row["prompt"]]))
+    rows.sort(key=lambda row: (OUTPUTS.index(row["output"]), order[row["prompt"]]))
     return [
-        _entry(row, prompts[row["prompt"]], given[row["ask"]].get(row["prompt"], []), became)
+        _entry(row, prompts[row["prompt"]], given[row["output"]].get(row["prompt"], []), became)
         for row, became in zip(rows, against(rows), strict=True)
     ]
 
 
 def _entry(row: Row, prompt: Row, given: Sequence[Row], became: str) -> dict[str, Any]:
-    ranked = likely(row["ask"], prompt, given)
-    texts = [each["text"] for each in given if row["ask"] == TEXT and each["temperature"] == 0]
+    ranked = likely(row["output"], prompt, given)
+    texts = [each["text"] for each in given if row["output"] == TEXT and each["temperature"] == 0]
     chosen = row["predicted"]
     return {
         "model": row["model"],
-        "ask": row["ask"],
+        "output": row["output"],
         "variation": row["variation"],
         "prompt": row["prompt"],
         "effect": row["effect"],
@@ -119,11 +121,11 @@ def option(prompt: Row, index: int) -> str:
     return f"{mark}{prompt['options'][index]}"
 
 
-def likely(ask: str, prompt: Row, given: Sequence[Row]) -> list[int]:
+def likely(output: str, prompt: Row, given: Sequence[Row]) -> list[int]:
     """Indices of the options, likeliest first (ties: lowest); none for texts and without an answer."""
-    if ask == LETTERS and given and given[0]["logits"]:
+    if output == LETTERS and given and given[0]["logits"]:
         worth = list(given[0]["logits"])[: len(prompt["options"])]
-    elif ask == LIKELIHOOD and given and not any(row["nll"] is None for row in given):
+    elif output == LIKELIHOOD and given and not any(row["nll"] is None for row in given):
         nll = {row["option"]: row["nll"] for row in given}
         worth = [-nll.get(index, math.inf) for index in range(len(prompt["options"]))]
     else:
@@ -149,8 +151,8 @@ def against(rows: Sequence[Row]) -> list[str]:
     answered right: turned or unturned.
     """
     table = pa.Table.from_pylist(list(rows), OUTCOMES.schema)
-    originals = {row["ask"]: place for place, row in enumerate(rows) if row["variation"] == ORIGINAL}
-    first = np.array([originals.get(row["ask"], place) for place, row in enumerate(rows)], dtype=int)
+    originals = {row["output"]: place for place, row in enumerate(rows) if row["variation"] == ORIGINAL}
+    first = np.array([originals.get(row["output"], place) for place, row in enumerate(rows)], dtype=int)
     answer, kept = contents(table), np.array([row["effect"] in (None, KEPT) for row in rows], dtype=bool)
     found = flips(answer, answer[first], grades(table)[first], kept)
     words = np.where(kept, np.where(found, FLIPPED, SAME), np.where(found, UNTURNED, TURNED))
@@ -158,9 +160,9 @@ def against(rows: Sequence[Row]) -> list[str]:
     return [str(word) for word in np.where(counts, words, "")]
 
 
-def _given(ask: str, model: str, dataset: str, prompts: list[str]) -> dict[str, list[dict[str, Any]]]:
+def _given(output: str, model: str, dataset: str, prompts: list[str]) -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {}
-    table, path = RESPONSES[ask]
+    table, path = RESPONSES[output]
     for row in _rows(table, path(model, dataset), "prompt", prompts):
         found.setdefault(row["prompt"], []).append(row)
     return found

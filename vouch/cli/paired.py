@@ -1,6 +1,6 @@
 """Two models on the same prompts: what `vouch compare` shows, from the tables of score and compare.
 
-Everything is of the clean reading. Where a stage has a number it is taken from its table; here are only made
+Everything is of the clean protocol. Where a stage has a number it is taken from its table; here are only made
 the 2 x 2 counts, the gap in set size, and for variations other than the original, of which `compare` makes
 none, the difference in accuracy, in the same way.
 """
@@ -20,8 +20,8 @@ from vouch.metrics.comparison.config import Config
 from vouch.metrics.comparison.differences import differences
 from vouch.metrics.comparison.resampling import intervals, means
 from vouch.metrics.comparison.variations import GRAIN
-from vouch.report.numbers import detectable
-from vouch.tables.prompts import ASKS, ORIGINAL
+from vouch.report.numbers import minimum_detectable_effect
+from vouch.tables.prompts import ORIGINAL, OUTPUTS
 
 Row = Mapping[str, Any]
 _SIDE = ("accuracy", ""), ("coverage", "lac"), ("set_size", "lac"), ("set_size", "aps"), ("ece", "")
@@ -39,7 +39,7 @@ def oriented(rows: Iterable[Row], first: str, second: str) -> dict[tuple[str, st
             own |= {"first": first, "second": second, "difference": 0.0 - row["difference"]}
             low, high = row["low"], row["high"]
             own |= {"low": None if high is None else 0.0 - high, "high": None if low is None else 0.0 - low}
-        found[row["dataset"], row["ask"]] = own
+        found[row["dataset"], row["output"]] = own
     return found
 
 
@@ -53,29 +53,29 @@ def differences_in(outcomes: pa.Table, config: Config) -> list[dict[str, Any]]:
 def pairs(
     first: pa.Table, second: pa.Table, found: Cells, rows: Mapping[tuple[str, str], Row], config: Config
 ) -> list[dict[str, Any]]:
-    """One entry for each dataset and read-out that both models have, as JSON has it.
+    """One entry for each dataset and output that both models have, as JSON has it.
 
     first, second: outcomes of the models, of one variation. found: cells of both. rows: `oriented`.
     """
     sides = {line[:3]: line[1] for line in found}
     names = (first["model"][0].as_py(), second["model"][0].as_py())
     entries = []
-    for dataset, variation, ask in sorted(sides, key=lambda side: (side[0], ASKS.index(side[2]))):
-        lines = [(dataset, variation, ask, name) for name in names]
+    for dataset, variation, output in sorted(sides, key=lambda side: (side[0], OUTPUTS.index(side[2]))):
+        lines = [(dataset, variation, output, name) for name in names]
         if not all(line in found for line in lines):
             continue
-        both = joined(first, second, dataset, ask)
-        row = rows.get((dataset, ask), {})
+        both = joined(first, second, dataset, output)
+        row = rows.get((dataset, output), {})
         entries.append(
             {
                 "dataset": dataset,
                 "variation": variation,
-                "ask": ask,
+                "output": output,
                 "items": len(both),
                 "first": _side(found[lines[0]]),
                 "second": _side(found[lines[1]]),
                 "accuracy": {key: row.get(key) for key in ("difference", "low", "high", "p", "p_holm")},
-                "detectable": detectable(row.get("low"), row.get("high")),
+                "minimum_detectable_effect": minimum_detectable_effect(row.get("low"), row.get("high")),
                 "counts": counts(both),
                 "set_size": {score: size_gap(both, f"clean_size_{score}", config) for score in SIZES},
             }
@@ -92,11 +92,11 @@ def _side(cells: Mapping[tuple[str, str], Row]) -> dict[str, dict[str, float | N
     return found
 
 
-def joined(first: pa.Table, second: pa.Table, dataset: str, ask: str) -> pd.DataFrame:
-    """Rows of the prompts that both models answered and that the clean reading keeps; `_b` is the second."""
+def joined(first: pa.Table, second: pa.Table, dataset: str, output: str) -> pd.DataFrame:
+    """Rows of the prompts that both models answered and that the clean protocol keeps; `_b` is the second."""
 
     def own(outcomes: pa.Table) -> pd.DataFrame:
-        here = pc.and_(pc.equal(outcomes["dataset"], dataset), pc.equal(outcomes["ask"], ask))
+        here = pc.and_(pc.equal(outcomes["dataset"], dataset), pc.equal(outcomes["output"], output))
         frame: pd.DataFrame = outcomes.filter(
             pc.and_(here, pc.is_valid(outcomes["clean_correct"]))
         ).to_pandas()
@@ -135,22 +135,22 @@ def size_gap(both: pd.DataFrame, column: str, config: Config) -> dict[str, float
 
 
 def by_category(rows: Sequence[Row], first: str, second: str) -> list[dict[str, Any]]:
-    """Accuracy by category, the largest difference first. rows: of STANDINGS, clean, of one variation."""
+    """Accuracy by category, the largest difference first. rows: of LEADERBOARD, clean, of one variation."""
     places: dict[tuple[str, str, str], dict[str, Row]] = {}
     for row in rows:
         if row["metric"] == "accuracy" and row["category"] != "all" and row["value"] is not None:
-            places.setdefault((row["dataset"], row["ask"], row["category"]), {})[row["model"]] = row
+            places.setdefault((row["dataset"], row["output"], row["category"]), {})[row["model"]] = row
     entries = [
         {
             "dataset": dataset,
-            "ask": ask,
+            "output": output,
             "category": category,
             "first": of[first]["value"],
             "second": of[second]["value"],
             "difference": of[first]["value"] - of[second]["value"],
             "items": min(of[first]["items"], of[second]["items"]),
         }
-        for (dataset, ask, category), of in places.items()
+        for (dataset, output, category), of in places.items()
         if of.keys() >= {first, second}
     ]
     return sorted(entries, key=lambda each: (-abs(each["difference"]), each["dataset"], each["category"]))

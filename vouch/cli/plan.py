@@ -79,13 +79,13 @@ def _datasets(project: Project, items: Mapping[str, Items], counts: Mapping[str,
     rows = [
         [
             *(name, entry.loader, items[name].said),
-            *(counts[name].said if items[name].count is not None else "?", ", ".join(counts[name].asks)),
-            *(entry.style, str(len(variations_of(project, name)))),
+            *(counts[name].said if items[name].count is not None else "?", ", ".join(counts[name].outputs)),
+            *(entry.template, str(len(variations_of(project, name)))),
         ]
         for name, entry in project.datasets.items()
     ]
     return table(
-        ["dataset", "loader", "items", "prompts", "asks", "style", "variations"], rows, right={2, 3, 6}
+        ["dataset", "loader", "items", "prompts", "outputs", "template", "variations"], rows, right={2, 3, 6}
     )
 
 

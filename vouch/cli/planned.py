@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stages.vary import read_style
+from stages.vary import read_template
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.datasets.cleaning.expected import expectation
 from vouch.datasets.fetch.locate import is_here, locate, promised
@@ -19,7 +19,7 @@ from vouch.params.project import Project
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import intact
 from vouch.prompts.build.combination import load_variation
-from vouch.prompts.build.style import Style
+from vouch.prompts.build.template import Template
 from vouch.prompts.variations.marks import ALPHABETS
 from vouch.tables.prompts import PROMPTS, TEXT
 
@@ -103,7 +103,7 @@ class Count:
     """
 
     prompts: int
-    asks: Mapping[str, int]
+    outputs: Mapping[str, int]
     packs: Mapping[str, int]
     exact: bool
 
@@ -114,29 +114,31 @@ class Count:
 
     def answers(self, config: Config) -> int:
         """Of one model."""
-        return sum(count * _times(ask, config) for ask, count in self.asks.items())
+        return sum(count * _times(output, config) for output, count in self.outputs.items())
 
     def passes(self, config: Config) -> int:
         """Fewest forward passes of one model, those over pictures' prefixes not counted."""
-        return sum(math.ceil(count / config.batch) * _times(ask, config) for ask, count in self.packs.items())
+        return sum(
+            math.ceil(count / config.batch) * _times(output, config) for output, count in self.packs.items()
+        )
 
 
-def _times(ask: str, config: Config) -> int:
+def _times(output: str, config: Config) -> int:
     """Answers to a prompt: of texts the greedy one and every sample."""
-    return 1 + sum(sampling.samples for sampling in config.sampling) if ask == TEXT else 1
+    return 1 + sum(sampling.samples for sampling in config.sampling) if output == TEXT else 1
 
 
 def estimate(items: int, entry: DatasetEntry, variations: Sequence[str]) -> Count:
     """Before there are prompts."""
-    style = read_style(entry.style)
-    prompts = items * sum(_prompts(name, style) for name in variations)
-    asks = dict.fromkeys(style.asks, prompts)
-    return Count(prompts, asks, asks, exact=False)
+    template = read_template(entry.template)
+    prompts = items * sum(_prompts(name, template) for name in variations)
+    outputs = dict.fromkeys(template.outputs, prompts)
+    return Count(prompts, outputs, outputs, exact=False)
 
 
-def _prompts(variation: str, style: Style) -> int:
+def _prompts(variation: str, template: Template) -> int:
     """Prompts that a variation makes of an item, where that does not depend on the item."""
-    several = {"marks": len(ALPHABETS), "instruction": max(len(style.instructions), 1)}
+    several = {"marks": len(ALPHABETS), "instruction": max(len(template.instructions), 1)}
     return math.prod(
         part.level or 1 if part.file in ("tests", "shuffled") else several.get(part.file, 1)
         for part in load_variation(variation).parts
@@ -146,13 +148,13 @@ def _prompts(variation: str, style: Style) -> int:
 def count_prompts(path: Path) -> Count:
     """What a table of prompts holds. Raises UserError."""
     prompts, groups = 0, Counter[tuple[str, str, str]]()
-    columns = ["item", "variation", "asks"]
+    columns = ["item", "variation", "outputs"]
     for batch in PROMPTS.open(intact(path)).iter_batches(columns=columns, use_threads=False):
         for row in batch.to_pylist():
             prompts += 1
-            groups.update((ask, row["item"], row["variation"]) for ask in row["asks"])
-    asks, packs = Counter[str](), Counter[str]()
-    for (ask, _, _), count in groups.items():
-        asks[ask] += count
-        packs[ask] += count if ask == TEXT else math.ceil(count / PACK_PROMPTS)
-    return Count(prompts, asks, packs, exact=True)
+            groups.update((output, row["item"], row["variation"]) for output in row["outputs"])
+    outputs, packs = Counter[str](), Counter[str]()
+    for (output, _, _), count in groups.items():
+        outputs[output] += count
+        packs[output] += count if output == TEXT else math.ceil(count / PACK_PROMPTS)
+    return Count(prompts, outputs, packs, exact=True)

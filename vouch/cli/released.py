@@ -39,7 +39,7 @@ def expand_released(document: dict[str, Any], where: str) -> None:
     entry = {
         "loader": "released",
         "source": str(folder),
-        "style": "kostumov",
+        "template": "kostumov",
         "settings": {"dataset": dataset},
     }
     document["datasets"][model_slug(dataset)] = entry

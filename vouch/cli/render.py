@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from stages.vary import item_rows, read_items, read_style
+from stages.vary import item_rows, read_items, read_template
 from vouch.cli.layout import plain
 from vouch.cli.render_page import MARK, Shown, page
 from vouch.images.pictures import render
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     folder = options.into or FOLDER / name / variation
     if folder.exists() and not (folder / MARK).is_file() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{plain(folder)}: is there and was not made by `vouch render`; name another folder")
-    found = prompts(name, str(datasets[name].style), variation)
+    found = prompts(name, str(datasets[name].template), variation)
     first = [rows for _, rows in zip(range(options.items), found, strict=False)]
     if not first:
         raise UserError(f"{variation}: no item of {name} gets such a prompt; docs/variations.md says why")
@@ -68,10 +68,10 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def prompts(name: str, style: str, variation: str) -> Iterator[Sequence[Row]]:
+def prompts(name: str, template: str, variation: str) -> Iterator[Sequence[Row]]:
     """Of each item that the variation applies to: its original prompt and then those of the variation."""
     names = dict.fromkeys((ORIGINAL, variation))
-    variations, look = [load_variation(each) for each in names], read_style(style)
+    variations, look = [load_variation(each) for each in names], read_template(template)
     path = decisions_path(name)
     making = Making(
         Rewrites(REWRITES.read(intact(rewrites_path(name))).to_pylist()),
@@ -82,7 +82,7 @@ def prompts(name: str, style: str, variation: str) -> Iterator[Sequence[Row]]:
     for item in read_items(intact(items_path(name)), making):
         if item.group != group:
             group, before = item.group, {}
-        rows = list(item_rows(item, variations, look, style, None, before)) if item.kept else []
+        rows = list(item_rows(item, variations, look, template, None, before)) if item.kept else []
         if rows and rows[-1]["variation"] == variation:
             yield rows
 

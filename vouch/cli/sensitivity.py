@@ -16,7 +16,7 @@ def with_guesses(changes: Sequence[Row], every: Cells) -> list[Row]:
 
     It is none but where the answer is turned (vouch/report/costs.py).
     """
-    place = ("dataset", "variation", "ask", "model")
+    place = ("dataset", "variation", "output", "model")
     turned = {tuple(row[name] for name in place) for row in changes if row["metric"] == "unturned"}
     guesses = {line: every.get(line, {}).get(("random_accuracy", ""), {}).get("value") for line in turned}
     eased = {line: eased_by(guess) for line, guess in guesses.items()}
@@ -24,7 +24,7 @@ def with_guesses(changes: Sequence[Row], every: Cells) -> list[Row]:
 
 
 def sensitivity(changes: Sequence[Row]) -> Iterator[str]:
-    """Which change costs most accuracy, and which changes most answers; rows of one dataset and read-out."""
+    """Which change costs most accuracy, and which changes most answers; rows of one dataset and output."""
     asked = [row for row in changes if row["metric"] == "accuracy" and not is_control(row["variation"])]
     if not asked:
         yield "Other words and changed pictures were not tried."

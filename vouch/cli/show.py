@@ -11,8 +11,8 @@ from vouch.cli.layout import interval, plain, table
 from vouch.cli.outdated import tell_outdated
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import intact
-from vouch.tables.compared import STANDINGS, STANDINGS_PATH
-from vouch.tables.prompts import ASKS, ORIGINAL
+from vouch.tables.compared import LEADERBOARD, LEADERBOARD_PATH
+from vouch.tables.prompts import ORIGINAL, OUTPUTS
 
 _UNSEEN = ("(+0.000)", "(-0.000)")  # changes in digits that are not shown
 _COLUMNS = (
@@ -34,7 +34,7 @@ Cells = Mapping[Line, Mapping[tuple[str, str], Mapping[str, Any]]]
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vouch show`."""
     parser.add_argument(
-        "--reading", choices=("clean", "faithful"), default="clean", help="which reading to show"
+        "--reading", choices=("clean", "faithful"), default="clean", help="which protocol to show"
     )
     parser.add_argument(
         "--variations", action="store_true", help="all variations, not the original prompts alone"
@@ -44,9 +44,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prints the table and where the report is."""
-    now = cells(STANDINGS.read(intact(STANDINGS_PATH)).to_pylist(), options.reading, options.variations)
+    now = cells(LEADERBOARD.read(intact(LEADERBOARD_PATH)).to_pylist(), options.protocol, options.variations)
     if options.rev is not None:
-        then = cells(standings_at(options.rev), options.reading, options.variations)
+        then = cells(leaderboard_at(options.rev), options.protocol, options.variations)
         print(f"now, and in brackets what changed since {plain(options.rev)}")
         print(compared(now, then), end="")
         return 0
@@ -57,11 +57,11 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def standings_at(revision: str) -> list[dict[str, Any]]:
-    """Rows of the standings at a revision, from DVC's cache or remote. Raises UserError."""
+def leaderboard_at(revision: str) -> list[dict[str, Any]]:
+    """Rows of the leaderboard at a revision, from DVC's cache or remote. Raises UserError."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / STANDINGS_PATH.name
-        command = ["dvc", "get", ".", str(STANDINGS_PATH), f"--rev={revision}", "--out", str(path)]
+        path = Path(folder) / LEADERBOARD_PATH.name
+        command = ["dvc", "get", ".", str(LEADERBOARD_PATH), f"--rev={revision}", "--out", str(path)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             said = (done.stderr.strip().splitlines() or ["no reason given"])[0].removeprefix("ERROR: ")
@@ -70,13 +70,13 @@ def standings_at(revision: str) -> list[dict[str, Any]]:
                 if _MISSING in said
                 else f"{said}; name a commit whose results were recorded"
             )
-            raise UserError(f"{STANDINGS_PATH} at {revision}: {why}")
+            raise UserError(f"{LEADERBOARD_PATH} at {revision}: {why}")
         try:
-            rows: list[dict[str, Any]] = STANDINGS.read(path).to_pylist()
+            rows: list[dict[str, Any]] = LEADERBOARD.read(path).to_pylist()
         except UserError as error:
             what = str(error).split(": ", 1)[-1].split(";")[0]
             raise UserError(
-                f"{STANDINGS_PATH} at {revision}: {what}, so they cannot be compared; {_apart(revision)}"
+                f"{LEADERBOARD_PATH} at {revision}: {what}, so they cannot be compared; {_apart(revision)}"
             ) from None
         return rows
 
@@ -89,28 +89,28 @@ def _apart(revision: str) -> str:
     )
 
 
-def cells(rows: list[dict[str, Any]], reading: str, variations: bool = False) -> Cells:
-    """Rows of one reading over all categories, by line and by (metric, score).
+def cells(rows: list[dict[str, Any]], protocol: str, variations: bool = False) -> Cells:
+    """Rows of one protocol over all categories, by line and by (metric, score).
 
     Of the original prompts, where a dataset has them, or of all `variations`; a mean over several is none.
     Of sets those with one threshold for all questions, for the main of several targets: the faithful
     reading has no other.
     """
     found: dict[Line, dict[tuple[str, str], dict[str, Any]]] = {}
-    main = {row["alpha"] for row in rows if row["reading"] == "faithful"} | {None}
+    main = {row["alpha"] for row in rows if row["protocol"] == "faithful"} | {None}
     asked = {row["dataset"] for row in rows if row["variation"] == ORIGINAL}
     for row in rows:
         plain = row["calibration"] in ("", "marginal") and row["alpha"] in main
         shown = variations or row["variation"] == ORIGINAL or row["dataset"] not in asked
         wanted = shown and row["variation"]
-        if row["reading"] == reading and row["category"] == "all" and plain and wanted:
-            key = (row["dataset"], row["variation"], row["ask"], row["model"])
+        if row["protocol"] == protocol and row["category"] == "all" and plain and wanted:
+            key = (row["dataset"], row["variation"], row["output"], row["model"])
             found.setdefault(key, {})[row["metric"], row["score"]] = row
     return found
 
 
 def headline(now: Cells) -> str:
-    """A line per dataset, variation, read-out and model, best accuracy first."""
+    """A line per dataset, variation, output and model, best accuracy first."""
     lines = [
         [*key, *(interval(now[key].get((metric, score))) for metric, score, _ in _COLUMNS)]
         for key in _ordered(now)
@@ -149,9 +149,9 @@ def _table(lines: list[list[str]], *further: str) -> str:
 
 def _ordered(found: Cells) -> list[Line]:
     def place(key: Line) -> tuple[str, str, int, float, str]:
-        dataset, variation, ask, model = key
+        dataset, variation, output, model = key
         accuracy = found[key].get(("accuracy", ""), {}).get("value")
-        return dataset, variation, ASKS.index(ask), -(accuracy or 0), model
+        return dataset, variation, OUTPUTS.index(output), -(accuracy or 0), model
 
     return sorted(found, key=place)
 

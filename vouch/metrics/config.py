@@ -38,7 +38,7 @@ def _known(package: str) -> AfterValidator:
 class Config(BaseModel):
     """alpha: target miscoverage, or several, the first of which is the main one. seed: of every split.
 
-    calibration: share of the items that calibrate. splits: repeated splits of the clean reading. bins: of ECE
+    calibration: share of the items that calibrate. splits: repeated splits of the clean protocol. bins: of ECE
     and MCE. Of the clean reading alone: scores, files of vouch/metrics/conformal/scores; settings of some of them;
     strata, what has a threshold of its own (vouch/metrics/conformal/strata.py); shares, further calibration shares, for
     which coverage and set size are given beside those of the main one. parsers: rules that read an

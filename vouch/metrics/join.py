@@ -63,7 +63,7 @@ class Block:
     items: list[str]
     groups: list[str]
     effects: list[str]
-    ask: str = LETTERS
+    output: str = LETTERS
     reduced: Mapping[str, Responses] = field(default_factory=dict)
 
 
@@ -86,10 +86,10 @@ def join(
 
 
 def arranged(
-    answers: pa.Table, prompts: pa.Table, items: pa.Table, where: str, ask: str, released: bool
+    answers: pa.Table, prompts: pa.Table, items: pa.Table, where: str, output: str, released: bool
 ) -> Iterator[tuple[str, Arranged]]:
     """The variations that have answers, and these; answers: one row a prompt. Refuses as `join` does."""
-    rows = _rows_of_prompts(answers, prompts, where, ask, released)
+    rows = _rows_of_prompts(answers, prompts, where, output, released)
     for variation in prompts["variation"].unique().to_pylist():
         chosen = np.asarray(pc.equal(prompts["variation"], variation)) & (rows >= 0)
         asked = prompts.filter(pa.array(chosen))
@@ -97,7 +97,7 @@ def arranged(
             yield variation, _arrange(answers.take(rows[chosen]), asked, items, where)
 
 
-def _rows_of_prompts(answers: pa.Table, prompts: pa.Table, where: str, ask: str, released: bool) -> Ints:
+def _rows_of_prompts(answers: pa.Table, prompts: pa.Table, where: str, output: str, released: bool) -> Ints:
     """For each prompt the row of its answer, -1 where it has none."""
     answered = answers["prompt"].combine_chunks()
     unknown = pc.invert(pc.is_in(answered, prompts["id"].combine_chunks()))
@@ -105,7 +105,7 @@ def _rows_of_prompts(answers: pa.Table, prompts: pa.Table, where: str, ask: str,
     names, counts = answered.value_counts().flatten()
     refuse(pc.greater(counts, 1), names, lambda _: f"stands twice; {AGAIN}", where)
     rows: Ints = pc.fill_null(pc.index_in(prompts["id"], answered), -1).to_numpy().astype(np.int64)
-    expected = has_any(prompts["asks"], (ask,))
+    expected = has_any(prompts["outputs"], (output,))
     if released:
         variations = prompts["variation"]
         expected &= np.asarray(pc.is_in(variations, variations.filter(pa.array(rows >= 0)).unique()))
@@ -126,7 +126,7 @@ def _arrange(answers: pa.Table, prompts: pa.Table, items: pa.Table, where: str) 
     return Arranged(answers.take(order), prompts.take(order), items, groups, numbers, defective)
 
 
-def matrix_block(variation: str, ask: str, found: Arranged, where: str) -> Block:
+def matrix_block(variation: str, output: str, found: Arranged, where: str) -> Block:
     """The block of answers that give each option a number, in the columns of LETTERS."""
     answered = _answered(found.answers, found.prompts, where)
     kept = found.prompts.filter(pa.array(answered))
@@ -141,7 +141,7 @@ def matrix_block(variation: str, ask: str, found: Arranged, where: str) -> Block
         kept["item"].to_pylist(),
         found.groups[answered].tolist(),
         kept["effect"].to_pylist(),
-        ask,
+        output,
     )
 
 

@@ -83,14 +83,14 @@ def _reductions(found: Arranged, block: Block) -> Mapping[str, Responses]:
     return reduced
 
 
-def reduced(reading: str, block: Block, kept: Bools) -> list[Figure]:
+def reduced(protocol: str, block: Block, kept: Bools) -> list[Figure]:
     """The accuracies by mean: of all the kept rows [n] and plain, or of the clean ones with intervals."""
     figures = []
     for metric, responses in block.reduced.items():
-        rows = responses.take(kept & ~responses.defective if reading == "clean" else kept)
+        rows = responses.take(kept & ~responses.defective if protocol == "clean" else kept)
         if not len(rows):
             continue
-        if reading == "clean":
+        if protocol == "clean":
             correct: Floats | Bools = clean_beliefs(rows).correct
             low, high = cluster_mean(correct, rows.groups)
         else:

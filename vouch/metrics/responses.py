@@ -28,7 +28,7 @@ class Responses:
     logits    [n, k] float32 or float64 as stored; -inf where the row has no such letter
     answers   [n, k] whether the letter is a correct answer
     roles     [n, k] what the letter stands for: an option's index in the item, DONT_KNOW or
-              NONE_OF_ABOVE for an option that the style added, NO_ROLE for none
+              NONE_OF_ABOVE for an option that the template added, NO_ROLE for none
     letters   [n] how many logits the row has
     options   [n] how many options its prompt shows, never more than letters
     groups    [n] number of the row's group: items that belong together share it

@@ -9,14 +9,14 @@ from vouch.metrics.protocols import Figure
 METRIC = "unanswered"
 
 
-def unanswered(reading: str, asked: Asked, chosen: np.ndarray) -> list[Figure]:
-    """The share of the chosen rows [m] without an answer; nothing where the reading counts no row.
+def unanswered(protocol: str, asked: Asked, chosen: np.ndarray) -> list[Figure]:
+    """The share of the chosen rows [m] without an answer; nothing where the protocol counts no row.
 
     faithful: all rows, no interval. clean: without the defective ones, sandwich interval over groups.
     """
-    rows = chosen & ~asked.defective if reading == "clean" else chosen
+    rows = chosen & ~asked.defective if protocol == "clean" else chosen
     missing = ~asked.answered[rows]
     if not len(missing):
         return []
-    low, high = cluster_mean(missing, asked.groups[rows]) if reading == "clean" else (None, None)
+    low, high = cluster_mean(missing, asked.groups[rows]) if protocol == "clean" else (None, None)
     return [Figure("", METRIC, float(missing.mean()), len(missing), low, high)]

@@ -57,13 +57,13 @@ def _once(names: list[str], where: str, key: str) -> None:
 
 
 def _check_plugins(project: Project, where: str) -> None:
-    loaders, styles = plugins("vouch/datasets/loaders"), plugins("vouch/prompts/templates")
+    loaders, templates = plugins("vouch/datasets/loaders"), plugins("vouch/prompts/templates")
     for name, entry in project.datasets.items():
         if Path.cwd().resolve().is_relative_to(os.path.realpath(entry.source)):
             # DVC would watch what the stages write, and the way up to `/`
             raise UserError(f"{where}: datasets.{name}.source: holds this project; name a folder of its own")
         _known([entry.loader], loaders, where, f"datasets.{name}.loader")
-        _known([entry.style], styles, where, f"datasets.{name}.style")
+        _known([entry.template], templates, where, f"datasets.{name}.style")
         loader = importlib.import_module(f"vouch.datasets.loaders.{entry.loader}")
         validated(loader.Settings, entry.settings, f"{where}: datasets.{name}.settings")
         _check_variations(entry.variations or [], where, f"datasets.{name}.variations")

@@ -17,7 +17,7 @@ class Scoring(BaseModel):
     """What the page says about params.yaml, `score`; the other keys there are none of its business.
 
     alpha: target miscoverage, the first of several. calibration: share of the items that calibrate.
-    splits: repeated splits of the clean reading. bins: of the calibration error.
+    splits: repeated splits of the clean protocol. bins: of the calibration error.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)

@@ -92,9 +92,9 @@ EVEN = 1e-9
 
 
 def costs(evidence: Evidence, dataset: str) -> Costs:
-    """Everything about the first read-out of a dataset by model, variation, metric and score."""
+    """Everything about the first output of a dataset by model, variation, metric and score."""
     frame = evidence.costs
-    frame = frame[(frame["dataset"] == dataset) & (frame["ask"] == evidence.asks(dataset)[0])]
+    frame = frame[(frame["dataset"] == dataset) & (frame["output"] == evidence.outputs(dataset)[0])]
     columns = [frame[name].tolist() for name in ("model", "variation", "metric", "score", *COLUMNS)]
     found = {
         (model, variation, metric, score): Cost(value, original, difference, _end(low), _end(high), items)

@@ -11,10 +11,10 @@ import pandas as pd
 
 from vouch.report.config import Scoring
 from vouch.report.numbers import Number, Numbers, Pair, pairs
-from vouch.tables.prompts import ASKS, ORIGINAL
+from vouch.tables.prompts import ORIGINAL, OUTPUTS
 
 MARGINAL = "marginal"
-KEYS = ("dataset", "ask", "variation", "reading", "category", "score", "metric", "model")
+KEYS = ("dataset", "output", "variation", "protocol", "category", "score", "metric", "model")
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Evidence:
     by path. printed: what papers printed, by name of the file, all columns text.
     """
 
-    standings: pd.DataFrame
+    leaderboard: pd.DataFrame
     differences: pd.DataFrame
     reproduced: pd.DataFrame
     costs: pd.DataFrame
@@ -56,8 +56,8 @@ class Evidence:
 
     @cached_property
     def headlines(self) -> pd.DataFrame:
-        """The standings without sets that are calibrated in parts or for another alpha than the main one."""
-        frame = self.standings
+        """The leaderboard without sets that are calibrated in parts or for another alpha than the main one."""
+        frame = self.leaderboard
         alike = frame["alpha"].isna() | ((frame["alpha"] - self.scoring.alpha).abs() < 1e-9)
         return frame[alike & frame["calibration"].isin(("", MARGINAL))]
 
@@ -67,20 +67,20 @@ class Evidence:
 
     @cached_property
     def _asks(self) -> dict[str, tuple[str, ...]]:
-        frame = self.standings[["dataset", "ask"]].drop_duplicates()
+        frame = self.leaderboard[["dataset", "output"]].drop_duplicates()
         return {
-            str(name): tuple(ask for ask in ASKS if ask in set(group["ask"]))
+            str(name): tuple(output for output in OUTPUTS if output in set(group["output"]))
             for name, group in frame.groupby("dataset")
         }
 
-    def asks(self, dataset: str) -> tuple[str, ...]:
+    def outputs(self, dataset: str) -> tuple[str, ...]:
         """What was read out on a dataset; the first is what all headlines rest on: letters where they are."""
         return self._asks[dataset]
 
     @cached_property
     def datasets(self) -> tuple[str, ...]:
         """Names of the datasets that have scores: those with most items first, too small ones last."""
-        most = self.standings.groupby("dataset")["items"].max()
+        most = self.leaderboard.groupby("dataset")["items"].max()
         return tuple(sorted(map(str, most.index), key=lambda name: (name in self._small, -most[name], name)))
 
     @cached_property
@@ -92,39 +92,41 @@ class Evidence:
     def _small(self) -> frozenset[str]:
         """Datasets where too few rows calibrate in most splits: their sets hold every option."""
         frame = self.headlines
-        rows = frame[(frame["metric"] == "infinite_threshold_rate") & (frame["reading"] == "clean")]
+        rows = frame[(frame["metric"] == "infinite_threshold_rate") & (frame["protocol"] == "clean")]
         rows = rows[rows["category"] == "all"]
         return frozenset(str(name) for name, group in rows.groupby("dataset") if group["value"].min() > 0.5)
 
     def leading(self, dataset: str) -> pd.DataFrame:
-        """The headlines of a dataset, of its first read-out."""
-        return self.headlines.iloc[self._places.get((dataset, self.asks(dataset)[0]), [])]
+        """The headlines of a dataset, of its first output."""
+        return self.headlines.iloc[self._places.get((dataset, self.outputs(dataset)[0]), [])]
 
     @cached_property
     def _places(self) -> Mapping[tuple[str, str], np.ndarray]:
         found: Mapping[tuple[str, str], np.ndarray] = self.headlines.groupby(
-            ["dataset", "ask"], sort=False
+            ["dataset", "output"], sort=False
         ).indices
         return found
 
     @cached_property
     def _measured(self) -> dict[str, dict[str, frozenset[str]]]:
         """Of the leading headlines of each dataset: the names of metrics and of categories."""
-        frame = self.headlines[["dataset", "ask", "metric", "category"]].drop_duplicates()
-        first = frame["ask"] == frame["dataset"].map({name: self.asks(name)[0] for name in self.datasets})
+        frame = self.headlines[["dataset", "output", "metric", "category"]].drop_duplicates()
+        first = frame["output"] == frame["dataset"].map(
+            {name: self.outputs(name)[0] for name in self.datasets}
+        )
         return {
             str(dataset): {name: frozenset(group[name].unique()) for name in ("metric", "category")}
             for dataset, group in frame[first].groupby("dataset")
         }
 
     def metrics(self, dataset: str) -> frozenset[str]:
-        """Names of the metrics that a dataset has in its first read-out."""
+        """Names of the metrics that a dataset has in its first output."""
         return self._measured.get(dataset, {}).get("metric", frozenset())
 
     @cached_property
     def _variations(self) -> dict[str, tuple[str, ...]]:
         # Means over several variations are of none.
-        frame = self.standings.loc[self.standings["variation"] != "", ["dataset", "variation"]]
+        frame = self.leaderboard.loc[self.leaderboard["variation"] != "", ["dataset", "variation"]]
         frame = frame.drop_duplicates()
         found = {name: sorted(group["variation"]) for name, group in frame.groupby("dataset")}
         return {str(k): tuple(sorted(v, key=lambda name: (name != ORIGINAL, name))) for k, v in found.items()}
@@ -136,7 +138,7 @@ class Evidence:
     @cached_property
     def _ordered(self) -> dict[str, tuple[str, ...]]:
         ordered: dict[str, tuple[str, ...]] = {}
-        for name, group in self.standings.groupby("dataset"):
+        for name, group in self.leaderboard.groupby("dataset"):
             dataset = str(name)
             accuracy = {
                 str(model): number.value if (number := self.number(dataset, str(model), "accuracy")) else -1.0
@@ -146,13 +148,13 @@ class Evidence:
         return ordered
 
     def models(self, dataset: str) -> tuple[str, ...]:
-        """Models with scores on a dataset, best accuracy of the clean reading first, ties by name."""
+        """Models with scores on a dataset, best accuracy of the clean protocol first, ties by name."""
         return self._ordered[dataset]
 
     @cached_property
     def all_models(self) -> tuple[str, ...]:
         """Every model, in alphabetical order."""
-        return tuple(sorted(self.standings["model"].unique()))
+        return tuple(sorted(self.leaderboard["model"].unique()))
 
     def number(
         self,
@@ -160,10 +162,10 @@ class Evidence:
         model: str,
         metric: str,
         score: str = "",
-        reading: str = "clean",
+        protocol: str = "clean",
         category: str = "all",
         variation: str | None = None,
-        ask: str | None = None,
+        output: str | None = None,
     ) -> Number | None:
         """One cell of the headlines; None where it is missing or null.
 
@@ -171,19 +173,19 @@ class Evidence:
         """
         if variation is None:
             variation = self.variations(dataset)[0]
-        asked = (dataset, ask or self.asks(dataset)[0], variation)
-        return self._numbers.get((*asked, reading, category, score, metric, model))
+        asked = (dataset, output or self.outputs(dataset)[0], variation)
+        return self._numbers.get((*asked, protocol, category, score, metric, model))
 
     def leading_differences(self, dataset: str) -> pd.DataFrame:
-        """The differences of a dataset in its first read-out."""
+        """The differences of a dataset in its first output."""
         frame = self.differences
-        return frame[(frame["dataset"] == dataset) & (frame["ask"] == self.asks(dataset)[0])]
+        return frame[(frame["dataset"] == dataset) & (frame["output"] == self.outputs(dataset)[0])]
 
     @cached_property
     def _pairs(self) -> dict[tuple[str, str, str], Pair]:
         frame = self.differences
-        first = frame["dataset"].map({name: self.asks(name)[0] for name in self.datasets})
-        return pairs(frame[frame["ask"] == first])
+        first = frame["dataset"].map({name: self.outputs(name)[0] for name in self.datasets})
+        return pairs(frame[frame["output"] == first])
 
     def pair(self, dataset: str, first: str, second: str) -> Pair | None:
         """The paired comparison of two models, as `first` minus `second`; None where it was not made."""
@@ -193,11 +195,11 @@ class Evidence:
     def _detectable(self) -> dict[str, float]:
         found: dict[str, list[float]] = {}
         for (dataset, first, second), pair in self._pairs.items():
-            if first < second and pair.detectable is not None:
-                found.setdefault(dataset, []).append(pair.detectable)
+            if first < second and pair.minimum_detectable_effect is not None:
+                found.setdefault(dataset, []).append(pair.minimum_detectable_effect)
         return {dataset: median(each) for dataset, each in found.items()}
 
-    def detectable(self, dataset: str) -> float | None:
+    def minimum_detectable_effect(self, dataset: str) -> float | None:
         """Smallest difference that the items of a dataset tell, for its median pair; None without pairs."""
         return self._detectable.get(dataset)
 
@@ -237,11 +239,11 @@ class Evidence:
             dataset = str(name)
             if dataset in self._variations:
                 first = (group["variation"] == self.variations(dataset)[0]) & (
-                    group["ask"] == self.asks(dataset)[0]
+                    group["output"] == self.outputs(dataset)[0]
                 )
                 frames[dataset] = group[first]
         return frames
 
     def plain_outcomes(self, dataset: str) -> pd.DataFrame:
-        """Outcomes of all models on a dataset in the variation and read-out of the headlines."""
+        """Outcomes of all models on a dataset in the variation and output of the headlines."""
         return self._plain.get(dataset, self.outcomes.iloc[:0])

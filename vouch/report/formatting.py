@@ -7,7 +7,7 @@ from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT
 
 NARROW = "\u202f"  # a narrow space that does not break
 MINUS = "\u2212"
-READ_OUTS = {LETTERS: "letters", LIKELIHOOD: "likelihood of options", TEXT: "generated text"}
+OUTPUT_NAMES = {LETTERS: "letters", LIKELIHOOD: "likelihood of options", TEXT: "generated text"}
 # Controls but white space, which a terminal obeys and HTML forbids, and marks that turn the text after them.
 _OBEYED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 

@@ -21,9 +21,9 @@ def metrics_json(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def _values(evidence: Evidence, dataset: str, model: str, reading: str) -> dict[str, Any]:
+def _values(evidence: Evidence, dataset: str, model: str, protocol: str) -> dict[str, Any]:
     return {
         name: number.value
         for name, (metric, score) in METRICS.items()
-        if (number := evidence.number(dataset, model, metric, score, reading))
+        if (number := evidence.number(dataset, model, metric, score, protocol))
     }

@@ -1,4 +1,4 @@
-"""Numbers as the report looks them up: one cell of the standings, one comparison of two models."""
+"""Numbers as the report looks them up: one cell of the leaderboard, one comparison of two models."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,7 +14,7 @@ INTERVAL = 2 * 1.959964
 
 
 class Number(NamedTuple):
-    """One cell of the standings. low, high: 95 % interval, None where there is none."""
+    """One cell of the leaderboard. low, high: 95 % interval, None where there is none."""
 
     value: float
     low: float | None
@@ -43,9 +43,9 @@ class Pair(NamedTuple):
         return self.p_holm is not None and self.p_holm < SIGNIFICANCE
 
     @property
-    def detectable(self) -> float | None:
+    def minimum_detectable_effect(self) -> float | None:
         """See the function of that name."""
-        return detectable(self.low, self.high)
+        return minimum_detectable_effect(self.low, self.high)
 
     def turned(self) -> "Pair":
         """The same with the models in the other order."""
@@ -54,7 +54,7 @@ class Pair(NamedTuple):
         return Pair(-self.difference, low, high, self.p_holm, self.items)
 
 
-def detectable(low: float | None, high: float | None) -> float | None:
+def minimum_detectable_effect(low: float | None, high: float | None) -> float | None:
     """The smallest true difference that so many items would show in four of five studies like this one.
 
     Its standard error is that of the paired comparison, taken from the ends of the interval: without groups
@@ -76,7 +76,7 @@ def _whole(value: float) -> int | None:
 
 
 class Numbers:
-    """Cells of the standings by the columns that name them; a cell is made when it is asked for."""
+    """Cells of the leaderboard by the columns that name them; a cell is made when it is asked for."""
 
     def __init__(self, frame: pd.DataFrame, keys: Sequence[str]) -> None:
         frame = frame.dropna(subset=["value"])

@@ -1,12 +1,12 @@
-"""What needs several models or variations: standings, differences, and published against ours.
+"""What needs several models or variations: leaderboard, differences, and published against ours.
 
-STANDINGS    every metric of every model on one page, with ranks: rank_low, rank_high are the best and
+LEADERBOARD    every metric of every model on one page, with ranks: rank_low, rank_high are the best and
              worst rank that the intervals allow
-DIFFERENCES  paired difference of accuracy between two models on the same items and read-out (ask), interval
-             clustered by group, p-value after Holm's correction over the pairs of a dataset and read-out
-REPRODUCED   published numbers beside ours in both readings, all of letters
-VARIATIONS   what each variation other than `original` does to a model, on the same items and read-out in the
-             clean reading: `value` in the variation, of the original, their difference and its interval,
+DIFFERENCES  paired difference of accuracy between two models on the same items and output (ask), interval
+             clustered by group, p-value after Holm's correction over the pairs of a dataset and output
+REPRODUCED   published numbers beside ours in both protocols, all of letters
+VARIATIONS   what each variation other than `original` does to a model, on the same items and output in the
+             clean protocol: `value` in the variation, of the original, their difference and its interval,
              clustered by group; null where the items are too few for one. metric: accuracy; confidence
              (mean); set_size with its score, sets calibrated anew for each variation; flipped, the share of
              the items for which another option was chosen or another answer generated, with 0 as the
@@ -28,19 +28,19 @@ from vouch.tables.table import Table
 OVERALL = "overall"
 """The dimension that stands for all of them."""
 
-STANDINGS = Table(
-    "standings",
-    2,
+LEADERBOARD = Table(
+    "leaderboard",
+    3,
     pa.schema([*METRICS.schema, ("rank", pa.int32()), ("rank_low", pa.int32()), ("rank_high", pa.int32())]),
     rows_per_group=METRICS.rows_per_group,
 )
 DIFFERENCES = Table(
     "differences",
-    2,
+    3,
     pa.schema(
         [
             ("dataset", pa.string()),
-            ("ask", pa.string()),
+            ("output", pa.string()),
             ("first", pa.string()),
             ("second", pa.string()),
             ("difference", pa.float64()),
@@ -54,7 +54,7 @@ DIFFERENCES = Table(
 )
 REPRODUCED = Table(
     "reproduced",
-    1,
+    2,
     pa.schema(
         [
             ("dataset", pa.string()),
@@ -72,12 +72,12 @@ REPRODUCED = Table(
 )
 VARIATIONS = Table(
     "variations",
-    2,
+    3,
     pa.schema(
         [
             ("dataset", pa.string()),
             ("model", pa.string()),
-            ("ask", pa.string()),
+            ("output", pa.string()),
             ("variation", pa.string()),
             ("metric", pa.string()),
             ("score", pa.string()),
@@ -93,12 +93,12 @@ VARIATIONS = Table(
 
 DIMENSIONS = Table(
     "dimensions",
-    1,
+    2,
     pa.schema(
         [
             ("variation", pa.string()),
-            ("ask", pa.string()),
-            ("reading", pa.string()),
+            ("output", pa.string()),
+            ("protocol", pa.string()),
             ("dimension", pa.string()),
             ("model", pa.string()),
             ("value", pa.float64()),
@@ -109,7 +109,7 @@ DIMENSIONS = Table(
 )
 
 DIMENSIONS_PATH = Path("data/compare/dimensions.parquet")
-STANDINGS_PATH = Path("data/compare/standings.parquet")
+LEADERBOARD_PATH = Path("data/compare/leaderboard.parquet")
 DIFFERENCES_PATH = Path("data/compare/differences.parquet")
 REPRODUCED_PATH = Path("data/compare/reproduced.parquet")
 VARIATIONS_PATH = Path("data/compare/variations.parquet")

@@ -1,11 +1,11 @@
-"""defects: what cleaning looked for in a dataset, how often it was there, and what the clean reading does.
+"""defects: what cleaning looked for in a dataset, how often it was there, and what the clean protocol does.
 
 defect     a name of KNOWN, or a flag that the source gave itself
 items      how many items have it; 0 where it was looked for and not found. Of `broken_image` and
            `unusable_entry` these are entries of the source that became no item
 share      items / all items; for the two, / all entries
 examples   ids of the first of them, at most EXAMPLES, or places in the source where there is no id
-treatment  what the clean reading does: see TREATMENTS
+treatment  what the clean protocol does: see TREATMENTS
 p_value    of a test behind the defect, null where there is none
 detail     what the numbers do not say, or empty
 """
@@ -23,10 +23,10 @@ EXAMPLES = 5
 Treatment = Literal["left out", "dropped", "repaired", "together", "kept"]
 TREATMENTS: dict[Treatment, str] = {
     "left out": "became no item; see what was left out",
-    "dropped": "the clean reading drops the item",
-    "repaired": "models get to see the repaired form, in both readings",
-    "together": "the clean reading keeps such items on one side of every split",
-    "kept": "kept as it is, in both readings",
+    "dropped": "the clean protocol drops the item",
+    "repaired": "models get to see the repaired form, in both protocols",
+    "together": "the clean protocol keeps such items on one side of every split",
+    "kept": "kept as it is, in both protocols",
 }
 
 
@@ -73,7 +73,7 @@ KNOWN: dict[str, Defect] = {
 }
 
 DROPPED = tuple(name for name, defect in KNOWN.items() if defect.treatment == "dropped")
-"""Flags of items whose prompts do not show what the question meant; the clean reading drops them."""
+"""Flags of items whose prompts do not show what the question meant; the clean protocol drops them."""
 
 DEFECTS = Table(
     "defects",

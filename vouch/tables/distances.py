@@ -12,7 +12,7 @@ DISTANCES  one row for each pair of datasets and kind of embedding; `dataset` be
   chance          what it is on average between random parts of both together, of the same sizes: so much of
                   `distance` says nothing about the datasets
   deficient       whether a dataset has no more items than `width`: then `chance` is large
-TRENDS     one row for each kind and read-out
+TRENDS     one row for each kind and output
   of, ask
   pairs           pairs of datasets on which two models at least were ranked
   rho             Spearman's rho between distance and the correlation of the models' performance on the pair
@@ -47,11 +47,11 @@ DISTANCES = Table(
 )
 TRENDS = Table(
     "trends",
-    1,
+    2,
     pa.schema(
         [
             ("of", pa.string()),
-            ("ask", pa.string()),
+            ("output", pa.string()),
             ("pairs", pa.int32()),
             ("rho", pa.float64()),
             ("p", pa.float64()),

@@ -22,7 +22,7 @@ def contents(outcomes: pa.Table) -> Floats:
 
 
 def grades(outcomes: pa.Table) -> Floats:
-    """[rows] 0 to 1: of the clean reading, else of the faithful; NaN where neither grades. Needs both."""
+    """[rows] 0 to 1: of the clean protocol, else of the faithful; NaN where neither grades. Needs both."""
     return _floats(pc.coalesce(outcomes["clean_correct"], outcomes["correct"].cast(pa.float64())))
 
 

@@ -1,9 +1,9 @@
-"""metrics: aggregate scores of one model, long form, always in both readings.
+"""metrics: aggregate scores of one model, long form, always in both protocols.
 
 model, dataset
 variation  of the prompts, see PROMPTS; empty for a mean over several, which `score` names
-ask       what was read out (ASKS of prompts): letters | likelihood | text
-reading   faithful (the authors' code, defects included) | clean (groups whole, repeated splits, intervals)
+output    what was read out (OUTPUTS of prompts): letters | likelihood | text
+protocol  faithful (the authors' code, defects included) | clean (groups whole, repeated splits, intervals)
 category  a category of the dataset, or `all`
 calibration  how the threshold of the prediction sets was calibrated: marginal (one threshold for all), or
           apart for each class | category | options (number of options); empty where there are no sets
@@ -26,14 +26,14 @@ from vouch.tables.table import Table
 
 METRICS = Table(
     "metrics",
-    2,
+    3,
     pa.schema(
         [
             ("model", pa.string()),
             ("dataset", pa.string()),
             ("variation", pa.string()),
-            ("ask", pa.string()),
-            ("reading", pa.string()),
+            ("output", pa.string()),
+            ("protocol", pa.string()),
             ("category", pa.string()),
             ("calibration", pa.string()),
             ("alpha", pa.float64()),

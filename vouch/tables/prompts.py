@@ -8,7 +8,7 @@ family     of PARC (Schmalfuss et al. 2025): LR, LS, VR or VS; of a combination 
            joined with `+` (`LS+VS`); empty outside of it
 effect     how `answers` differ from the item's own, of EFFECTS: KEPT they are the same, COMPLEMENT all
            other options are correct, SWAPPED the other one of two is
-style      name of the prompt style (file in vouch/prompts/templates)
+template   name of the prompt template (file in vouch/prompts/templates)
 system     system message, or null
 turns      earlier exchanges of the conversation, `question` of the user and `answer` of the assistant
 text       the user's last text, options and instruction included; `<image 1>` marks where a picture
@@ -18,14 +18,14 @@ earlier    for the hole `{answer k}` in `turns` or `text`: ids of the prompts, a
            the table, whose answers fill it; of several the most common answer, of equals the first
 options    option texts as shown; for likelihood the texts that are scored
 order      for each shown option its index among the item's options; DONT_KNOW or NONE_OF_ABOVE for
-           an option that the style adds
+           an option that the template adds
 marks      the letter shown before each option
 answers    0-based indices of the correct options as shown
 pictures   recipes, rendered where used: `images`, digests of the sources, and `steps`, done in their
            order; each names an operation (vouch/images/operations.py), its severity, 0 where it has
            no levels, and its revision. An operation is done to each image by itself, a joining one
            makes one picture of two; without steps an image is shown as it is
-asks       what is read out, of ASKS; empty for prompts that nobody asks (released logits join on them)
+outputs    what is read out, of OUTPUTS; empty for prompts that nobody asks (released logits join on them)
 max_tokens most tokens of a generated text, null for `extract.max_tokens`
 """
 
@@ -46,7 +46,7 @@ LETTERS = "letters"
 LIKELIHOOD = "likelihood"
 TEXT = "text"
 HOLE = re.compile(r"\{answer ([1-9][0-9]*)\}")
-ASKS = (LETTERS, LIKELIHOOD, TEXT)
+OUTPUTS = (LETTERS, LIKELIHOOD, TEXT)
 
 KEPT = "kept"
 COMPLEMENT = "complement"
@@ -59,7 +59,7 @@ PICTURE = pa.struct([("images", pa.list_(pa.string())), ("steps", pa.list_(STEP)
 
 PROMPTS = Table(
     "prompts",
-    3,
+    4,
     pa.schema(
         [
             ("id", pa.string()),
@@ -67,7 +67,7 @@ PROMPTS = Table(
             ("variation", pa.string()),
             ("family", pa.string()),
             ("effect", pa.string()),
-            ("style", pa.string()),
+            ("template", pa.string()),
             ("system", pa.string()),
             ("turns", pa.list_(TURN)),
             ("text", pa.string()),
@@ -78,7 +78,7 @@ PROMPTS = Table(
             ("marks", pa.list_(pa.string())),
             ("answers", pa.list_(pa.int32())),
             ("pictures", pa.list_(PICTURE)),
-            ("asks", pa.list_(pa.string())),
+            ("outputs", pa.list_(pa.string())),
             ("max_tokens", pa.int32()),
         ]
     ),

@@ -1,8 +1,8 @@
 """rankings: how well models can be ranked on a dataset without its labels (Tu et al. 2024).
 
-RANKINGS  one row per dataset, read-out, ranker and proxy: how the ranker's values order the models, compared
+RANKINGS  one row per dataset, output, ranker and proxy: how the ranker's values order the models, compared
           with their performance
-  dataset, ask   what is ranked: performance of this read-out on this dataset, clean reading
+  dataset, ask   what is ranked: performance of this output on this dataset, clean protocol
   ranker         a file of vouch/metrics/ranking/rankers, `combined`, or `few_labels`
   score          `t0.7` for what rests on samples at that temperature, else empty
   proxy          the labelled dataset that helped; `mean` for the mean over all of them (each number by
@@ -31,7 +31,7 @@ FEW_LABELS = "few_labels"
 
 _PLACE = [
     ("dataset", pa.string()),
-    ("ask", pa.string()),
+    ("output", pa.string()),
     ("ranker", pa.string()),
     ("score", pa.string()),
     ("proxy", pa.string()),
@@ -42,12 +42,12 @@ _NUMBERS = (
 )
 RANKINGS = Table(
     "rankings",
-    1,
+    2,
     pa.schema([*_PLACE, ("models", pa.int32()), *((name, pa.float64()) for name in _NUMBERS)]),
 )
 RANKED = Table(
     "ranked",
-    1,
+    2,
     pa.schema(
         [
             *_PLACE,

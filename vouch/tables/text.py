@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from vouch.tables.letters import ANSWER_FIELDS, LETTERS, letters_path
 from vouch.tables.likelihood import LIKELIHOOD, likelihood_path
-from vouch.tables.prompts import ASKS
+from vouch.tables.prompts import OUTPUTS
 from vouch.tables.table import Table
 
 TEXT = Table(
@@ -57,7 +57,7 @@ class Response(NamedTuple):
 # What is asked -> where its answers go.
 RESPONSES: Mapping[str, Response] = dict(
     zip(
-        ASKS,
+        OUTPUTS,
         (
             Response(LETTERS, letters_path),
             Response(LIKELIHOOD, likelihood_path),

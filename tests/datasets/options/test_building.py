@@ -143,8 +143,8 @@ def test_the_stage_makes_choices_of_open_questions(project):
     assert items[8]["options"] == ["x", "y"] and not any(
         "option" in flag for i in items for flag in i["flags"]
     )
-    project.entry["options"]["reading"] = "faithful"
-    with pytest.raises(UserError, match=r"datasets\.toy\.options: reform_classes has no faithful reading"):
+    project.entry["options"]["protocol"] = "faithful"
+    with pytest.raises(UserError, match=r"datasets\.toy\.options: reform_classes has no faithful protocol"):
         project.prepare()
 
 
@@ -160,7 +160,7 @@ def test_a_sample_is_a_tenth_with_whole_groups(project, item):
     assert again == [one["id"] for one in items]
     project.entry["sample"] = {"share": 0.3, "seed": 1}
     assert set(again) < set(project.prepare(group="category")["items"]["id"].to_pylist())
-    project.entry["options"] = {"scheme": "kostumov_mmbench", "reading": "faithful"}
-    with pytest.raises(ValueError, match="a faithful reading draws over all items"):
+    project.entry["options"] = {"scheme": "kostumov_mmbench", "protocol": "faithful"}
+    with pytest.raises(ValueError, match="a faithful protocol draws over all items"):
         project.prepare()
     assert not Sample(share=0.001).holds("x")

@@ -74,7 +74,7 @@ def test_real_sets_in_the_clean_reading(project, shared, name):
     """Four options each; the source's own order, answers and pictures, byte by byte, are still there."""
     folder = shared(f"realdata/{name}")
     lines = [json.loads(line) for line in (folder / "items.jsonl").open(encoding="utf-8")]
-    project.entry["options"] = {"scheme": "kostumov_mmbench", "reading": "clean"}
+    project.entry["options"] = {"scheme": "kostumov_mmbench", "protocol": "clean"}
     tables = project.prepare(source=str(folder))
     pictures = dict(zip(*(tables["images"][key].to_pylist() for key in ("digest", "bytes")), strict=True))
     for item, line in zip(tables["items"].to_pylist(), lines, strict=True):
@@ -128,16 +128,16 @@ def digits(count=2000):
     ]
 
 
-@pytest.mark.parametrize("reading", ["faithful", "clean"])
-def test_oodcv(reading):
+@pytest.mark.parametrize("protocol", ["faithful", "clean"])
+def test_oodcv(protocol):
     rows = digits()
-    found = getattr(kostumov_oodcv, reading)(rows, 42)
+    found = getattr(kostumov_oodcv, protocol)(rows, 42)
     for before, after in zip(rows, found, strict=True):
         native = [kostumov_oodcv.WORDS[int(option[-1])] for option in before.options]
         assert set(native) <= set(after.options) <= set(kostumov_oodcv.WORDS) and len(after.options) == 4
         assert after.options[after.answers[0]] == native[before.answers[0]]
     twice = sum(len(set(row.options)) < 4 for row in found)
-    assert 420 < twice < 580 if reading == "faithful" else twice == 0  # a quarter by chance
+    assert 420 < twice < 580 if protocol == "faithful" else twice == 0  # a quarter by chance
     places = Counter(row.answers[0] for row in found)
     assert all(400 < places[n] < 600 for n in range(4))
 
@@ -151,10 +151,10 @@ def test_oodcv_refuses_other_options():
 def test_settings_name_the_schemes():
     folder = Path(kostumov_mmbench.__file__).parent
     for name in (path.stem for path in folder.glob("[a-z]*.py")):
-        assert Options(scheme=name).reading == "clean"
+        assert Options(scheme=name).protocol == "clean"
     with pytest.raises(ValidationError, match="kostumov_mmbench"):
         Options(scheme="kostumov_mmbnch")
-    assert DatasetEntry(loader="jsonl", source="x", style="plain").options is None
+    assert DatasetEntry(loader="jsonl", source="x", template="plain").options is None
 
 
 def test_the_stage_applies_a_scheme(project, item):
@@ -162,12 +162,12 @@ def test_the_stage_applies_a_scheme(project, item):
     asked = [{"id": f"q{n}", "question": f"Which {n}?", "options": [f"a{n}", f"b{n}"]} for n in range(9)]
     project.lines(*(item(**values, answer=1) for values in asked))
     plain = project.prepare()["items"]
-    options = {"scheme": "kostumov_mmbench", "reading": "clean", "seed": 1}
+    options = {"scheme": "kostumov_mmbench", "protocol": "clean", "seed": 1}
     project.entry["options"] = options
     clean = project.prepare()["items"]
     assert {len(texts) for texts in clean.column("options").to_pylist()} == {4}
     assert clean.drop_columns(["options"]).equals(plain.drop_columns(["options"]))
-    project.entry["options"] = {**options, "reading": "faithful"}
+    project.entry["options"] = {**options, "protocol": "faithful"}
     faithful = project.prepare()
     for row in faithful["items"].to_pylist():
         assert ("missing_option" in row["flags"]) == (len(row["options"]) < 4)
@@ -177,7 +177,7 @@ def test_the_stage_applies_a_scheme(project, item):
 def test_a_faithful_draw_needs_every_entry(project, item):
     project.image("one.png")
     project.lines(item(), item(id="bad", answer=9))
-    project.entry["options"] = {"scheme": "kostumov_mmbench", "reading": "faithful"}
+    project.entry["options"] = {"scheme": "kostumov_mmbench", "protocol": "faithful"}
     with pytest.raises(UserError, match="1 entries of the source are no items"):
         project.prepare(on_error="skip")
     assert project.written() == []

@@ -14,7 +14,7 @@ from vouch.tables.outcomes import OUTCOMES
 
 
 def outcomes(correct: dict[str, np.ndarray], copies: int = 1, **changes: Any) -> pa.Table:
-    """A row per model and prompt; NaN is a row that the clean reading drops, -1 one that is not there."""
+    """A row per model and prompt; NaN is a row that the clean protocol drops, -1 one that is not there."""
     count = len(next(iter(correct.values())))
     columns: dict[str, list[Any]] = {"model": [], "prompt": [], "group": [], "clean_correct": []}
     for model, values in correct.items():
@@ -24,7 +24,7 @@ def outcomes(correct: dict[str, np.ndarray], copies: int = 1, **changes: Any) ->
         columns["group"] += [f"g{i // copies}" for i in there]
         columns["clean_correct"] += [None if np.isnan(values[i]) else float(values[i]) for i in there]
     rows = len(columns["model"])
-    columns |= {"dataset": ["d"] * rows, "variation": ["original"] * rows, "ask": ["letters"] * rows}
+    columns |= {"dataset": ["d"] * rows, "variation": ["original"] * rows, "output": ["letters"] * rows}
     columns |= {name: [value] * rows for name, value in changes.items()}
     assert count
     kept = [field for field in OUTCOMES.schema if field.name in columns]

@@ -13,7 +13,7 @@ CATEGORIES = {"flowers": ["coarse"], "cifar": ["coarse"], "text": ["scene"], "mi
 
 
 def metrics(*cells: tuple[str, str, float], **changes: Any) -> list[dict[str, Any]]:
-    place = {"variation": "tests", "ask": "text", "reading": "clean", "category": "all", "score": ""}
+    place = {"variation": "tests", "output": "text", "protocol": "clean", "category": "all", "score": ""}
     return [
         place | {"model": model, "dataset": dataset, "metric": "accuracy", "value": value} | changes
         for model, dataset, value in cells
@@ -73,10 +73,10 @@ def test_parts_of_a_dataset_count_in_their_category_and_the_whole_in_none() -> N
 
 
 def test_read_outs_and_readings_stand_apart() -> None:
-    rows = metrics(("a", "text", 0.5)) + metrics(("a", "text", 0.25), ask="likelihood")
-    rows += metrics(("a", "text", 0.75), reading="faithful") + metrics(("a", "text", 0.9), metric="ece")
+    rows = metrics(("a", "text", 0.5)) + metrics(("a", "text", 0.25), output="likelihood")
+    rows += metrics(("a", "text", 0.75), protocol="faithful") + metrics(("a", "text", 0.9), metric="ece")
     made = dimensions(pa.Table.from_pylist(rows, METRICS.schema), CATEGORIES)
-    assert [(row["ask"], row["reading"], row["value"]) for row in made] == [
+    assert [(row["output"], row["protocol"], row["value"]) for row in made] == [
         ("likelihood", "clean", 0.25),
         ("text", "clean", 0.5),
         ("text", "faithful", 0.75),

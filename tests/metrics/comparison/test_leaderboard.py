@@ -4,7 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from vouch.metrics.comparison.leaderboard import standings
+from vouch.metrics.comparison.leaderboard import leaderboard
 from vouch.tables.metrics import METRICS
 
 
@@ -13,8 +13,8 @@ def metric(model: str, value: float, reach: float | None = None, **changes: Any)
         "model": model,
         "dataset": "d",
         "variation": "original",
-        "ask": "letters",
-        "reading": "clean",
+        "output": "letters",
+        "protocol": "clean",
         "category": "all",
         "calibration": "",
         "score": "",
@@ -28,7 +28,7 @@ def metric(model: str, value: float, reach: float | None = None, **changes: Any)
 
 
 def ranks(*rows: dict[str, Any]) -> dict[str, tuple[int | None, ...]]:
-    table = list(standings(pa.Table.from_pylist(list(rows), schema=METRICS.schema)))
+    table = list(leaderboard(pa.Table.from_pylist(list(rows), schema=METRICS.schema)))
     return {row["model"]: (row["rank"], row["rank_low"], row["rank_high"]) for row in table}
 
 
@@ -63,13 +63,13 @@ def test_what_is_neither_good_nor_bad_has_no_rank() -> None:
 
 def test_one_model_and_none() -> None:
     assert ranks(metric("a", 0.5, 0.1)) == {"a": (1, 1, 1)}
-    assert list(standings(METRICS.schema.empty_table())) == []
+    assert list(leaderboard(METRICS.schema.empty_table())) == []
 
 
 def test_places_are_ranked_apart() -> None:
     rows = [
-        metric(model, value, dataset=dataset, reading=reading)
-        for dataset, reading, model, value in (
+        metric(model, value, dataset=dataset, protocol=protocol)
+        for dataset, protocol, model, value in (
             ("d", "clean", "a", 0.5),
             ("d", "clean", "b", 0.6),
             ("d", "faithful", "a", 0.6),
@@ -77,8 +77,8 @@ def test_places_are_ranked_apart() -> None:
             ("e", "clean", "a", 0.1),
         )
     ]
-    table = list(standings(pa.Table.from_pylist(rows, schema=METRICS.schema)))
-    assert [(row["dataset"], row["reading"], row["model"], row["rank"]) for row in table] == [
+    table = list(leaderboard(pa.Table.from_pylist(rows, schema=METRICS.schema)))
+    assert [(row["dataset"], row["protocol"], row["model"], row["rank"]) for row in table] == [
         ("d", "clean", "b", 1),
         ("d", "clean", "a", 2),
         ("d", "faithful", "a", 1),

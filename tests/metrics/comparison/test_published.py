@@ -1,4 +1,4 @@
-"""Published numbers find their counterpart in both readings."""
+"""Published numbers find their counterpart in both protocols."""
 
 from typing import Any
 
@@ -18,16 +18,16 @@ def published(*rows: tuple[str, str, float]) -> dict[str, pa.Table]:
 
 def ours(*rows: dict[str, Any]) -> pa.Table:
     base = {"model": "a", "dataset": "d", "variation": "original", "category": "all", "score": "", "items": 9}
-    base |= {"ask": "letters", "calibration": ""}
+    base |= {"output": "letters", "calibration": ""}
     return pa.Table.from_pylist([base | row for row in rows], schema=METRICS.schema)
 
 
 def test_both_readings_stand_beside_the_published_number() -> None:
     metrics = ours(
-        {"reading": "faithful", "metric": "accuracy", "value": 0.7},
-        {"reading": "clean", "metric": "accuracy", "value": 0.6, "low": 0.5, "high": 0.65},
-        {"reading": "faithful", "metric": "accuracy", "value": 0.1, "category": "colour"},
-        {"reading": "faithful", "metric": "accuracy", "value": 0.2, "variation": "blurred"},
+        {"protocol": "faithful", "metric": "accuracy", "value": 0.7},
+        {"protocol": "clean", "metric": "accuracy", "value": 0.6, "low": 0.5, "high": 0.65},
+        {"protocol": "faithful", "metric": "accuracy", "value": 0.1, "category": "colour"},
+        {"protocol": "faithful", "metric": "accuracy", "value": 0.2, "variation": "blurred"},
     )
     (row,) = reproduced(published(("a", "acc", 0.75)), metrics)
     assert row.pop("difference") == pytest.approx(-0.05)
@@ -47,7 +47,7 @@ def test_both_readings_stand_beside_the_published_number() -> None:
 def test_scores_are_told_apart() -> None:
     metrics = ours(
         *(
-            {"reading": "faithful", "metric": "coverage", "score": s, "value": v}
+            {"protocol": "faithful", "metric": "coverage", "score": s, "value": v}
             for s, v in (("lac", 0.8), ("aps", 0.9), ("mean", 0.85))
         )
     )
@@ -66,7 +66,7 @@ def test_every_published_name_means_one_score_and_metric() -> None:
 
 
 def test_models_without_scores_are_left_out_and_missing_numbers_are_null() -> None:
-    metrics = ours({"reading": "faithful", "metric": "accuracy", "value": 0.7})
+    metrics = ours({"protocol": "faithful", "metric": "accuracy", "value": 0.7})
     rows = reproduced(published(("a", "E_ratio", 0.1), ("b", "acc", 0.2)), metrics)
     assert [(row["model"], row["ours"], row["difference"]) for row in rows] == [("a", None, None)]
 

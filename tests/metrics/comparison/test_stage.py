@@ -18,28 +18,28 @@ from vouch.tables.compared import (
     DIFFERENCES_PATH,
     DIMENSIONS,
     DIMENSIONS_PATH,
+    LEADERBOARD,
+    LEADERBOARD_PATH,
     REPRODUCED,
     REPRODUCED_PATH,
-    STANDINGS,
-    STANDINGS_PATH,
     VARIATIONS,
     VARIATIONS_PATH,
 )
 from vouch.tables.distances import DISTANCES, DISTANCES_PATH, TRENDS, TRENDS_PATH
 from vouch.tables.embeddings import EMBEDDED, EMBEDDINGS, IMAGES, embeddings_path
 from vouch.tables.items import ITEMS, items_path
+from vouch.tables.label_free import LABEL_FREE, label_free_path
 from vouch.tables.likeness import LIKENESS, LIKENESS_PATH
 from vouch.tables.metrics import METRICS, metrics_path
 from vouch.tables.outcomes import OUTCOMES, outcomes_path
 from vouch.tables.published import PUBLISHED, published_path
 from vouch.tables.rankings import RANKED, RANKED_PATH, RANKINGS, RANKINGS_PATH
-from vouch.tables.signals import SIGNALS, signals_path
 
 PATHS = (
-    *(STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH, DIMENSIONS_PATH),
+    *(LEADERBOARD_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH, DIMENSIONS_PATH),
     *(RANKINGS_PATH, RANKED_PATH, DISTANCES_PATH, TRENDS_PATH),
 )
-TABLES = (STANDINGS, DIFFERENCES, REPRODUCED, VARIATIONS, DIMENSIONS, RANKINGS, RANKED, DISTANCES, TRENDS)
+TABLES = (LEADERBOARD, DIFFERENCES, REPRODUCED, VARIATIONS, DIMENSIONS, RANKINGS, RANKED, DISTANCES, TRENDS)
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def score(model: str, seed: int | None, silent: Sequence[int] = ()) -> None:
     """Scores of a model on the dataset `left`, without an answer in some rows; none at all without a seed."""
     METRICS.write(metrics_path(model), [])
     OUTCOMES.write(outcomes_path(model), [])
-    SIGNALS.write(signals_path(model), [])
+    LABEL_FREE.write(label_free_path(model), [])
     if seed is not None:
         letters, prompts, items = tables(simulate(seed, 80, copies=2))
         for row in silent:
@@ -66,7 +66,7 @@ def score(model: str, seed: int | None, silent: Sequence[int] = ()) -> None:
         rows, outcomes = score_block(model, "left", block, CONFIG)
         METRICS.write(metrics_path(model), rows)
         OUTCOMES.write(outcomes_path(model), outcomes)
-        SIGNALS.write(signals_path(model), option_signals(model, "left", block, outcomes))
+        LABEL_FREE.write(label_free_path(model), option_signals(model, "left", block, outcomes))
 
 
 def publish(*rows: dict[str, object]) -> None:
@@ -81,8 +81,8 @@ def test_scores_become_standings_differences_and_reproduced(run: Run) -> None:
     main(run)
     accuracy = [
         row
-        for row in STANDINGS.read(STANDINGS_PATH).to_pylist()
-        if row["metric"] == "accuracy" and row["reading"] == "clean"
+        for row in LEADERBOARD.read(LEADERBOARD_PATH).to_pylist()
+        if row["metric"] == "accuracy" and row["protocol"] == "clean"
     ]
     assert [row["rank"] for row in accuracy] == [1, 2]
     (pair,) = DIFFERENCES.read(DIFFERENCES_PATH).to_pylist()
@@ -90,7 +90,7 @@ def test_scores_become_standings_differences_and_reproduced(run: Run) -> None:
     assert pair["difference"] == pytest.approx(by_model[pair["first"]] - by_model[pair["second"]])
     (cell,) = REPRODUCED.read(REPRODUCED_PATH).to_pylist()
     assert (cell["name"], cell["clean"]) == ("Tiny-B", by_model["tiny_b"])
-    sight = [row for row in DIMENSIONS.read(DIMENSIONS_PATH).to_pylist() if row["reading"] == "clean"]
+    sight = [row for row in DIMENSIONS.read(DIMENSIONS_PATH).to_pylist() if row["protocol"] == "clean"]
     assert {row["model"]: row["value"] for row in sight} == by_model
     assert {row["dimension"] for row in sight} == {"sight"}
     ranked = [row for row in RANKED.read(RANKED_PATH).to_pylist() if row["ranker"] == "confidence"]
@@ -119,14 +119,14 @@ def test_a_variation_is_held_against_the_original(run: Run) -> None:
         outcomes.append(found[1])
     METRICS.write(metrics_path("tiny_a"), rows)
     OUTCOMES.write(outcomes_path("tiny_a"), pa.concat_tables(outcomes))
-    SIGNALS.write(signals_path("tiny_a"), [])
+    LABEL_FREE.write(label_free_path("tiny_a"), [])
     score("tiny_b", None)
     main(run)
     accuracy, *rest = VARIATIONS.read(VARIATIONS_PATH).to_pylist()
     clean = {
         row["variation"]: row["value"]
         for row in rows
-        if (row["metric"], row["reading"], row["category"]) == ("accuracy", "clean", "all")
+        if (row["metric"], row["protocol"], row["category"]) == ("accuracy", "clean", "all")
     }
     assert accuracy["original"] == pytest.approx(clean["original"])
     assert accuracy["value"] == pytest.approx(clean["vr_b"])
@@ -140,7 +140,7 @@ def test_one_model_and_no_scores_at_all(run: Run) -> None:
     score("tiny_b", None)
     main(run)
     assert DIFFERENCES.read(DIFFERENCES_PATH).num_rows == 0
-    assert set(STANDINGS.read(STANDINGS_PATH)["rank"].to_pylist()) == {1, None}
+    assert set(LEADERBOARD.read(LEADERBOARD_PATH)["rank"].to_pylist()) == {1, None}
     score("tiny_a", None)
     main(run)
     assert [table.read(path).num_rows for table, path in zip(TABLES, PATHS, strict=True)] == [0] * len(TABLES)
@@ -159,8 +159,8 @@ def test_pairs_rest_on_prompts_that_both_models_answered(run: Run) -> None:
     assert pair["difference"] == pytest.approx(np.mean([correct[0][i] - correct[1][i] for i in common]))
     shares = {
         row["model"]: (row["value"], row["rank"])
-        for row in STANDINGS.read(STANDINGS_PATH).to_pylist()
-        if (row["metric"], row["reading"]) == ("unanswered", "clean")
+        for row in LEADERBOARD.read(LEADERBOARD_PATH).to_pylist()
+        if (row["metric"], row["protocol"]) == ("unanswered", "clean")
     }
     assert shares == {"tiny_a": (10 / 80, None), "tiny_b": (25 / 80, None)}
 

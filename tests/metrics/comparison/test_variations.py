@@ -35,7 +35,7 @@ def table(found: dict[tuple[str, str], Values], copies: int = 1, dataset: str = 
                 "dataset": dataset,
                 "variation": variation,
                 "item": f"q{at}",
-                "ask": "letters",
+                "output": "letters",
             }
             row |= {"prompt": f"q{at}/{variation}", "group": f"g{at // copies}"}
             rows.append(row | {name: None if np.isnan(v[at]) else v[at].item() for name, v in values.items()})
@@ -70,7 +70,7 @@ def test_costs_follow_their_definition() -> None:
 
 def test_only_items_with_both_prompts_count() -> None:
     plain, hurt = answers(0, 6, 0.8), answers(1, 6, 0.5)
-    plain["clean_correct"][0] = hurt["clean_correct"][1] = np.nan  # dropped by the clean reading
+    plain["clean_correct"][0] = hurt["clean_correct"][1] = np.nan  # dropped by the clean protocol
     hurt["clean_size_lac"][2] = np.nan  # never a test item
     few = {name: values[:5] for name, values in hurt.items()}
     found = by_metric(variations(table({("m", "original"): plain, ("m", "blur"): few}), 0, 10))

@@ -74,15 +74,15 @@ def test_certainty_by_hand_in_the_faithful_reading() -> None:
 
 def test_too_few_rows_give_sets_of_everything() -> None:
     given = rows([[0.9, 0.1]] * 8, [[0]] * 8)
-    for reading in ("faithful", "clean"):
-        found = certainty(given, KEPT, reading, config(splits=5))
+    for protocol in ("faithful", "clean"):
+        found = certainty(given, KEPT, protocol, config(splits=5))
         assert (found[~np.isnan(found)] == 0).all()
 
 
 def test_a_single_option_has_no_certainty() -> None:
     given = rows([[0.9, 0.1]] * 40 + [[1.0, np.nan]], [[0]] * 41)
-    for reading in ("faithful", "clean"):
-        assert np.isnan(certainty(given, KEPT, reading, CONFIG)[-1])
+    for protocol in ("faithful", "clean"):
+        assert np.isnan(certainty(given, KEPT, protocol, CONFIG)[-1])
     alone = rows([[1.0]] * 5, [[0]] * 5)
     assert np.isnan(certainty(alone, KEPT, "clean", CONFIG)).all()
 
@@ -95,10 +95,10 @@ def test_defective_rows_count_in_the_faithful_reading_alone() -> None:
 
 
 @given(st.integers(0, 10_000), st.sampled_from(EFFECTS), st.sampled_from(["faithful", "clean"]))
-def test_certainty_stays_between_0_and_1(seed: int, effect: str, reading: str) -> None:
+def test_certainty_stays_between_0_and_1(seed: int, effect: str, protocol: str) -> None:
     plain = simulate(seed, 30, letters=5 if effect != SWAPPED else 4)
     turned = plain if effect == KEPT else replace(plain, answers=(plain.roles >= 0) & ~plain.answers)
-    found = certainty(turned, effect, reading, config(splits=5))
+    found = certainty(turned, effect, protocol, config(splits=5))
     known = found[~np.isnan(found)]
     assert len(known)
     assert ((known >= 0) & (known <= 1)).all()

@@ -92,7 +92,7 @@ def test_the_trend_is_that_of_scipy_and_p_permutes_datasets() -> None:
         {"of": IMAGES, "dataset": a, "other": b, "distance": d} for (a, b), d in zip(pairs, far, strict=True)
     ]
     lines = [
-        {"ask": "letters", "ranker": "accuracy_on_the_line", "dataset": a, "proxy": b, "rho": rho}
+        {"output": "letters", "ranker": "accuracy_on_the_line", "dataset": a, "proxy": b, "rho": rho}
         for pair, rho in zip(pairs, alike, strict=True)
         for a, b in (pair, pair[::-1])
     ]
@@ -100,4 +100,4 @@ def test_the_trend_is_that_of_scipy_and_p_permutes_datasets() -> None:
     assert row["rho"] == pytest.approx(spearmanr(far, alike).statistic) and row["pairs"] == 6
     # Of the 24 orders of four datasets one other orders the pairs as well: a and b exchanged.
     assert row["p"] == pytest.approx(2 / 24)
-    assert trends(apart[:1], lines, seed=1) == [{"of": IMAGES, "ask": "letters", "pairs": 1}]
+    assert trends(apart[:1], lines, seed=1) == [{"of": IMAGES, "output": "letters", "pairs": 1}]

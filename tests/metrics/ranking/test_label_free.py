@@ -10,7 +10,7 @@ from vouch.metrics.join import join
 from vouch.metrics.ranking.label_free import option_signals, text_signals
 from vouch.metrics.tables import score_block
 from vouch.metrics.text.scoring import score_texts
-from vouch.tables.signals import SAMPLES, SIGNALS, TOKENS
+from vouch.tables.label_free import LABEL_FREE, SAMPLES, TOKENS
 
 
 def test_options_sum_to_one_and_the_answer_is_marked() -> None:
@@ -26,7 +26,7 @@ def test_options_sum_to_one_and_the_answer_is_marked() -> None:
     for row, logits in zip(found, responses.logits[4:].astype(float), strict=True):
         assert row["probabilities"] == pytest.approx(np.exp(logits) / np.exp(logits).sum())
         assert row["temperature"] is None and row["nll_avg"] is None
-    (accuracy,) = [row["value"] for row in rows if (row["metric"], row["reading"]) == ("accuracy", "clean")]
+    (accuracy,) = [row["value"] for row in rows if (row["metric"], row["protocol"]) == ("accuracy", "clean")]
     assert np.mean([row["performance"] for row in found]) == pytest.approx(accuracy)
 
 
@@ -48,14 +48,14 @@ def test_texts_have_tokens_and_a_row_for_each_temperature() -> None:
     )
     rows, outcomes = score_texts("m", "d", block, config())
     found = text_signals("m", "d", block, outcomes, config())
-    assert found.schema.equals(SIGNALS.schema)
+    assert found.schema.equals(LABEL_FREE.schema)
     first, second, sampled, silent = found.to_pylist()
     assert [first[name] for name in TOKENS] == pytest.approx([0.5, 1.5, 1.5, 1.0, 0.1, 0.5, 0.5, 0.3])
     assert [second[name] for name in TOKENS] == [None] * 8
     assert (first["performance"], second["performance"]) == (1, 0)
     assert (sampled["temperature"], sampled["agreement"], sampled["performance"]) == (0.5, 0.5, 1)
     assert [silent[name] for name in SAMPLES] == [None, None]
-    metrics = {row["metric"]: row["value"] for row in rows if row["reading"] == "clean"}
+    metrics = {row["metric"]: row["value"] for row in rows if row["protocol"] == "clean"}
     assert metrics["sample_bleu"] == pytest.approx(sampled["sample_bleu"])
 
 
@@ -65,5 +65,5 @@ def test_a_metric_without_a_scale_is_performance_too() -> None:
     rows, outcomes = score_texts("m", "d", block, settings)
     assert outcomes["clean_correct"].null_count == 2
     found = text_signals("m", "d", block, outcomes, settings)["performance"]
-    (metric,) = [r["value"] for r in rows if (r["metric"], r["reading"]) == ("cider_d", "clean")]
+    (metric,) = [r["value"] for r in rows if (r["metric"], r["protocol"]) == ("cider_d", "clean")]
     assert pc.mean(found).as_py() == pytest.approx(metric)

@@ -16,7 +16,7 @@ from vouch.metrics.ranking.rankers import atc, atc_literal, certainty, entropy, 
 from vouch.metrics.ranking.ranking import rankings
 from vouch.metrics.ranking.tasks import Task, tasks
 from vouch.metrics.ranking.thresholds import above
-from vouch.tables.signals import SAMPLES, SIGNALS, TOKENS
+from vouch.tables.label_free import LABEL_FREE, SAMPLES, TOKENS
 
 CONFIG = Config(seed=1, resamples=60, labels=20, draws=40)
 MODELS = ("m0", "m1", "m2", "m3")
@@ -30,7 +30,7 @@ def text_rows(model: str, dataset: str, skill: float, seed: int = 0, count: int 
         right = random.rand() < skill
         unsure = (0.2 if right else 1.0) + 0.3 * random.rand()
         row = {"model": model, "dataset": dataset, "prompt": f"{item}/original", "group": f"g{item // 2}"}
-        row |= {"ask": "text", "performance": float(right)}
+        row |= {"output": "text", "performance": float(right)}
         rows.append(row | dict.fromkeys(TOKENS, unsure))
         rows.append(row | {"temperature": 0.7} | dict.fromkeys(SAMPLES, 1 / (1 + unsure)))
     return rows
@@ -45,13 +45,13 @@ def letter_rows(
         right, p = random.rand() < skill, 0.9 * skill + 0.1 * random.rand()
         best = [p, *[(1 - p) / 3] * 3]
         row = {"model": model, "dataset": dataset, "prompt": f"{item}/original", "group": f"g{item}"}
-        row |= {"ask": "letters", "performance": float(right), "answers": [0 if right else 2]}
+        row |= {"output": "letters", "performance": float(right), "answers": [0 if right else 2]}
         rows.append(row | {"probabilities": best})
     return rows
 
 
 def table(rows: list[dict[str, Any]]) -> pa.Table:
-    return pa.Table.from_pylist(rows, SIGNALS.schema)
+    return pa.Table.from_pylist(rows, LABEL_FREE.schema)
 
 
 def skilled(make: Any, datasets: tuple[str, ...] = ("a", "b", "c")) -> list[dict[str, Any]]:
@@ -85,12 +85,12 @@ def test_surer_is_better_and_every_ranker_says_so(every):
 
 def test_each_ranker_stands_for_each_dataset_and_each_proxy_for_itself(every):
     rows, found, values = every
-    ask = rows[0]["ask"]
+    output = rows[0]["output"]
     names = {
         name
         for name, module in load().items()
         if not module.NEEDS
-        or set(module.NEEDS) & ({*TOKENS, *SAMPLES} if ask == "text" else {"probabilities"})
+        or set(module.NEEDS) & ({*TOKENS, *SAMPLES} if output == "text" else {"probabilities"})
     }
     assert {row["ranker"] for row in found} == {*names, "combined", "few_labels"}
     with_proxies = [row for row in found if (row["dataset"], row["ranker"]) == ("b", "atc")]
@@ -98,7 +98,7 @@ def test_each_ranker_stands_for_each_dataset_and_each_proxy_for_itself(every):
     mean, *rest = with_proxies
     assert mean["rho"] == pytest.approx(np.mean([row["rho"] for row in rest]))
     scores = {row["score"] for row in found if row["ranker"] in SAMPLES}
-    assert scores == ({"t0.7"} if ask == "text" else set())
+    assert scores == ({"t0.7"} if output == "text" else set())
     for row in values:
         own = [r for r in rows if (r["model"], r["dataset"]) == (row["model"], row["dataset"])]
         truth = [r["performance"] for r in own if r.get("temperature") is None]
@@ -107,7 +107,7 @@ def test_each_ranker_stands_for_each_dataset_and_each_proxy_for_itself(every):
 
 def test_values_are_means_ranks_and_scipys_correlations(every):
     rows, found, values = every
-    name, raw = ("nll_avg", "nll_avg") if rows[0]["ask"] == "text" else ("confidence", None)
+    name, raw = ("nll_avg", "nll_avg") if rows[0]["output"] == "text" else ("confidence", None)
     own = [row for row in values if (row["ranker"], row["dataset"]) == (name, "a")]
     for row in own:
         items = [
@@ -180,7 +180,7 @@ def test_on_the_proxy_itself_the_share_is_the_accuracy(seed, count):
 def test_performance_elsewhere_by_hand():
     right = {"a": [1, 2, 3], "b": [3, 2, 1], "c": [0, 2, 3]}  # of four items, for three models
     rows = [
-        {"model": f"m{m}", "dataset": d, "prompt": f"{i}", "group": f"{i}", "ask": "letters"}
+        {"model": f"m{m}", "dataset": d, "prompt": f"{i}", "group": f"{i}", "output": "letters"}
         | {"performance": float(i < right[d][m]), "answers": [0], "probabilities": [0.5, 0.5]}
         for d in right
         for m in range(3)
@@ -302,7 +302,7 @@ def test_tasks_line_up_models_and_items():
     ((plain, sampled),) = tasks(table(rows))
     assert plain.models == sampled.models == MODELS
     assert plain.performance.shape == sampled.performance.shape == (4, 60)
-    assert np.isnan(plain.performance).sum() == np.isnan(sampled.signals["agreement"]).sum() == 1
+    assert np.isnan(plain.performance).sum() == np.isnan(sampled.label_free["agreement"]).sum() == 1
     assert len(np.unique(plain.groups)) == 30
-    assert set(sampled.signals) == set(SAMPLES) and sampled.score == "t0.7"
+    assert set(sampled.label_free) == set(SAMPLES) and sampled.score == "t0.7"
     assert plain.only(("m2",)).performance.shape == (1, 60)

@@ -90,7 +90,7 @@ def rotated(seed: int, pull: float) -> tuple[Block, float]:
 def test_rotations_take_out_the_pull_of_a_letter() -> None:
     asked, free = rotated(3, 2.0)
     row, divided = across_variations("m", "d", [asked], CONFIG)
-    assert (row["variation"], row["metric"], row["items"], row["ask"]) == (
+    assert (row["variation"], row["metric"], row["items"], row["output"]) == (
         "circular",
         "accuracy_debiased",
         200,
@@ -165,7 +165,7 @@ def test_the_prior_is_that_of_a_loop() -> None:
 
 
 def test_a_prior_needs_letters_and_rows() -> None:
-    assert without_prior({"original": replace(block(PLAIN), ask="likelihood")}, CONFIG) is None
+    assert without_prior({"original": replace(block(PLAIN), output="likelihood")}, CONFIG) is None
     assert without_prior({"vr_b": block(PLAIN)}, CONFIG) is None
     nothing = replace(PLAIN, defective=np.ones(1000, dtype=bool))
     assert without_prior({"original": block(nothing)}, CONFIG) is None

@@ -46,7 +46,7 @@ class Asked:
         chosen: Sequence[Any],
         effect: str = KEPT,
         family: str = "",
-        ask: str = "letters",
+        output: str = "letters",
         numbered: bool = False,
     ) -> "Asked":
         """chosen: for each item the option, or for texts what was generated; option 0 is the item's own answer.
@@ -63,11 +63,11 @@ class Asked:
                     prompt = {"id": name, "item": f"q{item}", "variation": variation, "family": family}
                     self.prompts.append(prompt | {"effect": effect, "order": native, "answers": right})
                 row = {"prompt": name, "item": f"q{item}", "group": f"g{item}", "variation": variation}
-                row |= {"ask": ask} | _outcome(said, right)
+                row |= {"output": output} | _outcome(said, right)
                 row["clean_correct"] = None if item in self.broken else float(row["correct"])
                 rows.append(row)
                 words.append(str(said))
-        self.said.append((rows, words if ask == "text" else None))
+        self.said.append((rows, words if output == "text" else None))
         return self
 
     def rows(self) -> Rows:
@@ -77,7 +77,7 @@ class Asked:
         for rows, words in self.said:
             compared.add(pa.Table.from_pylist(rows, OUTCOMES.schema), words or [])
         return {
-            (row["reading"], row["ask"], row["variation"], row["score"], row["metric"]): row
+            (row["protocol"], row["output"], row["variation"], row["score"], row["metric"]): row
             for row in compared.rows("m", "d")
         }
 
@@ -94,8 +94,8 @@ def _outcome(said: Any, right: Sequence[int]) -> dict[str, Any]:
     return found | {"correct": any(one in right for one in named)}
 
 
-def value(rows: Rows, metric: str, variation: str, ask: str = "letters", score: str = "") -> Any:
-    found = rows.get(("faithful", ask, variation, score, metric))
+def value(rows: Rows, metric: str, variation: str, output: str = "letters", score: str = "") -> Any:
+    found = rows.get(("faithful", output, variation, score, metric))
     return None if found is None else pytest.approx(found["value"])
 
 
@@ -137,7 +137,7 @@ def test_guesses_rest_on_the_rows_at_hand() -> None:
 def test_what_could_not_be_read_is_never_consistent_and_several_options_are_one_answer() -> None:
     rows = (
         Asked([3] * 5)
-        .ask("original", ["0", "0,1", "??", "no", "0"], ask="text")
+        .ask("original", ["0", "0,1", "??", "no", "0"], output="text")
         .ask("lr_i", ["0", "0,1", "??", "no", "0,1"], KEPT, "LR", "text")
         .ask("ls_n", ["??", "0,2", "1", "1", "no"], COMPLEMENT, "LS", "text")
         .rows()
@@ -169,7 +169,7 @@ def test_instability_counts_unread_words_one_by_one() -> None:
         ("a?", "b?", "c?", "a?", "b?"),
         ("no", "a?", "0", "1", "2"),
     ]
-    rows = Asked([3] * 4).ask("instruction", said, ask="text", numbered=True).rows()
+    rows = Asked([3] * 4).ask("instruction", said, output="text", numbered=True).rows()
     entropies = [
         0.0,
         -(0.4 * log(0.4) + 0.6 * log(0.6)),
@@ -206,8 +206,8 @@ def test_gaps_between_read_outs_of_the_same_prompts() -> None:
     rows = (
         Asked([2] * 4)
         .ask("original", [0, 0, 0, 1])
-        .ask("original", [0, 1, 1, 0], ask="likelihood")
-        .ask("original", ["0", "0", "no", "1"], ask="text")
+        .ask("original", [0, 1, 1, 0], output="likelihood")
+        .ask("original", ["0", "0", "no", "1"], output="text")
         .rows()
     )
     assert value(rows, "gap_to_likelihood", "original") == 0.25
@@ -217,7 +217,7 @@ def test_gaps_between_read_outs_of_the_same_prompts() -> None:
 
 
 def test_preference_of_texts_for_places() -> None:
-    rows = Asked([2, 3, 3, 3]).ask("original", ["0", "1", "1", "??"], ask="text").rows()
+    rows = Asked([2, 3, 3, 3]).ask("original", ["0", "1", "1", "??"], output="text").rows()
     shares = [value(rows, f"chosen_share_{letter}", "original", "text") for letter in "ABC"]
     assert shares[:2] == [1 / 3, 2 / 3]
     assert value(rows, "right_share_A", "original", "text") == 1.0
@@ -258,7 +258,7 @@ def test_numbers_are_those_of_the_prompts_ids() -> None:
         {
             "prompt": row["id"],
             "item": row["item"],
-            "ask": "letters",
+            "output": "letters",
             "chosen": 0,
             "correct": True,
             "predicted": 0,

@@ -54,7 +54,7 @@ def rows_of(
             "item": f"q{item}",
             "variation": variation,
         }
-        row |= {"asks": ["text"], "order": order, "effect": "kept"}
+        row |= {"outputs": ["text"], "order": order, "effect": "kept"}
         if not references:
             row |= {"marks": MARKS, "options": [OPTIONS[one] for one in order], "answers": [order.index(0)]}
         prompts.append(row)
@@ -82,7 +82,7 @@ def rows_of(
         compared.add(outcomes, block.texts)
         compared.add_samples(outcomes, block, "d")
     rows = compared.rows("m", "d")
-    found = {(row["reading"], row["variation"], row["score"], row["metric"]): row for row in rows}
+    found = {(row["protocol"], row["variation"], row["score"], row["metric"]): row for row in rows}
     assert len(found) == len(rows)
     return found
 
@@ -92,8 +92,8 @@ def entropy(answers: Sequence[object]) -> float:
     return -sum(n / len(answers) * log(n / len(answers)) for n in counts)
 
 
-def value(rows: Rows, metric: str, reading: str = "faithful", score: str = SCORE) -> tuple[Any, int]:
-    row = rows[reading, "tests", score, metric]
+def value(rows: Rows, metric: str, protocol: str = "faithful", score: str = SCORE) -> tuple[Any, int]:
+    row = rows[protocol, "tests", score, metric]
     return pytest.approx(row["value"]), row["items"]
 
 

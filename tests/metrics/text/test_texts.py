@@ -1,4 +1,4 @@
-"""Generated texts become outcomes and metrics, in both readings."""
+"""Generated texts become outcomes and metrics, in both protocols."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def question(name: str, text: str | None, *references: str, **changes: Any) -> d
 def blocks(rows: list[dict[str, Any]], released: bool = False) -> list[TextBlock]:
     keys = ("order", "marks", "options", "answers")
     prompts = [
-        {"id": f"{row['id']}/original", "item": row["id"], "variation": "original", "asks": ["text"]}
+        {"id": f"{row['id']}/original", "item": row["id"], "variation": "original", "outputs": ["text"]}
         | {key: row[key] for key in keys}
         for row in rows
     ]
@@ -73,8 +73,8 @@ def scored(rows: list[dict[str, Any]], settings: Config | None = None) -> tuple[
     (block,) = blocks(rows)
     found, outcomes = score_texts("m", "d", block, settings or config())
     assert outcomes.schema.equals(OUTCOMES.schema)
-    assert len({(r["reading"], r["category"], r["score"], r["metric"]) for r in found}) == len(found)
-    metrics = {(r["reading"], r["score"], r["metric"]): r for r in found if r["category"] == "all"}
+    assert len({(r["protocol"], r["category"], r["score"], r["metric"]) for r in found}) == len(found)
+    metrics = {(r["protocol"], r["score"], r["metric"]): r for r in found if r["category"] == "all"}
     return metrics, outcomes.to_pylist()
 
 
@@ -97,11 +97,11 @@ def test_right_wrong_unparsed_and_refused_are_four_things() -> None:
         ("option_text", "cow", 2, 0, False),
         ("first_mark", "z", None, None, False),
     ]
-    for reading in ("faithful", "clean"):
-        found = {name: metrics[reading, "", name] for name in ("accuracy", "unparsed_rate", "refusal_rate")}
+    for protocol in ("faithful", "clean"):
+        found = {name: metrics[protocol, "", name] for name in ("accuracy", "unparsed_rate", "refusal_rate")}
         assert [row["value"] for row in found.values()] == pytest.approx([1 / 6] * 3)
-        assert all((row["low"] is not None) == (reading == "clean") for row in found.values())
-    assert all(o["ask"] == "text" and o["half"] is None and o["entropy"] is None for o in outcomes)
+        assert all((row["low"] is not None) == (protocol == "clean") for row in found.values())
+    assert all(o["output"] == "text" and o["half"] is None and o["entropy"] is None for o in outcomes)
 
 
 def test_parc_takes_the_answer_that_was_turned_for_wrong() -> None:

@@ -18,7 +18,7 @@ from vouch.models.requests.engine import Decoding, LikelihoodAnswer, Question, R
 from vouch.tables.pins import Pin, Source
 
 TEMPLATE = Path("vouch/models/chat/templates/question_answer.jinja").read_text()
-ASKS = ("letters", "likelihood", "text")
+OUTPUTS = ("letters", "likelihood", "text")
 START, END = 0, 1
 
 
@@ -109,24 +109,24 @@ def test_greedy_text_equals_generate(blip: Path) -> None:
         assert answer.eos == (len(tokens) - 1 if tokens[-1] == END else None)
 
 
-def with_pictures(ask: str) -> list[list[Question]]:
+def with_pictures(output: str) -> list[list[Question]]:
     """Packs of prompts with one picture, or none."""
-    return [[replace(one, pictures=one.pictures[:1]) for one in pack] for pack in packs_of(ask)]
+    return [[replace(one, pictures=one.pictures[:1]) for one in pack] for pack in packs_of(output)]
 
 
-@pytest.mark.parametrize("ask", ASKS)
-def test_bits_do_not_depend_on_the_other_packs(blip: Path, ask: str) -> None:
-    packs, engine = with_pictures(ask), apart(blip, TEMPLATE)
-    whole = answered(engine, ask, packs)
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_bits_do_not_depend_on_the_other_packs(blip: Path, output: str) -> None:
+    packs, engine = with_pictures(output), apart(blip, TEMPLATE)
+    whole = answered(engine, output, packs)
     assert all(not isinstance(one.answer, Refusal) for one in whole.values())
-    assert answered(apart(blip, TEMPLATE), ask, packs) == whole
+    assert answered(apart(blip, TEMPLATE), output, packs) == whole
     shuffled = random.Random(1).sample(packs, len(packs))
     for part in (shuffled, packs[::2], packs[1:2]):
-        assert answered(engine, ask, part).items() <= whole.items()
+        assert answered(engine, output, part).items() <= whole.items()
 
 
-@pytest.mark.parametrize("ask", ASKS)
-def test_rows_are_halved_where_memory_runs_out(blip: Path, ask: str) -> None:
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_rows_are_halved_where_memory_runs_out(blip: Path, output: str) -> None:
     engine, most = apart(blip, TEMPLATE, own=True, batch=8), 2
 
     def check(_module: Any, _inputs: Any, given: dict[str, Any]) -> None:
@@ -134,13 +134,13 @@ def test_rows_are_halved_where_memory_runs_out(blip: Path, ask: str) -> None:
             raise torch.OutOfMemoryError("simulated")
 
     engine._model.language_model.register_forward_pre_hook(check, with_kwargs=True)
-    found = answered(engine, ask, with_pictures(ask))
+    found = answered(engine, output, with_pictures(output))
     assert engine.notes["rows"] == 8 and engine.notes["halved"] >= 2
-    assert found == answered(apart(blip, TEMPLATE, batch=2), ask, with_pictures(ask))
+    assert found == answered(apart(blip, TEMPLATE, batch=2), output, with_pictures(output))
     most = 0
-    found = answered(engine, ask, with_pictures(ask))
+    found = answered(engine, output, with_pictures(output))
     assert all(isinstance(one.answer, Refusal) and one.answer.passing for one in found.values())
-    assert found.keys() == {one.id for pack in with_pictures(ask) for one in pack}
+    assert found.keys() == {one.id for pack in with_pictures(output) for one in pack}
 
 
 def test_what_cannot_be_asked_is_refused_and_the_rest_answered(blip: Path) -> None:
@@ -161,7 +161,7 @@ def test_the_qformer_of_instructblip_reads_the_text(tmp_path: Path) -> None:
     engine = apart(save_blip(tmp_path / "model", instruct=True), TEMPLATE, own=True)
     white = (Image.new("RGB", (32, 32), "white"),)
     seen: list[torch.Tensor] = []
-    engine._model.language_projection.register_forward_hook(lambda _m, _i, output: seen.append(output))
+    engine._model.language_projection.register_forward_hook(lambda _m, _i, result: seen.append(result))
     alone(engine, "letters", [question(1, 5, pictures=white), question(2, 5, pictures=white)])
     assert not torch.equal(seen[0][0], seen[0][1])
 

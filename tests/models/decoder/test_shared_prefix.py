@@ -18,19 +18,19 @@ from vouch.models.requests.engine import Answered, Decoding, LetterAnswer, Likel
 
 # Every remainder of length and bucket, so that some prompts would fill their row to the last place.
 LENGTHS = range(1, 22)
-ASKS = ("letters", "likelihood", "text")
+OUTPUTS = ("letters", "likelihood", "text")
 OPTIONS = ("red one", "blue", "dog house the", "a cat", "red dog two")
 
 
-def packs_of(ask: str) -> list[list[Question]]:
-    """Packs of an ask: with one picture, with two, and without any."""
+def packs_of(output: str) -> list[list[Question]]:
+    """Packs of an output: with one picture, with two, and without any."""
     asked = []
     for pack, sizes in enumerate([(3, 5, 12), (1,), (7, 2), (4, 4, 9), (2, 8)]):
         shown = [[pack], [pack], [pack, 9], [pack], []][pack]
         asked.append([question(10 * pack + number, size, shown) for number, size in enumerate(sizes)])
-    if ask == "likelihood":
+    if output == "likelihood":
         return [[replace(one, marks=(), options=OPTIONS[: 2 + len(one.id)]) for one in p] for p in asked]
-    if ask == "text":
+    if output == "text":
         decodings = (Decoding(), Decoding(0.7, 1, 5))
         most = [
             replace(one, marks=(), max_tokens=1 + len(p), decodings=decodings) for p in asked for one in p
@@ -121,22 +121,22 @@ def test_likelihood_equals_the_whole_forward(tiny: Path, pictures: list[int]) ->
             assert nll == pytest.approx(float(expected), abs=1e-4) and tokens == len(ids)
 
 
-@pytest.mark.parametrize("ask", ASKS)
-def test_bits_do_not_depend_on_the_other_packs(tiny: Path, ask: str) -> None:
-    packs = packs_of(ask)
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_bits_do_not_depend_on_the_other_packs(tiny: Path, output: str) -> None:
+    packs = packs_of(output)
     engine = shared(tiny)
-    whole = answered(engine, ask, packs)
+    whole = answered(engine, output, packs)
     assert all(not isinstance(one.answer, Refusal) for one in whole.values())
-    assert answered(shared(tiny, workers=1), ask, reversed(packs)) == whole
+    assert answered(shared(tiny, workers=1), output, reversed(packs)) == whole
     shuffled = random.Random(1).sample(packs, len(packs))
     for part in (shuffled, packs[::2], *([pack] for pack in packs[:2])):
-        assert answered(engine, ask, part).items() <= whole.items()  # with what the engine still holds
+        assert answered(engine, output, part).items() <= whole.items()  # with what the engine still holds
 
 
-@pytest.mark.parametrize("ask", ["letters", "likelihood"])
-def test_settings_of_the_pass_move_bits_only(tiny: Path, ask: str) -> None:
+@pytest.mark.parametrize("output", ["letters", "likelihood"])
+def test_settings_of_the_pass_move_bits_only(tiny: Path, output: str) -> None:
     def numbers(engine: Any) -> list[float]:
-        found = answered(engine, ask, packs_of(ask))
+        found = answered(engine, output, packs_of(output))
         values = (one.answer for _, one in sorted(found.items()))
         return [number for one in values for number in getattr(one, "logits", None) or one.nll]
 
@@ -190,21 +190,21 @@ def test_padding_rows_of_the_vocabulary_do_not_count(tmp_path: Path) -> None:
     assert (after.letter_mass, after.entropy) == pytest.approx((before.letter_mass, before.entropy))
 
 
-@pytest.mark.parametrize("ask", ASKS)
-def test_a_row_of_numbers_that_are_not_finite(tmp_path: Path, ask: str) -> None:
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_a_row_of_numbers_that_are_not_finite(tmp_path: Path, output: str) -> None:
     folder = save_llava(tmp_path / "broken")
     edited(folder, ids_of(folder, ["<unk>"]), float("nan"))
     given: dict[str, Any] = {
         "letters": {},
         "likelihood": {"marks": (), "options": ("a", "red one")},
         "text": {"marks": (), "max_tokens": 4, "decodings": (Decoding(), Decoding(1.0, 1, 3))},
-    }[ask]
+    }[output]
     # The last projection is tied, so its row of <unk> is put right again; what remains is the embedding.
     engine = shared(folder, own=True)
     head = engine._forward.model.get_output_embeddings()
     head.weight = torch.nn.Parameter(head.weight.detach().clone().nan_to_num())
     asked = [question(index, 5, [1], text=text, **given) for index, text in enumerate(("a", "x", "the"))]
-    found = alone(engine, ask, asked)
+    found = alone(engine, output, asked)
     problems = {one.question: refusal(one) for one in found.values() if isinstance(one.answer, Refusal)}
     assert set(problems) == {"q1"} and "not finite" in problems["q1"]
     assert {one.question for one in found.values()} == {"q0", "q1", "q2"}
@@ -270,16 +270,16 @@ class Memory:
             raise self._error
 
 
-@pytest.mark.parametrize("ask", ASKS)
-def test_rows_are_halved_where_memory_runs_out(tiny: Path, ask: str) -> None:
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_rows_are_halved_where_memory_runs_out(tiny: Path, output: str) -> None:
     engine = shared(tiny, own=True, batch=8)
     memory = Memory(engine, rows=2)
-    found = answered(engine, ask, packs_of(ask))
+    found = answered(engine, output, packs_of(output))
     assert engine.notes["rows"] == 8 and engine.notes["halved"] >= 2
-    assert found == answered(shared(tiny, batch=2), ask, packs_of(ask))
+    assert found == answered(shared(tiny, batch=2), output, packs_of(output))
     assert {one.rows for one in found.values()} == {2}
     memory.seen.clear()
-    assert answered(engine, ask, packs_of(ask)) == found
+    assert answered(engine, output, packs_of(output)) == found
     assert max(memory.seen) == 2  # never tries more rows of these shapes again
 
 
@@ -325,25 +325,27 @@ def test_prefixes_share_a_pass_as_far_as_tokens_allow(tiny: Path, monkeypatch: p
     assert passes == [1, 4]
 
 
-@pytest.mark.parametrize("ask", ASKS)
-def test_without_memory_for_one_row_questions_wait_for_another_run(tiny: Path, ask: str) -> None:
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_without_memory_for_one_row_questions_wait_for_another_run(tiny: Path, output: str) -> None:
     engine = shared(tiny, own=True, batch=2)
     memory = Memory(engine, rows=0)
-    found = answered(engine, ask, packs_of(ask))
-    assert found.keys() == {one.id for pack in packs_of(ask) for one in pack}
+    found = answered(engine, output, packs_of(output))
+    assert found.keys() == {one.id for pack in packs_of(output) for one in pack}
     for one in found.values():
         assert isinstance(one.answer, Refusal) and one.answer.passing and "no memory left" in refusal(one)
     memory.rows = 1
-    assert answered(engine, ask, packs_of(ask)) == answered(shared(tiny, batch=1), ask, packs_of(ask))
+    assert answered(engine, output, packs_of(output)) == answered(
+        shared(tiny, batch=1), output, packs_of(output)
+    )
 
 
-@pytest.mark.parametrize("ask", ASKS)
-def test_logits_are_made_for_wanted_places_only(tiny: Path, ask: str) -> None:
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_logits_are_made_for_wanted_places_only(tiny: Path, output: str) -> None:
     engine, shapes = shared(tiny, own=True), list[torch.Size]()
     head = engine._forward.model.get_output_embeddings()
-    head.register_forward_hook(lambda _module, _inputs, output: shapes.append(output.shape))
-    answered(engine, ask, packs_of(ask))
-    wanted = {"letters": 4, "likelihood": 64, "text": 1}[ask]  # a power of two from the places of a pack
+    head.register_forward_hook(lambda _module, _inputs, result: shapes.append(result.shape))
+    answered(engine, output, packs_of(output))
+    wanted = {"letters": 4, "likelihood": 64, "text": 1}[output]  # a power of two from the places of a pack
     assert shapes and max(shape[1] for shape in shapes) <= wanted
 
 
@@ -351,9 +353,9 @@ def test_a_prefix_is_read_once_for_its_pack_and_kept_for_the_next(
     tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = shared(tiny, batch=2)
-    for ask in ("letters", "likelihood"):
-        given: dict[str, Any] = {} if ask == "letters" else {"marks": (), "options": OPTIONS}
-        answered(engine, ask, [[question(n, 4 + n, [1], **given) for n in range(6)]])
+    for output in ("letters", "likelihood"):
+        given: dict[str, Any] = {} if output == "letters" else {"marks": (), "options": OPTIONS}
+        answered(engine, output, [[question(n, 4 + n, [1], **given) for n in range(6)]])
     assert engine.notes["passes"] == {"prefix": 1, "trie": 2, "batch": 0, "plain": 0}
     (state,) = engine._states.values()
     monkeypatch.setattr(shared_prefix_file, "TOKENS_HELD", 4 * state.length)

@@ -43,14 +43,14 @@ def forward_of(family: Family) -> Forward:
 
 
 def asked(
-    family: Family, ask: str, packs: Sequence[Sequence[Prepared]], mode: Mode | None = None
+    family: Family, output: str, packs: Sequence[Sequence[Prepared]], mode: Mode | None = None
 ) -> dict[str, Answered]:
     """Every answer by the prompt's id."""
     prompts = {one.question.id: one for pack in packs for one in pack}
     ready: Any = Ready(prompts)
     forward = forward_of(family)
     engine = SharedPrefix(forward, ready, CONFIG, mode or family.mode, Decoder(ready.decode, (EOS,)))
-    found = engine.answer(Pack(ask, [one.question for one in pack]) for pack in packs)
+    found = engine.answer(Pack(output, [one.question for one in pack]) for pack in packs)
     return {answered.question: answered for answered in found}
 
 

@@ -17,7 +17,7 @@ from vouch.pipeline.stage import Run
 from vouch.tables.prompts import PROMPTS, prompts_path
 from vouch.tables.rewrites import REWRITES, rewrites_path
 
-STYLES = Path(__file__).resolve().parents[3] / "vouch" / "prompts" / "templates"
+TEMPLATES = Path(__file__).resolve().parents[3] / "vouch" / "prompts" / "templates"
 MODELS = {"llava-v1.5-7b": np.float32, "Monkey-Chat": np.float64}
 
 
@@ -36,14 +36,14 @@ def test_pickle_and_parquet_are_the_same_bits(released, name):
 
 
 def test_from_source_to_letters(project, released):
-    shutil.copytree(STYLES, "vouch/prompts/templates")
-    entry = {"loader": "released", "source": str(released), "style": "kostumov", "settings": {}}
+    shutil.copytree(TEMPLATES, "vouch/prompts/templates")
+    entry = {"loader": "released", "source": str(released), "template": "kostumov", "settings": {}}
     run(prepare, ["mmbench"], {"datasets.mmbench": entry})
     REWRITES.write(rewrites_path("mmbench"), [])
     run(vary, ["mmbench"], {"datasets.mmbench": entry, "variations": ["original"]})
     prompts = PROMPTS.read(prompts_path("mmbench")).to_pylist()
     assert [len(prompt["options"]) for prompt in prompts].count(6) == 4360
-    assert all(prompt["asks"] == [] for prompt in prompts)
+    assert all(prompt["outputs"] == [] for prompt in prompts)
     assert prompts[0]["text"].endswith(
         "\nE. I don\u2019t know\nF. None of the above\n"
         "Answer with the option's letter from the given choices directly."

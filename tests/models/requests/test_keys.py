@@ -16,7 +16,7 @@ ALL = (LETTERS, LIKELIHOOD, TEXT)
 
 
 def row(id: str, text: str = "what", **columns: Any) -> dict[str, Any]:
-    made = prompt(id, text, **{"asks": ALL, **columns})
+    made = prompt(id, text, **{"outputs": ALL, **columns})
     return {"system": None, "response": None, "max_tokens": 5, "row": 0, **made}
 
 
@@ -25,13 +25,13 @@ def packs(rows: Sequence[dict[str, Any]], config: Config = CONFIG, **said: str |
     return [pack for group in groups(rows, said, keys) for pack in group]
 
 
-def key(ask: str, base: dict[str, Any] = BASE, config: Config = CONFIG, **columns: Any) -> bytes:
-    wanted = Keys(base, config).wanted(ask, [{**row("q1/original"), **columns}])
+def key(output: str, base: dict[str, Any] = BASE, config: Config = CONFIG, **columns: Any) -> bytes:
+    wanted = Keys(base, config).wanted(output, [{**row("q1/original"), **columns}])
     return wanted.members[0].keys[0]
 
 
 @pytest.mark.parametrize(
-    ("ask", "of_it", "of_others"),
+    ("output", "of_it", "of_others"),
     [
         (LETTERS, {"marks": ["A", "C"]}, {"options": ["x"], "max_tokens": 9}),
         (LIKELIHOOD, {"options": ["x"]}, {"marks": ["A"], "max_tokens": 9}),
@@ -39,10 +39,18 @@ def key(ask: str, base: dict[str, Any] = BASE, config: Config = CONFIG, **column
     ],
 )
 def test_a_key_covers_what_can_change_an_answer_and_no_name(
-    ask: str, of_it: dict[str, Any], of_others: dict[str, Any]
+    output: str, of_it: dict[str, Any], of_others: dict[str, Any]
 ) -> None:
-    names = {"id": "b/c", "item": "b", "variation": "c", "style": "s", "row": 7, "answers": [1], "order": [3]}
-    assert key(ask) == key(ask, **names) == key(ask, **of_others)
+    names = {
+        "id": "b/c",
+        "item": "b",
+        "variation": "c",
+        "template": "s",
+        "row": 7,
+        "answers": [1],
+        "order": [3],
+    }
+    assert key(output) == key(output, **names) == key(output, **of_others)
     step = {"operation": "rotate", "severity": 0, "revision": 1}
     one = {"images": ["d" * 64], "steps": [step]}
     shown = [[one], [one, one], [{**one, "images": ["e" * 64]}], [{**one, "images": ["d" * 64] * 2}]]
@@ -50,17 +58,17 @@ def test_a_key_covers_what_can_change_an_answer_and_no_name(
     steps = [[], [step, step], *([changed] for changed in other), [step, other[0]], [other[0], step]]
     shown += [[{**one, "steps": changed}] for changed in steps]
     different = [
-        key(ask, **of_it),
-        key(ask, system=""),
-        key(ask, text="what "),
-        key(ask, response=" ("),
-        key(ask, turns=[{"question": "a", "answer": "b"}]),
-        key(ask, turns=[{"question": "b", "answer": "a"}]),
-        *(key(ask, pictures=pictures) for pictures in shown),
-        *(key(ask, {**BASE, name: "other"}) for name in BASE),
-        *(key(other) for other in ALL if other != ask),
+        key(output, **of_it),
+        key(output, system=""),
+        key(output, text="what "),
+        key(output, response=" ("),
+        key(output, turns=[{"question": "a", "answer": "b"}]),
+        key(output, turns=[{"question": "b", "answer": "a"}]),
+        *(key(output, pictures=pictures) for pictures in shown),
+        *(key(output, {**BASE, name: "other"}) for name in BASE),
+        *(key(other) for other in ALL if other != output),
     ]
-    assert len({key(ask), *different}) == len(different) + 1
+    assert len({key(output), *different}) == len(different) + 1
 
 
 def test_packs_follow_from_item_and_variation_alone() -> None:
@@ -76,9 +84,9 @@ def test_packs_follow_from_item_and_variation_alone() -> None:
         return {key for pack in packs(rows(*given)) for member in pack.members for key in member.keys}
 
     few = packs(rows(["a"]))
-    of_letters = [pack for pack in few if pack.ask == LETTERS]
+    of_letters = [pack for pack in few if pack.output == LETTERS]
     assert [len(pack.members) for pack in of_letters] == [PACK_PROMPTS, 2] * 2
-    assert all(len(pack.members) == 1 for pack in few if pack.ask == TEXT)
+    assert all(len(pack.members) == 1 for pack in few if pack.output == TEXT)
     assert keys(["a"]) < keys(["a", "b"]), "a further variation"
     assert keys(["a"]) == keys(["a"], ["q2", "q1"]), "another order of the items"
     changed = rows(["a"])
@@ -87,20 +95,20 @@ def test_packs_follow_from_item_and_variation_alone() -> None:
         [one.keys != other.keys for one, other in zip(pack.members, edited.members, strict=True)]
         for pack, edited in zip(few, packs(changed), strict=True)
     ]
-    touched = [(pack.ask, len(change)) for pack, change in zip(few, changes, strict=True) if any(change)]
+    touched = [(pack.output, len(change)) for pack, change in zip(few, changes, strict=True) if any(change)]
     assert touched == [(LETTERS, PACK_PROMPTS), (LIKELIHOOD, PACK_PROMPTS), (TEXT, 1)]
     assert all(all(change) for change in changes if any(change)), "the whole pack"
 
 
 def test_a_prompt_that_asks_for_nothing_is_in_no_pack() -> None:
-    assert packs([row("q/a", asks=()), row("q/b", asks=None)]) == []
+    assert packs([row("q/a", outputs=()), row("q/b", outputs=None)]) == []
 
 
 def test_samples_have_keys_and_seeds_of_their_own() -> None:
     def member(*sampling: tuple[float, int], seed: int = 42, text: str = "what") -> Any:
         listed = tuple(Sampling(temperature=heat, samples=count) for heat, count in sampling)
         config = CONFIG.model_copy(update={"sampling": listed, "seed": seed})
-        (pack,) = packs([row("q/a", text, asks=(TEXT,))], config)
+        (pack,) = packs([row("q/a", text, outputs=(TEXT,))], config)
         (one,) = pack.members
         return dict(zip(((d.temperature, d.sample) for d in one.decodings), one.keys, strict=True)), one
 
@@ -116,23 +124,23 @@ def test_samples_have_keys_and_seeds_of_their_own() -> None:
 
 def test_what_cannot_be_asked_stands_beside_its_pack() -> None:
     rows = [row("q/a/1"), row("q/a/2", marks=""), row("q/a/3", "who")]
-    letters = [pack for pack in packs(rows) if pack.ask == LETTERS]
+    letters = [pack for pack in packs(rows) if pack.output == LETTERS]
     assert [[member.prompt["id"] for member in pack.members] for pack in letters] == [
         ["q/a/1", "q/a/3"],
         ["q/a/2"],
     ]
     (alone,) = letters[1].members
     assert alone.problem == "asks for letters but has no marks" and alone.keys == ()
-    options = [pack for pack in packs(rows) if pack.ask == LIKELIHOOD]
+    options = [pack for pack in packs(rows) if pack.output == LIKELIHOOD]
     assert options[1].members[0].problem == "asks for likelihood but has no options"
 
 
 def test_packs_wait_for_the_answers_that_they_repeat() -> None:
     later = {"turns": [("what", "{answer 1}")], "earlier": [["q/a/1"]]}
     rows = [row("q/a/1"), row("q/a/2", "who", **later)]
-    assert [(pack.ask, len(pack.members)) for pack in packs(rows)] == [(TEXT, 1)]
+    assert [(pack.output, len(pack.members)) for pack in packs(rows)] == [(TEXT, 1)]
     found = packs(rows, **{"q/a/1": "dog"})
-    assert [(pack.ask, len(pack.members)) for pack in found] == [
+    assert [(pack.output, len(pack.members)) for pack in found] == [
         (LETTERS, 2),
         (LIKELIHOOD, 2),
         (TEXT, 1),

@@ -50,13 +50,13 @@ def test_unknown_answers_are_waited_for_and_refused_ones_passed_on() -> None:
 
 
 def test_only_texts_of_prompts_before_can_be_repeated() -> None:
-    first = prompt("q/a/1", "who", asks=["text"])
+    first = prompt("q/a/1", "who", outputs=["text"])
     second = prompt("q/a/2", "{answer 1}", earlier=[["q/a/1"]])
     assert repeated(lambda: [first, second]) == {"q/a/1"} and repeated(lambda: [first]) == frozenset()
     for rows, name in [
         ([second, first], "q/a/1"),
         ([prompt("q/a/1", "who"), second], "q/a/1"),
-        ([prompt("q/a/2", "{answer 1}", asks=["text"], earlier=[["q/a/2"]])], "q/a/2"),
+        ([prompt("q/a/2", "{answer 1}", outputs=["text"], earlier=[["q/a/2"]])], "q/a/2"),
         ([first, prompt("q/a/2", "{answer 1}", earlier=[[]])], "nobody"),
     ]:
         with pytest.raises(

@@ -9,7 +9,7 @@ from tests.models.project import DATASET, Project, picture, prompt, recipe
 from vouch.images.pictures import render
 from vouch.models.requests.prompt_table import PromptTable
 from vouch.pipeline.errors import UserError
-from vouch.tables.prompts import ASKS, PROMPTS, TEXT, prompts_path
+from vouch.tables.prompts import OUTPUTS, PROMPTS, TEXT, prompts_path
 
 NOISE = picture(0)
 PICTURE = recipe(NOISE)
@@ -26,8 +26,8 @@ STEP = {"operation": "blur", "severity": 3, "revision": 1}
         ("marks", ["A", None], "marks holds a null"),
         ("turns", [None], "turns holds a null"),
         ("turns", [{"question": "what", "answer": None}], "turns holds a null"),
-        ("asks", ["letters", "smell"], "asks for 'smell', which is none of letters, likelihood, text"),
-        ("asks", [None], "asks for None, which is none of letters, likelihood, text"),
+        ("outputs", ["letters", "smell"], "asks for 'smell', which is none of letters, likelihood, text"),
+        ("outputs", [None], "asks for None, which is none of letters, likelihood, text"),
         ("max_tokens", -5, "max_tokens is -5"),
         ("max_tokens", 0, "max_tokens is 0"),
         ("pictures", [None], "pictures holds a null"),
@@ -40,8 +40,8 @@ STEP = {"operation": "blur", "severity": 3, "revision": 1}
     ],
 )
 def test_a_row_that_cannot_be_asked(project: Project, column: str, value: Any, says: str) -> None:
-    bad = {**prompt("bad/original", "what", [NOISE], asks=ASKS), column: value}
-    project.ask([prompt("good/original", "what", [NOISE], asks=ASKS), bad], [NOISE])
+    bad = {**prompt("bad/original", "what", [NOISE], outputs=OUTPUTS), column: value}
+    project.ask([prompt("good/original", "what", [NOISE], outputs=OUTPUTS), bad], [NOISE])
     with pytest.raises(UserError, match=rf"^data/prompts/quiz\.parquet row 2: prompt .*{says}; ") as caught:
         project.extract()
     assert "\n" not in str(caught.value)
@@ -49,7 +49,7 @@ def test_a_row_that_cannot_be_asked(project: Project, column: str, value: Any, s
 
 
 def test_text_that_is_no_utf8(project: Project) -> None:
-    rows = [prompt("good/original", "what", [NOISE], asks=[TEXT])]
+    rows = [prompt("good/original", "what", [NOISE], outputs=[TEXT])]
     table = pa.Table.from_pylist(rows, schema=PROMPTS.schema)
     broken = pa.StringArray.from_buffers(
         1, pa.array([0, 2], pa.int32()).buffers()[1], pa.py_buffer(b"\xff\xfe")

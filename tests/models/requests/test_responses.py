@@ -13,7 +13,7 @@ from vouch.models.requests.responses import restore
 from vouch.models.requests.session import AskedModel
 from vouch.pipeline.errors import UserError
 from vouch.tables.pins import pin_path, read_pin
-from vouch.tables.prompts import ASKS, LETTERS, TEXT
+from vouch.tables.prompts import LETTERS, OUTPUTS, TEXT
 from vouch.tables.text import RESPONSES
 
 
@@ -24,15 +24,15 @@ def asked(project: Project) -> AskedDataset:
 
 def test_what_was_written_can_be_taken_over_and_written_again(project: Project) -> None:
     project.params["extract"]["sampling"] = [{"temperature": 0.7, "samples": 2}]
-    prompts, images = quiz(14, asks=ASKS)
-    repeats = {"asks": ASKS, "turns": [("what", "{answer 1}")]}
+    prompts, images = quiz(14, outputs=OUTPUTS)
+    repeats = {"outputs": OUTPUTS, "turns": [("what", "{answer 1}")]}
     prompts += [
-        prompt("long/original", "what " * 300, [images[0]], asks=ASKS),
-        prompt("damaged/original", "what", [b"no picture"], asks=ASKS),
-        prompt("unmarked/original", "what", [images[0]], marks="", asks=[LETTERS]),
+        prompt("long/original", "what " * 300, [images[0]], outputs=OUTPUTS),
+        prompt("damaged/original", "what", [b"no picture"], outputs=OUTPUTS),
+        prompt("unmarked/original", "what", [images[0]], marks="", outputs=[LETTERS]),
         prompt("talk/original", "why", [images[0]], earlier=[["q3/original"]], **repeats),
         prompt("mute/original", "why", [images[0]], earlier=[["long/original"]], **repeats),
-        prompt("silent/original", "why", asks=()),
+        prompt("silent/original", "why", outputs=()),
     ]
     project.ask(prompts, [*images, b"no picture"])
     asked_first = project.extract().notes["answers"]["asked"]
@@ -47,7 +47,7 @@ def test_what_was_written_can_be_taken_over_and_written_again(project: Project) 
 
 
 def test_rows_that_do_not_fit_are_one_line(project: Project) -> None:
-    prompts, images = quiz(5, asks=[TEXT])
+    prompts, images = quiz(5, outputs=[TEXT])
     project.ask(prompts, images)
     project.extract()
     path = RESPONSES[TEXT].path(MODEL, DATASET)
@@ -68,8 +68,8 @@ def test_rows_that_do_not_fit_are_one_line(project: Project) -> None:
 
 
 def test_a_text_of_another_revision_is_not_repeated(project: Project) -> None:
-    prompts, images = quiz(3, asks=[TEXT])
-    talk = {"asks": [TEXT], "turns": [("what", "{answer 1}")], "earlier": [["q1/original"]]}
+    prompts, images = quiz(3, outputs=[TEXT])
+    talk = {"outputs": [TEXT], "turns": [("what", "{answer 1}")], "earlier": [["q1/original"]]}
     project.ask([*prompts, prompt("talk/original", "why", [images[0]], **talk)], images)
     project.extract()
     right = {row["prompt"]: row["text"] for row in project.rows(TEXT)}["q1/original"]

@@ -15,7 +15,7 @@ from vouch.models.requests.keys import Keys, Wanted, groups
 from vouch.models.requests.stream import Questions
 from vouch.models.requests.work_cache import WorkCache
 from vouch.pipeline.errors import UserError
-from vouch.tables.prompts import ASKS, LETTERS, TEXT
+from vouch.tables.prompts import LETTERS, OUTPUTS, TEXT
 
 CONFIG = Config(batch=4, bucket=8, threads=1, sampling=(Sampling(temperature=0.5, samples=2),))
 NOISE, BROKEN = picture(1), b"not a picture"
@@ -59,7 +59,7 @@ def normal(question: Question) -> Iterator[Answered]:
 
 @pytest.fixture
 def caches(tmp_path: Path) -> dict[str, WorkCache]:
-    return {ask: WorkCache(tmp_path / ask / "quiz", remembered(ask)) for ask in ASKS}
+    return {output: WorkCache(tmp_path / output / "quiz", remembered(output)) for output in OUTPUTS}
 
 
 def wanted(*rows: dict[str, Any]) -> list[Wanted]:
@@ -77,19 +77,19 @@ def ask(
         came.append((answered, slots))
         for slot in slots:
             if not (isinstance(answered.answer, Refusal) and answered.answer.passing):
-                caches[slot.ask].add(slot.key, to_remember(answered, slot.pixels, "cpu"))
+                caches[slot.output].add(slot.key, to_remember(answered, slot.pixels, "cpu"))
     return engine, came
 
 
 def test_every_answer_goes_to_its_own_key(caches: dict[str, WorkCache]) -> None:
-    packs = wanted(*(prompt(f"q{n}/a", "x" * n, [NOISE], asks=(LETTERS, TEXT)) for n in range(1, 30)))
+    packs = wanted(*(prompt(f"q{n}/a", "x" * n, [NOISE], outputs=(LETTERS, TEXT)) for n in range(1, 30)))
     engine, _ = ask(caches, packs)
     assert len(engine.packs) == 58
     for pack in packs:
         for member in pack.members:
-            rows = caches[pack.ask].fetch(member.keys)
+            rows = caches[pack.output].fetch(member.keys)
             text = member.prompt["text"]
-            if pack.ask == LETTERS:
+            if pack.output == LETTERS:
                 assert rows[0]["logits"] == [len(text)] and len(rows[0]["pixels"]) == 64
             else:
                 assert [row["text"] for row in rows] == [
@@ -117,7 +117,7 @@ def test_a_pack_half_known_is_asked_whole_and_only_the_unknown_is_kept(caches: d
 
 
 def test_only_unknown_samples_are_drawn(caches: dict[str, WorkCache]) -> None:
-    (pack,) = wanted(prompt("q/a", "who", asks=[TEXT]))
+    (pack,) = wanted(prompt("q/a", "who", outputs=[TEXT]))
     member = pack.members[0]
     caches[TEXT].add(member.keys[1], {"text": "known"})
     engine, _ = ask(caches, [pack])
@@ -145,13 +145,13 @@ def test_a_recipe_that_is_not_understood_ends_the_run(caches: dict[str, WorkCach
 
 
 def test_a_refused_text_is_refused_for_every_sample(caches: dict[str, WorkCache]) -> None:
-    (pack,) = wanted(prompt("q/a", "who", asks=[TEXT]))
+    (pack,) = wanted(prompt("q/a", "who", outputs=[TEXT]))
     ask(caches, [pack], lambda question: [Answered(question.id, Refusal("too long"))])
     assert [row["problem"] for row in caches[TEXT].fetch(pack.members[0].keys)] == ["too long"] * 3
 
 
 def test_what_did_not_come_is_passing_and_asked_again(caches: dict[str, WorkCache]) -> None:
-    packs = wanted(*(prompt(f"q{n}/a", "x" * n, asks=(LETTERS, TEXT)) for n in range(1, 4)))
+    packs = wanted(*(prompt(f"q{n}/a", "x" * n, outputs=(LETTERS, TEXT)) for n in range(1, 4)))
 
     def some(question: Question) -> Iterator[Answered]:
         if question.text == "x":
@@ -164,7 +164,7 @@ def test_what_did_not_come_is_passing_and_asked_again(caches: dict[str, WorkCach
     lost = [slot for answered, slots in came if isinstance(answered.answer, Refusal) for slot in slots]
     assert len(lost) == 4 + 2
     engine, _ = ask(caches, packs)
-    assert [(pack.ask, pack.questions[0].text) for pack in engine.packs] == [
+    assert [(pack.output, pack.questions[0].text) for pack in engine.packs] == [
         (LETTERS, "x"),
         (TEXT, "x"),
         (LETTERS, "xx"),
@@ -177,11 +177,13 @@ def test_a_picture_is_rendered_once_for_adjacent_packs(caches: dict[str, WorkCac
     other = picture(2)
     IMAGES[recipe(other)["images"][0]] = other
     rows = [
-        prompt(f"q{n}/a", "x" * n, [other if n == 3 else NOISE], asks=(LETTERS, TEXT)) for n in range(1, 5)
+        prompt(f"q{n}/a", "x" * n, [other if n == 3 else NOISE], outputs=(LETTERS, TEXT)) for n in range(1, 5)
     ]
     packs = wanted(*rows)
     engine, _ = ask(caches, packs)
     shown = [id(one) for pack in engine.packs for question in pack.questions for one in question.pictures]
     assert len(shown) == 8 and len(set(shown)) == 2
-    pixels = [caches[pack.ask].fetch(member.keys)[0]["pixels"] for pack in packs for member in pack.members]
+    pixels = [
+        caches[pack.output].fetch(member.keys)[0]["pixels"] for pack in packs for member in pack.members
+    ]
     assert len(set(pixels)) == 2 and pixels.count(pixels[0]) == 6

@@ -1,4 +1,4 @@
-"""What a prompt must be; the layouts of styles, written here as their papers have them; and what variations that
+"""What a prompt must be; the layouts of templates, written here as their papers have them; and what variations that
 know nothing of an item's words must make of it.
 """
 

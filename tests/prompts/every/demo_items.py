@@ -251,10 +251,10 @@ def shapes_reform() -> Table:
     }
 
 
-def _entry(loader: str, style: str) -> dict[str, Any]:
+def _entry(loader: str, template: str) -> dict[str, Any]:
     """A dataset of params.yaml: the demo's own, cut short."""
     settings = {"seed": 20260, "items": 20}
-    return {"loader": loader, "source": "vouch/demo/scenes", "style": style, "settings": settings}
+    return {"loader": loader, "source": "vouch/demo/scenes", "template": template, "settings": settings}
 
 
 # dataset -> its entry, the item, and what must come of it

@@ -32,7 +32,7 @@ class Real:
     words. shown: the question without the mark of its picture. by_hand: kinds whose words a person wrote.
     """
 
-    style: str
+    template: str
     layout: Layout
     added: int
     orders: Sequence[str]

@@ -17,7 +17,7 @@ from vouch.tables.items import ITEMS, items_path
 from vouch.tables.prompts import PROMPTS, prompts_path
 from vouch.tables.rewrites import REWRITES, rewrites_path
 
-STYLES = Path(__file__).resolve().parents[3] / "vouch" / "prompts" / "templates"
+TEMPLATES = Path(__file__).resolve().parents[3] / "vouch" / "prompts" / "templates"
 
 
 def item(name: str, question: str, **changes: Any) -> dict[str, Any]:
@@ -45,7 +45,7 @@ class Project:
     of the dataset's. notes: of the last run."""
 
     def __init__(self, root: Path) -> None:
-        shutil.copytree(STYLES, root / "vouch" / "prompts" / "templates")
+        shutil.copytree(TEMPLATES, root / "vouch" / "prompts" / "templates")
         self.rewrite: dict[str, Any] = {"rewriter": RULES}
         self.entry: dict[str, Any] = {}
         self.variations: list[str] = ["original", "lr_i", "ls_n"]
@@ -68,9 +68,9 @@ class Project:
         found: list[dict[str, Any]] = REWRITES.read(rewrites_path("toy")).to_pylist()
         return found
 
-    def prompts(self, style: str = "plain") -> list[dict[str, Any]]:
+    def prompts(self, template: str = "plain") -> list[dict[str, Any]]:
         """Runs `vary` on what is there."""
-        vary(_run("vary", {"datasets.toy": {"style": style}, "variations": self.variations}))
+        vary(_run("vary", {"datasets.toy": {"template": template}, "variations": self.variations}))
         found: list[dict[str, Any]] = PROMPTS.read(prompts_path("toy")).to_pylist()
         return found
 

@@ -37,7 +37,7 @@ BAD = [
     ("lessened", "ls_m", Q, "Which of the 3 cups that Anna holds is more intact?"),
     ("lessened", "ls_m", Q, "Which of the 3 cups that Anna holds is more or less dented?"),
     ("instructs", "lr_i", Q, Q),
-    ("asks", "ls_n", Q, "The 3 cups that Anna holds are not more dented."),
+    ("outputs", "ls_n", Q, "The 3 cups that Anna holds are not more dented."),
     ("bare", "ls_n", Q, "Answer: Which of the 3 cups that Anna holds is not more dented?"),
     ("bare", "lr_i", Q, "Sure! Determine which of the 3 cups that Anna holds is more dented."),
     ("bare", "ls_n", Q, "Which of the 3 cups that Anna holds is not more dented? (A) Left (B) Right"),

@@ -86,7 +86,7 @@ def _prompts(item: dict[str, Any], number: int) -> list[dict[str, Any]]:
                 "variation": variation,
                 "family": "",
                 "effect": COMPLEMENT if variation == "ls_n" else KEPT,
-                "style": "plain",
+                "template": "plain",
                 "turns": [],
                 "text": item["question"] + words,
                 "earlier": [],
@@ -95,7 +95,7 @@ def _prompts(item: dict[str, Any], number: int) -> list[dict[str, Any]]:
                 "marks": list("ABCD")[: len(places)],
                 "answers": right if choice else [],
                 "pictures": [{"images": item["images"], "steps": BLUR if variation == "vr_b_5" else []}],
-                "asks": ["letters"] if choice else ["text"],
+                "outputs": ["letters"] if choice else ["text"],
             }
         )
     return rows
@@ -106,7 +106,7 @@ def _answer(model: str, prompt: dict[str, Any]) -> dict[str, Any]:
     common = {"prompt": prompt["id"], "pixels": "", "engine": "made/1", "device": "cpu", "flags": []}
     if prompt["id"] == f"{CHOICE}-0007/vr_b_5":
         return common | {"problem": "picture is <b>damaged</b>"}
-    if prompt["asks"] == ["letters"]:
+    if prompt["outputs"] == ["letters"]:
         logits = [dice.gauss(0, 1) + MODELS[model] * (at in prompt["answers"]) for at in range(4)]
         return common | {"logits": logits}
     number = int(prompt["item"][-4:])

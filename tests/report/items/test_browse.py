@@ -44,13 +44,13 @@ def inputs(tmp_path_factory):
         os.chdir(before)
 
 
-def answers(dataset, ask):
+def answers(dataset, output):
     """(model, prompt id) -> the columns of its answer, from all pages."""
     index, prompts = packed(dataset, "index"), PROMPTS.read(prompts_path(dataset))["id"].to_pylist()
     found, first = {}, 0
     for page in all_pages(dataset):
         for model, given in zip(index["models"], page["models"], strict=True):
-            columns = given[ask]
+            columns = given[output]
             places = range(len(page["prompts"])) if columns["i"] is None else columns["i"]
             for row, place in enumerate(places):
                 values = {

@@ -21,7 +21,7 @@ class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     scheme: str
-    reading: Literal["faithful", "clean"] = "clean"
+    protocol: Literal["faithful", "clean"] = "clean"
     seed: int = Field(default=42, ge=0)
 
     @field_validator("scheme")
@@ -64,7 +64,7 @@ class DatasetEntry(BaseModel):
     loader: str
     source: str = Field(pattern=r"^[^\x00-\x1f\x7f]+$")
     origin: Origin | None = None
-    style: str
+    template: str
     settings: dict[str, Any] = {}
     sample: Sample | None = None
     options: Options | None = None
@@ -74,6 +74,6 @@ class DatasetEntry(BaseModel):
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
-        if self.sample and self.options and self.options.reading == "faithful":
-            raise ValueError("a faithful reading draws over all items; take out `sample`, or reading: clean")
+        if self.sample and self.options and self.options.protocol == "faithful":
+            raise ValueError("a faithful protocol draws over all items; take out `sample`, or reading: clean")
         return self

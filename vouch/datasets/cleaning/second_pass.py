@@ -54,9 +54,9 @@ class Flags:
 def normalised(kept: Kept, flags: Flags, chosen: Options, rejected: int, name: str, folder: Path) -> Kept:
     """The items with the options of a scheme, shown to `flags`. folder: the source.
 
-    Raises UserError where `rejected` entries would shift every draw of a faithful reading.
+    Raises UserError where `rejected` entries would shift every draw of a faithful protocol.
     """
-    if chosen.reading == "faithful" and rejected:
+    if chosen.protocol == "faithful" and rejected:
         raise UserError(
             f"datasets.{name}.options: {rejected} entries of the source are no items, so the draws "
             "would not be the authors'; correct these entries, or take reading: clean"
@@ -69,7 +69,7 @@ def normalised(kept: Kept, flags: Flags, chosen: Options, rejected: int, name: s
         for row in kept.rows(["id", "group", "kind", "answers", NATIVE])
         if row["kind"] == "choice"
     ]
-    found = iter((scheme.faithful if chosen.reading == "faithful" else scheme.clean)(rows, chosen.seed))
+    found = iter((scheme.faithful if chosen.protocol == "faithful" else scheme.clean)(rows, chosen.seed))
     after = Kept(flags.add)
     for row in kept.rows():
         choice = next(found) if row["kind"] == "choice" else Choice("", "", tuple(row[NATIVE]), ())
@@ -80,9 +80,9 @@ def normalised(kept: Kept, flags: Flags, chosen: Options, rejected: int, name: s
 
 def _built(kept: Kept, flags: Flags, scheme: ModuleType, chosen: Options, name: str, folder: Path) -> Kept:
     """Open questions as choices; the others stay. Raises UserError."""
-    if chosen.reading == "faithful":
+    if chosen.protocol == "faithful":
         raise UserError(
-            f"datasets.{name}.options: {chosen.scheme} has no faithful reading, for its authors drew without "
+            f"datasets.{name}.options: {chosen.scheme} has no faithful protocol, for its authors drew without "
             "a seed; take reading: clean"
         )
     rows = [

@@ -69,13 +69,13 @@ def _index(value: Any, options: Sequence[str | None], key: str) -> int:
         return value
     if not isinstance(value, str):
         raise Unusable(f"{key} is a {type(value).__name__}, not an index, a letter or an option's text")
-    readings = {index for index, option in enumerate(options) if option == value}
+    protocols = {index for index, option in enumerate(options) if option == value}
     letter = ord(value) - ord("A") if len(value) == 1 else -1
     if 0 <= letter < len(options):
-        readings.add(letter)
-    if not readings:
+        protocols.add(letter)
+    if not protocols:
         raise Unusable(f"{key} {value!r:.80} is neither a letter nor a text of its {len(options)} options")
-    if len(readings) > 1:
-        letters = " or ".join(chr(ord("A") + index) for index in sorted(readings))
+    if len(protocols) > 1:
+        letters = " or ".join(chr(ord("A") + index) for index in sorted(protocols))
         raise Unusable(f"{key} {value!r:.80} can mean option {letters}; give the 0-based index")
-    return readings.pop()
+    return protocols.pop()

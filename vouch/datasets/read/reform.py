@@ -2,7 +2,7 @@
 
 set           its name here
 dimension     of the eight of the benchmark
-family        its task family: the styles are reform_FAMILY, with _likelihood and others after it
+family        its task family: the templates are reform_FAMILY, with _likelihood and others after it
 shape         how its rows look, see reform_rows.py, reform_drawn.py, reform_dialogues.py
 file          in the folder huggingface_data of Aweminus/ReForm-Eval-Data
 version, split, dataset_name    what the file says of itself; empty where it says nothing

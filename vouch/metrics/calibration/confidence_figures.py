@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from vouch.metrics.calibration.bins import Bins, equal_slots, mass_slots, tally
 from vouch.metrics.calibration.metrics import Letters, Order
-from vouch.metrics.calibration.probabilities import Beliefs
+from vouch.metrics.calibration.probabilities import Probabilities
 from vouch.metrics.calibration.temperature import scale
 from vouch.metrics.config import Config
 from vouch.metrics.conformal.set_figures import Rows, named
@@ -23,7 +23,7 @@ BLOCKS = 200
 
 
 def confidence_figures(
-    beliefs: Beliefs, rows: Rows, groups: Ints, splits: Splits, config: Config
+    probabilities: Probabilities, rows: Rows, groups: Ints, splits: Splits, config: Config
 ) -> list[Figure]:
     """Calibration errors, selective prediction and answer bias with bootstrap intervals over groups, about
     their median; what follows from temperature scaling with the percentiles over the splits.
@@ -36,31 +36,31 @@ def confidence_figures(
             values = module.of_scaled(scaled)
             low, high = np.percentile(values, SHARES)
             figures.append(Figure("", name, float(values.mean()), number, float(low), float(high)))
-    return figures + _resampled(beliefs, groups, config)
+    return figures + _resampled(probabilities, groups, config)
 
 
-def _resampled(beliefs: Beliefs, groups: Ints, config: Config) -> list[Figure]:
+def _resampled(probabilities: Probabilities, groups: Ints, config: Config) -> list[Figure]:
     """Metrics of sums over rows: all sums of a group are drawn together."""
-    bins, letters = config.bins, beliefs.p.shape[1]
-    wide, mass = equal_slots(beliefs.confidence, bins), mass_slots(beliefs.confidence, bins)
+    bins, letters = config.bins, probabilities.p.shape[1]
+    wide, mass = equal_slots(probabilities.confidence, bins), mass_slots(probabilities.confidence, bins)
     surest = min(BLOCKS, len(groups))
-    places = mass_slots(-beliefs.confidence, surest)
+    places = mass_slots(-probabilities.confidence, surest)
     cells = _Cells(groups)
     for slots in (wide, mass):
-        for values in (np.ones(len(groups)), beliefs.confidence, beliefs.correct):
+        for values in (np.ones(len(groups)), probabilities.confidence, probabilities.correct):
             cells.add(slots, np.asarray(values, dtype=np.float64), bins)
-    right = beliefs.answers / beliefs.answers.sum(axis=1, keepdims=True)
-    for shares in (np.asarray(beliefs.picked, dtype=np.float64), right):
+    right = probabilities.answers / probabilities.answers.sum(axis=1, keepdims=True)
+    for shares in (np.asarray(probabilities.picked, dtype=np.float64), right):
         for letter in range(letters):
             cells.add(np.zeros(len(groups), dtype=np.int64), shares[:, letter], 1)
-    for values in (np.ones(len(groups)), beliefs.correct):
+    for values in (np.ones(len(groups)), probabilities.correct):
         cells.add(places, np.asarray(values, dtype=np.float64), surest)
     draws = resampled(group_sums(*cells.all()), config.seed)
     exact = {
-        "of_bins": tally(wide, bins, beliefs.confidence, beliefs.correct),
-        "of_mass": tally(mass, bins, beliefs.confidence, beliefs.correct),
-        "of_letters": Letters(np.asarray(beliefs.picked).mean(axis=0), right.mean(axis=0)),
-        "of_order": _order(beliefs),
+        "of_bins": tally(wide, bins, probabilities.confidence, probabilities.correct),
+        "of_mass": tally(mass, bins, probabilities.confidence, probabilities.correct),
+        "of_letters": Letters(np.asarray(probabilities.picked).mean(axis=0), right.mean(axis=0)),
+        "of_order": _order(probabilities),
     }
     drawn = _views(draws, [bins] * 6 + [letters] * 2 + [surest] * 2)
     figures = []
@@ -110,13 +110,13 @@ def _views(sums: NDArray[np.float64], widths: Sequence[int]) -> dict[str, Bins |
     }
 
 
-def _order(beliefs: Beliefs) -> Order:
+def _order(probabilities: Probabilities) -> Order:
     """Every block of equal confidence."""
-    confidence, block = np.unique(-beliefs.confidence, return_inverse=True)
+    confidence, block = np.unique(-probabilities.confidence, return_inverse=True)
     number = len(confidence)
     return Order(
         np.bincount(block, minlength=number).astype(np.float64),
-        np.bincount(block, beliefs.correct, minlength=number).astype(np.float64),
+        np.bincount(block, probabilities.correct, minlength=number).astype(np.float64),
     )
 
 

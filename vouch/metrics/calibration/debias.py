@@ -41,14 +41,14 @@ def _averaged(blocks: Sequence[Block], variation: str) -> tuple[str, Figure] | N
     for block in blocks:
         sound = ~block.responses.defective
         rows = block.responses.take(sound)
-        beliefs = clean_beliefs(rows)
+        probabilities = clean_beliefs(rows)
         item = np.searchsorted(names, np.asarray(block.items)[sound])
-        row, letter = np.nonzero(beliefs.present)
-        role = beliefs.roles[row, letter] - NONE_OF_ABOVE
-        np.add.at(mass, (item[row], role), beliefs.p[row, letter])
-        right[item[row], role] |= beliefs.answers[row, letter]
+        row, letter = np.nonzero(probabilities.present)
+        role = probabilities.roles[row, letter] - NONE_OF_ABOVE
+        np.add.at(mass, (item[row], role), probabilities.p[row, letter])
+        right[item[row], role] |= probabilities.answers[row, letter]
         asked += np.bincount(item, minlength=len(names))
-        np.maximum.at(own, item, (beliefs.present & (beliefs.roles >= 0)).sum(axis=1))
+        np.maximum.at(own, item, (probabilities.present & (probabilities.roles >= 0)).sum(axis=1))
     whole = asked == (own if variation == CIRCULAR else len(blocks))
     whole &= asked > 0
     if not whole.any():

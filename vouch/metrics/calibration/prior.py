@@ -5,7 +5,7 @@ On the calibration half the prior of a letter is what the model gives it whateve
     prior(d) = mean over groups of softmax_d( mean over the group's prompts of log p(d | prompt) ),
 
 and on the test half every native option gets p(d | prompt) / (k prior(d)), with k native options; those that
-a style adds keep theirs. The inner mean takes out what the options say where they stand in every rotation: in
+a template adds keep theirs. The inner mean takes out what the options say where they stand in every rotation: in
 `circular`, and in data that hold all circular copies of a question as a group. Elsewhere it rests on right
 answers and options being spread evenly over the letters. Numbers of options have priors of their own.
 """
@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from vouch.metrics.calibration.debias import CIRCULAR
-from vouch.metrics.calibration.probabilities import Beliefs, clean_beliefs
+from vouch.metrics.calibration.probabilities import Probabilities, clean_beliefs
 from vouch.metrics.config import Config
 from vouch.metrics.conformal.splits import Splits, group_splits
 from vouch.metrics.intervals import SHARES
@@ -37,35 +37,35 @@ def without_prior(blocks: Mapping[str, Block], config: Config) -> tuple[str, Fig
     """
     variation = CIRCULAR if CIRCULAR in blocks else ORIGINAL
     block = blocks.get(variation)
-    if block is None or block.ask != LETTERS:
+    if block is None or block.output != LETTERS:
         return None
     rows = block.responses.take(~block.responses.defective)
     if not len(rows):
         return None
-    beliefs = clean_beliefs(rows)
+    probabilities = clean_beliefs(rows)
     splits = group_splits(rows.groups, config.calibration, config.seed, config.splits)
     if splits.sizes.max() == splits.rows:
         return None
     right = np.zeros(len(splits.bits))
-    for chosen, native in _patterns(beliefs):
-        right += _right(beliefs, chosen, native, rows.groups, splits)
+    for chosen, native in _patterns(probabilities):
+        right += _right(probabilities, chosen, native, rows.groups, splits)
     accuracy = right / (splits.rows - splits.sizes)
     low, high = np.percentile(accuracy, SHARES)
     return variation, Figure("", METRIC, float(accuracy.mean()), len(rows), float(low), float(high))
 
 
-def _patterns(beliefs: Beliefs) -> Iterator[tuple[Ints, Bools]]:
+def _patterns(probabilities: Probabilities) -> Iterator[tuple[Ints, Bools]]:
     """Rows whose native options stand at the same letters, and these letters [k]."""
-    native = beliefs.present & (beliefs.roles >= 0)
+    native = probabilities.present & (probabilities.roles >= 0)
     found, number = np.unique(native, axis=0, return_inverse=True)
     for place, letters in enumerate(found):
         yield np.flatnonzero(number.ravel() == place), letters
 
 
-def _right(beliefs: Beliefs, chosen: Ints, native: Bools, groups: Ints, splits: Splits) -> Floats:
+def _right(probabilities: Probabilities, chosen: Ints, native: Bools, groups: Ints, splits: Splits) -> Floats:
     """[splits] how many of the chosen rows are right among those that test."""
-    logs = np.log(np.maximum(beliefs.p[chosen], FLOOR))
-    logs[~beliefs.present[chosen]] = -np.inf
+    logs = np.log(np.maximum(probabilities.p[chosen], FLOOR))
+    logs[~probabilities.present[chosen]] = -np.inf
     first, group = np.unique(groups[chosen], return_index=True, return_inverse=True)[1:]
     priors = _priors(logs[:, native], group)
     calibrating = splits.calibrating(chosen)
@@ -79,7 +79,7 @@ def _right(beliefs: Beliefs, chosen: Ints, native: Bools, groups: Ints, splits: 
         moved = logs[test]
         moved[:, native] -= np.log(native.sum() * prior)
         tops = moved == moved.max(axis=1, keepdims=True)
-        right[split] = ((tops & beliefs.answers[chosen[test]]).sum(axis=1) / tops.sum(axis=1)).sum()
+        right[split] = ((tops & probabilities.answers[chosen[test]]).sum(axis=1) / tops.sum(axis=1)).sum()
     return right
 
 

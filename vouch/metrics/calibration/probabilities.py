@@ -12,7 +12,7 @@ from vouch.metrics.responses import Bools, Floats, Ints, Responses, count
 
 
 @dataclass(frozen=True)
-class Beliefs:
+class Probabilities:
     """One reading's view of n responses with at most k letters.
 
     logits  [n, k] those of the letters that count; -inf where there is none
@@ -98,9 +98,9 @@ class Beliefs:
         return total
 
 
-def authors_beliefs(responses: Responses) -> Beliefs:
+def authors_beliefs(responses: Responses) -> Probabilities:
     """All letters that the row has, in the stored dtype; a tie at the top goes to the lowest letter."""
-    return Beliefs(
+    return Probabilities(
         logits=responses.logits,
         shared=False,
         p=softmax(responses.logits),
@@ -110,7 +110,7 @@ def authors_beliefs(responses: Responses) -> Beliefs:
     )
 
 
-def clean_beliefs(responses: Responses) -> Beliefs:
+def clean_beliefs(responses: Responses) -> Probabilities:
     """Only the options of the prompt, in float64; a tie at the top shares the prediction equally."""
     present = _first(responses.options, responses.logits)
     logits = np.where(present, responses.logits.astype(np.float64), -np.inf)
@@ -119,7 +119,7 @@ def clean_beliefs(responses: Responses) -> Beliefs:
     total = np.zeros(len(weights))
     for column in np.sort(weights, axis=1).T:
         total += column
-    return Beliefs(
+    return Probabilities(
         logits=logits,
         shared=True,
         p=weights / total[:, None],

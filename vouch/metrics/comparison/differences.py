@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from vouch.metrics.comparison.resampling import Array, intervals, means
-from vouch.tables.prompts import ASKS, ORIGINAL
+from vouch.tables.prompts import ORIGINAL, OUTPUTS
 
 UNITS = 2520
 """One correct answer in units that make every share of a tie up to ten letters a whole number."""
@@ -19,19 +19,19 @@ UNITS = 2520
 def differences(outcomes: pa.Table, seed: int, resamples: int) -> list[dict[str, Any]]:
     """Rows of DIFFERENCES from rows of OUTCOMES: first minus second, models in the order of their names.
 
-    Clean accuracy of the variation `original` on the prompts that both models have, each read-out by
+    Clean accuracy of the variation `original` on the prompts that both models have, each output by
     itself. Interval: 2.5 and 97.5 percentiles of a bootstrap over whole groups. p: t-test with the sandwich
     variance over groups (a bootstrap of 1,000 could not survive the correction), where few groups differ no
-    less than their signs allow, Holm-corrected over the pairs of a dataset and read-out (Holm 1979). Fewer
+    less than their signs allow, Holm-corrected over the pairs of a dataset and output (Holm 1979). Fewer
     than two groups have neither; where all groups agree there is no interval.
     """
     keep = pc.and_(pc.equal(outcomes["variation"], ORIGINAL), pc.is_valid(outcomes["clean_correct"]))
     outcomes = outcomes.filter(keep)
     rows: list[dict[str, Any]] = []
-    places = outcomes.select(["dataset", "ask"]).group_by(["dataset", "ask"]).aggregate([]).to_pylist()
-    for place in sorted(places, key=lambda place: (place["dataset"], ASKS.index(place["ask"]))):
+    places = outcomes.select(["dataset", "output"]).group_by(["dataset", "output"]).aggregate([]).to_pylist()
+    for place in sorted(places, key=lambda place: (place["dataset"], OUTPUTS.index(place["output"]))):
         here = pc.and_(
-            pc.equal(outcomes["dataset"], place["dataset"]), pc.equal(outcomes["ask"], place["ask"])
+            pc.equal(outcomes["dataset"], place["dataset"]), pc.equal(outcomes["output"], place["output"])
         )
         found = list(_pairs(outcomes.filter(here), seed, resamples))
         corrected = holm([row["p"] for row in found])

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vouch.tables.compared import OVERALL
-from vouch.tables.prompts import ASKS
+from vouch.tables.prompts import OUTPUTS
 
 METRIC, OF_CAPTIONS = "accuracy", "cider_d"
 """Captions have no accuracy: their CIDEr stands for it, 1 for what papers print as 100."""
-Place = tuple[str, int, str]  # variation, number of the read-out, reading
+Place = tuple[str, int, str]  # variation, number of the output, reading
 Scores = Mapping[str, Mapping[str, float]]  # by model and dataset
 
 
@@ -35,7 +35,7 @@ def dimensions(metrics: pa.Table, categories: Mapping[str, Iterable[str]]) -> li
     for row in metrics.filter(plain).to_pylist():
         dimension = only.get(row["dataset"], "") if row["category"] == "all" else row["category"]
         if dimension:
-            place = (row["variation"], ASKS.index(row["ask"]), row["reading"])
+            place = (row["variation"], OUTPUTS.index(row["output"]), row["protocol"])
             scores = found[place][dimension][row["model"]]
             if row["metric"] == METRIC or row["dataset"] not in scores:
                 scores[row["dataset"]] = row["value"]
@@ -49,8 +49,8 @@ def _only(categories: Iterable[str]) -> str:
 
 
 def _rows(place: Place, found: Mapping[str, Scores]) -> Iterator[dict[str, Any]]:
-    variation, ask, reading = place
-    where = {"variation": variation, "ask": ASKS[ask], "reading": reading}
+    variation, output, protocol = place
+    where = {"variation": variation, "output": OUTPUTS[output], "protocol": protocol}
     ranked: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for dimension in sorted(found):
         datasets = sorted({dataset for scores in found[dimension].values() for dataset in scores})

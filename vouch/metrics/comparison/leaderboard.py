@@ -39,13 +39,13 @@ HIGHER_IS_BETTER = {
 }
 SPLIT_ONLY = ("coverage", "set_size", "uacc")
 PLACE = (
-    *("dataset", "variation", "ask", "reading", "category"),
+    *("dataset", "variation", "output", "protocol", "category"),
     *("calibration", "alpha", "score", "metric"),
 )
 
 
-def standings(metrics: pa.Table) -> Iterator[dict[str, Any]]:
-    """Rows of STANDINGS from rows of METRICS, by place (a null alpha first) and then by rank and model.
+def leaderboard(metrics: pa.Table) -> Iterator[dict[str, Any]]:
+    """Rows of LEADERBOARD from rows of METRICS, by place (a null alpha first) and then by rank and model.
 
     Those of one dataset are in memory at a time: as Python objects they take ten times what the table takes.
 

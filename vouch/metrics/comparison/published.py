@@ -38,7 +38,7 @@ def reproduced(published: Mapping[str, pa.Table], metrics: pa.Table) -> list[dic
     scored model is null, as those of sets are for another alpha. Raises UserError for a published metric
     that has no counterpart.
     """
-    place = ("dataset", "model", "reading", "score", "metric")
+    place = ("dataset", "model", "protocol", "score", "metric")
     ours = {tuple(row[name] for name in place): row for row in _comparable(metrics).to_pylist()}
     scored = {key[:2] for key in ours}
     rows = []
@@ -61,7 +61,7 @@ def _comparable(metrics: pa.Table) -> pa.Table:
     """Rows of METRICS that were made as the published numbers were."""
     calibration, alpha = metrics["calibration"], metrics["alpha"]
     conditions = (
-        pc.equal(metrics["ask"], LETTERS),
+        pc.equal(metrics["output"], LETTERS),
         pc.equal(metrics["category"], "all"),
         pc.equal(metrics["variation"], ORIGINAL),
         pc.is_in(calibration, pa.array(["", "marginal"])),

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from vouch.metrics.comparison.differences import UNITS
 from vouch.metrics.comparison.resampling import Array, intervals, means
 from vouch.tables.flips import contents, flips
-from vouch.tables.prompts import ASKS, KEPT, ORIGINAL
+from vouch.tables.prompts import KEPT, ORIGINAL, OUTPUTS
 
 GRAIN = UNITS * 2**13
 """One in units in which rounding moves no share of a tie, and a probability or mean size by 3e-8 at most."""
@@ -28,13 +28,13 @@ MEASURES = (
     (FLIPPED, "", SAID),
     (UNTURNED, "", SAID),
 )
-PAIR = ["model", "ask", "item"]
+PAIR = ["model", "output", "item"]
 
 
 def variations(outcomes: pa.Table, seed: int, resamples: int) -> Iterator[dict[str, Any]]:
-    """Rows of VARIATIONS from rows of OUTCOMES, by dataset, model, read-out, variation and MEASURES.
+    """Rows of VARIATIONS from rows of OUTCOMES, by dataset, model, output, variation and MEASURES.
 
-    Only prompts that the clean reading keeps and whose item has an original prompt that it keeps as well.
+    Only prompts that the clean protocol keeps and whose item has an original prompt that it keeps as well.
     Interval: 2.5 and 97.5 percentiles of a bootstrap over whole groups, which moves the items and not the
     splits. Every variation of a dataset rests on the same draws.
     """
@@ -45,7 +45,7 @@ def variations(outcomes: pa.Table, seed: int, resamples: int) -> Iterator[dict[s
 
 
 def _pairs(outcomes: pa.Table) -> pd.DataFrame:
-    """Outcomes that the clean reading keeps, each beside that of its item's original prompt."""
+    """Outcomes that the clean protocol keeps, each beside that of its item's original prompt."""
     kept = outcomes.filter(pc.is_valid(outcomes["clean_correct"]))
     frame = kept.to_pandas()
     frame[SAID] = contents(kept)
@@ -59,8 +59,8 @@ def _rows(pairs: pd.DataFrame, seed: int, resamples: int) -> list[dict[str, Any]
     named: list[dict[str, Any]] = []
     sums: list[Array] = []
     counts: list[Array] = []
-    for (model, ask, variation), place in sorted(
-        pairs.groupby(["model", "ask", "variation"]).indices.items(), key=_order
+    for (model, output, variation), place in sorted(
+        pairs.groupby(["model", "output", "variation"]).indices.items(), key=_order
     ):
         for metric, score, column in MEASURES:
             value, original = _values(pairs.iloc[place], metric, column)
@@ -70,7 +70,7 @@ def _rows(pairs: pd.DataFrame, seed: int, resamples: int) -> list[dict[str, Any]
             of_group, gap = groups[place][known], (value - original)[known]
             sums.append(np.bincount(of_group, gap, total).astype(float))
             counts.append(np.bincount(of_group, minlength=total).astype(float))
-            row = {"model": model, "ask": ask, "variation": variation, "metric": metric, "score": score}
+            row = {"model": model, "output": output, "variation": variation, "metric": metric, "score": score}
             row |= {"value": value[known].mean() / GRAIN, "original": original[known].mean() / GRAIN}
             named.append(row | {"items": int(known.sum())})
     if not named:
@@ -87,8 +87,8 @@ def _rows(pairs: pd.DataFrame, seed: int, resamples: int) -> list[dict[str, Any]
 
 
 def _order(found: tuple[tuple[str, str, str], Any]) -> tuple[str, int, str]:
-    (model, ask, variation), _ = found
-    return model, ASKS.index(ask), variation
+    (model, output, variation), _ = found
+    return model, OUTPUTS.index(output), variation
 
 
 def _values(pairs: pd.DataFrame, metric: str, column: str) -> tuple[Array, Array]:

@@ -57,20 +57,20 @@ def _packed(responses: Responses, logits: NDArray[np.floating], answers: Bools, 
     )
 
 
-def certainty(responses: Responses, effect: str, reading: str, config: Config) -> Array:
-    """[n] certainty of each row in a reading; NaN for a row with one class or that never tests.
+def certainty(responses: Responses, effect: str, protocol: str, config: Config) -> Array:
+    """[n] certainty of each row in a protocol; NaN for a row with one class or that never tests.
 
     faithful: the test half of the one split with `config.seed`. clean: mean over the splits in which a row
     tests, groups whole, without the defective rows. An empty set holds the most probable class.
     """
     found = classes(responses, effect)
     usable = (found.options > 1) & np.isfinite(found.logits).any(axis=1)
-    if reading == "clean":
+    if protocol == "clean":
         usable &= ~responses.defective
     values = np.full(len(responses), np.nan)
     if usable.any():
         rows = found.take(usable)
-        sizes = (_clean if reading == "clean" else _faithful)(rows, config)
+        sizes = (_clean if protocol == "clean" else _faithful)(rows, config)
         values[usable] = 1 - (sizes - 1) / (rows.options - 1)
     return values
 
@@ -78,10 +78,10 @@ def certainty(responses: Responses, effect: str, reading: str, config: Config) -
 def _faithful(rows: Responses, config: Config) -> Array:
     """[n] set sizes, NaN for the rows that calibrate."""
     test, calibration = authors_split(len(rows), config.calibration, config.seed)
-    beliefs = authors_beliefs(rows)
-    threshold = authors_threshold(lac.answer_scores(beliefs)[calibration], config.main_alpha)
+    probabilities = authors_beliefs(rows)
+    threshold = authors_threshold(lac.answer_scores(probabilities)[calibration], config.main_alpha)
     sizes = np.full(len(rows), np.nan)
-    sizes[test] = lac.authors_sets(beliefs, threshold).size[test]
+    sizes[test] = lac.authors_sets(probabilities, threshold).size[test]
     return sizes
 
 

@@ -26,7 +26,7 @@ SWEPT = ("coverage", "set_size")
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a reading: ranked, categories [n], correct [n], scores and answer scores [n] by name."""
+    """The rows of a protocol: ranked, categories [n], correct [n], scores and answer scores [n] by name."""
 
     ranked: Ranked
     categories: Ints

@@ -41,7 +41,7 @@ class Column(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Reading:
+class Protocol:
     """figures, and per-row columns by name."""
 
     figures: list[Figure]

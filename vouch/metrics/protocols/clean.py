@@ -16,18 +16,18 @@ from collections.abc import Mapping
 import numpy as np
 
 from vouch.metrics.calibration.confidence_figures import confidence_figures
-from vouch.metrics.calibration.probabilities import Beliefs, clean_beliefs
+from vouch.metrics.calibration.probabilities import Probabilities, clean_beliefs
 from vouch.metrics.config import Config
 from vouch.metrics.conformal.membership import States
 from vouch.metrics.conformal.set_figures import rows_of, set_figures
 from vouch.metrics.conformal.splits import Splits, group_splits
 from vouch.metrics.intervals import cluster_mean, cluster_number
 from vouch.metrics.plugins import load
-from vouch.metrics.protocols import HEADLINE, Column, Figure, Reading
+from vouch.metrics.protocols import HEADLINE, Column, Figure, Protocol
 from vouch.metrics.responses import Bools, Floats, Ints, Responses
 
 
-def clean(responses: Responses, config: Config) -> Reading:
+def clean(responses: Responses, config: Config) -> Protocol:
     """Metrics of the clean rows among n responses and, a row, its mean coverage and set size.
 
     `rows_dropped` counts the defective rows. `infinite_threshold_rate` is the share of splits, and of strata
@@ -36,23 +36,23 @@ def clean(responses: Responses, config: Config) -> Reading:
     rows = responses.take(~responses.defective)
     figures = [Figure("", "rows_dropped", float(len(responses) - len(rows)), len(responses))]
     if not len(rows):
-        return Reading(figures)
-    beliefs = clean_beliefs(rows)
-    ranked = rows_of(rows, beliefs.correct, config)
+        return Protocol(figures)
+    probabilities = clean_beliefs(rows)
+    ranked = rows_of(rows, probabilities.correct, config)
     splits = group_splits(rows.groups, config.calibration, config.seed, config.splits)
     groups = float(np.count_nonzero(np.bincount(rows.groups)))
     figures.append(Figure("", "groups", groups, len(rows)))
-    figures += _row_figures(beliefs, rows.groups) + confidence_figures(
-        beliefs, ranked, rows.groups, splits, config
+    figures += _row_figures(probabilities, rows.groups) + confidence_figures(
+        probabilities, ranked, rows.groups, splits, config
     )
     of_sets, found = set_figures(ranked, rows.groups, splits, config)
-    return Reading(figures + of_sets, _columns(beliefs, found, splits, ~responses.defective))
+    return Protocol(figures + of_sets, _columns(probabilities, found, splits, ~responses.defective))
 
 
-def _row_figures(beliefs: Beliefs, groups: Ints) -> list[Figure]:
+def _row_figures(probabilities: Probabilities, groups: Ints) -> list[Figure]:
     figures = []
     for name, metric in load("calibration.metrics").items():
-        values = metric.per_row(beliefs) if hasattr(metric, "per_row") else None
+        values = metric.per_row(probabilities) if hasattr(metric, "per_row") else None
         if values is not None:
             interval = cluster_number if hasattr(metric, "UNIT") else cluster_mean
             low, high = interval(values, groups)
@@ -60,8 +60,10 @@ def _row_figures(beliefs: Beliefs, groups: Ints) -> list[Figure]:
     return figures
 
 
-def _columns(beliefs: Beliefs, found: Mapping[str, States], splits: Splits, kept: Bools) -> dict[str, Column]:
-    columns = {"clean_correct": _spread(beliefs.correct, np.ones(splits.rows, dtype=bool), kept)}
+def _columns(
+    probabilities: Probabilities, found: Mapping[str, States], splits: Splits, kept: Bools
+) -> dict[str, Column]:
+    columns = {"clean_correct": _spread(probabilities.correct, np.ones(splits.rows, dtype=bool), kept)}
     for score in HEADLINE:
         size, covered = found[score].row_means(splits)
         columns[f"clean_covered_{score}"] = _spread(covered, splits.tests > 0, kept)

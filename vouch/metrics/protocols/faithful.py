@@ -1,4 +1,4 @@
-"""The authors' reading (Kostumov et al. 2024): their code's numbers, its quirks included.
+"""The authors' protocol (Kostumov et al. 2024): their code's numbers, its quirks included.
 
 One split that tears groups apart, every letter that was released counts, the stored dtype is kept,
 ties fall as numpy's argsort let them fall, and ECE and MCE rest on all rows, the calibration half too.
@@ -13,18 +13,18 @@ import numpy as np
 
 from vouch.metrics.calibration.bins import tally, torchmetrics_slots
 from vouch.metrics.calibration.metrics import SetCounts
-from vouch.metrics.calibration.probabilities import Beliefs, authors_beliefs
+from vouch.metrics.calibration.probabilities import Probabilities, authors_beliefs
 from vouch.metrics.config import Config
 from vouch.metrics.conformal.quantile import authors_threshold
 from vouch.metrics.conformal.sets import Sets
 from vouch.metrics.conformal.splits import authors_split, sibling_share
 from vouch.metrics.plugins import load
-from vouch.metrics.protocols import HEADLINE, MARGINAL, Column, Figure, Reading
+from vouch.metrics.protocols import HEADLINE, MARGINAL, Column, Figure, Protocol
 from vouch.metrics.responses import NO_ROLE, Ints, Responses
 from vouch.tables.prompts import DONT_KNOW, NONE_OF_ABOVE
 
 
-def faithful(responses: Responses, config: Config, every_row: bool = False) -> Reading:
+def faithful(responses: Responses, config: Config, every_row: bool = False) -> Protocol:
     """Metrics of n responses and, a row, whether it tests and the size and coverage of its sets.
 
     Rates like accuracy are means over the test half, or over every row. `infinite_threshold_rate` is 1
@@ -32,22 +32,22 @@ def faithful(responses: Responses, config: Config, every_row: bool = False) -> R
     `sibling_share` is the leak: the share of test rows that have a row of their group in calibration.
     """
     if not len(responses):
-        return Reading([])
+        return Protocol([])
     test, calibration = authors_split(len(responses), config.calibration, config.seed)
-    beliefs = authors_beliefs(_with_authors_roles(responses))
+    probabilities = authors_beliefs(_with_authors_roles(responses))
     counted = np.arange(len(responses)) if every_row else test
-    figures = [*_row_figures(beliefs, counted), *_bin_figures(beliefs, config.bins)]
+    figures = [*_row_figures(probabilities, counted), *_bin_figures(probabilities, config.bins)]
     groups = responses.groups
     figures.append(Figure("", "groups", float(np.count_nonzero(np.bincount(groups))), len(groups)))
     figures.append(Figure("", "sibling_share", sibling_share(groups, test, calibration), len(test)))
     sets: dict[str, Sets] = {}
     for name, score in ((name, load("conformal.scores")[name]) for name in HEADLINE):
-        threshold = authors_threshold(score.answer_scores(beliefs)[calibration], config.main_alpha)
-        sets[name] = score.authors_sets(beliefs, threshold)
+        threshold = authors_threshold(score.answer_scores(probabilities)[calibration], config.main_alpha)
+        sets[name] = score.authors_sets(probabilities, threshold)
     never = Figure("", "infinite_threshold_rate", float(np.isinf(threshold)), len(test))
     figures.append(replace(never, calibration=MARGINAL, alpha=config.main_alpha))
-    figures += _set_figures(beliefs, sets, test, config.main_alpha)
-    return Reading(figures, _columns(sets, test, len(responses)))
+    figures += _set_figures(probabilities, sets, test, config.main_alpha)
+    return Protocol(figures, _columns(sets, test, len(responses)))
 
 
 def _with_authors_roles(responses: Responses) -> Responses:
@@ -74,27 +74,32 @@ def _metrics(kind: str) -> Iterator[tuple[str, ModuleType]]:
             yield name, metric
 
 
-def _row_figures(beliefs: Beliefs, test: Ints) -> list[Figure]:
+def _row_figures(probabilities: Probabilities, test: Ints) -> list[Figure]:
     figures = []
     for name, metric in _metrics("per_row"):
-        values = metric.per_row(beliefs)
+        values = metric.per_row(probabilities)
         if values is not None:
             rows = values[test] if metric.AUTHORS_ROWS == "test" else values
             figures.append(Figure("", name, _mean(rows), len(rows)))
     return figures
 
 
-def _bin_figures(beliefs: Beliefs, bins: int) -> list[Figure]:
-    confidence = beliefs.confidence.astype(np.float32)
+def _bin_figures(probabilities: Probabilities, bins: int) -> list[Figure]:
+    confidence = probabilities.confidence.astype(np.float32)
     slots = torchmetrics_slots(confidence, bins)
-    tallied = tally(slots, bins + 1, confidence, beliefs.correct)
+    tallied = tally(slots, bins + 1, confidence, probabilities.correct)
     return [
         Figure("", name, float(metric.of_bins(tallied)), len(slots)) for name, metric in _metrics("of_bins")
     ]
 
 
-def _set_figures(beliefs: Beliefs, sets: Mapping[str, Sets], test: Ints, alpha: float) -> list[Figure]:
-    correct, options = np.array(_mean(beliefs.correct[test])), np.array(_mean(beliefs.options[test]))
+def _set_figures(
+    probabilities: Probabilities, sets: Mapping[str, Sets], test: Ints, alpha: float
+) -> list[Figure]:
+    correct, options = (
+        np.array(_mean(probabilities.correct[test])),
+        np.array(_mean(probabilities.options[test])),
+    )
     counted = {
         score: SetCounts(np.bincount(of_score.size[test] * 4 + of_score.covered[test] * 2), correct, options)
         for score, of_score in sets.items()

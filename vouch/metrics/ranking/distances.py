@@ -89,7 +89,7 @@ def _rounded(value: float) -> float | None:
 def trends(distances: Rows, rankings: Rows, seed: int) -> Rows:
     """Rows of TRENDS from rows of DISTANCES and RANKINGS."""
     lines = {
-        (row["ask"], row["dataset"], row["proxy"]): row["rho"]
+        (row["output"], row["dataset"], row["proxy"]): row["rho"]
         for row in rankings
         if row["ranker"] == LINE and row.get("rho") is not None
     }
@@ -100,14 +100,14 @@ def trends(distances: Rows, rankings: Rows, seed: int) -> Rows:
             for row in distances
             if row["of"] == kind and row.get("distance") is not None
         }
-        for ask in sorted({ask for ask, *_ in lines}):
+        for output in sorted({output for output, *_ in lines}):
             alike = {
                 frozenset((dataset, proxy)): rho
                 for (of, dataset, proxy), rho in lines.items()
-                if of == ask and frozenset((dataset, proxy)) in far
+                if of == output and frozenset((dataset, proxy)) in far
             }
             if alike:
-                rows.append({"of": kind, "ask": ask, "pairs": len(alike)} | _trend(far, alike, seed))
+                rows.append({"of": kind, "output": output, "pairs": len(alike)} | _trend(far, alike, seed))
     return rows
 
 

@@ -13,25 +13,25 @@ from vouch.metrics.plugins import load
 from vouch.metrics.responses import Bools
 from vouch.metrics.text.texts import TextBlock
 from vouch.metrics.text.tokens import Numbers
+from vouch.tables.label_free import LABEL_FREE, SAMPLES, TOKENS
 from vouch.tables.prompts import ORIGINAL, TEXT
-from vouch.tables.signals import SAMPLES, SIGNALS, TOKENS
 
 
 def option_signals(model: str, dataset: str, block: Block, outcomes: pa.Table) -> pa.Table:
     """Of answers that give each option a number; outcomes: the rows of OUTCOMES of the same block."""
     if block.variation != ORIGINAL or not len(block.responses):
-        return SIGNALS.schema.empty_table()
-    beliefs = clean_beliefs(block.responses)
-    rows = range(len(beliefs.p))
+        return LABEL_FREE.schema.empty_table()
+    probabilities = clean_beliefs(block.responses)
+    rows = range(len(probabilities.p))
     columns = {
         "model": [model] * len(rows),
         "dataset": [dataset] * len(rows),
         "prompt": block.prompts,
         "group": block.groups,
-        "ask": [block.ask] * len(rows),
+        "output": [block.output] * len(rows),
         "performance": outcomes["clean_correct"],
-        "answers": [np.flatnonzero(beliefs.answers[row]) for row in rows],
-        "probabilities": [beliefs.p[row, : beliefs.options[row]] for row in rows],
+        "answers": [np.flatnonzero(probabilities.answers[row]) for row in rows],
+        "probabilities": [probabilities.p[row, : probabilities.options[row]] for row in rows],
     }
     return _table(columns, ~block.responses.defective)
 
@@ -39,14 +39,14 @@ def option_signals(model: str, dataset: str, block: Block, outcomes: pa.Table) -
 def text_signals(model: str, dataset: str, block: TextBlock, outcomes: pa.Table, config: Config) -> pa.Table:
     """Of generated texts; outcomes: the rows of OUTCOMES of the same block."""
     if block.variation != ORIGINAL:
-        return SIGNALS.schema.empty_table()
+        return LABEL_FREE.schema.empty_table()
     plugins = load("ranking.signals")
     columns: dict[str, Any] = {
         "model": [model] * len(block.texts),
         "dataset": [dataset] * len(block.texts),
         "prompt": block.prompts,
         "group": block.groups,
-        "ask": [TEXT] * len(block.texts),
+        "output": [TEXT] * len(block.texts),
         "performance": _performance(dataset, block, outcomes, config),
     }
     tokens = {name: _known(plugins[name].per_text(block.tokens)) for name in TOKENS}
@@ -85,9 +85,9 @@ def _table(columns: dict[str, Any], kept: Bools) -> pa.Table:
     count = len(kept)
     arrays = [
         _array(columns[field.name], field.type) if field.name in columns else pa.nulls(count, field.type)
-        for field in SIGNALS.schema
+        for field in LABEL_FREE.schema
     ]
-    return pa.Table.from_arrays(arrays, schema=SIGNALS.schema).filter(pa.array(kept))
+    return pa.Table.from_arrays(arrays, schema=LABEL_FREE.schema).filter(pa.array(kept))
 
 
 def _array(values: Any, kind: pa.DataType) -> pa.Array:

@@ -8,10 +8,10 @@ from vouch.tables.likeness import LIKENESSES
 PLACE = ["model", "dataset", "prompt", "temperature"]
 
 
-def with_likeness(signals: pa.Table, likeness: pa.Table) -> pa.Table:
-    """Rows of SIGNALS with the columns LIKENESSES, null where LIKENESS has no row."""
+def with_likeness(label_free: pa.Table, likeness: pa.Table) -> pa.Table:
+    """Rows of LABEL_FREE with the columns LIKENESSES, null where LIKENESS has no row."""
     known = likeness.to_pandas().set_index(PLACE)
-    found = known.reindex(pd.MultiIndex.from_frame(signals.select(PLACE).to_pandas()))
+    found = known.reindex(pd.MultiIndex.from_frame(label_free.select(PLACE).to_pandas()))
     for name in LIKENESSES:
-        signals = signals.append_column(name, pa.array(found[name], pa.float64(), from_pandas=True))
-    return signals
+        label_free = label_free.append_column(name, pa.array(found[name], pa.float64(), from_pandas=True))
+    return label_free

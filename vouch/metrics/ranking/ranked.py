@@ -88,7 +88,7 @@ def _said(
 
 
 def _applies(module: ModuleType, task: Task) -> bool:
-    return any(name in task.signals for name in module.NEEDS) if module.NEEDS else not task.score
+    return any(name in task.label_free for name in module.NEEDS) if module.NEEDS else not task.score
 
 
 def _resampled(

@@ -20,14 +20,14 @@ Rows = list[dict[str, Any]]
 MEASURES = {"rho": spearman, "tau": weighted_tau}
 
 
-def rankings(signals: pa.Table, config: Config, alpha: float) -> tuple[Rows, Rows]:
-    """Rows of RANKINGS and of RANKED from rows of SIGNALS. alpha: target miscoverage of prediction sets."""
-    every = list(tasks(signals))
+def rankings(label_free: pa.Table, config: Config, alpha: float) -> tuple[Rows, Rows]:
+    """Rows of RANKINGS and of RANKED from rows of LABEL_FREE. alpha: target miscoverage of prediction sets."""
+    every = list(tasks(label_free))
     summaries: Rows = []
     values: Rows = []
     for here in every:
-        proxies = [other[0] for other in every if other[0].ask == here[0].ask and other is not here]
-        where = {"dataset": here[0].dataset, "ask": here[0].ask}
+        proxies = [other[0] for other in every if other[0].output == here[0].output and other is not here]
+        where = {"dataset": here[0].dataset, "output": here[0].output}
         found = ranked(here, proxies, config, alpha)
         summaries += [where | row for row in _summaries(found)]
         values += [where | row for ranking in found for row in _values(ranking, here[0].models)]

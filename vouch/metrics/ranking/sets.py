@@ -14,9 +14,9 @@ def sizes(task: Task, proxy: Task, alpha: float) -> Numbers:
     q is the ceil((n + 1)(1 - alpha))-th smallest 1 - p of the right answers of the proxy's n items (LAC), and
     infinite where these are too few. Between datasets nothing guarantees coverage.
     """
-    p = task.signals[PROBABILITIES]
+    p = task.label_free[PROBABILITIES]
     found = np.full(p.shape[:2], np.nan)
-    right = np.where(proxy.answers, proxy.signals[PROBABILITIES], np.nan)
+    right = np.where(proxy.answers, proxy.label_free[PROBABILITIES], np.nan)
     scores = 1 - np.fmax.reduce(right, axis=2, initial=np.nan)
     for model, own in enumerate(scores):
         known = np.sort(own[~np.isnan(own)])

@@ -1,4 +1,4 @@
-"""Signals of all models as arrays: one task for each dataset and read-out on which models are ranked."""
+"""Signals of all models as arrays: one task for each dataset and output on which models are ranked."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -8,9 +8,9 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from vouch.tables.label_free import SAMPLES, TOKENS
 from vouch.tables.likeness import LIKENESSES
-from vouch.tables.prompts import ASKS, TEXT
-from vouch.tables.signals import SAMPLES, TOKENS
+from vouch.tables.prompts import OUTPUTS, TEXT
 
 Numbers = NDArray[np.float64]
 PROBABILITIES = "probabilities"
@@ -19,37 +19,37 @@ NLL = "nll_min"
 
 @dataclass(frozen=True)
 class Task:
-    """m models on n items of a dataset, by one read-out.
+    """m models on n items of a dataset, by one output.
 
     score        empty, or the temperature of the samples that `signals` holds, `t0.7`
     models       names, in alphabetical order
     groups       [n] number of the item's group
     performance  [m, n] how right an answer is; NaN where there is none
-    signals      by name, [m, n], NaN where unknown; PROBABILITIES [m, n, k], NaN where there is no option
+    label_free   by name, [m, n], NaN where unknown; PROBABILITIES [m, n, k], NaN where there is no option
     answers      [n, k] the right options; of no use to a ranker but on a proxy
     """
 
     dataset: str
-    ask: str
+    output: str
     score: str
     models: tuple[str, ...]
     groups: NDArray[np.int64]
     performance: Numbers
-    signals: Mapping[str, Numbers]
+    label_free: Mapping[str, Numbers]
     answers: NDArray[np.bool_]
 
     def only(self, models: tuple[str, ...]) -> "Task":
         """The same for some of the models."""
         rows = [self.models.index(model) for model in models]
-        signals = {name: values[rows] for name, values in self.signals.items()}
-        return replace(self, models=models, performance=self.performance[rows], signals=signals)
+        label_free = {name: values[rows] for name, values in self.label_free.items()}
+        return replace(self, models=models, performance=self.performance[rows], label_free=label_free)
 
     @property
     def certainty(self) -> Numbers:
         """[m, n] how sure the model is: minus NLL of the least probable token, or largest probability."""
-        if NLL in self.signals:
-            return -self.signals[NLL]
-        return highest(self.signals[PROBABILITIES])
+        if NLL in self.label_free:
+            return -self.label_free[NLL]
+        return highest(self.label_free[PROBABILITIES])
 
 
 def highest(probabilities: Numbers) -> Numbers:
@@ -57,20 +57,20 @@ def highest(probabilities: Numbers) -> Numbers:
     return np.asarray(np.fmax.reduce(probabilities, axis=2))
 
 
-def tasks(signals: pa.Table) -> Iterator[list[Task]]:
-    """For each dataset and read-out its task, then one for each temperature; rows of SIGNALS.
+def tasks(label_free: pa.Table) -> Iterator[list[Task]]:
+    """For each dataset and output its task, then one for each temperature; rows of LABEL_FREE.
 
-    All tasks of a dataset and read-out have the same models and items.
+    All tasks of a dataset and output have the same models and items.
     """
-    frame = signals.to_pandas()
-    places = frame.groupby(["dataset", "ask"]).indices
-    for dataset, ask in sorted(places, key=lambda place: (place[0], ASKS.index(place[1]))):
-        rows = frame.iloc[places[dataset, ask]]
+    frame = label_free.to_pandas()
+    places = frame.groupby(["dataset", "output"]).indices
+    for dataset, output in sorted(places, key=lambda place: (place[0], OUTPUTS.index(place[1]))):
+        rows = frame.iloc[places[dataset, output]]
         index = _Index(rows)
         plain = rows["temperature"].isna()
-        found = [index.task(dataset, ask, "", rows[plain])]
+        found = [index.task(dataset, output, "", rows[plain])]
         for temperature, sampled in rows[~plain].groupby("temperature"):
-            found.append(index.task(dataset, ask, f"t{temperature:g}", sampled))
+            found.append(index.task(dataset, output, f"t{temperature:g}", sampled))
         yield found
 
 
@@ -83,7 +83,7 @@ class _Index:
         self.prompts = pd.Index(of_prompts["prompt"])
         self.groups = np.unique(of_prompts["group"].to_numpy(str), return_inverse=True)[1]
 
-    def task(self, dataset: str, ask: str, score: str, rows: pd.DataFrame) -> Task:
+    def task(self, dataset: str, output: str, score: str, rows: pd.DataFrame) -> Task:
         """The task that these rows are."""
         places = (self.models.get_indexer(rows["model"]), self.prompts.get_indexer(rows["prompt"]))
         shape = (len(self.models), len(self.prompts))
@@ -94,14 +94,14 @@ class _Index:
             return values
 
         names = [*TOKENS, *SAMPLES, *(name for name in LIKENESSES if name in rows)]
-        signals = {name: matrix(name) for name in names if rows[name].notna().any()}
-        most = int(rows[PROBABILITIES].map(len, na_action="ignore").max()) if ask != TEXT else 0
+        label_free = {name: matrix(name) for name in names if rows[name].notna().any()}
+        most = int(rows[PROBABILITIES].map(len, na_action="ignore").max()) if output != TEXT else 0
         answers = np.zeros((shape[1], most), dtype=bool)
         if most:
-            signals[PROBABILITIES] = np.full((*shape, most), np.nan)
+            label_free[PROBABILITIES] = np.full((*shape, most), np.nan)
             columns = (rows[PROBABILITIES], rows["answers"])
             for model, prompt, options, right in zip(*places, *columns, strict=True):
-                signals[PROBABILITIES][model, prompt, : len(options)] = options
+                label_free[PROBABILITIES][model, prompt, : len(options)] = options
                 answers[prompt, right] = True
         models = tuple(str(model) for model in self.models)
-        return Task(dataset, ask, score, models, self.groups, matrix("performance"), signals, answers)
+        return Task(dataset, output, score, models, self.groups, matrix("performance"), label_free, answers)

@@ -15,7 +15,7 @@ from vouch.tables.prompts import ORIGINAL
 def across_variations(
     model: str, dataset: str, blocks: Sequence[Block], config: Config
 ) -> list[dict[str, Any]]:
-    """Rows of the clean reading from all blocks of one model, dataset and read-out."""
+    """Rows of the clean reading from all blocks of one model, dataset and output."""
     named = {block.variation: block for block in blocks if len(block.responses)}
     found: list[tuple[str, Figure]] = []
     if ORIGINAL in named:
@@ -23,8 +23,9 @@ def across_variations(
             if variation != ORIGINAL:
                 found += [(variation, figure) for figure in shift_figures(named[ORIGINAL], block, config)]
     found += [figure for figure in (debiased(named), without_prior(named, config)) if figure]
-    place = {"model": model, "dataset": dataset, "reading": "clean", "category": "all"}
-    asks = {block.variation: block.ask for block in blocks}
+    place = {"model": model, "dataset": dataset, "protocol": "clean", "category": "all"}
+    outputs = {block.variation: block.output for block in blocks}
     return [
-        place | {"variation": variation, "ask": asks[variation]} | vars(figure) for variation, figure in found
+        place | {"variation": variation, "output": outputs[variation]} | vars(figure)
+        for variation, figure in found
     ]

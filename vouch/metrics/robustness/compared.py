@@ -19,9 +19,9 @@ from vouch.metrics.robustness.perturbation import original_figures
 from vouch.metrics.robustness.predictions import Facts, Told
 from vouch.metrics.robustness.preference import preference_figures
 from vouch.metrics.robustness.repeated_prompts import number_figures
-from vouch.metrics.tables import ALL, READINGS
+from vouch.metrics.tables import ALL, PROTOCOLS
 from vouch.metrics.text.texts import TextBlock
-from vouch.tables.prompts import ASKS, LETTERS, TEXT
+from vouch.tables.prompts import LETTERS, OUTPUTS, TEXT
 
 
 class Compared:
@@ -36,9 +36,9 @@ class Compared:
         self._blocks: dict[str, list[Block]] = {}
 
     def add(self, outcomes: pa.Table, said: Block | Sequence[str]) -> None:
-        """Rows of OUTCOMES of one variation and read-out, and what they rest on: numbers or texts."""
+        """Rows of OUTCOMES of one variation and output, and what they rest on: numbers or texts."""
         if isinstance(said, Block):
-            self._blocks.setdefault(said.ask, []).append(said)
+            self._blocks.setdefault(said.output, []).append(said)
             told = self._facts.told(outcomes)
             if told is not None:
                 self._add_certainty(told, said)
@@ -52,39 +52,41 @@ class Compared:
         self._firsts += first_samples(self._facts, outcomes, block, dataset, self._config)
 
     def _add_certainty(self, told: Told, block: Block) -> None:
-        for reading in READINGS:
-            place = (told.ask, reading)
+        for protocol in PROTOCOLS:
+            place = (told.output, protocol)
             if place not in self._certainty:
                 self._certainty[place] = np.full(len(self._facts), np.nan)
-            found = certainty(block.responses, told.effect, reading, self._config)
+            found = certainty(block.responses, told.effect, protocol, self._config)
             self._certainty[place][told.prompts] = found
 
     def rows(self, model: str, dataset: str) -> list[dict[str, Any]]:
-        """Rows of METRICS in both readings."""
+        """Rows of METRICS in both protocols."""
         place = {"model": model, "dataset": dataset, "category": ALL}
         across = (across_variations(model, dataset, blocks, self._config) for blocks in self._blocks.values())
         rows = list(chain.from_iterable(across))
-        for reading in READINGS:
-            for variation, ask, figure in self._figures(reading):
-                rows.append(place | {"variation": variation, "ask": ask, "reading": reading} | vars(figure))
+        for protocol in PROTOCOLS:
+            for variation, output, figure in self._figures(protocol):
+                rows.append(
+                    place | {"variation": variation, "output": output, "protocol": protocol} | vars(figure)
+                )
         return rows
 
-    def _figures(self, reading: str) -> Iterator[tuple[str, str, Figure]]:
-        by_ask: Mapping[str, list[Told]] = {
-            ask: [told for told in self._tolds if told.ask == ask] for ask in ASKS
+    def _figures(self, protocol: str) -> Iterator[tuple[str, str, Figure]]:
+        by_output: Mapping[str, list[Told]] = {
+            output: [told for told in self._tolds if told.output == output] for output in OUTPUTS
         }
         unknown = np.full(len(self._facts), np.nan)
-        for ask, tolds in by_ask.items():
+        for output, tolds in by_output.items():
             # How sure a model is of a text is read from the letters of the same prompt, as in PARC.
-            sure = self._certainty.get((LETTERS if ask == TEXT else ask, reading), unknown)
-            for variation, figure in original_figures(tolds, sure, reading, self._config.seed):
-                yield variation, ask, figure
+            sure = self._certainty.get((LETTERS if output == TEXT else output, protocol), unknown)
+            for variation, figure in original_figures(tolds, sure, protocol, self._config.seed):
+                yield variation, output, figure
             for told in tolds:
-                figures = list(number_figures(told, reading, self._config.seed))
-                if ask == TEXT:
-                    figures += preference_figures(told, self._facts, reading, self._config.seed)
-                yield from ((told.variation, ask, figure) for figure in figures)
-        yield from gap_figures(self._tolds, reading)
+                figures = list(number_figures(told, protocol, self._config.seed))
+                if output == TEXT:
+                    figures += preference_figures(told, self._facts, protocol, self._config.seed)
+                yield from ((told.variation, output, figure) for figure in figures)
+        yield from gap_figures(self._tolds, protocol)
         for firsts in self._firsts:
-            for figure in first_figures(firsts, reading, self._config.seed):
+            for figure in first_figures(firsts, protocol, self._config.seed):
                 yield firsts.told.variation, TEXT, figure

@@ -58,22 +58,22 @@ def first_samples(
             yield Firsts(f"{FIRST}{temperature:g}", told, {"accuracy": grades} | graded)
 
 
-def first_figures(firsts: Firsts, reading: str, seed: int) -> Iterator[Figure]:
+def first_figures(firsts: Firsts, protocol: str, seed: int) -> Iterator[Figure]:
     """Means of the metrics over all prompts, and what is made of their numbers; all with the score."""
     told = firsts.told
     for metric, values in firsts.graded.items():
         known = ~np.isnan(values)
-        if reading == CLEAN:
+        if protocol == CLEAN:
             known &= told.sound
         if not known.any():
             continue
         low: float | None = None
         high: float | None = None
-        if reading == CLEAN:
+        if protocol == CLEAN:
             bounded = metric == "accuracy" or load("text.answers")[metric].BOUNDED
             low, high = (cluster_mean if bounded else cluster_number)(values[known], told.groups[known])
         yield Figure(firsts.score, metric, float(values[known].mean()), int(known.sum()), low, high)
-    for figure in number_figures(told, reading, seed):
+    for figure in number_figures(told, protocol, seed):
         yield replace(figure, score=firsts.score)
 
 

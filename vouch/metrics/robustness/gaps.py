@@ -1,4 +1,4 @@
-"""How much more often one read-out is right than another on the same prompts (Li et al. 2023).
+"""How much more often one output is right than another on the same prompts (Li et al. 2023).
 
 faithful: all common rows, no interval. clean: sound ones, ties shared, sandwich interval over groups.
 """
@@ -15,15 +15,15 @@ from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT
 PAIRS = ((LETTERS, LIKELIHOOD), (LETTERS, TEXT), (LIKELIHOOD, TEXT))
 
 
-def gap_figures(tolds: Sequence[Told], reading: str) -> Iterator[tuple[str, str, Figure]]:
-    """(variation, ask, figure): accuracy of `ask` minus that of the read-out in the metric's name."""
-    by_place = {(told.variation, told.ask): told for told in tolds}
+def gap_figures(tolds: Sequence[Told], protocol: str) -> Iterator[tuple[str, str, Figure]]:
+    """(variation, ask, figure): accuracy of `ask` minus that of the output in the metric's name."""
+    by_place = {(told.variation, told.output): told for told in tolds}
     for variation in dict.fromkeys(told.variation for told in tolds):
         for first, second in PAIRS:
-            sides = [by_place.get((variation, ask)) for ask in (first, second)]
+            sides = [by_place.get((variation, output)) for output in (first, second)]
             if sides[0] is None or sides[1] is None:
                 continue
-            one, other = (side.reading(reading) for side in sides if side is not None)
+            one, other = (side.reading(protocol) for side in sides if side is not None)
             _, here, there = np.intersect1d(one.prompts, other.prompts, return_indices=True)
             gaps = one.correct[here] - other.correct[there]
             known = ~np.isnan(gaps)
@@ -31,7 +31,7 @@ def gap_figures(tolds: Sequence[Told], reading: str) -> Iterator[tuple[str, str,
                 continue
             low: float | None = None
             high: float | None = None
-            if reading == CLEAN:
+            if protocol == CLEAN:
                 ends = cluster_mean((gaps[known] + 1) / 2, one.groups[here][known])
                 low, high = (None if end is None else 2 * end - 1 for end in ends)
                 low, high = (None, None) if low == high else (low, high)

@@ -33,12 +33,12 @@ FAMILIES: dict[str, tuple[str, ...]] = {
 Found = tuple[str, Figure]
 
 
-def original_figures(tolds: Sequence[Told], certainty: Array, reading: str, seed: int) -> Iterator[Found]:
-    """(variation, figure) of one read-out, and with variation "" and its family as score what is averaged.
+def original_figures(tolds: Sequence[Told], certainty: Array, protocol: str, seed: int) -> Iterator[Found]:
+    """(variation, figure) of one output, and with variation "" and its family as score what is averaged.
 
-    tolds: of several variations. certainty: of every prompt of the dataset in this reading, NaN for unknown.
+    tolds: of several variations. certainty: of every prompt of the dataset in this protocol, NaN for unknown.
     """
-    parts = [part for told in tolds if len(part := told.reading(reading))]
+    parts = [part for told in tolds if len(part := told.reading(protocol))]
     plain = next((part for part in parts if part.variation == ORIGINAL), None)
     if not parts:
         return
@@ -47,7 +47,7 @@ def original_figures(tolds: Sequence[Told], certainty: Array, reading: str, seed
     sums = _sums(parts, rows)
     means = _means(sums.sum(axis=0)[None], len(parts))
     draws = None
-    if reading == CLEAN and len(sums) > 1:
+    if protocol == CLEAN and len(sums) > 1:
         draws = _means(resampled(sums, seed), len(parts))
     for name, module in _metrics().items():
         values = module.of_means(means)[0]

@@ -22,9 +22,9 @@ CLEAN = "clean"
 
 @dataclass(frozen=True)
 class Told:
-    """Answers of one model to one variation in one read-out, n rows in the order of the items.
+    """Answers of one model to one variation in one output, n rows in the order of the items.
 
-    variation, family, effect: as in PROMPTS. ask: as in OUTCOMES
+    variation, family, effect: as in PROMPTS. output: as in OUTCOMES
     prompts   [n] row of the prompt in its table; items [n] of the item; groups [n] number of its group
     tests     [n] number of the prompt among those of its item, from 1; 0 where there is but one
     turns     [n] turn of the conversation, from 1
@@ -40,7 +40,7 @@ class Told:
     variation: str
     family: str
     effect: str
-    ask: str
+    output: str
     prompts: Ints
     items: Ints
     groups: Ints
@@ -66,7 +66,7 @@ class Told:
         return replace(self, **arrays)
 
     def reading(self, name: str) -> "Told":
-        """The rows that a reading counts: all of them, or the sound ones with ties shared."""
+        """The rows that a protocol counts: all of them, or the sound ones with ties shared."""
         return replace(self, correct=self.clean_correct).take(self.sound) if name == CLEAN else self
 
 
@@ -127,24 +127,24 @@ class Facts:
         return bool(self._tests[self.prompt_rows(names)].any())
 
     def told(self, outcomes: pa.Table, words: Sequence[str] | None = None) -> Told | None:
-        """Rows of OUTCOMES of one variation and read-out; None without any.
+        """Rows of OUTCOMES of one variation and output; None without any.
 
-        words: the texts as they were generated [n], of the read-out `text`.
+        words: the texts as they were generated [n], of the output `text`.
         """
         if not outcomes.num_rows:
             return None
         prompts = self.prompt_rows(outcomes["prompt"].to_pylist())
         items = self.rows[prompts]
-        ask, first = outcomes["ask"][0].as_py(), int(prompts[0])
+        output, first = outcomes["output"][0].as_py(), int(prompts[0])
         effect = self._prompts["effect"][first].as_py() or KEPT
         native = np.maximum(self._native[prompts], 1)
         same = np.where(self._native[prompts] > 0, 1 / native, np.nan)
-        answers, read = _answers(outcomes, words if ask == TEXT else None)
+        answers, read = _answers(outcomes, words if output == TEXT else None)
         return Told(
             self._prompts["variation"][first].as_py(),
             self._prompts["family"][first].as_py() or "",
             effect,
-            ask,
+            output,
             prompts,
             items,
             self._groups[items],

@@ -15,12 +15,12 @@ from vouch.metrics.protocols import Figure
 from vouch.metrics.robustness.predictions import CLEAN, Facts, Told
 
 
-def preference_figures(told: Told, facts: Facts, reading: str, seed: int) -> Iterator[Figure]:
+def preference_figures(told: Told, facts: Facts, protocol: str, seed: int) -> Iterator[Figure]:
     """chosen_share_A, right_share_A, ... by place, whatever its mark looks like; several right ones share.
 
     clean: intervals of a bootstrap over groups, as those of letters.
     """
-    rows = told.reading(reading)
+    rows = told.reading(protocol)
     rows = rows.take(rows.place >= 0)
     right = facts.right_shares(rows.prompts)
     width = max(right.shape[1], int(rows.place.max(initial=0)) + 1)
@@ -31,7 +31,7 @@ def preference_figures(told: Told, facts: Facts, reading: str, seed: int) -> Ite
     shares[:, width : width + right.shape[1]] = right
     exact = Letters(*np.split(shares.mean(axis=0), 2))
     draws = None
-    if reading == CLEAN:
+    if protocol == CLEAN:
         row, cell = np.nonzero(shares)
         sums = group_sums(rows.groups[row], cell, shares[row, cell], 2 * width)
         totals = resampled(sums, seed)

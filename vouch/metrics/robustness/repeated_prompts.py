@@ -16,18 +16,18 @@ from vouch.metrics.robustness.metrics import TESTS, TURNS, Array
 from vouch.metrics.robustness.predictions import CLEAN, Told
 
 
-def number_figures(told: Told, reading: str, seed: int) -> Iterator[Figure]:
-    """Figures of one variation and read-out; nothing where prompts are not numbered."""
-    rows = told.reading(reading)
+def number_figures(told: Told, protocol: str, seed: int) -> Iterator[Figure]:
+    """Figures of one variation and output; nothing where prompts are not numbered."""
+    rows = told.reading(protocol)
     if rows.tests.any():
-        yield from _instability(rows, reading)
+        yield from _instability(rows, protocol)
         whole = _whole(rows.take(~np.isnan(rows.correct)))
-        yield from _cells(whole, whole.tests - 1, TESTS, reading, seed)
+        yield from _cells(whole, whole.tests - 1, TESTS, protocol, seed)
     known = rows.take(~np.isnan(rows.correct))
-    yield from _cells(known, known.turns - 1, TURNS, reading, seed)
+    yield from _cells(known, known.turns - 1, TURNS, protocol, seed)
 
 
-def _instability(rows: Told, reading: str) -> Iterator[Figure]:
+def _instability(rows: Told, protocol: str) -> Iterator[Figure]:
     """Questions with two answered tests or more."""
     again = np.bincount(rows.items)[rows.items] > 1
     if not again.any():
@@ -36,7 +36,7 @@ def _instability(rows: Told, reading: str) -> Iterator[Figure]:
     for name, module in load("robustness.metrics").items():
         if hasattr(module, "per_question"):
             values = module.per_question(number, rows.answers[again])
-            ends = cluster_number(values, rows.groups[again][first]) if reading == CLEAN else (None, None)
+            ends = cluster_number(values, rows.groups[again][first]) if protocol == CLEAN else (None, None)
             yield Figure("", name, float(values.mean()), len(questions), *ends)
 
 
@@ -47,7 +47,7 @@ def _whole(rows: Told) -> Told:
     return rows.take((np.bincount(rows.items) == rows.tests.max())[rows.items])
 
 
-def _cells(rows: Told, cells: Ints, over: str, reading: str, seed: int) -> Iterator[Figure]:
+def _cells(rows: Told, cells: Ints, over: str, protocol: str, seed: int) -> Iterator[Figure]:
     """Accuracy by test or turn, and what is made of them; nothing where there is but one."""
     number = int(cells.max(initial=0)) + 1
     counts = np.bincount(cells, minlength=number)
@@ -55,10 +55,10 @@ def _cells(rows: Told, cells: Ints, over: str, reading: str, seed: int) -> Itera
         return
     for cell in range(number):
         values, groups = rows.correct[cells == cell], rows.groups[cells == cell]
-        ends = cluster_mean(values, groups) if reading == CLEAN else (None, None)
+        ends = cluster_mean(values, groups) if protocol == CLEAN else (None, None)
         yield Figure("", f"accuracy_{over[:-1]}_{cell + 1}", float(values.mean()), len(values), *ends)
     sums = _sums(rows, cells, number)
-    draws = resampled(sums, seed) if reading == CLEAN and len(sums) > 1 else None
+    draws = resampled(sums, seed) if protocol == CLEAN and len(sums) > 1 else None
     for name, module in load("robustness.metrics").items():
         if getattr(module, "OVER", "") == over:
             value = float(module.of_cells(_means(sums.sum(axis=0)[None]))[0])

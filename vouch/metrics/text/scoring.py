@@ -1,4 +1,4 @@
-"""Generated texts as rows of the metrics and outcomes tables, in both readings.
+"""Generated texts as rows of the metrics and outcomes tables, in both protocols.
 
 faithful: plain means over all rows, as the authors take them (Li et al. 2023, Tu et al. 2024).
 clean: without defective rows, with 95 % intervals that treat a group as one observation.
@@ -18,7 +18,7 @@ from vouch.metrics.protocols import Figure
 from vouch.metrics.responses import Bools
 from vouch.metrics.robustness.sampled import METRIC as INSTABILITY
 from vouch.metrics.robustness.sampled import sampled_instability
-from vouch.metrics.tables import READINGS, Scored, categories_of
+from vouch.metrics.tables import PROTOCOLS, Scored, categories_of
 from vouch.metrics.text.judging import SAID, Judged, judge
 from vouch.metrics.text.parsers import first_mark
 from vouch.metrics.text.texts import TextBlock
@@ -53,15 +53,15 @@ def score_texts(model: str, dataset: str, block: TextBlock, config: Config) -> S
         measures[f"t{temperature:g}", INSTABILITY] = Measure(drawn, None)
     confidence = np.exp(-load("ranking.signals")["nll_avg"].per_text(block.tokens))
     rows = []
-    for reading in READINGS:
+    for protocol in PROTOCOLS:
         place = {"model": model, "dataset": dataset, "variation": block.variation}
-        place |= {"ask": TEXT, "reading": reading}
+        place |= {"output": TEXT, "protocol": protocol}
         for category, chosen in categories_of(block.asked.categories):
             kept = chosen[block.asked.answered]
-            figures = _figures(reading, block, measures, kept) if kept.any() else []
+            figures = _figures(protocol, block, measures, kept) if kept.any() else []
             if kept.any():
-                figures += _calibration(reading, block, measures["", "accuracy"], confidence, kept, config)
-            figures += unanswered(reading, block.asked, chosen)
+                figures += _calibration(protocol, block, measures["", "accuracy"], confidence, kept, config)
+            figures += unanswered(protocol, block.asked, chosen)
             rows += [place | {"category": category} | vars(figure) for figure in figures]
     return rows, _outcomes(model, dataset, block, judged, confidence)
 
@@ -101,10 +101,10 @@ def _format_hits(block: TextBlock) -> Numbers:
     return np.array(hits)
 
 
-def _figures(reading: str, block: TextBlock, measures: Measures, kept: Bools) -> list[Figure]:
-    rows = kept & ~block.defective if reading == "clean" else kept
+def _figures(protocol: str, block: TextBlock, measures: Measures, kept: Bools) -> list[Figure]:
+    rows = kept & ~block.defective if protocol == "clean" else kept
     figures = [Figure("", "groups", float(len(np.unique(block.numbers[rows]))), int(rows.sum()))]
-    if reading == "clean":
+    if protocol == "clean":
         figures.append(Figure("", "rows_dropped", float((kept & ~rows).sum()), int(kept.sum())))
     for (score, metric), (values, most) in measures.items():
         known = rows & ~np.isnan(values)
@@ -113,18 +113,18 @@ def _figures(reading: str, block: TextBlock, measures: Measures, kept: Bools) ->
         of_rows, groups = values[known], block.numbers[known]
         low: float | None = None
         high: float | None = None
-        if reading == "clean":
+        if protocol == "clean":
             low, high = (cluster_mean if most == 1 else cluster_number)(of_rows, groups)
         figures.append(Figure(score, metric, float(of_rows.mean()), len(of_rows), low, high))
     return figures
 
 
 def _calibration(
-    reading: str, block: TextBlock, accuracy: Measure, confidence: Numbers, kept: Bools, config: Config
+    protocol: str, block: TextBlock, accuracy: Measure, confidence: Numbers, kept: Bools, config: Config
 ) -> list[Figure]:
     """Metrics of bins, where both what a text is worth and how sure the model was are known."""
     known = kept & ~np.isnan(accuracy.values) & ~np.isnan(confidence)
-    if reading == "clean":
+    if protocol == "clean":
         known &= ~block.defective
     if not known.any():
         return []
@@ -135,7 +135,7 @@ def _calibration(
         name: metric for name, metric in load("calibration.metrics").items() if hasattr(metric, "of_bins")
     }
     values = {name: float(metric.of_bins(bins)) for name, metric in metrics.items()}
-    if reading != "clean":
+    if protocol != "clean":
         return [Figure("", name, value, len(slots)) for name, value in values.items()]
     draws = resampled_bins(slots, config.bins, sure, right, groups, config.seed)
     return [
@@ -157,7 +157,7 @@ def _outcomes(
         "item": block.items,
         "group": block.groups,
         "variation": [block.variation] * count,
-        "ask": [TEXT] * count,
+        "output": [TEXT] * count,
         "effect": block.effects,
         **{name: [getattr(one, name) for one in judged] for name in SAID},
         "correct": pa.array(grades >= 0.5, mask=unknown),

@@ -34,7 +34,7 @@ class Row:
     option_length: tokens of an option that the decoder reads, padded.
     """
 
-    ask: str
+    output: str
     prepared: Prepared
     texts: Mapping[str, torch.Tensor]
     lengths: Mapping[str, int]
@@ -45,7 +45,7 @@ class Row:
         """What rows of one pass have in common."""
         pictures = tuple((name, tuple(value.shape)) for name, value in sorted(self.pictures.items()))
         options = len(self.prepared.options), self.option_length
-        return self.ask, tuple(sorted(self.lengths.items())), len(self.prepared.begun), pictures, options
+        return self.output, tuple(sorted(self.lengths.items())), len(self.prepared.begun), pictures, options
 
     @property
     def length(self) -> int:
@@ -66,14 +66,14 @@ class EncoderDecoder(RowEngine[Row]):
         self._model, self._vocabulary = loaded.model, preparer.vocabulary
         self._decoder = Decoder(preparer.decode, ends(loaded.model))
 
-    def _jobs(self, ask: str, prepared: Sequence[Prepared]) -> Iterator[Row]:
+    def _jobs(self, output: str, prepared: Sequence[Prepared]) -> Iterator[Row]:
         for one in prepared:
             ids = torch.tensor([one.ids])
             beside = {name: value for name, value in one.shown.items() if name.startswith("qformer")}
             texts = {"input_ids": ids, "attention_mask": torch.ones_like(ids), **one.by_token, **beside}
             lengths = {name: self._length(name, value.shape[1]) for name, value in texts.items()}
             longest = max((len(option) - 1 for option in one.options), default=0)
-            yield Row(ask, one, texts, lengths, 1 << max(0, longest - 1).bit_length())
+            yield Row(output, one, texts, lengths, 1 << max(0, longest - 1).bit_length())
 
     def _length(self, name: str, tokens: int) -> int:
         padded = padded_length(tokens, self._config.bucket)
@@ -90,11 +90,11 @@ class EncoderDecoder(RowEngine[Row]):
         read = _Read(self._model, self.device, self._vocabulary, rows)
         self.notes["passes"]["encoder"] += 1
         prepared = [row.prepared for row in rows[:real]]
-        if rows[0].ask == TEXT:
+        if rows[0].output == TEXT:
             questions = [one.question for one in prepared]
             texts = self._decoder.texts(questions, lambda: _Continued(read))
             return [self._answered(prepared[row], answer, decoding) for row, decoding, answer in texts]
-        if rows[0].ask == LIKELIHOOD:
+        if rows[0].output == LIKELIHOOD:
             return self._likelihood(rows, real, read)
         letters = [one.letters for one in prepared if one.letters is not None]
         found = letter_answers(read.logits, list(enumerate(letters)))
@@ -148,16 +148,16 @@ class _Read:
             for name, value in pictures.items()
         }
         begun = [[start, *row.prepared.begun] for row in rows]
-        output = (model if pictures else self.language_model)(
+        result = (model if pictures else self.language_model)(
             **{name: value for name, value in given.items() if pictures or not name.startswith("qformer")},
             **pictures,
             decoder_input_ids=torch.tensor(begun, device=device),
             use_cache=True,
         )
-        output = output.language_model_outputs if pictures else output
-        self.encoded = (output.encoder_last_hidden_state,)
-        self.cache = output.past_key_values
-        self.logits = output.logits[:, -1, :vocabulary].float()
+        result = result.language_model_outputs if pictures else result
+        self.encoded = (result.encoder_last_hidden_state,)
+        self.cache = result.past_key_values
+        self.logits = result.logits[:, -1, :vocabulary].float()
 
 
 class _Continued:
@@ -183,14 +183,14 @@ class _Continued:
 
     def _passed(self, ids: torch.Tensor) -> torch.Tensor:
         read = self._read
-        output = read.language_model(
+        result = read.language_model(
             encoder_outputs=read.encoded,
             attention_mask=read.attention_mask,
             decoder_input_ids=ids,
             past_key_values=self._cache,
             use_cache=True,
         )
-        logits: torch.Tensor = output.logits[..., : read.vocabulary].float()
+        logits: torch.Tensor = result.logits[..., : read.vocabulary].float()
         return logits
 
 

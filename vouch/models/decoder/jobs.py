@@ -17,14 +17,14 @@ MAX_WANTED = 512  # rows of the vocabulary's width
 
 
 @dataclass(frozen=True)
-class Reading:
+class Protocol:
     """What is read out of a job for one question.
 
     wanted: for letters the place of the last prompt token; for likelihood, of each option, the places
     before its tokens; `option` is the first option's number. Places count from the job's first token.
     """
 
-    ask: str
+    output: str
     prepared: Prepared
     wanted: tuple[tuple[int, ...], ...]
     option: int = 0
@@ -41,7 +41,7 @@ class Job:
 
     mode: Mode
     prepared: Prepared
-    readings: tuple[Reading, ...]
+    protocols: tuple[Protocol, ...]
     length: int
     wanted: tuple[int, ...]
     trie: Trie | None = None
@@ -51,104 +51,104 @@ class Job:
     def shape(self) -> Hashable:
         """What rows of one pass have in common."""
         prefix = 0 if self.mode == "plain" else self.prepared.prefix
-        text = self.readings[0].ask == TEXT
+        text = self.protocols[0].output == TEXT
         return (self.mode, prefix, self.length, len(self.wanted), text, self.prepared.shown_shape)
 
 
 def jobs(
-    ask: str, prepared: Sequence[Prepared], mode: Mode, bucket: int, may_pad: Callable[[int], bool]
+    output: str, prepared: Sequence[Prepared], mode: Mode, bucket: int, may_pad: Callable[[int], bool]
 ) -> Iterator[Job]:
     """The jobs of a pack. Prompts without pictures are asked plainly whatever the mode.
 
     may_pad: whether a row of so many tokens, padding and answer included, can be continued after
     padding; see Forward. Other rows that a text is to follow are not padded.
     """
-    if ask == TEXT:
+    if output == TEXT:
         for one in prepared:
             yield _text(one, "batch" if one.prefix and mode != "plain" else "plain", bucket, may_pad)
         return
     if mode != "trie":
         for one in prepared:
-            yield from _chains(ask, one, mode if one.prefix else "plain", bucket)
+            yield from _chains(output, one, mode if one.prefix else "plain", bucket)
         return
     groups: dict[str, list[Prepared]] = {}
     for one in prepared:
         if one.prefix:
             groups.setdefault(one.prefix_digest, []).append(one)
         else:
-            yield from _chains(ask, one, "plain", bucket)
+            yield from _chains(output, one, "plain", bucket)
     for group in groups.values():
-        yield from _tries(ask, group, bucket)
+        yield from _tries(output, group, bucket)
 
 
 def _text(prepared: Prepared, mode: Mode, bucket: int, may_pad: Callable[[int], bool]) -> Job:
     prompt = prepared.ids[0 if mode == "plain" else prepared.prefix :]
     last = len(prompt) - 1
-    reading = Reading(TEXT, prepared, ((last,),))
+    protocol = Protocol(TEXT, prepared, ((last,),))
     length = padded_length(len(prompt), bucket)
     if not may_pad(len(prepared.ids) - len(prompt) + length + prepared.question.max_tokens):
         length = len(prompt)
-    return Job(mode, prepared, (reading,), length, (last,), sequence=prompt)
+    return Job(mode, prepared, (protocol,), length, (last,), sequence=prompt)
 
 
-def _chains(ask: str, prepared: Prepared, mode: Mode, bucket: int) -> Iterator[Job]:
+def _chains(output: str, prepared: Prepared, mode: Mode, bucket: int) -> Iterator[Job]:
     start = 0 if mode == "plain" else prepared.prefix
     prompt = prepared.ids[start:]
     last = len(prompt) - 1
-    if ask == LETTERS:
-        reading = Reading(ask, prepared, ((last,),))
-        yield _job(mode, prepared, (reading,), len(prompt), (last,), bucket, sequence=prompt)
+    if output == LETTERS:
+        protocol = Protocol(output, prepared, ((last,),))
+        yield _job(mode, prepared, (protocol,), len(prompt), (last,), bucket, sequence=prompt)
         return
     for number, option in enumerate(prepared.options):
         places = tuple(range(last, last + len(option)))
         sequence = (*prompt, *option[:-1])
-        reading = Reading(ask, prepared, (places,), number)
-        yield _job(mode, prepared, (reading,), len(sequence), places, bucket, sequence=sequence)
+        protocol = Protocol(output, prepared, (places,), number)
+        yield _job(mode, prepared, (protocol,), len(sequence), places, bucket, sequence=sequence)
 
 
-def _tries(ask: str, group: Sequence[Prepared], bucket: int) -> Iterator[Job]:
+def _tries(output: str, group: Sequence[Prepared], bucket: int) -> Iterator[Job]:
     """Greedily as many questions a trie as its size allows, in their order."""
     chosen: list[Prepared] = []
     for one in group:
-        if chosen and not _fits(ask, [*chosen, one]):
-            yield _trie(ask, chosen, bucket)
+        if chosen and not _fits(output, [*chosen, one]):
+            yield _trie(output, chosen, bucket)
             chosen = []
         chosen.append(one)
-    yield _trie(ask, chosen, bucket)
+    yield _trie(output, chosen, bucket)
 
 
-def _sequences(ask: str, prepared: Prepared) -> list[tuple[int, ...]]:
+def _sequences(output: str, prepared: Prepared) -> list[tuple[int, ...]]:
     suffix = prepared.ids[prepared.prefix :]
-    return [suffix] if ask == LETTERS else [(*suffix, *option[:-1]) for option in prepared.options]
+    return [suffix] if output == LETTERS else [(*suffix, *option[:-1]) for option in prepared.options]
 
 
-def _fits(ask: str, group: Sequence[Prepared]) -> bool:
-    sequences = [sequence for one in group for sequence in _sequences(ask, one)]
-    wanted = sum(len(option) for one in group for option in one.options) if ask != LETTERS else len(group)
+def _fits(output: str, group: Sequence[Prepared]) -> bool:
+    sequences = [sequence for one in group for sequence in _sequences(output, one)]
+    wanted = sum(len(option) for one in group for option in one.options) if output != LETTERS else len(group)
     return len(build(sequences)) <= MAX_NODES and wanted <= MAX_WANTED
 
 
-def _trie(ask: str, group: Sequence[Prepared], bucket: int) -> Job:
-    sequences = [(one, sequence) for one in group for sequence in _sequences(ask, one)]
+def _trie(output: str, group: Sequence[Prepared], bucket: int) -> Job:
+    sequences = [(one, sequence) for one in group for sequence in _sequences(output, one)]
     trie = build([sequence for _, sequence in sequences])
-    readings, place = [], 0
+    protocols, place = [], 0
     for one in group:
         last = len(one.ids) - one.prefix - 1
-        paths = trie.paths[place : place + (1 if ask == LETTERS else len(one.options))]
+        paths = trie.paths[place : place + (1 if output == LETTERS else len(one.options))]
         place += len(paths)
-        if ask == LETTERS:
+        if output == LETTERS:
             wanted: tuple[tuple[int, ...], ...] = ((paths[0][last],),)
         else:
             wanted = tuple(path[last:] for path in paths)
-        readings.append(Reading(ask, one, wanted))
-    nodes = tuple(sorted({node for reading in readings for path in reading.wanted for node in path}))
-    return _job("trie", group[0], tuple(readings), len(trie), nodes, bucket, trie=trie)
+        protocols.append(Protocol(output, one, wanted))
+    nodes = tuple(sorted({node for protocol in protocols for path in protocol.wanted for node in path}))
+    return _job("trie", group[0], tuple(protocols), len(trie), nodes, bucket, trie=trie)
 
 
 def _job(
     mode: Mode,
     prepared: Prepared,
-    readings: tuple[Reading, ...],
+    protocols: tuple[Protocol, ...],
     tokens: int,
     wanted: tuple[int, ...],
     bucket: int,
@@ -157,4 +157,4 @@ def _job(
 ) -> Job:
     count = 1 << (len(wanted) - 1).bit_length()
     padded = (*wanted, *[wanted[-1]] * (count - len(wanted)))
-    return Job(mode, prepared, readings, padded_length(tokens, bucket), padded, trie, sequence)
+    return Job(mode, prepared, protocols, padded_length(tokens, bucket), padded, trie, sequence)

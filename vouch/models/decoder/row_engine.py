@@ -60,7 +60,7 @@ class RowEngine(ABC, Generic[J]):
         }
 
     @abstractmethod
-    def _jobs(self, ask: str, prepared: Sequence[Prepared]) -> Iterator[J]:
+    def _jobs(self, output: str, prepared: Sequence[Prepared]) -> Iterator[J]:
         """The rows of a pack."""
 
     @abstractmethod
@@ -90,9 +90,9 @@ class RowEngine(ABC, Generic[J]):
 
         def waiting() -> Iterator[J]:
             workers = self._config.workers
-            for ask, prepared, refusals in ahead(prepare, packs, workers, 2 * workers):
+            for output, prepared, refusals in ahead(prepare, packs, workers, 2 * workers):
                 refused.extend(refusals)
-                yield from self._jobs(ask, prepared)
+                yield from self._jobs(output, prepared)
 
         for batch in in_batches(waiting(), self._rows_of, HELD_BATCHES * self._rows):
             yield from refused
@@ -169,4 +169,4 @@ def _prepared(preparer: Preparer, pack: Pack) -> tuple[str, list[Prepared], list
         else:
             assert one.prefix_digest  # computed here, in a thread, and not while the model waits
             prepared.append(one)
-    return pack.ask, prepared, refused
+    return pack.output, prepared, refused

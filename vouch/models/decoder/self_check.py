@@ -146,8 +146,8 @@ class _Check:
             self._continued(rows, states, found)
         return found
 
-    def _passes(self, ask: str, mode: Mode) -> Iterator[list[Job]]:
-        made = list(jobs(ask, self._asked, mode, self._bucket, self._forward.may_pad))
+    def _passes(self, output: str, mode: Mode) -> Iterator[list[Job]]:
+        made = list(jobs(output, self._asked, mode, self._bucket, self._forward.may_pad))
         for shape in dict.fromkeys(job.shape for job in made):
             yield [job for job in made if job.shape == shape]
 
@@ -172,9 +172,9 @@ class _Check:
         received = self._received(len(rows), rows[0].length)
         for row, job in enumerate(rows):
             where = {place: number for number, place in enumerate(job.wanted)}
-            for reading in job.readings:
-                one = reading.prepared
-                places = list(reading.wanted[0])
+            for protocol in job.protocols:
+                one = protocol.prepared
+                places = list(protocol.wanted[0])
                 found.against(self._own[one.question.id], logits[row, [where[place] for place in places]])
                 self._compare(found, one, len(one.ids) - 1, received[:, row, places])
 

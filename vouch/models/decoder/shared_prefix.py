@@ -9,7 +9,7 @@ import torch
 from vouch.models.decoder.continuation import Continued, Prompts, logits_of
 from vouch.models.decoder.decoding import Decoder, ends
 from vouch.models.decoder.forward import Forward, State
-from vouch.models.decoder.jobs import Job, Mode, Reading, jobs
+from vouch.models.decoder.jobs import Job, Mode, Protocol, jobs
 from vouch.models.decoder.mode_store import keep_mode, known_mode
 from vouch.models.decoder.outputs import letter_answers, likelihood_answer, token_nlls
 from vouch.models.decoder.prepared import Prepared
@@ -40,11 +40,11 @@ class SharedPrefix(RowEngine[Job]):
         self._options.clear()
         yield from super().answer(packs)
 
-    def _jobs(self, ask: str, prepared: Sequence[Prepared]) -> Iterator[Job]:
-        return jobs(ask, prepared, self._mode, self._config.bucket, self._forward.may_pad)
+    def _jobs(self, output: str, prepared: Sequence[Prepared]) -> Iterator[Job]:
+        return jobs(output, prepared, self._mode, self._config.bucket, self._forward.may_pad)
 
     def _asked(self, job: Job) -> Iterable[Prepared]:
-        return (reading.prepared for reading in job.readings)
+        return (protocol.prepared for protocol in job.protocols)
 
     def _forget(self) -> None:
         self._states.clear()
@@ -52,7 +52,7 @@ class SharedPrefix(RowEngine[Job]):
     def _computed(self, rows: Sequence[Job], real: int) -> list[Answered]:
         states = None if rows[0].mode == "plain" else self._states_of([row.prepared for row in rows])
         self.notes["passes"][rows[0].mode] += 1
-        if rows[0].readings[0].ask == TEXT:
+        if rows[0].protocols[0].output == TEXT:
             return self._texts(rows, states, real)
         return [
             answered
@@ -85,40 +85,40 @@ class SharedPrefix(RowEngine[Job]):
     def _of_job(self, job: Job, logits: torch.Tensor) -> Iterator[Answered]:
         """Answers from the logits [n, vocabulary] of a job's wanted places."""
         where = {place: number for number, place in enumerate(job.wanted)}
-        if job.readings[0].ask != LETTERS:
+        if job.protocols[0].output != LETTERS:
             yield from self._likelihood(job, logits, where)
             return
-        wanted = [(where[r.wanted[0][0]], r.prepared.letters) for r in job.readings if r.prepared.letters]
-        for reading, (answer, flags) in zip(job.readings, letter_answers(logits, wanted), strict=True):
-            yield self._answered(reading, answer, job, flags)
+        wanted = [(where[r.wanted[0][0]], r.prepared.letters) for r in job.protocols if r.prepared.letters]
+        for protocol, (answer, flags) in zip(job.protocols, letter_answers(logits, wanted), strict=True):
+            yield self._answered(protocol, answer, job, flags)
 
     def _likelihood(self, job: Job, logits: torch.Tensor, where: dict[int, int]) -> Iterator[Answered]:
         """Answers whose options are all known: without a trie each option comes from a row of its own."""
         pairs = [
             (where[place], token)
-            for reading in job.readings
-            for number, places in enumerate(reading.wanted, reading.option)
-            for place, token in zip(places, reading.prepared.options[number], strict=True)
+            for protocol in job.protocols
+            for number, places in enumerate(protocol.wanted, protocol.option)
+            for place, token in zip(places, protocol.prepared.options[number], strict=True)
         ]
         nlls = iter(token_nlls(logits, pairs))
-        for reading in job.readings:
-            one = reading.prepared
+        for protocol in job.protocols:
+            one = protocol.prepared
             known = self._options.setdefault(one.question.id, {})
-            for number, places in enumerate(reading.wanted, reading.option):
+            for number, places in enumerate(protocol.wanted, protocol.option):
                 known[number] = [next(nlls) for _ in places]
             if len(known) == len(one.options):
                 del self._options[one.question.id]
                 answer = likelihood_answer([known[number] for number in range(len(known))])
-                yield self._answered(reading, answer, job)
+                yield self._answered(protocol, answer, job)
 
     def _answered(
         self,
-        reading: Reading,
+        protocol: Protocol,
         answer: LetterAnswer | LikelihoodAnswer | Refusal,
         job: Job,
         flags: Sequence[str] = (),
     ) -> Answered:
-        one = reading.prepared
+        one = protocol.prepared
         return Answered(one.question.id, answer, None, (*one.flags, *flags), job.mode)
 
     def _texts(self, rows: Sequence[Job], states: Sequence[State] | None, real: int) -> list[Answered]:

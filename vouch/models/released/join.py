@@ -68,7 +68,7 @@ def _check_letters(rows: Rows, items: list[str], options: list[int], where: str,
         name = items[options.index(most)]
         raise UserError(
             f"{where} row {rows.ids.index(name) + 1}: id {name}: {size} logits, its prompt shows {most} "
-            f"options; give {dataset} the prompt style that the model was asked with"
+            f"options; give {dataset} the prompt template that the model was asked with"
         )
     if size == most + 1:
         raise UserError(

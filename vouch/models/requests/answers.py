@@ -15,10 +15,10 @@ _OF_PROMPT = ("prompt", "engine", "option", "bytes", "temperature", "sample")
 _LISTS = {"nll": pa.list_(pa.float64()), "tokens": pa.list_(pa.int32())}  # one answer scores all options
 
 
-def remembered(ask: str) -> pa.Schema:
+def remembered(output: str) -> pa.Schema:
     """Columns that the work cache keeps of an answer."""
-    fields = [field for field in RESPONSES[ask].table.schema if field.name not in _OF_PROMPT]
-    if ask == LIKELIHOOD:
+    fields = [field for field in RESPONSES[output].table.schema if field.name not in _OF_PROMPT]
+    if output == LIKELIHOOD:
         fields = [pa.field(field.name, _LISTS.get(field.name, field.type)) for field in fields]
     return pa.schema(fields)
 
@@ -42,13 +42,13 @@ def to_remember(answered: Answered, pixels: str, device: str) -> dict[str, Any]:
     return {**values, **beside}
 
 
-def refused(ask: str, problem: str) -> dict[str, Any]:
+def refused(output: str, problem: str) -> dict[str, Any]:
     """What stands for an answer to a prompt that was not asked."""
-    return {**dict.fromkeys(remembered(ask).names), "pixels": "", "flags": [], "problem": problem}
+    return {**dict.fromkeys(remembered(output).names), "pixels": "", "flags": [], "problem": problem}
 
 
 def rows_of(
-    ask: str,
+    output: str,
     prompt: Mapping[str, Any],
     answers: Sequence[Mapping[str, Any]],
     decodings: Sequence[Decoding],
@@ -56,9 +56,9 @@ def rows_of(
 ) -> Iterator[dict[str, Any]]:
     """The rows of a response table for one prompt, from what the work cache has of it."""
     same = {"prompt": prompt["id"], "engine": engine}
-    if ask == LETTERS:
+    if output == LETTERS:
         yield {**same, **answers[0]}
-    elif ask == LIKELIHOOD:
+    elif output == LIKELIHOOD:
         (answer,) = answers
         for option, shown in enumerate(prompt["options"]):
             values = {name: answer[name][option] if answer[name] else None for name in _LISTS}
@@ -69,7 +69,7 @@ def rows_of(
 
 
 def answers_of(
-    ask: str,
+    output: str,
     prompt: Mapping[str, Any],
     rows: Iterator[Mapping[str, Any]],
     decodings: Sequence[Decoding],
@@ -79,12 +79,12 @@ def answers_of(
 
     Raises ValueError where they are not the rows of this prompt, or another engine gave them.
     """
-    count = {LETTERS: 1, LIKELIHOOD: len(prompt["options"]), TEXT: len(decodings)}[ask]
+    count = {LETTERS: 1, LIKELIHOOD: len(prompt["options"]), TEXT: len(decodings)}[output]
     drawn = list(islice(rows, count))
     if [(row["prompt"], row["engine"]) for row in drawn] != [(prompt["id"], engine)] * count:
         raise ValueError(f"not the answers of {engine} to prompt {prompt['id']}")
-    answers = [{name: row[name] for name in remembered(ask).names} for row in drawn]
-    if ask != LIKELIHOOD or not answers:
+    answers = [{name: row[name] for name in remembered(output).names} for row in drawn]
+    if output != LIKELIHOOD or not answers:
         return answers
     lists = {
         name: None if answers[0]["problem"] is not None else [answer[name] for answer in answers]

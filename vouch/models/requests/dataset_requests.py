@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from vouch.models.requests.keys import Member, Wanted, groups
 from vouch.models.requests.prompt_table import PromptTable
 from vouch.models.requests.session import AskedModel
-from vouch.tables.prompts import ASKS, TEXT
+from vouch.tables.prompts import OUTPUTS, TEXT
 
 WINDOW = 1024  # answers in memory at a time
 
@@ -17,7 +17,7 @@ class AskedDataset:
     def __init__(self, model: AskedModel, name: str) -> None:
         self.model, self.name = model, name
         self.label = f"{model.name} {name}"
-        self.caches = {ask: model.cache(ask, name) for ask in ASKS}
+        self.caches = {output: model.cache(output, name) for output in OUTPUTS}
         self.prompts = PromptTable(name, model.config.max_tokens)
         self.said: dict[str, str | None] = {}
 
@@ -33,7 +33,7 @@ class AskedDataset:
         window: list[tuple[str, Member]] = []
         size = 0
         for group in self._groups():
-            found = [(pack.ask, member) for pack in group for member in pack.members]
+            found = [(pack.output, member) for pack in group for member in pack.members]
             window += sorted(found, key=lambda one: int(one[1].prompt["row"]))
             size += sum(max(1, len(member.keys)) for _, member in found)
             if size >= WINDOW:
@@ -43,19 +43,19 @@ class AskedDataset:
 
     def look_up(self) -> tuple[int, int]:
         """Looks at the work cache anew: how many answers can be asked for by now, how many are unknown."""
-        wanted: dict[str, set[bytes]] = {ask: set() for ask in ASKS}
+        wanted: dict[str, set[bytes]] = {output: set() for output in OUTPUTS}
         for pack in self.packs():
-            wanted[pack.ask].update(key for member in pack.members for key in member.keys)
-        for ask, cache in self.caches.items():
-            cache.look_up(wanted[ask])
-        unknown = sum(key not in self.caches[ask] for ask, keys in wanted.items() for key in keys)
+            wanted[pack.output].update(key for member in pack.members for key in member.keys)
+        for output, cache in self.caches.items():
+            cache.look_up(wanted[output])
+        unknown = sum(key not in self.caches[output] for output, keys in wanted.items() for key in keys)
         return sum(map(len, wanted.values())), unknown
 
     def learn(self) -> int:
         """Takes note of texts that other prompts repeat, as far as they are known; how many are new."""
         before = len(self.said)
         for pack in self.packs() if self.prompts.repeated else ():
-            if pack.ask == TEXT:
+            if pack.output == TEXT:
                 self._learn(pack.members[0])
         return len(self.said) - before
 

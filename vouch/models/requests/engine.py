@@ -67,10 +67,10 @@ class Question:
 class Pack:
     """Questions asked in one go: the prompts of one item and variation, or a single one for text.
 
-    ask: one of vouch.tables.prompts.ASKS.
+    output: one of vouch.tables.prompts.OUTPUTS.
     """
 
-    ask: str
+    output: str
     questions: Sequence[Question]
 
 

@@ -58,7 +58,7 @@ def _ask(dataset: AskedDataset, progress: Progress, unknown: int) -> int:
                 first = first or f"{answered.question}: {answered.answer.problem}"
                 continue
             for slot in slots:
-                caches[slot.ask].add(slot.key, to_remember(answered, slot.pixels, engine.device))
+                caches[slot.output].add(slot.key, to_remember(answered, slot.pixels, engine.device))
             kept += len(slots)
     finally:
         for cache in caches.values():

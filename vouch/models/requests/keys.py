@@ -15,7 +15,7 @@ from typing import Any
 from vouch.models.requests.config import Config
 from vouch.models.requests.engine import Decoding
 from vouch.models.requests.placeholders import Pending, Prompt, Said, fill
-from vouch.tables.prompts import ASKS, LETTERS, LIKELIHOOD, TEXT
+from vouch.tables.prompts import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 
 PACK_PROMPTS = 12  # a longer pack gains little and its mask grows with the square
 
@@ -41,7 +41,7 @@ class Member:
 class Wanted:
     """A pack of prompts with the keys of their answers."""
 
-    ask: str
+    output: str
     members: tuple[Member, ...]
 
 
@@ -55,21 +55,21 @@ class Keys:
         self._base = dict(base)
         self._config = config
 
-    def wanted(self, ask: str, prompts: Sequence[Prompt]) -> Wanted:
+    def wanted(self, output: str, prompts: Sequence[Prompt]) -> Wanted:
         """The pack of some prompts; for text exactly one."""
-        contents = [{name: prompt[name] for name in _CONTENT[ask]} for prompt in prompts]
-        pack = _digest({**self._base, "ask": ask, "pack": contents}).hex()
-        if ask != TEXT:
+        contents = [{name: prompt[name] for name in _CONTENT[output]} for prompt in prompts]
+        pack = _digest({**self._base, "ask": output, "pack": contents}).hex()
+        if output != TEXT:
             members = [Member(prompt, (_digest([pack, place]),)) for place, prompt in enumerate(prompts)]
-            return Wanted(ask, tuple(members))
+            return Wanted(output, tuple(members))
         decodings = tuple(self._decodings(pack))
         keys = tuple(_digest([pack, one.temperature, one.sample, one.seed]) for one in decodings)
-        return Wanted(ask, (Member(prompts[0], keys, decodings),))
+        return Wanted(output, (Member(prompts[0], keys, decodings),))
 
-    def refused(self, ask: str, prompt: Prompt, problem: str) -> Wanted:
+    def refused(self, output: str, prompt: Prompt, problem: str) -> Wanted:
         """A prompt that cannot be asked."""
-        (member,) = self.wanted(ask, [prompt]).members
-        return Wanted(ask, (replace(member, keys=(), problem=problem),))
+        (member,) = self.wanted(output, [prompt]).members
+        return Wanted(output, (replace(member, keys=(), problem=problem),))
 
     def _decodings(self, pack: str) -> Iterator[Decoding]:
         yield Decoding()
@@ -92,27 +92,29 @@ def groups(prompts: Iterable[Prompt], said: Said, keys: Keys) -> Iterator[list[W
         rows = list(group)
         yield [
             pack
-            for ask in ASKS
-            for pack in _of_group(ask, [row for row in rows if ask in (row["asks"] or ())], said, keys)
+            for output in OUTPUTS
+            for pack in _of_group(
+                output, [row for row in rows if output in (row["outputs"] or ())], said, keys
+            )
         ]
 
 
-def _of_group(ask: str, rows: Sequence[Prompt], said: Said, keys: Keys) -> Iterator[Wanted]:
-    size = 1 if ask == TEXT else PACK_PROMPTS
+def _of_group(output: str, rows: Sequence[Prompt], said: Said, keys: Keys) -> Iterator[Wanted]:
+    size = 1 if output == TEXT else PACK_PROMPTS
     for start in range(0, len(rows), size):
         try:
             filled = [fill(row, said) for row in rows[start : start + size]]
         except Pending:
             continue
-        judged = [(prompt, problem or _lack(ask, prompt)) for prompt, problem in filled]
+        judged = [(prompt, problem or _lack(output, prompt)) for prompt, problem in filled]
         whole = [prompt for prompt, problem in judged if problem is None]
         if whole:
-            yield keys.wanted(ask, whole)
+            yield keys.wanted(output, whole)
         for prompt, problem in judged:
             if problem is not None:
-                yield keys.refused(ask, prompt, problem)
+                yield keys.refused(output, prompt, problem)
 
 
-def _lack(ask: str, prompt: Prompt) -> str | None:
-    needed = _NEEDED.get(ask)
-    return f"asks for {ask} but has no {needed}" if needed and not prompt[needed] else None
+def _lack(output: str, prompt: Prompt) -> str | None:
+    needed = _NEEDED.get(output)
+    return f"asks for {output} but has no {needed}" if needed and not prompt[needed] else None

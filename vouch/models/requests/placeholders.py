@@ -66,6 +66,6 @@ def repeated(prompts: Callable[[], Iterable[Prompt]]) -> frozenset[str]:
                         f"prompt {row['id']} repeats as answer {number} that of {name}, which is no prompt "
                         f"before it that asks for a text; correct its variation, {row['variation']}"
                     )
-        if row["id"] in names and TEXT in (row["asks"] or ()):
+        if row["id"] in names and TEXT in (row["outputs"] or ()):
             before.add(row["id"])
     return names

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vouch.tables.prompts import ASKS, LIKELIHOOD
+from vouch.tables.prompts import LIKELIHOOD, OUTPUTS
 
 _TEXTS = ("id", "item", "variation", "text")
 _ELEMENTS = ("options", "marks")
@@ -19,11 +19,11 @@ def problem(prompt: Mapping[str, Any]) -> str | None:
             return f"{name} holds a null"
     if None in _flat(prompt["turns"], ("question", "answer")):
         return "turns holds a null"
-    asks = prompt["asks"] or ()
-    unknown = [ask for ask in asks if ask not in ASKS]
+    outputs = prompt["outputs"] or ()
+    unknown = [output for output in outputs if output not in OUTPUTS]
     if unknown:
-        return f"asks for {unknown[0]!a:.40}, which is none of {', '.join(ASKS)}"
-    if LIKELIHOOD in asks and prompt["options"] is None:
+        return f"asks for {unknown[0]!a:.40}, which is none of {', '.join(OUTPUTS)}"
+    if LIKELIHOOD in outputs and prompt["options"] is None:
         return "options is null"
     if prompt["max_tokens"] is not None and prompt["max_tokens"] < 1:
         return f"max_tokens is {prompt['max_tokens']}"

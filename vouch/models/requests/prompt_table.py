@@ -10,7 +10,7 @@ from vouch.tables.prompts import PROMPTS, prompts_path
 
 ROWS = 1024  # in memory at a time
 _COLUMNS = ["id", "item", "variation", "system", "turns", "text", "response", "earlier", "options", "marks"]
-_COLUMNS += ["pictures", "asks", "max_tokens"]
+_COLUMNS += ["pictures", "outputs", "max_tokens"]
 
 
 class PromptTable:

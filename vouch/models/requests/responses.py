@@ -10,7 +10,7 @@ from vouch.models.requests.answers import answers_of, refused, rows_of
 from vouch.models.requests.dataset_requests import WINDOW, AskedDataset
 from vouch.models.requests.keys import Member
 from vouch.pipeline.errors import UserError
-from vouch.tables.prompts import ASKS, TEXT
+from vouch.tables.prompts import OUTPUTS, TEXT
 from vouch.tables.text import RESPONSES
 
 
@@ -36,39 +36,43 @@ def write(dataset: AskedDataset) -> dict[str, Any]:
     Prompts without an answer are told on stderr, in one line. Raises UserError where all of them are
     without in every table; then nothing is written.
     """
-    tallies = {ask: _Tally() for ask in ASKS}
+    tallies = {output: _Tally() for output in OUTPUTS}
     with ExitStack() as files:
-        paths = {ask: RESPONSES[ask].path(dataset.model.name, dataset.name) for ask in ASKS}
-        writers = {ask: files.enter_context(RESPONSES[ask].table.writer(paths[ask])) for ask in ASKS}
+        paths = {output: RESPONSES[output].path(dataset.model.name, dataset.name) for output in OUTPUTS}
+        writers = {
+            output: files.enter_context(RESPONSES[output].table.writer(paths[output])) for output in OUTPUTS
+        }
         for window in dataset.windows():
-            for ask in ASKS:
-                members = [member for what, member in window if what == ask]
-                for member, answers in _known(dataset, ask, members):
-                    tallies[ask].count(member, answers)
-                    for row in rows_of(ask, member.prompt, answers, member.decodings, dataset.model.revision):
-                        writers[ask].row(row)
+            for output in OUTPUTS:
+                members = [member for what, member in window if what == output]
+                for member, answers in _known(dataset, output, members):
+                    tallies[output].count(member, answers)
+                    for row in rows_of(
+                        output, member.prompt, answers, member.decodings, dataset.model.revision
+                    ):
+                        writers[output].row(row)
         prompts = sum(tally.prompts for tally in tallies.values())
         if prompts and prompts == sum(tally.lacking for tally in tallies.values()):
-            ask, tally = next((ask, tally) for ask, tally in tallies.items() if tally.prompts)
-            raise UserError(f"{paths[ask]}: none of {tally.prompts} prompts has an answer; {tally.first}")
-    lacking = {ask: tally for ask, tally in tallies.items() if tally.lacking}
+            output, tally = next((output, tally) for output, tally in tallies.items() if tally.prompts)
+            raise UserError(f"{paths[output]}: none of {tally.prompts} prompts has an answer; {tally.first}")
+    lacking = {output: tally for output, tally in tallies.items() if tally.lacking}
     if not lacking:
         return {}
-    counts = ", ".join(f"{ask} {one.lacking} of {one.prompts}" for ask, one in lacking.items())
+    counts = ", ".join(f"{output} {one.lacking} of {one.prompts}" for output, one in lacking.items())
     first = next(iter(lacking.values())).first
     print(f"{dataset.label}: prompts without an answer: {counts}; {first}", file=sys.stderr)
-    return {"unanswered": {ask: tally.lacking for ask, tally in lacking.items()}}
+    return {"unanswered": {output: tally.lacking for output, tally in lacking.items()}}
 
 
 def _known(
-    dataset: AskedDataset, ask: str, members: Sequence[Member]
+    dataset: AskedDataset, output: str, members: Sequence[Member]
 ) -> Iterator[tuple[Member, list[dict[str, Any]]]]:
-    found = iter(dataset.caches[ask].fetch([key for member in members for key in member.keys]))
+    found = iter(dataset.caches[output].fetch([key for member in members for key in member.keys]))
     for member in members:
         if member.problem is None:
             yield member, [next(found) for _ in member.keys]
         else:
-            yield member, [refused(ask, member.problem)] * max(1, len(member.decodings))
+            yield member, [refused(output, member.problem)] * max(1, len(member.decodings))
 
 
 def restore(dataset: AskedDataset) -> int:
@@ -106,29 +110,31 @@ def _said(dataset: AskedDataset) -> dict[str, str | None]:
 
 def _taken(dataset: AskedDataset) -> Iterator[int]:
     """How many answers of each prompt the work cache did not have; it has them now. Raises UserError."""
-    rows = {ask: _rows(dataset, ask) for ask in ASKS}
+    rows = {output: _rows(dataset, output) for output in OUTPUTS}
     for window in dataset.windows():
-        for ask, member in window:
+        for output, member in window:
             try:
-                answers = answers_of(ask, member.prompt, rows[ask], member.decodings, dataset.model.revision)
+                answers = answers_of(
+                    output, member.prompt, rows[output], member.decodings, dataset.model.revision
+                )
             except ValueError as error:
-                raise _other(dataset, ask, str(error)) from None
+                raise _other(dataset, output, str(error)) from None
             unknown = [
                 (key, answer)
                 for key, answer in zip(member.keys, answers[: len(member.keys)], strict=True)
-                if key not in dataset.caches[ask]
+                if key not in dataset.caches[output]
             ]
             for key, answer in unknown:
-                dataset.caches[ask].add(key, answer)
+                dataset.caches[output].add(key, answer)
             yield len(unknown)
 
 
-def _other(dataset: AskedDataset, ask: str, problem: str) -> UserError:
-    path = RESPONSES[ask].path(dataset.model.name, dataset.name)
+def _other(dataset: AskedDataset, output: str, problem: str) -> UserError:
+    path = RESPONSES[output].path(dataset.model.name, dataset.name)
     return UserError(f"{path}: {problem}; nothing further is taken from it")
 
 
-def _rows(dataset: AskedDataset, ask: str) -> Iterator[dict[str, Any]]:
-    path = RESPONSES[ask].path(dataset.model.name, dataset.name)
-    for batch in RESPONSES[ask].table.open(path).iter_batches(WINDOW, use_threads=False):
+def _rows(dataset: AskedDataset, output: str) -> Iterator[dict[str, Any]]:
+    path = RESPONSES[output].path(dataset.model.name, dataset.name)
+    for batch in RESPONSES[output].table.open(path).iter_batches(WINDOW, use_threads=False):
         yield from batch.to_pylist()

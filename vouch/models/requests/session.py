@@ -1,4 +1,4 @@
-"""A pinned model to ask: its engine, loaded when first needed, and what its answers are remembered by."""
+"""A pinned model to output: its engine, loaded when first needed, and what its answers are remembered by."""
 
 from functools import cached_property
 from pathlib import Path
@@ -39,9 +39,9 @@ class AskedModel:
         """Whether the engine was needed so far."""
         return "engine" in vars(self)
 
-    def cache(self, ask: str, dataset: str) -> WorkCache:
+    def cache(self, output: str, dataset: str) -> WorkCache:
         """The work cache of one kind of answer, with a folder of its own for the dataset."""
         settings = [f"{name}{value}" for name, value in self._settings.items()]
         asked = "-".join([self._pin.digest[:16], *settings])
         folder = Path(self.revision.replace("/", "-"), asked, dataset)
-        return WorkCache(ROOT / f"{ask}-{RESPONSES[ask].table.version}" / folder, remembered(ask))
+        return WorkCache(ROOT / f"{output}-{RESPONSES[output].table.version}" / folder, remembered(output))

@@ -26,7 +26,7 @@ _NOTHING_CAME = Refusal("the engine gave no answer", passing=True)
 class Slot:
     """Where an answer is kept. pixels: digest of what was shown."""
 
-    ask: str
+    output: str
     key: bytes
     pixels: str
 
@@ -95,7 +95,7 @@ class Questions:
 
     def _unknown(self, wanted: Iterable[Wanted]) -> Iterator[_Work]:
         for pack in wanted:
-            cache = self._caches[pack.ask]
+            cache = self._caches[pack.output]
             keys = {key for member in pack.members for key in member.keys}
             unknown = frozenset(key for key in keys - self._flying if key not in cache)
             if unknown:
@@ -106,7 +106,7 @@ class Questions:
 
     def _shown(self, work: _Work) -> _Shown:
         """Renders the pictures of a pack; runs in a worker thread."""
-        ask = work.pack.ask
+        output = work.pack.output
         questions: list[Question] = []
         slots: dict[str, dict[Decoding | None, Slot]] = {}
         refused: list[tuple[Answered, list[Slot]]] = []
@@ -121,13 +121,13 @@ class Questions:
             except (pictures.Undecodable, MemoryError) as error:
                 refusal = _NO_MEMORY if isinstance(error, MemoryError) else Refusal(str(error))
                 answered = Answered(member.prompt["id"], refusal)
-                refused.append((answered, [Slot(ask, key, "") for key in wanted.values()]))
+                refused.append((answered, [Slot(output, key, "") for key in wanted.values()]))
                 continue
-            question = _question(ask, member, shown, tuple(one for one in wanted if one is not None))
+            question = _question(output, member, shown, tuple(one for one in wanted if one is not None))
             if wanted:
-                slots[question.id] = {decoding: Slot(ask, key, pixels) for decoding, key in wanted.items()}
+                slots[question.id] = {decoding: Slot(output, key, pixels) for decoding, key in wanted.items()}
             questions.append(question)
-        return _Shown(Pack(ask, questions), slots, tuple(refused))
+        return _Shown(Pack(output, questions), slots, tuple(refused))
 
     def _pictures(self, recipes: Sequence[Any], images: Mapping[str, bytes]) -> tuple[list["Image"], str]:
         """Pictures and the digest of their pixels, each made once for the packs that show it."""
@@ -152,16 +152,16 @@ class Questions:
         return found
 
 
-def _question(ask: str, member: Member, shown: list["Image"], decodings: tuple[Decoding, ...]) -> Question:
+def _question(output: str, member: Member, shown: list["Image"], decodings: tuple[Decoding, ...]) -> Question:
     prompt = member.prompt
     return Question(
-        id=f"{ask} of {prompt['id']}",
+        id=f"{output} of {prompt['id']}",
         system=prompt["system"],
         text=prompt["text"],
         turns=tuple((turn["question"], turn["answer"]) for turn in prompt["turns"] or ()),
         response=prompt["response"],
-        marks=tuple(prompt["marks"]) if ask == LETTERS else (),
-        options=tuple(prompt["options"]) if ask == LIKELIHOOD else (),
+        marks=tuple(prompt["marks"]) if output == LETTERS else (),
+        options=tuple(prompt["options"]) if output == LIKELIHOOD else (),
         pictures=tuple(shown),
         max_tokens=prompt["max_tokens"],
         decodings=decodings,

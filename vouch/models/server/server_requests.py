@@ -83,7 +83,7 @@ def jobs(packs: Iterable[Pack]) -> Iterator[Job | Answered]:
     for pack in packs:
         urls: dict[int, str] = {}
         for question in pack.questions:
-            if pack.ask not in (LETTERS, TEXT):
+            if pack.output not in (LETTERS, TEXT):
                 problem = "a chat server does not score given texts; ask another engine for likelihood"
                 yield Answered(question.id, Refusal(problem))
                 continue
@@ -92,5 +92,5 @@ def jobs(packs: Iterable[Pack]) -> Iterator[Job | Answered]:
             except ValueError as error:
                 yield Answered(question.id, Refusal(str(error)))
                 continue
-            for decoding in question.decodings if pack.ask == TEXT else (None,):
+            for decoding in question.decodings if pack.output == TEXT else (None,):
                 yield Job(question, asked, decoding)

@@ -40,7 +40,7 @@ class Head(NamedTuple):
 class Ask(NamedTuple):
     """What is read out of a prompt. cap: most tokens of a generated text."""
 
-    asks: tuple[str, ...]
+    outputs: tuple[str, ...]
     cap: int | None
 
 
@@ -83,18 +83,18 @@ class Rows:
     def __init__(self) -> None:
         self.items: list[int] = []
         self.heads: list[int] = []
-        self.asks: list[int] = []
+        self.outputs: list[int] = []
         self.words: list[int] = []
         self.pictures: list[int] = []
 
 
 class Gathered:
-    """Prompts not yet made a table. style: name of its file."""
+    """Prompts not yet made a table. template: name of its file."""
 
-    def __init__(self, style: str) -> None:
-        self._style = style
+    def __init__(self, template: str) -> None:
+        self._style = template
         self.heads: list[Head] = []
-        self.asks: Numbered[Ask] = Numbered()
+        self.outputs: Numbered[Ask] = Numbered()
         self.steps: Numbered[tuple[Step, ...]] = Numbered()
         self._clear()
 
@@ -121,7 +121,7 @@ class Gathered:
         for values, numbers in (
             ({"item": arrays.texts(self.items)}, rows.items),
             (_heads(self.heads), rows.heads),
-            (_asks(list(self.asks)), rows.asks),
+            (_asks(list(self.outputs)), rows.outputs),
             (_around(list(self._around)), [self._around_texts[number] for number in rows.words]),
             ({"text": arrays.texts(self.texts), "options": arrays.lists(self.options)}, rows.words),
             ({"pictures": self.shown.array(self.steps)}, rows.pictures),
@@ -129,7 +129,7 @@ class Gathered:
             places = arrays.integers(numbers)
             columns |= {name: array.take(places) for name, array in values.items()}
         always = arrays.integers([0] * len(rows.items))
-        columns["style"], nothing = (arrays.texts([text]).take(always) for text in (self._style, ""))
+        columns["template"], nothing = (arrays.texts([text]).take(always) for text in (self._style, ""))
         columns["id"] = pc.binary_join_element_wise(columns["item"], columns.pop("ending"), nothing)
         self._clear()
         return pa.Table.from_arrays([columns[name] for name in PROMPTS.schema.names], schema=PROMPTS.schema)
@@ -153,10 +153,10 @@ def _heads(heads: Sequence[Head]) -> dict[str, pa.Array]:
     }
 
 
-def _asks(asks: Sequence[Ask]) -> dict[str, pa.Array]:
+def _asks(outputs: Sequence[Ask]) -> dict[str, pa.Array]:
     return {
-        "asks": arrays.lists([ask.asks for ask in asks]),
-        "max_tokens": arrays.optional_integers([ask.cap for ask in asks]),
+        "outputs": arrays.lists([output.outputs for output in outputs]),
+        "max_tokens": arrays.optional_integers([output.cap for output in outputs]),
     }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from vouch.pipeline.errors import UserError, did_you_mean
-from vouch.prompts.build.style import Style
+from vouch.prompts.build.template import Template
 from vouch.prompts.build.variation import TURNS, Draft, Item, changed, start
 from vouch.tables.prompts import COMPLEMENT, KEPT, SWAPPED
 
@@ -64,9 +64,9 @@ class Variation:
         number 2."""
         return tuple(sorted(self.parts, key=lambda part: part.file))
 
-    def drafts(self, item: Item, style: Style) -> tuple[list[Draft], bool]:
+    def drafts(self, item: Item, template: Template) -> tuple[list[Draft], bool]:
         """Drafts of an item, none where it does not apply; whether they are numbered."""
-        return self.of(start(item, style, self.name))
+        return self.of(start(item, template, self.name))
 
     def of(self, first: Draft) -> tuple[list[Draft], bool]:
         """The same for an item's first draft."""

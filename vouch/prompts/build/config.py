@@ -9,14 +9,14 @@ from pydantic import BaseModel, ConfigDict, Field
 class Config(BaseModel):
     """How one dataset is asked.
 
-    style: a file of vouch/prompts/templates. variations: names (combination.py), in the prompts' order. rows: `all`
+    template: a file of vouch/prompts/templates. variations: names (combination.py), in the prompts' order. rows: `all`
     items, or the `exchangeable` ones: those that the variation vs_e can turn, as PARC (Schmalfuss et al.
     2025) scores all variations of a comparative set on the same rows.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    style: str
+    template: str
     variations: tuple[str, ...] = Field(min_length=1)
     rows: Literal["all", "exchangeable"] = "all"
 

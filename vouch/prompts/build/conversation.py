@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from vouch.prompts.build.style import Style
+from vouch.prompts.build.template import Template
 from vouch.prompts.build.variation import ORDER, STYLE, TURNS, WORDS, Draft, start
 
 # Earlier turns are shown as their items have them: a conversation half in other words is nobody's.
@@ -22,18 +22,18 @@ def conversation(draft: Draft, answer: Callable[[int, Draft], str | None]) -> Dr
         return None
     if any(not turn.kept or turn.images != item.images for turn in item.turns):
         return None
-    asked = [start(turn, draft.style, draft.variation) for turn in item.turns]
+    asked = [start(turn, draft.template, draft.variation) for turn in item.turns]
     answers = [answer(number, one) for number, one in enumerate(asked, start=1)]
     turns = [
-        (one, _after_response(draft.style, said))
+        (one, _after_response(draft.template, said))
         for one, said in zip(asked, answers, strict=True)
         if said is not None
     ]
     return replace(draft, turns=tuple(turns)) if len(turns) == len(asked) else None
 
 
-def _after_response(style: Style, said: str) -> str:
-    """What the assistant said as a whole, with the words that the style puts at its beginning."""
-    begun = style.response or ""
+def _after_response(template: Template, said: str) -> str:
+    """What the assistant said as a whole, with the words that the template puts at its beginning."""
+    begun = template.response or ""
     gap = "" if not begun or begun[-1].isspace() or begun[-1] in _OPENING else " "
     return f"{begun}{gap}{said}".strip()

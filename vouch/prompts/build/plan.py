@@ -7,11 +7,11 @@ from vouch.prompts.build.columns import Numbered, Shown
 from vouch.prompts.build.combination import Variation
 from vouch.prompts.build.item_template import Unread, Watch, form_of
 from vouch.prompts.build.recipes import recipes
-from vouch.prompts.build.style import Style
+from vouch.prompts.build.template import Template
 from vouch.prompts.build.variation import Draft, Item, Step, start
 
 Answers = tuple[int, ...]
-Key = tuple[Style, tuple[int, ...], Answers, bool]
+Key = tuple[Template, tuple[int, ...], Answers, bool]
 """On what the words of an item depend: style, order, correct options, whether pictures are shown."""
 
 
@@ -33,7 +33,7 @@ class Run:
     """
 
     heads: list[int] = field(default_factory=list)
-    asks: list[int] = field(default_factory=list)
+    outputs: list[int] = field(default_factory=list)
     words: list[int] = field(default_factory=list)
     pictures: list[int] = field(default_factory=list)
 
@@ -80,24 +80,24 @@ class Plan:
 
 def words_key(draft: Draft, answers: Answers) -> Key:
     """Equal for drafts of one item, none of them in a conversation, that have the same words."""
-    return draft.style, draft.order, answers, not draft.pictures
+    return draft.template, draft.order, answers, not draft.pictures
 
 
-def asked(item: Item, variations: Iterable[Variation], style: Style) -> list[Asked]:
+def asked(item: Item, variations: Iterable[Variation], template: Template) -> list[Asked]:
     """What the variations make of items that have the form of this one; without those that do not apply."""
     found = []
     for variation in variations:
         answers = variation.answers(item)
         if answers is not None:
-            found.append(Asked(variation, answers, *_of_form(item, variation, style)))
+            found.append(Asked(variation, answers, *_of_form(item, variation, template)))
     return found
 
 
-def _of_form(item: Item, variation: Variation, style: Style) -> tuple[Sequence[Draft] | None, bool]:
+def _of_form(item: Item, variation: Variation, template: Template) -> tuple[Sequence[Draft] | None, bool]:
     watch = Watch()
     form = form_of(item, watch)
     try:
-        drafts, numbered = variation.of(start(form, style, ""))
+        drafts, numbered = variation.of(start(form, template, ""))
     except Exception:  # whatever it did with what it read: if it is wrong, it will be of the item as well
         return None, False
     shared = all(

@@ -1,4 +1,4 @@
-"""What is said in a prompt: the words of a draft, as its style shows them."""
+"""What is said in a prompt: the words of a draft, as its template shows them."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from vouch.pipeline.errors import UserError
 from vouch.prompts.build.image_placeholders import Placing, in_words
-from vouch.prompts.build.style import ADDED, MARKS, Style
+from vouch.prompts.build.template import ADDED, MARKS, Template
 from vouch.prompts.build.variation import Draft, Item
 from vouch.tables.prompts import HOLE
 
 
 class Frame(NamedTuple):
-    """What a style puts around the options of an item, and what it says before all turns."""
+    """What a template puts around the options of an item, and what it says before all turns."""
 
     before: str
     after: str
@@ -22,7 +22,7 @@ class Frame(NamedTuple):
 
 # Of items without marks: by the identity of an item, which is kept so that no other comes to bear it, its
 # style and whether options are shown: orders of the options have it in common.
-Frames = dict[tuple[int, Style, bool], tuple[Frame, Item]]
+Frames = dict[tuple[int, Template, bool], tuple[Frame, Item]]
 
 
 class Around(NamedTuple):
@@ -47,9 +47,9 @@ class Words(NamedTuple):
 
 
 class _Layout(NamedTuple):
-    """What a style makes of options in an order, whatever they say.
+    """What a template makes of options in an order, whatever they say.
 
-    added: texts of those that it adds. order: for each option its index, or what the style adds. marks: as
+    added: texts of those that it adds. order: for each option its index, or what the template adds. marks: as
     the text shows them, none where it shows no options. pattern: the options in the text, `%s` for each.
     """
 
@@ -63,15 +63,15 @@ _Shown = tuple[str, list[str], _Layout, Frame]
 """A draft's text and options as they are shown, and what they stand in."""
 
 
-def words(draft: Draft, answers: tuple[int, ...], style: str, frames: Frames) -> Words:
+def words(draft: Draft, answers: tuple[int, ...], template: str, frames: Frames) -> Words:
     """What is said in a prompt. Raises UserError where the marks run out.
 
-    answers: indices of the correct ones of the item's options. style: name of its file. frames: those made so
+    answers: indices of the correct ones of the item's options. template: name of its file. frames: those made so
     far, which grow.
     """
-    item, own, placing = draft.item, draft.style, _placing(draft)
-    turns = _turns(draft, placing, style, frames) if draft.turns or own.sample is not None else []
-    text, options, layout, frame = _shown(draft, placing, style, frames)
+    item, own, placing = draft.item, draft.template, _placing(draft)
+    turns = _turns(draft, placing, template, frames) if draft.turns or own.sample is not None else []
+    text, options, layout, frame = _shown(draft, placing, template, frames)
     before = placing.front() + frame.opening
     if turns:
         turns[0] = (before + turns[0][0], turns[0][1])
@@ -102,24 +102,24 @@ def _placing(draft: Draft) -> Placing:
     """Where pictures were taken away, the words are those of pictures that stand first."""
     if not draft.item.marked and not draft.turns:
         return _NO_MARKS
-    gone = draft.style.pictures == "marks" and not draft.pictures
-    return Placing(len(draft.item.images), "first" if gone else draft.style.pictures)
+    gone = draft.template.pictures == "marks" and not draft.pictures
+    return Placing(len(draft.item.images), "first" if gone else draft.template.pictures)
 
 
-def _turns(draft: Draft, placing: Placing, style: str, frames: Frames) -> list[tuple[str, str]]:
-    """What was said before: the style's sample, and the turns of the draft."""
+def _turns(draft: Draft, placing: Placing, template: str, frames: Frames) -> list[tuple[str, str]]:
+    """What was said before: the template's sample, and the turns of the draft."""
     turns = [
-        (question if isinstance(question, str) else _shown(question, placing, style, frames)[0], answer)
+        (question if isinstance(question, str) else _shown(question, placing, template, frames)[0], answer)
         for question, answer in draft.turns
     ]
-    sample = draft.style.sample_turn() if draft.item.kind == "choice" else None
+    sample = draft.template.sample_turn() if draft.item.kind == "choice" else None
     return turns if sample is None else [sample, *turns]
 
 
-def _shown(draft: Draft, placing: Placing, style: str, frames: Frames) -> _Shown:
-    item, own, order = draft.item, draft.style, draft.order
+def _shown(draft: Draft, placing: Placing, template: str, frames: Frames) -> _Shown:
+    item, own, order = draft.item, draft.template, draft.order
     try:
-        layout = _layout(own, style, item.kind == "choice", order)
+        layout = _layout(own, template, item.kind == "choice", order)
     except UserError as error:
         raise UserError(f"item {item.id}: {error}") from None
     # hint and question are read before the options, so their marks are placed first
@@ -133,22 +133,22 @@ def _shown(draft: Draft, placing: Placing, style: str, frames: Frames) -> _Shown
 
 
 @lru_cache(maxsize=4096)
-def _layout(style: Style, name: str, choice: bool, own: tuple[int, ...]) -> _Layout:
-    added = style.added_to(len(own)) if choice else {}
+def _layout(template: Template, name: str, choice: bool, own: tuple[int, ...]) -> _Layout:
+    added = template.added_to(len(own)) if choice else {}
     order = (*own, *[ADDED[name] for name in added])
-    marks = MARKS[style.marks][: len(order)]
+    marks = MARKS[template.marks][: len(order)]
     if len(order) > len(marks):
-        kind = "digits" if style.marks == "digits" else "letters"
+        kind = "digits" if template.marks == "digits" else "letters"
         raise UserError(
-            f"{len(order)} options with the {len(added)} that style {name} adds, more than the {len(marks)} "
-            f"{kind}; use a style that adds none, or leave the item out"
+            f"{len(order)} options with the {len(added)} that template {name} adds, more than the {len(marks)} "
+            f"{kind}; use a template that adds none, or leave the item out"
         )
-    marks_shown = tuple(marks) if style.shows_options else ()
-    return _Layout(list(added.values()), order, marks_shown, style.listed(marks))
+    marks_shown = tuple(marks) if template.shows_options else ()
+    return _Layout(list(added.values()), order, marks_shown, template.listed(marks))
 
 
 def _frame(draft: Draft, placing: Placing, options: bool, frames: Frames) -> Frame:
-    item, own = draft.item, draft.style
+    item, own = draft.item, draft.template
     if item.marked:  # its words depend on the places of the pictures
         return _framed(item, own, placing, options)
     key = (id(item), own, options)
@@ -157,7 +157,7 @@ def _frame(draft: Draft, placing: Placing, options: bool, frames: Frames) -> Fra
     return frames[key][0]
 
 
-def _framed(item: Item, own: Style, placing: Placing, options: bool) -> Frame:
+def _framed(item: Item, own: Template, placing: Placing, options: bool) -> Frame:
     hint = None if item.hint is None else placing.passage(item.hint)
     question = placing.passage(item.question)
     try:
@@ -174,14 +174,16 @@ def _framed(item: Item, own: Style, placing: Placing, options: bool) -> Frame:
 
 
 def correct_answer(draft: Draft) -> str | None:
-    """The first correct answer: the option as the style shows it, or its text where the style shows none, or
+    """The first correct answer: the option as the template shows it, or its text where the template shows none, or
     a reference; None without one.
     """
     item = draft.item
     if item.kind != "choice":
         return next(iter(item.references), None)
-    for mark, index in zip(MARKS[draft.style.marks], draft.order, strict=False):
+    for mark, index in zip(MARKS[draft.template.marks], draft.order, strict=False):
         if index in item.answers:
             text = in_words(item.options[index])
-            return draft.style.option.format(mark=mark, text=text) if draft.style.shows_options else text
+            return (
+                draft.template.option.format(mark=mark, text=text) if draft.template.shows_options else text
+            )
     return None

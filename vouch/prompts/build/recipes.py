@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from vouch.pipeline.errors import UserError
-from vouch.prompts.build.style import JOINING
+from vouch.prompts.build.template import JOINING
 from vouch.prompts.build.variation import Draft, Step
 
 Recipe = tuple[tuple[Any, ...], tuple[Step, ...]]
@@ -14,16 +14,16 @@ Recipe = tuple[tuple[Any, ...], tuple[Step, ...]]
 def recipes(draft: Draft, item: str) -> Sequence[Recipe]:
     """One for each picture that is shown. item: its id. Raises UserError.
 
-    Two pictures become one in a style that joins them, each with its own steps done before.
+    Two pictures become one in a template that joins them, each with its own steps done before.
     """
     pictures = draft.pictures
-    join = JOINING.get(draft.style.pictures)
+    join = JOINING.get(draft.template.pictures)
     if join is None or len(pictures) != 2:
         return [((picture.image,), picture.steps) for picture in pictures]
     first, second = pictures
     if first.steps != second.steps:
         raise UserError(
             f"item {item}: variation {draft.variation} disturbs two pictures differently, which cannot be "
-            "joined; use a style with `pictures: first`"
+            "joined; use a template with `pictures: first`"
         )
     return [((first.image, second.image), (*first.steps, Step(join)))]

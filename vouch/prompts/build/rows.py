@@ -11,7 +11,7 @@ from vouch.prompts.build.item_template import key_of
 from vouch.prompts.build.plan import Asked, Key, Plan, Run, asked, words_key
 from vouch.prompts.build.prompt import Frames, words
 from vouch.prompts.build.recipes import recipes
-from vouch.prompts.build.style import STYLES, Style
+from vouch.prompts.build.template import TEMPLATES, Template
 from vouch.prompts.build.variation import TURNS, Draft, Item, Picture, changed, prompt_id, start
 from vouch.tables.prompts import TEXT
 
@@ -23,17 +23,19 @@ Before = dict[str, Sequence[str]]
 class Prompts:
     """Every prompt of the items that it is given, in the order of the variations.
 
-    name: of the style's file. cap: most tokens of a generated text, or None; 0 where a style caps texts by
+    name: of the template's file. cap: most tokens of a generated text, or None; 0 where a template caps texts by
     references and there are none.
     """
 
-    def __init__(self, variations: Sequence[Variation], style: Style, name: str, cap: int | None) -> None:
-        self.variations, self.style, self.name, self._cap = variations, style, name, cap
+    def __init__(
+        self, variations: Sequence[Variation], template: Template, name: str, cap: int | None
+    ) -> None:
+        self.variations, self.template, self.name, self._cap = variations, template, name, cap
         self.talk = any(TURNS in part.changes for variation in variations for part in variation.parts)
         self.gathered = Gathered(name)
         self._plans: dict[Hashable, Plan] = {}
         self._heads: dict[tuple[str, int | None], int] = {}
-        self._asks: dict[tuple[Style, str, bool], int] = {}
+        self._asks: dict[tuple[Template, str, bool], int] = {}
 
     def __len__(self) -> int:
         return len(self.gathered.rows.items)
@@ -56,14 +58,14 @@ class Prompts:
 
     def _planned(self, item: Item) -> Plan:
         plan, made = Plan(), self.gathered
-        for one in asked(item, self.variations, self.style):
+        for one in asked(item, self.variations, self.template):
             if one.drafts is None:
                 plan.parts.append(one)
                 continue
             run = plan.run()
             for number, draft in enumerate(one.drafts, start=1):
                 run.heads.append(self.head(one.variation, number if one.numbered else None))
-                run.asks.append(self.ask(draft, item, run.heads[-1], {}))
+                run.outputs.append(self.ask(draft, item, run.heads[-1], {}))
                 run.words.append(plan.words(draft, one.answers))
                 run.pictures.append(plan.pictures(draft, item.id, made.steps))
         return plan
@@ -79,21 +81,21 @@ class Prompts:
 
     def ask(self, draft: Draft, item: Item, head: int, before: Before) -> int:
         """The number of what is asked in a draft with that head. Raises UserError where it must not stand."""
-        key = draft.style, draft.item.kind, draft.asked
+        key = draft.template, draft.item.kind, draft.asked
         if not draft.earlier and key in self._asks:
             return self._asks[key]
-        asks = draft.style.asks if draft.item.kind == "choice" else draft.style.open_asks
-        found = Ask(asks, self._cap if TEXT in asks else None) if draft.asked else Ask((), None)
+        outputs = draft.template.outputs if draft.item.kind == "choice" else draft.template.open_asks
+        found = Ask(outputs, self._cap if TEXT in outputs else None) if draft.asked else Ask((), None)
         if draft.earlier or found.cap == 0:
             problem = self._problem(draft, found, before)
             if problem:
                 raise UserError(f"prompt {item.id}{self.gathered.heads[head].ending}: {problem}")
-        self._asks[key] = self.gathered.asks[found]
+        self._asks[key] = self.gathered.outputs[found]
         return self._asks[key]
 
-    def _problem(self, draft: Draft, ask: Ask, before: Mapping[str, Sequence[str]]) -> str:
+    def _problem(self, draft: Draft, output: Ask, before: Mapping[str, Sequence[str]]) -> str:
         """What keeps a prompt out of the table, or nothing."""
-        file = STYLES / f"{self.name}.yaml"
+        file = TEMPLATES / f"{self.name}.yaml"
         for source in (source for sources in draft.earlier for source in sources or [""]):
             if source not in before:
                 return (
@@ -102,7 +104,7 @@ class Prompts:
                 )
             if TEXT not in before[source]:
                 return f"repeats the answer to {source}, which asks for no {TEXT}; add it to `asks` of {file}"
-        if ask.cap == 0:
+        if output.cap == 0:
             return f"no item has a reference to cap its text by; give {file} a number for max_tokens"
         return ""
 
@@ -124,7 +126,7 @@ class _OfItem:
             self._said(changed(draft, item=item), answers)
         made.shown.extend(plan.shown, item.images)
         self._known.update({key: self._first_words + number for key, number in plan.known.items()})
-        first = start(item, self._prompts.style, "")
+        first = start(item, self._prompts.template, "")
         for part in plan.parts:
             if isinstance(part, Run):
                 self._run(part)
@@ -136,29 +138,29 @@ class _OfItem:
     def _run(self, run: Run) -> None:
         rows = self._made.rows
         rows.heads += run.heads
-        rows.asks += run.asks
+        rows.outputs += run.outputs
         rows.words += [self._first_words + number for number in run.words]
         rows.pictures += [self._first_shown + number for number in run.pictures]
         if self._prompts.talk:
-            for head, ask in zip(run.heads, run.asks, strict=True):
-                self._remember(head, ask)
+            for head, output in zip(run.heads, run.outputs, strict=True):
+                self._remember(head, output)
 
     def _own(self, one: Asked, first: Draft) -> None:
         prompts, rows = self._prompts, self._made.rows
         drafts, numbered = one.variation.of(first)
         for number, draft in enumerate(drafts, start=1):
             head = prompts.head(one.variation, number if numbered else None)
-            ask = prompts.ask(draft, self._item, head, self._before)
+            output = prompts.ask(draft, self._item, head, self._before)
             rows.heads.append(head)
-            rows.asks.append(ask)
+            rows.outputs.append(output)
             rows.words.append(self._words(draft, one.answers))
             rows.pictures.append(self._pictures(draft))
             if prompts.talk:
-                self._remember(head, ask)
+                self._remember(head, output)
 
-    def _remember(self, head: int, ask: int) -> None:
+    def _remember(self, head: int, output: int) -> None:
         ending = self._made.heads[head].ending
-        self._before[self._item.id + ending] = list(self._made.asks)[ask].asks
+        self._before[self._item.id + ending] = list(self._made.outputs)[output].outputs
 
     def _words(self, draft: Draft, answers: tuple[int, ...]) -> int:
         if draft.item is not self._item or draft.turns or draft.earlier:
@@ -173,7 +175,7 @@ class _OfItem:
         return self._made.say(words(draft, answers, self._prompts.name, self._frames))
 
     def _pictures(self, draft: Draft) -> int:
-        key = draft.pictures, draft.style.pictures
+        key = draft.pictures, draft.template.pictures
         number = self._seen.get(key)
         if number is None:
             number = self._seen[key] = len(self._made.shown.recipes)

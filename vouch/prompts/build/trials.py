@@ -19,26 +19,26 @@ _RANDOM = random.Random()  # seeded before every use: a new one for each order t
 
 def wordings(draft: Draft) -> int:
     """How many different wordings of the instruction or of the question there are, at least 1."""
-    return max(len(draft.style.instructions), len(draft.item.phrasings), 1)
+    return max(len(draft.template.instructions), len(draft.item.phrasings), 1)
 
 
 def worded(draft: Draft, test: int) -> Draft:
     """The wordings of a test, from 1; they go round where there are fewer."""
-    item, style = draft.item, draft.style
-    if not item.phrasings and not style.instructions:
+    item, template = draft.item, draft.template
+    if not item.phrasings and not template.instructions:
         return draft
     if item.phrasings:
         item = replace(item, question=item.phrasings[(test - 1) % len(item.phrasings)])
-    if style.instructions:
-        chosen = style.instructions[(test - 1) % len(style.instructions)]
-        style = style.changed(instructions=(chosen,))
-    return changed(draft, item=item, style=style)
+    if template.instructions:
+        chosen = template.instructions[(test - 1) % len(template.instructions)]
+        template = template.changed(instructions=(chosen,))
+    return changed(draft, item=item, template=template)
 
 
 def shuffled(draft: Draft, test: int) -> Draft:
     """The options of a test, from 1, in an order of its own."""
     item, order = draft.item, list(draft.order)
-    if draft.style.equal_options == "drop":
+    if draft.template.equal_options == "drop":
         correct = {item.options[index] for index in item.answers}
         order = [index for index in order if index in item.answers or item.options[index] not in correct]
     places = _shuffled_places(f"{item.id}/{test}", len(order))

@@ -34,13 +34,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from vouch.prompts.build.image_placeholders import marked
-from vouch.prompts.build.style import Style
+from vouch.prompts.build.template import Template
 
 WORDS = "words"  # texts of the item
 PICTURES = "pictures"  # which images are shown, their order, and what is done to them
 ORDER = "order"  # of the options
 TURNS = "turns"  # earlier exchanges
-STYLE = "style"
+STYLE = "template"
 PARTS = (WORDS, PICTURES, ORDER, TURNS, STYLE)
 FAMILIES = ("LR", "LS", "VR", "VS", "")
 
@@ -100,7 +100,7 @@ class Draft:
 
     variation: name of the whole variation, combination and level included.
     order: indices of the item's options as they will be shown.
-    pictures: one for each image, in their order; the style joins them afterwards.
+    pictures: one for each image, in their order; the template joins them afterwards.
     asked: whether a model is asked at all; released logits join on prompts that nobody asks. So it is
         with items that have no image. A control that takes the pictures away leaves it as it is.
     turns: earlier exchanges, question and answer. A question is a text as it will be shown, or the draft
@@ -110,7 +110,7 @@ class Draft:
     """
 
     item: Item
-    style: Style
+    template: Template
     variation: str
     order: tuple[int, ...]
     pictures: tuple[Picture, ...]
@@ -131,10 +131,10 @@ def changed(draft: Draft, **values: Any) -> Draft:
     return made
 
 
-def start(item: Item, style: Style, variation: str) -> Draft:
+def start(item: Item, template: Template, variation: str) -> Draft:
     """The item as its source has it: what the first variation of a combination gets."""
     pictures = tuple(Picture(digest) for digest in item.images)
-    return Draft(item, style, variation, tuple(range(len(item.options))), pictures, bool(item.images))
+    return Draft(item, template, variation, tuple(range(len(item.options))), pictures, bool(item.images))
 
 
 def prompt_id(item: str, variation: str, number: int | None = None) -> str:

@@ -36,7 +36,7 @@ def failures(kind: str, original: str, rewrite: str) -> Mapping[str, str]:
     return found
 
 
-def asks(text: str) -> bool:
+def outputs(text: str) -> bool:
     """Whether a text ends like a question."""
     return text.rstrip("\"'”’ ").endswith("?")
 

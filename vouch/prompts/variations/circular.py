@@ -9,7 +9,7 @@ FAMILY = ""
 
 
 def vary(draft: Draft) -> list[Draft] | None:
-    """As many drafts as options; those that the style adds stay last. None with fewer than two options."""
+    """As many drafts as options; those that the template adds stay last. None with fewer than two options."""
     order = draft.order
     if len(order) < 2:
         return None

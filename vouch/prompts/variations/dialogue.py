@@ -1,7 +1,7 @@
 """dialogue: the earlier questions of the conversation, each with what the model itself answered to it.
 
 As the online multi-round questions of ReForm-Eval (Li et al. 2023). The earlier prompts are those of this
-variation, so each answer was given after the ones before it. They must ask for text: `asks` of the style.
+variation, so each answer was given after the ones before it. They must ask for text: `asks` of the template.
 """
 
 from dataclasses import replace

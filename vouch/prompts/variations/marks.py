@@ -4,7 +4,7 @@ ReForm-Eval (Li et al. 2023) measures so how much of a model's instability comes
 them; here each alphabet has its turn.
 """
 
-from vouch.prompts.build.style import MARKS
+from vouch.prompts.build.template import MARKS
 from vouch.prompts.build.variation import STYLE, Draft, changed
 from vouch.tables.prompts import KEPT
 
@@ -15,8 +15,8 @@ ALPHABETS = ("lower", "digits", "upper")
 
 
 def vary(draft: Draft) -> list[Draft] | None:
-    """None without options, where the style shows none, and where there are more than nine."""
-    style, own = draft.style, len(draft.order)
-    if not own or not style.shows_options or own + len(style.added_to(own)) > len(MARKS["digits"]):
+    """None without options, where the template shows none, and where there are more than nine."""
+    template, own = draft.template, len(draft.order)
+    if not own or not template.shows_options or own + len(template.added_to(own)) > len(MARKS["digits"]):
         return None
-    return [changed(draft, style=style.changed(marks=marks)) for marks in ALPHABETS]
+    return [changed(draft, template=template.changed(marks=marks)) for marks in ALPHABETS]

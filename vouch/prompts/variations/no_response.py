@@ -1,4 +1,4 @@
-"""no_response: the assistant begins the answer itself, where a style begins it (`The answer is`)."""
+"""no_response: the assistant begins the answer itself, where a template begins it (`The answer is`)."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ FAMILY = ""
 
 
 def vary(draft: Draft) -> Draft | None:
-    """The sample's answer begins without it as well; None where the style begins no answer."""
-    if draft.style.response is None:
+    """The sample's answer begins without it as well; None where the template begins no answer."""
+    if draft.template.response is None:
         return None
-    return replace(draft, style=draft.style.changed(response=None))
+    return replace(draft, template=draft.template.changed(response=None))

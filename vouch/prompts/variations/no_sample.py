@@ -1,4 +1,4 @@
-"""no_sample: without the exchange that a style shows before the question."""
+"""no_sample: without the exchange that a template shows before the question."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ FAMILY = ""
 
 
 def vary(draft: Draft) -> Draft | None:
-    """None where the style shows no such exchange, and for open questions, which get none."""
-    if draft.style.sample is None or draft.item.kind != "choice":
+    """None where the template shows no such exchange, and for open questions, which get none."""
+    if draft.template.sample is None or draft.item.kind != "choice":
         return None
-    return replace(draft, style=draft.style.changed(sample=None))
+    return replace(draft, template=draft.template.changed(sample=None))

@@ -1,4 +1,4 @@
-"""option_order: the item's own options in reversed order; those that the style adds stay last."""
+"""option_order: the item's own options in reversed order; those that the template adds stay last."""
 
 from vouch.prompts.build.variation import ORDER, Draft, changed
 from vouch.tables.prompts import KEPT

@@ -14,7 +14,7 @@ LEVELS, DEFAULT_LEVEL = trials.MOST, trials.TESTS
 
 
 def vary(draft: Draft, level: int) -> list[Draft] | None:
-    """`level` drafts; None with fewer than two options, or where the style shows none."""
-    if len(draft.order) < 2 or not draft.style.shows_options:
+    """`level` drafts; None with fewer than two options, or where the template shows none."""
+    if len(draft.order) < 2 or not draft.template.shows_options:
         return None
     return [trials.shuffled(draft, test) for test in range(1, level + 1)]

@@ -2,7 +2,7 @@
 
 It takes the answer to be the same afterwards. Questions about places in the picture (`in which corner`)
 get another answer, and nothing in an item says which these are: not for datasets that hold them. Two
-pictures that a style joins are turned before, so the left one stays left.
+pictures that a template joins are turned before, so the left one stays left.
 """
 
 from vouch.prompts.build.disturbed import disturbed

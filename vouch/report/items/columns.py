@@ -30,15 +30,15 @@ def states(outcomes: Outcomes, questions: Questions, variation: int) -> str:
     return np.frombuffer(LETTERS, dtype=np.uint8)[found].tobytes().decode("ascii")
 
 
-def of_model(name: str, ask: str, outcomes: Outcomes, questions: Questions) -> dict[str, Any]:
+def of_model(name: str, output: str, outcomes: Outcomes, questions: Questions) -> dict[str, Any]:
     """states, by variation; of the original prompts confidence per mille and size, in hundredths, of the LAC
-    set (mean of the clean reading, else the faithful one); -1 for what is not there."""
+    set (mean of the clean protocol, else the faithful one); -1 for what is not there."""
     first = questions.originals
     size = outcomes.sizes["clean_size_lac"]
     size = np.where(np.isnan(size), outcomes.sizes["size_lac"], size)
     return {
         "model": name,
-        "ask": ask,
+        "output": output,
         "states": [states(outcomes, questions, number) for number in range(len(questions.variations))],
         "confidence": _of_items(1000 * outcomes.confidence, first),
         "size": _of_items(100 * size, first),

@@ -9,35 +9,37 @@ import numpy as np
 from vouch.report.items import packing
 from vouch.report.items.columns import Tally, of_model
 from vouch.report.items.outcomes import Outcomes, read_outcomes
+from vouch.report.items.outputs import Options, Output, read_answers
 from vouch.report.items.questions import Questions
-from vouch.report.items.read_outs import Options, ReadOut, read_answers
 from vouch.tables.outcomes import outcomes_path
 
 SCORES = {"l": "size_lac", "a": "size_aps"}
-"""Name of a prediction set on a page -> its size in the outcomes, in the faithful reading."""
+"""Name of a prediction set on a page -> its size in the outcomes, in the faithful protocol."""
 
 
-def of_read_out(read_out: ReadOut, outcomes: Outcomes | None, first: int, last: int) -> dict[str, Any]:
+def of_output(output: Output, outcomes: Outcomes | None, first: int, last: int) -> dict[str, Any]:
     """Answers to the prompts `first` up to `last`, see the methods `page`; of options the sets, SCORES."""
-    found = read_out.answers.page(first, last)
+    found = output.answers.page(first, last)
     if outcomes is not None and found["i"]:
         numbers = np.array(found["i"]) + first
         found |= outcomes.page(numbers)
-        if isinstance(read_out.answers, Options):
+        if isinstance(output.answers, Options):
             for short, name in SCORES.items():
-                found[short] = read_out.answers.sets(numbers, outcomes.sizes[name][numbers]).tolist()
+                found[short] = output.answers.sets(numbers, outcomes.sizes[name][numbers]).tolist()
     if found["i"] == list(range(last - first)):
         found["i"] = None  # every prompt of the page; a long list otherwise
-    return found | {"problems": read_out.problems.page(first, last)}
+    return found | {"problems": output.problems.page(first, last)}
 
 
 def of_pages(
-    answers: Mapping[str, ReadOut], outcomes: Mapping[str, Outcomes], questions: Questions, size: int
+    answers: Mapping[str, Output], outcomes: Mapping[str, Outcomes], questions: Questions, size: int
 ) -> Iterator[dict[str, Any]]:
     """What one model answered, page after page, by what was asked for. size: items of a page."""
     for start in range(0, questions.items, size):
         first, last = (int(questions.starts[min(at, questions.items)]) for at in (start, start + size))
-        yield {ask: of_read_out(found, outcomes.get(ask), first, last) for ask, found in answers.items()}
+        yield {
+            output: of_output(found, outcomes.get(output), first, last) for output, found in answers.items()
+        }
 
 
 def write_models(

@@ -11,14 +11,24 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from vouch.report.items.questions import Ints, Questions
-from vouch.tables import prompts as asks
+from vouch.tables import prompts as outputs
 from vouch.tables.flips import contents, flips, grades
 from vouch.tables.outcomes import OUTCOMES
 from vouch.tables.row_groups import rows_with
 
 Floats = NDArray[np.float64]
 COLUMNS = (
-    *("prompt", "ask", "parser", "answer", "predicted", "chosen", "correct", "clean_correct", "confidence"),
+    *(
+        "prompt",
+        "output",
+        "parser",
+        "answer",
+        "predicted",
+        "chosen",
+        "correct",
+        "clean_correct",
+        "confidence",
+    ),
     *("size_lac", "size_aps", "clean_size_lac", "clean_size_aps"),
 )
 NONE, WRONG, RIGHT, UNGRADED = range(4)
@@ -29,7 +39,7 @@ a change of the prompt turned the answer, or failed to where it should have."""
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Of one read-out, by prompt [P]: NaN, or NONE of `state`, where there is none.
+    """Of one output, by prompt [P]: NaN, or NONE of `state`, where there is none.
 
     state: NONE, WRONG, RIGHT or UNGRADED. turned: whether it is one of `flips`. predicted: place of
     the option. confidence: 0 ... 1. sizes: by name of the column. texts: number among `said` of what a
@@ -46,7 +56,7 @@ class Outcomes:
 
     def page(self, numbers: Ints) -> dict[str, Any]:
         """For prompts by number: k, option taken; r, state; f, whether turned; L and A, mean sizes of sets
-        of the clean reading, in tenths; of texts y, what it came to and what read it, and c, confidence per
+        of the clean protocol, in tenths; of texts y, what it came to and what read it, and c, confidence per
         cent, which of options is the largest probability. -1 for what is not there."""
         found: dict[str, Any] = {
             "k": _whole(self.predicted[numbers]),
@@ -67,13 +77,13 @@ def _whole(values: Floats) -> list[int]:
 
 
 def read_outcomes(path: Path, dataset: str, questions: Questions) -> dict[str, Outcomes]:
-    """By what was asked for, in the order of ASKS. Raises UserError."""
+    """By what was asked for, in the order of OUTPUTS. Raises UserError."""
     table = _of_dataset(path, dataset)
     found = {}
-    for ask in asks.ASKS:
-        rows = table.filter(pc.equal(table["ask"], ask))
+    for output in outputs.OUTPUTS:
+        rows = table.filter(pc.equal(table["output"], output))
         if rows.num_rows:
-            found[ask] = _outcomes(rows, questions)
+            found[output] = _outcomes(rows, questions)
     return found
 
 

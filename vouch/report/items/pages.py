@@ -30,9 +30,9 @@ OF_PROMPTS = (
 )
 
 
-def items_a_page(questions: Questions, read_outs: int) -> int:
+def items_a_page(questions: Questions, outputs: int) -> int:
     """So that a page stays small however many models and variations there are. read_outs: of all models."""
-    answers = len(questions.of) * read_outs / max(1, questions.items)
+    answers = len(questions.of) * outputs / max(1, questions.items)
     return int(min(MOST, max(FEWEST, ANSWERS // max(1, answers))))
 
 

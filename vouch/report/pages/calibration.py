@@ -3,4 +3,4 @@
 PLACE = 40
 TITLE = "Calibration"
 DESCRIPTION = "Whether models are as sure as they should be, and what of a number is the procedure's doing."
-SECTIONS = ("calibration", "sweep", "readings")
+SECTIONS = ("calibration", "sweep", "protocols")

@@ -5,4 +5,4 @@ TITLE = "Models"
 DESCRIPTION = (
     "How often each model is right, how large its prediction sets are, and how its answers were read."
 )
-SECTIONS = ("results", "scores", "categories", "dimensions", "read_outs", "generated")
+SECTIONS = ("results", "scores", "categories", "dimensions", "outputs", "generated")

@@ -1,4 +1,4 @@
-"""The standings, asked metric by metric: long frames with both readings side by side."""
+"""The leaderboard, asked metric by metric: long frames with both protocols side by side."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,8 +15,8 @@ FAITHFUL = "faithful"
 CLEAN = "clean"
 MEAN = "Avg."
 KEYS = ["model", "dataset"]
-# value: of the faithful reading; clean, low, high and the ranks that intervals allow: of the clean one
-WHERE = ["ask", "variation", "score", "category"]
+# value: of the faithful protocol; clean, low, high and the ranks that intervals allow: of the clean one
+WHERE = ["output", "variation", "score", "category"]
 CLEAN_ONLY = ["low", "high", "rank_low", "rank_high"]
 COLUMNS = ["value", "clean", "low", "high", "rank_low", "rank_high", "items"]
 
@@ -29,7 +29,7 @@ class Measure:
     """A kind of number in a table of a paper.
 
     label: as the paper heads it. scale: what a value is multiplied by. better: whether models are ranked by
-    it, and how. only: the one reading that has it; the other is then not asked.
+    it, and how. only: the one protocol that has it; the other is then not asked.
     """
 
     label: str
@@ -38,7 +38,7 @@ class Measure:
     digits: int = 2
     scale: float = 100.0
     better: Better = ""
-    ask: str = LETTERS
+    output: str = LETTERS
     variation: str = ORIGINAL
     category: str = "all"
     only: Literal["", "clean"] = ""
@@ -57,7 +57,7 @@ class Lookup:
         return places
 
     def rows(self, metric: str) -> pd.DataFrame:
-        """All rows of the standings with a metric; none where nobody measured it."""
+        """All rows of the leaderboard with a metric; none where nobody measured it."""
         return self.evidence.headlines.iloc[self._places.get(metric, [])]
 
     def _both(self, metric: str) -> tuple[pd.DataFrame, Mapping[Any, np.ndarray]]:
@@ -65,8 +65,8 @@ class Lookup:
         if metric not in self._kept:
             frame = self.rows(metric)
             frame = frame[frame["value"].notna()]
-            clean = frame.loc[frame["reading"] == CLEAN, [*WHERE, *KEYS, "value", *CLEAN_ONLY, "items"]]
-            faithful = frame.loc[frame["reading"] == FAITHFUL, [*WHERE, *KEYS, "value", "items"]]
+            clean = frame.loc[frame["protocol"] == CLEAN, [*WHERE, *KEYS, "value", *CLEAN_ONLY, "items"]]
+            faithful = frame.loc[frame["protocol"] == FAITHFUL, [*WHERE, *KEYS, "value", "items"]]
             both = clean.rename(columns={"value": "clean"}).merge(
                 faithful.rename(columns={"items": "rows"}), on=[*WHERE, *KEYS], how="outer"
             )
@@ -76,9 +76,9 @@ class Lookup:
         return self._kept[metric]
 
     def of(self, measure: Measure) -> pd.DataFrame:
-        """model, dataset and COLUMNS: one row for each pair that has the number in either reading."""
+        """model, dataset and COLUMNS: one row for each pair that has the number in either protocol."""
         frame, places = self._both(measure.metric)
-        place = (measure.ask, measure.variation, measure.score, measure.category)
+        place = (measure.output, measure.variation, measure.score, measure.category)
         found = frame.iloc[places.get(place, [])]
         if measure.only:
             found = found.assign(value=found["clean"]).dropna(subset=["value"])
@@ -95,7 +95,7 @@ class Lookup:
         """All models, best mean accuracy over the datasets first."""
         frame = self.rows("accuracy")
         frame = frame[(frame["variation"] == ORIGINAL) & (frame["category"] == "all")]
-        mean = frame[frame["reading"] == CLEAN].groupby("model")["value"].mean()
+        mean = frame[frame["protocol"] == CLEAN].groupby("model")["value"].mean()
         known = sorted(mean.index, key=lambda model: (-mean[model], model))
         return (*map(str, known), *(name for name in self.evidence.all_models if name not in mean.index))
 

@@ -155,9 +155,9 @@ def pivot(frame: pd.DataFrame, layout: Layout, row: str = "model", column: str =
 
 def _head(layout: Layout, place: int, name: str) -> Column:
     measure, label = layout.measures[place], layout.columns[name]
-    reading = "clean reading" if measure.only else "faithful reading; the clean one in small print"
+    protocol = "clean protocol" if measure.only else "faithful protocol; the clean one in small print"
     said = {"high": "higher is better", "low": "lower is better", "": ""}[measure.better]
-    help = "; ".join(part for part in (layout.help.get(name, ""), said, reading) if part)
+    help = "; ".join(part for part in (layout.help.get(name, ""), said, protocol) if part)
     return Column(f"{measure.label} {label}", help, True)
 
 

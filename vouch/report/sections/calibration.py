@@ -106,4 +106,4 @@ def _grid(evidence: Evidence, dataset: str, name: str, caption: str, columns_of:
         ]
         for model in evidence.models(dataset)
     ]
-    return Grid(name, f"{dataset}: {caption}, clean reading", columns, rows)
+    return Grid(name, f"{dataset}: {caption}, clean protocol", columns, rows)

@@ -42,7 +42,7 @@ def _part(evidence: Evidence, dataset: str, here: pd.DataFrame) -> DatasetDiffer
 
 def said_detectable(evidence: Evidence, dataset: str) -> str:
     """` 1,000 items tell ...`, or nothing where no pair has an interval."""
-    least = evidence.detectable(dataset)
+    least = evidence.minimum_detectable_effect(dataset)
     if least is None:
         return ""
     items = int(evidence.leading_differences(dataset)["items"].max())
@@ -117,7 +117,7 @@ def _pairs(evidence: Evidence, dataset: str) -> Grid:
                     Cell(second),
                     _difference(pair),
                     _p(pair.p_holm),
-                    points(pair.detectable),
+                    points(pair.minimum_detectable_effect),
                     whole(pair.items),
                 )
             )

@@ -8,28 +8,30 @@ from vouch.report import formatting
 from vouch.report.evidence import Evidence
 from vouch.report.grid import MISSING, Cell, Column, Grid
 from vouch.tables.compared import OVERALL
-from vouch.tables.prompts import ASKS, ORIGINAL
+from vouch.tables.prompts import ORIGINAL, OUTPUTS
 
 TITLE = "Dimensions"
 
 
 @dataclass(frozen=True)
 class AskDimensions:
-    """ask: what was read out, in words."""
+    """output: what was read out, in words."""
 
-    ask: str
+    output: str
     grid: Grid
 
 
 def build(evidence: Evidence) -> tuple[AskDimensions, ...]:
-    """One part per read-out with at least two dimensions, of the original prompts in the clean reading."""
+    """One part per output with at least two dimensions, of the original prompts in the clean protocol."""
     frame = evidence.dimensions
-    frame = frame[(frame["variation"] == ORIGINAL) & (frame["reading"] == "clean")]
+    frame = frame[(frame["variation"] == ORIGINAL) & (frame["protocol"] == "clean")]
     parts = []
-    for ask in ASKS:
-        here = frame[frame["ask"] == ask]
+    for output in OUTPUTS:
+        here = frame[frame["output"] == output]
         if here.loc[here["dimension"] != OVERALL, "dimension"].nunique() > 1:
-            parts.append(AskDimensions(formatting.READ_OUTS[ask], _grid(formatting.READ_OUTS[ask], here)))
+            parts.append(
+                AskDimensions(formatting.OUTPUT_NAMES[output], _grid(formatting.OUTPUT_NAMES[output], here))
+            )
     return tuple(parts)
 
 

@@ -33,10 +33,10 @@ def build(evidence: Evidence) -> Distances | None:
 
 
 def trends(evidence: Evidence) -> Iterator[str]:
-    """What compare found of all pairs, a sentence for each kind of embedding and read-out."""
+    """What compare found of all pairs, a sentence for each kind of embedding and output."""
     for row in evidence.trends.dropna(subset=["rho", "p"]).itertuples():
         yield (
-            f"{row.of.capitalize()} and rankings by {formatting.READ_OUTS[row.ask]}: Spearman's rho "
+            f"{row.of.capitalize()} and rankings by {formatting.OUTPUT_NAMES[row.output]}: Spearman's rho "
             f"{formatting.number(row.rho, 2)} over {formatting.plural(int(row.pairs), 'pair')} of datasets; with "
             f"datasets permuted (Mantel 1967) p is {formatting.p_value(row.p)}."
         )
@@ -67,11 +67,11 @@ def _grid(evidence: Evidence, frame: pd.DataFrame) -> Grid:
 
 
 def _agreement(evidence: Evidence) -> dict[tuple[str, str], float]:
-    """Accuracy on the line, of the first read-out of a dataset, by it and the other."""
+    """Accuracy on the line, of the first output of a dataset, by it and the other."""
     frame = evidence.rankings
     frame = frame[frame["ranker"] == ON_THE_LINE].dropna(subset=["rho"])
-    first = {name: evidence.asks(name)[0] for name in evidence.datasets}
-    frame = frame[frame["ask"] == frame["dataset"].map(first)]
+    first = {name: evidence.outputs(name)[0] for name in evidence.datasets}
+    frame = frame[frame["output"] == frame["dataset"].map(first)]
     return dict(zip(zip(frame["dataset"], frame["proxy"], strict=True), frame["rho"], strict=True))
 
 

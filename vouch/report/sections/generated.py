@@ -36,14 +36,14 @@ class DatasetGenerated:
 
 def build(evidence: Evidence) -> tuple[DatasetGenerated, ...]:
     """One part per dataset on which texts were generated."""
-    wanted = [dataset for dataset in evidence.datasets if TEXT in evidence.asks(dataset)]
+    wanted = [dataset for dataset in evidence.datasets if TEXT in evidence.outputs(dataset)]
     return tuple(DatasetGenerated(d, _warnings(evidence, d), _grid(evidence, d)) for d in wanted)
 
 
 def _warnings(evidence: Evidence, dataset: str) -> tuple[str, ...]:
     said = []
     for model in evidence.models(dataset):
-        number = evidence.number(dataset, model, "unparsed_rate", ask=TEXT)
+        number = evidence.number(dataset, model, "unparsed_rate", output=TEXT)
         if number and number.value > 0:
             said.append(f"No answer was found in {formatting.percent(number.value)} of the texts of {model}.")
     return tuple(said)
@@ -51,7 +51,9 @@ def _warnings(evidence: Evidence, dataset: str) -> tuple[str, ...]:
 
 def _grid(evidence: Evidence, dataset: str) -> Grid:
     frame = evidence.headlines
-    here = frame[(frame["dataset"] == dataset) & (frame["ask"] == TEXT) & frame["metric"].isin(list(SAMPLED))]
+    here = frame[
+        (frame["dataset"] == dataset) & (frame["output"] == TEXT) & frame["metric"].isin(list(SAMPLED))
+    ]
     sampled = sorted(set(zip(here["metric"], here["score"], strict=True)))
     columns = [Column("Model"), Column("Texts", "", True)]
     columns += [Column(label, note, True) for label, note, *_ in SHOWN]
@@ -61,14 +63,14 @@ def _grid(evidence: Evidence, dataset: str) -> Grid:
     ]
     rows = []
     for model in evidence.models(dataset):
-        rate = evidence.number(dataset, model, "unparsed_rate", ask=TEXT)
+        rate = evidence.number(dataset, model, "unparsed_rate", output=TEXT)
         if rate is None:
             continue
         cells = [
-            figure(evidence.number(dataset, model, metric, ask=TEXT), digits, scale)
+            figure(evidence.number(dataset, model, metric, output=TEXT), digits, scale)
             for _, _, metric, digits, scale in SHOWN
         ]
-        cells += [figure(evidence.number(dataset, model, *pair, ask=TEXT), 1, 100) for pair in sampled]
+        cells += [figure(evidence.number(dataset, model, *pair, output=TEXT), 1, 100) for pair in sampled]
         rows.append([Cell(model), whole(rate.items), *cells])
-    caption = f"{dataset}: generated answers, clean reading, 95{formatting.NARROW}% intervals in small print"
+    caption = f"{dataset}: generated answers, clean protocol, 95{formatting.NARROW}% intervals in small print"
     return Grid("generated", caption, columns, rows)

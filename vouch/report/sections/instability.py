@@ -46,18 +46,18 @@ def _grid(evidence: Evidence, dataset: str) -> Grid:
     rows = [
         [
             Cell(variation, in_words(variation) or ""),
-            Cell(ask),
+            Cell(output),
             Cell(model),
             figure(number, 3),
             *(
-                figure(evidence.number(dataset, model, METRIC, score, variation=variation, ask=ask), 3)
+                figure(evidence.number(dataset, model, METRIC, score, variation=variation, output=output), 3)
                 for score in scores
             ),
-            figure(evidence.number(dataset, model, RANGE, variation=variation, ask=ask), 1, 100),
+            figure(evidence.number(dataset, model, RANGE, variation=variation, output=output), 1, 100),
         ]
-        for variation, ask, model, number in _found(evidence, dataset)
+        for variation, output, model, number in _found(evidence, dataset)
     ]
-    caption = f"{dataset}: tests of the same questions, clean reading, 95{formatting.NARROW}% intervals in small print"
+    caption = f"{dataset}: tests of the same questions, clean protocol, 95{formatting.NARROW}% intervals in small print"
     return Grid("instability", caption, columns, rows)
 
 
@@ -71,8 +71,8 @@ def _head(score: str) -> Column:
 
 def _found(evidence: Evidence, dataset: str) -> Iterator[tuple[str, str, str, Number]]:
     for variation in evidence.variations(dataset):
-        for ask in evidence.asks(dataset):
+        for output in evidence.outputs(dataset):
             for model in evidence.models(dataset):
-                number = evidence.number(dataset, model, METRIC, variation=variation, ask=ask)
+                number = evidence.number(dataset, model, METRIC, variation=variation, output=output)
                 if number:
-                    yield variation, ask, model, number
+                    yield variation, output, model, number

@@ -34,7 +34,7 @@ def build(evidence: Evidence) -> tuple[DatasetLetters, ...]:
     parts = []
     for dataset in evidence.datasets:
         letters = _letters(evidence, dataset)
-        if letters and evidence.asks(dataset)[0] == LETTERS:
+        if letters and evidence.outputs(dataset)[0] == LETTERS:
             said = [_sentence(evidence, dataset, model, letters) for model in evidence.models(dataset)]
             grid = _grid(evidence, dataset, letters)
             parts.append(DatasetLetters(dataset, tuple(filter(None, said)), grid))

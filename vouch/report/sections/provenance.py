@@ -87,17 +87,19 @@ def _asked(evidence: Evidence) -> Grid | None:
         Column("Dataset"),
         Column("Loader", "file in vouch/datasets/loaders"),
         Column("Source"),
-        Column("Prompt style", "file in vouch/prompts/templates"),
+        Column("Prompt template", "file in vouch/prompts/templates"),
         Column("Settings"),
     )
     rows = []
     for name, entry in datasets.items():
-        rest = {key: value for key, value in entry.items() if key not in ("loader", "source", "style")}
+        rest = {key: value for key, value in entry.items() if key not in ("loader", "source", "template")}
         settings = ", ".join(_flat(rest))
-        rows.append([Cell(str(text)) for text in (name, entry["loader"], entry["source"], entry["style"])])
+        rows.append([Cell(str(text)) for text in (name, entry["loader"], entry["source"], entry["template"])])
         rows[-1].append(Cell(settings or "–"))
     said = ", ".join(map(str, evidence.setup.get("variations", ())))
-    caption = f"What was asked, and in which prompt style. Variations: {said}" if said else "What was asked"
+    caption = (
+        f"What was asked, and in which prompt template. Variations: {said}" if said else "What was asked"
+    )
     return Grid("asked", caption, columns, rows)
 
 

@@ -93,9 +93,9 @@ def _cells(dataset: str, frame: pd.DataFrame) -> Grid:
         Column("Published as"),
         Column("Metric"),
         Column("Published", "", True),
-        Column("Ours", "faithful reading", True),
+        Column("Ours", "faithful protocol", True),
         Column("Difference", "", True),
-        Column("Clean", "clean reading, with its interval", True),
+        Column("Clean", "clean protocol, with its interval", True),
     )
     rows = []
     for row in frame.sort_values(["agrees", "model", "metric"]).itertuples():

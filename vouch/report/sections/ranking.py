@@ -9,7 +9,7 @@ from vouch.report import formatting
 from vouch.report.evidence import Evidence
 from vouch.report.grid import MISSING, Cell, Column, Grid
 from vouch.report.numbers import SIGNIFICANCE
-from vouch.tables.prompts import ASKS
+from vouch.tables.prompts import OUTPUTS
 from vouch.tables.rankings import COMBINED, FEW_LABELS, MEAN
 
 TITLE = "Without labels"
@@ -44,30 +44,32 @@ RANKERS = (
 
 
 @dataclass(frozen=True)
-class ReadOutRanking:
-    """ask: the read-out, in words. sentences: what so many models can say. rho, tau: rankers by datasets."""
+class OutputRanking:
+    """output: the output, in words. sentences: what so many models can say. rho, tau: rankers by datasets."""
 
-    ask: str
+    output: str
     sentences: tuple[str, ...]
     rho: Grid
     tau: Grid
 
 
-def build(evidence: Evidence) -> tuple[ReadOutRanking, ...]:
-    """One part per read-out on which three models or more are ranked."""
+def build(evidence: Evidence) -> tuple[OutputRanking, ...]:
+    """One part per output on which three models or more are ranked."""
     frame = evidence.rankings
     frame = frame[(frame["models"] >= FEWEST) & frame["proxy"].isin(("", MEAN))]
     ranked = evidence.ranked
     ranked = ranked[(ranked["ranker"] == COMBINED) & (ranked["score"] == "")]
-    found = [(ask, frame[frame["ask"] == ask], ranked[ranked["ask"] == ask]) for ask in ASKS]
-    return tuple(_part(ask, here, picked) for ask, here, picked in found if len(here))
+    found = [
+        (output, frame[frame["output"] == output], ranked[ranked["output"] == output]) for output in OUTPUTS
+    ]
+    return tuple(_part(output, here, picked) for output, here, picked in found if len(here))
 
 
-def _part(ask: str, here: pd.DataFrame, ranked: pd.DataFrame) -> ReadOutRanking:
+def _part(output: str, here: pd.DataFrame, ranked: pd.DataFrame) -> OutputRanking:
     grids = [
         Grid(
-            f"ranking-{ask}-{name}",
-            f"{formatting.READ_OUTS[ask]}: {title}",
+            f"ranking-{output}-{name}",
+            f"{formatting.OUTPUT_NAMES[output]}: {title}",
             _columns(here, help),
             _rows(here, name),
         )
@@ -76,7 +78,7 @@ def _part(ask: str, here: pd.DataFrame, ranked: pd.DataFrame) -> ReadOutRanking:
             ("tau", "weighted Kendall's tau with performance", "weighted tau, 95\u202f% interval over items"),
         )
     ]
-    return ReadOutRanking(formatting.READ_OUTS[ask], (*_pick(ranked), *_sentences(here)), *grids)
+    return OutputRanking(formatting.OUTPUT_NAMES[output], (*_pick(ranked), *_sentences(here)), *grids)
 
 
 def _pick(ranked: pd.DataFrame) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ class DatasetResults:
 
     dataset: str
     warnings: tuple[str, ...]
-    detectable: str
+    minimum_detectable_effect: str
     headline: Grid
     figures: tuple[str, ...] = FIGURES
 
@@ -51,7 +51,7 @@ class Results:
 
 
 def build(evidence: Evidence) -> Results:
-    """All results of the clean reading."""
+    """All results of the clean protocol."""
     parts = tuple(
         DatasetResults(
             dataset,
@@ -82,7 +82,7 @@ def _headline(evidence: Evidence, dataset: str) -> Grid:
             row.append(cell)
         rows.append(row)
     caption = (
-        f"{dataset}: clean reading, 95{formatting.NARROW}% intervals in small print, best accuracy first"
+        f"{dataset}: clean protocol, 95{formatting.NARROW}% intervals in small print, best accuracy first"
     )
     return Grid("headline", caption, columns, rows)
 

@@ -72,5 +72,5 @@ def _grid(evidence: Evidence, dataset: str) -> Grid:
                 # The original is consistent with itself.
                 cells = [figure(number, 2) for number in numbers]
                 rows.append([name, Cell(model), *cells[:3], MISSING if variation == ORIGINAL else cells[3]])
-    caption = f"{dataset}: beside a guess, clean reading, 95{formatting.NARROW}% intervals in small print"
+    caption = f"{dataset}: beside a guess, clean protocol, 95{formatting.NARROW}% intervals in small print"
     return Grid("robustness", caption, columns, rows)

@@ -66,7 +66,7 @@ def build(evidence: Evidence) -> tuple[DatasetScores, ...]:
 
 def _scores(evidence: Evidence, dataset: str) -> tuple[str, ...]:
     here = evidence.leading(dataset)
-    found = set(here.loc[(here["metric"] == "set_size") & (here["reading"] == "clean"), "score"])
+    found = set(here.loc[(here["metric"] == "set_size") & (here["protocol"] == "clean"), "score"])
     known = [name for name in NAMES if name in found]
     return (*known, *sorted(found - {*known, "mean", ""}))
 
@@ -109,12 +109,12 @@ def _grid(evidence: Evidence, dataset: str, scores: tuple[str, ...]) -> Grid:
 
 def _kinds(evidence: Evidence, dataset: str) -> Grid | None:
     """LAC sets by what has a threshold of its own; None where all questions share one everywhere."""
-    frame = evidence.standings
+    frame = evidence.leaderboard
     frame = frame[
         (frame["dataset"] == dataset)
-        & (frame["ask"] == evidence.asks(dataset)[0])
+        & (frame["output"] == evidence.outputs(dataset)[0])
         & (frame["variation"] == evidence.variations(dataset)[0])
-        & (frame["reading"] == "clean")
+        & (frame["protocol"] == "clean")
         & (frame["category"] == "all")
         & ((frame["alpha"] - evidence.scoring.alpha).abs() < 1e-9)
         & frame["score"].isin(("lac", ""))

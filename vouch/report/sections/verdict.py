@@ -134,7 +134,7 @@ def _grid(evidence: Evidence) -> Grid:
                 figure(evidence.number(dataset, leaders[0], "accuracy"), 1, 100),
                 figure(evidence.number(dataset, leaders[0], "coverage", "lac"), 1, 100),
                 figure(evidence.number(dataset, leaders[0], "set_size", "lac"), 2),
-                points(evidence.detectable(dataset)),
+                points(evidence.minimum_detectable_effect(dataset)),
             )
         )
     return Grid("verdicts", "The verdict on each dataset", columns, rows)

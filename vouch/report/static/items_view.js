@@ -3,7 +3,7 @@
 const view = (() => {
   const STATES = { 1: "wrong", 2: "right", 3: "not graded" };
   const MOST = 8; // models side by side
-  const ASKS = { letters: "Option letters", likelihood: "Likelihood of each option", text: "Generated text" };
+  const OUTPUTS = { letters: "Option letters", likelihood: "Likelihood of each option", text: "Generated text" };
 
   // The answer of one model to one prompt, by what was asked for.
   const answers = (models, number, prompt) => Object.entries(models[number]).map(([ask, given]) => {
@@ -108,7 +108,7 @@ const view = (() => {
   // Rows: options in the order shown; columns: models. given: [name, answer or nothing].
   const shares = (prompt, ask, given, several) => {
     const marked = given.some(([, one]) => one.l >= 0);
-    const title = (several ? ASKS[ask] : "Probability of each option") + (marked ? "; LAC, APS: in the set of the faithful split" : "");
+    const title = (several ? OUTPUTS[ask] : "Probability of each option") + (marked ? "; LAC, APS: in the set of the faithful split" : "");
     const table = make("table", { class: "shares", style: `min-width:${6 + 3.2 * given.length}rem` }, make("caption", { text: title }));
     const row = (name, cell) => make("tr", {}, make("th", { scope: "row", text: name }), ...given.map(([, one]) => cell(one)));
     const body = make("tbody", {}, ...(prompt.options ?? []).map((option, place) => {

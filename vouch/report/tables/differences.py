@@ -6,5 +6,5 @@ from vouch.report.evidence import Evidence
 
 
 def build(evidence: Evidence) -> pd.DataFrame:
-    """One row per pair of models, dataset and read-out."""
-    return evidence.differences.sort_values(["dataset", "ask", "first", "second"])
+    """One row per pair of models, dataset and output."""
+    return evidence.differences.sort_values(["dataset", "output", "first", "second"])

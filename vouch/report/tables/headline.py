@@ -4,7 +4,7 @@ import pandas as pd
 
 from vouch.report.evidence import Evidence
 
-# Column: metric and score in the standings.
+# Column: metric and score in the leaderboard.
 METRICS = {
     "accuracy": ("accuracy", ""),
     "coverage_lac": ("coverage", "lac"),
@@ -14,27 +14,27 @@ METRICS = {
     "uacc": ("uacc", "mean"),
     "ece": ("ece", ""),
 }
-READINGS = ("clean", "faithful")
+PROTOCOLS = ("clean", "faithful")
 
 
 def build(evidence: Evidence) -> pd.DataFrame:
     """`rank`, `rank_low`, `rank_high` are those of the accuracy; METRIC_low, METRIC_high its interval."""
-    columns = ["dataset", "model", "reading", "items", "rank", "rank_low", "rank_high"]
+    columns = ["dataset", "model", "protocol", "items", "rank", "rank_low", "rank_high"]
     columns += [f"{name}{end}" for name in METRICS for end in ("", "_low", "_high")]
     rows = [
-        _row(evidence, dataset, model, reading)
+        _row(evidence, dataset, model, protocol)
         for dataset in evidence.datasets
         for model in evidence.models(dataset)
-        for reading in READINGS
+        for protocol in PROTOCOLS
     ]
     counts = ["items", "rank", "rank_low", "rank_high"]
     return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(counts, "Int64"))
 
 
-def _row(evidence: Evidence, dataset: str, model: str, reading: str) -> dict[str, object]:
-    row: dict[str, object] = {"dataset": dataset, "model": model, "reading": reading}
+def _row(evidence: Evidence, dataset: str, model: str, protocol: str) -> dict[str, object]:
+    row: dict[str, object] = {"dataset": dataset, "model": model, "protocol": protocol}
     for name, (metric, score) in METRICS.items():
-        number = evidence.number(dataset, model, metric, score, reading)
+        number = evidence.number(dataset, model, metric, score, protocol)
         if number is None:
             continue
         row |= {name: number.value, f"{name}_low": number.low, f"{name}_high": number.high}

@@ -1,7 +1,7 @@
 """metrics: every metric of every model with its ranks, on whole datasets and original prompts.
 
 variations.csv has what other ways of asking change. Numbers of categories, of thresholds by stratum and of
-every variation are left to data/compare/standings.parquet, which holds everything.
+every variation are left to data/compare/leaderboard.parquet, which holds everything.
 """
 
 import pandas as pd
@@ -13,8 +13,8 @@ ORDER = [
     "dataset",
     "model",
     "variation",
-    "ask",
-    "reading",
+    "output",
+    "protocol",
     "category",
     "calibration",
     "alpha",
@@ -24,8 +24,8 @@ ORDER = [
 
 
 def build(evidence: Evidence) -> pd.DataFrame:
-    """The standings of whole datasets, in a fixed order of rows and columns."""
-    frame = evidence.standings
+    """The leaderboard of whole datasets, in a fixed order of rows and columns."""
+    frame = evidence.leaderboard
     first = frame["dataset"].map({name: evidence.variations(name)[0] for name in evidence.datasets})
     frame = frame[(frame["variation"] == first) | (frame["variation"] == "")]
     frame = frame[(frame["category"] == "all") & frame["calibration"].isin(("", MARGINAL))].round(DIGITS)

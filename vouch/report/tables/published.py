@@ -1,4 +1,4 @@
-"""published: printed or released numbers beside ours in the faithful reading."""
+"""published: printed or released numbers beside ours in the faithful protocol."""
 
 import pandas as pd
 

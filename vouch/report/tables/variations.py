@@ -6,5 +6,5 @@ from vouch.report.evidence import Evidence
 
 
 def build(evidence: Evidence) -> pd.DataFrame:
-    """Rows by dataset, model, read-out, variation and measure; no row without a variation."""
+    """Rows by dataset, model, output, variation and measure; no row without a variation."""
     return evidence.costs

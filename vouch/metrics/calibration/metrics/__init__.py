@@ -1,6 +1,6 @@
 """Metrics, one file each; the file name is the metric's name. A file defines one of
 
-per_row(beliefs) -> [n] or None   a number or truth value a row, the metric is its mean; None where it
+per_row(probabilities) -> [n] or None   a number or truth value a row, the metric is its mean; None where it
                                   does not apply. a rate unless the file names another UNIT
 of_sets(sets) -> [...]            from SetCounts of one split or of each of many
 of_bins(bins) -> [...]            from Bins of equal width; of_mass(bins) from Bins of equally many rows

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from vouch.metrics.calibration.probabilities import Beliefs
+from vouch.metrics.calibration.probabilities import Probabilities
 from vouch.metrics.responses import Floats
 
 UNIT = "squared distance"
 
 
-def per_row(beliefs: Beliefs) -> Floats:
+def per_row(probabilities: Probabilities) -> Floats:
     """[n] sum over the options of (p - y)^2, in 0 ... 2; several answers share y = 1 equally."""
-    truth = beliefs.answers / beliefs.answers.sum(axis=1, keepdims=True)
-    return np.asarray(np.sort((beliefs.p - truth) ** 2, axis=1).sum(axis=1))
+    truth = probabilities.answers / probabilities.answers.sum(axis=1, keepdims=True)
+    return np.asarray(np.sort((probabilities.p - truth) ** 2, axis=1).sum(axis=1))

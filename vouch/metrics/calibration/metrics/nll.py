@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from vouch.metrics.calibration.probabilities import Beliefs
+from vouch.metrics.calibration.probabilities import Probabilities
 from vouch.metrics.responses import Floats
 
 UNIT = "nats"
 LEAST = np.finfo(np.float64).tiny
 
 
-def per_row(beliefs: Beliefs) -> Floats:
+def per_row(probabilities: Probabilities) -> Floats:
     """[n] -log of the probability on the answers; 708 nats, of the least float64, where that is 0."""
-    right = (beliefs.p * beliefs.answers).sum(axis=1)
+    right = (probabilities.p * probabilities.answers).sum(axis=1)
     return np.asarray(-np.log(np.clip(right, LEAST, 1)))

@@ -5,12 +5,12 @@ It names no option, so it is a measure of certainty and no nonconformity score; 
 
 import numpy as np
 
-from vouch.metrics.calibration.probabilities import Beliefs
+from vouch.metrics.calibration.probabilities import Probabilities
 from vouch.metrics.responses import Floats
 
 
-def per_row(beliefs: Beliefs) -> Floats:
+def per_row(probabilities: Probabilities) -> Floats:
     """[n] the largest probability minus the second largest, in 0 ... 1."""
-    ranked = np.maximum(beliefs.ranked, 0)
+    ranked = np.maximum(probabilities.ranked, 0)
     second = ranked[:, 1] if ranked.shape[1] > 1 else 0.0
     return np.asarray(ranked[:, 0] - second)

@@ -1,13 +1,13 @@
 """Nonconformity scores, one file each; the file name is the score's name in `score.scores`.
 
 Every file defines nonconformity(ranked, settings) -> [n, k], the score of every letter of Ranked rows by its
-definition. The clean reading builds {letters with a score <= threshold} from it, so a score has no unit:
+definition. The clean protocol builds {letters with a score <= threshold} from it, so a score has no unit:
 only its order counts. Letters of equal probability have equal scores.
 
 The two scores of the benchmark define further, for Beliefs of n prompts with k letters:
 
-answer_scores(beliefs) -> [n]             the authors' score of the answer, in the stored dtype
-authors_sets(beliefs, threshold) -> Sets  the authors' prediction sets
+answer_scores(probabilities) -> [n]             the authors' score of the answer, in the stored dtype
+authors_sets(probabilities, threshold) -> Sets  the authors' prediction sets
 
 An item with several answers has the smallest score among them, because a set covers it as soon as
 it holds one of them.

@@ -6,28 +6,28 @@ the letter that crosses it; much of the coverage then comes from the letter kept
 
 import numpy as np
 
-from vouch.metrics.calibration.probabilities import Beliefs
+from vouch.metrics.calibration.probabilities import Probabilities
 from vouch.metrics.conformal.ranked import Ranked
 from vouch.metrics.conformal.scores import Settings
 from vouch.metrics.conformal.sets import Sets, measure
 from vouch.metrics.responses import Floats
 
 
-def answer_scores(beliefs: Beliefs) -> Floats:
+def answer_scores(probabilities: Probabilities) -> Floats:
     """[n] running sum down to the answer, in the released order of ties (see ordering)."""
     # Of several answers the smallest sum; what is no answer lies beyond every sum, which is about 1 at most.
-    beyond = beliefs.p.dtype.type(4)
-    scores = np.full(len(beliefs.p), beyond)
-    for summed, answers in zip(beliefs.cumulative.T, beliefs.ranked_answers.T, strict=True):
+    beyond = probabilities.p.dtype.type(4)
+    scores = np.full(len(probabilities.p), beyond)
+    for summed, answers in zip(probabilities.cumulative.T, probabilities.ranked_answers.T, strict=True):
         np.minimum(scores, summed + beyond * ~answers, out=scores)
     return scores
 
 
-def authors_sets(beliefs: Beliefs, threshold: np.floating) -> Sets:
+def authors_sets(probabilities: Probabilities, threshold: np.floating) -> Sets:
     """Letters in descending order while the running sum is <= threshold, at least the first."""
-    kept = (beliefs.cumulative <= threshold) & beliefs.ranked_present
+    kept = (probabilities.cumulative <= threshold) & probabilities.ranked_present
     kept[:, 0] = True
-    return measure(kept, beliefs.ranked_answers)
+    return measure(kept, probabilities.ranked_answers)
 
 
 def nonconformity(ranked: Ranked, settings: Settings) -> Floats:

@@ -7,4 +7,4 @@ NEEDS = ("agreement",)
 
 def per_item(task: Task) -> Numbers:
     """[models, items] 0 ... 1."""
-    return task.signals[NEEDS[0]]
+    return task.label_free[NEEDS[0]]

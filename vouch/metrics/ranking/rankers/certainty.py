@@ -14,5 +14,5 @@ NEEDS = (PROBABILITIES,)
 
 def per_proxy(task: Task, proxy: Task, alpha: float) -> Numbers:
     """[models, items] 0 ... 1; 1 for a single option."""
-    options = (~np.isnan(task.signals[NEEDS[0]])).sum(axis=2)
+    options = (~np.isnan(task.label_free[NEEDS[0]])).sum(axis=2)
     return np.asarray(1 - (sizes(task, proxy, alpha) - 1) / np.maximum(options - 1, 1))

@@ -7,4 +7,4 @@ NEEDS = (PROBABILITIES,)
 
 def per_item(task: Task) -> Numbers:
     """[models, items] 0 ... 1."""
-    return highest(task.signals[NEEDS[0]])
+    return highest(task.label_free[NEEDS[0]])

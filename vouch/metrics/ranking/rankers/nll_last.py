@@ -8,4 +8,4 @@ UNCERTAINTY = True
 
 def per_item(task: Task) -> Numbers:
     """[models, items] nats."""
-    return -task.signals[NEEDS[0]]
+    return -task.label_free[NEEDS[0]]

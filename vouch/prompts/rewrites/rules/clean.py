@@ -15,7 +15,7 @@ def rewrite(text: str) -> str:
     sentence = parse(text)
     if sentence.imperative:
         raise Cannot("is an instruction, not a question")
-    if not sentence.asks or sentence.lead.lower().startswith("and "):
+    if not sentence.outputs or sentence.lead.lower().startswith("and "):
         clause(sentence.lower)  # without a question mark only its words tell that it asks
     if not _BEGINS.match(sentence.lower):
         raise Cannot("does not begin like a question")

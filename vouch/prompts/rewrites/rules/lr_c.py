@@ -36,10 +36,10 @@ def rewrite(text: str) -> str:
             if "of {2}" in shape and subject_and_rest(match[2])[1]:
                 raise Cannot("asks what something does")
             return capital(shape.format("", *match.groups()))
-    if sentence.asks and re.search(r"\b(?:picture|image|photo)", sentence.lead):
+    if sentence.outputs and re.search(r"\b(?:picture|image|photo)", sentence.lead):
         return capital(f"{sentence.body}?")
     here = re.fullmatch(rf"(.+){HERE}", sentence.lower)
-    if here and sentence.asks and _complete(here[1]):
+    if here and sentence.outputs and _complete(here[1]):
         return capital(f"{_without_number(here[1])}?")
     raise Cannot("has no shorter form that the rules know")
 

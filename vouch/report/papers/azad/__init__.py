@@ -20,7 +20,7 @@ PAPER = Paper(
     'The Art of Saying "Maybe": conformal uncertainty of vision-language models',
     "Azad et al. 2025 (The Art of Saying Maybe)",
     "The paper prints its tables as pictures, so that only its counts of questions can stand beside ours. "
-    "The margin score (MS) is no part of the faithful reading; figures that show it are of the clean one.",
+    "The margin score (MS) is no part of the faithful protocol; figures that show it are of the clean one.",
     (
         Entry("Table 1", "Accuracy by dataset.", partial(table, "1", "accuracy (%)", (ACCURACY,))),
         Entry("Table 2", "Set size by dataset and score.", partial(table, "2", "set size by score", SIZES)),
@@ -46,7 +46,7 @@ PAPER = Paper(
         Entry(
             "Figure 4",
             "Set size by model and score.",
-            lambda lookup: by_score(lookup, "4", "set size by model and score, clean reading", SIZES, None),
+            lambda lookup: by_score(lookup, "4", "set size by model and score, clean protocol", SIZES, None),
         ),
         Entry(
             "Figure 5",
@@ -54,7 +54,7 @@ PAPER = Paper(
             lambda lookup: by_score(
                 lookup,
                 "5",
-                "coverage by dataset and model, clean reading",
+                "coverage by dataset and model, clean protocol",
                 COVERAGES,
                 lookup.evidence.target,
             ),

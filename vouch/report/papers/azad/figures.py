@@ -51,7 +51,7 @@ def spread(lookup: Lookup) -> Built:
     )
     return figure(
         "2",
-        "how set sizes spread, clean reading",
+        "how set sizes spread, clean protocol",
         f"Boxes over models and datasets: {said}.",
         charts.boxes(frame, "Set size"),
     )
@@ -109,7 +109,7 @@ def by_score(
     least = frame.loc[frame["value"].idxmin()]
     where = f" on {least['panel']}" if least["panel"] else ""
     said = (
-        f"Points for {formatting.plural(frame['row'].nunique(), 'model')}, clean reading. The least is "
+        f"Points for {formatting.plural(frame['row'].nunique(), 'model')}, clean protocol. The least is "
         f"{formatting.number(least['value'], 2)}: {least['row']}, {least['series']}{where}."
     )
     head = "Coverage" if rule else "Set size, mean over the datasets"

@@ -21,7 +21,7 @@ ACCURACY = Measure("Acc", "accuracy", better="high")
 
 
 def _of_scores(metric: str, scale: float, better: Better) -> tuple[Measure, ...]:
-    """The metric of each score; the margin score is no part of the faithful reading."""
+    """The metric of each score; the margin score is no part of the faithful protocol."""
     return tuple(
         Measure(label, metric, score, scale=scale, better=better, only="clean" if score == "margin" else "")
         for score, label in SCORES.items()

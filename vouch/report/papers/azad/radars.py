@@ -27,7 +27,7 @@ def _radar(number: str, title: str, frame: pd.DataFrame) -> Built:
         f"{model} accuracy {formatting.percent(value)}"
         for model, value in frame.loc[frame["axis"] == "Acc", ["model", "value"]].itertuples(index=False)
     )
-    note = "Radar of accuracy, coverage and one over set size, clean reading; far out is good"
+    note = "Radar of accuracy, coverage and one over set size, clean protocol; far out is good"
     return figure(number, title, f"{note}. {said}.", charts.radar(frame))
 
 

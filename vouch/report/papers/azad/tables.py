@@ -22,7 +22,7 @@ def table(number: str, caption: str, measures: Sequence[Measure], lookup: Lookup
     clean = [measure.label for measure in measures if measure.only and measure.label not in lacking]
     if clean and len(clean) + len(lacking) < len(measures):
         said.append(
-            f"{formatting.listed(clean)} is of the clean reading: compare it with the small print of the others, "
+            f"{formatting.listed(clean)} is of the clean protocol: compare it with the small print of the others, "
             "which is, too."
         )
     return replace(built, sentences=said) if said else built
@@ -56,6 +56,6 @@ def counts(lookup: Lookup) -> Built:
         Column("Questions", "", True),
         Column("Published", "in the paper, rounded to tens", True),
         Column("Options", "of a question, without those that the style adds"),
-        Column("Flagged", "by cleaning, left out of the clean reading where broken", True),
+        Column("Flagged", "by cleaning, left out of the clean protocol where broken", True),
     )
     return Built((Grid("azad-table-7", "Table 7: questions by dataset", heads, body),))

@@ -1,4 +1,4 @@
-"""Numbers of PARC by dataset, of the read-out that counts there."""
+"""Numbers of PARC by dataset, of the output that counts there."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,25 +20,25 @@ def four(variation: str, score: str = "") -> tuple[Measure, ...]:
 
 
 def _answers(lookup: Lookup, logits: bool) -> dict[str, str]:
-    """Datasets by read-out: the text where there is one, unless the largest logit is wanted."""
-    asks = {name: lookup.evidence.asks(name) for name in lookup.evidence.datasets}
+    """Datasets by output: the text where there is one, unless the largest logit is wanted."""
+    outputs = {name: lookup.evidence.outputs(name) for name in lookup.evidence.datasets}
     wanted = (LETTERS,) if logits else (TEXT, LETTERS)
     return {
-        name: next(ask for ask in wanted if ask in has)
-        for name, has in asks.items()
+        name: next(output for output in wanted if output in has)
+        for name, has in outputs.items()
         if set(wanted) & set(has)
     }
 
 
 def long(lookup: Lookup, measures: Sequence[Measure], logits: bool = False) -> pd.DataFrame:
-    """Lookup.long with the read-out that counts on each dataset. logits: letters everywhere."""
+    """Lookup.long with the output that counts on each dataset. logits: letters everywhere."""
     answers = _answers(lookup, logits)
     parts = [
         lookup.long(
-            [replace(measure, ask=ask) for measure in measures],
-            [n for n, has in answers.items() if has == ask],
+            [replace(measure, output=output) for measure in measures],
+            [n for n, has in answers.items() if has == output],
         )
-        for ask in sorted(set(answers.values()))
+        for output in sorted(set(answers.values()))
     ]
     if not parts:
         raise Absent("no model was asked for letters or texts")
@@ -48,7 +48,7 @@ def long(lookup: Lookup, measures: Sequence[Measure], logits: bool = False) -> p
 def notes(lookup: Lookup, logits: bool) -> dict[str, str]:
     """What the answers are, by dataset."""
     said = {TEXT: "answers are generated texts", LETTERS: "answers are the largest logits"}
-    return {name: said[ask] for name, ask in _answers(lookup, logits).items()}
+    return {name: said[output] for name, output in _answers(lookup, logits).items()}
 
 
 def over(lookup: Lookup, frame: pd.DataFrame) -> tuple[str, ...]:

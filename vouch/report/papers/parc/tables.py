@@ -116,7 +116,7 @@ def counts(lookup: Lookup) -> Built:
         here = frame[
             (frame["dataset"] == dataset) & (frame["variation"] == ORIGINAL) & (frame["model"] == best)
         ]
-        here = here[here["ask"] == evidence.asks(dataset)[0]]
+        here = here[here["output"] == evidence.outputs(dataset)[0]]
         items = here["prompt"].str.removesuffix(f"/{ORIGINAL}")
         some = here.loc[items.isin(kept), "clean_correct"]
         body.append(

@@ -5,7 +5,7 @@ import pandas as pd
 from vouch.report import formatting
 from vouch.report.facts import series, size
 from vouch.report.papers.reform.answers import accuracy, long, means
-from vouch.report.papers.reform.names import READ_OUTS
+from vouch.report.papers.reform.names import OUTPUT_NAMES
 from vouch.report.reproduce import charts
 from vouch.report.reproduce.entry import Absent, Built, figure
 from vouch.report.reproduce.lookup import Lookup, Measure
@@ -13,7 +13,7 @@ from vouch.tables.prompts import LETTERS, TEXT
 
 
 def by_fact(number: str, title: str, key: str, lookup: Lookup) -> Built:
-    """Mean accuracy of the models that share a fact, by read-out."""
+    """Mean accuracy of the models that share a fact, by output."""
     facts = lookup.evidence.facts
     frame = means(lookup)
     frame = frame.assign(group=[facts.get(name, {}).get(key) for name in frame["model"]]).dropna(
@@ -22,7 +22,7 @@ def by_fact(number: str, title: str, key: str, lookup: Lookup) -> Built:
     if frame["group"].nunique() < 2:
         raise Absent(f"{key.replace('_', ' ')} of fewer than two kinds of models is on record")
     mean = frame.groupby(["measure", "group"], as_index=False)["value"].mean()
-    shown = mean.assign(series=mean["measure"].map(dict(enumerate(READ_OUTS.values()))), panel="")
+    shown = mean.assign(series=mean["measure"].map(dict(enumerate(OUTPUT_NAMES.values()))), panel="")
     said = "; ".join(
         f"{row.group} {row.series} {formatting.percent(row.value)}" for row in shown.itertuples()
     )
@@ -30,7 +30,7 @@ def by_fact(number: str, title: str, key: str, lookup: Lookup) -> Built:
 
 
 def by_count(number: str, title: str, key: str, label: str, lookup: Lookup) -> Built:
-    """Mean accuracy against a count that is known of the models, by read-out."""
+    """Mean accuracy against a count that is known of the models, by output."""
     facts = lookup.evidence.facts
     frame = means(lookup)
     counts = {
@@ -46,7 +46,7 @@ def by_count(number: str, title: str, key: str, label: str, lookup: Lookup) -> B
             "x": frame["x"],
             "y": 100 * frame["value"],
             "series": [series(name, facts) for name in frame["model"]],
-            "panel": frame["measure"].map(dict(enumerate(READ_OUTS.values()))),
+            "panel": frame["measure"].map(dict(enumerate(OUTPUT_NAMES.values()))),
         }
     )
     said = f"Mean accuracy over the datasets of {formatting.plural(frame['model'].nunique(), 'model')}."
@@ -54,7 +54,7 @@ def by_count(number: str, title: str, key: str, label: str, lookup: Lookup) -> B
 
 
 def gap(lookup: Lookup) -> Built:
-    """Figure 5: both read-outs of the same datasets."""
+    """Figure 5: both outputs of the same datasets."""
     frame = means(lookup).pivot(index="model", columns="measure", values="value")
     if frame.shape[1] < 2 or frame.dropna().empty:
         raise Absent("no model was asked for both texts and likelihoods")
@@ -63,7 +63,9 @@ def gap(lookup: Lookup) -> Built:
     pairs = pairs.assign(place=pairs["model"].map(order)).sort_values(
         ["panel", "measure", "place"], kind="stable"
     )
-    dots = pairs.assign(row=pairs["model"], series=pairs["measure"].map(dict(enumerate(READ_OUTS.values()))))
+    dots = pairs.assign(
+        row=pairs["model"], series=pairs["measure"].map(dict(enumerate(OUTPUT_NAMES.values())))
+    )
     wide = pairs.pivot(index=["panel", "model"], columns="measure", values="value")
     gap = 100 * (wide[1] - wide[0])
     said = f"Likelihood minus generation: {formatting.number(gap.min(), 1)} to {formatting.number(gap.max(), 1)} points."
@@ -71,8 +73,8 @@ def gap(lookup: Lookup) -> Built:
 
 
 def _both(lookup: Lookup) -> pd.DataFrame:
-    """Accuracy of both read-outs by dataset (`panel`) and model, where both were asked."""
-    measures = [accuracy(ask)[0] for ask in READ_OUTS]
+    """Accuracy of both outputs by dataset (`panel`) and model, where both were asked."""
+    measures = [accuracy(output)[0] for output in OUTPUT_NAMES]
     frame = long(lookup, measures, None).dropna(subset=["value"])
     pairs = frame.groupby(["dataset", "model"])["measure"].transform("nunique")
     frame = frame[pairs == 2]
@@ -84,10 +86,10 @@ def _both(lookup: Lookup) -> pd.DataFrame:
 def preference(lookup: Lookup) -> Built:
     """Figure 10: shares of the places chosen on the first dataset with options."""
     parts = []
-    for ask in (TEXT, LETTERS):
+    for output in (TEXT, LETTERS):
         for letter in "ABCDEF":
-            found = lookup.of(Measure(letter, f"chosen_share_{letter}", ask=ask, only="clean"))
-            right = lookup.of(Measure(letter, f"right_share_{letter}", ask=ask, only="clean"))
+            found = lookup.of(Measure(letter, f"chosen_share_{letter}", output=output, only="clean"))
+            right = lookup.of(Measure(letter, f"right_share_{letter}", output=output, only="clean"))
             parts.append(found.assign(column=letter, row=found["model"]))
             parts.append(right.drop_duplicates("dataset").assign(column=letter, row="right answers"))
         if any(len(part) for part in parts):

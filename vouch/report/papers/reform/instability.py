@@ -11,13 +11,15 @@ from vouch.report.reproduce.tables import rows
 from vouch.tables.prompts import LIKELIHOOD, TEXT
 
 SHAKEN = (
-    Measure("Instruction", "instability", ask=TEXT, variation="instruction", scale=1, digits=3, better="low"),
-    Measure("Order", "instability", ask=TEXT, variation="shuffled", scale=1, digits=3, better="low"),
-    Measure("Mark", "instability", ask=TEXT, variation="marks", scale=1, digits=3, better="low"),
+    Measure(
+        "Instruction", "instability", output=TEXT, variation="instruction", scale=1, digits=3, better="low"
+    ),
+    Measure("Order", "instability", output=TEXT, variation="shuffled", scale=1, digits=3, better="low"),
+    Measure("Mark", "instability", output=TEXT, variation="marks", scale=1, digits=3, better="low"),
     Measure(
         "Likelihood, instruction",
         "instability",
-        ask=LIKELIHOOD,
+        output=LIKELIHOOD,
         variation="instruction",
         scale=1,
         digits=3,
@@ -25,8 +27,8 @@ SHAKEN = (
     ),
 )
 RANGES = (
-    Measure("Generation", "accuracy_range", ask=TEXT, variation="instruction", better="low"),
-    Measure("Likelihood", "accuracy_range", ask=LIKELIHOOD, variation="instruction", better="low"),
+    Measure("Generation", "accuracy_range", output=TEXT, variation="instruction", better="low"),
+    Measure("Likelihood", "accuracy_range", output=LIKELIHOOD, variation="instruction", better="low"),
 )
 
 

@@ -53,7 +53,7 @@ MODELS = {
     "bliva": "BLIVA",
 }
 BY_LABEL = {label: name for name, label in MODELS.items()}
-READ_OUTS = {TEXT: "generation", LIKELIHOOD: "likelihood"}
+OUTPUT_NAMES = {TEXT: "generation", LIKELIHOOD: "likelihood"}
 TESTS = "tests"
 # The likelihood is asked of an entry of its own where its prompts are others.
 SUFFIX = "_likelihood"

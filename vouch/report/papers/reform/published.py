@@ -4,23 +4,25 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from vouch.report.papers.reform.names import BY_LABEL, MODELS, READ_OUTS, SETS
+from vouch.report.papers.reform.names import BY_LABEL, MODELS, OUTPUT_NAMES, SETS
 from vouch.report.reproduce import printed
 from vouch.report.reproduce.lookup import Lookup
 from vouch.report.reproduce.pivot import Key, Print
 from vouch.tables.compared import OVERALL
 
 DIMENSIONS = {"generation": 8, "likelihood": 6}
-"""Of the benchmark, by read-out: scene text and captions have no options. Published means are over all."""
+"""Of the benchmark, by output: scene text and captions have no options. Published means are over all."""
 
 
-def cells(lookup: Lookup, ask: str, columns: Sequence[str] = ("accuracy", "instability")) -> dict[Key, Print]:
+def cells(
+    lookup: Lookup, output: str, columns: Sequence[str] = ("accuracy", "instability")
+) -> dict[Key, Print]:
     """Published cells of tables 9 to 20. columns: of the file, one for each measure."""
     frame = lookup.evidence.printed.get("reform_tables")
     if frame is None:
         return {}
     found = {}
-    for row in frame[frame["read_out"] == READ_OUTS[ask]].to_dict("records"):
+    for row in frame[frame["output"] == OUTPUT_NAMES[output]].to_dict("records"):
         for place, column in enumerate(columns):
             value = printed.cell(row[column])
             if value is not None:
@@ -28,13 +30,13 @@ def cells(lookup: Lookup, ask: str, columns: Sequence[str] = ("accuracy", "insta
     return found
 
 
-def dimensions(lookup: Lookup, ask: str, frame: pd.DataFrame) -> dict[Key, Print]:
+def dimensions(lookup: Lookup, output: str, frame: pd.DataFrame) -> dict[Key, Print]:
     """Of the dimensions whose sets are all here, and of the means where all dimensions are."""
     whole = {
         row["dimension"] for row in frame.to_dict("records") if row["parts"] == SETS.get(row["dimension"])
     }
-    found = {key: cell for key, cell in cells(lookup, ask, ("accuracy",)).items() if key[2] in whole}
-    noun = READ_OUTS[ask]
+    found = {key: cell for key, cell in cells(lookup, output, ("accuracy",)).items() if key[2] in whole}
+    noun = OUTPUT_NAMES[output]
     return found | (_ranks(lookup, noun) if len(whole) == DIMENSIONS[noun] else {})
 
 

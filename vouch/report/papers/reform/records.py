@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from vouch.report import formatting
 from vouch.report.grid import MISSING, Cell, Column, Grid, whole
 from vouch.report.papers.reform.answers import means
-from vouch.report.papers.reform.names import COGNITION, MODELS, NO_SETS, PERCEPTION, READ_OUTS, SUFFIX
+from vouch.report.papers.reform.names import COGNITION, MODELS, NO_SETS, OUTPUT_NAMES, PERCEPTION, SUFFIX
 from vouch.report.reproduce.entry import Absent, Built
 from vouch.report.reproduce.lookup import MEAN, Lookup, Measure
 from vouch.report.reproduce.pivot import Layout, pivot
@@ -86,7 +86,7 @@ def modules(lookup: Lookup) -> Built:
     if frame["row"].nunique() < 2:
         raise Absent("vision encoder and connector of fewer than two kinds of models are on record")
     mean = frame.groupby(["measure", "row"], as_index=False)["value"].mean().assign(dataset=MEAN)
-    measures = [Measure(noun.capitalize(), "accuracy") for noun in READ_OUTS.values()]
+    measures = [Measure(noun.capitalize(), "accuracy") for noun in OUTPUT_NAMES.values()]
     layout = Layout(
         "reform-table-2",
         "Table 2: mean accuracy by vision encoder and connector",

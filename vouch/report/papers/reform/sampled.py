@@ -20,7 +20,7 @@ SEARCHED = (
 
 def with_sampled(measures: Sequence[Measure]) -> tuple[Measure, ...]:
     """The measures, and behind them those of generated texts once more, of the first samples."""
-    return (*measures, *(_twin(measure) for measure in measures if measure.ask == TEXT))
+    return (*measures, *(_twin(measure) for measure in measures if measure.output == TEXT))
 
 
 def _twin(measure: Measure) -> Measure:

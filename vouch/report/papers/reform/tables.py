@@ -7,7 +7,7 @@ import pandas as pd
 from vouch.report import formatting
 from vouch.report.papers.reform import published
 from vouch.report.papers.reform.answers import accuracy, long
-from vouch.report.papers.reform.names import CAPTIONS, MODELS, NO_SETS, READ_OUTS, TESTS
+from vouch.report.papers.reform.names import CAPTIONS, MODELS, NO_SETS, OUTPUT_NAMES, TESTS
 from vouch.report.papers.reform.sampled import beside, with_sampled
 from vouch.report.reproduce.entry import Absent, Built
 from vouch.report.reproduce.lookup import CLEAN, FAITHFUL, MEAN, Lookup, Measure, with_mean
@@ -17,22 +17,22 @@ from vouch.tables.compared import OVERALL
 from vouch.tables.prompts import ORIGINAL, TEXT
 
 
-def dimension(number: str, title: str, sets: Sequence[str], asks: Sequence[str], lookup: Lookup) -> Built:
-    """Tables 9 to 18. sets: datasets of a dimension, asks: read-outs, a table each."""
+def dimension(number: str, title: str, sets: Sequence[str], outputs: Sequence[str], lookup: Lookup) -> Built:
+    """Tables 9 to 18. sets: datasets of a dimension, asks: outputs, a table each."""
     parts = []
-    for ask in asks:
-        measures = with_sampled(accuracy(ask))
+    for output in outputs:
+        measures = with_sampled(accuracy(output))
         frame = long(lookup, measures, sets)
         if frame.empty:
             continue
         over = tuple(name for name in sets if name in set(frame["dataset"]))
         layout = Layout(
-            f"reform-table-{number}-{READ_OUTS[ask]}",
-            f"Table {number}: {title}, {READ_OUTS[ask]}",
+            f"reform-table-{number}-{OUTPUT_NAMES[output]}",
+            f"Table {number}: {title}, {OUTPUT_NAMES[output]}",
             measures,
             rows(lookup, MODELS),
             {name: name for name in over} | {MEAN: MEAN},
-            prints=beside(published.cells(lookup, ask), frame, measures),
+            prints=beside(published.cells(lookup, output), frame, measures),
             help={MEAN: f"mean over {formatting.listed(over, 9)}"},
             ranked=False,
         )
@@ -44,7 +44,7 @@ def dimension(number: str, title: str, sets: Sequence[str], asks: Sequence[str],
 
 def captions(lookup: Lookup) -> Built:
     """Table 19."""
-    measures = with_sampled((Measure("CIDEr", "cider_d", ask=TEXT, better="high"),))
+    measures = with_sampled((Measure("CIDEr", "cider_d", output=TEXT, better="high"),))
     frame = long(lookup, measures, None)
     if frame.empty:
         raise Absent("no dataset of captions")
@@ -65,12 +65,12 @@ def captions(lookup: Lookup) -> Built:
 def dialogue(lookup: Lookup) -> Built:
     """Table 20: datasets whose questions have turns."""
     parts = []
-    for ask, noun in READ_OUTS.items():
+    for output, noun in OUTPUT_NAMES.items():
         measures = with_sampled(
             (
-                Measure("Acc", "accuracy", ask=ask, better="high"),
-                Measure("Correlation", "turn_correlation", ask=ask, scale=1),
-                Measure("Slope", "turn_slope", ask=ask, scale=1, digits=3),
+                Measure("Acc", "accuracy", output=output, better="high"),
+                Measure("Correlation", "turn_correlation", output=output, scale=1),
+                Measure("Slope", "turn_slope", output=output, scale=1, digits=3),
             )
         )
         frame = long(lookup, measures, None)
@@ -84,7 +84,7 @@ def dialogue(lookup: Lookup) -> Built:
             measures,
             rows(lookup, MODELS),
             {name: name for name in sorted(turned)},
-            prints=beside(published.cells(lookup, ask, ("accuracy", "correlation")), frame, measures),
+            prints=beside(published.cells(lookup, output, ("accuracy", "correlation")), frame, measures),
             ranked=False,
         )
         parts.append(pivot(frame, layout))
@@ -100,8 +100,8 @@ def general(lookup: Lookup) -> Built:
     frame = frame[frame["variation"] == (TESTS if TESTS in every else ORIGINAL)]
     measures = (Measure("Acc", "accuracy"), Measure("Rank", "rank", scale=1, digits=1))
     parts = []
-    for ask, noun in READ_OUTS.items():
-        own = frame[frame["ask"] == ask]
+    for output, noun in OUTPUT_NAMES.items():
+        own = frame[frame["output"] == output]
         long = _by_dimension(own)
         if long.empty:
             continue
@@ -112,7 +112,7 @@ def general(lookup: Lookup) -> Built:
             measures,
             rows(lookup, MODELS),
             {name: name for name in names},
-            prints=published.dimensions(lookup, ask, own),
+            prints=published.dimensions(lookup, output, own),
             ranked=False,
         )
         parts.append(pivot(long, layout))
@@ -124,8 +124,8 @@ def general(lookup: Lookup) -> Built:
 def _by_dimension(frame: pd.DataFrame) -> pd.DataFrame:
     """Rows of DIMENSIONS in the columns that tables are made of, `dataset` being the dimension."""
     keys = ["dimension", "model"]
-    faithful = frame[frame["reading"] == FAITHFUL].set_index(keys)[["value", "rank"]]
-    clean = frame[frame["reading"] == CLEAN].set_index(keys)[["value", "rank"]]
+    faithful = frame[frame["protocol"] == FAITHFUL].set_index(keys)[["value", "rank"]]
+    clean = frame[frame["protocol"] == CLEAN].set_index(keys)[["value", "rank"]]
     both = faithful.join(clean.add_suffix("_clean"), how="outer").reset_index()
     return pd.concat(
         pd.DataFrame(
@@ -144,8 +144,8 @@ def _by_dimension(frame: pd.DataFrame) -> pd.DataFrame:
 def hit_rate(number: str, lookup: Lookup) -> Built:
     """Tables 3, of the first dataset, and 21, of all that were asked without a sample."""
     measures = (
-        Measure("Without sample", "format_hit_rate", ask=TEXT, variation="no_sample"),
-        Measure("With sample", "format_hit_rate", ask=TEXT),
+        Measure("Without sample", "format_hit_rate", output=TEXT, variation="no_sample"),
+        Measure("With sample", "format_hit_rate", output=TEXT),
     )
     frame = lookup.long(measures)
     over = tuple(dict.fromkeys(frame.loc[frame["measure"] == 0, "dataset"]))

@@ -16,11 +16,11 @@ from vouch.report.sections.distances import trends
 
 
 def _performance(lookup: Lookup) -> pd.DataFrame:
-    """Performance of every model, a column for each dataset: of the first read-out, the clean reading."""
+    """Performance of every model, a column for each dataset: of the first output, the clean protocol."""
     evidence = lookup.evidence
     frame = evidence.ranked
-    first = {name: evidence.asks(name)[0] for name in evidence.datasets}
-    frame = frame[frame["ask"] == frame["dataset"].map(first)]
+    first = {name: evidence.outputs(name)[0] for name in evidence.datasets}
+    frame = frame[frame["output"] == frame["dataset"].map(first)]
     frame = frame.drop_duplicates(["dataset", "model"])
     wide = frame.pivot(index="model", columns="dataset", values="performance")
     labels = {k: v for k, v in columns(evidence.datasets, DATASETS).items() if k in wide.columns}

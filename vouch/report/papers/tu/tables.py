@@ -13,14 +13,14 @@ from vouch.report.reproduce.lookup import MEAN as AVERAGE
 from vouch.report.reproduce.lookup import Lookup, with_mean
 from vouch.report.reproduce.pivot import Key, Layout, Print, pivot
 from vouch.report.reproduce.tables import joined
-from vouch.tables.prompts import ASKS, TEXT
+from vouch.tables.prompts import OUTPUTS, TEXT
 from vouch.tables.rankings import FEW_LABELS, MEAN
 
 
-def _long(lookup: Lookup, ask: str, rankers: Sequence[str]) -> pd.DataFrame:
-    """The correlations of some rankers for a read-out, in the columns that tables are made of."""
+def _long(lookup: Lookup, output: str, rankers: Sequence[str]) -> pd.DataFrame:
+    """The correlations of some rankers for a output, in the columns that tables are made of."""
     frame = lookup.evidence.rankings
-    frame = frame[(frame["ask"] == ask) & (frame["models"] >= FEWEST) & frame["proxy"].isin(("", MEAN))]
+    frame = frame[(frame["output"] == output) & (frame["models"] >= FEWEST) & frame["proxy"].isin(("", MEAN))]
     frame = frame[frame["ranker"].isin(list(rankers))]
     # Of several temperatures the first: the paper has one.
     frame = frame.sort_values("score", kind="stable").drop_duplicates(["dataset", "ranker"])
@@ -51,19 +51,19 @@ def _printed(lookup: Lookup, table: str) -> dict[Key, Print]:
 
 
 def methods(lookup: Lookup) -> Built:
-    """Table 1, one for each read-out; the paper's is that of generated texts."""
+    """Table 1, one for each output; the paper's is that of generated texts."""
     parts = []
-    for ask in (TEXT, *(ask for ask in ASKS if ask != TEXT)):
-        frame = _long(lookup, ask, [*METHODS, *OURS])
+    for output in (TEXT, *(output for output in OUTPUTS if output != TEXT)):
+        frame = _long(lookup, output, [*METHODS, *OURS])
         if frame.empty:
             continue
         over = tuple(
             name for name in own(lookup.evidence.datasets, DATASETS) if name in set(frame["dataset"])
         )
-        cells = _printed(lookup, "1") if ask == TEXT else {}
+        cells = _printed(lookup, "1") if output == TEXT else {}
         layout = Layout(
-            f"tu-table-1-{ask}",
-            f"Table 1: rankings {NOUN[ask]}",
+            f"tu-table-1-{output}",
+            f"Table 1: rankings {NOUN[output]}",
             MEASURES,
             METHODS | OURS,
             columns(lookup.evidence.datasets, DATASETS) | {AVERAGE: AVERAGE},
@@ -91,19 +91,19 @@ def few_labels(lookup: Lookup) -> Built:
     """Table 3."""
     rows = {"nll_min": "NLL_min", "confidence": "Confidence of the option", FEW_LABELS: "50 labels"}
     parts = []
-    for ask in ASKS:
-        frame = _long(lookup, ask, list(rows))
+    for output in OUTPUTS:
+        frame = _long(lookup, output, list(rows))
         frame = frame[frame["measure"] == 0]
         if FEW_LABELS not in set(frame["ranker"]) or frame["ranker"].nunique() < 2:
             continue
         layout = Layout(
-            f"tu-table-3-{ask}",
-            f"Table 3: a few labels against none, {NOUN[ask]}",
+            f"tu-table-3-{output}",
+            f"Table 3: a few labels against none, {NOUN[output]}",
             MEASURES[:1],
             rows,
             columns(lookup.evidence.datasets, DATASETS),
             row="Method",
-            prints=_printed(lookup, "3") if ask == TEXT else {},
+            prints=_printed(lookup, "3") if output == TEXT else {},
             ranked=False,
         )
         parts.append(pivot(frame, layout, row="ranker"))

@@ -1,4 +1,4 @@
-"""A prompt style: how an item becomes text. Styles are data, files of vouch/prompts/templates (docs/styles.md).
+"""A prompt template: how an item becomes text. Styles are data, files of vouch/prompts/templates (docs/styles.md).
 
 body          the text of a question with options; {question} {hint} {options} {instruction} are put in, each
               at most once. Without {options} none are shown, and letters cannot be asked
@@ -9,7 +9,7 @@ absent_hints  texts that count as no hint, whatever their case; a null always do
 option        one option, with {mark} and {text}
 separator     what stands between two options
 marks         upper | lower | digits: what options are called, A-Z, a-z or 1-9
-added         options that the style adds after the item's own, in this order: dont_know, none_of_above
+added         options that the template adds after the item's own, in this order: dont_know, none_of_above
 pad_to        adds them only until there are so many options; null adds all
 instructions  wordings of {instruction}, themselves with {hint} or {question} where they speak of them. A
               question gets the one of its place in the dataset, in turn, unless a variation picks another
@@ -22,7 +22,7 @@ pictures      first: all pictures stand before the text, and the text loses its 
               joined: two pictures are shown side by side as one, and marks become words
               merged: the same, scaled to one height and with a line between them, as CompBench (Kil et
               al. 2024) merges them
-asks          what is read out of a prompt with options: letters, likelihood, text, or several of them
+outputs       what is read out of a prompt with options: letters, likelihood, text, or several of them
 open_asks     the same for open questions: text
 response      how the assistant's answer begins, or null
 max_tokens    most tokens of a generated text; `references`: the 75th percentile, rounded up, of the number
@@ -48,9 +48,9 @@ from pydantic import (
 
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.tables.items import IMAGE_MARK
-from vouch.tables.prompts import ASKS, DONT_KNOW, LETTERS, NONE_OF_ABOVE, TEXT
+from vouch.tables.prompts import DONT_KNOW, LETTERS, NONE_OF_ABOVE, OUTPUTS, TEXT
 
-STYLES = Path("vouch/prompts/templates")
+TEMPLATES = Path("vouch/prompts/templates")
 ADDED = {"dont_know": DONT_KNOW, "none_of_above": NONE_OF_ABOVE}
 MARKS = {"upper": ascii_uppercase, "lower": ascii_lowercase, "digits": "123456789"}
 JOINING = {"joined": "side_by_side", "merged": "merged"}  # `pictures` -> the operation that joins two
@@ -113,7 +113,7 @@ class Sample(BaseModel):
     answer: Annotated[str, Field(min_length=1), _template(possible=["response"])]
 
 
-class Style(BaseModel):
+class Template(BaseModel):
     """A style; the module's docstring explains the keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -133,15 +133,15 @@ class Style(BaseModel):
     sample: Sample | None = None
     system: Annotated[str, _template(possible=["instruction"])] | None = None
     pictures: Literal["first", "marks", "joined", "merged"] = "first"
-    asks: Annotated[tuple[str, ...], _asks(ASKS)] = (LETTERS,)
+    outputs: Annotated[tuple[str, ...], _asks(OUTPUTS)] = (LETTERS,)
     open_asks: Annotated[tuple[str, ...], _asks((TEXT,))] = (TEXT,)  # no options, so nothing else to read
     response: str | None = None
     max_tokens: Annotated[int | Literal["references"] | None, PlainValidator(_max_tokens)] = None
     equal_options: Literal["keep", "drop"] = "keep"
 
     @model_validator(mode="after")
-    def _fits(self) -> "Style":
-        if LETTERS in self.asks and not self.shows_options:
+    def _fits(self) -> "Template":
+        if LETTERS in self.outputs and not self.shows_options:
             raise ValueError("body must hold {options}, because asks names letters")
         places = [text for text in (self.opening, self.system or "", self.body) if INSTRUCTION in text]
         if len(places) != bool(self.instructions):
@@ -149,13 +149,13 @@ class Style(BaseModel):
                 "{instruction} must stand in one of opening, system and body, and only with instructions"
             )
         if any(IMAGE_MARK.search(text) for text in self._words()):
-            raise ValueError("a style holds no `<image 1>`; items mark where their pictures stand")
+            raise ValueError("a template holds no `<image 1>`; items mark where their pictures stand")
         if (INSTRUCTION in self.open_body) > (INSTRUCTION in self.body):
             raise ValueError("open_body may hold {instruction} only where body does")
         return self
 
     def _words(self) -> Iterator[str]:
-        """Every text of the style that a model reads."""
+        """Every text of the template that a model reads."""
         yield from (self.body, self.open_body, self.hint, self.no_hint, self.option, self.separator)
         yield from (self.opening, self.system or "", self.response or "", *self.instructions)
         yield from self.added.values()
@@ -165,7 +165,7 @@ class Style(BaseModel):
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
-    def changed(self, **values: Any) -> "Style":
+    def changed(self, **values: Any) -> "Template":
         """The style with other values, which are not checked: the same object for the same values."""
         return _changed(self, tuple(values.items()))
 
@@ -175,7 +175,7 @@ class Style(BaseModel):
         return OPTIONS in self.body
 
     def added_to(self, options: int) -> dict[Literal["dont_know", "none_of_above"], str]:
-        """What the style adds to so many options of an item's own."""
+        """What the template adds to so many options of an item's own."""
         if not self.added:
             return {}
         room = len(self.added) if self.pad_to is None else max(self.pad_to - options, 0)
@@ -190,7 +190,7 @@ class Style(BaseModel):
             return ""
         wording = self.instructions[place % len(self.instructions)]
         if hint is None and "{hint}" in wording:
-            raise UserError("has no hint, of which the style's instruction speaks; use another style")
+            raise UserError("has no hint, of which the template's instruction speaks; use another template")
         return wording.format(hint=hint, question=question)
 
     def render(
@@ -215,7 +215,7 @@ class Style(BaseModel):
     def listed(self, marks: Sequence[str]) -> str:
         """The options as the text shows them, each after its mark, with `%s` for what it says.
 
-        Nothing where the style shows none.
+        Nothing where the template shows none.
         """
         if not self.shows_options:
             return ""
@@ -231,19 +231,19 @@ class Style(BaseModel):
 
 
 @lru_cache(maxsize=1024)
-def _changed(style: Style, values: tuple[tuple[str, Any], ...]) -> Style:
-    made = style.model_copy(update=dict(values))
-    return style if made.__dict__ == style.__dict__ else made
+def _changed(template: Template, values: tuple[tuple[str, Any], ...]) -> Template:
+    made = template.model_copy(update=dict(values))
+    return template if made.__dict__ == template.__dict__ else made
 
 
-def parse_style(value: Any, where: str) -> Style:
+def parse_template(value: Any, where: str) -> Template:
     """The style that a YAML file holds; `where` names the file. Raises UserError for the first wrong key."""
     if not isinstance(value, dict):
-        raise UserError(f"{where}: holds no keys; a style needs a body")
+        raise UserError(f"{where}: holds no keys; a template needs a body")
     try:
-        return Style.model_validate(value)
+        return Template.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"])
-        valid = did_you_mean(key, list(Style.model_fields))
-        raise UserError(f"{where}: {key or 'the style'}: {first['msg']}; keys: {valid}") from None
+        valid = did_you_mean(key, list(Template.model_fields))
+        raise UserError(f"{where}: {key or 'the template'}: {first['msg']}; keys: {valid}") from None

@@ -1,10 +1,10 @@
 """signals: what a model gives away of itself on each prompt, for ranking models without labels.
 
-One row per answered prompt of the variation `original` and read-out that the clean reading keeps; of a
+One row per answered prompt of the variation `original` and output that the clean protocol keeps; of a
 generated text one more row for each temperature that was sampled.
 
 model, dataset, prompt, group
-ask            what was read out (ASKS of prompts): letters | likelihood | text
+output         what was read out (OUTPUTS of prompts): letters | likelihood | text
 temperature    of the samples that the row speaks of; null for the answer itself
 performance    how right the answer is, 0 ... 1, a tie at the top shared equally; of an open question the
                value of the dataset's first answer metric, which may have no largest one; null where unknown
@@ -29,8 +29,8 @@ TOKENS = (
 )
 SAMPLES = ("sample_bleu", "agreement")
 
-SIGNALS = Table(
-    "signals",
+LABEL_FREE = Table(
+    "label_free",
     1,
     pa.schema(
         [
@@ -38,7 +38,7 @@ SIGNALS = Table(
             ("dataset", pa.string()),
             ("prompt", pa.string()),
             ("group", pa.string()),
-            ("ask", pa.string()),
+            ("output", pa.string()),
             ("temperature", pa.float64()),
             ("performance", pa.float64()),
             ("answers", pa.list_(pa.int32())),
@@ -49,6 +49,6 @@ SIGNALS = Table(
 )
 
 
-def signals_path(model: str) -> Path:
+def label_free_path(model: str) -> Path:
     """Where the signals of a model lie."""
-    return Path("data/scores") / f"{model}.signals.parquet"
+    return Path("data/scores") / f"{model}.label_free.parquet"

@@ -20,12 +20,12 @@ SHOWN = (
 
 @dataclass(frozen=True)
 class DatasetReadings:
-    """sentences: what changes between the readings."""
+    """sentences: what changes between the protocols."""
 
     dataset: str
     sentences: tuple[str, ...]
     grid: Grid
-    figures: tuple[str, ...] = ("readings",)
+    figures: tuple[str, ...] = ("protocols",)
 
 
 def build(evidence: Evidence) -> tuple[DatasetReadings, ...]:
@@ -33,9 +33,9 @@ def build(evidence: Evidence) -> tuple[DatasetReadings, ...]:
     return tuple(DatasetReadings(d, _sentences(evidence, d), _grid(evidence, d)) for d in evidence.datasets)
 
 
-def _most(evidence: Evidence, dataset: str, metric: str, reading: str) -> float | None:
+def _most(evidence: Evidence, dataset: str, metric: str, protocol: str) -> float | None:
     """The greatest value over the models, for facts about rows rather than about a model."""
-    numbers = [evidence.number(dataset, m, metric, reading=reading) for m in evidence.models(dataset)]
+    numbers = [evidence.number(dataset, m, metric, protocol=protocol) for m in evidence.models(dataset)]
     return max((n.value for n in numbers if n), default=None)
 
 
@@ -45,14 +45,14 @@ def _sentences(evidence: Evidence, dataset: str) -> tuple[str, ...]:
     if share:
         said.append(
             f"In the faithful split {formatting.percent(share, 0)} of the test rows have a sibling, a copy of "
-            "the same question, among the rows that calibrate; the clean reading keeps siblings on one side."
+            "the same question, among the rows that calibrate; the clean protocol keeps siblings on one side."
         )
     elif share is not None:
         said.append("No question has copies on both sides of the faithful split.")
     dropped = _most(evidence, dataset, "rows_dropped", "clean")
     if dropped is not None:
         rows = formatting.plural(int(dropped), "row") if dropped else "no row"
-        said.append(f"The clean reading leaves {rows} out as defective.")
+        said.append(f"The clean protocol leaves {rows} out as defective.")
     said += filter(None, (_moves(evidence, dataset), _carries(evidence, dataset)))
     return tuple(said)
 
@@ -94,7 +94,7 @@ def _carries(evidence: Evidence, dataset: str) -> str:
     said = f"The clean interval of an accuracy reaches ±{reach} points on average"
     if len(spans) > 1:
         said += f", which leaves a model {formatting.number(sum(spans) / len(spans), 1)} possible ranks"
-    return f"{said}; the faithful reading has no intervals."
+    return f"{said}; the faithful protocol has no intervals."
 
 
 def _grid(evidence: Evidence, dataset: str) -> Grid:
@@ -120,12 +120,12 @@ def _grid(evidence: Evidence, dataset: str) -> Grid:
             )
             row.append(figure(evidence.number(dataset, model, metric, score), digits, scale))
         rows.append(row)
-    return Grid("readings", f"{dataset}: both readings side by side", columns, rows)
+    return Grid("protocols", f"{dataset}: both protocols side by side", columns, rows)
 
 
-def _rank(evidence: Evidence, dataset: str, model: str, reading: str) -> Cell:
-    number = evidence.number(dataset, model, "accuracy", reading=reading)
+def _rank(evidence: Evidence, dataset: str, model: str, protocol: str) -> Cell:
+    number = evidence.number(dataset, model, "accuracy", protocol=protocol)
     if number is None or number.rank is None:
         return MISSING
-    text = formatting.ranks(number.rank_low, number.rank_high) if reading == "clean" else str(number.rank)
+    text = formatting.ranks(number.rank_low, number.rank_high) if protocol == "clean" else str(number.rank)
     return Cell(text, key=number.rank)

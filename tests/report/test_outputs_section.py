@@ -9,7 +9,7 @@ from tests.report.html_page import Page
 from tests.report.project import Made
 from vouch.report.config import Config
 from vouch.report.evidence import Evidence
-from vouch.report.sections import generated, read_outs, results
+from vouch.report.sections import generated, outputs, results
 from vouch.report.site import site
 
 Make = Callable[[Made], Evidence]
@@ -17,10 +17,10 @@ ALL = ("letters", "likelihood", "text")
 
 
 def test_headlines_rest_on_the_first_read_out(make: Make) -> None:
-    evidence = make(Made(asks=ALL))
-    assert evidence.asks("shapes") == ALL
+    evidence = make(Made(outputs=ALL))
+    assert evidence.outputs("shapes") == ALL
     number = evidence.number("shapes", "alpha", "accuracy")
-    beside = evidence.number("shapes", "alpha", "accuracy", ask="likelihood")
+    beside = evidence.number("shapes", "alpha", "accuracy", output="likelihood")
     assert number is not None and number.value == 0.8
     assert beside is not None and round(beside.value, 9) == 0.5
     (part,) = results.build(evidence).datasets
@@ -29,7 +29,7 @@ def test_headlines_rest_on_the_first_read_out(make: Make) -> None:
 
 
 def test_read_outs_stand_side_by_side(make: Make) -> None:
-    (part,) = read_outs.build(make(Made(asks=ALL)))
+    (part,) = outputs.build(make(Made(outputs=ALL)))
     rows = {(row[0].text, row[1].text): row for row in part.grid.rows}
     assert len(rows) == 9
     labels = [column.label for column in part.grid.columns]
@@ -41,18 +41,18 @@ def test_read_outs_stand_side_by_side(make: Make) -> None:
 
 
 def test_read_outs_that_the_data_cannot_tell_apart_make_no_sentence(make: Make) -> None:
-    (part,) = read_outs.build(make(Made(asks=ALL, half_width=0.4)))
+    (part,) = outputs.build(make(Made(outputs=ALL, half_width=0.4)))
     assert len([said for said in part.sentences if "likelihood" in said]) == 0
 
 
 def test_one_read_out_has_nothing_beside_it(make: Make) -> None:
-    assert read_outs.build(make(Made())) == ()
+    assert outputs.build(make(Made())) == ()
     assert generated.build(make(Made())) == ()
-    assert read_outs.build(make(Made(asks=("text",)))) == ()
+    assert outputs.build(make(Made(outputs=("text",)))) == ()
 
 
 def test_generated_answers_show_rates_and_certainty(make: Make) -> None:
-    (part,) = generated.build(make(Made(asks=("text",))))
+    (part,) = generated.build(make(Made(outputs=("text",))))
     labels = [column.label for column in part.grid.columns]
     row = part.grid.rows[0]
     found = {label: cell.text for label, cell in zip(labels, row, strict=True)}
@@ -62,7 +62,7 @@ def test_generated_answers_show_rates_and_certainty(make: Make) -> None:
 
 
 def test_a_page_about_texts_alone_is_whole(make: Make) -> None:
-    evidence = make(Made(asks=("text",), variations=("original", "vr_b")))
+    evidence = make(Made(outputs=("text",), variations=("original", "vr_b")))
     found = Page(site(Config(title="Vouch"), evidence, {})["pages/models.html"])
     assert found.crossed == []
     assert {"generated", "results"} <= {a["id"] for a in found.all("section") if "id" in a}
@@ -70,10 +70,10 @@ def test_a_page_about_texts_alone_is_whole(make: Make) -> None:
 
 def test_sets_of_another_calibration_or_alpha_are_no_headlines(make: Make) -> None:
     evidence = make(Made())
-    rows = evidence.standings
+    rows = evidence.leaderboard
     sets = rows["metric"].isin(["coverage", "set_size", "uacc"])
     main = rows.assign(calibration=rows["calibration"].mask(sets, "marginal"), alpha=(0.1 * sets).mask(~sets))
     others = [main[sets].assign(calibration="class"), main[sets].assign(alpha=0.2)]
-    more = replace(evidence, standings=pd.concat([main, *(each.assign(value=99.0) for each in others)]))
+    more = replace(evidence, leaderboard=pd.concat([main, *(each.assign(value=99.0) for each in others)]))
     (part,), (same,) = results.build(more).datasets, results.build(evidence).datasets
     assert part == same

@@ -8,8 +8,8 @@ from vouch.pipeline.errors import UserError
 from vouch.tables.compared import (
     DIFFERENCES_PATH,
     DIMENSIONS_PATH,
+    LEADERBOARD_PATH,
     REPRODUCED_PATH,
-    STANDINGS_PATH,
     VARIATIONS_PATH,
 )
 from vouch.tables.defects import defects_path
@@ -24,7 +24,7 @@ from vouch.tables.rewrites import rewrites_path
 PRINTED = Path("docs/published")
 """Figures that papers printed."""
 COMPARED = (
-    *(STANDINGS_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH),
+    *(LEADERBOARD_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH),
     *(RANKINGS_PATH, RANKED_PATH, DIMENSIONS_PATH, DISTANCES_PATH, TRENDS_PATH),
 )
 
@@ -33,7 +33,7 @@ COMPARED = (
 class Sources:
     """Paths of the data files; those of which there are several in alphabetical order."""
 
-    standings: Path
+    leaderboard: Path
     differences: Path
     reproduced: Path
     variations: Path

@@ -15,7 +15,7 @@ PANELS = {
     "coverage": ("Coverage, LAC", "coverage", "lac", ".0%", 0.01),
     "size": ("Options in a set, LAC", "set_size", "lac", ".1f", 0.1),
 }
-READINGS = {"clean": "clean, with its interval", "faithful": "faithful"}
+PROTOCOLS = {"clean": "clean, with its interval", "faithful": "faithful"}
 STEP = 16
 TIPS = [
     alt.Tooltip("model:N", title="Model"),
@@ -28,13 +28,13 @@ def frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
     """One row per model and reading."""
     _, metric, score, _, _ = PANELS[panel]
     rows = [
-        {"model": model, "reading": name, "value": number.value}
-        | ({"low": number.low, "high": number.high} if reading == "clean" else {})
+        {"model": model, "protocol": name, "value": number.value}
+        | ({"low": number.low, "high": number.high} if protocol == "clean" else {})
         for model in evidence.models(dataset)
-        for reading, name in READINGS.items()
-        if (number := evidence.number(dataset, model, metric, score, reading))
+        for protocol, name in PROTOCOLS.items()
+        if (number := evidence.number(dataset, model, metric, score, protocol))
     ]
-    return pd.DataFrame(rows, columns=["model", "reading", "value", "low", "high"])
+    return pd.DataFrame(rows, columns=["model", "protocol", "value", "low", "high"])
 
 
 def _panel(evidence: Evidence, dataset: str, panel: str, named: bool) -> Any:
@@ -50,7 +50,7 @@ def _panel(evidence: Evidence, dataset: str, panel: str, named: bool) -> Any:
     across = alt.X(
         "value:Q", title=title, scale=scale, axis=alt.Axis(format=form, tickCount=5, tickMinStep=step)
     )
-    names = list(READINGS.values())
+    names = list(PROTOCOLS.values())
     colour = alt.Color("reading:N", scale=alt.Scale(domain=names, range=[palette.BLUE, palette.ORANGE]))
     shape = alt.Shape("reading:N", scale=alt.Scale(domain=names, range=["circle", "diamond"]))
     base = alt.Chart(data).encode(y=rows)
@@ -80,8 +80,8 @@ def describe(evidence: Evidence, dataset: str) -> str:
     """The picture in words."""
     said = []
     for panel, (title, *_) in PANELS.items():
-        data = frame(evidence, dataset, panel).pivot(index="model", columns="reading", values="value")
-        if data.shape[1] == len(READINGS):
+        data = frame(evidence, dataset, panel).pivot(index="model", columns="protocol", values="value")
+        if data.shape[1] == len(PROTOCOLS):
             gap = (data.iloc[:, 0] - data.iloc[:, 1]).abs().max()
             said.append(f"{title}: {formatting.number(gap, 3)}")
     return f"Both readings of {dataset} for each model. Largest distance between them: {'; '.join(said)}."

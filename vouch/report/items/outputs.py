@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from vouch.report.items.packing import cut
 from vouch.report.items.questions import Ints, Questions
-from vouch.tables import prompts as asks
+from vouch.tables import prompts as outputs
 from vouch.tables.letters import LETTERS
 from vouch.tables.likelihood import LIKELIHOOD
 from vouch.tables.text import RESPONSES, TEXT
@@ -107,25 +107,25 @@ class Problems:
 
 
 @dataclass(frozen=True)
-class ReadOut:
+class Output:
     """What was read out in one way, and what there was no answer to."""
 
     answers: Options | Texts
     problems: Problems
 
 
-def read_answers(model: str, dataset: str, questions: Questions) -> Mapping[str, ReadOut]:
+def read_answers(model: str, dataset: str, questions: Questions) -> Mapping[str, Output]:
     """By what was asked for; without that of which a model has no row. Raises UserError."""
-    readers = {asks.LETTERS: _letters, asks.LIKELIHOOD: _likelihood, asks.TEXT: _texts}
+    readers = {outputs.LETTERS: _letters, outputs.LIKELIHOOD: _likelihood, outputs.TEXT: _texts}
     found = {}
-    for ask, reader in readers.items():
-        read_out = reader(RESPONSES[ask].path(model, dataset), questions)
-        if read_out is not None:
-            found[ask] = read_out
+    for output, reader in readers.items():
+        own = reader(RESPONSES[output].path(model, dataset), questions)
+        if own is not None:
+            found[output] = own
     return found
 
 
-def _letters(path: Path, questions: Questions) -> ReadOut | None:
+def _letters(path: Path, questions: Questions) -> Output | None:
     table, rows, problems = _sorted(LETTERS.read(path, ["prompt", "logits", "problem"]), questions)
     if not table.num_rows:
         return None
@@ -135,25 +135,25 @@ def _letters(path: Path, questions: Questions) -> ReadOut | None:
     # Released files may hold more letters than a prompt has options: those are no answer to it.
     place = np.arange(len(logits)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     inside = place < np.repeat(questions.shown[rows], lengths)
-    return ReadOut(_options(rows, np.minimum(lengths, questions.shown[rows]), logits[inside]), problems)
+    return Output(_options(rows, np.minimum(lengths, questions.shown[rows]), logits[inside]), problems)
 
 
-def _likelihood(path: Path, questions: Questions) -> ReadOut | None:
+def _likelihood(path: Path, questions: Questions) -> Output | None:
     table = LIKELIHOOD.read(path, ["prompt", "option", "nll", "problem"])
     table, rows, problems = _sorted(table, questions, "option")
     if not table.num_rows:
         return None
     names, lengths = np.unique(rows, return_counts=True)
     # An option that cannot be at all has an infinite NLL.
-    return ReadOut(_options(names, lengths, -np.asarray(table["nll"].to_numpy())), problems)
+    return Output(_options(names, lengths, -np.asarray(table["nll"].to_numpy())), problems)
 
 
-def _texts(path: Path, questions: Questions) -> ReadOut | None:
+def _texts(path: Path, questions: Questions) -> Output | None:
     table = TEXT.read(path, ["prompt", "temperature", "sample", "text", "problem"])
     table, rows, problems = _sorted(table, questions, "temperature", "sample")
     if not table.num_rows:
         return None
-    return ReadOut(Texts(rows, np.asarray(table["temperature"].to_numpy()), table["text"]), problems)
+    return Output(Texts(rows, np.asarray(table["temperature"].to_numpy()), table["text"]), problems)
 
 
 def _sorted(table: pa.Table, questions: Questions, *further: str) -> tuple[pa.Table, Ints, Problems]:

@@ -44,30 +44,30 @@ class DatasetReadOuts:
 
 def build(evidence: Evidence) -> tuple[DatasetReadOuts, ...]:
     """One part per dataset that was read out in several ways."""
-    wanted = [dataset for dataset in evidence.datasets if len(evidence.asks(dataset)) > 1]
+    wanted = [dataset for dataset in evidence.datasets if len(evidence.outputs(dataset)) > 1]
     return tuple(DatasetReadOuts(d, _sentences(evidence, d), _grid(evidence, d)) for d in wanted)
 
 
 def _sentences(evidence: Evidence, dataset: str) -> tuple[str, ...]:
-    """For each model whose intervals do not all overlap, the best and the worst read-out."""
+    """For each model whose intervals do not all overlap, the best and the worst output."""
     said = []
     for model in evidence.models(dataset):
         found = {
-            ask: number
-            for ask in evidence.asks(dataset)
-            if (number := evidence.number(dataset, model, "accuracy", ask=ask))
+            output: number
+            for output in evidence.outputs(dataset)
+            if (number := evidence.number(dataset, model, "accuracy", output=output))
             and number.low is not None
             and number.high is not None
         }
-        ordered = sorted(found, key=lambda ask: found[ask].value)
+        ordered = sorted(found, key=lambda output: found[output].value)
         if len(ordered) < 2:
             continue
         worst, best = found[ordered[0]], found[ordered[-1]]
         assert worst.high is not None and best.low is not None
         if worst.high < best.low:
             said.append(
-                f"{model} is right in {formatting.percent(best.value)} by {formatting.READ_OUTS[ordered[-1]]} and in "
-                f"{formatting.percent(worst.value)} by {formatting.READ_OUTS[ordered[0]]}."
+                f"{model} is right in {formatting.percent(best.value)} by {formatting.OUTPUT_NAMES[ordered[-1]]} and in "
+                f"{formatting.percent(worst.value)} by {formatting.OUTPUT_NAMES[ordered[0]]}."
             )
     return tuple(said)
 
@@ -75,17 +75,17 @@ def _sentences(evidence: Evidence, dataset: str) -> tuple[str, ...]:
 def _grid(evidence: Evidence, dataset: str) -> Grid:
     columns = [Column("Model"), Column("Read-out"), *(Column(label, note, True) for label, note, *_ in SHOWN)]
     rows = [
-        [Cell(model), Cell(formatting.READ_OUTS[ask]), *_cells(evidence, dataset, model, ask)]
+        [Cell(model), Cell(formatting.OUTPUT_NAMES[output]), *_cells(evidence, dataset, model, output)]
         for model in evidence.models(dataset)
-        for ask in evidence.asks(dataset)
-        if evidence.number(dataset, model, "accuracy", ask=ask)
+        for output in evidence.outputs(dataset)
+        if evidence.number(dataset, model, "accuracy", output=output)
     ]
-    caption = f"{dataset}: the same questions read out in several ways, clean reading"
-    return Grid("read-outs", caption, columns, rows)
+    caption = f"{dataset}: the same questions read out in several ways, clean protocol"
+    return Grid("outputs", caption, columns, rows)
 
 
-def _cells(evidence: Evidence, dataset: str, model: str, ask: str) -> list[Cell]:
+def _cells(evidence: Evidence, dataset: str, model: str, output: str) -> list[Cell]:
     return [
-        figure(evidence.number(dataset, model, metric, score, ask=ask), digits, scale)
+        figure(evidence.number(dataset, model, metric, score, output=output), digits, scale)
         for _, _, metric, score, digits, scale in SHOWN
     ]
