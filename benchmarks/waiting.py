@@ -21,10 +21,10 @@ from typing import Any
 from benchmarks._figure import figure
 from benchmarks._stage import ROOT
 from vouch.models.requests.config import Config
-from vouch.models.requests.dataset_requests import AskedDataset
+from vouch.models.requests.dataset_requests import DatasetRequests
 from vouch.models.requests.engine import Answered, Engine, Pack
 from vouch.models.requests.keys import Wanted
-from vouch.models.requests.session import AskedModel
+from vouch.models.requests.session import Session
 from vouch.models.requests.stream import Questions
 from vouch.pipeline.yaml12 import load
 from vouch.tables.images import ImageStore, images_path
@@ -59,7 +59,7 @@ class Watched:
             yield pack
 
 
-def asked(dataset: AskedDataset, packs: list[Wanted], engine: Engine | None) -> tuple[float, float]:
+def asked(dataset: DatasetRequests, packs: list[Wanted], engine: Engine | None) -> tuple[float, float]:
     """Seconds that all packs took, and those of them that the engine waited."""
     watched = Watched(engine)
     images = ImageStore(images_path(dataset.name))
@@ -73,7 +73,7 @@ def asked(dataset: AskedDataset, packs: list[Wanted], engine: Engine | None) -> 
 def measure(model: str, name: str, count: int) -> None:
     """The figures of one model and dataset, in a folder with an empty work cache."""
     config = Config.model_validate(load(ROOT / "params.yaml")["extract"])
-    dataset = AskedDataset(AskedModel(read_pin(pin_path(model)), config), name)
+    dataset = DatasetRequests(Session(read_pin(pin_path(model)), config), name)
     dataset.look_up()
     packs = list(islice((pack for pack in dataset.packs() if pack.members[0].prompt["pictures"]), count))
     pictures = len(

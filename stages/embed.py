@@ -1,4 +1,4 @@
-"""embed: vectors of an encoder, for what is compared by likeness.
+"""embed: vectors of an encoder, for what is compared by similarity.
 
 `python -m stages.embed DATASET`: pictures and questions of a dataset
 Inputs   data/items/DATASET.parquet, data/images/DATASET.parquet, the encoder (a file, or the pin of a model)
@@ -15,7 +15,6 @@ from pathlib import Path
 
 from vouch.models.encoders.config import Pictures, Texts
 from vouch.models.encoders.similarity import similarities
-from vouch.models.encoders.texts import TextEncoder
 from vouch.models.encoders.vectors import encoder_of, picture_rows, question_rows
 from vouch.params.start import run_stage
 from vouch.pipeline.stage import Run
@@ -44,6 +43,8 @@ def _texts(run: Run) -> None:
     if config.model is None:
         TEXT_SIMILARITY.write(TEXT_SIMILARITY_PATH, [])
         return
+    from vouch.models.encoders.pinned import TextEncoder
+
     encoder = TextEncoder(read_pin(Path(config.encoder)), config)
     paths = sorted(path for path in run.inputs if path.name.endswith(".text.parquet"))
     with TEXT_SIMILARITY.writer(TEXT_SIMILARITY_PATH) as writer:

@@ -7,10 +7,9 @@ Outputs  data/responses/MODEL/DATASET.{letters,likelihood,text}.parquet, in the 
 
 from vouch.models.released.answers import write_released
 from vouch.models.requests.config import Config
-from vouch.models.requests.dataset_requests import AskedDataset
-from vouch.models.requests.extraction import answer
+from vouch.models.requests.dataset_requests import DatasetRequests, answer
 from vouch.models.requests.responses import write
-from vouch.models.requests.session import AskedModel
+from vouch.models.requests.session import Session
 from vouch.params.start import run_stage
 from vouch.pipeline.stage import Run
 from vouch.tables.pins import pin_path, read_pin
@@ -24,7 +23,7 @@ def main(run: Run) -> None:
         run.note("rows", write_released(pin, name))
         return
     config = Config.model_validate(run.params["extract"])
-    dataset = AskedDataset(AskedModel(pin, config), name)
+    dataset = DatasetRequests(Session(pin, config), name)
     for key, fact in answer(dataset, run.progress).items():
         run.measure(key, fact)
     for key, fact in write(dataset).items():

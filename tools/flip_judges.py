@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from vouch.models.decoder.mode_store import known_mode
+from vouch.models.decoder.self_check import known_mode
 from vouch.models.loading.model_folder import pinned_folder
 from vouch.models.requests.work_cache import ROOT, WorkCache
 from vouch.pipeline.dag import Dag, read_dag

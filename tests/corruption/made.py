@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from vouch.models.decoder.mode_store import keep_mode
+from vouch.models.decoder.self_check import keep_mode
 from vouch.models.requests.work_cache import ROOT, WorkCache
 from vouch.pipeline.dag import Dag, is_folder, read_dag
 from vouch.pipeline.digests import Digests

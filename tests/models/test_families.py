@@ -10,7 +10,7 @@ from tests.models.families.family import EOS, WORDS, Family, family, fresh
 from tests.models.families.family import LETTERS as LETTER_IDS
 from vouch.models.decoder.forward import Forward
 from vouch.models.decoder.jobs import Mode
-from vouch.models.decoder.prepared import Prepared
+from vouch.models.decoder.preparing import Prepared
 from vouch.models.requests.engine import Answered, LetterAnswer, LikelihoodAnswer, TextAnswer
 from vouch.pipeline.errors import UserError
 from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT

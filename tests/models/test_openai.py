@@ -34,18 +34,17 @@ from vouch.models.requests.engine import (
     TextAnswer,
     engine_file,
 )
-from vouch.models.server.server_bounds import MAX_BODY
-from vouch.models.server.server_client import error_message, retry_after
-from vouch.models.server.server_engine import ENOUGH, ServerEngine
-from vouch.models.server.server_reading import (
+from vouch.models.server.client import MAX_BODY, error_message, retry_after
+from vouch.models.server.completions import (
     NoLogprobs,
     completion,
     is_about_question,
     largest_allowed,
     text,
 )
-from vouch.models.server.server_requests import data_url
-from vouch.models.server.server_settings import OPENAI, Settings, read_settings
+from vouch.models.server.engine import ENOUGH, ServerEngine
+from vouch.models.server.requests import data_url
+from vouch.models.server.settings import OPENAI, Settings, read_settings
 from vouch.pipeline.errors import UserError
 from vouch.tables.pins import Pin, Source
 from vouch.tables.text import text_path

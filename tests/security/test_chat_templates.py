@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from vouch.models.chat import rendering
-from vouch.models.chat.chat_template import ChatTemplate
+from vouch.models.chat.chat import ChatTemplate
 from vouch.models.chat.rendering import Endless, Failed, render
 from vouch.pipeline.errors import UserError
 

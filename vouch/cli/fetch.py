@@ -13,7 +13,7 @@ from vouch.datasets.fetch.locate import fetch
 from vouch.datasets.fetch.origin import REMOTE, Origin
 from vouch.datasets.fetch.store import Found
 from vouch.models.pins.config import HubSource
-from vouch.models.pins.hub import fetch as fetch_weights
+from vouch.models.pins.pinning import fetch as fetch_weights
 from vouch.params.check import check_project
 from vouch.params.project import MODELS, Models, Project
 from vouch.pipeline.errors import UserError, did_you_mean

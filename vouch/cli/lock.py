@@ -14,8 +14,8 @@ from ruamel.yaml.comments import CommentedMap
 from vouch.cli.lock_data import lock_dataset, unpinned_datasets, with_origin
 from vouch.cli.round_trip import dumped, quoted, round_trip
 from vouch.models.pins.config import FolderSource, HubSource
-from vouch.models.pins.hub import BRANCH
 from vouch.models.pins.model_folder import check_model_folder, count_parameters
+from vouch.models.pins.pinning import BRANCH
 from vouch.models.pins.resolve import check_model_type, dtype_of, resolve
 from vouch.params.project import MODELS, Models
 from vouch.pipeline.dag import PARAMS

@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
-from vouch.models.requests.dataset_requests import AskedDataset
-from vouch.models.requests.extraction import answer
+from vouch.models.requests.dataset_requests import DatasetRequests, answer
 from vouch.models.requests.responses import restore
-from vouch.models.requests.session import AskedModel
+from vouch.models.requests.session import Session
 from vouch.params.check import check_project
 from vouch.pipeline.dag import Dag, Stage, read_dag
 from vouch.pipeline.digests import Digests
@@ -74,9 +73,9 @@ def _side_by_side(names: list[str], jobs: int) -> None:
 def _warm(name: str) -> None:
     """One model, all datasets."""
     project, dag, digests = check_project(), read_dag(), Digests()
-    model = AskedModel(read_pin(pin_path(name)), project.extract)
+    model = Session(read_pin(pin_path(name)), project.extract)
     for dataset in project.datasets:
-        asked = AskedDataset(model, dataset)
+        asked = DatasetRequests(model, dataset)
         taken = _taken_over(asked, dag[f"extract@{name}-{dataset}"], digests)
         answers = answer(asked, progress)["answers"]
         print(
@@ -97,7 +96,7 @@ def _check_inputs(dag: Dag, stages: list[Stage], digests: Digests) -> None:
             )
 
 
-def _taken_over(asked: AskedDataset, stage: Stage, digests: Digests) -> str:
+def _taken_over(asked: DatasetRequests, stage: Stage, digests: Digests) -> str:
     """Restores what can be trusted; what to say of it."""
     tables = [str(one.path(asked.model.name, asked.name)) for one in RESPONSES.values()]
     if None in (digests.of(table, anew=True) for table in tables):

@@ -122,8 +122,8 @@ def _check_origins(project: Project, where: str) -> None:
         if origin and entry.source == REMOTE and not origin.pinned and not origin.unpinned:
             missing = "revision" if origin.hub else "sha256"
             raise UserError(
-                f"{where}: datasets.{name}.origin: has no {missing}; run `vouch lock {name}`, which writes it, or "
-                "write `unpinned: true` there"
+                f"{where}: datasets.{name}.origin: has no {missing}; run `vouch lock {name}`, which writes "
+                "it, or write `unpinned: true` there"
             )
 
 

@@ -67,8 +67,8 @@ class Paper(BaseModel):
 class Project(BaseModel):
     """params.yaml as a whole.
 
-    train: demo models to train, each into data/trained/NAME. models: those that answer the questions, and where each
-    comes from. helpers: further models, which rewrite questions or encode pictures and texts.
+    train: demo models to train, each into data/trained/NAME. models: those that answer the questions, and
+    where each comes from. helpers: further models, which rewrite questions or encode pictures and texts.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -3,9 +3,9 @@
 model, dataset, prompt, item, group, variation
 output       what was read out (OUTPUTS of prompts): letters | likelihood | text
 effect       how the variation turns the answers of this prompt, of EFFECTS of prompts
-parser       of a generated answer: the parser (vouch/metrics/text/parsers) or answer metric (vouch/metrics/text/answers)
-             that read it; REFUSAL where the model declined, UNPARSED where nothing could be read. Null for
-             letters and likelihood
+parser       of a generated answer: the parser (vouch/metrics/text/parsers) or answer metric
+             (vouch/metrics/text/answers) that read it; REFUSAL where the model declined, UNPARSED where
+             nothing could be read. Null for letters and likelihood
 answer       what a generated answer came to, at most 500 characters: the text of the chosen option (several:
              joined by ` | `), else the normalised text. Null for letters and likelihood
 predicted    0-based index of the option with the largest logit or likelihood (ties: lowest), or that a

@@ -2,7 +2,8 @@
 
 model       slug
 engine      file in vouch/models/engines, or `released` for answers that others released
-source      {"kind": "folder" | "hub" | "server" | "released", "path", "repo" and "revision", or "url" and "name"}
+source      {"kind": "folder" | "hub" | "server" | "released", "path", "repo" and
+            "revision", or "url" and "name"}
 template    text of the chat template that stands in for the model's own, null for its own
 files       name -> SHA-256 of every file of the model folder that may be loaded, or of every file of answers
 dtype       float32 | bfloat16 | float16

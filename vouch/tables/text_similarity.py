@@ -1,4 +1,4 @@
-"""text similarity: how similar sampled texts are to the greedy text of the same prompt, by a pinned text encoder.
+"""text similarity: how similar sampled texts are to the greedy text of the prompt, by a pinned text encoder.
 
 A row for each prompt of the variation `original` and temperature that a model was sampled at; schema-only
 where no encoder is named.

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from vouch.models.server.server_client import Tally, error_message, retry_after
-from vouch.models.server.server_reading import (
+from vouch.models.server.client import Tally, error_message, retry_after
+from vouch.models.server.completions import (
     BadAnswer,
     completion,
     largest_allowed,
@@ -12,7 +12,7 @@ from vouch.models.server.server_reading import (
     other_model,
     text,
 )
-from vouch.models.server.server_settings import Settings
+from vouch.models.server.settings import Settings
 from vouch.pipeline.errors import UserError
 
 TOKEN = {

@@ -4,8 +4,8 @@ import pytest
 import torch
 from transformers.cache_utils import DynamicLayer
 
-from vouch.models.decoder.cache_layers import join, row_of
-from vouch.models.decoder.trie_masks import Unsupported
+from vouch.models.decoder.pass_inputs import join, row_of
+from vouch.models.decoder.tries import Unsupported
 
 
 def layer(rows: int = 3) -> DynamicLayer:

@@ -17,10 +17,9 @@ from tests.models.families.family import WORDS, Family, family, fresh
 from tests.models.test_families import NAMES
 from vouch.models.decoder.forward import Forward, Read, State
 from vouch.models.decoder.jobs import Mode
-from vouch.models.decoder.mode_store import keep_mode, known_mode, mode_path
 from vouch.models.decoder.pass_inputs import Inputs
-from vouch.models.decoder.prepared import Prepared
-from vouch.models.decoder.self_check import choose_mode
+from vouch.models.decoder.preparing import Prepared
+from vouch.models.decoder.self_check import choose_mode, keep_mode, known_mode, mode_path
 from vouch.models.decoder.shared_prefix import shared_prefix
 from vouch.models.decoder.tolerances import FLOAT32, HALF, Differences, Limits
 from vouch.models.decoder.tries import Trie

@@ -81,7 +81,7 @@ def test_no_encoder_no_rows(run: Run) -> None:
 
 @pytest.mark.parametrize("name", ["x" * 5000, "nul\0", "colours\n", ""])
 def test_a_name_that_cannot_be_a_file_is_no_encoder(name: str) -> None:
-    with pytest.raises(ValidationError, match="give vouch/models/encoders/colours.py or"):
+    with pytest.raises(ValidationError, match=r"give vouch/models/encoders/colours.py or"):
         Pictures(encoder=f"vouch/models/encoders/{name}.py")
 
 

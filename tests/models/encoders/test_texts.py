@@ -10,9 +10,9 @@ import pytest
 from stages.embed import main
 from tests.metrics.simulated import project_run
 from tests.models.encoders.models import pin, save_bert, save_clip
-from vouch.models.encoders.bertscore import encoded, f1
 from vouch.models.encoders.config import Texts as Config
-from vouch.models.encoders.texts import TextEncoder
+from vouch.models.encoders.pinned import TextEncoder
+from vouch.models.encoders.similarity import encoded, f1
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.stage import Run
 from vouch.tables.pins import Pin, pin_path, write_pin

@@ -9,7 +9,7 @@ from tests.models.families.family import EOS, ROWS, WORDS, Family, cast
 from vouch.models.decoder.decoding import Decoder
 from vouch.models.decoder.forward import Forward
 from vouch.models.decoder.jobs import Mode
-from vouch.models.decoder.prepared import Prepared
+from vouch.models.decoder.preparing import Prepared
 from vouch.models.decoder.shared_prefix import SharedPrefix
 from vouch.models.requests.config import Config
 from vouch.models.requests.engine import Answered, Pack, Question

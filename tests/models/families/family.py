@@ -12,7 +12,7 @@ import torch
 from vouch.models.chat.letter_tokens import LetterIds
 from vouch.models.decoder.jobs import Mode
 from vouch.models.decoder.pass_inputs import TOKEN_KINDS
-from vouch.models.decoder.prepared import Prepared
+from vouch.models.decoder.preparing import Prepared
 from vouch.models.requests.engine import Decoding, Question
 
 ROWS = 320  # of the vocabulary's width; WORDS of them have a token

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.models.pins.loopback_hub import Handler, Repo, serving
-from vouch.models.pins.hub import fetch
+from vouch.models.pins.pinning import fetch
 from vouch.pipeline.errors import UserError
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

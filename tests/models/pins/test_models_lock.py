@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from vouch.models.pins.config import HubSource, LockEntry
-from vouch.models.pins.templates import read_template
+from vouch.models.pins.pinning import read_template
 from vouch.params.project import Models
 from vouch.pipeline.yaml12 import load
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vouch.models.requests.batches import in_batches, padded_length
+from vouch.models.decoder.row_engine import in_batches, padded_length
 
 
 @dataclass(frozen=True)

@@ -7,19 +7,18 @@ import pytest
 
 from tests.models.project import DATASET, MODEL, Project, prompt, quiz
 from vouch.models.requests.config import Config
-from vouch.models.requests.dataset_requests import AskedDataset
-from vouch.models.requests.extraction import answer
+from vouch.models.requests.dataset_requests import DatasetRequests, answer
 from vouch.models.requests.responses import restore
-from vouch.models.requests.session import AskedModel
+from vouch.models.requests.session import Session
 from vouch.pipeline.errors import UserError
 from vouch.tables.pins import pin_path, read_pin
 from vouch.tables.prompts import LETTERS, OUTPUTS, TEXT
 from vouch.tables.text import RESPONSES
 
 
-def asked(project: Project) -> AskedDataset:
+def asked(project: Project) -> DatasetRequests:
     config = Config.model_validate(project.params["extract"])
-    return AskedDataset(AskedModel(read_pin(pin_path(MODEL)), config), DATASET)
+    return DatasetRequests(Session(read_pin(pin_path(MODEL)), config), DATASET)
 
 
 def test_what_was_written_can_be_taken_over_and_written_again(project: Project) -> None:

@@ -15,7 +15,7 @@ import pytest
 from tests.models.loopback_server import Loopback, Reply, serving
 from tests.models.raw_server import http, raw
 from tests.prompts.rewrites.conftest import Project, item, words
-from vouch.models.server.server_bounds import MAX_BODY
+from vouch.models.server.client import MAX_BODY
 from vouch.pipeline.errors import UserError
 from vouch.prompts.rewrites.cache import LISTED
 from vouch.prompts.rewrites.engines.openai import IN_A_ROW

@@ -1,4 +1,4 @@
-"""Chat templates rendered within bounds, by one process beside this one: vouch/models/chat/template_worker.py.
+"""Chat templates rendered within bounds, by a process of its own: vouch/models/chat/template_worker.py.
 
 The process knows no secrets: of the environment it gets what Python needs to start.
 """

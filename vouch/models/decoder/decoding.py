@@ -2,13 +2,16 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 import torch
 
+from vouch.models.decoder.forward import Forward, Read, State
+from vouch.models.decoder.jobs import Job
 from vouch.models.decoder.outputs import NOT_FINITE
+from vouch.models.decoder.pass_inputs import fresh
 from vouch.models.requests.engine import Decoding, Question, Refusal, TextAnswer
 
 
@@ -20,7 +23,7 @@ def ends(model: Any) -> tuple[int, ...]:
     return tuple(given) if isinstance(given, (list, tuple)) else () if given is None else (int(given),)
 
 
-class Continued(Protocol):
+class Continuation(Protocol):
     """A pass over prompts that goes on. logits: [r, vocabulary] float32 of the first token."""
 
     logits: torch.Tensor
@@ -64,7 +67,7 @@ class Decoder:
         self._decode, self._ends = decode, frozenset(end_tokens)
 
     def texts(
-        self, questions: Sequence[Question], begin: Callable[[], Continued]
+        self, questions: Sequence[Question], begin: Callable[[], Continuation]
     ) -> Iterator[tuple[int, Decoding, TextAnswer | Refusal]]:
         """(row, decoding, answer) for every decoding of the questions of the first rows of a pass.
 
@@ -81,7 +84,7 @@ class Decoder:
                     yield row, decoding, self._answer(text)
 
     def _grown(
-        self, continued: Continued, most: Sequence[int], temperature: float, draws: torch.Tensor | None
+        self, continued: Continuation, most: Sequence[int], temperature: float, draws: torch.Tensor | None
     ) -> list[_Growing]:
         logits, number = continued.logits, 0
         growing = [_Growing(limit) for limit in most]
@@ -133,3 +136,45 @@ def sampled(logits: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
     level = drawn.to(shares) * shares[:, -1]
     tokens = torch.searchsorted(shares, level[:, None], right=True)[:, 0]
     return tokens.clamp(max=logits.shape[-1] - 1).to(logits.device)
+
+
+def logits_of(forward: Forward, rows: Sequence[Job], states: Sequence[State] | None) -> torch.Tensor:
+    """[r, n, vocabulary] float32 at the wanted places of rows; states: after the prefix of each, if any."""
+    prepared = [row.prepared for row in rows]
+    wanted = torch.tensor([row.wanted for row in rows])
+    if rows[0].mode == "trie":
+        tries = [row.trie for row in rows if row.trie is not None]
+        return forward.tries(prepared, tries, states or (), rows[0].length, wanted).logits
+    return forward.chains(prepared, [row.sequence for row in rows], states, rows[0].length, wanted).logits
+
+
+class Prompts:
+    """A pass over whole prompts that can be continued several times. mask: [r, tokens] of the cache."""
+
+    def __init__(self, forward: Forward, rows: Sequence[Job], states: Sequence[State] | None) -> None:
+        self.forward, self.prepared = forward, [row.prepared for row in rows]
+        sequences = [row.sequence for row in rows]
+        last = torch.tensor([row.wanted for row in rows])
+        self.read: Read = forward.chains(self.prepared, sequences, states, rows[0].length, last, keep=True)
+        past = states[0].length if states else 0
+        mask = torch.zeros((len(rows), past + rows[0].length), dtype=torch.long)
+        for row, sequence in enumerate(sequences):
+            mask[row, : past + len(sequence)] = 1
+        self.mask = mask.to(forward.device)
+
+
+class Continued:
+    """One continuation, see Continuation; the cache of the prompts stays as it is."""
+
+    def __init__(self, prompts: Prompts) -> None:
+        self._prompts, self._mask, self._number = prompts, prompts.mask, 0
+        self._read = replace(prompts.read, cache=fresh(prompts.read.cache))
+        self.logits = prompts.read.logits[:, 0]
+
+    def step(self, tokens: torch.Tensor) -> torch.Tensor:
+        """See Continuation.step."""
+        self._mask = torch.cat([self._mask, torch.ones_like(self._mask[:, :1])], dim=1)
+        one = self._prompts
+        logits = one.forward.step(one.prepared, tokens, self._mask, self._read, self._number)
+        self._number += 1
+        return logits

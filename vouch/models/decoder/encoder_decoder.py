@@ -12,14 +12,12 @@ from typing import Any
 import torch
 from transformers import EncoderDecoderCache
 
-from vouch.models.decoder.cache_layers import fresh
 from vouch.models.decoder.decoding import Decoder, ends
 from vouch.models.decoder.outputs import letter_answers, likelihood_answer, token_nlls
-from vouch.models.decoder.prepared import Prepared
-from vouch.models.decoder.preparing import Preparer
-from vouch.models.decoder.row_engine import RowEngine
+from vouch.models.decoder.pass_inputs import fresh
+from vouch.models.decoder.preparing import Prepared, Preparer
+from vouch.models.decoder.row_engine import RowEngine, padded_length
 from vouch.models.loading.model_loading import LoadedModel
-from vouch.models.requests.batches import padded_length
 from vouch.models.requests.config import Config
 from vouch.models.requests.engine import Answered, Decoding
 from vouch.tables.prompts import LIKELIHOOD, TEXT
@@ -161,7 +159,7 @@ class _Read:
 
 
 class _Continued:
-    """The decoder goes on after its beginning; see decoding.Continued."""
+    """The decoder goes on after its beginning; see decoding.Continuation."""
 
     def __init__(self, read: _Read) -> None:
         self._read, self.logits = read, read.logits
@@ -171,7 +169,7 @@ class _Continued:
         )
 
     def step(self, tokens: torch.Tensor) -> torch.Tensor:
-        """See decoding.Continued."""
+        """See Continuation.step."""
         return self._passed(tokens[:, None])[:, 0]
 
     def read(self, sequences: Sequence[Sequence[int]], length: int) -> torch.Tensor:

@@ -11,11 +11,9 @@ from typing import Any
 
 import torch
 
-from vouch.models.decoder.cache_layers import row_of
-from vouch.models.decoder.pass_inputs import TOKEN_KINDS, Inputs
-from vouch.models.decoder.prepared import Prepared
-from vouch.models.decoder.trie_masks import layer_kinds
-from vouch.models.decoder.tries import Trie
+from vouch.models.decoder.pass_inputs import TOKEN_KINDS, Inputs, row_of
+from vouch.models.decoder.preparing import Prepared
+from vouch.models.decoder.tries import Trie, layer_kinds
 from vouch.pipeline.errors import UserError
 
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from vouch.models.decoder.prepared import Prepared
+from vouch.models.decoder.preparing import Prepared
+from vouch.models.decoder.row_engine import padded_length
 from vouch.models.decoder.tries import Trie, build
-from vouch.models.requests.batches import padded_length
 from vouch.tables.prompts import LETTERS, TEXT
 
 Mode = Literal["trie", "batch", "plain"]

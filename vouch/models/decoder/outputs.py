@@ -6,8 +6,7 @@ from collections.abc import Sequence
 import torch
 
 from vouch.models.chat.letter_tokens import LetterIds
-from vouch.models.requests.engine import LetterAnswer, LikelihoodAnswer, Refusal
-from vouch.models.requests.letter_flags import letter_flags
+from vouch.models.requests.engine import LetterAnswer, LikelihoodAnswer, Refusal, letter_flags
 
 NOT_FINITE = Refusal(
     "the model's logits are not finite; check its weights, or give it another dtype in models.lock"

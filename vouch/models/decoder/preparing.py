@@ -1,22 +1,77 @@
 """From a question to tokens and tensors of one row: chat template, processor, letters, options."""
 
 import copy
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import torch
 from PIL import Image
 
-from vouch.images.processed_pictures import ProcessedPictures
+from vouch.images.processed_pictures import ProcessedPictures, tensor_digest
 from vouch.models.chat import chat
-from vouch.models.chat.chat_template import HERE, ChatTemplate
+from vouch.models.chat.chat import HERE, ChatTemplate
 from vouch.models.chat.letter_tokens import LetterIds, LetterTokens
-from vouch.models.decoder.prepared import Needs, Prepared
 from vouch.models.loading.model_loading import LoadedModel
 from vouch.models.requests.engine import Question
 from vouch.pipeline.errors import UserError, raised_for_us, reason
 from vouch.pipeline.out_of_memory import out_of_memory
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A tokenised question.
+
+    ids            its tokens, places of pictures included
+    prefix         how many of them end with the last place of a picture: 0 without pictures
+    shown          tensors of the pictures; rows are joined along the first axis
+    by_token       further tensors [1, len(ids), ...] that the model wants beside the tokens
+    letters        tokens of its marks, None where it has none
+    options        tokens of each option as a continuation, for a decoder of its own with the one that ends it
+    begun          tokens with which a decoder of its own begins the answer; elsewhere they are among `ids`
+    """
+
+    question: Question
+    ids: tuple[int, ...]
+    prefix: int
+    shown: Mapping[str, torch.Tensor]
+    by_token: Mapping[str, torch.Tensor]
+    letters: LetterIds | None
+    options: tuple[tuple[int, ...], ...]
+    flags: tuple[str, ...] = ()
+    begun: tuple[int, ...] = ()
+
+    @cached_property
+    def shown_shape(self) -> Hashable:
+        """What the pictures of rows in one forward pass must have in common."""
+        return tuple((name, tuple(value.shape)) for name, value in sorted(self.shown.items()))
+
+    @cached_property
+    def prefix_digest(self) -> str:
+        """Names what a model has read up to the end of the prefix."""
+        digest = hashlib.sha256(repr(self.ids[: self.prefix]).encode())
+        for name, value in sorted(self.shown.items()):
+            digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
+            digest.update(tensor_digest(value))
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a model asks of its inputs.
+
+    context: most tokens it reads, None if unlimited. image_token: stands where a picture's features go.
+    answers_apart: it has a decoder of its own for what it says. qformer_context: most tokens of the text
+    that a Q-Former reads, None where it reads none.
+    """
+
+    context: int | None = None
+    image_token: int | None = None
+    answers_apart: bool = False
+    qformer_context: int | None = None
+
 
 _PROBES = ((64, 64), (96, 32), (640, 400), (400, 900))  # sizes that tell whether size reaches the model
 

@@ -8,7 +8,7 @@ answer says with how many rows it was computed.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from queue import SimpleQueue
@@ -17,9 +17,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import torch
 
 from vouch.images.prefetch import ahead
-from vouch.models.decoder.prepared import Prepared
-from vouch.models.decoder.preparing import Preparer
-from vouch.models.requests.batches import Shaped, in_batches
+from vouch.models.decoder.preparing import Prepared, Preparer
 from vouch.models.requests.config import Config
 from vouch.models.requests.engine import Answered, Pack, Refusal
 from vouch.pipeline.errors import UserError
@@ -29,14 +27,47 @@ HELD_BATCHES = 4  # jobs that wait for others of their shape, in batches
 PASS_TOKENS = 2048  # of one pass, about: more rows gain nothing, and gaps among them cost
 
 
-class Rowed(Shaped, Protocol):
-    """A row of a pass. length: its tokens, padded; follows from the shape."""
+class Row(Protocol):
+    """A row of a pass. shape: what rows of one pass have in common. length: its tokens, padded."""
+
+    @property
+    def shape(self) -> Hashable: ...
 
     @property
     def length(self) -> int: ...
 
 
-J = TypeVar("J", bound=Rowed)
+J = TypeVar("J", bound=Row)
+
+
+def padded_length(tokens: int, bucket: int) -> int:
+    """The length a row is padded to: a multiple of `bucket`, at least one place more than it needs.
+
+    The spare place keeps every row padded. A batch without any padding would get no attention mask,
+    for which a GPU has other kernels, so that a prompt's last bits would depend on its company.
+    """
+    return (tokens // bucket + 1) * bucket
+
+
+def in_batches(items: Iterable[J], rows: Callable[[J], int], held: int) -> Iterator[list[J]]:
+    """Lists of up to rows(item) items of equal shape, as soon as they are full; rows follow from the shape.
+
+    Never holds more than `held` items: then the fullest list goes as it is (of equals the oldest).
+    The last lists come when the items are used up.
+    """
+    waiting: dict[Hashable, list[J]] = {}
+    count = 0
+    for item in items:
+        batch = waiting.setdefault(item.shape, [])
+        batch.append(item)
+        count += 1
+        ready = item.shape if len(batch) >= rows(item) else None
+        if ready is None and count >= held:
+            ready = max(waiting, key=lambda shape: len(waiting[shape]))
+        if ready is not None:
+            count -= len(waiting[ready])
+            yield waiting.pop(ready)
+    yield from waiting.values()
 
 
 class RowEngine(ABC, Generic[J]):

@@ -6,22 +6,28 @@ prefix, the logits, and those of a text that goes on. Whatever differs by more t
 another order explains is not used. The choice follows from the model alone, never from the data.
 """
 
+import random
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from importlib.metadata import version
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import torch
+from PIL import Image
 
-from vouch.models.decoder.continuation import Continued, Prompts, logits_of
+from vouch.models.decoder.decoding import Continued, Prompts, logits_of
 from vouch.models.decoder.forward import Forward, State
 from vouch.models.decoder.jobs import MODES, Job, Mode, jobs
-from vouch.models.decoder.prepared import Prepared
+from vouch.models.decoder.preparing import Prepared, Preparer
 from vouch.models.decoder.tolerances import FLOAT32, HALF, Differences, Limits
-from vouch.models.decoder.trie_masks import Unsupported
+from vouch.models.decoder.tries import Unsupported
 from vouch.models.loading.float32_weights import in_float32
+from vouch.models.requests.engine import Question
 from vouch.pipeline.errors import UserError
+from vouch.pipeline.files import sealed, unsealed, write_json
 from vouch.pipeline.out_of_memory import out_of_memory
 from vouch.tables.prompts import LIKELIHOOD, TEXT
 
@@ -209,3 +215,48 @@ class _Check:
 def _after(rows: Sequence[Job], states: dict[str, State]) -> list[State] | None:
     """The state after each row's prefix, None where rows are whole prompts."""
     return None if rows[0].mode == "plain" else [states[row.prepared.prefix_digest] for row in rows]
+
+
+_SIDE = 224
+_TEXTS = ("What is it?", "Is it day or night? A: day B: night", "How many colours are there?")
+
+
+def probes(preparer: Preparer) -> list[Prepared]:
+    """The questions: two about one picture, one about another of the same size."""
+    noise = random.Random(0)
+    pictures = [Image.frombytes("RGB", (_SIDE, _SIDE), noise.randbytes(3 * _SIDE**2)) for _ in range(2)]
+    shown = (pictures[0], pictures[0], pictures[1])
+    try:
+        return [
+            preparer.prepare(Question(f"probe {number}", None, text, pictures=(picture,)))
+            for number, (text, picture) in enumerate(zip(_TEXTS, shown, strict=True))
+        ]
+    except (UserError, MemoryError) as error:
+        why = str(error) or "no memory left"
+        raise UserError(
+            f"the model's processor or chat template fails at a plain question about a picture ({why}); "
+            "correct chat_template.jinja in its folder, or name another one as `template` in models.lock"
+        ) from None
+
+
+_LIBRARIES = ("torch", "transformers")
+
+Found = tuple[Mode, dict[str, Any]]
+
+
+def mode_path(folder: Path, model: str, revision: int) -> Path:
+    """Where the mode of a model (the digest of its pin) lies, for an engine's revision and libraries."""
+    versions = "-".join(f"{name}{version(name)}" for name in _LIBRARIES)
+    return folder / f"{model[:16]}-{revision}-{versions}.json"
+
+
+def known_mode(path: Path) -> Found | None:
+    """The mode in a file with its report; None where there is none, or the file is damaged."""
+    found = unsealed(path) or {}
+    mode, report = found.get("mode"), found.get("report")
+    return (mode, report) if mode in MODES and isinstance(report, dict) else None
+
+
+def keep_mode(path: Path, found: Found) -> None:
+    """Writes a mode and its report."""
+    write_json(path, sealed({"mode": found[0], "report": found[1]}))

@@ -6,17 +6,13 @@ from pathlib import Path
 
 import torch
 
-from vouch.models.decoder.continuation import Continued, Prompts, logits_of
-from vouch.models.decoder.decoding import Decoder, ends
+from vouch.models.decoder.decoding import Continued, Decoder, Prompts, ends, logits_of
 from vouch.models.decoder.forward import Forward, State
 from vouch.models.decoder.jobs import Job, Mode, Protocol, jobs
-from vouch.models.decoder.mode_store import keep_mode, known_mode
 from vouch.models.decoder.outputs import letter_answers, likelihood_answer, token_nlls
-from vouch.models.decoder.prepared import Prepared
-from vouch.models.decoder.preparing import Preparer
+from vouch.models.decoder.preparing import Prepared, Preparer
 from vouch.models.decoder.row_engine import PASS_TOKENS, RowEngine
-from vouch.models.decoder.self_check import choose_mode
-from vouch.models.decoder.self_check_probes import probes
+from vouch.models.decoder.self_check import choose_mode, keep_mode, known_mode, probes
 from vouch.models.loading.model_loading import LoadedModel
 from vouch.models.requests.config import Config
 from vouch.models.requests.engine import Answered, LetterAnswer, LikelihoodAnswer, Pack, Refusal

@@ -2,9 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+
+from vouch.pipeline.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -48,3 +52,40 @@ def build(sequences: Sequence[Sequence[int]]) -> Trie:
         if parent >= 0:
             sees[node, : parent + 1] = sees[parent, : parent + 1]
     return Trie(np.array(tokens, dtype=np.int64), np.array(depths, dtype=np.int64), sees, tuple(paths))
+
+
+class Unsupported(UserError):
+    """This model cannot be asked in some way: read a trie, or go on from what it remembers."""
+
+
+def layer_kinds(config: Any) -> set[str]:
+    """Kinds of the layers of a text decoder, by its configuration."""
+    given = getattr(config, "layer_types", None)
+    sliding = getattr(config, "sliding_window", None) is not None
+    return set(given or ["sliding_attention" if sliding else "full_attention"])
+
+
+def trie_masks(sees: torch.Tensor, depths: torch.Tensor, past: int, config: Any) -> dict[str, torch.Tensor]:
+    """[r, n, kept + n] whether nodes may look at what a layer kept of `past` tokens, and at nodes.
+
+    sees: [r, n, n] of the tries. depths: [r, n]. A sliding layer keeps less than its window of what
+    came before. Raises Unsupported for layers that read tokens in their order.
+    """
+    kinds = layer_kinds(config)
+    if not kinds <= {"full_attention", "sliding_attention"}:
+        raise Unsupported(f"layers of kind {sorted(kinds)} need every token in its order")
+    if "full_attention" not in kinds:
+        raise Unsupported("a sliding window over all layers")
+    window = getattr(config, "sliding_window", None)
+    widths = {kind: window if kind == "sliding_attention" else None for kind in sorted(kinds)}
+    return {kind: _mask(sees, depths, past, width) for kind, width in widths.items()}
+
+
+def _mask(sees: torch.Tensor, depths: torch.Tensor, past: int, window: int | None) -> torch.Tensor:
+    kept = past if window is None else min(past, window - 1)
+    before = torch.ones((*sees.shape[:2], kept), dtype=torch.bool)
+    allowed = torch.cat([before, sees], dim=2)
+    if window is not None:
+        places = torch.cat([torch.arange(-kept, 0).expand(len(depths), -1), depths], dim=1)
+        allowed &= depths[:, :, None] - places[:, None] < window
+    return allowed

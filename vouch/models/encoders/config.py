@@ -12,7 +12,10 @@ NONE = str(ENCODERS / "none.py")
 
 
 class _Encoder(BaseModel):
-    """encoder: a path, because a stage depends on it. batch: pictures or texts a pass. device, threads: for models."""
+    """encoder: a path, because a stage depends on it. batch: pictures or texts a pass.
+
+    device, threads: for models.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -42,7 +45,7 @@ class _Encoder(BaseModel):
 
 
 class Pictures(_Encoder):
-    """What turns pictures and questions into vectors, for distances between datasets: a file, or a model like CLIP."""
+    """What turns pictures and questions into vectors, to compare datasets: a file, or a model like CLIP."""
 
     @classmethod
     def known(cls) -> list[str]:

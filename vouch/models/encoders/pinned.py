@@ -1,69 +1,95 @@
-"""A model of the transformers library as an encoder, from its pinned folder.
+"""A pinned model of the transformers library as an encoder. Imports torch: load this file late.
 
-Of a model with a picture and a text side (CLIP) its projected features, as they are compared with each other;
-of a text encoder the mean over the last layer's tokens. Nothing is normalised. Texts are cut at the length
-that the model can read.
+Of a model with a picture and a text side (CLIP): its projected features. Of a text encoder: the mean over the
+last layer's tokens. Nothing is normalised. Texts are cut at the length that the model can read. Only texts of
+equally many tokens share a pass, so none is padded.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+import transformers
 from PIL import Image
 
-from vouch.models.encoders.config import Pictures
+from vouch.models.encoders.config import Pictures, Texts
 from vouch.models.encoders.encoder import Encoder, Vectors
-from vouch.models.encoders.loading import (
-    LoadedText,
-    encoder_name,
-    load_text,
-    loaded,
-    prepare_device,
-    unusable,
-)
+from vouch.models.encoders.similarity import Encoded, encoded
 from vouch.models.loading.model_folder import pinned_folder
+from vouch.models.loading.model_loading import LOCAL, load_weights, prepare_device
 from vouch.pipeline.errors import UserError
 from vouch.tables.pins import Pin
+
+DIGITS = 12  # of a pin's digest, to name it in a table
+UNREAD = "pooler."  # weights that text encoders are often saved without; nothing here reads what they compute
+ENDS = ("cls", "sep", "bos", "eos")  # tokens that a tokenizer puts at the ends of a text
 
 
 def load(pin: Pin, config: Pictures) -> Encoder:
     """The encoder that a pin names. Raises UserError where its files are not as pinned or no encoder."""
-    folder = pinned_folder(pin)
-    device = prepare_device(config.device, config.threads)
+    folder, device, model = _loaded(pin, config)
     name, notes = encoder_name(pin), {"device": device}
-    model = loaded(folder, pin.dtype, device)
     reads = {name: hasattr(model, f"get_{name}_features") for name in ("text", "image")}
     if all(reads.values()):
-        pictures = _Pictures(folder, model, device)
-        texts = _Texts(load_text(folder, model, device), config.batch, projected=True)
-        return Encoder(name, pictures.encode, texts.encode, notes)
+        pictures = _PictureSide(folder, model, device)
+        texts = _TextSide(folder, model, device)
+        return Encoder(name, pictures.encode, lambda given: texts.encode(given, config.batch, True), notes)
     if model.main_input_name == "input_ids" and not any(reads.values()):
-        texts = _Texts(load_text(folder, model, device), config.batch, projected=False)
-        return Encoder(name, questions=texts.encode, notes=notes)
+        texts = _TextSide(folder, model, device)
+        return Encoder(name, questions=lambda given: texts.encode(given, config.batch, False), notes=notes)
     raise UserError(
         f"{folder}: a {model.config.model_type} gives no features of texts and pictures; take a model "
         "such as CLIP or BERT"
     )
 
 
-class _Pictures:
+class TextEncoder:
+    """A text encoder whose tokens are compared. name: for the table; device: what it runs on."""
+
+    def __init__(self, pin: Pin, config: Texts) -> None:
+        """Raises UserError where the files are not those pinned, or hold no model that encodes texts."""
+        folder, self.device, model = _loaded(pin, config)
+        self.name, self._config = encoder_name(pin), config
+        if model.main_input_name != "input_ids" or hasattr(model, "get_image_features"):
+            raise UserError(
+                f"{folder}: a {model.config.model_type} is no encoder of texts alone; "
+                "take a model such as BERT"
+            )
+        layers = model.config.num_hidden_layers
+        if config.layer is not None and config.layer > layers:
+            raise UserError(
+                f"params.yaml: embed.texts.layer: {pin.model} has layers 0 ... {layers}, found {config.layer}"
+            )
+        self._model, self._text = model, _TextSide(folder, model, self.device)
+        ends = [getattr(self._text.tokenizer, f"{name}_token_id") for name in ENDS]
+        self._added = np.array([token for token in ends if token is not None])
+
+    def encode(self, texts: Sequence[str]) -> list[Encoded]:
+        """Every text, in their order."""
+        found: dict[int, Encoded] = {}
+        layer = -1 if self._config.layer is None else self._config.layer
+        for rows, tokens in self._text.batches(texts, self._config.batch):
+            with torch.inference_mode():
+                states = self._model(input_ids=tokens, output_hidden_states=True).hidden_states[layer]
+            own = ~np.isin(tokens.cpu().numpy(), self._added)
+            for row, vectors, counted in zip(rows, states.float().cpu().numpy(), own, strict=True):
+                found[row] = encoded(vectors, counted)
+        return [found[row] for row in range(len(texts))]
+
+
+class _PictureSide:
     def __init__(self, folder: Path, model: Any, device: str) -> None:
-        import transformers
-
-        from vouch.models.loading.model_loading import LOCAL
-
         # Pillow resizes everywhere, also where torchvision is installed.
         try:
             self._processor = transformers.AutoImageProcessor.from_pretrained(folder, backend="pil", **LOCAL)
         except Exception as error:  # as with the weights
-            raise unusable(folder, error) from None
+            raise _unusable(folder, error) from None
         self._model, self._device = model, device
 
     def encode(self, pictures: Sequence[Image.Image]) -> Vectors:
         """[n, width]"""
-        import torch
-
         inputs = self._processor(images=list(pictures), return_tensors="pt")
         pixels = inputs["pixel_values"].to(self._device, self._model.dtype)
         with torch.inference_mode():
@@ -71,21 +97,67 @@ class _Pictures:
         return np.asarray(found.pooler_output.float().cpu().numpy())
 
 
-class _Texts:
-    def __init__(self, text: LoadedText, size: int, projected: bool) -> None:
-        self._text, self._size, self._projected = text, size, projected
+class _TextSide:
+    """The text side of a loaded model with its tokenizer. Raises UserError where the folder has none."""
 
-    def encode(self, texts: Sequence[str]) -> Vectors:
-        """[n, width]; only texts of equally many tokens share a pass, so that none is padded."""
-        import torch
+    def __init__(self, folder: Path, model: Any, device: str) -> None:
+        try:
+            self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **LOCAL)
+        except Exception as error:
+            raise _unusable(folder, error) from None
+        self._model, self._device = model, device
+        places = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+        # Some tokenizers say how much of it may be used (RoBERTa keeps two places for itself).
+        limits = [limit for limit in (places, self.tokenizer.model_max_length) if limit]
+        self._cut = {"truncation": True, "max_length": min(limits)} if limits else {}
 
+    def batches(self, texts: Sequence[str], size: int) -> Iterator[tuple[list[int], Any]]:
+        """Rows of texts that have equally many tokens, at most `size`, and their tokens [rows, tokens]."""
+        tokens = self.tokenizer(list(texts), **self._cut)["input_ids"] if len(texts) else []
+        by_length: dict[int, list[int]] = {}
+        for row, ids in enumerate(tokens):
+            by_length.setdefault(len(ids), []).append(row)
+        for _, rows in sorted(by_length.items()):
+            for start in range(0, len(rows), size):
+                chosen = rows[start : start + size]
+                yield chosen, torch.tensor([tokens[row] for row in chosen], device=self._device)
+
+    def encode(self, texts: Sequence[str], size: int, projected: bool) -> Vectors:
+        """[n, width]: the projected features, or the mean over tokens."""
         vectors: list[Vectors] = [np.empty(0, dtype=np.float32)] * len(texts)
-        for rows, tokens in self._text.batches(texts, self._size):
+        for rows, tokens in self.batches(texts, size):
             with torch.inference_mode():
-                if self._projected:
-                    found = self._text.model.get_text_features(input_ids=tokens).pooler_output
+                if projected:
+                    found = self._model.get_text_features(input_ids=tokens).pooler_output
                 else:
-                    found = self._text.model(input_ids=tokens).last_hidden_state.mean(dim=1)
+                    found = self._model(input_ids=tokens).last_hidden_state.mean(dim=1)
             for row, vector in zip(rows, found.float().cpu().numpy(), strict=True):
                 vectors[row] = vector
         return np.stack(vectors)
+
+
+def encoder_name(pin: Pin) -> str:
+    """A pinned encoder as the tables name it."""
+    return f"{pin.model} {pin.digest[:DIGITS]}"
+
+
+def _loaded(pin: Pin, config: Pictures | Texts) -> tuple[Path, str, Any]:
+    """Folder, device and model in evaluation mode. Raises UserError, one line, whatever is wrong with it."""
+    folder = pinned_folder(pin)
+    device = prepare_device(config.device, config.threads)
+    try:
+        model = load_weights(transformers.AutoModel, folder, pin.dtype, device, unread=UNREAD)
+    except UserError:
+        raise
+    except Exception as error:  # the loaders of many model classes raise many kinds
+        raise _unusable(folder, error) from None
+    return folder, device, model.to(device)
+
+
+def _unusable(folder: Path, error: Exception) -> UserError:
+    """What a loader of the library had to say about a folder, in one line."""
+    why = " ".join(str(error).split())[:200]
+    return UserError(
+        f"{folder}: cannot be loaded as an encoder ({type(error).__name__}: {why}); take a model such as "
+        "CLIP or BERT in the form of transformers"
+    )

@@ -42,7 +42,8 @@ def picture_rows(dataset: str, encoder: Encoder, batch: int) -> tuple[Iterator[R
             return decode(store.read(digest))
         except (OSError, ValueError) as error:
             raise UserError(
-                f"{images_path(dataset)}: image {digest[:12]} cannot be decoded ({error}); correct the dataset"
+                f"{images_path(dataset)}: image {digest[:12]} cannot be decoded ({error}); "
+                "correct the dataset"
             ) from None
 
     counts = Counter[str]()

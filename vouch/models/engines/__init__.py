@@ -1,1 +1,1 @@
-"""Ways to get answers out of a model, one file each; see vouch/models/requests/engine.py for what a file defines."""
+"""Model back ends, one file each; vouch/models/requests/engine.py says what a file defines."""

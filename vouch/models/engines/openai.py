@@ -1,6 +1,6 @@
 """Any server that speaks OpenAI's chat completions: vLLM, llama.cpp, hosted models. See docs/servers.md.
 
-letters     one request of one token; see vouch/models/server/server_reading.py for what a letter's value is
+letters     one request of one token; see vouch/models/server/completions.py for what a letter's value is
 text        one request for the greedy text and for each sample
 likelihood  refused: such a server does not score texts that it is given
 """
@@ -9,8 +9,7 @@ import os
 
 from vouch.models.requests.config import Config
 from vouch.models.requests.engine import Engine
-from vouch.models.server.server_engine import ServerEngine
-from vouch.models.server.server_settings import read_settings
+from vouch.models.server.settings import read_settings
 from vouch.pipeline.errors import UserError
 from vouch.tables.pins import Pin
 
@@ -24,4 +23,6 @@ def load(pin: Pin, config: Config) -> Engine:
         raise UserError(
             f"models.lock: {pin.model}: engine openai wants source: {{kind: server, url: ..., name: ...}}"
         )
+    from vouch.models.server.engine import ServerEngine
+
     return ServerEngine(pin.source.url, pin.source.name, read_settings(pin.model, pin.source.url, os.environ))

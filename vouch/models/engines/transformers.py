@@ -14,7 +14,7 @@ def load(pin: Pin, config: Config) -> Engine:
     folder = pinned_folder(pin)
     from vouch.models.chat.rendering import start
     from vouch.models.decoder.encoder_decoder import encoder_decoder
-    from vouch.models.decoder.mode_store import mode_path
+    from vouch.models.decoder.self_check import mode_path
     from vouch.models.decoder.shared_prefix import shared_prefix
     from vouch.models.loading.model_loading import load_model
     from vouch.models.requests.work_cache import ROOT

@@ -6,9 +6,49 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from vouch.models.pins.facts import Facts
 from vouch.pipeline.hub import REPOSITORY, commit
 from vouch.tables.pins import WEIGHT_SUFFIX
+
+_Count = Field(default=None, ge=1)
+
+
+class Facts(BaseModel):
+    """Facts from the papers that measured a model, and from its model card (licence).
+
+    papers                      short names of the papers: Kostumov et al. 2024, Azad et al. 2025 (The Art
+                                of Saying "Maybe"), Li et al. 2023 (ReForm-Eval), Tu et al. 2024 (Ranked
+                                from Within), Schmalfuss et al. 2025 (PARC)
+    family, series              LLaVA and LLaVA-1.5
+    base_or_chat                whether the model was tuned to follow instructions
+    language_model, vision_encoder, connector   names; parts of the model
+    language_model_parameters, total_parameters, trainable_parameters   counts
+    visual_tokens               tokens that one picture becomes
+    resolution                  side of the square that the vision encoder sees, pixels
+    training_data               names of data sets
+    training_data_size          samples, pre-training and instruction tuning together
+    curation                    high: established data sets in balance; low: crawled, annotated by machine
+    licence                     as the model card writes it
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    papers: list[Literal["kostumov", "azad", "reform", "tu", "parc"]] = []
+    family: str | None = None
+    series: str | None = None
+    base_or_chat: Literal["base", "chat"] | None = None
+    language_model: str | None = None
+    language_model_parameters: int | None = _Count
+    vision_encoder: str | None = None
+    connector: str | None = None
+    total_parameters: int | None = _Count
+    trainable_parameters: int | None = _Count
+    visual_tokens: int | None = _Count
+    resolution: int | None = _Count
+    training_data: list[str] | None = None
+    training_data_size: int | None = _Count
+    curation: Literal["high", "low"] | None = None
+    licence: str | None = None
+
 
 SERVER_ENGINE = "openai"
 
@@ -72,8 +112,9 @@ class LockEntry(_Entry):
     """Where a model comes from and how it is read.
 
     files: name -> SHA-256 that a file must have; a file that is not named may have any.
-    engine: file in vouch/models/engines. template: file in vouch/models/chat/templates, for the model's own where
-    it has none. parameters: counted from the weights where not given. facts: what analyses group by.
+    engine: file in vouch/models/engines. template: file in vouch/models/chat/templates, where
+    the model has none of its own. parameters: counted from the weights where not given. facts: what
+    analyses group by.
     unpinned: it may answer without a commit and digests, so that nobody can tell later which model it was.
     """
 

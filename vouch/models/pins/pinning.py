@@ -1,9 +1,10 @@
 """What a source of `models` in params.yaml is at this moment: the pin of a model.
 
-    NAME: FOLDER          a model folder (config.json and safetensors), or a folder of answers that others released
+    NAME: FOLDER          a model folder (config.json and safetensors), or a folder of released answers
     NAME: models.lock     a model of the hub or a server, as its entry there says
 
-An entry of models.lock beside a folder may add what the folder does not say: dtype, chat template, digests, facts.
+An entry of models.lock beside a folder may add what the folder does not say: dtype, chat template, digests,
+facts.
 """
 
 from collections.abc import Mapping
@@ -11,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from vouch.models.pins.config import FolderSource, HubSource, LockEntry, ServerSource
-from vouch.models.pins.hub import fetch
 from vouch.models.pins.model_folder import (
     PICKLED,
     check_digests,
@@ -20,10 +20,36 @@ from vouch.models.pins.model_folder import (
     weight_files,
 )
 from vouch.models.pins.resolve import dtype_of
-from vouch.models.pins.templates import read_template
 from vouch.models.released.files import answer_files, relative
-from vouch.pipeline.errors import UserError
-from vouch.tables.pins import WEIGHT_SUFFIX, Pin, Source, file_digest, folder_digests, read_json
+from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.hub import one_line
+from vouch.tables.pins import WEIGHT_SUFFIX, Pin, Source, file_digest, folder_digests, hub_snapshot, read_json
+
+TEMPLATES = Path("vouch/models/chat/templates")
+
+
+def read_template(name: str) -> str:
+    """The text of a template. Raises UserError for an unknown one, with those there are."""
+    known = sorted(path.stem for path in TEMPLATES.glob("*.jinja"))
+    if name not in known:
+        raise UserError(f"models.lock: no template {name} in {TEMPLATES}; {did_you_mean(name, known)}")
+    return (TEMPLATES / f"{name}.jinja").read_text(encoding="utf-8")
+
+
+BRANCH = "main"  # what a revision that is not resolved yet stands for
+
+
+def fetch(repo: str, revision: str | None) -> Path:
+    """The folder that holds one commit, fetched where the cache lacks it. Raises UserError.
+
+    Only files that a model is loaded from are fetched, and none of subfolders. With HF_HUB_OFFLINE=1
+    the cache alone is asked. The folder is named after the commit.
+    """
+    from huggingface_hub import constants
+
+    with one_line(repo, revision or BRANCH, "pin", "source in models.lock"):
+        return hub_snapshot(repo, revision or BRANCH, constants.HF_HUB_OFFLINE)
+
 
 LOCK = "models.lock"
 
@@ -64,7 +90,7 @@ def _known(name: str, entry: LockEntry | None) -> LockEntry:
 
 
 def _plain(source: str) -> LockEntry:
-    """What stands for an entry of models.lock where a folder has none: the dtype that its config.json names."""
+    """The entry of a folder that models.lock does not name: the dtype that its config.json names."""
     config = Path(source) / "config.json"
     dtype = dtype_of(read_json(config)) if config.is_file() else "float32"
     return LockEntry.model_validate({"source": {"kind": "folder", "path": source}, "dtype": dtype})
@@ -109,5 +135,6 @@ def _pin(name: str, entry: LockEntry, files: dict[str, str], parameters: int | N
 
 def _unpinned(name: str, what: str) -> UserError:
     return UserError(
-        f"{LOCK}: {name} is not pinned, {what}; run `vouch lock {name}`, or write `unpinned: true` into its entry"
+        f"{LOCK}: {name} is not pinned, {what}; run `vouch lock {name}`, or write "
+        "`unpinned: true` into its entry"
     )

@@ -8,8 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from vouch.models.released.files import Answers, answer_files, form_of, relative
-from vouch.models.released.join import letters
-from vouch.models.released.sample_join import join_samples, likelihood_rows, text_rows
+from vouch.models.released.join import join_samples, letters, likelihood_rows, text_rows
 from vouch.models.released.samples import read_samples
 from vouch.pipeline.errors import UserError
 from vouch.tables.items import ITEMS, items_path

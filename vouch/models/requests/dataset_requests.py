@@ -1,20 +1,26 @@
 """One model and one dataset: every prompt as far as it can be asked by now, and what is known of it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
+from vouch.models.requests.answers import to_remember
+from vouch.models.requests.engine import Refusal
 from vouch.models.requests.keys import Member, Wanted, groups
 from vouch.models.requests.prompt_table import PromptTable
-from vouch.models.requests.session import AskedModel
+from vouch.models.requests.session import Session
+from vouch.models.requests.stream import Questions
+from vouch.pipeline.errors import UserError
+from vouch.tables.images import ImageStore, images_path
 from vouch.tables.prompts import OUTPUTS, TEXT
 
 WINDOW = 1024  # answers in memory at a time
 
 
-class AskedDataset:
+class DatasetRequests:
     """See above. said: of the prompts whose answers others repeat, what is known by now."""
 
-    def __init__(self, model: AskedModel, name: str) -> None:
+    def __init__(self, model: Session, name: str) -> None:
         self.model, self.name = model, name
         self.label = f"{model.name} {name}"
         self.caches = {output: model.cache(output, name) for output in OUTPUTS}
@@ -76,3 +82,63 @@ class AskedDataset:
             for cache in self.caches.values():
                 claims.enter_context(cache.claim())
             yield
+
+
+Progress = Callable[..., Iterator[Any]]
+
+
+def answer(dataset: DatasetRequests, progress: Progress) -> dict[str, Any]:
+    """Asks what the work cache does not know, one run at a time; returns measures of the run.
+
+    Texts that other prompts repeat are asked first, turn by turn. Raises UserError where a passing
+    trouble left questions without an answer; all other answers are kept.
+    """
+    asked, damaged = 0, set[str]()
+    _ = dataset.prompts.repeated  # raises before anything is asked in vain
+    with ExitStack() as claim:
+        held = False
+        while True:
+            count, unknown = dataset.look_up()
+            if unknown and not held:
+                claim.enter_context(dataset.claim())
+                held = True
+                count, unknown = dataset.look_up()  # another run may have answered while this one waited
+            damaged.update(name for cache in dataset.caches.values() for name in cache.damaged)
+            if unknown:
+                asked += _ask(dataset, progress, unknown)
+            if not dataset.learn():
+                break
+    found: dict[str, Any] = {"answers": {"known": count - asked, "asked": asked}}
+    if dataset.model.loaded:
+        engine = dataset.model.engine
+        found["engine"] = {"device": engine.device, **engine.notes}
+    if damaged:
+        found["damaged_shards"] = sorted(damaged)
+    return found
+
+
+def _ask(dataset: DatasetRequests, progress: Progress, unknown: int) -> int:
+    """Asks for everything unknown that can be asked now; how many answers came. Raises UserError."""
+    engine, caches = dataset.model.engine, dataset.caches
+    images = ImageStore(images_path(dataset.name))
+    questions = Questions(caches, images.read, dataset.model.config.workers)
+    kept, missed, first = 0, 0, ""
+    try:
+        answers = questions.ask(engine, dataset.packs())
+        for answered, slots in progress(answers, total=unknown, label=dataset.label):
+            if isinstance(answered.answer, Refusal) and answered.answer.passing:
+                missed += len(slots)
+                first = first or f"{answered.question}: {answered.answer.problem}"
+                continue
+            for slot in slots:
+                caches[slot.output].add(slot.key, to_remember(answered, slot.pixels, engine.device))
+            kept += len(slots)
+    finally:
+        for cache in caches.values():
+            cache.flush()
+    if missed:
+        raise UserError(
+            f"{dataset.label}: {missed} of {unknown} answers did not come ({first}); run it again to ask "
+            "for them, all others are kept"
+        )
+    return kept

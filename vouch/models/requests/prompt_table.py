@@ -1,12 +1,12 @@
 """The prompts of a dataset as extract reads them, a few at a time."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
-from vouch.models.requests import prompt_check
 from vouch.models.requests.placeholders import Prompt, repeated
 from vouch.pipeline.errors import UserError
-from vouch.tables.prompts import PROMPTS, prompts_path
+from vouch.tables.prompts import LIKELIHOOD, OUTPUTS, PROMPTS, prompts_path
 
 ROWS = 1024  # in memory at a time
 _COLUMNS = ["id", "item", "variation", "system", "turns", "text", "response", "earlier", "options", "marks"]
@@ -48,7 +48,7 @@ class PromptTable:
     def _check(self) -> None:
         before: dict[str, int] = {}
         for number, prompt in enumerate(self._rows(), start=1):
-            problem = prompt_check.problem(prompt)
+            problem = _problem(prompt)
             first = number if problem else before.setdefault(prompt["id"], number)
             if first != number:
                 problem = f"its id stands already in row {first}"
@@ -57,3 +57,45 @@ class PromptTable:
                     f"{self.path} row {number}: prompt {str(prompt['id'])[:80]}: {problem}; delete the file "
                     "and run `dvc repro` to write it anew"
                 )
+
+
+_TEXTS = ("id", "item", "variation", "text")
+_ELEMENTS = ("options", "marks")
+
+
+def _problem(prompt: Mapping[str, Any]) -> str | None:
+    """The first thing wrong with a row, naming its column, else None."""
+    for name in _TEXTS:
+        if prompt[name] is None:
+            return f"{name} is null"
+    for name in _ELEMENTS:
+        if None in (prompt[name] or ()):
+            return f"{name} holds a null"
+    if None in _flat(prompt["turns"], ("question", "answer")):
+        return "turns holds a null"
+    outputs = prompt["outputs"] or ()
+    unknown = [output for output in outputs if output not in OUTPUTS]
+    if unknown:
+        return f"asks for {unknown[0]!a:.40}, which is none of {', '.join(OUTPUTS)}"
+    if LIKELIHOOD in outputs and prompt["options"] is None:
+        return "options is null"
+    if prompt["max_tokens"] is not None and prompt["max_tokens"] < 1:
+        return f"max_tokens is {prompt['max_tokens']}"
+    if _null_in_pictures(prompt["pictures"] or ()):
+        return "pictures holds a null"
+    return None
+
+
+def _null_in_pictures(recipes: Sequence[Mapping[str, Any] | None]) -> bool:
+    if None in _flat(recipes, ("images", "steps")):
+        return True
+    return any(
+        None in recipe["images"] or None in _flat(recipe["steps"], ("operation", "severity", "revision"))
+        for recipe in recipes
+        if recipe is not None
+    )
+
+
+def _flat(structs: Sequence[Mapping[str, Any] | None] | None, names: Sequence[str]) -> list[Any]:
+    """All fields of all structs; one None for a struct that is null."""
+    return [value for one in structs or () for value in ([one[name] for name in names] if one else [None])]

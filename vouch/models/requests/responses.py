@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vouch.models.requests.answers import answers_of, refused, rows_of
-from vouch.models.requests.dataset_requests import WINDOW, AskedDataset
+from vouch.models.requests.dataset_requests import WINDOW, DatasetRequests
 from vouch.models.requests.keys import Member
 from vouch.pipeline.errors import UserError
 from vouch.tables.prompts import OUTPUTS, TEXT
@@ -30,7 +30,7 @@ class _Tally:
             self.first = self.first or f"prompt {member.prompt['id']}: {problem}"
 
 
-def write(dataset: AskedDataset) -> dict[str, Any]:
+def write(dataset: DatasetRequests) -> dict[str, Any]:
     """Puts the answers together in the order of the prompts; returns notes for the run record.
 
     Prompts without an answer are told on stderr, in one line. Raises UserError where all of them are
@@ -65,7 +65,7 @@ def write(dataset: AskedDataset) -> dict[str, Any]:
 
 
 def _known(
-    dataset: AskedDataset, output: str, members: Sequence[Member]
+    dataset: DatasetRequests, output: str, members: Sequence[Member]
 ) -> Iterator[tuple[Member, list[dict[str, Any]]]]:
     found = iter(dataset.caches[output].fetch([key for member in members for key in member.keys]))
     for member in members:
@@ -75,7 +75,7 @@ def _known(
             yield member, [refused(output, member.problem)] * max(1, len(member.decodings))
 
 
-def restore(dataset: AskedDataset) -> int:
+def restore(dataset: DatasetRequests) -> int:
     """Takes answers over from the response tables into the work cache; how many it did not have.
 
     For the caller to know: the tables were made from the present prompts and images, by the model as it
@@ -96,7 +96,7 @@ def restore(dataset: AskedDataset) -> int:
     return taken
 
 
-def _said(dataset: AskedDataset) -> dict[str, str | None]:
+def _said(dataset: DatasetRequests) -> dict[str, str | None]:
     """The texts that other prompts repeat, from the table. Raises UserError for those of another engine."""
     said: dict[str, str | None] = {}
     repeated, revision = dataset.prompts.repeated, dataset.model.revision
@@ -108,7 +108,7 @@ def _said(dataset: AskedDataset) -> dict[str, str | None]:
     return said
 
 
-def _taken(dataset: AskedDataset) -> Iterator[int]:
+def _taken(dataset: DatasetRequests) -> Iterator[int]:
     """How many answers of each prompt the work cache did not have; it has them now. Raises UserError."""
     rows = {output: _rows(dataset, output) for output in OUTPUTS}
     for window in dataset.windows():
@@ -129,12 +129,12 @@ def _taken(dataset: AskedDataset) -> Iterator[int]:
             yield len(unknown)
 
 
-def _other(dataset: AskedDataset, output: str, problem: str) -> UserError:
+def _other(dataset: DatasetRequests, output: str, problem: str) -> UserError:
     path = RESPONSES[output].path(dataset.model.name, dataset.name)
     return UserError(f"{path}: {problem}; nothing further is taken from it")
 
 
-def _rows(dataset: AskedDataset, output: str) -> Iterator[dict[str, Any]]:
+def _rows(dataset: DatasetRequests, output: str) -> Iterator[dict[str, Any]]:
     path = RESPONSES[output].path(dataset.model.name, dataset.name)
     for batch in RESPONSES[output].table.open(path).iter_batches(WINDOW, use_threads=False):
         yield from batch.to_pylist()

@@ -13,7 +13,7 @@ from vouch.tables.pins import Pin
 from vouch.tables.text import RESPONSES
 
 
-class AskedModel:
+class Session:
     """One model under one setting, for as many datasets as ask it.
 
     revision: of everything that can change its answers beside the pin and the settings.

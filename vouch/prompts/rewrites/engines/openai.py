@@ -9,10 +9,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from vouch.models.server.server_client import Client, GivenUp, Tally, TurnedDown
-from vouch.models.server.server_reading import BadAnswer, Completion
-from vouch.models.server.server_settings import Settings, read_settings
-from vouch.models.server.server_tasks import some_done, stop
+from vouch.models.server.client import Client, GivenUp, Tally, TurnedDown, some_done, stop
+from vouch.models.server.completions import BadAnswer, Completion
+from vouch.models.server.settings import Settings, read_settings
 from vouch.pipeline.errors import UserError
 from vouch.prompts.rewrites.config import Config
 from vouch.prompts.rewrites.engine import Engine, Proposal, Task

@@ -5,13 +5,11 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from vouch.models.requests.engine import Answered, LetterAnswer, Pack, Refusal, TextAnswer
-from vouch.models.requests.letter_flags import letter_flags
-from vouch.models.server import server_reading as protocol
-from vouch.models.server.server_client import Client, GivenUp, Tally, TurnedDown
-from vouch.models.server.server_requests import Job, jobs
-from vouch.models.server.server_settings import Settings
-from vouch.models.server.server_tasks import some_done, stop
+from vouch.models.requests.engine import Answered, LetterAnswer, Pack, Refusal, TextAnswer, letter_flags
+from vouch.models.server import completions
+from vouch.models.server.client import Client, GivenUp, Tally, TurnedDown, some_done, stop
+from vouch.models.server.requests import Job, jobs
+from vouch.models.server.settings import Settings
 from vouch.pipeline.errors import UserError
 
 Given = LetterAnswer | TextAnswer | Refusal
@@ -94,17 +92,17 @@ class ServerEngine:
             try:
                 return await client.ask(job.request(self._name, top), partial(self._read, job))
             except TurnedDown as error:
-                allowed = protocol.largest_allowed(str(error), top)
+                allowed = completions.largest_allowed(str(error), top)
                 if allowed is None or job.decoding is not None:
                     raise
                 self._top = min(self._top, allowed)
 
-    def _read(self, job: Job, said: protocol.Completion) -> tuple[Given, list[str]]:
-        flags = ["other_model"] if protocol.other_model(said.model, self._name) else []
+    def _read(self, job: Job, said: completions.Completion) -> tuple[Given, list[str]]:
+        flags = ["other_model"] if completions.other_model(said.model, self._name) else []
         if job.decoding is not None:
-            answer: Given = protocol.text(said)
+            answer: Given = completions.text(said)
         else:
-            answer = protocol.letters(said, job.question.marks)
+            answer = completions.letters(said, job.question.marks)
         if isinstance(answer, LetterAnswer):
             flags += letter_flags(answer.logits, answer.letter_mass or 0.0)
             flags += ["censored"] if answer.upper is not None else []
@@ -138,7 +136,7 @@ class ServerEngine:
             self._in_a_row += 1
             yield answered
             count = self._in_a_row if self._tally.reached else ENOUGH
-        elif self._answering or protocol.is_about_question(answer.problem):
+        elif self._answering or completions.is_about_question(answer.problem):
             yield answered
         else:
             self._held.append(answered)

@@ -1,26 +1,58 @@
-"""One question to a server: as many tries as it takes, at the pace that was asked for.
-
-Three things can go wrong. What another try may mend (no connection, 408, 409, 425, 429, 5xx, a body
-that is no answer) is tried again, each wait twice as long and never shorter than the server's
-Retry-After; in the end it is GivenUp. What the server will not answer (any other 4xx) is TurnedDown.
-What no question can survive (key, model, quota, address) is a UserError.
-"""
+"""A server's answer is read up to a limit, so that it can at worst be refused."""
 
 import asyncio
 import json
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from vouch.models.server.server_reading import BadAnswer, Completion, NoLogprobs, completion
-from vouch.models.server.server_settings import Settings
+import httpx2
+import openai
+
+from vouch.models.server.completions import BadAnswer, Completion, NoLogprobs, completion
+from vouch.models.server.settings import Settings
 from vouch.pipeline.errors import UserError
 
+MAX_BODY = 8 * 2**20  # a text of 4096 tokens with their log-probabilities takes less than one
+
+
+class AnswerTooLarge(httpx2.RequestError):
+    """More than MAX_BODY bytes."""
+
+
+class AnswerCompressed(httpx2.RequestError):
+    """Compressed, though it was asked not to be: what it unpacks to is not known."""
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = MAX_BODY
+        async for chunk in self._stream:
+            left -= len(chunk)
+            if left < 0:
+                raise AnswerTooLarge(f"more than {MAX_BODY:,} bytes")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+async def bounded(response: httpx2.Response) -> None:
+    """A hook of the client: bounds a response before it is read."""
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise AnswerCompressed("compressed")
+    response.stream = _Bounded(cast(httpx2.AsyncByteStream, response.stream))
+
+
 T = TypeVar("T")
+Tasks = set[asyncio.Task[T]]
 
 MOST_NAMES, MOST_NAME = (
     100,
@@ -77,11 +109,7 @@ class Client:
     """A server that speaks the chat completions API. For use inside one event loop."""
 
     def __init__(self, url: str, settings: Settings, tally: Tally) -> None:
-        import openai
-
-        from vouch.models.server.server_bounds import bounded
-
-        self._openai, self._url, self._settings, self._tally = openai, url, settings, tally
+        self._url, self._settings, self._tally = url, settings, tally
         self._next = 0.0  # when the next request may start
         self._api = openai.AsyncOpenAI(
             api_key=settings.key or "none",  # servers without keys ignore it; the client wants one
@@ -146,14 +174,14 @@ class Client:
                 raw = await self._api.chat.completions.with_raw_response.create(**request)
             self._tally.reached = True
             return self._settings.redact(raw.http_response.content.decode("utf-8", "replace"))
-        except self._openai.APIStatusError as error:
+        except openai.APIStatusError as error:
             self._tally.reached = True
             response = error.response
             body = self._settings.redact(response.content.decode("utf-8", "replace"))
             trouble = self._status(response.status_code, body, response.headers)
-        except (self._openai.APITimeoutError, TimeoutError):
+        except (openai.APITimeoutError, TimeoutError):
             trouble = _Passing(f"no answer within {self._settings.timeout:g} s")
-        except self._openai.OpenAIError as error:
+        except openai.OpenAIError as error:
             reason = type(error.__cause__ or error).__name__
             trouble = _Passing(f"the connection failed ({reason})")
         raise trouble  # outside the handlers: what they caught may hold the key
@@ -215,3 +243,16 @@ def error_message(body: str) -> tuple[str, list[str]]:
         inner = inner.get("message", inner.get("detail"))
     line = " ".join((inner if isinstance(inner, str) else body).split())
     return "".join(char for char in line if char.isprintable())[:200], codes
+
+
+async def some_done(running: Tasks[T]) -> tuple[Tasks[T], Tasks[T]]:
+    """Those that are done, at least one, and those that still run."""
+    return await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+
+
+async def stop(client: Client, running: Tasks[T]) -> None:
+    """Breaks off what still runs, and closes the connections."""
+    for task in running:
+        task.cancel()
+    await asyncio.gather(*running, return_exceptions=True)
+    await client.close()
