@@ -56,7 +56,7 @@ def test_plan_before_anything_runs(checkout):
     assert "88 prompts" in out, "2 models x (24 + 20) items"
     assert "12 forward passes" in out, "2 x (3 + 3) batches of 8"
     assert "21 stages are not up to date: 2 prepare, " in out
-    assert not (checkout.path / "data").exists()
+    assert [path.name for path in (checkout.path / "data").iterdir()] == ["README.md"]
 
 
 def test_use_sets_values_and_keeps_comments(kept):
@@ -91,7 +91,7 @@ def test_use_sets_values_and_keeps_comments(kept):
         (["small", "--set", "variations=[vr_b_9]"], ["variations", "valid: vr_b_1 to vr_b_5"]),
         (["small", "--set", "variations=[vr_b+]"], ["variations"]),
         (["small", "--set", "datasets={}"], ["needs one dataset and one model"]),
-        (["released", "--set", "released=[]"], ["needs one dataset and one model"]),
+        (["released", "--set", "released=[]"], ["released must be {path: FOLDER"]),
     ],
 )
 def test_a_refused_switch_changes_nothing(kept, arguments, words):
