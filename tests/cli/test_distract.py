@@ -12,7 +12,7 @@ from tests.models.project import ROOT
 from tests.prompts.rewrites.conftest import item
 from tests.prompts.rewrites.test_openai import completion
 from vouch.cli import main
-from vouch.cli.distract import read_options
+from vouch.cli.review.distract import read_options
 from vouch.datasets.options.reform_written import read_written
 from vouch.pipeline.yaml12 import load
 from vouch.tables.items import ITEMS, items_path

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.cli.layout import as_json, interval, number, table
+from vouch.cli.printing import as_json, interval, number, table
 from vouch.cli.outdated import tell_outdated
 from vouch.cli.paired import by_category, differences_in, oriented, pairs
 from vouch.cli.show import cells

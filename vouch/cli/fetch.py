@@ -8,7 +8,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from vouch.cli.layout import plain
+from vouch.cli.printing import plain
 from vouch.datasets.fetch.locate import fetch
 from vouch.datasets.fetch.origin import REMOTE, Origin
 from vouch.datasets.fetch.store import Found

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from vouch.cli.item_answers import FLIPPED, UNTURNED, answers, find_item, models, prompts_of
-from vouch.cli.layout import as_json, cut, number, plain, table
+from vouch.cli.printing import as_json, cut, number, plain, table
 from vouch.cli.outdated import tell_outdated
 from vouch.images.pictures import render
 from vouch.pipeline.errors import UserError, did_you_mean

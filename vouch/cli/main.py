@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from vouch.cli.layout import plain
+from vouch.cli.printing import plain
 from vouch.params.checked import check_place
 from vouch.pipeline.errors import NO_THREAD, UserError, without_threads
 from vouch.pipeline.streams import open_streams

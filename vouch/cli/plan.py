@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from vouch.cli.layout import plain, table
+from vouch.cli.printing import plain, table
 from vouch.cli.planned import (
     Count,
     Items,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vouch.cli.layout import interval, plain, table
+from vouch.cli.printing import interval, plain, table
 from vouch.cli.outdated import tell_outdated
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import intact

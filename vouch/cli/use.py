@@ -14,10 +14,10 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
-from vouch.cli.layout import plain
-from vouch.cli.prune import Pruning, prune
+from vouch.cli.printing import plain
+from vouch.cli.store.prune import Pruning, prune
 from vouch.cli.released import expand_released
-from vouch.cli.sync import record
+from vouch.cli.store.sync import record
 from vouch.params.check import check_params
 from vouch.pipeline.dag import PARAMS, read_dag
 from vouch.pipeline.engines import none_at_work

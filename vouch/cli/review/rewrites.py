@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from vouch.cli.layout import table
+from vouch.cli.printing import table
 from vouch.params.check import check_project
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.files import write_text

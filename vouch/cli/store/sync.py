@@ -13,7 +13,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from vouch.cli.layout import plain
+from vouch.cli.printing import plain
 from vouch.params.check import check_project
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.dvc_objects import held

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from stages.vary import item_rows, read_items, read_template
-from vouch.cli.layout import plain
+from vouch.cli.printing import plain
 from vouch.cli.render_page import MARK, Shown, page
 from vouch.images.pictures import render
 from vouch.params.check import check_project

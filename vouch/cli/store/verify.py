@@ -9,7 +9,7 @@ import shutil
 from contextlib import nullcontext
 from pathlib import Path
 
-from vouch.cli.layout import plain
+from vouch.cli.printing import plain
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.digests import Digests
 from vouch.pipeline.dvc_objects import Store, cache, remote

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from vouch.cli.layout import plain
+from vouch.cli.printing import plain
 from vouch.models.released import forms
 from vouch.models.released.record import Record
 from vouch.pipeline.errors import UserError, did_you_mean

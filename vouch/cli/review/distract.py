@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from vouch.cli.layout import plain
+from vouch.cli.printing import plain
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.datasets.options.building import WRONG, Asked, is_yes_no
 from vouch.datasets.options.choice import key

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import yaml
 
-from vouch.cli.layout import interval, plain
+from vouch.cli.printing import interval, plain
 from vouch.cli.outdated import tell_outdated
 from vouch.cli.sensitivity import Row, points, sensitivity, with_guesses
 from vouch.cli.show import Cells, cells

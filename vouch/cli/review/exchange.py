@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stages.vary import read_rows
-from vouch.cli.exchange_order import decided_by_order, read_order
+from vouch.cli.review.exchange_order import decided_by_order, read_order
 from vouch.cli.exchange_pages import write_pages
 from vouch.params.check import check_project
 from vouch.pipeline.errors import UserError, did_you_mean
