@@ -27,7 +27,7 @@ BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 demo: install
 	@$(RUN) dvc pull --quiet train || echo "demo: not all stored weights came; what is missing is trained"
 	@$(RUN) snakemake --quiet all --cores $(CORES) train vary
-	@$(RUN) vouch warm --jobs $(CORES)
+	@$(RUN) vouch store warm --jobs $(CORES)
 	@$(RUN) snakemake --quiet all --cores $(CORES)
 	@$(RUN) vouch show
 

@@ -72,4 +72,4 @@ for stage in PIPELINE.stages.values():
 
 onsuccess:
     engines.leave()
-    shell("python -m vouch.cli.main sync --partial")
+    shell("python -m vouch.cli.main store sync --partial")

@@ -61,7 +61,7 @@ def prompts() -> dict[str, str]:
 
 
 def exported(path: Path) -> list[dict[str, str]]:
-    assert main(["rewrites", "quiz", "--kind", "clean", "--export", str(path)]) == 0
+    assert main(["review", "rewrites", "quiz", "--kind", "clean", "--export", str(path)]) == 0
     with path.open(encoding="utf-8", newline="") as handle:
         return list(csv.DictReader(handle))
 
@@ -88,7 +88,7 @@ def test_the_six_steps_from_a_table_to_prompts(project: Path, tmp_path: Path) ->
     assert "several sentences" in proposals[STEPS["irrelevant"][0]][2], "the rules refuse and say why"
 
     decided(file, rows)
-    assert main(["rewrites", "quiz", "--import", str(file)]) == 0
+    assert main(["review", "rewrites", "quiz", "--import", str(file)]) == 0
     after = prompts()
     for step, (_, decision, words) in STEPS.items():
         assert after.get(f"{step}/original") == (None if decision == "drop" else words), step
@@ -107,7 +107,7 @@ def test_a_step_taken_back_brings_the_question_back(project: Path, tmp_path: Pat
     first = prompts()
     file = tmp_path / "edits.csv"
     decided(file, exported(file))
-    assert main(["rewrites", "quiz", "--import", str(file)]) == 0
+    assert main(["review", "rewrites", "quiz", "--import", str(file)]) == 0
     assert prompts() != first
     Path("decisions/rewrites/quiz.csv").unlink()
     assert prompts() == first

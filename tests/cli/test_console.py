@@ -118,7 +118,7 @@ def test_a_switch_that_cannot_remove_says_how_far_it_is(kept, monkeypatch, capsy
         assert main(["use", "small", "--set", "score.alpha=0.3"]) == 1
     left.unlink()
     told = capsys.readouterr().err
-    assert told.count("\n") == 1 and "params.yaml is small already" in told and "`vouch prune`" in told, told
+    assert told.count("\n") == 1 and "params.yaml is small already" in told and "`vouch store prune`" in told, told
     assert "alpha: 0.3" in (kept.path / "params.yaml").read_text("utf-8")
 
 
@@ -147,11 +147,11 @@ def test_prune_removes_what_a_record_names_and_nothing_else(kept):
     half.write_text("half")
     kept.edit("params.yaml", "  left: {loader: shapes", "  moved: {loader: shapes")
 
-    listed = kept.vouch("prune", "--dry-run").stdout
+    listed = kept.vouch("store", "prune", "--dry-run").stdout
     assert "would remove data/items/left.parquet" in listed and "left reports/notes.txt" in listed
     assert ".tmp" not in listed
     assert (kept.path / "data/items/left.parquet").exists()
-    kept.vouch("prune")
+    kept.vouch("store", "prune")
     assert not list((kept.path / "data").rglob("*left*")) and not half.parent.exists()
     assert not memory.exists() and not of_dvc.exists()
     assert (
@@ -159,16 +159,16 @@ def test_prune_removes_what_a_record_names_and_nothing_else(kept):
         and unknown.exists()
         and (kept.path / "data/items/kites.parquet").exists()
     )
-    assert "nothing to remove" in kept.vouch("prune").stdout
+    assert "nothing to remove" in kept.vouch("store", "prune").stdout
     unknown.unlink()
 
 
-@pytest.mark.parametrize("command", [["use", "demo"], ["prune", "--force"], ["verify", "--mend"]])
+@pytest.mark.parametrize("command", [["use", "demo"], ["store", "prune", "--force"], ["store", "verify", "--mend"]])
 def test_nothing_is_removed_while_an_engine_works(kept, command):
     kept.dvc("repro", "prepare@left")
     made, lock = kept.path / "data/items/left.parquet", kept.path / "dvc.lock"
     kept.edit("params.yaml", "  left: {loader: shapes", "  moved: {loader: shapes")
-    if command[0] == "verify":
+    if "verify" in command:
         made.write_bytes(b"damaged")
     before = [path.read_bytes() for path in (kept.path / "params.yaml", made, lock)]
     book = kept.path / ".dvc/tmp/rwlock"
@@ -188,7 +188,7 @@ def test_a_stage_keeps_the_record_that_it_is_writing(kept):
     part.parent.mkdir(parents=True, exist_ok=True)
     for path in (part, old):
         path.write_text("half")
-    kept.vouch("prune")
+    kept.vouch("store", "prune")
     assert part.exists() and not old.exists()
     part.unlink()
 
@@ -197,8 +197,8 @@ def test_prune_refuses_to_lose_what_the_cache_does_not_hold(kept):
     kept.run("python", "-m", "stages.prepare", "right")
     kept.edit("params.yaml", "  right: {loader: shapes", "  moved: {loader: shapes")
     made = kept.path / "data/items/right.parquet"
-    assert "--force" in line(kept.vouch("prune", check=False)) and made.exists()
-    kept.vouch("prune", "--force")
+    assert "--force" in line(kept.vouch("store", "prune", check=False)) and made.exists()
+    kept.vouch("store", "prune", "--force")
     assert not made.exists()
 
 
@@ -224,15 +224,15 @@ def test_what_was_made_here_with_the_recorded_bytes_comes_into_the_cache(checkou
 
     here.run("python", "-m", "stages.prepare", "right")
     here.run("python", "-m", "stages.train", "tiny_a")
-    here.vouch("sync", "--partial")
+    here.vouch("store", "sync", "--partial")
     for folder in ("files", "runs"):
         shutil.rmtree(cache / folder, ignore_errors=True)
     before = (here.path / "dvc.lock").read_bytes()
     assert lacking() == {"prepare@right", "train@tiny_a"}
-    here.vouch("sync", "--partial")
+    here.vouch("store", "sync", "--partial")
     assert (here.path / "dvc.lock").read_bytes() == before and not lacking()
     next(cache.rglob("*.dir")).write_bytes(b"[")
-    assert "`vouch verify --mend`" in line(here.vouch("sync", "--partial", check=False))
+    assert "`vouch store verify --mend`" in line(here.vouch("store", "sync", "--partial", check=False))
 
 
 def test_what_was_pulled_comes_back_after_a_switch(kept):
@@ -277,7 +277,7 @@ def test_pull_without_a_remote_says_what_to_add(checkout):
     settings = (checkout.path / ".dvc/config").read_text("utf-8")
     if "remote" in settings:
         checkout.dvc("remote", "remove", "results")
-    done = checkout.vouch("pull", "tiny_a", check=False)
+    done = checkout.vouch("store", "pull", "tiny_a", check=False)
     (checkout.path / ".dvc/config").write_text(settings, "utf-8")
     assert done.returncode == 1 and "dvc remote add" in done.stderr
 
@@ -285,12 +285,12 @@ def test_pull_without_a_remote_says_what_to_add(checkout):
 @pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="root may write everywhere")
 def test_a_pull_that_may_not_write_names_the_folder_and_not_the_remote(checkout, tmp_path):
     here = checkout.copy(tmp_path / "one")
-    here.vouch("pull", check=False)  # DVC's own folders
+    here.vouch("store", "pull", check=False)  # DVC's own folders
     (here.path / "data").mkdir(exist_ok=True)
     bound = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
     for folder in (".dvc/tmp", "data"):
         (here.path / folder).chmod(0o555)
-        done = here.run(*bound, sys.executable, "-m", "vouch.cli.main", "pull", check=False)
+        done = here.run(*bound, sys.executable, "-m", "vouch.cli.main", "store", "pull", check=False)
         (here.path / folder).chmod(0o755)
         assert line(done).startswith(f"vouch: {here.path / folder}: you may not write here"), done.stderr
 

@@ -1,4 +1,4 @@
-"""`vouch distract`: a real server on the loopback address writes wrong options, and people get a file to correct."""
+"""`vouch review distract`: a real server on the loopback address writes wrong options, and people get a file to correct."""
 
 import json
 from collections.abc import Iterator
@@ -86,7 +86,7 @@ def test_a_model_writes_and_a_person_corrects(checkout, capsys) -> None:
         return completion("I cannot." if tree else "1. =1+1\n2. a plum\n3. a fig")
 
     checkout.instead = answer
-    assert main.main(["distract", "fruit"]) == 0
+    assert main.main(["review", "distract", "fruit"]) == 0
     said = capsys.readouterr().out
     assert LITERAL in asked and len(asked) == 2, "the literal prompt; yes and no are not asked"
     assert "1 questions have wrong options; read them" in said and "list of three: ['c']" in said
@@ -94,7 +94,7 @@ def test_a_model_writes_and_a_person_corrects(checkout, capsys) -> None:
     assert path.read_text() == "id,wrong_1,wrong_2,wrong_3\na,'=1+1,a plum,a fig\n", "no formula"
     assert read_written(path) == {"a": ["=1+1", "a plum", "a fig"]}
     path.write_text("id,wrong_1,wrong_2,wrong_3\na,mine,a plum,a fig\n")
-    assert main.main(["distract", "fruit"]) == 0 and len(asked) == 2, "answers are remembered"
+    assert main.main(["review", "distract", "fruit"]) == 0 and len(asked) == 2, "answers are remembered"
     assert read_written(path)["a"][0] == "mine", "what a person wrote stays"
 
 
@@ -104,7 +104,7 @@ def test_refusals_are_one_line(checkout, capsys) -> None:
         "fruit": "401, the server does not accept the key",
         "fruits": "no dataset fruits; valid: fruit",
     }.items():
-        assert main.main(["distract", dataset]) == 1
+        assert main.main(["review", "distract", dataset]) == 1
         told = capsys.readouterr().err.splitlines()[-1]
         assert told.startswith("vouch: ") and words in told and not Path("fruit/wrong-options.csv").exists()
     text = (
@@ -114,5 +114,5 @@ def test_refusals_are_one_line(checkout, capsys) -> None:
     )
     Path("params.yaml").write_text(text.replace('"writer": "models.lock"', "").replace('["writer"]', "[]"))
     assert (
-        main.main(["distract", "fruit"]) == 1 and "rewriter is rules; name the pin" in capsys.readouterr().err
+        main.main(["review", "distract", "fruit"]) == 1 and "rewriter is rules; name the pin" in capsys.readouterr().err
     )

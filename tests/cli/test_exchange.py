@@ -1,4 +1,4 @@
-"""`vouch exchange`: from pictures of a user's own, out as CSV and pages, decided, back, and into prompts."""
+"""`vouch review exchange`: from pictures of a user's own, out as CSV and pages, decided, back, and into prompts."""
 
 import json
 import re
@@ -56,7 +56,7 @@ def stage(body: Any, name: str) -> None:
 
 
 def exported(path: Path, *more: str) -> list[dict[str, str]]:
-    assert main(["exchange", "greys", "--export", str(path), *more]) == 0
+    assert main(["review", "exchange", "greys", "--export", str(path), *more]) == 0
     return load(path)
 
 
@@ -76,7 +76,7 @@ def lighter(row: dict[str, str]) -> str:
 def test_out_decided_and_back_into_prompts(
     project: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["exchange", "greys"]) == 0
+    assert main(["review", "exchange", "greys"]) == 0
     said = capsys.readouterr().out
     assert "3 of 3 items compare two pictures" in said and "3 pairs, 0 decided" in said
     file = tmp_path / "review.csv"
@@ -86,7 +86,7 @@ def test_out_decided_and_back_into_prompts(
     assert {row["winner"] for row in rows} == {""}
     assert {shade_of(row["first"]) for row in rows} == {10, 20}, "pictures that lost"
     save(file, [{**row, "winner": lighter(row), "by": "me"} for row in rows])
-    assert main(["exchange", "greys", "--import", str(file)]) == 0
+    assert main(["review", "exchange", "greys", "--import", str(file)]) == 0
     assert "3 decisions taken over, 3 in decisions/exchange/greys.csv" in capsys.readouterr().out
     assert DECISIONS.read_text("utf-8").startswith("question,replaced,first,second,winner,by,why\n")
 
@@ -99,12 +99,12 @@ def test_out_decided_and_back_into_prompts(
         (recipe,) = row["pictures"]
         shades = [shade_of(digest) for digest in recipe["images"]]
         assert row["answers"] == [shades.index(max(shades))], "the lighter picture is the answer"
-    main(["exchange", "greys"])
+    main(["review", "exchange", "greys"])
     assert "3 decided\nexchange: 2 items get a picture by decisions, 0 have" in capsys.readouterr().out
 
     first = DECISIONS.read_bytes()
     assert [row["winner"] for row in exported(file)] == [lighter(row) for row in rows]
-    assert main(["exchange", "greys", "--import", str(file)]) == 0 and DECISIONS.read_bytes() == first
+    assert main(["review", "exchange", "greys", "--import", str(file)]) == 0 and DECISIONS.read_bytes() == first
 
 
 def test_decisions_shown_the_other_way_round(project: None, tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_decisions_shown_the_other_way_round(project: None, tmp_path: Path) -> N
         "why": "it is lighter",
     }
     save(file, [turned])
-    assert main(["exchange", "greys", "--import", str(file)]) == 0
+    assert main(["review", "exchange", "greys", "--import", str(file)]) == 0
     again = exported(file)[0]
     assert (again["winner"], again["why"]) == ("second", "it is lighter") and again["first"] == row["first"]
 
@@ -129,12 +129,12 @@ def test_mirrored_pairs_are_pictures_that_won_and_leave_the_others_alone(
     file = tmp_path / "review.csv"
     rows = exported(file)
     save(file, [{**rows[0], "winner": "neither"}])
-    assert main(["exchange", "greys", "--import", str(file)]) == 0
+    assert main(["review", "exchange", "greys", "--import", str(file)]) == 0
     mirrored = exported(file, "--mirrored")
     assert {shade_of(row["first"]) for row in mirrored} == {250, 240}
     assert {row["replaced"] for row in mirrored} == {"loser"} and len(mirrored) == 3
     save(file, [{**row, "winner": lighter(row)} for row in mirrored])
-    assert main(["exchange", "greys", "--import", str(file)]) == 0
+    assert main(["review", "exchange", "greys", "--import", str(file)]) == 0
     assert len(DECISIONS.read_text("utf-8").splitlines()) == 5
     stage(vary, "vary")
     found = [row for row in PROMPTS.read(prompts_path("greys")).to_pylist() if row["variation"] == "vs_e"]
@@ -162,7 +162,7 @@ def test_pages_to_judge_by(project: None, tmp_path: Path, capsys: pytest.Capture
     (pages / "exchange.txt").unlink()
     before = (tmp_path / "review.csv").read_bytes()
     capsys.readouterr()
-    assert main(["exchange", "greys", "--export", "review.csv", "--pictures", str(pages)]) == 1
+    assert main(["review", "exchange", "greys", "--export", "review.csv", "--pictures", str(pages)]) == 1
     assert "was not made by --pictures" in capsys.readouterr().err
     assert (tmp_path / "review.csv").read_bytes() == before
 
@@ -182,28 +182,28 @@ def test_bad_files_are_one_line_and_change_nothing(
     file = tmp_path / "review.csv"
     save(file, [{**exported(file)[0], "winner": "first", **change}])
     capsys.readouterr()
-    assert main(["exchange", "greys", "--import", str(file)]) == 1
+    assert main(["review", "exchange", "greys", "--import", str(file)]) == 1
     problem = capsys.readouterr().err
     assert said in problem and problem.count("\n") == 1 and not DECISIONS.exists()
 
 
 def test_names_and_options_that_do_not_fit(project: None, capsys: pytest.CaptureFixture[str]) -> None:
     for command, said in (
-        (["exchange", "grays"], "did you mean greys?"),
-        (["exchange", "greys", "--import", "nowhere.csv"], "no such file; write it with --export"),
-        (["exchange", "greys", "--pictures", "pages"], "give --export FILE as well"),
+        (["review", "exchange", "grays"], "did you mean greys?"),
+        (["review", "exchange", "greys", "--import", "nowhere.csv"], "no such file; write it with --export"),
+        (["review", "exchange", "greys", "--pictures", "pages"], "give --export FILE as well"),
     ):
         assert main(command) == 1
         assert said in capsys.readouterr().err
     rows = ITEMS.read(items_path("greys")).to_pylist()
     ITEMS.write(items_path("greys"), rows[:1])
-    assert main(["exchange", "greys", "--export", "review.csv"]) == 1
+    assert main(["review", "exchange", "greys", "--export", "review.csv"]) == 1
     assert "nothing to compare" in capsys.readouterr().err and not Path("review.csv").exists()
 
 
 def ordered(text: str, *more: str, name: str = "shades.csv") -> int:
     Path(name).write_bytes(text.encode())
-    return main(["exchange", "greys", "--order", name, *more])
+    return main(["review", "exchange", "greys", "--order", name, *more])
 
 
 def test_depths_turn_comparisons_of_compbench(project: None, tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_a_known_order_decides_as_a_person_would(
 ) -> None:
     rows = exported(tmp_path / "review.csv")
     save(tmp_path / "review.csv", [{**rows[0], "winner": "neither", "by": "me"}])
-    main(["exchange", "greys", "--import", str(tmp_path / "review.csv")])
+    main(["review", "exchange", "greys", "--import", str(tmp_path / "review.csv")])
     capsys.readouterr()
     assert ordered(f"\ufeffid,first,second\r\n{AS_NUMBERS}") == 0, "as a spreadsheet saves it"
     assert "2 of 3 pairs decided by shades.csv, 1 stay as they were" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""`vouch export`, and what comes back when its logs are ingested."""
+"""`vouch publish export`, and what comes back when its logs are ingested."""
 
 import gzip
 import hashlib
@@ -87,7 +87,7 @@ def of_text():
 
 
 def export(form, *more, out="log.jsonl"):
-    assert main(["export", "m", "toy", "--form", form, "--out", out, *more]) == 0
+    assert main(["publish", "export", "m", "toy", "--form", form, "--out", out, *more]) == 0
 
 
 def lines(path):
@@ -231,17 +231,17 @@ def test_a_likelihood_counts_only_whole(folder):
 )  # fmt: skip
 def test_refusals_leave_nothing(folder, capsys, responses, options, words):
     answer(**responses)
-    assert main(["export", "m", "toy", "--form", "lm_eval", "--out", "log.jsonl", *options]) == 1
+    assert main(["publish", "export", "m", "toy", "--form", "lm_eval", "--out", "log.jsonl", *options]) == 1
     said = capsys.readouterr().err
     assert words in said and said.count("\n") == 1
     assert not list(folder.glob("*log.jsonl*"))
 
 
 def test_unknown_models_and_forms(folder, capsys):
-    assert main(["export", "nosuch", "toy", "--form", "lm_eval", "--out", "x"]) == 1
+    assert main(["publish", "export", "nosuch", "toy", "--form", "lm_eval", "--out", "x"]) == 1
     assert "data/responses/nosuch/toy.letters.parquet: no such file" in capsys.readouterr().err
     with pytest.raises(SystemExit):
-        main(["export", "m", "toy", "--form", "parquet", "--out", "x"])
+        main(["publish", "export", "m", "toy", "--form", "parquet", "--out", "x"])
     assert "lm_eval" in capsys.readouterr().err
 
 
@@ -262,6 +262,6 @@ def test_what_a_shell_passes_is_refused_or_shown_as_text(folder, capsys):
         ("m", "toy", "--out", "there"): "there: Is a directory",
         ("m", "\udcff", "--out", "log.jsonl"): "argument 3, '\\udcff': is not UTF-8",
     }.items():
-        assert main(["export", *more, "--form", "lm_eval"]) == 1
+        assert main(["publish", "export", *more, "--form", "lm_eval"]) == 1
         told = capsys.readouterr().err
         assert told.startswith("vouch: ") and told.count("\n") == 1 and words in told and ".part" not in told

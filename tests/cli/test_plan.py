@@ -7,7 +7,7 @@ import pytest
 
 from tests.models.project import ROOT, prompt
 from vouch.cli.main import main
-from vouch.cli.planned import count_prompts, estimate
+from vouch.cli.plan import count_prompts, estimate
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.models.requests.config import Config, Sampling
 from vouch.models.requests.keys import PACK_PROMPTS
@@ -91,7 +91,7 @@ def test_what_an_earlier_profile_left_is_named_before_a_stage_refuses_it(
     (tmp_path / "profiles").symlink_to(ROOT / "profiles")
     (tmp_path / "data/items").mkdir(parents=True)
     (tmp_path / "data/items/old.parquet").touch()
-    said = "refuse it: data/items/old.parquet; `vouch prune` removes"
+    said = "refuse it: data/items/old.parquet; `vouch store prune` removes"
     assert main(["plan"]) == 0 and said in capsys.readouterr().out
     assert main(["plan", "small"]) == 0 and said not in capsys.readouterr().out, "of another profile"
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.models.project import ROOT
 from vouch.cli.main import main
-from vouch.cli.planned import prompt_sets, sizes
+from vouch.cli.plan import prompt_sets, sizes
 from vouch.params.check import check_params
 from vouch.params.project import Project
 from vouch.pipeline.dag import read_dag

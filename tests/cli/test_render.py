@@ -1,4 +1,4 @@
-"""`vouch render`: pictures of a variation beside those of the original, as files and a page."""
+"""`vouch review render`: pictures of a variation beside those of the original, as files and a page."""
 
 import json
 from pathlib import Path
@@ -52,7 +52,7 @@ def greys(path: Path) -> list[int]:
 
 
 def test_pictures_and_a_page(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["render", "greys", "vs_s+option_order", "--items", "2"]) == 0
+    assert main(["review", "render", "greys", "vs_s+option_order", "--items", "2"]) == 0
     assert "render: 2 items, 4 pictures in renders/greys/vs_s+option_order" in capsys.readouterr().out
     folder = project / "renders/greys/vs_s+option_order"
     assert [path.name for path in sorted(folder.glob("*.png"))] == [
@@ -71,12 +71,12 @@ def test_pictures_and_a_page(project: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_prompts_with_one_picture_share_its_file(project: Path) -> None:
-    assert main(["render", "greys", "circular", "--into", "seen", "--items", "1"]) == 0
+    assert main(["review", "render", "greys", "circular", "--into", "seen", "--items", "1"]) == 0
     assert [path.name for path in (project / "seen").glob("*.png")] == ["001.original.1.png"]
     assert "i0/circular/2" in (project / "seen/index.html").read_text("utf-8")
-    assert main(["render", "greys", "vr_b_5", "--into", "seen"]) == 0, "what it made it may make anew"
+    assert main(["review", "render", "greys", "vr_b_5", "--into", "seen"]) == 0, "what it made it may make anew"
     assert len(list((project / "seen").glob("*.png"))) == 6
-    assert main(["render", "greys", "original"]) == 0
+    assert main(["review", "render", "greys", "original"]) == 0
     assert len(list((project / "renders/greys/original").glob("*.png"))) == 3
 
 
@@ -93,14 +93,14 @@ def _taken(project: Path) -> None:
         (["greys", "vr_b+vr_l"], "both change the pictures"),
         (["greys", "ls_n"], "ls_n: no item of greys gets such a prompt"),
         (["greys", "vr_b", "--items", "0"], "--items: give a number of items from 1"),
-        (["greys", "vr_b", "--into", "mine"], "mine: is there and was not made by `vouch render`"),
+        (["greys", "vr_b", "--into", "mine"], "mine: is there and was not made by `vouch review render`"),
     ],
 )
 def test_what_cannot_be_rendered_is_one_line(
     project: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
 ) -> None:
     _taken(project)
-    assert main(["render", *arguments]) == 1
+    assert main(["review", "render", *arguments]) == 1
     problem = capsys.readouterr().err
     assert said in problem and problem.count("\n") == 1
     assert not (project / "renders").exists() and (project / "mine/letter.txt").read_text("utf-8") == "keep"
@@ -109,6 +109,6 @@ def test_what_cannot_be_rendered_is_one_line(
 @pytest.mark.parametrize("place", ["items", "images"])
 def test_what_is_missing_is_named(project: Path, capsys: pytest.CaptureFixture[str], place: str) -> None:
     (project / f"data/{place}/greys.parquet").unlink()
-    assert main(["render", "greys", "vr_b"]) == 1
+    assert main(["review", "render", "greys", "vr_b"]) == 1
     assert f"data/{place}/greys.parquet: no such file" in capsys.readouterr().err
     assert not list(project.glob("renders/greys/*")), "nothing half-written"

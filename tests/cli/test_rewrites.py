@@ -1,4 +1,4 @@
-"""`vouch rewrites`: what it lists, and a table that goes out as CSV and comes back decided."""
+"""`vouch review rewrites`: what it lists, and a table that goes out as CSV and comes back decided."""
 
 import json
 from pathlib import Path
@@ -47,12 +47,12 @@ def run_stage() -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def exported(path: Path) -> list[dict[str, str]]:
-    assert main(["rewrites", "quiz", "--export", str(path)]) == 0
+    assert main(["review", "rewrites", "quiz", "--export", str(path)]) == 0
     return load(path)
 
 
 def test_counts_and_what_was_rejected(project: None, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["rewrites", "quiz"]) == 0
+    assert main(["review", "rewrites", "quiz"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split() for line in lines[2:6]] == [
         ["lr_i", "accepted", "1"],
@@ -61,10 +61,10 @@ def test_counts_and_what_was_rejected(project: None, capsys: pytest.CaptureFixtu
         ["ls_n", "rejected", "1"],
     ]
     assert len(lines) == 11 and all(ODD in line and "the rules refuse" in line for line in lines[-2:])
-    assert main(["rewrites", "quiz", "--all", "--kind", "ls_n"]) == 0
+    assert main(["review", "rewrites", "quiz", "--all", "--kind", "ls_n"]) == 0
     assert "What colour is the circle not?" in capsys.readouterr().out
     REWRITES.write(rewrites_path("quiz"), [])
-    assert main(["rewrites", "quiz"]) == 0
+    assert main(["review", "rewrites", "quiz"]) == 0
     assert "no variation of this profile needs them" in capsys.readouterr().out
 
 
@@ -78,7 +78,7 @@ def test_out_decided_and_back(project: None, tmp_path: Path, capsys: pytest.Capt
     rows[1] |= {"decision": "reject", "why": "odd, to me"}
     rows[2] |= {"decision": "use", "text": 'Say "red" or "green".'}
     save(file, rows)
-    assert main(["rewrites", "quiz", "--import", str(file)]) == 0
+    assert main(["review", "rewrites", "quiz", "--import", str(file)]) == 0
     assert "3 decisions taken over, 3 in decisions/rewrites/quiz.csv" in capsys.readouterr().out
     written = DECISIONS.read_text("utf-8").splitlines()
     assert written[0] == "question,kind,decision,text,by,why" and len(written) == 4
@@ -92,7 +92,7 @@ def test_out_decided_and_back(project: None, tmp_path: Path, capsys: pytest.Capt
     first = DECISIONS.read_bytes()
     again = exported(file)
     assert sorted(row["decision"] for row in again) == ["", "accept", "reject", "use"]
-    assert main(["rewrites", "quiz", "--import", str(file)]) == 0 and DECISIONS.read_bytes() == first
+    assert main(["review", "rewrites", "quiz", "--import", str(file)]) == 0 and DECISIONS.read_bytes() == first
 
 
 def test_a_text_that_a_spreadsheet_would_run_comes_back_as_it_was(project: None, tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_text_that_a_spreadsheet_would_run_comes_back_as_it_was(project: None,
     for each in rows:
         each |= {"decision": "use", "text": "-5 degrees", "by": each["question"]}
     save(file, rows)
-    assert main(["rewrites", "quiz", "--import", str(file)]) == 0
+    assert main(["review", "rewrites", "quiz", "--import", str(file)]) == 0
     decisions = read_decisions(DECISIONS)
     assert [one.task.question for one in decisions] == sorted(hostile)
     assert [one.by for one in decisions] == sorted(hostile) and decisions[0].text == "-5 degrees"
@@ -130,7 +130,7 @@ def test_decisions_about_other_kinds_stay(project: None, tmp_path: Path) -> None
     rows = exported(file)
     rows[0]["decision"] = "reject"
     save(file, rows)
-    assert main(["rewrites", "quiz", "--import", str(file)]) == 0
+    assert main(["review", "rewrites", "quiz", "--import", str(file)]) == 0
     assert [line.split(",")[1] for line in DECISIONS.read_text("utf-8").splitlines()[1:]] == ["lr_i", "ls_a"]
 
 
@@ -150,15 +150,15 @@ def test_bad_files_are_one_line_and_change_nothing(
     next(row for row in rows if row["question"] == ODD).update(change)
     save(file, rows)
     capsys.readouterr()
-    assert main(["rewrites", "quiz", "--import", str(file)]) == 1
+    assert main(["review", "rewrites", "quiz", "--import", str(file)]) == 1
     problem = capsys.readouterr().err
     assert said in problem and problem.count("\n") == 1 and not DECISIONS.exists()
 
 
 def test_unknown_names(project: None, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["rewrites", "quizz"]) == 1
+    assert main(["review", "rewrites", "quizz"]) == 1
     assert "did you mean quiz?" in capsys.readouterr().err
-    assert main(["rewrites", "quiz", "--import", "nowhere.csv"]) == 1
+    assert main(["review", "rewrites", "quiz", "--import", "nowhere.csv"]) == 1
     assert "nowhere.csv: no such file; write it with --export" in capsys.readouterr().err
 
 

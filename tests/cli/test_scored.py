@@ -1,4 +1,4 @@
-"""`vouch compare`, `vouch item` and `vouch card` on tables that the stages wrote."""
+"""`vouch compare`, `vouch item` and `vouch publish card` on tables that the stages wrote."""
 
 import json
 import shutil
@@ -11,10 +11,10 @@ import yaml
 from huggingface_hub import ModelCard
 from PIL import Image
 from scipy.stats import binomtest
+from vouch.cli.item_answers import close
 
 from tests.cli.scored import COUNT, HOSTILE, build
 from tests.models.project import ROOT
-from vouch.cli.item_answers import close
 from vouch.cli.main import main
 from vouch.report.numbers import DETECTED, minimum_detectable_effect
 from vouch.tables.compared import DIFFERENCES, DIFFERENCES_PATH, LEADERBOARD_PATH, VARIATIONS, VARIATIONS_PATH
@@ -216,7 +216,7 @@ def test_a_card_that_the_hub_reads(vouch: Vouch, made: Path, tmp_path: Path) -> 
     (made / "params.yaml").write_text(json.dumps(params), "utf-8")
     file = tmp_path / "card.md"
     try:
-        vouch("card", "tiny_a", "--out", str(file))
+        vouch("publish", "card", "tiny_a", "--out", str(file))
     finally:
         (made / "params.yaml").write_bytes(before)
     card = ModelCard.load(file)
@@ -237,7 +237,7 @@ def test_a_card_that_the_hub_reads(vouch: Vouch, made: Path, tmp_path: Path) -> 
     assert all(each.metric_args["alpha"] == 0.1 and len(each.metric_args["interval"]) == 2 for each in sets)
     text = card.text
     assert "sets that promise 90 %" in text and "Of 2 changes of the prompt" in text and " vr_b" in text
-    assert "verified" in text and vouch("card", "tiny_a").endswith(text.split("\n\n", 1)[1])
+    assert "verified" in text and vouch("publish", "card", "tiny_a").endswith(text.split("\n\n", 1)[1])
 
 
 def standing(model: str, metric: str) -> list[dict[str, Any]]:
@@ -252,7 +252,7 @@ def standing(model: str, metric: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("words", [["compare", "tiny_a", "tiny_b"], ["item", "kite-004", "--dataset", "left"],
-                                   ["card", "tiny_a"]])  # fmt: skip
+                                   ["publish", "card", "tiny_a"]])  # fmt: skip
 def test_missing_tables_and_those_of_another_version_are_one_line(
     vouch: Vouch, made: Path, words: list[str]
 ) -> None:

@@ -1,4 +1,4 @@
-"""`vouch warm` on real stages: one load for all datasets, and responses that may be believed."""
+"""`vouch store warm` on real stages: one load for all datasets, and responses that may be believed."""
 
 import importlib
 import json
@@ -73,7 +73,7 @@ def prepared(project: Project) -> Project:
 
 def warm(capsys: pytest.CaptureFixture[str]) -> list[str]:
     capsys.readouterr()
-    assert main(["warm", MODEL]) == 0
+    assert main(["store", "warm", MODEL]) == 0
     return capsys.readouterr().out.splitlines()
 
 
@@ -115,11 +115,11 @@ def test_two_models_side_by_side(
     Path(".vouch").mkdir(exist_ok=True)
     Path(".vouch/work").write_text("in the way", "utf-8")
     capfd.readouterr()
-    assert main(["warm", "--jobs", "2"]) == 1  # what stops a process is told as if there was one
+    assert main(["store", "warm", "--jobs", "2"]) == 1  # what stops a process is told as if there was one
     assert re.fullmatch(r"vouch: .*\.vouch/work.*\n", capfd.readouterr().err)
     Path(".vouch/work").unlink()
-    assert main(["warm", "--jobs", "0"]) == 1 and "--jobs 0: give the number" in capfd.readouterr().err
-    assert main(["warm", "--jobs", "2"]) == 0
+    assert main(["store", "warm", "--jobs", "0"]) == 1 and "--jobs 0: give the number" in capfd.readouterr().err
+    assert main(["store", "warm", "--jobs", "2"]) == 0
     assert sorted(capfd.readouterr().out.splitlines()) == [
         f"warm: {model} {dataset}: {ITEMS[dataset]} asked, 0 known before"
         for model in ("second", MODEL)
@@ -223,7 +223,7 @@ def test_responses_of_another_revision_are_left_alone(
 def test_missing_and_stale_inputs_are_one_line(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     def refused() -> str:
         capsys.readouterr()
-        assert main(["warm", MODEL]) == 1
+        assert main(["store", "warm", MODEL]) == 1
         out, error = capsys.readouterr()
         assert out == "" and error.count("\n") == 1 and error.startswith("vouch: ")
         return error
@@ -240,4 +240,4 @@ def test_missing_and_stale_inputs_are_one_line(project: Project, capsys: pytest.
     project.params["datasets"]["other"]["settings"]["seed"] += 1
     project.save()
     assert "data/defects/other.parquet" in refused()
-    assert main(["warm", "tinny"]) == 1 and "did you mean tiny" in capsys.readouterr().err
+    assert main(["store", "warm", "tinny"]) == 1 and "did you mean tiny" in capsys.readouterr().err

@@ -286,5 +286,5 @@ def test_what_it_could_not_mend_is_in_its_log(tmp_path: Path, at_work: bool, sai
             if notes.exists() and notes.read_text().endswith("\n"):
                 break
             time.sleep(0.05)
-    assert re.fullmatch(rf"\S+Z not mended: {said}; `vouch sync` mends it then\n", notes.read_text())
+    assert re.fullmatch(rf"\S+Z not mended: {said}; `vouch store sync` mends it then\n", notes.read_text())
     assert (tmp_path / "dvc.lock").read_text() == TEXT[:-1]

@@ -178,7 +178,7 @@ def test_rows_that_can_be_exchanged_for_all_variations(project: Project) -> None
 
 def test_no_row_that_can_be_exchanged_is_one_line(project: Project) -> None:
     with pytest.raises(
-        UserError, match=r"datasets\.toy\.rows: exchangeable leaves none; .*vouch exchange toy"
+        UserError, match=r"datasets\.toy\.rows: exchangeable leaves none; .*vouch review exchange toy"
     ):
         project.vary(ITEMS, entry={"rows": "exchangeable"})
     assert not Path(prompts_path("toy")).exists()

@@ -90,7 +90,7 @@ def _edit(checkout: Checkout, stage: Stage) -> None:
 
 
 def _finish(point: Point, checkout: Checkout, stage: Stage, place: Path, found: dict[str, Any]) -> None:
-    """The next plain command; where it fails, `vouch sync` and the command again, which is a fault too."""
+    """The next plain command; where it fails, `vouch store sync` and it again, which is a fault too."""
     engine = Engine(checkout, COMMANDS[point.finisher], place / "next.log")
     status = engine.wait()
     found["next"] = {"status": status, "waited": "waiting for it" in engine.said()}
@@ -100,7 +100,7 @@ def _finish(point: Point, checkout: Checkout, stage: Stage, place: Path, found: 
         found["faults"] += [f"made again: {name}" for name in sorted(rerun)]
     if status:
         found["faults"].append(f"the next {point.finisher} failed: {_line(engine)}")
-        checkout.vouch("sync", check=False)
+        checkout.vouch("store", "sync", check=False)
         again = Engine(checkout, COMMANDS[point.finisher], place / "again.log")
         found["next"]["after_sync"] = again.wait()
 
@@ -122,11 +122,11 @@ def _judge(
     faults += [f"not the undisturbed bytes: {name}" for name in dict.fromkeys(differ)]
     faults += [f"not whole: {fault}" for fault in judging.not_whole(root)]
     faults += [f"damaged in DVC's cache: {name}" for name in judging.damaged_objects(root)]
-    synced = checkout.vouch("sync", check=False)
+    synced = checkout.vouch("store", "sync", check=False)
     if synced.returncode:
         faults.append(f"not up to date: {(synced.stderr or synced.stdout).strip().splitlines()[0]:.200}")
     if remain := judging.leftovers(root):
-        checkout.vouch("prune", check=False)
+        checkout.vouch("store", "prune", check=False)
         found["pruned"] = remain
         faults += [f"left behind: {name}" for name in judging.leftovers(root)]
     lost = judging.lost(before, after)

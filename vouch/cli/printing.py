@@ -1,8 +1,12 @@
-"""Plain text for the terminal: what data hold never reaches it raw."""
+"""What commands print: plain text that no data can turn into commands for the terminal, tables, JSON."""
 
 import json
+import sys
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+from vouch.pipeline.errors import UserError, did_you_mean
 
 
 def plain(text: object) -> str:
@@ -50,3 +54,47 @@ def interval(row: Mapping[str, Any] | None, key: str = "value") -> str:
 def as_json(value: Any) -> str:
     """For scripts: ASCII, so that a terminal that shows it is safe as well; a number that is none is null."""
     return json.dumps(value, indent=1, allow_nan=False) + "\n"
+
+
+def and_more(names: Sequence[object], kind: str = "") -> str:
+    """` and 2 more` where there are three names, nothing where there is one."""
+    return f" and {len(names) - 1} more{kind and f' {kind}'}" if len(names) > 1 else ""
+
+
+def file_argument(name: str) -> Path:
+    """An argument that names a file: commands change into the root of the checkout before they use it."""
+    return Path(name).absolute()
+
+
+def check_name(kind: str, name: str, known: Collection[str], where: object = "params.yaml") -> None:
+    """Raises UserError, with the name that may be meant, for one that is not known."""
+    if name not in known:
+        raise UserError(f"{where}: no {kind} {name[:80]}; {did_you_mean(name, list(known))}")
+
+
+def warn_if_outdated() -> None:
+    """One line on stderr where something changed since; what was never made, or pulled in part, did not."""
+    from vouch.pipeline.dag import read_dag
+    from vouch.pipeline.freshness import states
+
+    changed = [
+        state for state in states(read_dag()) if not state.fresh and None not in state.now.outs.values()
+    ]
+    if changed:
+        first = changed[0]
+        print(
+            f"vouch: these numbers are older than the last change of {first.stage.name}"
+            f"{and_more(changed, 'stages')} ({first.why}); `vouch plan` says what would run, `dvc repro` "
+            "runs it",
+            file=sys.stderr,
+        )
+
+
+def long_name(variation: str) -> str:
+    """What a variation does, and its code: `questions negated (ls_n)`; the code alone where words lack."""
+    if variation in ("", "original"):
+        return variation
+    from vouch.report.costs import in_words
+
+    words = in_words(variation)
+    return f"{words} ({variation})" if words else variation

@@ -58,7 +58,7 @@ def _guard(name: str, since_copy: bool) -> None:
         mend(since_copy, _note)
     except (UserError, OSError) as error:  # such as a disk that is still full
         with suppress(OSError):
-            _note(f"not mended: {error}; `vouch sync` mends it then")
+            _note(f"not mended: {error}; `vouch store sync` mends it then")
     finally:
         for mark in MARKS.iterdir():  # also of guardians that were killed
             with suppress(ValueError, OverflowError):  # no mark

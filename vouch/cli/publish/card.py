@@ -1,30 +1,34 @@
-"""A model's results for its model card on the hub: the `model-index` metadata and a section of Markdown that
-says how sure the model is, whether that is honest, and which change of the prompt costs most. Clean reading,
-original prompts. To the screen, or with --out to a file."""
+"""Write a model's results for its model card on the hub, to the screen or, with --out, to a file.
+
+The `model-index` metadata, and a section of Markdown that says how certain the model is, whether that is
+honest, and which change of the prompt costs most. Clean protocol, original prompts.
+
+Examples:
+  vouch publish card my_model --out card.md
+"""
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import yaml
 
-from vouch.cli.printing import interval, plain
-from vouch.cli.outdated import tell_outdated
-from vouch.cli.sensitivity import Row, points, sensitivity, with_guesses
+from vouch.cli.printing import check_name, file_argument, interval, long_name, plain, warn_if_outdated
 from vouch.cli.show import Cells, cells
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.params.check import check_project
 from vouch.params.project import Project
-from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.intact import intact
+from vouch.report.costs import eased_by, is_control
 from vouch.tables.compared import LEADERBOARD, LEADERBOARD_PATH, VARIATIONS, VARIATIONS_PATH
 from vouch.tables.pins import Pin, pin_path, read_pin
 from vouch.tables.prompts import ORIGINAL
 
+Row = Mapping[str, Any]
 TASK = {"type": "visual-question-answering", "name": "Visual Question Answering"}
 METRICS = (
     ("accuracy", "", "accuracy", "Accuracy"),
@@ -35,23 +39,21 @@ METRICS = (
     ("set_size", "aps", "set_size", "Options in a prediction set, APS"),
 )
 _DIGITS = 4
+EASED = "eased"
+"""Column: how much more often a guess is right than in the original prompts."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch card`."""
-    parser.add_argument("model", help="slug of the model, as in params.yaml")
-    parser.add_argument(
-        "--out", type=lambda name: Path(name).absolute(), metavar="FILE", help="default: the screen"
-    )
+    """Options of `vouch publish card`."""
+    parser.add_argument("model", help="a model of params.yaml")
+    parser.add_argument("--out", type=file_argument, metavar="FILE", help="default: the screen")
 
 
 def run(options: argparse.Namespace) -> int:
     """Writes the card."""
     project = check_project()
     leaderboard = LEADERBOARD.read(intact(LEADERBOARD_PATH))
-    known = sorted(pc.unique(leaderboard["model"]).to_pylist())
-    if options.model not in known:
-        raise UserError(f"{LEADERBOARD_PATH}: no model {options.model}; {did_you_mean(options.model, known)}")
+    check_name("model", options.model, pc.unique(leaderboard["model"]).to_pylist(), LEADERBOARD_PATH)
     every = cells(_of(leaderboard, options.model), "clean", variations=True)
     found = {line: of for line, of in every.items() if line[1] == ORIGINAL}
     if not found:
@@ -68,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"card: {plain(options.out)}; put its metadata and its section into the model's README.md")
     else:
         print(text, end="")
-    tell_outdated()
+    warn_if_outdated()
     return 0
 
 
@@ -125,7 +127,7 @@ def metrics_of(output: str, of: Mapping[tuple[str, str], Row]) -> Iterator[dict[
 def section(pin: Pin | None, found: Cells, changes: Sequence[Row]) -> str:
     """The Markdown: a table, and what it means."""
     lines = ["## How far can its answers be trusted?", "", _measured(pin), ""]
-    lines += ["| dataset | read out | questions | " + " | ".join(label for *_, label in METRICS) + " |"]
+    lines += ["| dataset | output | questions | " + " | ".join(label for *_, label in METRICS) + " |"]
     lines += ["|---|---|---:|" + "---:|" * len(METRICS)]
     for (dataset, _, output, _), of in found.items():
         items = of.get(("accuracy", ""), {}).get("items", "")
@@ -164,8 +166,60 @@ def _said(dataset: str, output: str, found: Cells, changes: Sequence[Row]) -> It
         size, covered = of.get(("set_size", score)), of.get(("coverage", score))
         if size and covered and size["value"] is not None and covered["value"] is not None:
             yield (
-                f"{score.upper()} sets that promise {100 * (1 - size['alpha']):g} % held the answer for "
-                f"{points(covered)} % of the questions, with {interval(size)} options each."
+                f"{score.upper()} prediction sets, guaranteed to cover {100 * (1 - size['alpha']):g} % of "
+                f"the answers, cover {points(covered)} %, with {interval(size)} options each."
             )
     own = [row for row in changes if (row["dataset"], row["output"]) == (dataset, output)]
     yield from sensitivity(own)
+
+
+def with_guesses(changes: Sequence[Row], every: Cells) -> list[Row]:
+    """Rows of VARIATIONS of one model, with EASED. every: its cells of all variations.
+
+    It is zero but where the correct answer changes (vouch/report/costs.py).
+    """
+    place = ("dataset", "variation", "output", "model")
+    changed = {tuple(row[name] for name in place) for row in changes if row["metric"] == "unturned"}
+    guesses = {line: every.get(line, {}).get(("random_accuracy", ""), {}).get("value") for line in changed}
+    eased = {line: eased_by(guess) for line, guess in guesses.items()}
+    return [{**row, EASED: eased.get(tuple(row[name] for name in place), 0.0)} for row in changes]
+
+
+def sensitivity(changes: Sequence[Row]) -> Iterator[str]:
+    """Which change costs most accuracy, and which flips most answers; rows of one dataset and output."""
+    tried = [row for row in changes if row["metric"] == "accuracy" and not is_control(row["variation"])]
+    if not tried:
+        yield "Other words and changed pictures were not tried."
+        return
+    worst = min(tried, key=lambda row: (row["difference"] - row[EASED], row["variation"]))
+    name = long_name(worst["variation"])
+    if worst["high"] is not None and worst["high"] < worst[EASED]:
+        yield f"Of {len(tried)} changes of the prompt the costliest: {name}; {_cost(worst)}."
+    else:
+        yield (
+            f"Of {len(tried)} changes of the prompt none costs a significant share of accuracy; the lowest: "
+            f"{name}; {_cost(worst)}."
+        )
+    names = {row["variation"] for row in tried}
+    flipped = [row for row in changes if row["metric"] == "flipped" and row["variation"] in names]
+    if flipped:
+        most = max(flipped, key=lambda row: (row["value"], row["variation"]))
+        yield f"Most answers flip with {long_name(most['variation'])}: {points(most)} %."
+
+
+def _cost(row: Row) -> str:
+    if row[EASED]:
+        guess = (1 + row[EASED]) / 2
+        return (
+            f"{100 * row['value']:.1f} % are right, where a guess gives {100 * guess:.0f} %, and of the "
+            f"originals {100 * row['original']:.1f} %, where it gives {100 * (1 - guess):.0f} %"
+        )
+    bounds = f" [{100 * row['low']:+.1f}, {100 * row['high']:+.1f}]" if row["low"] is not None else ""
+    return f"accuracy {100 * row['difference']:+.1f}{bounds} points"
+
+
+def points(row: Row) -> str:
+    """A share in per cent with its interval."""
+    low, high = row["low"], row["high"]
+    bounds = "" if low is None or high is None else f" [{100 * low:.1f}, {100 * high:.1f}]"
+    return f"{100 * row['value']:.1f}{bounds}"

@@ -1,8 +1,11 @@
 """Write a model's answers as the log of samples that lm-evaluation-harness or lmms-eval would write.
 
-Letters become choices, their log-likelihoods the log-softmax over the letters of the prompt's options;
+Letters become choices, with the log-softmax over the letters of the prompt's options as log-likelihoods;
 likelihoods become choices with the nll negated; texts are the greedy ones. Prompts without an answer are
 left out. The same answers give the same bytes; a file that ends in .gz is compressed.
+
+Examples:
+  vouch publish export my_model mmbench --form lm_eval --out samples.jsonl
 """
 
 import argparse
@@ -16,10 +19,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from vouch.cli.printing import plain
+from vouch.cli.printing import check_name, file_argument, plain
 from vouch.models.released import forms
 from vouch.models.released.record import Record
-from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing
 from vouch.pipeline.intact import intact
 from vouch.tables.items import ITEMS, items_path
@@ -39,13 +42,11 @@ def logs() -> dict[str, ModuleType]:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch export`."""
-    parser.add_argument("model", help="slug of the model, as in params.yaml")
-    parser.add_argument("dataset", help="name of the dataset, as in params.yaml")
+    """Options of `vouch publish export`."""
+    parser.add_argument("model", help="a model of params.yaml")
+    parser.add_argument("dataset", help="a dataset of params.yaml")
     parser.add_argument("--form", choices=list(logs()), required=True, help="whose log of samples to write")
-    parser.add_argument(
-        "--out", type=lambda name: Path(name).absolute(), required=True, metavar="FILE", help="where to"
-    )
+    parser.add_argument("--out", type=file_argument, required=True, metavar="FILE", help="where to")
     parser.add_argument("--output", choices=OUTPUTS, help="which answers, where the model has several kinds")
     parser.add_argument("--variation", default=ORIGINAL, help="default: original")
 
@@ -68,9 +69,7 @@ def run(options: argparse.Namespace) -> int:
 def _prompts(dataset: str, variation: str) -> dict[str, Prompt]:
     path = prompts_path(dataset)
     rows = PROMPTS.read(intact(path)).to_pylist()
-    known = list(dict.fromkeys(row["variation"] for row in rows))
-    if variation not in known:
-        raise UserError(f"{path}: no variation {variation}; {did_you_mean(variation, known)}")
+    check_name("variation", variation, {row["variation"] for row in rows}, path)
     return {row["id"]: row for row in rows if row["variation"] == variation}
 
 

@@ -1,8 +1,12 @@
-"""Have the profile's rewriter write three wrong options for every open question of a prepared dataset.
+"""Let the profile's rewriter model write three wrong options for every open question of a prepared dataset.
 
 They go into wrong-options.csv in the dataset's folder, where a person reads and corrects them; the scheme
-reform_written then makes choices of the questions. Lines that stand there already are kept, answers are
-remembered, and what a model did not answer in a form that can be read is left out, and counted.
+reform_written then makes multiple-choice questions of them. Lines that are there already are kept, answers
+are remembered, and what a model did not answer in a readable form is left out, and counted.
+
+Examples:
+  vouch review distract my_dataset
+  vouch review distract my_dataset --prompt rationale
 """
 
 import argparse
@@ -11,12 +15,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from vouch.cli.printing import plain
+from vouch.cli.review import project_with
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.datasets.options.building import WRONG, Asked, is_yes_no
 from vouch.datasets.options.choice import key
 from vouch.datasets.options.reform_written import COLUMNS, FILE, read_written
-from vouch.params.check import check_project
-from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.intact import intact
 from vouch.prompts.rewrites.cache import Remembered
@@ -55,17 +59,15 @@ _LEFT = 5  # ids shown of what is left to a person
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch distract`."""
+    """Options of `vouch review distract`."""
     parser.add_argument("dataset", help="a dataset of open questions that lies in a folder")
     parser.add_argument("--prompt", choices=sorted(PROMPTS), default="vqa", help="default: %(default)s")
 
 
 def run(options: argparse.Namespace) -> int:
     """Asks, and writes the file."""
-    project = check_project()
+    project = project_with(options.dataset)
     name, model = options.dataset, project.rewrite.model
-    if name not in project.datasets:
-        raise UserError(f"params.yaml: no dataset {name}; {did_you_mean(name, list(project.datasets))}")
     if model is None:
         raise UserError(
             "params.yaml: rewrite.rewriter is rules; name the pin of a model there that can write"

@@ -1,17 +1,28 @@
-"""Pictures to exchange, for the variation vs_e: how many items have one. With --export every two pictures
-that a person may compare go into a CSV file with a column `winner` to fill in; with --import the decisions
-of such a file (first, second, neither) go into decisions/exchange, which `vary` reads. Where an order of the
-pictures is known (depths, counts), --order decides by a file of numbers."""
+"""Say which of two pictures wins, so that one can be exchanged to change the answer (variation vs_e).
+
+Without an option it counts the items that have such a picture. With --export every two pictures that a person
+may compare go into a CSV file with a column `winner` to fill in (first, second, neither); with --import such
+a file goes into decisions/exchange, which the next run applies. Where an order of the pictures is known
+(depths, counts, sizes), --order decides by a file of numbers.
+
+Examples:
+  vouch review exchange greys --export review.csv --pictures pages
+  vouch review exchange greys --import review.csv
+  vouch review exchange greys --order depths.csv
+"""
 
 import argparse
 from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
 
 from stages.vary import read_rows
+from vouch.cli.printing import file_argument
+from vouch.cli.review import project_with
 from vouch.cli.review.exchange_order import decided_by_order, read_order
-from vouch.cli.exchange_pages import write_pages
-from vouch.params.check import check_project
-from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.cli.review.pages import folder_of_pages, write_page
+from vouch.images.pictures import render
+from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.intact import intact
 from vouch.prompts.build.exchange import Candidate, Exchanges, Row, candidates, comparable, compared
@@ -30,28 +41,32 @@ from vouch.tables.decisions import are_there, csv_text
 from vouch.tables.images import ImageStore, images_path
 from vouch.tables.items import items_path
 
+SIDE = 320  # pixels of a thumbnail's longer side
 INFORMATION = ("of_first", "of_second")  # columns of an export beside those of decisions
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch exchange`."""
-
-    def path(name: str) -> Path:
-        return Path(name).absolute()
-
-    parser.add_argument("dataset", help="name of the dataset, as in params.yaml")
+    """Options of `vouch review exchange`."""
+    parser.add_argument("dataset", help="a dataset of params.yaml")
     parser.add_argument(
         "--mirrored", action="store_true", help="compare pictures that won, to take a loser's place"
     )
     parser.add_argument(
-        "--pictures", type=path, metavar="FOLDER", help="with --export: pages with the pictures, to judge by"
+        "--pictures",
+        type=file_argument,
+        metavar="FOLDER",
+        help="with --export: pages with the pictures, to judge by",
     )
     files = parser.add_mutually_exclusive_group()
-    files.add_argument("--export", type=path, metavar="FILE", help="write the pairs as CSV, to decide in")
-    files.add_argument("--import", dest="decided", type=path, metavar="FILE", help="take its decisions over")
+    files.add_argument(
+        "--export", type=file_argument, metavar="FILE", help="write the pairs as CSV, to decide in"
+    )
+    files.add_argument(
+        "--import", dest="decided", type=file_argument, metavar="FILE", help="take its decisions over"
+    )
     files.add_argument(
         "--order",
-        type=path,
+        type=file_argument,
         metavar="FILE",
         help="decide by numbers of an item's two pictures: CSV with id, first, second, or .jsonl with order",
     )
@@ -60,9 +75,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Counts, exports or imports."""
     name = options.dataset
-    known = list(check_project().datasets)
-    if name not in known:
-        raise UserError(f"params.yaml: no dataset {name}; {did_you_mean(name, known)}")
+    project_with(name)
     if options.pictures and not options.export:
         raise UserError("--pictures: shows the lines of an --export; give --export FILE as well")
     rows = list(read_rows(intact(items_path(name))))
@@ -155,7 +168,7 @@ def _by_order(
     if unknown is not None:
         raise UserError(
             f"{order[unknown].where}: no item {unknown[:80]!r} in {options.dataset}; give the ids that "
-            f"`vouch exchange {options.dataset} --export FILE` names"
+            f"`vouch review exchange {options.dataset} --export FILE` names"
         )
     keys = {one.pair.key for one in decisions}
     open_pairs = [pair for pair in pairs if pair.pair.key not in keys]
@@ -168,3 +181,25 @@ def _by_order(
         f"{len(decisions)} stay as they were, in {path}; `dvc repro` applies them"
     )
     return 0
+
+
+def write_pages(folder: Path, pairs: Sequence[Candidate], images: ImageStore) -> None:
+    """Writes a page for each question, its pairs side by side, with thumbnails. Raises UserError."""
+    by_question: dict[str, list[str]] = {}
+    for line, one in enumerate(pairs, start=2):  # as a person counts the lines of the CSV file
+        shown = "".join(
+            f'<td><img src="{digest}.jpg" loading="lazy" alt="{side}"><br>{side} <code>{digest[:12]}</code>'
+            for side, digest in zip(("first", "second"), one.pair.images, strict=True)
+        )
+        by_question.setdefault(one.pair.question, []).append(f"<tr><td>row {line}{shown}\n")
+    index = ""
+    with folder_of_pages(folder, "exchange") as made:
+        for digest in sorted({digest for one in pairs for digest in one.pair.images}):
+            picture = render({"images": [digest], "steps": []}, images.read)  # as models see it
+            picture.thumbnail((SIDE, SIDE))
+            picture.save(made / f"{digest}.jpg", "JPEG", quality=85)
+        for number, (question, rows) in enumerate(by_question.items(), start=1):
+            name = f"question-{number}.html"
+            write_page(made / name, question, f"<table>\n{''.join(rows)}</table>\n")
+            index += f'<li><a href="{name}">{escape(question)}</a> ({len(rows)} pairs)\n'
+        write_page(made / "index.html", "Which picture wins?", f"<ol>\n{index}</ol>\n")

@@ -1,6 +1,14 @@
-"""Review how the questions of a dataset were put in other words: counts, what was rejected and why. With
---export the table goes into a CSV file with a column `decision` to fill in; with --import the decisions of
-such a file (accept, reject, use, and drop for `clean`) go into decisions/rewrites, which `rewrite` reads."""
+"""Review the reworded questions of a dataset: counts, what was rejected and why.
+
+With --export the table becomes a CSV file with a column `decision` to fill in: accept, reject, use (your own
+words, in `text`), and for the kind `clean` drop. With --import such a file goes into decisions/rewrites,
+which the next run applies.
+
+Examples:
+  vouch review rewrites kites --kind ls_n --all
+  vouch review rewrites kites --export review.csv
+  vouch review rewrites kites --import review.csv
+"""
 
 import argparse
 from collections import Counter
@@ -9,9 +17,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from vouch.cli.printing import table
-from vouch.params.check import check_project
-from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.cli.printing import file_argument, table
+from vouch.cli.review import project_with
+from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.intact import intact
 from vouch.prompts.rewrites.decisions import (
@@ -31,24 +39,22 @@ Row = Mapping[str, Any]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch rewrites`."""
-
-    def path(name: str) -> Path:
-        return Path(name).absolute()
-
-    parser.add_argument("dataset", help="name of the dataset, as in params.yaml")
+    """Options of `vouch review rewrites`."""
+    parser.add_argument("dataset", help="a dataset of params.yaml")
     parser.add_argument("--kind", choices=KINDS, help="only this kind")
     parser.add_argument("--all", action="store_true", help="list every rewrite, not only those rejected")
     files = parser.add_mutually_exclusive_group()
-    files.add_argument("--export", type=path, metavar="FILE", help="write the table as CSV, to decide in")
-    files.add_argument("--import", dest="decided", type=path, metavar="FILE", help="take its decisions over")
+    files.add_argument(
+        "--export", type=file_argument, metavar="FILE", help="write the table as CSV, to decide in"
+    )
+    files.add_argument(
+        "--import", dest="decided", type=file_argument, metavar="FILE", help="take its decisions over"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Lists, exports or imports."""
-    known = list(check_project().datasets)
-    if options.dataset not in known:
-        raise UserError(f"params.yaml: no dataset {options.dataset}; {did_you_mean(options.dataset, known)}")
+    project_with(options.dataset)
     if options.decided:
         return _import(options.dataset, options.decided)
     rows = REWRITES.read(intact(rewrites_path(options.dataset))).to_pylist()

@@ -1,6 +1,11 @@
-"""Remove what an earlier profile made and this one does not: outputs that dvc.lock or a receipt names,
-with their records. DVC's cache must hold them, so that switching back computes nothing; what it does not
-hold stays unless --force is given. Files that no record names are listed and left alone."""
+"""Remove the results of an earlier profile: outputs that dvc.lock or a receipt names, with their records.
+
+DVC's cache must hold them, so that switching back computes nothing; what it does not hold stays unless
+--force is given. Files that no record names are listed and left alone.
+
+Examples:
+  vouch store prune --dry-run
+"""
 
 import argparse
 import json
@@ -9,7 +14,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vouch.cli.printing import plain
+from vouch.cli.printing import and_more, plain
 from vouch.pipeline.dag import Dag, read_dag
 from vouch.pipeline.digests import Digests
 from vouch.pipeline.dvc_objects import held
@@ -36,7 +41,7 @@ class Pruning:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch prune`."""
+    """Options of `vouch store prune`."""
     parser.add_argument("-n", "--dry-run", action="store_true", help="only list what would go")
     parser.add_argument(
         "--force", action="store_true", help="also what DVC's cache does not hold: lost for good"
@@ -130,10 +135,10 @@ def _refuse_loss(paths: list[str]) -> None:
     cached = held(digest_of.values())
     lost = [path for path, digest in digest_of.items() if digest not in cached]
     if lost:
-        more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
         raise UserError(
-            f"{lost[0]}{more}: made by an earlier profile, and DVC's cache does not hold it; go back to that "
-            "profile and run `vouch sync`, or let `vouch prune --force` remove it for good"
+            f"{lost[0]}{and_more(lost)}: made by an earlier profile, and DVC's cache does not hold it; go "
+            "back to that profile and run `vouch store sync`, or let `vouch store prune --force` remove "
+            "it for good"
         )
 
 

@@ -1,7 +1,10 @@
-"""Fetch versioned results from the DVC remote: everything, or what belongs to one model.
+"""Fetch stored results from the DVC remote: everything, or what belongs to one model.
 
-DVC cannot pull a folder or a pattern of loop stages, so a model's stages are spelled out to it. Objects
-are verified as they come (`verify` in .dvc/config); what is missing or damaged is named at the end.
+DVC verifies each object as it comes; what is missing or damaged is named at the end.
+
+Examples:
+  vouch store pull
+  vouch store pull llava_v1_5_7b --remote results
 """
 
 import argparse
@@ -10,9 +13,10 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from vouch.cli.printing import and_more, check_name
 from vouch.pipeline.dag import Dag, read_dag
 from vouch.pipeline.dvc_objects import addresses, cache, repository
-from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.errors import UserError
 from vouch.pipeline.freshness import read_lock
 
 _OF_A_MODEL = ("train", "pin", "ingest", "extract", "score", "score_released")
@@ -20,8 +24,8 @@ STORAGE = Path(".dvc/storage")  # the remote inside this repository
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch pull`."""
-    parser.add_argument("model", nargs="?", help="slug of a model, as in params.yaml; default: everything")
+    """Options of `vouch store pull`."""
+    parser.add_argument("model", nargs="?", help="a model of params.yaml; default: everything")
     parser.add_argument("-r", "--remote", help="name of the DVC remote, default: the default remote")
 
 
@@ -69,13 +73,13 @@ def _explain(names: list[str], remote: str | None, urls: Mapping[str, str]) -> N
     ]
     if missing:
         path, digest = missing[0]
-        more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-        mend = f"`vouch verify --remote{f' {remote}' if remote else ''} --mend` removes what is damaged there"
+        name = f" {remote}" if remote else ""
+        mend = f"`vouch store verify --remote{name} --mend` removes what is damaged there"
         if Path(urls.get(remote or "", "")).resolve() == STORAGE.resolve():
             mend = f"`git checkout -- {STORAGE}` brings back what came with this repository"
         raise UserError(
-            f"{_inside(path, str(digest))}{more}: its object {digest} is missing or damaged in the remote; "
-            f"{mend}, `dvc repro` computes it anew, `dvc push` then completes the remote"
+            f"{_inside(path, str(digest))}{and_more(missing)}: its object {digest} is missing or damaged in "
+            f"the remote; {mend}, `dvc repro` computes it anew, `dvc push` then completes the remote"
         )
 
 
@@ -89,12 +93,14 @@ def _inside(path: str, digest: str) -> str:
 
 
 def stages_of(dag: Dag, model: str) -> list[str]:
-    """Full names of the stages that make something of one model. Raises UserError for an unknown one."""
+    """Full names of the stages that make something of one model: DVC pulls no pattern of loop stages.
+
+    Raises UserError for an unknown model.
+    """
     names: dict[str, list[str]] = {}
     for stage in dag.stages.values():
         group, _, keys = stage.name.partition("@")
         if group in _OF_A_MODEL:
             names.setdefault(keys.split("-")[0], []).append(stage.name)
-    if model not in names:
-        raise UserError(f"params.yaml: no model {model} in this profile; {did_you_mean(model, list(names))}")
+    check_name("model", model, list(names))
     return names[model]

@@ -1,8 +1,10 @@
-"""Hand over between DVC and Snakemake.
+"""Make results known to DVC and Snakemake alike, whichever of the two made them.
 
-A stage is vouched for by dvc.lock or by the receipt it wrote itself, and only if command, parameters,
-inputs and outputs are exactly as recorded. What is vouched for becomes known to both engines; what is
-not is listed, left alone, and makes the exit status 1.
+A result is recorded only if its command, parameters, inputs and outputs are exactly as dvc.lock or the
+stage's own receipt says. What is not is listed, left alone, and makes the exit status 1.
+
+Examples:
+  vouch store sync
 """
 
 import argparse
@@ -26,7 +28,7 @@ from vouch.pipeline.stamps import settle
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch sync`."""
+    """Options of `vouch store sync`."""
     parser.add_argument(
         "--partial",
         action="store_true",

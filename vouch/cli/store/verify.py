@@ -1,7 +1,11 @@
-"""Read every byte of what the stages made and of DVC's cache, or of a remote, and name what is damaged.
+"""Read every byte of the results and of DVC's cache, or of a remote, and name what is damaged.
 
 DVC trusts what it has once stored: it checks neither its cache nor, on a push, what a remote already holds.
 With --mend what is damaged is removed; `dvc repro` computes it anew, `dvc pull` or `dvc push` brings it back.
+
+Examples:
+  vouch store verify
+  vouch store verify --remote --mend
 """
 
 import argparse
@@ -20,7 +24,7 @@ _DEFAULT = ""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch verify`."""
+    """Options of `vouch store verify`."""
     parser.add_argument("--mend", action="store_true", help="remove what is damaged")
     parser.add_argument(
         "-r", "--remote", nargs="?", const=_DEFAULT, metavar="NAME", help="the objects of a remote instead"

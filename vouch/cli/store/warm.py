@@ -1,6 +1,12 @@
-"""Answer all prompts of all datasets with one load of each model: the stages then find the answers in the
-work cache and only write. Responses that are already there, for instance pulled, are taken into the work
-cache first, if a record says that they were made from the present prompts, images, pin and parameters."""
+"""Ask the models everything at once, loading each only once; the stages then find the answers and only write.
+
+Responses that are already there, for instance pulled, are taken into the work cache first, if a record says
+that they were made from the present prompts, images, pin and parameters.
+
+Examples:
+  vouch store warm
+  vouch store warm tiny_a tiny_b --jobs 2
+"""
 
 import argparse
 import multiprocessing
@@ -8,6 +14,7 @@ from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
+from vouch.cli.printing import check_name
 from vouch.models.requests.dataset_requests import AskedDataset
 from vouch.models.requests.extraction import answer
 from vouch.models.requests.responses import restore
@@ -15,7 +22,7 @@ from vouch.models.requests.session import AskedModel
 from vouch.params.check import check_project
 from vouch.pipeline.dag import Dag, Stage, read_dag
 from vouch.pipeline.digests import Digests
-from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.errors import UserError
 from vouch.pipeline.freshness import Record, present, read_lock, read_receipt, states
 from vouch.pipeline.intact import Recorded, refuse_damaged
 from vouch.pipeline.progress import progress
@@ -24,8 +31,8 @@ from vouch.tables.text import RESPONSES
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of `vouch warm`."""
-    parser.add_argument("models", nargs="*", metavar="MODEL", help="slugs as in params.yaml (default: all)")
+    """Options of `vouch store warm`."""
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="models of params.yaml (default: all)")
     parser.add_argument("--jobs", type=int, default=1, help="models asked at once, each by its own process")
 
 
@@ -34,10 +41,7 @@ def run(options: argparse.Namespace) -> int:
     project, dag, digests = check_project(), read_dag(), Digests()
     names = list(dict.fromkeys(options.models)) or project.models
     for name in names:
-        if name not in project.models:
-            raise UserError(
-                f"params.yaml: no model {name} to ask in this profile; {did_you_mean(name, project.models)}"
-            )
+        check_name("model to ask", name, project.models)
     if options.jobs < 1:
         raise UserError(f"--jobs {options.jobs}: give the number of models to ask at once, at least 1")
     stages = [dag[f"extract@{name}-{dataset}"] for name in names for dataset in project.datasets]
@@ -64,7 +68,7 @@ def _side_by_side(names: list[str], jobs: int) -> None:
         except BrokenProcessPool:
             broken = [name for name, asked in running.items() if asked.done() and asked.exception()]
             raise UserError(
-                f"vouch warm: a process ended while asking {', '.join(broken)}; finished answers are kept: "
+                f"a process ended while asking {', '.join(broken)}; finished answers are kept: "
                 f"run it again, with a smaller --jobs if memory ran out"
             ) from None
         finally:
