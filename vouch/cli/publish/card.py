@@ -197,8 +197,8 @@ def sensitivity(changes: Sequence[Row]) -> Iterator[str]:
         yield f"Of {len(tried)} changes of the prompt the costliest: {name}; {_cost(worst)}."
     else:
         yield (
-            f"Of {len(tried)} changes of the prompt none costs a significant share of accuracy; the lowest: "
-            f"{name}; {_cost(worst)}."
+            f"Of {len(tried)} changes of the prompt none costs accuracy significantly; the "
+            f"lowest: {name}; {_cost(worst)}."
         )
     names = {row["variation"] for row in tried}
     flipped = [row for row in changes if row["metric"] == "flipped" and row["variation"] in names]

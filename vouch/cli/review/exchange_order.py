@@ -20,9 +20,6 @@ from vouch.prompts.build.exchange import Candidate, Compared
 from vouch.prompts.build.exchange_decisions import FIRST, NEITHER, SECOND, Decision
 from vouch.tables.decisions import decided_rows
 
-_Shown = tuple[str, str]
-"""A question and the digest of a picture."""
-
 
 @dataclass(frozen=True)
 class Numbers:
@@ -37,11 +34,8 @@ def read_order(path: Path) -> dict[str, Numbers]:
     if not path.is_file():
         raise UserError(f"{path}: no such file; give one with the columns id, first, second, or a .jsonl")
     found: dict[str, Numbers] = {}
-    for name, values, where in _of_lines(path) if path.suffix == ".jsonl" else _of_cells(path):
-        try:
-            numbers = Numbers((_number(values[0]), _number(values[1])), where)
-        except ValueError as error:
-            raise UserError(f"{where}: {error} is no number; correct or remove the line") from None
+    for name, first, second, where in _lines(path) if path.suffix == ".jsonl" else _cells(path):
+        numbers = Numbers((_number(first, where), _number(second, where)), where)
         if found.setdefault(name, numbers) is not numbers:
             raise UserError(f"{where}: item {name} stands twice, first at {found[name].where}; keep one")
     if not found:
@@ -49,36 +43,35 @@ def read_order(path: Path) -> dict[str, Numbers]:
     return found
 
 
-def _of_cells(path: Path) -> Iterator[tuple[str, tuple[Any, Any], str]]:
+def _cells(path: Path) -> Iterator[tuple[str, Any, Any, str]]:
     for where, row in decided_rows(path, ("id", "first", "second"), "first"):
-        yield row["id"], (row["first"].strip(), row["second"].strip()), where
+        yield row["id"], row["first"], row["second"], where
 
 
-def _of_lines(path: Path) -> Iterator[tuple[str, tuple[Any, Any], str]]:
+def _lines(path: Path) -> Iterator[tuple[str, Any, Any, str]]:
     for number, line in enumerate(path.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines(), start=1):
         where = f"{path} line {number}"
-        if not line.strip():
-            continue
         try:
-            values = json_object(line)
+            values = json_object(line) if line.strip() else {}
         except Unusable as error:
             raise UserError(f"{where}: {error}; correct the file") from None
-        order, name = values.get("order"), values.get("id")
+        order = values.get("order")
         if order is None:
             continue
         if not isinstance(order, list) or len(order) != 2:
             raise UserError(f"{where}: order is no list of two numbers; correct or remove it")
-        yield str(number if name is None else name), (order[0], order[1]), where
+        name = values.get("id")
+        yield str(number if name is None else name), *order, where
 
 
-def _number(value: Any) -> float:
-    """A finite number, from JSON or a cell. Raises ValueError with the value."""
+def _number(value: Any, where: str) -> float:
+    """A finite number, from JSON or a cell. Raises UserError."""
     try:
         number = math.nan if isinstance(value, bool) else float(value)
     except (ValueError, TypeError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise ValueError(f"{value!r:.40}")
+        raise UserError(f"{where}: {value!r:.40} is no number; correct or remove the line")
     return number
 
 
@@ -90,7 +83,7 @@ def decided_by_order(
     by: what the decisions say of who decided. Raises UserError where the numbers contradict each other, or
     the items' answers.
     """
-    known: dict[_Shown, tuple[float, str]] = {}
+    known: dict[tuple[str, str], tuple[float, str]] = {}  # by question and digest of the picture
     more: dict[str, tuple[bool, str]] = {}
     for item in items:
         if item.id in order:
@@ -111,7 +104,7 @@ def decided_by_order(
 def _learn(
     item: Compared,
     numbers: Numbers,
-    known: dict[_Shown, tuple[float, str]],
+    known: dict[tuple[str, str], tuple[float, str]],
     more: dict[str, tuple[bool, str]],
 ) -> None:
     where = f"{numbers.where}: item {item.id}"

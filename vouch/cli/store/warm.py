@@ -10,7 +10,6 @@ Examples:
 
 import argparse
 import multiprocessing
-from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
@@ -107,8 +106,8 @@ def _taken_over(asked: AskedDataset, stage: Stage, digests: Digests) -> str:
     if None in (digests.of(table, anew=True) for table in tables):
         return ""
     now = present(stage, digests)
-    if not _vouches(read_receipt(stage), now, tables) and not _vouches(
-        read_lock().get(stage.name), now, tables
+    if not any(
+        _vouches(record, now, tables) for record in (read_receipt(stage), read_lock().get(stage.name))
     ):
         return "its responses are left alone (no record that they belong to the present inputs), "
     try:
@@ -122,15 +121,9 @@ def _vouches(record: Record | None, now: Record, tables: list[str]) -> bool:
 
     Code may differ: the responses themselves name the revisions of what can change an answer.
     """
-    if record is None:
-        return False
-    return (
-        record.cmd == now.cmd
-        and record.params == now.params
-        and _data(record.deps) == _data(now.deps)
-        and all(record.outs.get(table) == now.outs[table] for table in tables)
-    )
 
+    def of(one: Record) -> tuple[object, ...]:
+        data = {path: digest for path, digest in one.deps.items() if path.startswith("data/")}
+        return one.cmd, one.params, data, [one.outs.get(table) for table in tables]
 
-def _data(deps: Mapping[str, str | None]) -> dict[str, str | None]:
-    return {path: digest for path, digest in deps.items() if path.startswith("data/")}
+    return record is not None and of(record) == of(now)

@@ -18,7 +18,9 @@ from vouch.tables.likelihood import LIKELIHOOD, likelihood_path
 from vouch.tables.prompts import PROMPTS, prompts_path
 from vouch.tables.text import TEXT, text_path
 
+EXPORT = ("publish", "export", "m", "toy", "--form", "lm_eval")
 FORMS = ("lm_eval", "lmms_eval")
+OPTIONS = ["an ant", "a bee", "ein Käfer"]
 LOGITS = [[0.5, 3.25, -1.0, 9.0], [1e-3, 2e-3, 700.0, 9.0], [-2.0, float("-inf"), 1.0, 9.0]]
 
 
@@ -29,25 +31,20 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "stages").mkdir()
     for name, text in (("dvc.yaml", "stages: {}"), ("params.yaml", "profile: toy")):
         (tmp_path / name).write_text(f"{text}\n", "utf-8")
-    items, prompts = [], []
-    for item in ("q1", "q2", "q3"):
-        items.append(
-            {"id": item, "source_id": f"s/{item}", "question": f"What of {item}?", "references": ["it"]}
-        )
-        for variation in ("original", "rotated"):
-            prompts.append(
-                {
-                    "id": f"{item}/{variation}",
-                    "item": item,
-                    "variation": variation,
-                    "text": f"What of {item}?\nA. a…",
-                    "options": ["an ant", "a bee", "ein Käfer"],
-                    "marks": ["A", "B", "C"],
-                    "answers": [1] if variation == "original" else [0, 2],
-                    "outputs": ["letters"],
-                }
-            )
-    ITEMS.write(items_path("toy"), items)
+    ids = ("q1", "q2", "q3")
+    ITEMS.write(
+        items_path("toy"),
+        [{"id": n, "source_id": f"s/{n}", "question": f"What of {n}?", "references": ["it"]} for n in ids],
+    )
+    prompts = [
+        {
+            **{"id": f"{item}/{variation}", "item": item, "variation": variation, "answers": answers},
+            **{"text": f"What of {item}?\nA. a…", "options": OPTIONS, "marks": ["A", "B", "C"]},
+            "outputs": ["letters"],
+        }
+        for item in ids
+        for variation, answers in (("original", [1]), ("rotated", [0, 2]))
+    ]
     PROMPTS.write(prompts_path("toy"), prompts)
     answer()
     return tmp_path
@@ -151,15 +148,8 @@ def test_the_line_of_lm_eval(folder):
         f"gen_args_{n}": {"arg_0": "What of q1?\nA. a…", "arg_1": mark} for n, mark in enumerate("ABC")
     }
     assert (line["doc_id"], line["target"], line["filter"], line["metrics"]) == (0, "1", "none", ["acc"])
-    assert line["doc"] == {
-        "id": "q1",
-        "source_id": "s/q1",
-        "question": "What of q1?",
-        "hint": None,
-        "references": ["it"],
-        "options": ["an ant", "a bee", "ein Käfer"],
-        "answers": [1],
-    }
+    question = {"id": "q1", "source_id": "s/q1", "question": "What of q1?", "hint": None}
+    assert line["doc"] == {**question, "references": ["it"], "options": OPTIONS, "answers": [1]}
     text = json.dumps(line["doc"], indent=2, ensure_ascii=False)
     assert line["doc_hash"] == hashlib.sha256(text.encode()).hexdigest()
     assert line["target_hash"] == hashlib.sha256(b"1").hexdigest()
@@ -192,26 +182,25 @@ def test_another_variation(folder):
 
 
 @pytest.mark.parametrize("out", ["log.jsonl", "log.jsonl.gz"])
-def test_same_answers_same_bytes(folder, out):
-    answer(letters=of_letters())
-    export("lm_eval", out=out)
-    before = (folder / out).read_bytes()
-    answer(letters=of_letters()[::-1])
-    export("lm_eval", out=out)
-    assert (folder / out).read_bytes() == before
+def test_same_answers_same_bytes_where_the_user_stands(folder, monkeypatch, out):
+    (folder / "below").mkdir()
+    written = []
+    for letters in (of_letters(), of_letters()[::-1]):
+        answer(letters=letters)
+        monkeypatch.chdir(folder / "below")
+        export("lm_eval", out=out)
+        monkeypatch.chdir(folder)
+        written.append((folder / "below" / out).read_bytes())
+    assert written[0] == written[1]
 
 
-def test_prompts_without_an_answer_are_left_out(folder, capsys):
+def test_prompts_without_a_whole_answer_are_left_out(folder, vouch):
     rows = of_letters()
     rows[1] = {"prompt": "q2/original", "problem": "HTTP 500"}
     answer(letters=rows)
-    export("lm_eval")
+    said = vouch(*EXPORT, "--out", "log.jsonl")
     assert [line["doc_id"] for line in lines(folder / "log.jsonl")] == [0, 2]
-    said = capsys.readouterr().out
     assert "2 samples of letters" in said and "left out 1 prompts without an answer" in said
-
-
-def test_a_likelihood_counts_only_whole(folder):
     answer(
         likelihood=[row | ({"nll": None} if row["prompt"][1] == "2" else {}) for row in of_likelihood()][:-1]
     )
@@ -229,39 +218,21 @@ def test_a_likelihood_counts_only_whole(folder):
         ({"letters": of_letters()}, ["--variation", "orignal"], "did you mean original?"),
     ],
 )  # fmt: skip
-def test_refusals_leave_nothing(folder, capsys, responses, options, words):
+def test_refusals_leave_nothing(folder, vouch, responses, options, words):
     answer(**responses)
-    assert main(["publish", "export", "m", "toy", "--form", "lm_eval", "--out", "log.jsonl", *options]) == 1
-    said = capsys.readouterr().err
-    assert words in said and said.count("\n") == 1
+    assert words in vouch(*EXPORT, "--out", "log.jsonl", *options, status=1)
     assert not list(folder.glob("*log.jsonl*"))
 
 
-def test_unknown_models_and_forms(folder, capsys):
-    assert main(["publish", "export", "nosuch", "toy", "--form", "lm_eval", "--out", "x"]) == 1
-    assert "data/responses/nosuch/toy.letters.parquet: no such file" in capsys.readouterr().err
+def test_what_a_shell_passes_is_refused_or_shown_as_text(folder, vouch, capsys):
+    answer(letters=of_letters())
+    vouch(*EXPORT, "--out", "log\x1b[31m.jsonl")
+    (folder / "there").mkdir()
+    told = vouch(*EXPORT, "--out", "there", status=1)
+    assert "there: Is a directory" in told and ".part" not in told
+    assert "argument 3, '\\udcff': is not UTF-8" in vouch("publish", "export", "\udcff", status=1)
+    told = vouch("publish", "export", "nosuch", *EXPORT[3:], "--out", "x", status=1)
+    assert "data/responses/nosuch/toy.letters.parquet: no such file" in told
     with pytest.raises(SystemExit):
         main(["publish", "export", "m", "toy", "--form", "parquet", "--out", "x"])
     assert "lm_eval" in capsys.readouterr().err
-
-
-def test_the_file_is_where_the_user_stands(folder, monkeypatch):
-    answer(letters=of_letters())
-    (folder / "below").mkdir()
-    monkeypatch.chdir(folder / "below")
-    export("lm_eval")
-    assert (folder / "below/log.jsonl").exists()
-
-
-def test_what_a_shell_passes_is_refused_or_shown_as_text(folder, capsys):
-    answer(letters=of_letters())
-    export("lm_eval", out="log\x1b[31m.jsonl")
-    assert "\x1b" not in capsys.readouterr().out
-    (folder / "there").mkdir()
-    for more, words in {
-        ("m", "toy", "--out", "there"): "there: Is a directory",
-        ("m", "\udcff", "--out", "log.jsonl"): "argument 3, '\\udcff': is not UTF-8",
-    }.items():
-        assert main(["publish", "export", *more, "--form", "lm_eval"]) == 1
-        told = capsys.readouterr().err
-        assert told.startswith("vouch: ") and told.count("\n") == 1 and words in told and ".part" not in told

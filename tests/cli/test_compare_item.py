@@ -1,8 +1,6 @@
 """`vouch compare`, `vouch item` and `vouch publish card` on tables that the stages wrote."""
 
 import json
-import shutil
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,47 +9,22 @@ import yaml
 from huggingface_hub import ModelCard
 from PIL import Image
 from scipy.stats import binomtest
-from vouch.cli.item_answers import close
 
-from tests.cli.scored import COUNT, HOSTILE, build
-from tests.models.project import ROOT
-from vouch.cli.main import main
+from tests.cli.conftest import Vouch
+from tests.cli.scored import COUNT, HOSTILE
+from vouch.cli.item import close
 from vouch.report.numbers import DETECTED, minimum_detectable_effect
 from vouch.tables.compared import DIFFERENCES, DIFFERENCES_PATH, LEADERBOARD_PATH, VARIATIONS, VARIATIONS_PATH
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.metrics import METRICS
 from vouch.tables.outcomes import OUTCOMES, outcomes_path
 
-Vouch = Callable[..., str]
 
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("scored")
-    for name in ("dvc.yaml", "models.lock"):
-        shutil.copy(ROOT / name, folder)
-    shutil.copy(ROOT / "profiles/small.yaml", folder / "params.yaml")
-    (folder / "stages").symlink_to(ROOT / "stages")
-    (folder / "vouch").symlink_to(ROOT / "vouch")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        build(folder)
-    return folder
-
-
-@pytest.fixture
-def vouch(made: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Vouch]:
-    """Runs a command and gives what it said; an error must be one line. Nothing raw reaches the terminal."""
-    monkeypatch.chdir(made)
-
-    def run(*words: str, status: int = 0) -> str:
-        assert main(list(words)) == status
-        out, err = capsys.readouterr()
-        assert all(char.isprintable() or char == "\n" for char in out + err)
-        assert (out == "" and err.count("\n") == 1 and err.startswith("vouch: ")) if status else err == ""
-        return str(out or err)
-
-    yield run
+@pytest.fixture(autouse=True)
+def made(scored: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The finished project, which is the present folder."""
+    monkeypatch.chdir(scored)
+    return scored
 
 
 def outcomes(model: str, dataset: str, variation: str = "original") -> dict[str, dict[str, Any]]:
@@ -99,7 +72,7 @@ def test_compare_is_of_the_tables_and_its_counts_add_up(vouch: Vouch) -> None:
     assert sum(e["items"] for e in found["categories"] if e["dataset"] == "left") == COUNT
 
 
-def test_compare_in_a_variation_counts_the_same_way(vouch: Vouch, made: Path) -> None:
+def test_compare_in_a_variation_counts_the_same_way(vouch: Vouch) -> None:
     (pair,) = json.loads(
         vouch("compare", "tiny_a", "tiny_b", "--dataset", "left", "--variation", "vr_b", "--json")
     )["pairs"]
@@ -113,7 +86,7 @@ def test_compare_in_a_variation_counts_the_same_way(vouch: Vouch, made: Path) ->
 
 def test_the_screen_of_compare(vouch: Vouch) -> None:
     out = vouch("compare", "tiny_a", "tiny_b")
-    assert out.startswith("A is tiny_a, B is tiny_b; original prompts, clean protocol\n")
+    assert out.startswith("A is tiny_a, B is tiny_b; prompts: original; clean protocol\n")
     assert out.count("A is better") == 2 and "sky  [31mred" in out
     assert max(map(len, out.splitlines())) < 200 and len(out.splitlines()) < 30
     mirrored = vouch("compare", "tiny_b", "tiny_a", "--output", "letters")
@@ -123,9 +96,9 @@ def test_the_screen_of_compare(vouch: Vouch) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["tiny_a", "tiny_x"], "no model tiny_x; valid: tiny_a, tiny_b"),
+        (["tiny_a", "tiny_x"], "no model tiny_x; did you mean tiny_"),
         (["tiny_a", "tiny_a"], "name two different ones"),
-        (["tiny_a", "tiny_b", "--dataset", "lef"], "no dataset lef; valid: left, right (did you mean left?)"),
+        (["tiny_a", "tiny_b", "--dataset", "lef"], "no dataset lef; did you mean left?"),
         (["tiny_a", "tiny_b", "--variation", "vr_c"], "no variation vr_c"),
         (["tiny_a", "tiny_b", "--dataset", "left", "--output", "text"], "nothing that both answered on left"),
         (["tiny_a", f"x{HOSTILE}"], "no model x"),
@@ -190,12 +163,12 @@ def test_the_screen_of_an_item_with_a_hostile_id(vouch: Vouch, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["kite-0041"], "close: 'kite-0"),
+        (["kite-0041"], "did you mean 'kite-0"),
         (["kite-004"], "is in left, right; choose one by --dataset"),
         (["kite-004", "--dataset", "lft"], "did you mean left?"),
         (["kite-004", "--dataset", "left", "--model", "tiny"], "did you mean tiny_"),
-        ([HOSTILE + "?"], "close: "),
-        ([""], "no item ''; close: "),
+        ([HOSTILE + "?"], "did you mean "),
+        ([""], "no item ''; did you mean "),
     ],
 )
 def test_an_item_that_is_not_there(vouch: Vouch, words: list[str], said: str) -> None:
@@ -236,7 +209,7 @@ def test_a_card_that_the_hub_reads(vouch: Vouch, made: Path, tmp_path: Path) -> 
     sets = [result for result in results if result.metric_type == "set_size"]
     assert all(each.metric_args["alpha"] == 0.1 and len(each.metric_args["interval"]) == 2 for each in sets)
     text = card.text
-    assert "sets that promise 90 %" in text and "Of 2 changes of the prompt" in text and " vr_b" in text
+    assert "guaranteed to cover 90 %" in text and "Of 2 changes of the prompt" in text and "(vr_b)" in text
     assert "verified" in text and vouch("publish", "card", "tiny_a").endswith(text.split("\n\n", 1)[1])
 
 

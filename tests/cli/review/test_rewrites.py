@@ -5,35 +5,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from stages.rewrite import main as rewrite
+from tests.cli.conftest import Vouch, set_params
 from tests.cli.csv_rows import load, save
 from tests.prompts.rewrites.conftest import item
 from vouch.cli.main import main
+from vouch.pipeline import yaml12
 from vouch.pipeline.dag import Dag, Stage
 from vouch.pipeline.stage import Run
 from vouch.prompts.rewrites.decisions import read_decisions
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.rewrites import REWRITES, rewrites_path
 
-ROOT = Path(__file__).parents[2]
 COLOUR, ODD = "What colour is the circle?", 'Red, or "green"?'
 DECISIONS = Path("decisions/rewrites/quiz.csv")
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def project(bare: Path) -> None:
     """A checkout whose dataset `quiz` has two questions, rewritten."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "stages").symlink_to(ROOT / "stages")
-    (tmp_path / "vouch").symlink_to(ROOT / "vouch")
-    (tmp_path / "dvc.yaml").write_bytes((ROOT / "dvc.yaml").read_bytes())
-    (tmp_path / "models.lock").write_text("models: {}\n", "utf-8")
-    params = yaml.safe_load((ROOT / "profiles/small.yaml").read_text("utf-8"))
-    params["datasets"] = {"quiz": params["datasets"]["left"]}
-    params["variations"] = ["original", "lr_i", "ls_n"]
-    (tmp_path / "params.yaml").write_text(json.dumps(params), "utf-8")
+    left = yaml12.load(Path("params.yaml"))["datasets"]["left"]
+    set_params(datasets={"quiz": left}, variations=["original", "lr_i", "ls_n"])
     ITEMS.write(items_path("quiz"), [item("a", COLOUR), item("b", ODD)])
     run_stage()
 
@@ -46,14 +39,17 @@ def run_stage() -> dict[tuple[str, str], dict[str, Any]]:
     return {(row["original"], row["kind"]): row for row in rows}
 
 
+def rewrites(*words: object) -> None:
+    assert main(["review", "rewrites", "quiz", *map(str, words)]) == 0
+
+
 def exported(path: Path) -> list[dict[str, str]]:
-    assert main(["review", "rewrites", "quiz", "--export", str(path)]) == 0
+    rewrites("--export", path)
     return load(path)
 
 
-def test_counts_and_what_was_rejected(project: None, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["review", "rewrites", "quiz"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_counts_and_what_was_rejected(project: None, vouch: Vouch) -> None:
+    lines = vouch("review", "rewrites", "quiz").splitlines()
     assert [line.split() for line in lines[2:6]] == [
         ["lr_i", "accepted", "1"],
         ["lr_i", "rejected", "1"],
@@ -61,11 +57,9 @@ def test_counts_and_what_was_rejected(project: None, capsys: pytest.CaptureFixtu
         ["ls_n", "rejected", "1"],
     ]
     assert len(lines) == 11 and all(ODD in line and "the rules refuse" in line for line in lines[-2:])
-    assert main(["review", "rewrites", "quiz", "--all", "--kind", "ls_n"]) == 0
-    assert "What colour is the circle not?" in capsys.readouterr().out
+    assert "What colour is the circle not?" in vouch("review", "rewrites", "quiz", "--all", "--kind", "ls_n")
     REWRITES.write(rewrites_path("quiz"), [])
-    assert main(["review", "rewrites", "quiz"]) == 0
-    assert "no variation of this profile needs them" in capsys.readouterr().out
+    assert "no variation of this profile needs them" in vouch("review", "rewrites", "quiz")
 
 
 def test_out_decided_and_back(project: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,7 +72,7 @@ def test_out_decided_and_back(project: None, tmp_path: Path, capsys: pytest.Capt
     rows[1] |= {"decision": "reject", "why": "odd, to me"}
     rows[2] |= {"decision": "use", "text": 'Say "red" or "green".'}
     save(file, rows)
-    assert main(["review", "rewrites", "quiz", "--import", str(file)]) == 0
+    rewrites("--import", file)
     assert "3 decisions taken over, 3 in decisions/rewrites/quiz.csv" in capsys.readouterr().out
     written = DECISIONS.read_text("utf-8").splitlines()
     assert written[0] == "question,kind,decision,text,by,why" and len(written) == 4
@@ -92,7 +86,8 @@ def test_out_decided_and_back(project: None, tmp_path: Path, capsys: pytest.Capt
     first = DECISIONS.read_bytes()
     again = exported(file)
     assert sorted(row["decision"] for row in again) == ["", "accept", "reject", "use"]
-    assert main(["review", "rewrites", "quiz", "--import", str(file)]) == 0 and DECISIONS.read_bytes() == first
+    rewrites("--import", file)
+    assert DECISIONS.read_bytes() == first
 
 
 def test_a_text_that_a_spreadsheet_would_run_comes_back_as_it_was(project: None, tmp_path: Path) -> None:
@@ -116,7 +111,7 @@ def test_a_text_that_a_spreadsheet_would_run_comes_back_as_it_was(project: None,
     for each in rows:
         each |= {"decision": "use", "text": "-5 degrees", "by": each["question"]}
     save(file, rows)
-    assert main(["review", "rewrites", "quiz", "--import", str(file)]) == 0
+    rewrites("--import", file)
     decisions = read_decisions(DECISIONS)
     assert [one.task.question for one in decisions] == sorted(hostile)
     assert [one.by for one in decisions] == sorted(hostile) and decisions[0].text == "-5 degrees"
@@ -130,7 +125,7 @@ def test_decisions_about_other_kinds_stay(project: None, tmp_path: Path) -> None
     rows = exported(file)
     rows[0]["decision"] = "reject"
     save(file, rows)
-    assert main(["review", "rewrites", "quiz", "--import", str(file)]) == 0
+    rewrites("--import", file)
     assert [line.split(",")[1] for line in DECISIONS.read_text("utf-8").splitlines()[1:]] == ["lr_i", "ls_a"]
 
 
@@ -143,37 +138,28 @@ def test_decisions_about_other_kinds_stay(project: None, tmp_path: Path) -> None
     ],
 )
 def test_bad_files_are_one_line_and_change_nothing(
-    project: None, tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, str], said: str
+    project: None, tmp_path: Path, vouch: Vouch, change: dict[str, str], said: str
 ) -> None:
     file = tmp_path / "review.csv"
     rows = exported(file)
     next(row for row in rows if row["question"] == ODD).update(change)
     save(file, rows)
-    capsys.readouterr()
-    assert main(["review", "rewrites", "quiz", "--import", str(file)]) == 1
-    problem = capsys.readouterr().err
-    assert said in problem and problem.count("\n") == 1 and not DECISIONS.exists()
+    assert said in vouch("review", "rewrites", "quiz", "--import", file, status=1)
+    assert not DECISIONS.exists()
 
 
-def test_unknown_names(project: None, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["review", "rewrites", "quizz"]) == 1
-    assert "did you mean quiz?" in capsys.readouterr().err
-    assert main(["review", "rewrites", "quiz", "--import", "nowhere.csv"]) == 1
-    assert "nowhere.csv: no such file; write it with --export" in capsys.readouterr().err
+def test_unknown_names(project: None, vouch: Vouch) -> None:
+    assert "did you mean quiz?" in vouch("review", "rewrites", "quizz", status=1)
+    said = vouch("review", "rewrites", "quiz", "--import", "nowhere.csv", status=1)
+    assert "nowhere.csv: no such file; write it with --export" in said
 
 
-def test_the_plan_says_what_a_model_would_be_asked(project: None, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan"]) == 0
-    assert "rewrites to ask" not in capsys.readouterr().out, "rules cost nothing"
+def test_the_plan_says_what_a_model_would_be_asked(project: None, vouch: Vouch) -> None:
+    assert "rewrites to ask" not in vouch("plan"), "rules cost nothing"
     source = {"kind": "server", "url": "http://127.0.0.1:9/v1", "name": "llama"}
-    Path("models.lock").write_text(
-        json.dumps({"models": {"writer": {"source": source, "engine": "openai"}}}), "utf-8"
+    models = {"models": {"writer": {"source": source, "engine": "openai"}}}
+    Path("models.lock").write_text(json.dumps(models), "utf-8")
+    set_params(
+        pin={"writer": "models.lock"}, rewrite={"rewriter": "data/models/writer.json", "clean": ["quiz"]}
     )
-    params = json.loads(Path("params.yaml").read_text("utf-8"))
-    params |= {
-        "pin": {"writer": "models.lock"},
-        "rewrite": {"rewriter": "data/models/writer.json", "clean": ["quiz"]},
-    }
-    Path("params.yaml").write_text(json.dumps(params), "utf-8")
-    assert main(["plan"]) == 0
-    assert "at most 72 rewrites to ask of writer" in capsys.readouterr().out, "24 items, 3 kinds"
+    assert "at most 72 rewrites to ask of writer" in vouch("plan"), "24 items, 3 kinds"

@@ -2,25 +2,22 @@
 decided, back, and into prompts.
 """
 
-import csv
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 from stages.rewrite import main as rewrite
 from stages.vary import main as vary
+from tests.cli.conftest import set_params
+from tests.cli.csv_rows import load, save
+from tests.cli.review.conftest import stage
 from tests.prompts.rewrites.conftest import item
 from vouch.cli.main import main
-from vouch.pipeline.dag import read_dag
-from vouch.pipeline.stage import Run
+from vouch.pipeline import yaml12
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.prompts import PROMPTS, prompts_path
 from vouch.tables.rewrites import REWRITES, rewrites_path
 
-ROOT = Path(__file__).parents[2]
 # step of PARC -> the question as it is, what a person decides, and the words
 STEPS = {
     "irrelevant": ("Magnets are fun. Which magnet is longer?", "use", "Which magnet is longer?"),
@@ -34,36 +31,29 @@ STEPS = {
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def project(bare: Path) -> None:
     """A checkout whose dataset `quiz` asks a question for each step, one of them twice."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "stages").symlink_to(ROOT / "stages")
-    (tmp_path / "vouch").symlink_to(ROOT / "vouch")
-    (tmp_path / "dvc.yaml").write_bytes((ROOT / "dvc.yaml").read_bytes())
-    (tmp_path / "models.lock").write_text("models: {}\n", "utf-8")
-    params: dict[str, Any] = yaml.safe_load((ROOT / "profiles/small.yaml").read_text("utf-8"))
-    params["datasets"] = {"quiz": params["datasets"]["left"]}
-    params["variations"] = ["original", "lr_i", "ls_n"]
-    params["rewrite"]["clean"] = ["quiz"]
-    (tmp_path / "params.yaml").write_text(json.dumps(params), "utf-8")
+    params = yaml12.load(Path("params.yaml"))
+    set_params(
+        datasets={"quiz": params["datasets"]["left"]},
+        variations=["original", "lr_i", "ls_n"],
+        rewrite={**params["rewrite"], "clean": ["quiz"]},
+    )
     rows = [item(step, question) for step, (question, _, _) in STEPS.items()]
     ITEMS.write(items_path("quiz"), [*rows, item("again", STEPS["capitals"][0])])
-    return tmp_path
 
 
 def prompts() -> dict[str, str]:
     """Runs both stages; id of each prompt -> its first line."""
-    dag = read_dag()
-    for body, name in ((rewrite, "rewrite"), (vary, "vary")):
-        body(Run(dag, dag[f"{name}@quiz"], ["quiz"]))
+    stage(rewrite, "rewrite", "quiz")
+    stage(vary, "vary", "quiz")
     found = PROMPTS.read(prompts_path("quiz")).to_pylist()
     return {row["id"]: row["text"].splitlines()[0] for row in found}
 
 
 def exported(path: Path) -> list[dict[str, str]]:
     assert main(["review", "rewrites", "quiz", "--kind", "clean", "--export", str(path)]) == 0
-    with path.open(encoding="utf-8", newline="") as handle:
-        return list(csv.DictReader(handle))
+    return load(path)
 
 
 def decided(path: Path, rows: list[dict[str, str]]) -> None:
@@ -71,13 +61,10 @@ def decided(path: Path, rows: list[dict[str, str]]) -> None:
     for row in rows:
         row["decision"], words = by_question[row["question"]]
         row |= {"text": words if row["decision"] == "use" else "", "by": "me", "why": "A7.4"}
-    with path.open("w", encoding="utf-8", newline="") as handle:
-        writer = csv.DictWriter(handle, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+    save(path, rows)
 
 
-def test_the_six_steps_from_a_table_to_prompts(project: Path, tmp_path: Path) -> None:
+def test_the_six_steps_from_a_table_to_prompts(project: None, tmp_path: Path) -> None:
     before = prompts()
     assert {before[f"{step}/original"] for step in STEPS} == {question for question, _, _ in STEPS.values()}
     file = tmp_path / "edits.csv"
@@ -103,7 +90,7 @@ def test_the_six_steps_from_a_table_to_prompts(project: Path, tmp_path: Path) ->
     assert prompts() == after
 
 
-def test_a_step_taken_back_brings_the_question_back(project: Path, tmp_path: Path) -> None:
+def test_a_step_taken_back_brings_the_question_back(project: None, tmp_path: Path) -> None:
     first = prompts()
     file = tmp_path / "edits.csv"
     decided(file, exported(file))

@@ -1,4 +1,4 @@
-"""`vouch review exchange`: from pictures of a user's own, out as CSV and pages, decided, back, and into prompts."""
+"""`vouch review exchange`: pictures of a user's own, out as CSV and pages, decided, back, and into prompts."""
 
 import json
 import re
@@ -6,57 +6,39 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from PIL import Image
 
 from stages.prepare import main as prepare
 from stages.vary import main as vary
+from tests.cli.conftest import Vouch, set_params
 from tests.cli.csv_rows import load, save
+from tests.cli.review.conftest import QUESTION, prepare_greys, stage
 from vouch.cli.main import main
-from vouch.pipeline.dag import read_dag
-from vouch.pipeline.stage import Run
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.prompts import PROMPTS, prompts_path
-from vouch.tables.rewrites import REWRITES, rewrites_path
 
-ROOT = Path(__file__).parents[2]
-QUESTION = '=Which is <b>lighter</b>, "left" or right?'
 DECISIONS = Path("decisions/exchange/greys.csv")
 SHADES = {"a": (250, 10), "b": (20, 240), "c": (230, 30)}  # left and right; the lighter one wins
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def project(bare: Path) -> None:
     """A checkout whose dataset `greys` compares pictures, prepared."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "stages").symlink_to(ROOT / "stages")
-    (tmp_path / "vouch").symlink_to(ROOT / "vouch")
-    (tmp_path / "dvc.yaml").write_bytes((ROOT / "dvc.yaml").read_bytes())
-    (tmp_path / "models.lock").write_text("models: {}\n", "utf-8")
-    params = yaml.safe_load((ROOT / "profiles/small.yaml").read_text("utf-8"))
-    entry = {"loader": "jsonl", "source": "greys", "template": "kostumov_joined", "rows": "exchangeable"}
-    params |= {"datasets": {"greys": entry}, "variations": ["original", "vs_e"]}
-    (tmp_path / "params.yaml").write_text(json.dumps(params), "utf-8")
-    (tmp_path / "greys").mkdir()
-    lines = []
-    for name, shades in SHADES.items():
-        for shade in shades:
-            Image.new("L", (400, 40), shade).save(tmp_path / f"greys/{shade}.png")
-        line = {"id": name, "question": QUESTION, "options": ["Left", "Right"]}
-        line |= {"answer": shades.index(max(shades)), "images": [f"{shade}.png" for shade in shades]}
-        lines.append(json.dumps(line))
-    (tmp_path / "greys/items.jsonl").write_text("\n".join(lines), "utf-8")
-    stage(prepare, "prepare")
-    REWRITES.write(rewrites_path("greys"), [])
+    prepare_greys(SHADES, (400, 40), ["original", "vs_e"], rows="exchangeable")
 
 
-def stage(body: Any, name: str) -> None:
-    dag = read_dag()
-    body(Run(dag, dag[f"{name}@greys"], ["greys"]))
+def exchange(*words: object) -> None:
+    assert main(["review", "exchange", "greys", *map(str, words)]) == 0
+
+
+def exchanged() -> list[dict[str, Any]]:
+    """Runs `vary`; the prompts whose picture was exchanged."""
+    stage(vary, "vary", "greys")
+    return [row for row in PROMPTS.read(prompts_path("greys")).to_pylist() if row["variation"] == "vs_e"]
 
 
 def exported(path: Path, *more: str) -> list[dict[str, str]]:
-    assert main(["review", "exchange", "greys", "--export", str(path), *more]) == 0
+    exchange("--export", path, *more)
     return load(path)
 
 
@@ -76,7 +58,7 @@ def lighter(row: dict[str, str]) -> str:
 def test_out_decided_and_back_into_prompts(
     project: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["review", "exchange", "greys"]) == 0
+    exchange()
     said = capsys.readouterr().out
     assert "3 of 3 items compare two pictures" in said and "3 pairs, 0 decided" in said
     file = tmp_path / "review.csv"
@@ -86,11 +68,11 @@ def test_out_decided_and_back_into_prompts(
     assert {row["winner"] for row in rows} == {""}
     assert {shade_of(row["first"]) for row in rows} == {10, 20}, "pictures that lost"
     save(file, [{**row, "winner": lighter(row), "by": "me"} for row in rows])
-    assert main(["review", "exchange", "greys", "--import", str(file)]) == 0
+    exchange("--import", file)
     assert "3 decisions taken over, 3 in decisions/exchange/greys.csv" in capsys.readouterr().out
     assert DECISIONS.read_text("utf-8").startswith("question,replaced,first,second,winner,by,why\n")
 
-    stage(vary, "vary")
+    stage(vary, "vary", "greys")
     prompts = PROMPTS.read(prompts_path("greys")).to_pylist()
     assert [row["id"] for row in prompts] == ["b/original", "b/vs_e", "c/original", "c/vs_e"], (
         "the darkest picture beats none, and only rows that can be exchanged are asked"
@@ -99,12 +81,13 @@ def test_out_decided_and_back_into_prompts(
         (recipe,) = row["pictures"]
         shades = [shade_of(digest) for digest in recipe["images"]]
         assert row["answers"] == [shades.index(max(shades))], "the lighter picture is the answer"
-    main(["review", "exchange", "greys"])
+    exchange()
     assert "3 decided\nexchange: 2 items get a picture by decisions, 0 have" in capsys.readouterr().out
 
     first = DECISIONS.read_bytes()
     assert [row["winner"] for row in exported(file)] == [lighter(row) for row in rows]
-    assert main(["review", "exchange", "greys", "--import", str(file)]) == 0 and DECISIONS.read_bytes() == first
+    exchange("--import", file)
+    assert DECISIONS.read_bytes() == first
 
 
 def test_decisions_shown_the_other_way_round(project: None, tmp_path: Path) -> None:
@@ -118,7 +101,7 @@ def test_decisions_shown_the_other_way_round(project: None, tmp_path: Path) -> N
         "why": "it is lighter",
     }
     save(file, [turned])
-    assert main(["review", "exchange", "greys", "--import", str(file)]) == 0
+    exchange("--import", file)
     again = exported(file)[0]
     assert (again["winner"], again["why"]) == ("second", "it is lighter") and again["first"] == row["first"]
 
@@ -129,15 +112,14 @@ def test_mirrored_pairs_are_pictures_that_won_and_leave_the_others_alone(
     file = tmp_path / "review.csv"
     rows = exported(file)
     save(file, [{**rows[0], "winner": "neither"}])
-    assert main(["review", "exchange", "greys", "--import", str(file)]) == 0
+    exchange("--import", file)
     mirrored = exported(file, "--mirrored")
     assert {shade_of(row["first"]) for row in mirrored} == {250, 240}
     assert {row["replaced"] for row in mirrored} == {"loser"} and len(mirrored) == 3
     save(file, [{**row, "winner": lighter(row)} for row in mirrored])
-    assert main(["review", "exchange", "greys", "--import", str(file)]) == 0
+    exchange("--import", file)
     assert len(DECISIONS.read_text("utf-8").splitlines()) == 5
-    stage(vary, "vary")
-    found = [row for row in PROMPTS.read(prompts_path("greys")).to_pylist() if row["variation"] == "vs_e"]
+    found = exchanged()
     assert [row["item"] for row in found] == ["b", "c"], "no picture beats the lightest one"
     for row in found:
         (recipe,) = row["pictures"]
@@ -163,7 +145,7 @@ def test_pages_to_judge_by(project: None, tmp_path: Path, capsys: pytest.Capture
     before = (tmp_path / "review.csv").read_bytes()
     capsys.readouterr()
     assert main(["review", "exchange", "greys", "--export", "review.csv", "--pictures", str(pages)]) == 1
-    assert "was not made by --pictures" in capsys.readouterr().err
+    assert "was not made by `vouch review exchange`" in capsys.readouterr().err
     assert (tmp_path / "review.csv").read_bytes() == before
 
 
@@ -177,28 +159,24 @@ def test_pages_to_judge_by(project: None, tmp_path: Path, capsys: pytest.Capture
     ],
 )
 def test_bad_files_are_one_line_and_change_nothing(
-    project: None, tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, str], said: str
+    project: None, tmp_path: Path, vouch: Vouch, change: dict[str, str], said: str
 ) -> None:
     file = tmp_path / "review.csv"
     save(file, [{**exported(file)[0], "winner": "first", **change}])
-    capsys.readouterr()
-    assert main(["review", "exchange", "greys", "--import", str(file)]) == 1
-    problem = capsys.readouterr().err
-    assert said in problem and problem.count("\n") == 1 and not DECISIONS.exists()
+    assert said in vouch("review", "exchange", "greys", "--import", file, status=1)
+    assert not DECISIONS.exists()
 
 
-def test_names_and_options_that_do_not_fit(project: None, capsys: pytest.CaptureFixture[str]) -> None:
-    for command, said in (
-        (["review", "exchange", "grays"], "did you mean greys?"),
-        (["review", "exchange", "greys", "--import", "nowhere.csv"], "no such file; write it with --export"),
-        (["review", "exchange", "greys", "--pictures", "pages"], "give --export FILE as well"),
+def test_names_and_options_that_do_not_fit(project: None, vouch: Vouch) -> None:
+    ITEMS.write(items_path("greys"), ITEMS.read(items_path("greys")).to_pylist()[:1])
+    for words, said in (
+        (["grays"], "did you mean greys?"),
+        (["greys", "--import", "nowhere.csv"], "no such file; write it with --export"),
+        (["greys", "--pictures", "pages"], "give --export FILE as well"),
+        (["greys", "--export", "review.csv"], "nothing to compare"),
     ):
-        assert main(command) == 1
-        assert said in capsys.readouterr().err
-    rows = ITEMS.read(items_path("greys")).to_pylist()
-    ITEMS.write(items_path("greys"), rows[:1])
-    assert main(["review", "exchange", "greys", "--export", "review.csv"]) == 1
-    assert "nothing to compare" in capsys.readouterr().err and not Path("review.csv").exists()
+        assert said in vouch("review", "exchange", *words, status=1)
+    assert not Path("review.csv").exists()
 
 
 def ordered(text: str, *more: str, name: str = "shades.csv") -> int:
@@ -218,16 +196,11 @@ def test_depths_turn_comparisons_of_compbench(project: None, tmp_path: Path) -> 
         row = {"image_1": paths[0], "image_2": paths[1], "question": "Which chair is closer to the camera?"}
         rows.append(row | {"answer": "Left" if left < right else "Right", "object": "chair"})
     (tmp_path / "nyu/depth_0_529_rebalanced.json").write_text(json.dumps(rows), "utf-8")
-    params = json.loads(Path("params.yaml").read_text("utf-8"))
-    params["datasets"]["greys"] = {
-        **{"loader": "compbench", "source": "nyu", "template": "kostumov_joined", "rows": "exchangeable"},
-        "settings": {"set": "depth", "expect": None},
-    }
-    Path("params.yaml").write_text(json.dumps(params), "utf-8")
-    stage(prepare, "prepare")
+    entry = {"loader": "compbench", "source": "nyu", "template": "kostumov_joined", "rows": "exchangeable"}
+    set_params(datasets={"greys": {**entry, "settings": {"set": "depth", "expect": None}}})
+    stage(prepare, "prepare", "greys")
     lines = "".join(f"{number},{left},{right}\n" for number, (left, right) in enumerate(depths))
     assert ordered(f"id,first,second\n{lines}", name="depths.csv") == 0
-    stage(vary, "vary")
     known = {
         digest: depth
         for row, pair in zip(ITEMS.read(items_path("greys")).to_pylist(), depths, strict=True)
@@ -249,7 +222,7 @@ def test_a_known_order_decides_as_a_person_would(
 ) -> None:
     rows = exported(tmp_path / "review.csv")
     save(tmp_path / "review.csv", [{**rows[0], "winner": "neither", "by": "me"}])
-    main(["review", "exchange", "greys", "--import", str(tmp_path / "review.csv")])
+    exchange("--import", tmp_path / "review.csv")
     capsys.readouterr()
     assert ordered(f"\ufeffid,first,second\r\n{AS_NUMBERS}") == 0, "as a spreadsheet saves it"
     assert "2 of 3 pairs decided by shades.csv, 1 stay as they were" in capsys.readouterr().out
@@ -262,8 +235,7 @@ def test_a_known_order_decides_as_a_person_would(
     assert ordered("\n".join([*lines, '{"id": "more"}']), "--mirrored", name="items.jsonl") == 0
     mirrored = exported(tmp_path / "review.csv", "--mirrored")
     assert [row["winner"] for row in mirrored] == list(map(lighter, mirrored)), "the answers say: less wins"
-    stage(vary, "vary")
-    found = [row for row in PROMPTS.read(prompts_path("greys")).to_pylist() if row["variation"] == "vs_e"]
+    found = exchanged()
     assert [row["item"] for row in found] == ["b", "c"]
     before = DECISIONS.read_bytes()
     assert ordered("\n".join(lines), "--mirrored", name="items.jsonl") == 0
@@ -287,10 +259,9 @@ def test_a_known_order_decides_as_a_person_would(
     ],
 )
 def test_an_order_that_cannot_be_is_one_line_and_changes_nothing(
-    project: None, capsys: pytest.CaptureFixture[str], text: str, said: str
+    project: None, vouch: Vouch, text: str, said: str
 ) -> None:
-    capsys.readouterr()
-    assert ordered(text, name="shades.jsonl" if text.startswith("{") else "shades.csv") == 1
-    problem = capsys.readouterr().err
-    assert said.replace("shades.csv", str(Path("shades.csv").absolute())) in problem
-    assert problem.count("\n") == 1 and not DECISIONS.exists()
+    file = Path("shades.jsonl" if text.startswith("{") else "shades.csv")
+    file.write_text(text, "utf-8")
+    problem = vouch("review", "exchange", "greys", "--order", file, status=1)
+    assert said.replace("shades.csv", str(file.absolute())) in problem and not DECISIONS.exists()

@@ -118,7 +118,9 @@ def test_two_models_side_by_side(
     assert main(["store", "warm", "--jobs", "2"]) == 1  # what stops a process is told as if there was one
     assert re.fullmatch(r"vouch: .*\.vouch/work.*\n", capfd.readouterr().err)
     Path(".vouch/work").unlink()
-    assert main(["store", "warm", "--jobs", "0"]) == 1 and "--jobs 0: give the number" in capfd.readouterr().err
+    assert (
+        main(["store", "warm", "--jobs", "0"]) == 1 and "--jobs 0: give the number" in capfd.readouterr().err
+    )
     assert main(["store", "warm", "--jobs", "2"]) == 0
     assert sorted(capfd.readouterr().out.splitlines()) == [
         f"warm: {model} {dataset}: {ITEMS[dataset]} asked, 0 known before"

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from vouch.cli.sensitivity import sensitivity, with_guesses
+from vouch.cli.printing import long_name
+from vouch.cli.publish.card import sensitivity, with_guesses
 
 PLACE = {"dataset": "kites", "output": "letters", "model": "alpha", "score": ""}
 
@@ -25,21 +26,21 @@ def test_a_gain_that_is_less_than_a_guess_gains_is_the_loss() -> None:
     """Of four options one is right, and three are once the question is negated."""
     rows = cost("vr_b", 0.5, 0.4), cost("ls_n", 0.5, 0.6)
     assert said(0.75, *rows) == [
-        "Of 2 changes of the prompt ls_n costs most: 60.0 % are right, where a guess gives 75 %, and of the "
-        "originals 50.0 %, where it gives 25 %."
+        f"Of 2 changes of the prompt the costliest: {long_name('ls_n')}; 60.0 % are right, "
+        "where a guess gives 75 %, and of the originals 50.0 %, where it gives 25 %."
     ]
 
 
 def test_of_two_options_a_guess_gains_nothing() -> None:
     rows = cost("vr_b", 0.5, 0.4), cost("ls_n", 0.5, 0.6)
     assert said(0.5, *rows) == [
-        "Of 2 changes of the prompt vr_b costs most: accuracy -10.0 [-15.0, -5.0] points."
+        f"Of 2 changes of the prompt the costliest: {long_name('vr_b')}; accuracy -10.0 [-15.0, -5.0] points."
     ]
 
 
 def test_no_change_that_surely_costs() -> None:
     rows = cost("vr_b", 0.5, 0.48), cost("ls_n", 0.3, 0.8)
     assert said(0.75, *rows) == [
-        "Of 2 changes of the prompt none costs accuracy for sure; vr_b comes out lowest: accuracy -2.0 "
-        "[-7.0, +3.0] points."
+        "Of 2 changes of the prompt none costs accuracy significantly; the lowest: "
+        f"{long_name('vr_b')}; accuracy -2.0 [-7.0, +3.0] points."
     ]

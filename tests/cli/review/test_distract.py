@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Vouch, set_params
 from tests.models.loopback_server import Loopback, error, serving
-from tests.models.project import ROOT
 from tests.prompts.rewrites.conftest import item
 from tests.prompts.rewrites.test_openai import completion
-from vouch.cli import main
 from vouch.cli.review.distract import read_options
 from vouch.datasets.options.reform_written import read_written
 from vouch.pipeline.yaml12 import load
@@ -43,20 +42,17 @@ def test_what_a_model_writes(said: str, wrong: list[str]) -> None:
 
 
 @pytest.fixture
-def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
+def checkout(bare: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
     """A dataset of open questions that was prepared, and a server that is pinned."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("stages", "vouch", "dvc.yaml"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    (tmp_path / "fruit").mkdir()
-    values = load(ROOT / "profiles/small.yaml")
-    entry = {"loader": "jsonl", "source": "fruit", "template": "plain"}
-    values |= {"datasets": {"fruit": entry}, "models": ["tiny_a"], "pin": {"writer": "models.lock"}}
-    values |= {
-        "train": {"tiny_a": values["train"]["tiny_a"]},
-        "rewrite": {"rewriter": "data/models/writer.json"},
-    }
-    (tmp_path / "params.yaml").write_text(json.dumps({**values, "unpinned": ["writer"]}))
+    Path("fruit").mkdir()
+    set_params(
+        datasets={"fruit": {"loader": "jsonl", "source": "fruit", "template": "plain"}},
+        models=["tiny_a"],
+        pin={"writer": "models.lock"},
+        train={"tiny_a": load(Path("params.yaml"))["train"]["tiny_a"]},
+        rewrite={"rewriter": "data/models/writer.json"},
+        unpinned=["writer"],
+    )
     monkeypatch.setenv("VOUCH_SERVER_KEY_WRITER", "sk-secret-123456")
     monkeypatch.setenv("VOUCH_SERVER_TRIES", "1")
     rows: list[dict[str, Any]] = [
@@ -71,13 +67,13 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopba
     with serving(None) as loopback:  # type: ignore[arg-type]  # no model behind it: each test says what it answers
         source = {"kind": "server", "url": loopback.url, "name": "llama"}
         models = {"models": {"writer": {"source": source, "engine": "openai"}}}
-        (tmp_path / "models.lock").write_text(json.dumps(models))
+        Path("models.lock").write_text(json.dumps(models))
         pin = Pin(model="writer", engine="openai", source=Source(**source), files={})
         write_pin(Path("data/models/writer.json"), pin)
         yield loopback
 
 
-def test_a_model_writes_and_a_person_corrects(checkout, capsys) -> None:
+def test_a_model_writes_and_a_person_corrects(checkout: Loopback, vouch: Vouch) -> None:
     asked: list[str] = []
 
     def answer(request: dict[str, Any], _number: int) -> Any:
@@ -86,33 +82,22 @@ def test_a_model_writes_and_a_person_corrects(checkout, capsys) -> None:
         return completion("I cannot." if tree else "1. =1+1\n2. a plum\n3. a fig")
 
     checkout.instead = answer
-    assert main.main(["review", "distract", "fruit"]) == 0
-    said = capsys.readouterr().out
+    said = vouch("review", "distract", "fruit")
     assert LITERAL in asked and len(asked) == 2, "the literal prompt; yes and no are not asked"
     assert "1 questions have wrong options; read them" in said and "list of three: ['c']" in said
     path = Path("fruit/wrong-options.csv")
     assert path.read_text() == "id,wrong_1,wrong_2,wrong_3\na,'=1+1,a plum,a fig\n", "no formula"
     assert read_written(path) == {"a": ["=1+1", "a plum", "a fig"]}
     path.write_text("id,wrong_1,wrong_2,wrong_3\na,mine,a plum,a fig\n")
-    assert main.main(["review", "distract", "fruit"]) == 0 and len(asked) == 2, "answers are remembered"
+    vouch("review", "distract", "fruit")
+    assert len(asked) == 2, "answers are remembered"
     assert read_written(path)["a"][0] == "mine", "what a person wrote stays"
 
 
-def test_refusals_are_one_line(checkout, capsys) -> None:
+def test_refusals_are_one_line(checkout: Loopback, vouch: Vouch) -> None:
     checkout.instead = lambda _request, _number: error(401, "no")
-    for dataset, words in {
-        "fruit": "401, the server does not accept the key",
-        "fruits": "no dataset fruits; valid: fruit",
-    }.items():
-        assert main.main(["review", "distract", dataset]) == 1
-        told = capsys.readouterr().err.splitlines()[-1]
-        assert told.startswith("vouch: ") and words in told and not Path("fruit/wrong-options.csv").exists()
-    text = (
-        Path("params.yaml")
-        .read_text()
-        .replace("data/models/writer.json", "vouch/prompts/rewrites/engines/rules.py")
-    )
-    Path("params.yaml").write_text(text.replace('"writer": "models.lock"', "").replace('["writer"]', "[]"))
-    assert (
-        main.main(["review", "distract", "fruit"]) == 1 and "rewriter is rules; name the pin" in capsys.readouterr().err
-    )
+    assert "401, the server does not accept the key" in vouch("review", "distract", "fruit", status=1)
+    assert "did you mean fruit?" in vouch("review", "distract", "fruits", status=1)
+    set_params(rewrite={"rewriter": "vouch/prompts/rewrites/engines/rules.py"}, pin={}, unpinned=[])
+    assert "rewriter is rules; name the pin" in vouch("review", "distract", "fruit", status=1)
+    assert not Path("fruit/wrong-options.csv").exists()
