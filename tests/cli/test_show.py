@@ -13,7 +13,7 @@ from dvc.repo import Repo
 
 from vouch.cli.show import cells, compared, headline, leaderboard_at
 from vouch.pipeline.errors import UserError
-from vouch.tables.compared import LEADERBOARD_PATH
+from vouch.tables.compared import LEADERBOARD, LEADERBOARD_PATH
 from vouch.tables.table import Table
 
 LINE = {"dataset": "d", "variation": "original", "output": "letters", "model": "m", "category": "all"}
@@ -91,7 +91,7 @@ def test_results_of_a_revision_that_cannot_be_compared_say_where_they_can_be_see
         subprocess.run(["git", *command], check=True)
     apart = "look at them in a checkout of it: `git worktree add ../then v1`, there `dvc pull` and"
     with pytest.raises(
-        UserError, match=f"v1: holds leaderboard/1, expected leaderboard/2, so they .* compared; {apart}"
+        UserError, match=f"v1: holds leaderboard/1, expected leaderboard/{LEADERBOARD.version}, so they .* compared; {apart}"
     ):
         leaderboard_at("v1")
     LEADERBOARD_PATH.unlink()

@@ -11,6 +11,7 @@ from tests.cli.conftest import Vouch, set_params
 from tests.models.loopback_server import Loopback, error, serving
 from tests.prompts.rewrites.conftest import item
 from tests.prompts.rewrites.test_openai import completion
+from vouch.cli.main import main
 from vouch.cli.review.distract import read_options
 from vouch.datasets.options.reform_written import read_written
 from vouch.pipeline.yaml12 import load
@@ -94,9 +95,11 @@ def test_a_model_writes_and_a_person_corrects(checkout: Loopback, vouch: Vouch) 
     assert read_written(path)["a"][0] == "mine", "what a person wrote stays"
 
 
-def test_refusals_are_one_line(checkout: Loopback, vouch: Vouch) -> None:
+def test_refusals_are_one_line(checkout: Loopback, vouch: Vouch, capsys: pytest.CaptureFixture[str]) -> None:
     checkout.instead = lambda _request, _number: error(401, "no")
-    assert "401, the server does not accept the key" in vouch("review", "distract", "fruit", status=1)
+    assert main(["review", "distract", "fruit"]) == 1
+    told = capsys.readouterr().err.splitlines()[-1]  # after the bar of progress
+    assert told.startswith("vouch: ") and "401, the server does not accept the key" in told
     assert "did you mean fruit?" in vouch("review", "distract", "fruits", status=1)
     set_params(rewrite={"rewriter": "vouch/prompts/rewrites/engines/rules.py"}, pin={}, unpinned=[])
     assert "rewriter is rules; name the pin" in vouch("review", "distract", "fruit", status=1)

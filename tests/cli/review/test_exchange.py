@@ -206,7 +206,7 @@ def test_depths_turn_comparisons_of_compbench(project: None, tmp_path: Path) -> 
         for row, pair in zip(ITEMS.read(items_path("greys")).to_pylist(), depths, strict=True)
         for digest, depth in zip(row["images"], pair, strict=True)
     }
-    found = [row for row in PROMPTS.read(prompts_path("greys")).to_pylist() if row["variation"] == "vs_e"]
+    found = exchanged()
     assert [row["item"] for row in found] == ["0", "1"], "6 m is closer than no other chair that lost"
     for row in found:
         shown = [known[digest] for digest in row["pictures"][0]["images"]]
