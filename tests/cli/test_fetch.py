@@ -1,4 +1,4 @@
-"""`vouch fetch` and `vouch plan` on datasets that come from the network, and what a profile may leave unpinned."""
+"""`vouch fetch` and `vouch plan` on datasets that come from the network, and what may be left unpinned."""
 
 import argparse
 import json
@@ -37,12 +37,9 @@ def checkout(bare: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def write(origin: dict[str, object], unpinned: str = "", source: str = "vouch/datasets/fetch") -> None:
+def write(origin: dict[str, object], source: str = "vouch/datasets/fetch") -> None:
     entry = {"loader": "mmbench", "source": source, "origin": origin, "template": "plain"}
-    unpinned_names = [name for name in ("m", unpinned) if name]
-    set_params(
-        datasets={"mm": entry}, models=["m"], pin={"m": "models.lock"}, train={}, unpinned=unpinned_names
-    )
+    set_params(datasets={"mm": entry}, models={"m": "models.lock"}, train={})
 
 
 def run(*names: str) -> int:
@@ -62,18 +59,13 @@ def test_datasets_and_weights_come(checkout, capsys):
 
 def test_what_is_not_pinned_is_allowed_by_name_and_said(checkout, capsys):
     write({**ORIGIN, "revision": None})
-    with pytest.raises(
-        UserError, match=r"datasets\.mm\.origin: has no revision; .* name mm under `unpinned`"
-    ):
+    with pytest.raises(UserError, match=r"datasets\.mm\.origin: has no revision; .* `unpinned: true` there"):
         run()
-    write({**ORIGIN, "revision": None}, unpinned="mm")
+    write({**ORIGIN, "revision": None, "unpinned": True})
     run("mm")
     assert f"it is at {COMMIT}, `vouch lock` pins it" in capsys.readouterr().out
     write({**ORIGIN, "revision": None}, source="../mirror")  # a folder is watched itself
     check_params(load(Path("params.yaml")), "params.yaml")
-    write(ORIGIN, unpinned="other")
-    with pytest.raises(UserError, match=r"datasets with origin\): unknown name other; valid: m, mm"):
-        run()
 
 
 def test_a_plan_needs_no_network(checkout):
@@ -93,9 +85,7 @@ def test_what_does_not_come_has_a_line_and_the_others_come(checkout, capsys):
     folder = {"loader": "jsonl", "source": "../own", "template": "plain"}
     drawn = {"loader": "oodcv_vqa", "source": "vouch/datasets/fetch", "template": "plain"}
     params["datasets"] |= {"own": folder, "drawn": drawn}
-    params["models"] += ["gated", "away"]
-    params["pin"] |= {"gated": "models.lock", "away": "../weights/away"}
-    params["unpinned"] += ["gated", "away"]
+    params["models"] |= {"gated": "models.lock", "away": "../weights/away"}
     Path("params.yaml").write_text(json.dumps(params))
     models = load(Path("models.lock"))
     models["models"]["gated"] = {"source": {"kind": "hub", "repo": "owner/gated", "revision": COMMIT}}

@@ -5,7 +5,7 @@ loaded from go into models.lock. What people wrote there stays; only the revisio
 replaced, and what is missing (engine, dtype, parameters, licence) is filled in. No weights are downloaded.
 
 A dataset with an `origin`: the commit of its hub repository, or the SHA-256 of its files, goes into
-params.yaml and into the profile that this is a copy of, and its name comes off `unpinned`.
+params.yaml and into the profile that this is a copy of.
 
 Examples:
   vouch lock                                     everything of the profile that is not pinned yet
@@ -93,8 +93,9 @@ def _lock(name: str, repo: str | None, revision: str | None, datasets: Sequence[
 def _unpinned_models(params: str) -> list[str]:
     """The models of a profile that come from the hub and are not pinned."""
     models = _validated(MODELS.read_text(encoding="utf-8")).models
-    pins = loads(params, PARAMS).get("pin") or {}
-    there = [name for name in pins if name in models]
+    values = loads(params, PARAMS)
+    used = {**(values.get("models") or {}), **(values.get("helpers") or {})}
+    there = [name for name in used if name in models]
     return [n for n in there if isinstance(models[n].source, HubSource) and not models[n].pinned]
 
 
@@ -219,9 +220,7 @@ def locked_data(text: str, name: str, revision: str | None) -> tuple[str, str]:
         for part, file in zip(parts, files, strict=True):
             part["sha256"] = Quoted(file.digest)
         said = f"{origin}: {len(files)} files by their SHA-256"
-    unpinned = document.get("unpinned")
-    if isinstance(unpinned, list) and name in unpinned:
-        unpinned.remove(name)
+    written.pop("unpinned", None)
     return _dumped(document), said
 
 

@@ -2,13 +2,13 @@
 
 A profile is a params.yaml in profiles/. Results are recorded first, so switching back computes nothing. A
 params.yaml of your own, which no profile equals, is kept in .vouch/params. Where a profile has a section
-`released` ({dataset, path}: a folder laid out as VLM-Uncertainty-Bench releases its files), the datasets and
+`released` ({path, datasets}: a folder laid out as VLM-Uncertainty-Bench releases its files), the datasets and
 models found there are written out.
 
 Examples:
   vouch use small
   vouch use demo --set score.alpha=0.2
-  vouch use released --set released.path=FOLDER --set released.dataset=NAME
+  vouch use released --set released.path=FOLDER
 """
 
 import argparse

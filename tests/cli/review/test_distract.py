@@ -48,11 +48,10 @@ def checkout(bare: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
     Path("fruit").mkdir()
     set_params(
         datasets={"fruit": {"loader": "jsonl", "source": "fruit", "template": "plain"}},
-        models=["tiny_a"],
-        pin={"writer": "models.lock"},
+        models={"tiny_a": "data/trained/tiny_a"},
+        helpers={"writer": "models.lock"},
         train={"tiny_a": load(Path("params.yaml"))["train"]["tiny_a"]},
         rewrite={"rewriter": "data/models/writer.json"},
-        unpinned=["writer"],
     )
     monkeypatch.setenv("VOUCH_SERVER_KEY_WRITER", "sk-secret-123456")
     monkeypatch.setenv("VOUCH_SERVER_TRIES", "1")
@@ -101,6 +100,6 @@ def test_refusals_are_one_line(checkout: Loopback, vouch: Vouch, capsys: pytest.
     told = capsys.readouterr().err.splitlines()[-1]  # after the bar of progress
     assert told.startswith("vouch: ") and "401, the server does not accept the key" in told
     assert "did you mean fruit?" in vouch("review", "distract", "fruits", status=1)
-    set_params(rewrite={"rewriter": "vouch/prompts/rewrites/engines/rules.py"}, pin={}, unpinned=[])
+    set_params(rewrite={"rewriter": "vouch/prompts/rewrites/engines/rules.py"}, helpers={})
     assert "rewriter is rules; name the pin" in vouch("review", "distract", "fruit", status=1)
     assert not Path("fruit/wrong-options.csv").exists()

@@ -160,6 +160,6 @@ def test_the_plan_says_what_a_model_would_be_asked(project: None, vouch: Vouch) 
     models = {"models": {"writer": {"source": source, "engine": "openai"}}}
     Path("models.lock").write_text(json.dumps(models), "utf-8")
     set_params(
-        pin={"writer": "models.lock"}, rewrite={"rewriter": "data/models/writer.json", "clean": ["quiz"]}
+        helpers={"writer": "models.lock"}, rewrite={"rewriter": "data/models/writer.json", "clean": ["quiz"]}
     )
     assert "at most 72 rewrites to ask of writer" in vouch("plan"), "24 items, 3 kinds"

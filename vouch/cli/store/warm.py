@@ -38,9 +38,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Fills the work cache."""
     project, dag, digests = check_project(), read_dag(), Digests()
-    names = list(dict.fromkeys(options.models)) or project.models
+    names = list(dict.fromkeys(options.models)) or list(project.models)
     for name in names:
-        check_name("model to ask", name, project.models)
+        check_name("model", name, project.models)
     if options.jobs < 1:
         raise UserError(f"--jobs {options.jobs}: give the number of models to ask at once, at least 1")
     stages = [dag[f"extract@{name}-{dataset}"] for name in names for dataset in project.datasets]
