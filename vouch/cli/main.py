@@ -14,7 +14,7 @@ from typing import NoReturn
 from vouch.cli.printing import plain
 from vouch.params.checked import check_place
 from vouch.pipeline.errors import NO_THREAD, UserError, without_threads
-from vouch.pipeline.streams import open_streams
+from vouch.pipeline.terminal import open_streams
 
 COMMANDS = {
     "plan": "what would run, and how much it would ask of the models",

@@ -26,10 +26,10 @@ from vouch.cli.store.prune import Pruning, prune
 from vouch.cli.store.sync import record
 from vouch.params.check import check_params
 from vouch.pipeline.dag import PARAMS, read_dag
-from vouch.pipeline.engines import none_at_work
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing, write_text
 from vouch.pipeline.freshness import states
+from vouch.pipeline.runners import none_at_work
 from vouch.pipeline.yaml12 import loads
 
 PROFILES = Path("profiles")

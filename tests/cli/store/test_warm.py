@@ -16,9 +16,9 @@ from tests.models.project import MODEL, Project
 from tests.models.tiny import save_llava
 from vouch.cli.main import main
 from vouch.models.engines import transformers
+from vouch.params.start import run_stage
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.freshness import read_receipt, receipt_path
-from vouch.pipeline.stage import run_stage
 from vouch.tables.prompts import LETTERS, OUTPUTS
 from vouch.tables.text import RESPONSES
 
@@ -79,8 +79,8 @@ def warm(capsys: pytest.CaptureFixture[str]) -> list[str]:
 def extract(dataset: str) -> int:
     """Runs the stage; how many answers it asked for."""
     stage("extract", MODEL, dataset)
-    side_car = json.loads(Path(f"data/runs/extract-{MODEL}-{dataset}.json").read_text("utf-8"))
-    return int(side_car["notes"]["answers"]["asked"])
+    record = json.loads(Path(f".vouch/runs/extract-{MODEL}-{dataset}.json").read_text("utf-8"))
+    return int(record["measured"]["answers"]["asked"])
 
 
 def responses() -> dict[str, bytes]:

@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
         )
     changes = with_guesses(_of(VARIATIONS.read(intact(VARIATIONS_PATH)), options.model), every)
     path = pin_path(options.model)
-    pin = read_pin(intact(path)) if path.exists() else None  # released logits have none
+    pin = read_pin(intact(path)) if path.exists() else None
     text = card(options.model, pin, project, found, changes)
     if options.out:
         write_text(options.out, text)
@@ -146,7 +146,7 @@ def section(pin: Pin | None, found: Cells, changes: Sequence[Row]) -> str:
 
 
 def _measured(pin: Pin | None) -> str:
-    if pin is None:
+    if pin is None or pin.source.kind == "released":
         what = "Scored from released answers"
     elif pin.source.kind == "server":
         what = f"Asked of a server under the name {plain(pin.source.name)}"

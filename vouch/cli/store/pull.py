@@ -15,7 +15,7 @@ from pathlib import Path
 
 from vouch.cli.printing import and_more, check_name
 from vouch.pipeline.dag import Dag, read_dag
-from vouch.pipeline.dvc_objects import addresses, cache, repository
+from vouch.pipeline.dvc_store import addresses, cache, repository
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.freshness import read_lock
 

@@ -1,7 +1,8 @@
 """Make results known to DVC and Snakemake alike, whichever of the two made them.
 
 A result is recorded only if its command, parameters, inputs and outputs are exactly as dvc.lock or the
-stage's own receipt says. What is not is listed, left alone, and makes the exit status 1.
+stage's own receipt says. What is not is listed, left alone, and makes the exit status 1. A
+dvc.lock that a killed DVC left cut short is mended first.
 
 Examples:
   vouch store sync
@@ -9,7 +10,6 @@ Examples:
 
 import argparse
 import logging
-import os
 import re
 import shutil
 import sys
@@ -18,12 +18,11 @@ from pathlib import Path
 from vouch.cli.printing import plain
 from vouch.params.check import check_project
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.dvc_objects import held
+from vouch.pipeline.dvc_store import held
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing
-from vouch.pipeline.freshness import State, by_reason, read_lock
-from vouch.pipeline.guardian import watch
-from vouch.pipeline.mending import LOCK, mend
+from vouch.pipeline.freshness import LOCK, State, by_reason, read_lock
+from vouch.pipeline.runners import mend
 from vouch.pipeline.stamps import settle
 
 
@@ -85,7 +84,6 @@ def _commit(names: frozenset[str]) -> None:
     from dvc.lock import LockError
     from dvc.repo import Repo, lock_repo
 
-    watch(os.getpid())  # DVC's book is written meanwhile
     logging.getLogger("dvc").setLevel(logging.CRITICAL)  # what `dvc --quiet` does; no bars
     try:
         with Repo() as repo, lock_repo(repo):
