@@ -3,8 +3,9 @@
 A checkout of 26 models x 14 datasets (489 stages) with simulated, fresh outputs. First `vouch store sync`
 records them in dvc.lock; then everything is up to date, and what finds that out is timed in turn:
 `dvc repro` against `dvc version`, `snakemake -n` against `snakemake --version`, `vouch plan` and
-`vouch store sync` against an interpreter that imports the same. Then the floor: `dvc repro` in projects of as many stages that
-do nothing, with few and with as many inputs and outputs. Processor time with all children, median of rounds.
+`vouch store sync` against an interpreter that imports the same. Then the floor: `dvc repro` in projects of as
+many stages that do nothing, with few and with as many inputs and outputs. Processor time with all children,
+median of rounds.
 """
 
 import os
