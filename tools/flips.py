@@ -59,7 +59,7 @@ def sweep(flips: int, seed: int = SEED, most: int | None = None) -> Iterator[tup
         for path in chosen:
             judge = kind.judge(path)
             if judge() == NOTICED:
-                raise UserError(f"{path}: damaged before anything was flipped; run `vouch verify`")
+                raise UserError(f"{path}: damaged before anything was flipped; run `vouch store verify`")
             said["files"] += 1
             for place in places(path.stat().st_size, flips, dice):
                 bit = dice.randrange(8)
@@ -81,7 +81,7 @@ def copy_checkout(root: Path, folder: Path) -> None:
 
 
 def main() -> int:
-    """Prints a table for docs/corruption.md; 1 where a flip did harm."""
+    """Prints a table for docs/internals/fault-tolerance.md; 1 where a flip did harm."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--flips", type=int, default=3, help="in each file")
     options = parser.parse_args()
