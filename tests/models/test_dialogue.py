@@ -34,7 +34,7 @@ def test_three_turns_in_one_run(project: Project) -> None:
     ]
     project.ask(rows, [NOISE])
     run = project.extract()
-    assert run.notes["answers"] == {"known": 0, "asked": 5}
+    assert run.measured["answers"] == {"known": 0, "asked": 5}
     said = texts(project)
 
     plain, shown = Plain(project.model), decode(NOISE)
@@ -48,7 +48,7 @@ def test_three_turns_in_one_run(project: Project) -> None:
     )
     assert len(project.rows(LIKELIHOOD)) == 4
     before = project.bytes()
-    assert project.extract().notes["answers"] == {"known": 5, "asked": 0}
+    assert project.extract().measured["answers"] == {"known": 5, "asked": 0}
     assert project.bytes() == before
 
 
@@ -80,7 +80,7 @@ def test_a_refused_answer_refuses_what_repeats_it(
     project.ask(rows, [NOISE])
     for asked in (4, 0):
         run = project.extract()
-        assert run.notes["answers"]["asked"] == asked
+        assert run.measured["answers"]["asked"] == asked
         assert run.notes["unanswered"] == {LETTERS: 2, TEXT: 3}
         error = capfd.readouterr().err
         assert error.count("\n") == 1 and "letters 2 of 3, text 3 of 5" in error

@@ -26,7 +26,7 @@ REALDATA = Path(__file__).parents[3] / "shared" / "reference" / "realdata"
 
 def counts(run: Any) -> tuple[int, int]:
     """Answers known and asked."""
-    answers = run.notes["answers"]
+    answers = run.measured["answers"]
     return answers["known"], answers["asked"]
 
 
@@ -53,8 +53,8 @@ def test_three_tables_in_the_order_of_the_prompts(project: Project) -> None:
         (name, *sample) for name in asking[TEXT] for sample in samples
     ]
     assert counts(run) == (0, len(asking[LETTERS]) + len(asking[LIKELIHOOD]) + 3 * len(asking[TEXT]))
-    assert run.notes["engine"].items() >= {"device": "cpu", "mode": "trie", "rows": 4}.items()
-    assert run.notes["engine"]["passes"]["trie"] > 0
+    assert run.measured["engine"].items() >= {"device": "cpu", "mode": "trie", "rows": 4}.items()
+    assert run.measured["engine"]["passes"]["trie"] > 0
     revision = f"transformers/{engine.REVISION}.{pictures.REVISION}"
     for output in OUTPUTS:
         assert RESPONSES[output].table.read(RESPONSES[output].path(MODEL, DATASET)).num_rows == len(
@@ -109,7 +109,7 @@ def test_two_runs_give_the_same_bytes(project: Project) -> None:
     project.ask(prompts, images)
     project.extract()
     first = project.bytes()
-    assert "engine" not in project.extract().notes, "nothing to ask loads no model"
+    assert "engine" not in project.extract().measured, "nothing to ask loads no model"
     assert project.bytes() == first
 
 
@@ -176,7 +176,7 @@ def test_same_content_in_another_dataset_is_known(project: Project) -> None:
     project.extract()
     project.ask([{**row, "id": f"x/{row['id']}"} for row in prompts[:4]], images, "other")
     run = project.extract("other")
-    assert counts(run) == (4, 0) and "engine" not in run.notes
+    assert counts(run) == (4, 0) and "engine" not in run.measured
     assert [row["logits"] for row in project.letters("other")] == [
         row["logits"] for row in project.letters()[:4]
     ]
@@ -246,7 +246,7 @@ def test_damaged_shard_is_noted_and_asked_again(project: Project) -> None:
     shard = min(project.shards(), key=lambda path: pq.read_metadata(path).num_rows)
     shard.write_bytes(shard.read_bytes()[:-9])
     run = project.extract()
-    assert counts(run) == (4, 2) and run.notes["damaged_shards"] == [shard.name]
+    assert counts(run) == (4, 2) and run.measured["damaged_shards"] == [shard.name]
     assert project.bytes() == whole
 
 

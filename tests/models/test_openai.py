@@ -317,14 +317,14 @@ def test_after_the_last_try_the_question_is_refused_for_now_and_the_rest_goes_on
     answers = told(tested.answer(letters(asked)))
     poisoned = [one.id for one in asked if asked[2].text in one.text]
     assert {name for name, one in answers.items() if isinstance(one, Refusal)} == set(poisoned)
-    assert answers["q2"] == Refusal("500: poison, after 3 tries", passing=True)
+    assert answers["q2"] == Refusal("500: poison, after 3 tries", transient=True)
     assert tested.notes["retries"] == 2 * len(poisoned)
 
 
 def test_a_wait_that_is_too_long_is_not_waited_for(server: Loopback) -> None:
     server.instead = lambda request, number: error(429, "come back tomorrow", retry_after="40000")
     assert told(engine(server).answer(letters(questions(1)))) == {
-        "q0": Refusal("429: come back tomorrow, after 1 try", passing=True)
+        "q0": Refusal("429: come back tomorrow, after 1 try", transient=True)
     }
     assert retry_after({"retry-after": "1.5"}) == 1.5
     assert 50 < retry_after({"retry-after": formatdate(time.time() + 60, usegmt=True)}) <= 60

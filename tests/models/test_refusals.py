@@ -29,7 +29,7 @@ class Busy:
     def answer(self, packs: Iterable[Pack]) -> Iterator[Answered]:
         for answered in self._engine.answer(packs):
             if answered.question in self._failing:
-                yield replace(answered, answer=Refusal("busy", passing=True))
+                yield replace(answered, answer=Refusal("busy", transient=True))
             else:
                 yield answered
 
@@ -68,10 +68,10 @@ def test_flagged_rows_beside_answers(project: Project) -> None:
     assert [row["logits"] for row in project.letters()[:2]] == [None, None]
     assert len([row for row in project.rows(LIKELIHOOD) if row["nll"] is None]) == 8
     before = project.bytes()
-    assert project.extract().notes["answers"]["asked"] == 0, "a lasting refusal is remembered"
+    assert project.extract().measured["answers"]["asked"] == 0, "a lasting refusal is remembered"
     assert project.bytes() == before
     project.ask(prompts, images)
-    assert project.extract().notes["answers"]["asked"] == 0, "the others were kept"
+    assert project.extract().measured["answers"]["asked"] == 0, "the others were kept"
 
 
 def test_no_answer_at_all_is_an_error(project: Project) -> None:
@@ -117,5 +117,5 @@ def test_passing_trouble_keeps_the_rest_and_is_asked_again(
             UserError, match=r"^tiny quiz: 2 of 16 answers did not come \(\w+ of q\d/original: busy\)"
         ):
             project.extract()
-    assert project.extract().notes["answers"] == {"known": 14, "asked": 2}
+    assert project.extract().measured["answers"] == {"known": 14, "asked": 2}
     assert project.bytes() == undisturbed

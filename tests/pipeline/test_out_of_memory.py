@@ -53,7 +53,7 @@ def test_preparing_without_memory_is_asked_again(tiny: Path) -> None:
             bytearray(10**14)
 
     engine._preparer = Full()
-    refusal = Refusal("no memory left to prepare it", passing=True)
+    refusal = Refusal("no memory left to prepare it", transient=True)
     assert list(engine.answer([pack])) == [Answered(one.id, refusal) for one in pack.questions]
 
 

@@ -14,7 +14,7 @@ turns      earlier exchanges of the conversation, `question` of the user and `an
 text       the user's last text, options and instruction included; `<image 1>` marks where a picture
            goes, in `turns` as well; no mark means: all pictures first
 response   how the assistant's answer begins, null where the model starts it
-earlier    for the hole `{answer k}` in `turns` or `text`: ids of the prompts, all before this one in
+earlier    for the placeholder `{answer k}` in `turns` or `text`: ids of the prompts, all before this one in
            the table, whose answers fill it; of several the most common answer, of equals the first
 options    option texts as shown; for likelihood the texts that are scored
 order      for each shown option its index among the item's options; DONT_KNOW or NONE_OF_ABOVE for
@@ -45,7 +45,7 @@ ORIGINAL = "original"
 LETTERS = "letters"
 LIKELIHOOD = "likelihood"
 TEXT = "text"
-HOLE = re.compile(r"\{answer ([1-9][0-9]*)\}")
+PLACEHOLDER = re.compile(r"\{answer ([1-9][0-9]*)\}")
 OUTPUTS = (LETTERS, LIKELIHOOD, TEXT)
 
 KEPT = "kept"

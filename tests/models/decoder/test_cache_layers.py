@@ -1,4 +1,4 @@
-"""Cache layers by rows; what cannot be told apart by rows is refused."""
+"""Cache layers by rows; what cannot be statistics apart by rows is refused."""
 
 import pytest
 import torch

@@ -139,7 +139,7 @@ def test_rows_are_halved_where_memory_runs_out(blip: Path, output: str) -> None:
     assert found == answered(apart(blip, TEMPLATE, batch=2), output, with_pictures(output))
     most = 0
     found = answered(engine, output, with_pictures(output))
-    assert all(isinstance(one.answer, Refusal) and one.answer.passing for one in found.values())
+    assert all(isinstance(one.answer, Refusal) and one.answer.transient for one in found.values())
     assert found.keys() == {one.id for pack in with_pictures(output) for one in pack}
 
 

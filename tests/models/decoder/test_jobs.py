@@ -42,20 +42,20 @@ def test_letters_of_one_picture_are_one_trie() -> None:
     (job,) = made(LETTERS, [prompt("a", [4, 5]), prompt("b", [4, 6, 7]), prompt("c", [4, 5])], "trie")
     assert job.trie is not None
     assert job.trie.tokens.tolist() == [4, 5, 6, 7]
-    assert [protocol.wanted for protocol in job.protocols] == [((1,),), ((3,),), ((1,),)]
+    assert [target.wanted for target in job.targets] == [((1,),), ((3,),), ((1,),)]
     assert (job.length, job.wanted) == (8, (1, 3))
 
 
 def test_another_picture_is_another_trie() -> None:
     found = made(LETTERS, [prompt("a", [4]), prompt("b", [5], picture=1), prompt("c", [6])], "trie")
-    assert [[one.prepared.question.id for one in job.protocols] for job in found] == [["a", "c"], ["b"]]
+    assert [[one.prepared.question.id for one in job.targets] for job in found] == [["a", "c"], ["b"]]
 
 
 def test_options_are_branches_whose_last_tokens_are_not_read() -> None:
     (job,) = made(LIKELIHOOD, [prompt("a", [4, 5], [[6, 7, 8], [6], [7, 8]])], "trie")
     assert job.trie is not None
     assert job.trie.tokens.tolist() == [4, 5, 6, 7, 7]
-    assert job.protocols[0].wanted == ((1, 2, 3), (1,), (1, 4))
+    assert job.targets[0].wanted == ((1, 2, 3), (1,), (1, 4))
     assert job.wanted == (1, 2, 3, 4)
 
 
@@ -70,8 +70,8 @@ def test_chains(mode: Mode, sequence: tuple[int, ...]) -> None:
     assert (letters.mode, letters.sequence, letters.wanted) == (mode, sequence, (len(sequence) - 1,))
     first, second = made(LIKELIHOOD, [prompt("a", [4, 5], [[6, 7], [8]])], mode)
     assert (first.sequence, second.sequence) == ((*sequence, 6), sequence)
-    assert [job.protocols[0].option for job in (first, second)] == [0, 1]
-    assert first.protocols[0].wanted == ((len(sequence) - 1, len(sequence)),)
+    assert [job.targets[0].option for job in (first, second)] == [0, 1]
+    assert first.targets[0].wanted == ((len(sequence) - 1, len(sequence)),)
 
 
 def test_text_is_a_chain_even_where_tries_are_sound() -> None:
@@ -91,9 +91,9 @@ def test_text_is_not_padded_where_that_would_show(mode: Mode, length: int, total
 def test_a_trie_has_a_largest_size(monkeypatch: pytest.MonkeyPatch) -> None:
     prompts = [prompt(str(number), [4, 10 + number, 20 + number]) for number in range(5)]
     monkeypatch.setattr(jobs_file, "MAX_NODES", 5)
-    assert [len(job.protocols) for job in made(LETTERS, prompts, "trie")] == [2, 2, 1]
+    assert [len(job.targets) for job in made(LETTERS, prompts, "trie")] == [2, 2, 1]
     monkeypatch.setattr(jobs_file, "MAX_NODES", 1)  # a single prompt is never cut
-    assert [len(job.protocols) for job in made(LETTERS, prompts, "trie")] == [1] * 5
+    assert [len(job.targets) for job in made(LETTERS, prompts, "trie")] == [1] * 5
 
 
 def test_a_pack_makes_the_same_jobs_in_any_company() -> None:

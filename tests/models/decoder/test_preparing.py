@@ -82,7 +82,7 @@ def test_pieces_with_a_space_of_their_own() -> None:
     ready = preparer(words, template)
     prepared = ready.prepare(Question("q", None, "what", options=("red", "a cat")))
     assert [said(ready, option) for option in prepared.options] == [["▁red"], ["▁a", "▁cat"]]
-    ready = preparer(words, template, answers_apart=True)
+    ready = preparer(words, template, separate_decoder=True)
     prepared = ready.prepare(Question("q", None, "what", options=("red",), response="the"))
     assert said(ready, prepared.options[0]) == ["▁red", "</s>"] and said(ready, prepared.begun) == ["▁the"]
     assert said(ready, prepared.ids) == ["▁Question", ":", "▁what", "▁Answer", ":", "</s>"]

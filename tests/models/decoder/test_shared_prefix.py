@@ -332,7 +332,7 @@ def test_without_memory_for_one_row_questions_wait_for_another_run(tiny: Path, o
     found = answered(engine, output, packs_of(output))
     assert found.keys() == {one.id for pack in packs_of(output) for one in pack}
     for one in found.values():
-        assert isinstance(one.answer, Refusal) and one.answer.passing and "no memory left" in refusal(one)
+        assert isinstance(one.answer, Refusal) and one.answer.transient and "no memory left" in refusal(one)
     memory.rows = 1
     assert answered(engine, output, packs_of(output)) == answered(
         shared(tiny, batch=1), output, packs_of(output)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.models.project import prompt
 from vouch.models.requests.config import Config, Sampling
-from vouch.models.requests.keys import PACK_PROMPTS, Keys, Wanted, groups
+from vouch.models.requests.keys import PACK_PROMPTS, KeyedPack, Keys, groups
 from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT
 
 CONFIG = Config(batch=4, bucket=8, threads=1)
@@ -20,13 +20,15 @@ def row(id: str, text: str = "what", **columns: Any) -> dict[str, Any]:
     return {"system": None, "response": None, "max_tokens": 5, "row": 0, **made}
 
 
-def packs(rows: Sequence[dict[str, Any]], config: Config = CONFIG, **said: str | None) -> list[Wanted]:
+def packs(
+    rows: Sequence[dict[str, Any]], config: Config = CONFIG, **known_texts: str | None
+) -> list[KeyedPack]:
     keys = Keys(BASE, config)
-    return [pack for group in groups(rows, said, keys) for pack in group]
+    return [pack for group in groups(rows, known_texts, keys) for pack in group]
 
 
 def key(output: str, base: dict[str, Any] = BASE, config: Config = CONFIG, **columns: Any) -> bytes:
-    wanted = Keys(base, config).wanted(output, [{**row("q1/original"), **columns}])
+    wanted = Keys(base, config).pack(output, [{**row("q1/original"), **columns}])
     return wanted.members[0].keys[0]
 
 

@@ -1,4 +1,4 @@
-"""Holes of dialogues."""
+"""Placeholders of dialogues."""
 
 from typing import Any
 
@@ -9,37 +9,39 @@ from vouch.models.requests.placeholders import Pending, fill, repeated
 from vouch.pipeline.errors import UserError
 
 
-def filled(text: str, said: dict[str, str | None], *earlier: list[str], answer: str = "") -> Any:
-    made, problem = fill(prompt("q/b", text, turns=[("why?", answer)], earlier=earlier), said)
+def filled(text: str, known_texts: dict[str, str | None], *earlier: list[str], answer: str = "") -> Any:
+    made, problem = fill(prompt("q/b", text, turns=[("why?", answer)], earlier=earlier), known_texts)
     assert problem is None
     return made["text"], made["turns"][0]["answer"]
 
 
 def test_answers_stand_in_turns_and_text() -> None:
-    said = {"x": " dog\n", "y": "cat"}
-    assert filled("{answer 2} {answer 1} {answer 2}", said, ["x"], ["y"], answer="a {answer 1}!") == (
+    known_texts = {"x": " dog\n", "y": "cat"}
+    assert filled("{answer 2} {answer 1} {answer 2}", known_texts, ["x"], ["y"], answer="a {answer 1}!") == (
         "cat dog cat",
         "a dog!",
     )
 
 
 def test_the_most_common_answer_and_of_equals_the_first() -> None:
-    said = {"a": "one", "b": "two", "c": "two ", "d": "one", "e": "three"}
-    assert filled("{answer 1}", said, ["a", "b", "c"])[0] == "two"
-    assert filled("{answer 1}", said, ["b", "a", "d", "c"])[0] == "two"
-    assert filled("{answer 1}", said, ["e", "a", "b"])[0] == "three"
+    known_texts = {"a": "one", "b": "two", "c": "two ", "d": "one", "e": "three"}
+    assert filled("{answer 1}", known_texts, ["a", "b", "c"])[0] == "two"
+    assert filled("{answer 1}", known_texts, ["b", "a", "d", "c"])[0] == "two"
+    assert filled("{answer 1}", known_texts, ["e", "a", "b"])[0] == "three"
 
 
 def test_braces_of_others_are_plain_text() -> None:
-    said = {"x": "{answer 2} {answer 9} \\1 {0} {{", "y": "{answer 1}"}
-    assert filled("{answer 1} {answer 9}", said, ["x"], ["y"], answer="{answer 2}") == (
+    known_texts = {"x": "{answer 2} {answer 9} \\1 {0} {{", "y": "{answer 1}"}
+    assert filled("{answer 1} {answer 9}", known_texts, ["x"], ["y"], answer="{answer 2}") == (
         "{answer 2} {answer 9} \\1 {0} {{ {answer 9}",
         "{answer 1}",
     )
     huge = "{answer " + "9" * 5000 + "} {answer 0} {answer -1} {answer} {answer 1 }"
-    assert filled(huge, said, ["x"])[0] == huge
+    assert filled(huge, known_texts, ["x"])[0] == huge
     unasked, problem = fill(prompt("q/b", "{answer 1}"), {})
-    assert unasked["text"] == "{answer 1}" and problem is None, "a prompt that names no answers has no holes"
+    assert unasked["text"] == "{answer 1}" and problem is None, (
+        "a prompt that names no answers has no placeholders"
+    )
 
 
 def test_unknown_answers_are_waited_for_and_refused_ones_passed_on() -> None:

@@ -34,14 +34,14 @@ def test_what_was_written_can_be_taken_over_and_written_again(project: Project) 
         prompt("silent/original", "why", outputs=()),
     ]
     project.ask(prompts, [*images, b"no picture"])
-    asked_first = project.extract().notes["answers"]["asked"]
+    asked_first = project.extract().measured["answers"]["asked"]
     before = project.bytes()
     assert restore(asked(project)) == 0, "all is known"
     shutil.rmtree(".vouch")
     assert restore(asked(project)) == asked_first
     shutil.rmtree("data/responses")
     run = project.extract()
-    assert run.notes["answers"] == {"known": asked_first, "asked": 0} and "engine" not in run.notes
+    assert run.measured["answers"] == {"known": asked_first, "asked": 0} and "engine" not in run.measured
     assert project.bytes() == before
 
 
@@ -83,6 +83,6 @@ def test_a_text_of_another_revision_is_not_repeated(project: Project) -> None:
         dataset = asked(project)
         with pytest.raises(UserError, match="nothing further is taken"):
             restore(dataset)
-        assert dataset.said == {}
+        assert dataset.known_texts == {}
         answer(dataset, lambda answers, total, label: answers)
-        assert dataset.said == {"q1/original": right}
+        assert dataset.known_texts == {"q1/original": right}

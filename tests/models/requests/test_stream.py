@@ -11,7 +11,7 @@ from tests.models.project import picture, prompt, recipe
 from vouch.models.requests.answers import remembered, to_remember
 from vouch.models.requests.config import Config, Sampling
 from vouch.models.requests.engine import Answered, Decoding, LetterAnswer, Pack, Question, Refusal, TextAnswer
-from vouch.models.requests.keys import Keys, Wanted, groups
+from vouch.models.requests.keys import KeyedPack, Keys, groups
 from vouch.models.requests.stream import Questions
 from vouch.models.requests.work_cache import WorkCache
 from vouch.pipeline.errors import UserError
@@ -20,7 +20,7 @@ from vouch.tables.prompts import LETTERS, OUTPUTS, TEXT
 CONFIG = Config(batch=4, bucket=8, threads=1, sampling=(Sampling(temperature=0.5, samples=2),))
 NOISE, BROKEN = picture(1), b"not a picture"
 IMAGES = {recipe(data)["images"][0]: data for data in (NOISE, BROKEN)}
-PASSING = Refusal("no memory", passing=True)
+TRANSIENT = Refusal("no memory", transient=True)
 Answers = Callable[[Question], Iterable[Answered]]
 
 
@@ -62,21 +62,21 @@ def caches(tmp_path: Path) -> dict[str, WorkCache]:
     return {output: WorkCache(tmp_path / output / "quiz", remembered(output)) for output in OUTPUTS}
 
 
-def wanted(*rows: dict[str, Any]) -> list[Wanted]:
+def wanted(*rows: dict[str, Any]) -> list[KeyedPack]:
     whole = [{"system": None, "response": None, "max_tokens": 5, "row": 0, **row} for row in rows]
     return [pack for group in groups(whole, {}, Keys({}, CONFIG)) for pack in group]
 
 
 def ask(
-    caches: dict[str, WorkCache], packs: list[Wanted], answers: Answers = normal
+    caches: dict[str, WorkCache], packs: list[KeyedPack], answers: Answers = normal
 ) -> tuple[Told, list[Any]]:
-    """Keeps what is not passing; the engine, and all that came."""
+    """Keeps what is not transient; the engine, and all that came."""
     engine = Told(answers)
     came = []
     for answered, slots in Questions(caches, IMAGES.__getitem__, 2).ask(engine, packs):
         came.append((answered, slots))
         for slot in slots:
-            if not (isinstance(answered.answer, Refusal) and answered.answer.passing):
+            if not (isinstance(answered.answer, Refusal) and answered.answer.transient):
                 caches[slot.output].add(slot.key, to_remember(answered, slot.pixels, "cpu"))
     return engine, came
 
@@ -158,7 +158,7 @@ def test_what_did_not_come_is_passing_and_asked_again(caches: dict[str, WorkCach
             return
         for answered in normal(question):
             refused = question.text == "xx" and answered.decoding in (None, Decoding())
-            yield replace(answered, answer=PASSING) if refused else answered
+            yield replace(answered, answer=TRANSIENT) if refused else answered
 
     _, came = ask(caches, packs, some)
     lost = [slot for answered, slots in came if isinstance(answered.answer, Refusal) for slot in slots]

@@ -161,7 +161,7 @@ def test_second_run_waits_and_a_killed_one_lets_go(tmp_path: Path, capfd: pytest
         assert holder.stdout is not None and holder.stdout.readline() == "held\n"
         cache = WorkCache(tmp_path, FIELDS)
         with (
-            pytest.raises(UserError, match="another run has been asking this model"),
+            pytest.raises(UserError, match=r"another run \(process \d+ on .*\) has been asking this model"),
             cache.claim(patience=0.2),
         ):
             pytest.fail("two runs hold one folder")

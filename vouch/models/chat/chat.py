@@ -94,13 +94,13 @@ HERE = (MemoryError, ImportError, OSError)
 class ChatTemplate:
     """The template of a processor, `text` or the processor's own.
 
-    answers_apart: the model has a decoder of its own for what it says, so answers begin from nothing.
+    separate_decoder: the model has a decoder of its own for what it says, so answers begin from nothing.
     """
 
-    def __init__(self, processor: Any, text: str | None, answers_apart: bool) -> None:
+    def __init__(self, processor: Any, text: str | None, separate_decoder: bool) -> None:
         own = processor.chat_template
         written = str(text or (own.get("default") if isinstance(own, dict) else own) or "")
-        self._apart, self._text = answers_apart, chat.dated(written)
+        self._apart, self._text = separate_decoder, chat.dated(written)
         self._tokens = dict(processor.tokenizer.special_tokens_map)
         self._variables = {name: value for name, value in chat.TEMPLATE_VARIABLES.items() if name in written}
 

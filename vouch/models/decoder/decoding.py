@@ -34,7 +34,7 @@ class Continuation(Protocol):
 
 
 @dataclass
-class _Growing:
+class _Text:
     """The text of one row so far; it ends with `most` tokens at the latest."""
 
     most: int
@@ -78,46 +78,46 @@ class Decoder:
             decodings = [of_row.get(key) for of_row in of_rows]
             most = [0 if one is None else q.max_tokens for one, q in zip(decodings, questions, strict=True)]
             draws = _draws(decodings, most) if key[0] else None
-            grown = self._grown(begin(), most, key[0], draws)
-            for row, (decoding, text) in enumerate(zip(decodings, grown, strict=True)):
+            texts = self._generated(begin(), most, key[0], draws)
+            for row, (decoding, text) in enumerate(zip(decodings, texts, strict=True)):
                 if decoding is not None:
                     yield row, decoding, self._answer(text)
 
-    def _grown(
+    def _generated(
         self, continued: Continuation, most: Sequence[int], temperature: float, draws: torch.Tensor | None
-    ) -> list[_Growing]:
+    ) -> list[_Text]:
         logits, number = continued.logits, 0
-        growing = [_Growing(limit) for limit in most]
+        texts = [_Text(limit) for limit in most]
         chosen = logits.new_zeros(len(logits), dtype=torch.long)
-        while not all(one.done for one in growing):
+        while not all(one.done for one in texts):
             if number:
                 logits = continued.step(chosen)
             if draws is None:
                 chosen = logits.argmax(dim=-1)
             else:
                 drawn = draws.new_zeros(len(logits))  # rows that fill the pass draw nothing
-                drawn[: len(growing)] = draws[:, number]
+                drawn[: len(texts)] = draws[:, number]
                 chosen = sampled(logits / temperature, drawn)
-            for one, (token, logprob, entropy) in zip(growing, _told(logits, chosen), strict=False):
+            for one, (token, logprob, entropy) in zip(texts, _statistics(logits, chosen), strict=False):
                 one.add(int(token), logprob, entropy, int(token) in self._ends)
             number += 1
-        return growing
+        return texts
 
-    def _answer(self, grown: _Growing) -> TextAnswer | Refusal:
+    def _answer(self, grown: _Text) -> TextAnswer | Refusal:
         if not grown.finite:
             return NOT_FINITE
         text = self._decode(grown.tokens[: grown.eos])
         return TextAnswer(text, grown.logprobs, grown.entropies, grown.eos)
 
 
-def _told(logits: torch.Tensor, chosen: torch.Tensor) -> list[list[float]]:
+def _statistics(logits: torch.Tensor, chosen: torch.Tensor) -> list[list[float]]:
     """(token, its log-probability, normalised entropy) of each row, in one transfer from the device."""
     log_probs = logits.log_softmax(dim=-1)
     probs = log_probs.exp()
     entropies = -torch.where(probs > 0, probs * log_probs, 0).sum(dim=-1) / math.log(logits.shape[-1])
     values = log_probs.gather(1, chosen[:, None])[:, 0]
-    told: list[list[float]] = torch.stack([chosen.double(), values.double(), entropies.double()], 1).tolist()
-    return told
+    rows: list[list[float]] = torch.stack([chosen.double(), values.double(), entropies.double()], 1).tolist()
+    return rows
 
 
 def _draws(decodings: Sequence[Decoding | None], most: Sequence[int]) -> torch.Tensor:

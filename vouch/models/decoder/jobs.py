@@ -17,7 +17,7 @@ MAX_WANTED = 512  # rows of the vocabulary's width
 
 
 @dataclass(frozen=True)
-class Protocol:
+class Target:
     """What is read out of a job for one question.
 
     wanted: for letters the place of the last prompt token; for likelihood, of each option, the places
@@ -41,7 +41,7 @@ class Job:
 
     mode: Mode
     prepared: Prepared
-    protocols: tuple[Protocol, ...]
+    targets: tuple[Target, ...]
     length: int
     wanted: tuple[int, ...]
     trie: Trie | None = None
@@ -51,7 +51,7 @@ class Job:
     def shape(self) -> Hashable:
         """What rows of one pass have in common."""
         prefix = 0 if self.mode == "plain" else self.prepared.prefix
-        text = self.protocols[0].output == TEXT
+        text = self.targets[0].output == TEXT
         return (self.mode, prefix, self.length, len(self.wanted), text, self.prepared.shown_shape)
 
 
@@ -84,11 +84,11 @@ def jobs(
 def _text(prepared: Prepared, mode: Mode, bucket: int, may_pad: Callable[[int], bool]) -> Job:
     prompt = prepared.ids[0 if mode == "plain" else prepared.prefix :]
     last = len(prompt) - 1
-    protocol = Protocol(TEXT, prepared, ((last,),))
+    target = Target(TEXT, prepared, ((last,),))
     length = padded_length(len(prompt), bucket)
     if not may_pad(len(prepared.ids) - len(prompt) + length + prepared.question.max_tokens):
         length = len(prompt)
-    return Job(mode, prepared, (protocol,), length, (last,), sequence=prompt)
+    return Job(mode, prepared, (target,), length, (last,), sequence=prompt)
 
 
 def _chains(output: str, prepared: Prepared, mode: Mode, bucket: int) -> Iterator[Job]:
@@ -96,14 +96,14 @@ def _chains(output: str, prepared: Prepared, mode: Mode, bucket: int) -> Iterato
     prompt = prepared.ids[start:]
     last = len(prompt) - 1
     if output == LETTERS:
-        protocol = Protocol(output, prepared, ((last,),))
-        yield _job(mode, prepared, (protocol,), len(prompt), (last,), bucket, sequence=prompt)
+        target = Target(output, prepared, ((last,),))
+        yield _job(mode, prepared, (target,), len(prompt), (last,), bucket, sequence=prompt)
         return
     for number, option in enumerate(prepared.options):
         places = tuple(range(last, last + len(option)))
         sequence = (*prompt, *option[:-1])
-        protocol = Protocol(output, prepared, (places,), number)
-        yield _job(mode, prepared, (protocol,), len(sequence), places, bucket, sequence=sequence)
+        target = Target(output, prepared, (places,), number)
+        yield _job(mode, prepared, (target,), len(sequence), places, bucket, sequence=sequence)
 
 
 def _tries(output: str, group: Sequence[Prepared], bucket: int) -> Iterator[Job]:
@@ -131,7 +131,7 @@ def _fits(output: str, group: Sequence[Prepared]) -> bool:
 def _trie(output: str, group: Sequence[Prepared], bucket: int) -> Job:
     sequences = [(one, sequence) for one in group for sequence in _sequences(output, one)]
     trie = build([sequence for _, sequence in sequences])
-    protocols, place = [], 0
+    targets, place = [], 0
     for one in group:
         last = len(one.ids) - one.prefix - 1
         paths = trie.paths[place : place + (1 if output == LETTERS else len(one.options))]
@@ -140,15 +140,15 @@ def _trie(output: str, group: Sequence[Prepared], bucket: int) -> Job:
             wanted: tuple[tuple[int, ...], ...] = ((paths[0][last],),)
         else:
             wanted = tuple(path[last:] for path in paths)
-        protocols.append(Protocol(output, one, wanted))
-    nodes = tuple(sorted({node for protocol in protocols for path in protocol.wanted for node in path}))
-    return _job("trie", group[0], tuple(protocols), len(trie), nodes, bucket, trie=trie)
+        targets.append(Target(output, one, wanted))
+    nodes = tuple(sorted({node for target in targets for path in target.wanted for node in path}))
+    return _job("trie", group[0], tuple(targets), len(trie), nodes, bucket, trie=trie)
 
 
 def _job(
     mode: Mode,
     prepared: Prepared,
-    protocols: tuple[Protocol, ...],
+    targets: tuple[Target, ...],
     tokens: int,
     wanted: tuple[int, ...],
     bucket: int,
@@ -157,4 +157,4 @@ def _job(
 ) -> Job:
     count = 1 << (len(wanted) - 1).bit_length()
     padded = (*wanted, *[wanted[-1]] * (count - len(wanted)))
-    return Job(mode, prepared, protocols, padded_length(tokens, bucket), padded, trie, sequence)
+    return Job(mode, prepared, targets, padded_length(tokens, bucket), padded, trie, sequence)

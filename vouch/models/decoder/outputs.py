@@ -26,8 +26,8 @@ def letter_answers(
     ids = [(place, token) for place, letters in wanted for token in _ids(letters)]
     places, tokens = torch.tensor(ids).T.to(logits.device)
     numbers = [logits[places, tokens], log_probs[places, tokens], log_probs.amax(dim=-1), entropies]
-    told = iter(torch.cat(numbers).tolist())
-    given, log_given, best, entropy = ([next(told) for _ in range(len(part))] for part in numbers)
+    flat = iter(torch.cat(numbers).tolist())
+    given, log_given, best, entropy = ([next(flat) for _ in range(len(part))] for part in numbers)
     answers, start = [], 0
     for place, letters in wanted:
         end = start + len(_ids(letters))

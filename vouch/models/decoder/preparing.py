@@ -63,13 +63,13 @@ class Needs:
     """What a model asks of its inputs.
 
     context: most tokens it reads, None if unlimited. image_token: stands where a picture's features go.
-    answers_apart: it has a decoder of its own for what it says. qformer_context: most tokens of the text
+    separate_decoder: it has a decoder of its own for what it says. qformer_context: most tokens of the text
     that a Q-Former reads, None where it reads none.
     """
 
     context: int | None = None
     image_token: int | None = None
-    answers_apart: bool = False
+    separate_decoder: bool = False
     qformer_context: int | None = None
 
 
@@ -84,7 +84,7 @@ class Preparer:
         self._processor = copy.copy(processor)
         self._processor.image_processor = ProcessedPictures(processor.image_processor)
         self._tokenizer = processor.tokenizer
-        self._chat = ChatTemplate(self._processor, template, needs.answers_apart)
+        self._chat = ChatTemplate(self._processor, template, needs.separate_decoder)
         self._letters: dict[str | None, LetterTokens] = {}
 
     @classmethod
@@ -123,12 +123,12 @@ class Preparer:
         tokens = tuple(inputs.pop("input_ids")[0].tolist())
         inputs.pop("attention_mask", None)
         places = self._places(tokens, question)
-        before = (question.response or "") if self.needs.answers_apart else rendered
+        before = (question.response or "") if self.needs.separate_decoder else rendered
         letters = self._letter_ids(question) if question.marks else None
         if letters is not None and self._chat.merges:
             self._check_letters(rendered, tokens, question.marks, letters)
         options = self._options(before, question.options)
-        begun = tuple(self._encode(before)) if self.needs.answers_apart else ()
+        begun = tuple(self._encode(before)) if self.needs.separate_decoder else ()
         self._check_length(len(tokens), inputs, question, options)
         by_token = {name: value for name, value in inputs.items() if _by_token(name, value, len(tokens))}
         shown = {name: value for name, value in inputs.items() if name not in by_token}
@@ -226,7 +226,7 @@ class Preparer:
         Tokenised together with it where that leaves the text's own tokens unchanged, else apart from it.
         """
         known = self._encode(before) if options else []
-        end = (int(self._tokenizer.eos_token_id),) if self.needs.answers_apart else ()
+        end = (int(self._tokenizer.eos_token_id),) if self.needs.separate_decoder else ()
         found = []
         for option in options:
             whole = self._encode(before + self._chat.between(before) + option)
@@ -243,7 +243,7 @@ class Preparer:
         try:
             messages, order = chat.messages(question)
             rendered = self._chat.render(messages)
-            if question.response and not self.needs.answers_apart:
+            if question.response and not self.needs.separate_decoder:
                 rendered += self._chat.between(rendered) + question.response
             inputs = self._inputs(rendered, [question.pictures[index] for index in order])
         except ImportError as error:

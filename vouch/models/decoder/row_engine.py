@@ -185,7 +185,7 @@ class RowEngine(ABC, Generic[J]):
             if one.question.id not in self._without:
                 self._without.add(one.question.id)
                 problem = f"no memory left on {self.device} for one row of {len(one.ids)} tokens"
-                yield Answered(one.question.id, Refusal(problem, passing=True))
+                yield Answered(one.question.id, Refusal(problem, transient=True))
 
 
 def _prepared(preparer: Preparer, pack: Pack) -> tuple[str, list[Prepared], list[Answered]]:
@@ -196,7 +196,7 @@ def _prepared(preparer: Preparer, pack: Pack) -> tuple[str, list[Prepared], list
         except UserError as error:
             refused.append(Answered(question.id, Refusal(str(error))))
         except MemoryError:
-            refused.append(Answered(question.id, Refusal("no memory left to prepare it", passing=True)))
+            refused.append(Answered(question.id, Refusal("no memory left to prepare it", transient=True)))
         else:
             assert one.prefix_digest  # computed here, in a thread, and not while the model waits
             prepared.append(one)

@@ -37,7 +37,7 @@ ANSWER = 3  # tokens
 _FAILURES = (RuntimeError, ValueError, TypeError, LookupError, AttributeError, NotImplementedError)
 
 
-def _told(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
 
 
@@ -101,7 +101,7 @@ class _Check:
             report["refused"] = dict.fromkeys(MODES[:-1], "the model's logits are not finite")
             return "plain"
         noise = self._noise(limits)
-        report["plain"] = noise.told
+        report["plain"] = noise.summary
         if not all(one.prefix for one in self._asked):
             report["refused"] = dict.fromkeys(MODES[:-1], "no token is known to stand for pictures")
             return "plain"
@@ -115,9 +115,9 @@ class _Check:
             except _FAILURES as error:
                 if out_of_memory(error):
                     raise
-                refused[mode] = _told(error)
+                refused[mode] = _reason(error)
                 continue
-            report[mode] = found.told
+            report[mode] = found.summary
             problem = found.within(limits, noise)
             if problem is None:
                 break
@@ -133,7 +133,7 @@ class _Check:
             if out_of_memory(error):
                 raise
             raise UserError(
-                f"the model fails at a few short prompts ({_told(error)}); choose another"
+                f"the model fails at a few short prompts ({_reason(error)}); choose another"
             ) from None
         problem = noise.within(replace(limits, logits=limits.noise, shares=limits.noise))
         if problem is not None:
@@ -170,7 +170,7 @@ class _Check:
             if state.next != int(self._positions[one.question.id][:, one.prefix].max()):
                 found.positions = False
             for whole, prefix in zip(self._memory[one.question.id].layers, state.layers, strict=True):
-                found.of_memory(whole, prefix, state.length)
+                found.add_cache(whole, prefix, state.length)
         return states
 
     def _read(self, rows: Sequence[Job], states: dict[str, State], found: Differences) -> None:
@@ -178,10 +178,10 @@ class _Check:
         received = self._received(len(rows), rows[0].length)
         for row, job in enumerate(rows):
             where = {place: number for number, place in enumerate(job.wanted)}
-            for protocol in job.protocols:
-                one = protocol.prepared
-                places = list(protocol.wanted[0])
-                found.against(self._own[one.question.id], logits[row, [where[place] for place in places]])
+            for target in job.targets:
+                one = target.prepared
+                places = list(target.wanted[0])
+                found.add_logits(self._own[one.question.id], logits[row, [where[place] for place in places]])
                 self._compare(found, one, len(one.ids) - 1, received[:, row, places])
 
     def _continued(self, rows: Sequence[Job], states: dict[str, State], found: Differences) -> None:
@@ -193,7 +193,7 @@ class _Check:
             logits = continued.step(tokens)
             received = self._received(len(rows), 1)
             for row, one in enumerate(prepared):
-                found.against(self._own[one.question.id][number + 1 : number + 2], logits[row : row + 1])
+                found.add_logits(self._own[one.question.id][number + 1 : number + 2], logits[row : row + 1])
                 self._compare(found, one, len(one.ids) + number, received[:, row])
 
     def _received(self, rows: int, length: int) -> torch.Tensor:

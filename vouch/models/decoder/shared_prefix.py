@@ -8,7 +8,7 @@ import torch
 
 from vouch.models.decoder.decoding import Continued, Decoder, Prompts, ends, logits_of
 from vouch.models.decoder.forward import Forward, State
-from vouch.models.decoder.jobs import Job, Mode, Protocol, jobs
+from vouch.models.decoder.jobs import Job, Mode, Target, jobs
 from vouch.models.decoder.outputs import letter_answers, likelihood_answer, token_nlls
 from vouch.models.decoder.preparing import Prepared, Preparer
 from vouch.models.decoder.row_engine import PASS_TOKENS, RowEngine
@@ -40,7 +40,7 @@ class SharedPrefix(RowEngine[Job]):
         return jobs(output, prepared, self._mode, self._config.bucket, self._forward.may_pad)
 
     def _asked(self, job: Job) -> Iterable[Prepared]:
-        return (protocol.prepared for protocol in job.protocols)
+        return (target.prepared for target in job.targets)
 
     def _forget(self) -> None:
         self._states.clear()
@@ -48,7 +48,7 @@ class SharedPrefix(RowEngine[Job]):
     def _computed(self, rows: Sequence[Job], real: int) -> list[Answered]:
         states = None if rows[0].mode == "plain" else self._states_of([row.prepared for row in rows])
         self.notes["passes"][rows[0].mode] += 1
-        if rows[0].protocols[0].output == TEXT:
+        if rows[0].targets[0].output == TEXT:
             return self._texts(rows, states, real)
         return [
             answered
@@ -81,40 +81,40 @@ class SharedPrefix(RowEngine[Job]):
     def _of_job(self, job: Job, logits: torch.Tensor) -> Iterator[Answered]:
         """Answers from the logits [n, vocabulary] of a job's wanted places."""
         where = {place: number for number, place in enumerate(job.wanted)}
-        if job.protocols[0].output != LETTERS:
+        if job.targets[0].output != LETTERS:
             yield from self._likelihood(job, logits, where)
             return
-        wanted = [(where[r.wanted[0][0]], r.prepared.letters) for r in job.protocols if r.prepared.letters]
-        for protocol, (answer, flags) in zip(job.protocols, letter_answers(logits, wanted), strict=True):
-            yield self._answered(protocol, answer, job, flags)
+        wanted = [(where[r.wanted[0][0]], r.prepared.letters) for r in job.targets if r.prepared.letters]
+        for target, (answer, flags) in zip(job.targets, letter_answers(logits, wanted), strict=True):
+            yield self._answered(target, answer, job, flags)
 
     def _likelihood(self, job: Job, logits: torch.Tensor, where: dict[int, int]) -> Iterator[Answered]:
         """Answers whose options are all known: without a trie each option comes from a row of its own."""
         pairs = [
             (where[place], token)
-            for protocol in job.protocols
-            for number, places in enumerate(protocol.wanted, protocol.option)
-            for place, token in zip(places, protocol.prepared.options[number], strict=True)
+            for target in job.targets
+            for number, places in enumerate(target.wanted, target.option)
+            for place, token in zip(places, target.prepared.options[number], strict=True)
         ]
         nlls = iter(token_nlls(logits, pairs))
-        for protocol in job.protocols:
-            one = protocol.prepared
+        for target in job.targets:
+            one = target.prepared
             known = self._options.setdefault(one.question.id, {})
-            for number, places in enumerate(protocol.wanted, protocol.option):
+            for number, places in enumerate(target.wanted, target.option):
                 known[number] = [next(nlls) for _ in places]
             if len(known) == len(one.options):
                 del self._options[one.question.id]
                 answer = likelihood_answer([known[number] for number in range(len(known))])
-                yield self._answered(protocol, answer, job)
+                yield self._answered(target, answer, job)
 
     def _answered(
         self,
-        protocol: Protocol,
+        target: Target,
         answer: LetterAnswer | LikelihoodAnswer | Refusal,
         job: Job,
         flags: Sequence[str] = (),
     ) -> Answered:
-        one = protocol.prepared
+        one = target.prepared
         return Answered(one.question.id, answer, None, (*one.flags, *flags), job.mode)
 
     def _texts(self, rows: Sequence[Job], states: Sequence[State] | None, real: int) -> list[Answered]:

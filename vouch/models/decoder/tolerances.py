@@ -43,7 +43,7 @@ class Differences:
     logits: float = 0.0
     shares: float = 0.0
 
-    def against(self, own: torch.Tensor, logits: torch.Tensor) -> None:
+    def add_logits(self, own: torch.Tensor, logits: torch.Tensor) -> None:
         """Takes in logits [n, vocabulary] of a way to ask and the model's own."""
         own, logits = own.double().cpu(), logits.double().cpu()
         best = own.topk(min(TOP_TOKENS, own.shape[-1])).indices
@@ -51,7 +51,7 @@ class Differences:
         self.logits = _worst(self.logits, ((logits - own).abs().amax(dim=-1) / own.std(dim=-1)).max())
         self.shares = _worst(self.shares, (next(shares) - next(shares)).abs().max())
 
-    def of_memory(self, whole: Any, prefix: Any, length: int) -> None:
+    def add_cache(self, whole: Any, prefix: Any, length: int) -> None:
         """Takes in a cache layer of a whole prompt and one that has read its first `length` tokens."""
         self.memory = _worst(self.memory, _changed(whole, prefix, length))
 
@@ -68,11 +68,11 @@ class Differences:
         return None if self.logits <= logits and self.shares <= shares else "logits differ"
 
     @property
-    def told(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """For the run record, without what is not finite."""
         numbers = {"memory": self.memory, "logits": self.logits, "shares": self.shares}
-        told = {name: float(f"{value:.1e}") for name, value in numbers.items() if math.isfinite(value)}
-        return {"positions": self.positions, **told}
+        rounded = {name: float(f"{value:.1e}") for name, value in numbers.items() if math.isfinite(value)}
+        return {"positions": self.positions, **rounded}
 
 
 def _worst(known: float, new: torch.Tensor) -> float:

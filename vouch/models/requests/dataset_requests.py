@@ -6,7 +6,7 @@ from typing import Any
 
 from vouch.models.requests.answers import to_remember
 from vouch.models.requests.engine import Refusal
-from vouch.models.requests.keys import Member, Wanted, groups
+from vouch.models.requests.keys import KeyedPack, Member, groups
 from vouch.models.requests.prompt_table import PromptTable
 from vouch.models.requests.session import Session
 from vouch.models.requests.stream import Questions
@@ -18,20 +18,20 @@ WINDOW = 1024  # answers in memory at a time
 
 
 class DatasetRequests:
-    """See above. said: of the prompts whose answers others repeat, what is known by now."""
+    """See above. known_texts: of the prompts whose answers others repeat, what is known by now."""
 
     def __init__(self, model: Session, name: str) -> None:
         self.model, self.name = model, name
         self.label = f"{model.name} {name}"
         self.caches = {output: model.cache(output, name) for output in OUTPUTS}
         self.prompts = PromptTable(name, model.config.max_tokens)
-        self.said: dict[str, str | None] = {}
+        self.known_texts: dict[str, str | None] = {}
 
-    def _groups(self) -> Iterator[list[Wanted]]:
-        return groups(self.prompts, self.said, self.model.keys)
+    def _groups(self) -> Iterator[list[KeyedPack]]:
+        return groups(self.prompts, self.known_texts, self.model.keys)
 
-    def packs(self) -> Iterator[Wanted]:
-        """Every pack whose holes can be filled by now."""
+    def packs(self) -> Iterator[KeyedPack]:
+        """Every pack whose placeholders can be filled by now."""
         return (pack for group in self._groups() for pack in group)
 
     def windows(self) -> Iterator[list[tuple[str, Member]]]:
@@ -59,21 +59,21 @@ class DatasetRequests:
 
     def learn(self) -> int:
         """Takes note of texts that other prompts repeat, as far as they are known; how many are new."""
-        before = len(self.said)
+        before = len(self.known_texts)
         for pack in self.packs() if self.prompts.repeated else ():
             if pack.output == TEXT:
                 self._learn(pack.members[0])
-        return len(self.said) - before
+        return len(self.known_texts) - before
 
     def _learn(self, member: Member) -> None:
         name = member.prompt["id"]
-        if name not in self.prompts.repeated or name in self.said:
+        if name not in self.prompts.repeated or name in self.known_texts:
             return
         if member.problem is not None:
-            self.said[name] = None
+            self.known_texts[name] = None
         elif member.keys[0] in self.caches[TEXT]:
             (answer,) = self.caches[TEXT].fetch(member.keys[:1])
-            self.said[name] = answer["text"]
+            self.known_texts[name] = answer["text"]
 
     @contextmanager
     def claim(self) -> Iterator[None]:
@@ -126,7 +126,7 @@ def _ask(dataset: DatasetRequests, progress: Progress, unknown: int) -> int:
     try:
         answers = questions.ask(engine, dataset.packs())
         for answered, slots in progress(answers, total=unknown, label=dataset.label):
-            if isinstance(answered.answer, Refusal) and answered.answer.passing:
+            if isinstance(answered.answer, Refusal) and answered.answer.transient:
                 missed += len(slots)
                 first = first or f"{answered.question}: {answered.answer.problem}"
                 continue

@@ -46,7 +46,7 @@ class Decoding:
 
 @dataclass(frozen=True)
 class Question:
-    """One prompt, its holes filled and its pictures rendered. id: of the prompt; it changes no answer.
+    """One prompt, its placeholders filled and its pictures rendered. id: of the prompt; it changes no answer.
 
     turns: earlier (question, answer) pairs. response: how the answer begins. marks: letters to read.
     options: texts to score. max_tokens and decodings: of generated text.
@@ -111,12 +111,12 @@ class TextAnswer:
 class Refusal:
     """Why a question has no answer, one line without its id.
 
-    passing: a trouble of this run (a server, the memory): the question is asked again by the next run.
+    transient: a trouble of this run (a server, the memory): the question is asked again by the next run.
     Otherwise the refusal is remembered like an answer.
     """
 
     problem: str
-    passing: bool = False
+    transient: bool = False
 
 
 @dataclass(frozen=True)

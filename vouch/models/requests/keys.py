@@ -14,7 +14,7 @@ from typing import Any
 
 from vouch.models.requests.config import Config
 from vouch.models.requests.engine import Decoding
-from vouch.models.requests.placeholders import Pending, Prompt, Said, fill
+from vouch.models.requests.placeholders import KnownTexts, Pending, Prompt, fill
 from vouch.tables.prompts import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 
 PACK_PROMPTS = 12  # a longer pack gains little and its mask grows with the square
@@ -26,7 +26,7 @@ _NEEDED = {LETTERS: "marks", LIKELIHOOD: "options"}
 
 @dataclass(frozen=True)
 class Member:
-    """A prompt of a pack, holes filled. keys: one for each of its decodings, or a single one.
+    """A prompt of a pack, placeholders filled. keys: one for each of its decodings, or a single one.
 
     problem: why it is not asked at all, else None; then it has no keys.
     """
@@ -38,7 +38,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class KeyedPack:
     """A pack of prompts with the keys of their answers."""
 
     output: str
@@ -55,21 +55,21 @@ class Keys:
         self._base = dict(base)
         self._config = config
 
-    def wanted(self, output: str, prompts: Sequence[Prompt]) -> Wanted:
+    def pack(self, output: str, prompts: Sequence[Prompt]) -> KeyedPack:
         """The pack of some prompts; for text exactly one."""
         contents = [{name: prompt[name] for name in _CONTENT[output]} for prompt in prompts]
         pack = _digest({**self._base, "ask": output, "pack": contents}).hex()
         if output != TEXT:
             members = [Member(prompt, (_digest([pack, place]),)) for place, prompt in enumerate(prompts)]
-            return Wanted(output, tuple(members))
+            return KeyedPack(output, tuple(members))
         decodings = tuple(self._decodings(pack))
         keys = tuple(_digest([pack, one.temperature, one.sample, one.seed]) for one in decodings)
-        return Wanted(output, (Member(prompts[0], keys, decodings),))
+        return KeyedPack(output, (Member(prompts[0], keys, decodings),))
 
-    def refused(self, output: str, prompt: Prompt, problem: str) -> Wanted:
+    def refused(self, output: str, prompt: Prompt, problem: str) -> KeyedPack:
         """A prompt that cannot be asked."""
-        (member,) = self.wanted(output, [prompt]).members
-        return Wanted(output, (replace(member, keys=(), problem=problem),))
+        (member,) = self.pack(output, [prompt]).members
+        return KeyedPack(output, (replace(member, keys=(), problem=problem),))
 
     def _decodings(self, pack: str) -> Iterator[Decoding]:
         yield Decoding()
@@ -83,10 +83,10 @@ def _digest(value: Any) -> bytes:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).digest()
 
 
-def groups(prompts: Iterable[Prompt], said: Said, keys: Keys) -> Iterator[list[Wanted]]:
+def groups(prompts: Iterable[Prompt], known_texts: KnownTexts, keys: Keys) -> Iterator[list[KeyedPack]]:
     """All packs of each item and variation, in the order of the table.
 
-    Packs with a hole whose answer `said` does not know yet are left out.
+    Packs with a placeholder whose answer is not known yet are left out.
     """
     for _, group in groupby(prompts, key=lambda prompt: (prompt["item"], prompt["variation"])):
         rows = list(group)
@@ -94,22 +94,24 @@ def groups(prompts: Iterable[Prompt], said: Said, keys: Keys) -> Iterator[list[W
             pack
             for output in OUTPUTS
             for pack in _of_group(
-                output, [row for row in rows if output in (row["outputs"] or ())], said, keys
+                output, [row for row in rows if output in (row["outputs"] or ())], known_texts, keys
             )
         ]
 
 
-def _of_group(output: str, rows: Sequence[Prompt], said: Said, keys: Keys) -> Iterator[Wanted]:
+def _of_group(
+    output: str, rows: Sequence[Prompt], known_texts: KnownTexts, keys: Keys
+) -> Iterator[KeyedPack]:
     size = 1 if output == TEXT else PACK_PROMPTS
     for start in range(0, len(rows), size):
         try:
-            filled = [fill(row, said) for row in rows[start : start + size]]
+            filled = [fill(row, known_texts) for row in rows[start : start + size]]
         except Pending:
             continue
         judged = [(prompt, problem or _lack(output, prompt)) for prompt, problem in filled]
         whole = [prompt for prompt, problem in judged if problem is None]
         if whole:
-            yield keys.wanted(output, whole)
+            yield keys.pack(output, whole)
         for prompt, problem in judged:
             if problem is not None:
                 yield keys.refused(output, prompt, problem)

@@ -1,4 +1,4 @@
-"""Holes `{answer k}` of dialogues: filled with what the model itself answered to earlier prompts."""
+"""Placeholders `{answer k}` of dialogues: filled with what the model itself answered to earlier prompts."""
 
 import re
 from collections import Counter
@@ -6,24 +6,24 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from vouch.pipeline.errors import UserError
-from vouch.tables.prompts import HOLE, TEXT
+from vouch.tables.prompts import PLACEHOLDER, TEXT
 
-_NOBODY = ("nobody",)  # repeated by a hole without prompts, and never there
+_NOBODY = ("nobody",)  # repeated by a placeholder without prompts, and never there
 
 Prompt = dict[str, Any]  # columns of the prompts table and `row`, its place in it
-Said = Mapping[str, str | None]  # id of a prompt -> its greedy text, None where it has no answer
+KnownTexts = Mapping[str, str | None]  # id of a prompt -> its greedy text, None where it has no answer
 
 
 class Pending(Exception):
-    """A hole's answer is not known yet."""
+    """A placeholder's answer is not known yet."""
 
 
-def fill(prompt: Prompt, said: Said) -> tuple[Prompt, str | None]:
-    """The prompt with its holes filled, and a problem where an answer that it repeats was refused.
+def fill(prompt: Prompt, known_texts: KnownTexts) -> tuple[Prompt, str | None]:
+    """The prompt with its placeholders filled, and a problem where an answer that it repeats was refused.
 
-    Of several answers to one hole the most common one counts, of equally common ones the first. Braces
-    inside an answer, and holes beyond those that `earlier` lists, are plain text. Raises Pending where
-    `said` lacks an answer.
+    Of several answers to one placeholder the most common one counts, of equally common ones the first. Braces
+    inside an answer, and placeholders beyond those that `earlier` lists, are plain text. Raises Pending where
+    an answer is missing.
     """
     if not prompt["earlier"]:
         return prompt, None
@@ -31,23 +31,23 @@ def fill(prompt: Prompt, said: Said) -> tuple[Prompt, str | None]:
     for names in prompt["earlier"]:
         texts: list[str] = []
         for name in names:
-            if name not in said:
+            if name not in known_texts:
                 raise Pending(name)
-            text = said[name]
+            text = known_texts[name]
             if text is None:
                 return prompt, f"repeats the answer to prompt {name}, which has none"
             texts.append(text.strip())
         chosen.append(Counter(texts).most_common(1)[0][0])
 
-    def answer(hole: re.Match[str]) -> str:
-        number = hole[1]
-        return chosen[int(number) - 1] if len(number) < 9 and int(number) <= len(chosen) else hole[0]
+    def answer(placeholder: re.Match[str]) -> str:
+        number = placeholder[1]
+        return chosen[int(number) - 1] if len(number) < 9 and int(number) <= len(chosen) else placeholder[0]
 
     turns = [
-        {name: text if text is None else HOLE.sub(answer, text) for name, text in turn.items()}
+        {name: text if text is None else PLACEHOLDER.sub(answer, text) for name, text in turn.items()}
         for turn in prompt["turns"] or ()
     ]
-    return {**prompt, "turns": turns, "text": HOLE.sub(answer, prompt["text"])}, None
+    return {**prompt, "turns": turns, "text": PLACEHOLDER.sub(answer, prompt["text"])}, None
 
 
 def repeated(prompts: Callable[[], Iterable[Prompt]]) -> frozenset[str]:
@@ -56,11 +56,13 @@ def repeated(prompts: Callable[[], Iterable[Prompt]]) -> frozenset[str]:
     Raises UserError, without naming the table, where such a prompt does not stand before the one that
     repeats it, or is not asked for a text.
     """
-    names = frozenset(name for row in prompts() for hole in row["earlier"] or () for name in hole or _NOBODY)
+    names = frozenset(
+        name for row in prompts() for placeholder in row["earlier"] or () for name in placeholder or _NOBODY
+    )
     before: set[str] = set()
     for row in prompts() if names else ():
-        for number, hole in enumerate(row["earlier"] or (), start=1):
-            for name in hole or _NOBODY:
+        for number, placeholder in enumerate(row["earlier"] or (), start=1):
+            for name in placeholder or _NOBODY:
                 if name not in before:
                     raise UserError(
                         f"prompt {row['id']} repeats as answer {number} that of {name}, which is no prompt "

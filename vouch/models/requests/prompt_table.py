@@ -35,7 +35,7 @@ class PromptTable:
 
     @cached_property
     def repeated(self) -> frozenset[str]:
-        """Ids of the prompts whose answers other prompts repeat. Raises UserError, see holes.py.
+        """Ids of the prompts whose answers other prompts repeat. Raises UserError, see placeholders.py.
 
         Every row is judged before the first one is asked.
         """

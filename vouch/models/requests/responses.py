@@ -82,30 +82,30 @@ def restore(dataset: DatasetRequests) -> int:
     is pinned, under the present settings. Raises UserError where this engine did not make them; then
     what the dataset's prompts repeat is as it was.
     """
-    before = dataset.said
+    before = dataset.known_texts
     with dataset.claim():
-        dataset.said = _said(dataset)
+        dataset.known_texts = _known_texts(dataset)
         try:
             dataset.look_up()
             taken = sum(_taken(dataset))
         except UserError:
-            dataset.said = before
+            dataset.known_texts = before
             raise
         for cache in dataset.caches.values():
             cache.flush()
     return taken
 
 
-def _said(dataset: DatasetRequests) -> dict[str, str | None]:
+def _known_texts(dataset: DatasetRequests) -> dict[str, str | None]:
     """The texts that other prompts repeat, from the table. Raises UserError for those of another engine."""
-    said: dict[str, str | None] = {}
+    known_texts: dict[str, str | None] = {}
     repeated, revision = dataset.prompts.repeated, dataset.model.revision
     for row in _rows(dataset, TEXT) if repeated else ():
         if row["engine"] != revision:
             raise _other(dataset, TEXT, f"not the answers of {revision} to prompt {row['prompt']}")
         if row["prompt"] in repeated and row["sample"] == 0:
-            said[row["prompt"]] = row["text"]
-    return said
+            known_texts[row["prompt"]] = row["text"]
+    return known_texts
 
 
 def _taken(dataset: DatasetRequests) -> Iterator[int]:

@@ -9,7 +9,7 @@ from vouch.images import pictures
 from vouch.images.lru_cache import Recent
 from vouch.images.prefetch import ahead
 from vouch.models.requests.engine import Answered, Decoding, Engine, Pack, Question, Refusal
-from vouch.models.requests.keys import Member, Wanted
+from vouch.models.requests.keys import KeyedPack, Member
 from vouch.models.requests.work_cache import WorkCache
 from vouch.tables.prompts import LETTERS, LIKELIHOOD
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 AHEAD = 16  # packs whose pictures are rendered before they are used
 HELD = 8  # pictures kept for the packs that follow, which often show the same
-_NO_MEMORY = Refusal("no memory left to decode its pictures", passing=True)
-_NOTHING_CAME = Refusal("the engine gave no answer", passing=True)
+_NO_MEMORY = Refusal("no memory left to decode its pictures", transient=True)
+_NOTHING_CAME = Refusal("the engine gave no answer", transient=True)
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,16 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class _Work:
+class _Unrendered:
     """A pack with unknown answers, before its pictures are rendered. images: bytes of each digest."""
 
-    pack: Wanted
+    pack: KeyedPack
     unknown: frozenset[bytes]
     images: Mapping[str, bytes]
 
 
 @dataclass(frozen=True)
-class _Shown:
+class _Rendered:
     """A pack ready for an engine. slots: of each question, by decoding. refused: cannot be shown."""
 
     pack: Pack
@@ -54,57 +54,57 @@ class Questions:
 
     def __init__(self, caches: Mapping[str, WorkCache], read: Callable[[str], bytes], workers: int) -> None:
         self._caches, self._read, self._workers = caches, read, workers
-        self._open: dict[str, dict[Decoding | None, Slot]] = {}
-        self._flying: set[bytes] = set()
+        self._waiting: dict[str, dict[Decoding | None, Slot]] = {}
+        self._in_flight: set[bytes] = set()
         self._refused: list[tuple[Answered, list[Slot]]] = []
         self._rendered: Recent[Image] = Recent(HELD)
         self._digests: Recent[str] = Recent(HELD)
 
-    def ask(self, engine: Engine, wanted: Iterable[Wanted]) -> Iterator[tuple[Answered, list[Slot]]]:
+    def ask(self, engine: Engine, wanted: Iterable[KeyedPack]) -> Iterator[tuple[Answered, list[Slot]]]:
         """Every answer with where it is to be kept: in several places for a text refused as a whole.
 
         A pack with any unknown answer is asked whole; what is known already goes nowhere. Contents that
         stand several times are asked once.
         """
         for answered in engine.answer(self._packs(wanted)):
-            yield from self._drained()
+            yield from self._drain()
             slots = self._slots(answered)
             if slots:
                 yield answered, slots
-                self._landed(slots)
-        yield from self._drained()
-        for name, slots_of in self._open.items():
+                self._finish(slots)
+        yield from self._drain()
+        for name, slots_of in self._waiting.items():
             yield Answered(name, _NOTHING_CAME), list(slots_of.values())
 
-    def _drained(self) -> Iterator[tuple[Answered, list[Slot]]]:
+    def _drain(self) -> Iterator[tuple[Answered, list[Slot]]]:
         while self._refused:
             answered, slots = self._refused.pop()
             yield answered, slots
-            self._landed(slots)
+            self._finish(slots)
 
-    def _landed(self, slots: Iterable[Slot]) -> None:
+    def _finish(self, slots: Iterable[Slot]) -> None:
         """By now the work cache knows these answers."""
-        self._flying.difference_update(slot.key for slot in slots)
+        self._in_flight.difference_update(slot.key for slot in slots)
 
-    def _packs(self, wanted: Iterable[Wanted]) -> Iterator[Pack]:
-        for shown in ahead(self._shown, self._unknown(wanted), self._workers, AHEAD):
-            self._refused += shown.refused
-            self._open.update(shown.slots)
-            if shown.pack.questions:
-                yield shown.pack
+    def _packs(self, wanted: Iterable[KeyedPack]) -> Iterator[Pack]:
+        for rendered in ahead(self._render, self._unknown(wanted), self._workers, AHEAD):
+            self._refused += rendered.refused
+            self._waiting.update(rendered.slots)
+            if rendered.pack.questions:
+                yield rendered.pack
 
-    def _unknown(self, wanted: Iterable[Wanted]) -> Iterator[_Work]:
+    def _unknown(self, wanted: Iterable[KeyedPack]) -> Iterator[_Unrendered]:
         for pack in wanted:
             cache = self._caches[pack.output]
             keys = {key for member in pack.members for key in member.keys}
-            unknown = frozenset(key for key in keys - self._flying if key not in cache)
+            unknown = frozenset(key for key in keys - self._in_flight if key not in cache)
             if unknown:
-                self._flying |= unknown
+                self._in_flight |= unknown
                 recipes = [recipe for member in pack.members for recipe in member.prompt["pictures"] or ()]
                 digests = {digest for recipe in recipes for digest in recipe["images"]}
-                yield _Work(pack, unknown, {digest: self._read(digest) for digest in sorted(digests)})
+                yield _Unrendered(pack, unknown, {digest: self._read(digest) for digest in sorted(digests)})
 
-    def _shown(self, work: _Work) -> _Shown:
+    def _render(self, work: _Unrendered) -> _Rendered:
         """Renders the pictures of a pack; runs in a worker thread."""
         output = work.pack.output
         questions: list[Question] = []
@@ -127,7 +127,7 @@ class Questions:
             if wanted:
                 slots[question.id] = {decoding: Slot(output, key, pixels) for decoding, key in wanted.items()}
             questions.append(question)
-        return _Shown(Pack(output, questions), slots, tuple(refused))
+        return _Rendered(Pack(output, questions), slots, tuple(refused))
 
     def _pictures(self, recipes: Sequence[Any], images: Mapping[str, bytes]) -> tuple[list["Image"], str]:
         """Pictures and the digest of their pixels, each made once for the packs that show it."""
@@ -140,7 +140,7 @@ class Questions:
         return shown, self._digests.get(names, lambda: pictures.pixel_digest(shown))
 
     def _slots(self, answered: Answered) -> list[Slot]:
-        slots = self._open.get(answered.question, {})
+        slots = self._waiting.get(answered.question, {})
         if isinstance(answered.answer, Refusal) and answered.decoding is None:
             found = list(slots.values())
             slots.clear()
@@ -148,7 +148,7 @@ class Questions:
             slot = slots.pop(answered.decoding, None)
             found = [slot] if slot else []
         if not slots:
-            self._open.pop(answered.question, None)
+            self._waiting.pop(answered.question, None)
         return found
 
 

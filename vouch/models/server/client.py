@@ -59,7 +59,7 @@ MOST_NAMES, MOST_NAME = (
     200,
 )  # names that a server gives itself: how many are noted, and characters of each
 LONGEST_WAIT = 600.0  # seconds; a server that asks for a longer wait is not waited for
-_PASSING = (408, 409, 425, 429)
+_TRANSIENT = (408, 409, 425, 429)
 _NO_QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 _NO_MODEL = ("model_not_found", "invalid_model")
 
@@ -72,7 +72,7 @@ class TurnedDown(Exception):
     """The server will not answer this request; the message is what it said."""
 
 
-class _Passing(Exception):
+class _Transient(Exception):
     """Another try may mend it. wait: seconds that the server asked for."""
 
     def __init__(self, problem: str, wait: float = 0.0) -> None:
@@ -146,7 +146,7 @@ class Client:
                 return answer
             except BadAnswer as error:
                 trouble = error
-            except _Passing as error:
+            except _Transient as error:
                 trouble, wait = error, error.wait
             if attempt == tries or wait > LONGEST_WAIT:
                 break
@@ -180,10 +180,10 @@ class Client:
             body = self._settings.redact(response.content.decode("utf-8", "replace"))
             trouble = self._status(response.status_code, body, response.headers)
         except (openai.APITimeoutError, TimeoutError):
-            trouble = _Passing(f"no answer within {self._settings.timeout:g} s")
+            trouble = _Transient(f"no answer within {self._settings.timeout:g} s")
         except openai.OpenAIError as error:
             reason = type(error.__cause__ or error).__name__
-            trouble = _Passing(f"the connection failed ({reason})")
+            trouble = _Transient(f"the connection failed ({reason})")
         raise trouble  # outside the handlers: what they caught may hold the key
 
     def _status(self, status: int, body: str, headers: Mapping[str, str]) -> Exception:
@@ -209,11 +209,11 @@ class Client:
                 f"{self._url}: {said}; correct source.name or source.url in models.lock "
                 "(an address usually ends in /v1)"
             )
-        if status in _PASSING or status >= 500:
+        if status in _TRANSIENT or status >= 500:
             wait = retry_after(headers)
             if wait <= LONGEST_WAIT:
                 self._next = max(self._next, time.monotonic() + wait)  # the others wait as well
-            return _Passing(said, wait)
+            return _Transient(said, wait)
         return TurnedDown(said)
 
 

@@ -80,7 +80,7 @@ class ServerEngine:
         try:
             answer, flags = await self._ask(client, job)
         except GivenUp as error:
-            return mine(Refusal(str(error), passing=True))
+            return mine(Refusal(str(error), transient=True))
         except TurnedDown as error:
             return mine(Refusal(f"the server turned the request down ({error})"))
         return mine(answer, flags=flags)
@@ -132,7 +132,7 @@ class ServerEngine:
             self._in_a_row = 0
             yield answered
             return
-        if answer.passing:
+        if answer.transient:
             self._in_a_row += 1
             yield answered
             count = self._in_a_row if self._tally.reached else ENOUGH
@@ -150,5 +150,5 @@ class ServerEngine:
     def _end(self) -> Iterator[Answered]:
         for one in self._held:
             assert isinstance(one.answer, Refusal)
-            yield Answered(one.question, Refusal(one.answer.problem, passing=True), one.decoding)
+            yield Answered(one.question, Refusal(one.answer.problem, transient=True), one.decoding)
         self._held.clear()

@@ -8,7 +8,7 @@ from vouch.pipeline.errors import UserError
 from vouch.prompts.build.image_placeholders import Placing, in_words
 from vouch.prompts.build.template import ADDED, MARKS, Template
 from vouch.prompts.build.variation import Draft, Item
-from vouch.tables.prompts import HOLE
+from vouch.tables.prompts import PLACEHOLDER
 
 
 class Frame(NamedTuple):
@@ -77,7 +77,7 @@ def words(draft: Draft, answers: tuple[int, ...], template: str, frames: Frames)
         turns[0] = (before + turns[0][0], turns[0][1])
     else:
         text = before + text
-    if draft.earlier and any(HOLE.search(one) for one in (*[question for question, _ in turns], text)):
+    if draft.earlier and any(PLACEHOLDER.search(one) for one in (*[question for question, _ in turns], text)):
         raise UserError(
             f"item {item.id}: its words hold `{{answer 1}}` or the like, where {draft.variation} puts what "
             "the model answered; leave the item or the variation out"

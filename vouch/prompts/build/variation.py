@@ -105,7 +105,7 @@ class Draft:
         with items that have no image. A control that takes the pictures away leaves it as it is.
     turns: earlier exchanges, question and answer. A question is a text as it will be shown, or the draft
         of an earlier item, which is rendered like this one.
-    earlier: for each hole `{answer k}` the ids (`prompt_id`) of the prompts that fill it, all before
+    earlier: for each placeholder `{answer k}` the ids (`prompt_id`) of the prompts that fill it, all before
         this one in the table and of items of the same group that stand together.
     """
 
