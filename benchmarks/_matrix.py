@@ -19,22 +19,18 @@ from vouch.pipeline.files import write_json
 from vouch.pipeline.freshness import present, write_receipt
 from vouch.pipeline.yaml12 import load
 from vouch.tables import compared, distances, rankings
-from vouch.tables.defects import DEFECTS
-from vouch.tables.embeddings import EMBEDDINGS
+from vouch.tables.defects import DEFECTS, REJECTS
+from vouch.tables.embeddings import EMBEDDINGS, TEXT_SIMILARITY
 from vouch.tables.images import IMAGES
 from vouch.tables.items import ITEMS
 from vouch.tables.label_free import LABEL_FREE
-from vouch.tables.letters import LETTERS
-from vouch.tables.likelihood import LIKELIHOOD
 from vouch.tables.metrics import METRICS
 from vouch.tables.outcomes import OUTCOMES
 from vouch.tables.prompts import PROMPTS
 from vouch.tables.published import PUBLISHED
-from vouch.tables.rejects import REJECTS
+from vouch.tables.responses import LETTERS, LIKELIHOOD, TEXT
 from vouch.tables.rewrites import REWRITES
 from vouch.tables.table import Table
-from vouch.tables.text import TEXT
-from vouch.tables.text_similarity import TEXT_SIMILARITY
 
 ROWS = 48
 _OF_COMPARE = {

@@ -27,8 +27,8 @@ from vouch.report.items.questions import Questions, read_questions
 from vouch.report.items.sheets import Sheets
 from vouch.tables.images import ImageStore, images_path
 from vouch.tables.items import items_path
-from vouch.tables.letters import letters_path
 from vouch.tables.prompts import prompts_path
+from vouch.tables.responses import letters_path
 
 REPORTS = Path("reports/items")
 SUFFIX = ".outcomes.parquet"

@@ -29,7 +29,13 @@ from vouch.tables.compared import (
     VARIATIONS_PATH,
 )
 from vouch.tables.distances import DISTANCES, DISTANCES_PATH, TRENDS, TRENDS_PATH
-from vouch.tables.embeddings import EMBEDDED, EMBEDDINGS, embeddings_path
+from vouch.tables.embeddings import (
+    EMBEDDED,
+    EMBEDDINGS,
+    TEXT_SIMILARITY,
+    TEXT_SIMILARITY_PATH,
+    embeddings_path,
+)
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.label_free import LABEL_FREE
 from vouch.tables.metrics import METRICS
@@ -37,7 +43,6 @@ from vouch.tables.outcomes import OUTCOMES
 from vouch.tables.published import PUBLISHED
 from vouch.tables.rankings import RANKED, RANKED_PATH, RANKINGS, RANKINGS_PATH
 from vouch.tables.table import Table
-from vouch.tables.text_similarity import TEXT_SIMILARITY, TEXT_SIMILARITY_PATH
 
 COMPARED = (
     *("model", "dataset", "prompt", "item", "group", "variation", "output", "effect", "parser", "answer"),

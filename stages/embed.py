@@ -18,9 +18,15 @@ from vouch.models.encoders.similarity import similarities
 from vouch.models.encoders.vectors import encoder_of, picture_rows, question_rows
 from vouch.params.start import run_stage
 from vouch.pipeline.stage import Run
-from vouch.tables.embeddings import EMBEDDINGS, IMAGES, QUESTIONS, embeddings_path
+from vouch.tables.embeddings import (
+    EMBEDDINGS,
+    IMAGES,
+    QUESTIONS,
+    TEXT_SIMILARITY,
+    TEXT_SIMILARITY_PATH,
+    embeddings_path,
+)
 from vouch.tables.pins import read_pin
-from vouch.tables.text_similarity import TEXT_SIMILARITY, TEXT_SIMILARITY_PATH
 
 
 def main(run: Run) -> None:

@@ -12,11 +12,10 @@ from vouch.datasets.cleaning.first_pass import Dataset, FirstPass
 from vouch.datasets.cleaning.second_pass import flagged, normalised
 from vouch.params.start import run_stage
 from vouch.pipeline.stage import Run
-from vouch.tables.defects import DEFECTS, defects_path
+from vouch.tables.defects import DEFECTS, REJECTS, defects_path, rejects_path
 from vouch.tables.images import IMAGES, images_path
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.published import PUBLISHED, published_path
-from vouch.tables.rejects import REJECTS, rejects_path
 
 
 def main(run: Run) -> None:

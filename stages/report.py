@@ -29,15 +29,14 @@ from vouch.report.site import Picture, assets, build, site
 from vouch.report.sources import Sources, sources
 from vouch.report.vegalite import Chart
 from vouch.tables.compared import DIFFERENCES, DIMENSIONS, LEADERBOARD, REPRODUCED, VARIATIONS
-from vouch.tables.defects import DEFECTS
+from vouch.tables.defects import DEFECTS, REJECTS
 from vouch.tables.distances import DISTANCES, TRENDS
 from vouch.tables.items import ITEMS
 from vouch.tables.outcomes import OUTCOMES
 from vouch.tables.rankings import RANKED, RANKINGS
-from vouch.tables.rejects import REJECTS
+from vouch.tables.responses import RESPONSES
 from vouch.tables.rewrites import REWRITES
 from vouch.tables.table import Table
-from vouch.tables.text import RESPONSES
 
 REPORTS = Path("reports")
 LOCK = Path("models.lock")

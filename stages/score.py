@@ -19,13 +19,11 @@ from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.stage import Run
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.label_free import LABEL_FREE, label_free_path
-from vouch.tables.letters import LETTERS, letters_path
-from vouch.tables.likelihood import LIKELIHOOD, likelihood_path
 from vouch.tables.metrics import METRICS, metrics_path
 from vouch.tables.outcomes import OUTCOMES, outcomes_path
 from vouch.tables.pins import pin_path, read_pin
 from vouch.tables.prompts import PROMPTS, prompts_path
-from vouch.tables.text import TEXT, text_path
+from vouch.tables.responses import LETTERS, LIKELIHOOD, TEXT, letters_path, likelihood_path, text_path
 
 SUFFIX = ".letters.parquet"
 OF_PROMPTS = (

@@ -11,16 +11,19 @@ from stages.compare import main as compare
 from stages.score import main as score
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.stage import Run
-from vouch.tables.embeddings import EMBEDDED, EMBEDDINGS, embeddings_path
+from vouch.tables.embeddings import (
+    EMBEDDED,
+    EMBEDDINGS,
+    TEXT_SIMILARITY,
+    TEXT_SIMILARITY_PATH,
+    embeddings_path,
+)
 from vouch.tables.images import IMAGES, images_path
 from vouch.tables.items import ITEMS, items_path
-from vouch.tables.letters import LETTERS, letters_path
-from vouch.tables.likelihood import LIKELIHOOD, likelihood_path
 from vouch.tables.pins import Pin, Source, pin_path, write_pin
 from vouch.tables.prompts import COMPLEMENT, KEPT, PROMPTS, prompts_path
 from vouch.tables.published import PUBLISHED, published_path
-from vouch.tables.text import TEXT, text_path
-from vouch.tables.text_similarity import TEXT_SIMILARITY, TEXT_SIMILARITY_PATH
+from vouch.tables.responses import LETTERS, LIKELIHOOD, TEXT, letters_path, likelihood_path, text_path
 
 ESCAPE = "\x1b[31mred\x1b]0;title\x07"
 HOSTILE = f"q\n{ESCAPE}\u202eevil"

@@ -13,11 +13,10 @@ from PIL import Image
 from stages.prepare import main
 from vouch.pipeline.dag import Dag, Stage
 from vouch.pipeline.stage import Run
-from vouch.tables.defects import DEFECTS, defects_path
+from vouch.tables.defects import DEFECTS, REJECTS, defects_path, rejects_path
 from vouch.tables.images import IMAGES, images_path
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.published import PUBLISHED, published_path
-from vouch.tables.rejects import REJECTS, rejects_path
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "reference"
 

@@ -15,9 +15,9 @@ from vouch.metrics.responses import Responses
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.stage import Run
 from vouch.tables.items import ITEMS
-from vouch.tables.letters import LETTERS
 from vouch.tables.pins import Pin, Source, pin_path, write_pin
 from vouch.tables.prompts import PROMPTS
+from vouch.tables.responses import LETTERS
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared/reference/vlm-uncertainty-bench"

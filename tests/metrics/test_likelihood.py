@@ -12,7 +12,7 @@ from vouch.metrics.likelihood import likelihood_blocks
 from vouch.metrics.responses import Responses
 from vouch.metrics.tables import score_block
 from vouch.pipeline.errors import UserError
-from vouch.tables.likelihood import LIKELIHOOD
+from vouch.tables.responses import LIKELIHOOD
 
 
 def rows_of(responses: Responses, lengths: np.ndarray | None = None) -> list[dict[str, Any]]:

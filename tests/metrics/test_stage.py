@@ -15,13 +15,12 @@ from vouch.metrics.tables import score_block
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.stage import Run
 from vouch.tables.items import ITEMS, items_path
-from vouch.tables.letters import LETTERS, letters_path
 from vouch.tables.metrics import METRICS, metrics_path
 from vouch.tables.outcomes import OUTCOMES, outcomes_path
 from vouch.tables.pins import Pin, Source, pin_path, write_pin
 from vouch.tables.prompts import PROMPTS, prompts_path
+from vouch.tables.responses import LETTERS, RESPONSES, letters_path
 from vouch.tables.table import Table
-from vouch.tables.text import RESPONSES
 
 
 @pytest.fixture

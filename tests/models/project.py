@@ -19,7 +19,7 @@ from PIL import Image
 from tests.models.tiny import sentence
 from vouch.tables.images import IMAGES, images_path
 from vouch.tables.prompts import LETTERS, OUTPUTS, PROMPTS, prompts_path
-from vouch.tables.text import RESPONSES
+from vouch.tables.responses import RESPONSES
 
 ROOT = Path(__file__).parents[2]
 MODEL, DATASET = "tiny", "quiz"

@@ -19,7 +19,7 @@ from vouch.models.engines import transformers as engine
 from vouch.pipeline.errors import UserError
 from vouch.tables.pins import read_pin
 from vouch.tables.prompts import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
-from vouch.tables.text import RESPONSES
+from vouch.tables.responses import RESPONSES
 
 REALDATA = Path(__file__).parents[3] / "shared" / "reference" / "realdata"
 

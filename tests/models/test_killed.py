@@ -16,7 +16,7 @@ from vouch.pipeline.dag import read_dag
 from vouch.pipeline.locks import stage_lock
 from vouch.pipeline.run_record import local_record
 from vouch.tables.prompts import LETTERS, OUTPUTS, TEXT
-from vouch.tables.text import RESPONSES
+from vouch.tables.responses import RESPONSES
 
 
 def notes(project: Project, dataset: str = DATASET) -> dict[str, int]:

@@ -47,7 +47,7 @@ from vouch.models.server.requests import data_url
 from vouch.models.server.settings import OPENAI, Settings, read_settings
 from vouch.pipeline.errors import UserError
 from vouch.tables.pins import Pin, Source
-from vouch.tables.text import text_path
+from vouch.tables.responses import text_path
 
 KEY = "sk-secret/of+the+test=0123456789"
 CONFIG = Config(batch=4, bucket=8, threads=1, device="cpu")

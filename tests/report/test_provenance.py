@@ -11,7 +11,7 @@ from tests.report.project import SCORING, Made, write_tables
 from vouch.report.evidence import Evidence
 from vouch.report.sections.provenance import build
 from vouch.report.sources import sources
-from vouch.tables.letters import LETTERS, letters_path
+from vouch.tables.responses import LETTERS, letters_path
 
 DIGEST = "ab" * 32
 

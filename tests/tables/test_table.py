@@ -11,8 +11,8 @@ from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing, replacing_folder, write_json
 from vouch.tables.images import IMAGES
 from vouch.tables.items import ITEMS
-from vouch.tables.letters import LETTERS
 from vouch.tables.prompts import PROMPTS
+from vouch.tables.responses import LETTERS
 from vouch.tables.table import Table
 
 ITEM = {"id": "a", "group": "g", "question": "q?", "hint": None, "options": ["x", "y"], "answers": [1]}

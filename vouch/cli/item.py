@@ -34,14 +34,13 @@ from vouch.cli.printing import (
 from vouch.images.pictures import render
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import intact
-from vouch.tables.flips import contents, flips, grades
 from vouch.tables.images import ImageStore, images_path
 from vouch.tables.items import ITEMS, items_path
-from vouch.tables.outcomes import OUTCOMES, outcomes_path
+from vouch.tables.outcomes import OUTCOMES, contents, flips, grades, outcomes_path
 from vouch.tables.prompts import KEPT, LETTERS, LIKELIHOOD, ORIGINAL, OUTPUTS, PROMPTS, TEXT, prompts_path
+from vouch.tables.responses import RESPONSES
 from vouch.tables.row_groups import rows_with
 from vouch.tables.table import Table
-from vouch.tables.text import RESPONSES
 
 WIDTH = 60  # characters of a text in a table; --json has it whole
 FLIPPED, SAME, TURNED, UNTURNED = "flipped", "same", "turned", "unturned"

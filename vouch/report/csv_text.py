@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 
 from vouch.report import formatting
-from vouch.tables.spreadsheets import guarded
+from vouch.tables.decisions import guarded
 
 
 def _harmless(value: object) -> object:

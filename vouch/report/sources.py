@@ -12,13 +12,12 @@ from vouch.tables.compared import (
     REPRODUCED_PATH,
     VARIATIONS_PATH,
 )
-from vouch.tables.defects import defects_path
+from vouch.tables.defects import defects_path, rejects_path
 from vouch.tables.distances import DISTANCES_PATH, TRENDS_PATH
 from vouch.tables.items import items_path
-from vouch.tables.letters import letters_path
 from vouch.tables.outcomes import outcomes_path
 from vouch.tables.rankings import RANKED_PATH, RANKINGS_PATH
-from vouch.tables.rejects import rejects_path
+from vouch.tables.responses import letters_path
 from vouch.tables.rewrites import rewrites_path
 
 PRINTED = Path("docs/published")

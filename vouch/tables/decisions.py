@@ -2,16 +2,19 @@
 
 A file has the columns of its kind; rows without a decision count as none. `by` and `why` (who decided,
 and the reason) are optional in every kind. People open these files in spreadsheets: cells are guarded.
+
+A spreadsheet runs a cell that begins with one of `= + - @`, a tab or a line end. Such a cell is written with
+an apostrophe in front, which is taken off when the file is read, so texts come back as they were.
 """
 
 import csv
 import io
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from vouch.pipeline.errors import UserError, did_you_mean
-from vouch.tables.spreadsheets import as_it_was, guarded
 
 OPTIONAL = ("by", "why")
 
@@ -71,3 +74,17 @@ def _line(row: Sequence[str]) -> str:
     sink = io.StringIO()
     csv.writer(sink, lineterminator="\r\n").writerow(row)
     return sink.getvalue().removesuffix("\r\n") + "\n"
+
+
+_ACTIVE = re.compile(r"'*[=+\-@\t\r\n]")
+_GUARDED = re.compile(r"'+[=+\-@\t\r\n]")
+
+
+def guarded(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula."""
+    return f"'{cell}" if _ACTIVE.match(cell) else cell
+
+
+def as_it_was(cell: str) -> str:
+    """The inverse of `guarded`; a cell that was not guarded stays as it is."""
+    return cell[1:] if _GUARDED.match(cell) else cell

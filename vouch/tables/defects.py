@@ -8,6 +8,13 @@ examples   ids of the first of them, at most EXAMPLES, or places in the source w
 treatment  what the clean protocol does: see TREATMENTS
 p_value    of a test behind the defect, null where there is none
 detail     what the numbers do not say, or empty
+
+rejects: items that were left out, and why. Empty where every item went in.
+
+dataset  name of the dataset
+where    file and line, or row, or member of the source
+id       id of the item, empty where it has none
+reason   one line: what is wrong with it
 """
 
 from dataclasses import dataclass
@@ -95,3 +102,17 @@ DEFECTS = Table(
 def defects_path(dataset: str) -> Path:
     """Where the defects of a dataset lie."""
     return Path("data/defects") / f"{dataset}.parquet"
+
+
+REJECTS = Table(
+    "rejects",
+    1,
+    pa.schema(
+        [("dataset", pa.string()), ("where", pa.string()), ("id", pa.string()), ("reason", pa.string())]
+    ),
+)
+
+
+def rejects_path(dataset: str) -> Path:
+    """Where the rejected items of a dataset lie."""
+    return Path("data/rejects") / f"{dataset}.parquet"

@@ -12,10 +12,8 @@ from vouch.cli.main import main
 from vouch.models.pins.pinning import pinned
 from vouch.models.released.answers import write_released
 from vouch.tables.items import ITEMS, items_path
-from vouch.tables.letters import LETTERS, letters_path
-from vouch.tables.likelihood import LIKELIHOOD, likelihood_path
 from vouch.tables.prompts import PROMPTS, prompts_path
-from vouch.tables.text import TEXT, text_path
+from vouch.tables.responses import LETTERS, LIKELIHOOD, TEXT, letters_path, likelihood_path, text_path
 
 EXPORT = ("publish", "export", "m", "toy", "--form", "lm_eval")
 FORMS = ("lm_eval", "lmms_eval")

@@ -20,7 +20,7 @@ from vouch.params.start import run_stage
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.freshness import read_receipt, receipt_path
 from vouch.tables.prompts import LETTERS, OUTPUTS
-from vouch.tables.text import RESPONSES
+from vouch.tables.responses import RESPONSES
 
 DATASETS = ("other", "quiz")
 ITEMS = {"quiz": 5, "other": 3}

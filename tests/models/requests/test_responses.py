@@ -13,7 +13,7 @@ from vouch.models.requests.session import Session
 from vouch.pipeline.errors import UserError
 from vouch.tables.pins import pin_path, read_pin
 from vouch.tables.prompts import LETTERS, OUTPUTS, TEXT
-from vouch.tables.text import RESPONSES
+from vouch.tables.responses import RESPONSES
 
 
 def asked(project: Project) -> DatasetRequests:

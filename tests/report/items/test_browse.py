@@ -20,11 +20,9 @@ from vouch.pipeline.errors import UserError
 from vouch.report.items.config import Config, config_of
 from vouch.tables.images import IMAGES, ImageStore, images_path
 from vouch.tables.items import ITEMS, items_path
-from vouch.tables.letters import LETTERS, letters_path
-from vouch.tables.likelihood import LIKELIHOOD, likelihood_path
 from vouch.tables.outcomes import OUTCOMES, outcomes_path
 from vouch.tables.prompts import PROMPTS, prompts_path
-from vouch.tables.text import TEXT, text_path
+from vouch.tables.responses import LETTERS, LIKELIHOOD, TEXT, letters_path, likelihood_path, text_path
 
 ROOT = Path(__file__).parents[3]
 CONFIG = Config(images=True, thumbnail=64, budget=1_000_000)

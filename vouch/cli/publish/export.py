@@ -27,7 +27,7 @@ from vouch.pipeline.files import replacing
 from vouch.pipeline.intact import intact
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.prompts import ORIGINAL, OUTPUTS, PROMPTS, prompts_path
-from vouch.tables.text import RESPONSES
+from vouch.tables.responses import RESPONSES
 
 Prompt = Mapping[str, Any]
 Answer = tuple[tuple[str, ...], tuple[float | str, ...]]

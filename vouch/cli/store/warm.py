@@ -25,7 +25,7 @@ from vouch.pipeline.freshness import Record, present, read_lock, read_receipt, s
 from vouch.pipeline.intact import Recorded, refuse_damaged
 from vouch.pipeline.terminal import progress
 from vouch.tables.pins import pin_path, read_pin
-from vouch.tables.text import RESPONSES
+from vouch.tables.responses import RESPONSES
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

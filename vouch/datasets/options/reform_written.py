@@ -12,7 +12,7 @@ from pathlib import Path
 from vouch.datasets.options.building import WRONG, Asked, is_yes_no
 from vouch.datasets.options.choice import key
 from vouch.pipeline.errors import UserError
-from vouch.tables.spreadsheets import as_it_was
+from vouch.tables.decisions import as_it_was
 
 FILE = "wrong-options.csv"
 COLUMNS = ("id", *(f"wrong_{number}" for number in range(1, WRONG + 1)))

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from vouch.metrics.comparison.differences import UNITS
 from vouch.metrics.comparison.resampling import Array, intervals, means
-from vouch.tables.flips import contents, flips
+from vouch.tables.outcomes import contents, flips
 from vouch.tables.prompts import KEPT, ORIGINAL, OUTPUTS
 
 GRAIN = UNITS * 2**13

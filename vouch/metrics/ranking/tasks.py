@@ -8,9 +8,9 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from vouch.tables.embeddings import SIMILARITIES
 from vouch.tables.label_free import SAMPLES, TOKENS
 from vouch.tables.prompts import OUTPUTS, TEXT
-from vouch.tables.text_similarity import SIMILARITIES
 
 Numbers = NDArray[np.float64]
 PROBABILITIES = "probabilities"

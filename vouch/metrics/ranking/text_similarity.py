@@ -3,7 +3,7 @@
 import pandas as pd
 import pyarrow as pa
 
-from vouch.tables.text_similarity import SIMILARITIES
+from vouch.tables.embeddings import SIMILARITIES
 
 PLACE = ["model", "dataset", "prompt", "temperature"]
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from vouch.tables.embeddings import SIMILARITIES
 from vouch.tables.prompts import ORIGINAL, PROMPTS, prompts_path
-from vouch.tables.text import TEXT
-from vouch.tables.text_similarity import SIMILARITIES
+from vouch.tables.responses import TEXT
 
 if TYPE_CHECKING:
     from vouch.models.encoders.pinned import TextEncoder

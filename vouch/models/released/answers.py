@@ -14,7 +14,7 @@ from vouch.pipeline.errors import UserError
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.pins import Pin, file_digest
 from vouch.tables.prompts import LETTERS, LIKELIHOOD, PROMPTS, TEXT, prompts_path
-from vouch.tables.text import RESPONSES
+from vouch.tables.responses import RESPONSES
 
 MAX_BYTES = 256 * 2**20
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from vouch.models.requests.engine import Answered, Decoding, Refusal
 from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT
-from vouch.tables.text import RESPONSES
+from vouch.tables.responses import RESPONSES
 
 # What follows from the prompt and the decoding is not remembered with an answer.
 _OF_PROMPT = ("prompt", "engine", "option", "bytes", "temperature", "sample")

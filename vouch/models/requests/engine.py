@@ -77,7 +77,7 @@ class Pack:
 
 @dataclass(frozen=True)
 class LetterAnswer:
-    """See vouch/tables/letters.py for the fields; one logit per mark."""
+    """See vouch/tables/responses.py for the fields; one logit per mark."""
 
     logits: Sequence[float]
     spelling: str | None = None
@@ -91,7 +91,7 @@ class LetterAnswer:
 
 @dataclass(frozen=True)
 class LikelihoodAnswer:
-    """nll, tokens: one per option; see vouch/tables/likelihood.py."""
+    """nll, tokens: one per option; see vouch/tables/responses.py."""
 
     nll: Sequence[float]
     tokens: Sequence[int]
@@ -99,7 +99,7 @@ class LikelihoodAnswer:
 
 @dataclass(frozen=True)
 class TextAnswer:
-    """The text of one decoding; see vouch/tables/text.py."""
+    """The text of one decoding; see vouch/tables/responses.py."""
 
     text: str
     logprobs: Sequence[float]

@@ -11,7 +11,7 @@ from vouch.models.requests.dataset_requests import WINDOW, DatasetRequests
 from vouch.models.requests.keys import Member
 from vouch.pipeline.errors import UserError
 from vouch.tables.prompts import OUTPUTS, TEXT
-from vouch.tables.text import RESPONSES
+from vouch.tables.responses import RESPONSES
 
 
 @dataclass

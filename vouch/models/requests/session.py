@@ -10,7 +10,7 @@ from vouch.models.requests.engine import Engine, engine_file
 from vouch.models.requests.keys import Keys
 from vouch.models.requests.work_cache import ROOT, WorkCache
 from vouch.tables.pins import Pin
-from vouch.tables.text import RESPONSES
+from vouch.tables.responses import RESPONSES
 
 
 class Session:

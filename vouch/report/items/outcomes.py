@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from vouch.report.items.questions import Ints, Questions
 from vouch.tables import prompts as outputs
-from vouch.tables.flips import contents, flips, grades
-from vouch.tables.outcomes import OUTCOMES
+from vouch.tables.outcomes import OUTCOMES, contents, flips, grades
 from vouch.tables.row_groups import rows_with
 
 Floats = NDArray[np.float64]

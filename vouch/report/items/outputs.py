@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from vouch.report.items.packing import cut
 from vouch.report.items.questions import Ints, Questions
 from vouch.tables import prompts as outputs
-from vouch.tables.letters import LETTERS
-from vouch.tables.likelihood import LIKELIHOOD
-from vouch.tables.text import RESPONSES, TEXT
+from vouch.tables.responses import LETTERS, LIKELIHOOD, RESPONSES, TEXT
 
 NOTHING = -1
 LONGEST = 4000  # characters of a generated text that are shown
