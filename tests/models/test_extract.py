@@ -195,25 +195,6 @@ def test_only_a_raised_revision_repeats_work(project: Project, monkeypatch: pyte
     assert project.letters()[0]["engine"] == f"transformers/{engine.REVISION}.{pictures.REVISION}"
 
 
-def test_an_edited_comment_repeats_no_work(project: Project) -> None:
-    prompts, images = quiz(5, outputs=OUTPUTS)
-    project.ask(prompts, images)
-    project.extract()
-    copied = project.path / "edited"
-    shutil.copytree(Path(__file__).parents[2] / "vouch", copied, ignore=shutil.ignore_patterns("__pycache__"))
-    for file in (copied / "models").rglob("*.py"):
-        file.write_text(file.read_text("utf-8") + "# an afterthought\n", "utf-8")
-    (project.path / "vouch").unlink()
-    copied.rename(project.path / "vouch")
-    before = project.bytes()
-    shutil.rmtree("data/responses")
-    process = project.start("extract", MODEL, DATASET)
-    _, error = process.communicate(timeout=120)
-    assert process.returncode == 0, error
-    assert project.bytes() == before and len(project.shards()) == 3
-    assert '"asked": 0' in (project.path / f".vouch/runs/extract-{MODEL}-{DATASET}.json").read_text("utf-8")
-
-
 @pytest.mark.parametrize("setting", ["batch", "bucket", "threads"])
 def test_settings_that_move_bits_are_part_of_the_key(project: Project, setting: str) -> None:
     prompts, images = quiz(3)

@@ -1,6 +1,5 @@
 """Runs that are killed and started again, or run at once: same bytes, hardly any work twice."""
 
-import json
 import os
 import shutil
 import signal
@@ -17,12 +16,6 @@ from vouch.pipeline.locks import stage_lock
 from vouch.pipeline.run_record import local_record
 from vouch.tables.prompts import LETTERS, OUTPUTS, TEXT
 from vouch.tables.responses import RESPONSES
-
-
-def notes(project: Project, dataset: str = DATASET) -> dict[str, int]:
-    record = json.loads((project.path / f".vouch/runs/extract-{MODEL}-{dataset}.json").read_text("utf-8"))
-    answers: dict[str, int] = record["measured"]["answers"]
-    return answers
 
 
 def stored(project: Project) -> int:
@@ -42,11 +35,9 @@ def kill_after(project: Project, shards: int, number: int = signal.SIGKILL) -> t
 
 
 def finish(project: Project) -> dict[str, int]:
-    """Runs the stage to its end; what its run record says of the answers."""
-    process = project.start("extract", MODEL, DATASET)
-    _, error = process.communicate(timeout=120)
-    assert process.returncode == 0, error
-    return notes(project)
+    """Runs the stage to its end in this process; how many answers it knew and asked."""
+    answers: dict[str, int] = project.extract().measured["answers"]
+    return answers
 
 
 def test_two_runs_at_once_share_the_work(project: Project) -> None:
@@ -66,7 +57,8 @@ def test_a_run_that_waited_for_another_does_not_repeat_it(project: Project) -> N
     """As after an engine was killed: its stage runs on, and the next command starts the same stage."""
     prompts, images = quiz(3, outputs=[LETTERS])
     project.ask(prompts, images)
-    finish(project)
+    process = project.start("extract", MODEL, DATASET)
+    assert process.wait(120) == 0
     stage = read_dag()[f"extract@{MODEL}-{DATASET}"]
     record = local_record(stage)
     told = record.read_bytes()

@@ -727,10 +727,10 @@ def test_a_whole_stage_asks_once_and_writes_no_key(
 def test_a_stage_that_fails_says_why_in_one_line_without_the_key(server: Loopback, project: Project) -> None:
     project.ask([_row("i", "what", None, ["letters"])], [])
     server.instead = lambda request, number: error(401, f"no such key: {KEY}")
-    process = project.start("extract", MODEL, DATASET)
-    out, err = process.communicate(timeout=100)
-    assert process.returncode == 1 and "set VOUCH_SERVER_KEY_" in err.strip().splitlines()[-1]
-    assert KEY not in out + err and "Traceback" not in err and not _holds_key(project)
+    with pytest.raises(UserError, match="set VOUCH_SERVER_KEY_") as caught:
+        project.extract()
+    assert "\n" not in str(caught.value) and KEY not in "".join(traceback.format_exception(caught.value))
+    assert not _holds_key(project)
 
 
 @pytest.mark.parametrize(

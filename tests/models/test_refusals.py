@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.models.project import DATASET, MODEL, Project, prompt, quiz
+from tests.models.project import Project, prompt, quiz
 from vouch.models.engines import transformers
 from vouch.models.requests.config import Config
 from vouch.models.requests.engine import Answered, Engine, Pack, Refusal
@@ -34,7 +34,7 @@ class Busy:
                 yield answered
 
 
-def test_flagged_rows_beside_answers(project: Project) -> None:
+def test_flagged_rows_beside_answers(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     prompts, images = quiz(4, outputs=OUTPUTS)
     bad = [
         prompt("long/original", "what " * 300, [images[0]], outputs=OUTPUTS),
@@ -43,10 +43,8 @@ def test_flagged_rows_beside_answers(project: Project) -> None:
         prompt("odd/original", "what", [images[0]], marks="AÄ", outputs=[LETTERS]),
     ]
     project.ask([*bad[:2], *prompts, *bad[2:]], [*images, BROKEN])
-    process = project.start("extract", MODEL, DATASET)
-    _, error = process.communicate(timeout=120)
-    assert process.returncode == 0, error
-    (line,) = [line for line in error.splitlines() if "without an answer" in line]
+    project.extract()
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if "without an answer" in line]
     assert line.startswith(
         "tiny quiz: prompts without an answer: letters 4 of 8, likelihood 2 of 6, text 2 of 6; "
     )

@@ -347,11 +347,3 @@ def test_weights_in_several_files(project: Project) -> None:
     (project.model / "consolidated.safetensors").unlink()
     files[0].unlink()
     refused(project, rf"{files[0].name}, which model\.safetensors\.index\.json names, is missing")
-
-
-def test_command_prints_one_line(project: Project) -> None:
-    (project.model / "model.safetensors").unlink()
-    process = project.start("pin", MODEL)
-    _, error = process.communicate(timeout=60)
-    assert process.returncode == 1
-    assert error.startswith("vouch: ") and error.count("\n") == 1

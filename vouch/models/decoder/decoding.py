@@ -1,4 +1,4 @@
-"""Generated texts: greedy, and samples whose randomness belongs to the question alone."""
+"""Generated texts: greedy, and samples whose random numbers depend on the question alone."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,7 @@
-"""The engine for models that read with an encoder and answer with a decoder of its own (BLIP-2 on T5).
+"""The engine for encoder-decoder models (BLIP-2 on T5).
 
-A prompt goes through picture tower, Q-Former and encoder once. What the decoder keeps of it (its
-cross-attention's keys and values) serves every option and every decoding of the prompt.
+A prompt goes through picture tower, Q-Former and encoder once. The keys and
+values of its cross-attention serve every option and every decoding of the prompt.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence

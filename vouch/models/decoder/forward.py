@@ -19,7 +19,7 @@ from vouch.pipeline.errors import UserError
 
 @dataclass(frozen=True)
 class State:
-    """What one row's model remembers: its cache layers of one row, tokens read, the next position."""
+    """What a model has cached of one row: layers of one row, number of tokens, the next position."""
 
     layers: tuple[Any, ...]
     length: int
@@ -75,7 +75,7 @@ class Forward:
         return kinds <= {"full_attention", "sliding_attention"} and tokens <= self._config.sliding_window
 
     def prefixes(self, rows: Sequence[Prepared]) -> list[State]:
-        """What a model remembers after the prefix of each row; all prefixes have one length."""
+        """The cache after the prefix of each row; all prefixes have one length."""
         length = rows[0].prefix
         ids = torch.tensor([row.ids[:length] for row in rows], device=self.device)
         beside = {

@@ -1,4 +1,4 @@
-"""Packs as rows of forward passes. A job is one row; jobs of equal shape can share a pass."""
+"""Rows of forward passes made from packs of questions. A job is one row; jobs of one shape share a pass."""
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ MAX_WANTED = 512  # rows of the vocabulary's width
 
 @dataclass(frozen=True)
 class Target:
-    """What is read out of a job for one question.
+    """The places of a job whose logits answer one question.
 
     wanted: for letters the place of the last prompt token; for likelihood, of each option, the places
     before its tokens; `option` is the first option's number. Places count from the job's first token.
@@ -58,7 +58,7 @@ class Job:
 def jobs(
     output: str, prepared: Sequence[Prepared], mode: Mode, bucket: int, may_pad: Callable[[int], bool]
 ) -> Iterator[Job]:
-    """The jobs of a pack. Prompts without pictures are asked plainly whatever the mode.
+    """The jobs of a pack. Prompts without pictures are always read whole (`plain`).
 
     may_pad: whether a row of so many tokens, padding and answer included, can be continued after
     padding; see Forward. Other rows that a text is to follow are not padded.

@@ -1,10 +1,9 @@
-"""What the engines of transformers' models share: rows of passes, and what happens when memory runs out.
+"""What both engines of transformers' models share: batching rows, and what happens when memory runs out.
 
-Every pass of one shape has the same number of rows, whoever shares it: missing rows are filled with
-copies of the last one. What a row holds follows from its pack alone. So the bits of an answer depend
-on its own pack and on `extract:` in params.yaml, never on which other prompts are asked. The exception:
-where memory runs out twice, passes of that shape have half the rows, which moves the last bits; every
-answer says with how many rows it was computed.
+All passes of one shape have the same number of rows; missing rows are copies of the last one. A row follows
+from its pack alone. So the bits of an answer depend on its own pack and on `extract:` in params.yaml, never
+on which other prompts are asked. One exception: where memory runs out twice, passes of that shape get half
+the rows, which changes the last bits. Every answer records the number of rows it was computed with.
 """
 
 from abc import ABC, abstractmethod

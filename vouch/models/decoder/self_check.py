@@ -1,9 +1,8 @@
-"""Which of the engine's ways to ask gives a model's own numbers, found out by trying.
+"""Finds the fastest mode (trie, batch, plain) that reproduces a model's own logits.
 
-A few questions that are always the same, about pictures of noise, are asked in every way and compared
-with whole prompts read one at a time: which position every token has, what the model remembers of a
-prefix, the logits, and those of a text that goes on. Whatever differs by more than computing in
-another order explains is not used. The choice follows from the model alone, never from the data.
+A few fixed questions about pictures of noise are answered in every mode and compared with whole prompts, one
+at a time: position ids, the cache of a prefix, the logits, and the logits while a text is generated. A mode
+with differences larger than rounding explains is not used. The choice depends on the model, never on data.
 """
 
 import random

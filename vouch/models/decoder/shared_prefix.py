@@ -1,4 +1,4 @@
-"""The engine for decoders: a prefix with its pictures is read once, all that follows it in few passes."""
+"""The engine for decoder-only models: a prefix with its pictures is computed once, for all its questions."""
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
@@ -57,7 +57,7 @@ class SharedPrefix(RowEngine[Job]):
         ]
 
     def _states_of(self, prepared: Sequence[Prepared]) -> list[State]:
-        """The state after each row's prefix; known ones are not read again."""
+        """The state after each row's prefix; cached ones are not computed again."""
         missing = {one.prefix_digest: one for one in prepared if one.prefix_digest not in self._states}
         waiting = list(missing.values())
         shape = "prefix", prepared[0].prefix, prepared[0].shown_shape

@@ -1,4 +1,4 @@
-"""How far two ways to ask a model are apart, and how far they may be."""
+"""How far the logits of two modes are apart, and how far they may be."""
 
 import math
 from dataclasses import dataclass

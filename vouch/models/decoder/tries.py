@@ -55,7 +55,7 @@ def build(sequences: Sequence[Sequence[int]]) -> Trie:
 
 
 class Unsupported(UserError):
-    """This model cannot be asked in some way: read a trie, or go on from what it remembers."""
+    """This model does not support a mode: reading a trie, or continuing a cache."""
 
 
 def layer_kinds(config: Any) -> set[str]:

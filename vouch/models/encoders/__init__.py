@@ -1,1 +1,1 @@
-"""embed: pictures and questions of a dataset as the numbers of a pinned encoder."""
+"""Pictures, questions and sampled texts as vectors of an encoder."""

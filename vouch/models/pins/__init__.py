@@ -1,1 +1,1 @@
-"""pin: which weights exactly a model is. Resolves an entry of models.lock, on a machine with a network."""
+"""Pins: what exactly a name of `models` stands for, with digests of its files."""

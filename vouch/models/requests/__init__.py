@@ -1,1 +1,4 @@
-"""What is asked of a model, and the answers that are known already."""
+"""Requests to a model, and the work cache of its answers.
+
+prompt_table -> keys -> dataset_requests -> stream -> an engine -> work_cache -> answers -> responses.
+"""

@@ -1,4 +1,4 @@
-"""Answers as rows: of the work cache, one a key, and of the response tables."""
+"""Answers as rows of the work cache (one a key) and of the response tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice

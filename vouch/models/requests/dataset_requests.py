@@ -1,4 +1,4 @@
-"""One model and one dataset: every prompt as far as it can be asked by now, and what is known of it."""
+"""The requests of one dataset to one model, answered through the work cache."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,7 +18,7 @@ WINDOW = 1024  # answers in memory at a time
 
 
 class DatasetRequests:
-    """See above. known_texts: of the prompts whose answers others repeat, what is known by now."""
+    """Every prompt that can be asked by now. known_texts: answers that later prompts repeat."""
 
     def __init__(self, model: Session, name: str) -> None:
         self.model, self.name = model, name
@@ -88,10 +88,10 @@ Progress = Callable[..., Iterator[Any]]
 
 
 def answer(dataset: DatasetRequests, progress: Progress) -> dict[str, Any]:
-    """Asks what the work cache does not know, one run at a time; returns measures of the run.
+    """Requests the answers that the work cache lacks, one run at a time; returns measures of the run.
 
-    Texts that other prompts repeat are asked first, turn by turn. Raises UserError where a passing
-    trouble left questions without an answer; all other answers are kept.
+    Texts that other prompts repeat come first, turn by turn. Raises UserError where transient trouble left
+    questions without an answer; all other answers are kept.
     """
     asked, damaged = 0, set[str]()
     _ = dataset.prompts.repeated  # raises before anything is asked in vain

@@ -1,4 +1,4 @@
-"""What is asked: prompts grouped into packs, every answer under a key of its own. No model, no disk.
+"""Prompts grouped into packs, and the cache key of every answer. No model, no disk.
 
 A pack is what bits of an answer may depend on: up to PACK_PROMPTS prompts of one item and variation
 for letters and likelihood, a single prompt for text. It follows from the item and the variation alone,

@@ -1,4 +1,4 @@
-"""The response tables of one model x dataset, and the work cache: written from it, taken over into it."""
+"""The response tables of one model and dataset: written from the work cache, or restored into it."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ class _Tally:
 def write(dataset: DatasetRequests) -> dict[str, Any]:
     """Puts the answers together in the order of the prompts; returns notes for the run record.
 
-    Prompts without an answer are told on stderr, in one line. Raises UserError where all of them are
+    One line on stderr counts the prompts without an answer. Raises UserError where all of them are
     without in every table; then nothing is written.
     """
     tallies = {output: _Tally() for output in OUTPUTS}

@@ -1,4 +1,4 @@
-"""A pinned model to output: its engine, loaded when first needed, and what its answers are remembered by."""
+"""A pinned model under one setting: its engine, loaded when first needed, and the keys of its answers."""
 
 from functools import cached_property
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Packs with their pictures rendered, put to an engine; and which key each answer belongs to."""
+"""Sends packs with rendered pictures to an engine, and finds the key of each answer."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class _Rendered:
 
 
 class Questions:
-    """What the work cache does not know, put to an engine. read: encoded bytes of a picture's digest."""
+    """Requests what the work cache lacks from an engine. read: encoded bytes of a picture's digest."""
 
     def __init__(self, caches: Mapping[str, WorkCache], read: Callable[[str], bytes], workers: int) -> None:
         self._caches, self._read, self._workers = caches, read, workers

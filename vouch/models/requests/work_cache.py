@@ -1,6 +1,6 @@
-"""Answers already given, found again by what was asked: content-addressed, outside every stage output.
+"""A content-addressed cache of answers, outside every stage output.
 
-A key (see asking.py) covers all that can change an answer: the words and marks of the prompt and of
+A key (see keys.py) covers all that can change an answer: the words and marks of the prompt and of
 those asked in one go with it, its pictures' recipes and source digests, the model's pin (which covers
 the dtype), the settings of the forward pass, the engine's and the pictures' REVISION. It covers no
 name of a dataset or prompt, so a prompt that another dataset shares is asked once; and never the code,
