@@ -14,7 +14,7 @@ from PIL import Image
 
 from stages.prepare import main
 from tests.pipeline.conftest import ENV
-from vouch.params.checked import check_once
+from vouch.params.start import check_once
 from vouch.pipeline import digests, streaming_digest
 from vouch.pipeline.digests import Digests
 from vouch.pipeline.errors import UserError

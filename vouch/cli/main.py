@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from vouch.cli.printing import plain
-from vouch.params.checked import check_place
+from vouch.params.start import check_place
 from vouch.pipeline.errors import NO_THREAD, UserError, without_threads
 from vouch.pipeline.terminal import open_streams
 

@@ -1,12 +1,77 @@
-"""How every script of stages/ and the Snakefile start: the parameters are checked before anything else."""
+"""How every script of stages/ and the Snakefile start: params.yaml and models.lock are checked first.
 
-from collections.abc import Callable, Mapping
+The check imports the configuration of every stage, a good part of what a small stage costs. So it is left out
+where the same files passed it before, under the same code and versions.
+"""
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, NoReturn
 
-from vouch.params.checked import check_once
 from vouch.pipeline.dag import Dag, read_dag
-from vouch.pipeline.stage import Run
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.files import sealed, unsealed, write_json
+from vouch.pipeline.stage import FILES, Run
 from vouch.pipeline.stage import run_stage as run_checked
+
+PASSED = Path(".vouch/checked.json")
+_CODE = Path(__file__).parents[1]
+
+
+def check_once() -> None:
+    """`check_project`, unless it passed with these files, this code and these versions. Raises UserError."""
+    check_place()
+    seen = _seen()
+    if (unsealed(PASSED) or {}).get("seen") == seen:
+        return
+    from vouch.params.check import check_project
+
+    check_project()
+    if _seen() == seen:  # nothing was edited meanwhile
+        with suppress(OSError):  # a full disk only costs checking again
+            write_json(PASSED, sealed({"seen": seen}))
+
+
+def check_place() -> None:
+    """Raises UserError where DVC cannot work: it takes braces in the path of its cache for its own, and
+    writes paths as UTF-8."""
+    here = os.getcwd()
+    if here.encode(errors="replace").decode() != here:
+        raise UserError(f"{here}: DVC fails in a folder whose path is not UTF-8; rename or move it")
+    if "{" in here or "}" in here:
+        raise UserError(f"{here}: DVC fails in a folder with `{{` or `}}` in its path; rename or move it")
+
+
+def _seen() -> str:
+    """Names all that the check depends on: contents of what people edit, sizes and times of the code."""
+    found = hashlib.sha256(f"{sys.version} {version('pydantic')}".encode())
+    for name in FILES:
+        data = Path(name).read_bytes() if os.path.isfile(name) else b""
+        found.update(f"{name} {len(data)}\n".encode() + data)
+    for root in sorted({os.path.realpath("vouch"), str(_CODE.resolve())}):
+        for entry in _files(root):
+            stat = entry.stat()
+            line = f"{entry.path} {stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns}\n"
+            found.update(os.fsencode(line))
+    return found.hexdigest()
+
+
+def _files(folder: str) -> Iterator[os.DirEntry[str]]:
+    """Files of a folder and those below it, but for bytecode, in one order."""
+    if not os.path.isdir(folder):
+        return
+    with os.scandir(folder) as entries:
+        for entry in sorted(entries, key=lambda one: one.name):
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name != "__pycache__":
+                    yield from _files(entry.path)
+            elif entry.is_file():
+                yield entry
 
 
 def run_stage(name: str, body: Callable[[Run], None]) -> NoReturn:

@@ -346,4 +346,4 @@ def test_weights_in_several_files(project: Project) -> None:
     assert count_parameters(project.model) == before  # not named by the index, so not loaded
     (project.model / "consolidated.safetensors").unlink()
     files[0].unlink()
-    refused(project, rf"{files[0].name}, which model\.safetensors\.index\.json names, is missing")
+    refused(project, rf"lacks {files[0].name}, which model\.safetensors\.index\.json names")

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +24,20 @@ def check_model_folder(folder: Path) -> None:
     """Raises UserError where a folder cannot be pinned, with what is wrong and what to do."""
     if not folder.is_dir():
         raise UserError(f"{folder}: no such model folder; correct it under models in params.yaml")
-    weights = [path for path in folder.iterdir() if path.suffix == WEIGHT_SUFFIX]
-    if not weights:
-        pickled = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLED)
-        what = f"only pickled weights ({pickled[0]}), which can run code" if pickled else "no weights"
-        raise UserError(f"{folder}: {what}; save the model as {WEIGHT_SUFFIX} files")
+    check_weights([path.name for path in folder.iterdir()], f"{folder}", "save the model as")
     if not (folder / "config.json").is_file():
         raise UserError(f"{folder}: no config.json; the folder is not a whole model, fetch it anew")
     for path in sorted(folder.glob("*config.json")):
         check_no_code(path)
     check_covered(folder)
+
+
+def check_weights(names: Sequence[str], where: str, advice: str) -> None:
+    """Raises UserError where none of a model's files holds safetensors weights."""
+    if not any(name.endswith(WEIGHT_SUFFIX) for name in names):
+        pickled = sorted(name for name in names if name.endswith(PICKLED))
+        what = f"only pickled weights ({pickled[0]}), which can run code" if pickled else "no weights"
+        raise UserError(f"{where}: {what}; {advice} {WEIGHT_SUFFIX} files")
 
 
 def check_no_code(path: Path) -> None:
@@ -74,15 +78,19 @@ def _entries(values: object) -> Iterator[tuple[str, object]]:
 
 def weight_files(folder: Path) -> list[Path]:
     """The weight files that transformers loads: those of the index, or the only one. Raises UserError."""
-    index = folder / INDEX
-    if not index.is_file():
-        single = folder / SINGLE
-        return [single] if single.is_file() else sorted(folder.glob(f"*{WEIGHT_SUFFIX}"))
-    files = [folder / name for name in indexed_files(index)]
-    missing = [path.name for path in files if not path.is_file()]
+    names = [path.name for path in folder.iterdir() if path.is_file()]
+    return [folder / name for name in loaded_weights(names, folder / INDEX, f"{folder}")]
+
+
+def loaded_weights(names: Sequence[str], index: Path, where: str) -> list[str]:
+    """Those of a model's files whose weights transformers loads. index: INDEX, where it is among them."""
+    if INDEX not in names:
+        return [SINGLE] if SINGLE in names else sorted(name for name in names if name.endswith(WEIGHT_SUFFIX))
+    weights = list(indexed_files(index))
+    missing = [name for name in weights if name not in names]
     if missing:
-        raise UserError(f"{folder}: {missing[0]}, which {INDEX} names, is missing; fetch the model anew")
-    return files
+        raise UserError(f"{where}: lacks {missing[0]}, which {INDEX} names; fetch the whole model")
+    return weights
 
 
 def count_parameters(folder: Path) -> int:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vouch.models.pins.model_folder import PICKLED, SINGLE, check_no_code
+from vouch.models.pins.model_folder import PICKLED, check_no_code, check_weights, loaded_weights
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.hub import one_line
-from vouch.tables.pins import INDEX, WEIGHT_SUFFIX, file_digest, indexed_files, is_loaded, read_json
+from vouch.tables.pins import INDEX, file_digest, is_loaded, read_json
 
 _DTYPES = ("float32", "bfloat16", "float16")
 
@@ -52,7 +52,7 @@ def resolve(repo: str, revision: str, command: str) -> Resolved:
         check_model_type(config, repo)
         headers = [
             api.parse_safetensors_file_metadata(repo, name, revision=commit)
-            for name in _weights(repo, names, local)
+            for name in loaded_weights(names, local.get(INDEX, Path()), repo)
         ]
     return Resolved(
         revision=commit,
@@ -94,23 +94,10 @@ def check_model_type(config: Mapping[str, Any], where: str) -> None:
 
 
 def _check_names(repo: str, found: list[str], names: list[str]) -> None:
-    if not any(name.endswith(WEIGHT_SUFFIX) for name in names):
-        pickled = sorted(name for name in found if name.endswith(PICKLED))
-        what = f"only pickled weights ({pickled[0]}), which can run code" if pickled else "no weights"
-        raise UserError(f"{repo}: {what}; take a repository with {WEIGHT_SUFFIX} files")
+    pickled = [name for name in found if name.endswith(PICKLED)]
+    check_weights([*names, *pickled], repo, "take a repository with")
     if "config.json" not in names:
         raise UserError(f"{repo}: no config.json; take a repository in the form of transformers")
-
-
-def _weights(repo: str, names: list[str], local: Mapping[str, Path]) -> list[str]:
-    """The weight files that transformers loads: those of the index, or the only one."""
-    if INDEX not in names:
-        return [SINGLE] if SINGLE in names else [name for name in names if name.endswith(WEIGHT_SUFFIX)]
-    weights = indexed_files(local[INDEX])
-    missing = [name for name in weights if name not in names]
-    if missing:
-        raise UserError(f"{repo}: lacks {missing[0]}, which {INDEX} names; take a whole repository")
-    return weights
 
 
 def _licence(card: Any) -> str | None:
