@@ -9,7 +9,7 @@ from vouch.tables.prompts import ORIGINAL
 
 SCORE = "lac"
 COVERAGE = "shift_coverage"
-Promise = Literal["broken", "kept", "exceeded"]
+Guarantee = Literal["violated", "met", "exceeded"]
 
 
 def shifted(evidence: Evidence, dataset: str, model: str) -> dict[str, Number]:
@@ -22,8 +22,8 @@ def shifted(evidence: Evidence, dataset: str, model: str) -> dict[str, Number]:
     }
 
 
-def promise(evidence: Evidence, number: Number) -> Promise:
-    """What has become of the promise: broken or exceeded where the interval leaves out the target."""
+def guarantee(evidence: Evidence, number: Number) -> Guarantee:
+    """What becomes of the coverage guarantee: violated or exceeded where the interval excludes the target."""
     low = number.value if number.low is None else number.low
     high = number.value if number.high is None else number.high
-    return "broken" if high < evidence.target else "exceeded" if low > evidence.target else "kept"
+    return "violated" if high < evidence.target else "exceeded" if low > evidence.target else "met"

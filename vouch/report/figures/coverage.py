@@ -1,4 +1,4 @@
-"""How often the prediction sets hold the answer, against the promise."""
+"""Coverage of the prediction sets against the target."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
 
-TITLE = "Do the sets keep their promise?"
+TITLE = "Does coverage reach the target?"
 SCORES = {"lac": "LAC", "aps": "APS"}
 STEP = 17
 TIPS = [
@@ -39,7 +39,7 @@ def draw(evidence: Evidence, dataset: str) -> Any:
     least = min(float(data[["value", "low"]].astype(float).min().min()), evidence.target) - 0.01
     across = alt.X(
         "value:Q",
-        title="Share of sets that hold the answer",
+        title="Coverage",
         scale=alt.Scale(domain=[least, 1.0], nice=False, zero=False),
         axis=alt.Axis(format=".0%", tickCount=7, tickMinStep=0.01),
     )
@@ -65,7 +65,7 @@ def describe(evidence: Evidence, dataset: str) -> str:
     said = []
     for name, group in data.groupby("score", sort=False):
         low, high = formatting.percent(group["value"].min()), formatting.percent(group["value"].max())
-        said.append(f"{name} sets hold the answer in {low} to {high} of the questions")
+        said.append(f"{name} sets cover {low} to {high} of the questions")
     return (
         f"Coverage on {dataset}: {'; '.join(said)}. The target is {formatting.percent(evidence.target, 0)}."
     )

@@ -1,4 +1,4 @@
-"""The same answers read twice: as the authors' code does, and cleanly."""
+"""The same answers under the faithful and the clean protocol."""
 
 from typing import Any
 
@@ -19,13 +19,13 @@ PROTOCOLS = {"clean": "clean, with its interval", "faithful": "faithful"}
 STEP = 16
 TIPS = [
     alt.Tooltip("model:N", title="Model"),
-    alt.Tooltip("reading:N", title="Reading"),
+    alt.Tooltip("protocol:N", title="Protocol"),
     alt.Tooltip("value:Q", title="Value", format=".3f"),
 ]
 
 
 def frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
-    """One row per model and reading."""
+    """One row per model and protocol."""
     _, metric, score, _, _ = PANELS[panel]
     rows = [
         {"model": model, "protocol": name, "value": number.value}
@@ -51,8 +51,8 @@ def _panel(evidence: Evidence, dataset: str, panel: str, named: bool) -> Any:
         "value:Q", title=title, scale=scale, axis=alt.Axis(format=form, tickCount=5, tickMinStep=step)
     )
     names = list(PROTOCOLS.values())
-    colour = alt.Color("reading:N", scale=alt.Scale(domain=names, range=[palette.BLUE, palette.ORANGE]))
-    shape = alt.Shape("reading:N", scale=alt.Scale(domain=names, range=["circle", "diamond"]))
+    colour = alt.Color("protocol:N", scale=alt.Scale(domain=names, range=[palette.BLUE, palette.ORANGE]))
+    shape = alt.Shape("protocol:N", scale=alt.Scale(domain=names, range=["circle", "diamond"]))
     base = alt.Chart(data).encode(y=rows)
     layers = [
         base.transform_filter("isValid(datum.low)")
@@ -84,4 +84,4 @@ def describe(evidence: Evidence, dataset: str) -> str:
         if data.shape[1] == len(PROTOCOLS):
             gap = (data.iloc[:, 0] - data.iloc[:, 1]).abs().max()
             said.append(f"{title}: {formatting.number(gap, 3)}")
-    return f"Both readings of {dataset} for each model. Largest distance between them: {'; '.join(said)}."
+    return f"Both protocols on {dataset} for each model. Largest distance between the two: {'; '.join(said)}."

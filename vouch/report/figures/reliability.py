@@ -1,4 +1,4 @@
-"""Is 80 % sure right 80 % of the time? For a few models that span the field."""
+"""Reliability diagrams of a few models that span the field."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
 from vouch.report.reliability import bins
 
-TITLE = "Is 80 % sure right 80 % of the time?"
+TITLE = "Reliability diagram"
 MOST = 4
 TIPS = [
     alt.Tooltip("confidence:Q", title="Confidence", format=".1%"),

@@ -12,14 +12,14 @@ from vouch.report import vegalite as alt
 from vouch.report.costs import is_control, meaning
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
-from vouch.report.shift import SCORE, promise, shifted
+from vouch.report.shift import SCORE, guarantee, shifted
 
-TITLE = "Calibrated on originals, asked in another way"
-SELF = "the originals themselves"
-PROMISES = {
-    "broken": ("breaks the promise", palette.ORANGE),
-    "kept": ("keeps it", palette.BLUE),
-    "exceeded": ("holds more than promised", palette.GREEN),
+TITLE = "Coverage of sets calibrated on the original prompts"
+SELF = "original prompts"
+GUARANTEES = {
+    "violated": ("below the target", palette.ORANGE),
+    "met": ("meets the target", palette.BLUE),
+    "exceeded": ("above the target", palette.GREEN),
 }
 STEP, LABELS = 18, 270
 TIPS = [
@@ -32,7 +32,7 @@ TIPS = [
 
 
 def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
-    """One row per model and way of asking: value, low, high and what has become of the promise."""
+    """One row per model and way of asking: value, low, high and what becomes of the guarantee."""
     rows = []
     for model in chosen(evidence, dataset):
         found = shifted(evidence, dataset, model)
@@ -42,9 +42,9 @@ def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
             asked = {SELF: own} | asked
         for name, number in asked.items():
             row = {"model": model, "asked": name, "value": number.value, "low": number.low}
-            label, _ = PROMISES[promise(evidence, number)]
-            rows.append(row | {"high": number.high, "promise": label})
-    return pd.DataFrame(rows, columns=["model", "asked", "value", "low", "high", "promise"])
+            label, _ = GUARANTEES[guarantee(evidence, number)]
+            rows.append(row | {"high": number.high, "guarantee": label})
+    return pd.DataFrame(rows, columns=["model", "asked", "value", "low", "high", "guarantee"])
 
 
 def _panel(data: pd.DataFrame, model: str, order: list[str], least: float, target: float, first: bool) -> Any:
@@ -64,12 +64,12 @@ def _panel(data: pd.DataFrame, model: str, order: list[str], least: float, targe
     )
     across = alt.X(
         "value:Q",
-        title="Share of sets that hold the answer",
+        title="Coverage",
         scale=alt.Scale(domain=[least, 1.0], nice=False, zero=False),
         axis=alt.Axis(format=".0%", tickCount=5, tickMinStep=0.01),
     )
-    labels, colours = zip(*PROMISES.values(), strict=True)
-    colour = alt.Color("promise:N", scale=alt.Scale(domain=list(labels), range=list(colours)))
+    labels, colours = zip(*GUARANTEES.values(), strict=True)
+    colour = alt.Color("guarantee:N", scale=alt.Scale(domain=list(labels), range=list(colours)))
     base = alt.Chart(data[data["model"] == model]).encode(x=across, y=rows, color=colour)
     goal = alt.Chart(pd.DataFrame({"value": [target]}))
     whiskers = base.transform_filter("isValid(datum.low)").transform_calculate(value="datum.low")
@@ -100,9 +100,9 @@ def describe(evidence: Evidence, dataset: str) -> str:
     said = []
     for model, group in data[data["asked"] != SELF].groupby("model", sort=False):
         worst = group.loc[group["value"].idxmin()]
-        broken = int((group["promise"] == PROMISES["broken"][0]).sum())
+        broken = int((group["guarantee"] == GUARANTEES["violated"][0]).sum())
         said.append(
-            f"{model} breaks its promise in {broken} of {len(group)}, least coverage "
+            f"{model} falls below the target in {broken} of {len(group)}, lowest coverage "
             f"{formatting.percent(worst['value'])} with {worst['asked']}"
         )
     return (

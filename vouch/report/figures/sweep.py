@@ -10,7 +10,7 @@ from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
 from vouch.report.sweep import points
 
-TITLE = "Sets by how many questions calibrate"
+TITLE = "Coverage and set size by calibration share"
 PANELS = {"coverage": ("Coverage, LAC", ".0%"), "size": ("Options in a set, LAC", ".1f")}
 COLOURS = [palette.BLUE, palette.ORANGE, palette.GREEN, palette.INK]
 SHAPES = ["circle", "diamond", "square", "triangle-up"]
@@ -77,7 +77,7 @@ def describe(evidence: Evidence, dataset: str) -> str:
         if found:
             first, last = found[0], found[-1]
             said.append(
-                f"{model} covers {formatting.percent(first.coverage.value)} when {first.share} % calibrate and "
-                f"{formatting.percent(last.coverage.value)} when {last.share} % do"
+                f"{model} covers {formatting.percent(first.coverage.value)} if {first.share} % calibrate, "
+                f"{formatting.percent(last.coverage.value)} if {last.share} % do"
             )
     return f"Coverage and set size by calibration share on {dataset}: {'; '.join(said)}."

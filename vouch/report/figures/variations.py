@@ -1,7 +1,7 @@
 """What each variation of the prompt costs in accuracy, confidence and set size.
 
 The control is left out: beside it nothing else could be seen. Of accuracy, what a guess gains where the
-answer is turned is taken off.
+answer is flipped is subtracted.
 """
 
 from typing import Any
@@ -14,14 +14,14 @@ from vouch.report.costs import ACCURACY, CONFIDENCE, SIZE_LAC, costs, dearest, m
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
 
-TITLE = "What each change of the prompt costs"
+TITLE = "What each variation of the prompt costs"
 # heading, measure, scale, whether it is judged, least distance of the ticks
 PANELS = {
     "accuracy": ("Accuracy over a guess, points", ACCURACY, 100.0, True, 1),
     "confidence": ("Confidence, points", CONFIDENCE, 100.0, True, 1),
     "size": ("Options in a set, LAC", SIZE_LAC, 1.0, False, 0.1),
 }
-VERDICTS = {"costs": palette.ORANGE, "gains": palette.BLUE, "cannot tell": palette.FAINT}
+VERDICTS = {"costs": palette.ORANGE, "gains": palette.BLUE, "not significant": palette.FAINT}
 STEP = 18
 TIPS = [
     alt.Tooltip("model:N", title="Model"),
@@ -48,7 +48,9 @@ def frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
             }
             row = {"model": model, "variation": meaning(variation), "value": scale * cost.beyond}
             rows.append(
-                row | ends | {"verdict": "gains" if cost.rises else "costs" if cost.falls else "cannot tell"}
+                row
+                | ends
+                | {"verdict": "gains" if cost.rises else "costs" if cost.falls else "not significant"}
             )
     return pd.DataFrame(rows, columns=["model", "variation", "value", "low", "high", "verdict"])
 
@@ -109,7 +111,7 @@ def describe(evidence: Evidence, dataset: str) -> str:
     for model in chosen(evidence, dataset):
         variation = dearest(found, model)
         if variation is None:
-            said.append(f"none costs {model} accuracy that can be measured")
+            said.append(f"none lowers the accuracy of {model} significantly")
         else:
             cost = found[model, variation, *ACCURACY]
             over = " over a guess" if cost.eased else ""

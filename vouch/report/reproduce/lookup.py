@@ -46,10 +46,10 @@ class Measure:
 
 @dataclass(frozen=True)
 class Lookup:
-    """Metrics of all the evidence there is; what was looked up once is kept."""
+    """Metrics of all the evidence there is; what was looked up once is remembered."""
 
     evidence: Evidence
-    _kept: dict[str, tuple[pd.DataFrame, Mapping[Any, np.ndarray]]] = field(default_factory=dict, repr=False)
+    _found: dict[str, tuple[pd.DataFrame, Mapping[Any, np.ndarray]]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def _places(self) -> Mapping[Any, np.ndarray]:
@@ -61,8 +61,8 @@ class Lookup:
         return self.evidence.headlines.iloc[self._places.get(metric, [])]
 
     def _both(self, metric: str) -> tuple[pd.DataFrame, Mapping[Any, np.ndarray]]:
-        """Both readings of a metric side by side, and which rows belong to each place of WHERE."""
-        if metric not in self._kept:
+        """Both protocols of a metric side by side, and which rows belong to each place of WHERE."""
+        if metric not in self._found:
             frame = self.rows(metric)
             frame = frame[frame["value"].notna()]
             clean = frame.loc[frame["protocol"] == CLEAN, [*WHERE, *KEYS, "value", *CLEAN_ONLY, "items"]]
@@ -72,8 +72,8 @@ class Lookup:
             )
             both["items"] = both["rows"].fillna(both["items"])
             places = both.groupby(WHERE, sort=False).indices
-            self._kept[metric] = both[[*KEYS, *COLUMNS]], places
-        return self._kept[metric]
+            self._found[metric] = both[[*KEYS, *COLUMNS]], places
+        return self._found[metric]
 
     def of(self, measure: Measure) -> pd.DataFrame:
         """model, dataset and COLUMNS: one row for each pair that has the number in either protocol."""

@@ -194,7 +194,8 @@ def against(lookup: Lookup) -> Built:
     )
     means = frame.groupby("group", sort=False)[["rel", "cons"]].mean()
     said = "; ".join(
-        f"{group}: reliability {formatting.number(row['rel'], 2)}, consistency {formatting.number(row['cons'], 2)}"
+        f"{group}: reliability {formatting.number(row['rel'], 2)}, "
+        f"consistency {formatting.number(row['cons'], 2)}"
         for group, row in means.iterrows()
     )
     chart = charts.scatter(points, "Consistency", "Reliability", shared=("x", "y"))

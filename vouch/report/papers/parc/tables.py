@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import pandas as pd
 
 from vouch.report import formatting
-from vouch.report.grid import Cell, Column, Grid, whole
 from vouch.report.papers.parc.answers import asked_kinds, four, heads, long, notes, over
 from vouch.report.papers.parc.names import CERTAIN, DATASETS, EVERY, MODELS, PRINTED, UNCHANGED
 from vouch.report.reproduce import printed
@@ -14,6 +13,7 @@ from vouch.report.reproduce.labels import columns
 from vouch.report.reproduce.lookup import MEAN, Lookup, with_mean
 from vouch.report.reproduce.pivot import Layout, pivot
 from vouch.report.reproduce.tables import rows
+from vouch.report.table import Cell, Column, Grid, whole
 from vouch.tables.prompts import ORIGINAL
 
 

@@ -68,7 +68,8 @@ def gap(lookup: Lookup) -> Built:
     )
     wide = pairs.pivot(index=["panel", "model"], columns="measure", values="value")
     gap = 100 * (wide[1] - wide[0])
-    said = f"Likelihood minus generation: {formatting.number(gap.min(), 1)} to {formatting.number(gap.max(), 1)} points."
+    low, high = formatting.number(gap.min(), 1), formatting.number(gap.max(), 1)
+    said = f"Likelihood minus generation: {low} to {high} points."
     return figure("5", "generation and likelihood", said, charts.dots(dots, "Accuracy"))
 
 

@@ -1,4 +1,6 @@
-"""headline: one row per dataset, model and reading, with the numbers that matter most."""
+"""The numbers that matter most: for `dvc metrics`, for `dvc plots` and in tables/headline.csv."""
+
+from typing import Any
 
 import pandas as pd
 
@@ -17,7 +19,7 @@ METRICS = {
 PROTOCOLS = ("clean", "faithful")
 
 
-def build(evidence: Evidence) -> pd.DataFrame:
+def headline(evidence: Evidence) -> pd.DataFrame:
     """`rank`, `rank_low`, `rank_high` are those of the accuracy; METRIC_low, METRIC_high its interval."""
     columns = ["dataset", "model", "protocol", "items", "rank", "rank_low", "rank_high"]
     columns += [f"{name}{end}" for name in METRICS for end in ("", "_low", "_high")]
@@ -42,3 +44,27 @@ def _row(evidence: Evidence, dataset: str, model: str, protocol: str) -> dict[st
             row |= {"items": number.items, "rank": number.rank}
             row |= {"rank_low": number.rank_low, "rank_high": number.rank_high}
     return row
+
+
+def values(evidence: Evidence, dataset: str, model: str, protocol: str = "clean") -> dict[str, float]:
+    """The numbers that a model has."""
+    return {
+        name: number.value
+        for name, (metric, score) in METRICS.items()
+        if (number := evidence.number(dataset, model, metric, score, protocol))
+    }
+
+
+def metrics_json(evidence: Evidence) -> dict[str, Any]:
+    """{dataset: {model: {metric: value, ..., faithful: {metric: value, ...}}}}.
+
+    The metrics directly under a model are clean; nothing is rounded; a missing number has no key.
+    """
+    return {
+        dataset: {
+            model: values(evidence, dataset, model)
+            | {"faithful": values(evidence, dataset, model, "faithful")}
+            for model in evidence.models(dataset)
+        }
+        for dataset in evidence.datasets
+    }
