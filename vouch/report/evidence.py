@@ -204,7 +204,7 @@ class Evidence:
         return self._effects.get(dataset)
 
     def leaders(self, dataset: str) -> tuple[str, ...]:
-        """The model with the best accuracy, and those that the data cannot tell from it.
+        """The model with the best accuracy, and those not significantly worse.
 
         Paired comparisons decide; where there is none for a pair, the ranks that the intervals allow.
         """
@@ -214,7 +214,7 @@ class Evidence:
     def _behind(self, dataset: str, best: str, model: str) -> bool:
         pair = self.pair(dataset, best, model)
         if pair is not None:
-            return pair.told_apart
+            return pair.significant
         number = self.number(dataset, model, "accuracy")
         return number is None or (number.rank_low is not None and number.rank_low > 1)
 

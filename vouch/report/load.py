@@ -73,6 +73,11 @@ def _by_dataset(table: Table, paths: Iterable[Path], columns: Sequence[str]) -> 
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*columns, "dataset"])
 
 
+def read_printed(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:
+    """What papers printed, to the printed digit."""
+    return {path.stem: pd.read_csv(path, dtype=str, keep_default_na=False) for path in paths}
+
+
 def engines(paths: Iterable[Path]) -> dict[str, list[str]]:
     """The engines, with their revisions, that a model's answers name."""
     tables = {path("m", "d").suffixes[0]: table for table, path in RESPONSES.values()}
@@ -125,6 +130,6 @@ def load(
         setup=setup or {},
         engines=engines(responses),
         digests={path.as_posix(): _digest(path) for path in every},
-        printed={path.stem: pd.read_csv(path, dtype=str, keep_default_na=False) for path in published},
+        printed=read_printed(published),
         facts=known or {},
     )

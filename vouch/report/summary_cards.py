@@ -157,7 +157,7 @@ def _breaks(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
     assert cost.low is not None and cost.high is not None
     if cost.eased:
         return (_flipped(evidence, model, where, worst[where], cost),)
-    answer = f"{named(worst[where])}: {formatting.number(-100 * cost.difference, 1)} points lost"
+    answer = f"{_capital(named(worst[where]))}: {formatting.number(-100 * cost.difference, 1)} points lost"
     why = (
         f"With it {formatting.percent(cost.value)} of the answers on {where} are right, without it "
         f"{formatting.percent(cost.original)} on the same {formatting.plural(cost.items, 'question')}: "
@@ -167,12 +167,16 @@ def _breaks(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
     return (Card(BREAKS, answer, why),)
 
 
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def _flipped(evidence: Evidence, model: str, dataset: str, variation: str, cost: Cost) -> Card:
     """Of a variation after which a guess is right more or less often: points would say nothing."""
     share = formatting.percent(cost.value)
     why = f"With it {share} of the answers on {dataset} {beside_a_guess(cost)}."
     side = "no better than guessing" if cost.value <= cost.guess else "closer to guessing"
-    answer = f"{named(variation)}: {side}"
+    answer = f"{_capital(named(variation))}: {side}"
     return Card(BREAKS, answer, why + _shift(evidence, model, dataset, variation))
 
 

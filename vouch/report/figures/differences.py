@@ -27,7 +27,9 @@ def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
             pair = evidence.pair(dataset, model, other)
             if pair is None:
                 continue
-            verdict = ("better" if pair.difference > 0 else "worse") if pair.told_apart else "not significant"
+            verdict = (
+                ("better" if pair.difference > 0 else "worse") if pair.significant else "not significant"
+            )
             rows.append(
                 {"row": model, "column": place, "other": other}
                 | {"points": abs(100 * pair.difference), "verdict": verdict}
@@ -82,6 +84,6 @@ def describe(evidence: Evidence, dataset: str) -> str:
     known = data[data["verdict"] != "not significant"]
     return (
         f"Grid of {formatting.plural(len(data) // 2, 'pair')} of models on {dataset}, in the order of "
-        f"accuracy: {formatting.count(len(known) // 2)} differ significantly. A row is better or worse than a "
-        "column."
+        f"accuracy: {formatting.count(len(known) // 2)} differ significantly. A row is better or worse "
+        "than a column."
     )

@@ -12,7 +12,7 @@ from vouch.report import vegalite as alt
 from vouch.report.costs import is_control, meaning
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
-from vouch.report.shift import SCORE, guarantee, shifted
+from vouch.report.sets import SCORE, guarantee, shifted
 
 TITLE = "Coverage of sets calibrated on the original prompts"
 SELF = "original prompts"

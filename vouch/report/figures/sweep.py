@@ -8,7 +8,7 @@ from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
-from vouch.report.sweep import points
+from vouch.report.sets import points
 
 TITLE = "Coverage and set size by calibration share"
 PANELS = {"coverage": ("Coverage, LAC", ".0%"), "size": ("Options in a set, LAC", ".1f")}

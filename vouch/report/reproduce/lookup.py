@@ -99,6 +99,15 @@ class Lookup:
         known = sorted(mean.index, key=lambda model: (-mean[model], model))
         return (*map(str, known), *(name for name in self.evidence.all_models if name not in mean.index))
 
+    def in_order(self, frame: pd.DataFrame, by: Sequence[str], model: str = "model") -> pd.DataFrame:
+        """Rows sorted by columns, of which `model` goes by `order`; a name that is no model comes last."""
+        place = {name: place for place, name in enumerate(self.order)}
+
+        def key(column: pd.Series) -> pd.Series:
+            return column.map(place).fillna(len(place)) if column.name == model else column
+
+        return frame.sort_values(list(by), key=key, kind="stable")
+
 
 def with_mean(
     frame: pd.DataFrame,
@@ -119,3 +128,16 @@ def with_mean(
     mean = mean.where(counts == len(over)) if complete else mean
     mean = mean.dropna(how="all").reset_index().assign(dataset=MEAN)
     return pd.concat([frame, mean], ignore_index=True)
+
+
+def columns(datasets: Iterable[str], names: Mapping[str, str]) -> dict[str, str]:
+    """Datasets with the label of a column: those of the paper first and in its order, others as they are."""
+    here = list(datasets)
+    first = {name: label for name, label in names.items() if name in here}
+    return first | {name: name for name in here if name not in first}
+
+
+def own(datasets: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:
+    """The paper's own datasets that are here; all that are here where there is none of them."""
+    here = tuple(datasets)
+    return tuple(name for name in names if name in here) or here

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from vouch.report import formatting
 from vouch.report.reproduce.entry import Absent, Built
-from vouch.report.reproduce.labels import columns, own
-from vouch.report.reproduce.lookup import MEAN, Lookup, Measure, with_mean
+from vouch.report.reproduce.lookup import MEAN, Lookup, Measure, columns, own, with_mean
 from vouch.report.reproduce.pivot import Key, Layout, Print, pivot
 
 

@@ -64,8 +64,8 @@ def _models(evidence: Evidence, dataset: str) -> Grid:
     models = evidence.models(dataset)
     for model in models:
         pairs = {other: evidence.pair(dataset, model, other) for other in models if other != model}
-        apart = [pair.difference for pair in pairs.values() if pair is not None and pair.told_apart]
-        alike = [other for other, pair in pairs.items() if pair is not None and not pair.told_apart]
+        apart = [pair.difference for pair in pairs.values() if pair is not None and pair.significant]
+        alike = [other for other, pair in pairs.items() if pair is not None and not pair.significant]
         said = Cell(formatting.listed(alike, 30) if alike else "–", key=len(alike))
         rows.append(cells(model, sum(d > 0 for d in apart), sum(d < 0 for d in apart), said))
     return Grid("differences-models", f"{dataset}: significant differences by model", columns, rows)
@@ -73,7 +73,7 @@ def _models(evidence: Evidence, dataset: str) -> Grid:
 
 def _difference(pair: Pair) -> Cell:
     note = formatting.bracketed(pair.low, pair.high, 1, 100).strip(" ()")
-    tone: Literal["strong", "quiet"] = "strong" if pair.told_apart else "quiet"
+    tone: Literal["strong", "quiet"] = "strong" if pair.significant else "quiet"
     return Cell(formatting.number(100 * pair.difference, 1), note, pair.difference, tone=tone)
 
 

@@ -8,7 +8,7 @@ from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
 from vouch.report.numbers import Number
 from vouch.report.section import Figures, Section, folding, said
-from vouch.report.shift import SCORE, guarantee, shifted
+from vouch.report.sets import SCORE, guarantee, shifted
 from vouch.report.table import Cell, Column, Grid, Tone, cells, figure
 
 TITLE = "Shift"

@@ -5,7 +5,7 @@ from markupsafe import Markup
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
 from vouch.report.section import Block, Figures, Section, Text, folding
-from vouch.report.sweep import points, shares
+from vouch.report.sets import points, shares
 from vouch.report.table import Cell, Column, Grid, cells, figure
 
 TITLE = "Calibration share"

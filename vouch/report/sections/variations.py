@@ -85,10 +85,10 @@ def _worst(found: Costs, model: str) -> str:
     assert cost.low is not None and cost.high is not None
     if cost.eased:
         share = formatting.percent(cost.value)
-        return f"{named(variation)} costs {model} most: {share} of the answers {beside_a_guess(cost)}."
+        return f"{model} loses most to {named(variation)}: {share} of the answers {beside_a_guess(cost)}."
     points = formatting.number(-100 * cost.difference, 1)
     span = formatting.bracketed(-cost.high, -cost.low, 1, 100)
-    return f"{named(variation)} costs {model} most: {points} points of accuracy{span}."
+    return f"{model} loses most to {named(variation)}: {points} points of accuracy{span}."
 
 
 def _flipped(found: Costs, models: Sequence[str], variation: str) -> str:
@@ -104,7 +104,7 @@ def _flipped(found: Costs, models: Sequence[str], variation: str) -> str:
     below = [model for model, cost in eased.items() if cost.value < cost.guess]
     who = formatting.listed(below) if below else "no model"
     return (
-        f"{named(variation)} makes other options right: guessing is right in {formatting.percent(gives, 0)}, "
+        f"With {named(variation)} other options are right: guessing is right in {formatting.percent(gives, 0)}, "
         f"not in {formatting.percent(1 - gives, 0)}; {who} {'is' if len(below) < 2 else 'are'} below that."
     )
 

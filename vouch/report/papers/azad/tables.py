@@ -6,8 +6,7 @@ from dataclasses import replace
 from vouch.report import formatting
 from vouch.report.papers.azad.measures import DATASETS
 from vouch.report.reproduce.entry import Absent, Built
-from vouch.report.reproduce.labels import columns
-from vouch.report.reproduce.lookup import Lookup, Measure
+from vouch.report.reproduce.lookup import Lookup, Measure, columns
 from vouch.report.reproduce.tables import by_dataset
 from vouch.report.table import Cell, Column, Grid, whole
 
