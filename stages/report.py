@@ -12,7 +12,7 @@ from vouch.report.load import load
 from vouch.report.write import write
 
 LOCK = Path("models.lock")
-SETUP = ("datasets", "models", "released", "variations", "train")
+SETUP = ("datasets", "models", "variations", "train")
 """Parameters that the provenance page shows."""
 
 

@@ -156,7 +156,6 @@ class Run:
         params |= {
             "datasets": {"mine": {"loader": "jsonl", "source": "mine", "template": "kostumov"}},
             "models": ["served"],
-            "pin": {"served": "models.lock"},
             "train": {},
         }
         params["extract"] |= {"max_tokens": 4}
