@@ -70,8 +70,10 @@ def test_every_file_is_written(make: Make) -> None:
     assert {p.name for p in Path("reports/plots").iterdir()} == {"models.csv", "reliability.csv", "page.html"}
 
 
-def test_same_inputs_same_bytes_in_another_process(make: Make) -> None:
-    write(CONFIG, make(Made(categories=("big", "small"), variations=("original", "vr_b"))))
+def test_same_inputs_same_bytes_in_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = Made(categories=("big", "small"), variations=("original", "vr_b"))
+    write(CONFIG, read(write_tables(made), SCORING))
     first = digests()
     again = (
         "from pathlib import Path; from vouch.report.load import load; from vouch.report.write import write;"

@@ -41,9 +41,9 @@ def test_thresholds_for_parts_are_a_table_of_their_own(make: Make) -> None:
     evidence = make(Made(accuracy={"alpha": 0.8}))
     of_sets = evidence.leaderboard[evidence.leaderboard["score"] == "lac"].copy()
     of_sets["alpha"] = 0.1
-    parts = [of_sets.assign(calibration="marginal"), of_sets.assign(calibration="class")]
-    parts.append(of_sets.assign(calibration="class", alpha=0.2, value=99.0))
-    changed = replace(evidence, leaderboard=pd.concat(parts, ignore_index=True))
+    frames = [of_sets.assign(calibration="marginal"), of_sets.assign(calibration="class")]
+    frames.append(of_sets.assign(calibration="class", alpha=0.2, value=99.0))
+    changed = replace(evidence, leaderboard=pd.concat(frames, ignore_index=True))
     (part,) = parts(scores.build(changed))
     assert [row[1].text for row in part.grids[1].rows] == ["all questions", "each letter"]
     assert {row[2].text for row in part.grids[1].rows} == {"1.40"}

@@ -129,7 +129,7 @@ def test_accuracy_that_a_guess_gains_is_no_gain(make: Make) -> None:
         "of the originals 50.0\u202f%, with guessing 25\u202f%."
     )
     below = (
-        "With negated question (ls_n) other options are right: guessing is right in 75\u202f%, not in 25\u202f%; "
+        "With negated question (ls_n) other options are right: guessing gives 75\u202f%, not 25\u202f%; "
         "alpha is below that."
     )
     assert part.sentences == (said, below)

@@ -104,8 +104,8 @@ def _flipped(found: Costs, models: Sequence[str], variation: str) -> str:
     below = [model for model, cost in eased.items() if cost.value < cost.guess]
     who = formatting.listed(below) if below else "no model"
     return (
-        f"With {named(variation)} other options are right: guessing is right in "
-        f"{formatting.percent(gives, 0)}, not in {formatting.percent(1 - gives, 0)}; {who} {'is' if len(below) < 2 else 'are'} below that."
+        f"With {named(variation)} other options are right: guessing gives {formatting.percent(gives, 0)}, "
+        f"not {formatting.percent(1 - gives, 0)}; {who} {'is' if len(below) < 2 else 'are'} below that."
     )
 
 
