@@ -7,17 +7,15 @@ import pandas as pd
 from vouch.report import formatting, labels, palette
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
+from vouch.report.marks import tips
 
 TITLE = "Accuracy against set size"
 SIZE = (520.0, 430.0)
 NARROW = (270.0, 270.0)  # with its axes it fits a phone held upright
 FONT = 11
 TIPS = [
-    alt.Tooltip("model:N", title="Model"),
-    alt.Tooltip("y:Q", title="Accuracy", format=".1%"),
-    alt.Tooltip("y_low:Q", title="from", format=".1%"),
-    alt.Tooltip("y_high:Q", title="to", format=".1%"),
-    alt.Tooltip("x:Q", title="Options in a set", format=".2f"),
+    *tips(".1%", model_n="Model", y="Accuracy", y_low="from", y_high="to"),
+    *tips(".2f", x="Options in a set"),
 ]
 
 

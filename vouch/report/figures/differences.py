@@ -7,15 +7,11 @@ import pandas as pd
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
+from vouch.report.marks import tips
 
 TITLE = "Which models differ significantly?"
 STEP = 17
-TIPS = [
-    alt.Tooltip("row:N", title="Model"),
-    alt.Tooltip("verdict:N", title="is"),
-    alt.Tooltip("other:N", title="than"),
-    alt.Tooltip("points:Q", title="Points", format=".1f"),
-]
+TIPS = tips(".1f", row_n="Model", verdict_n="is", other_n="than", points="Points")
 
 
 def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:

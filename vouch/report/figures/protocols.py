@@ -7,6 +7,7 @@ import pandas as pd
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
+from vouch.report.marks import target, tips
 
 TITLE = "Faithful against clean"
 # heading, metric, score, format and least distance of the ticks
@@ -17,11 +18,7 @@ PANELS = {
 }
 PROTOCOLS = {"clean": "clean, with its interval", "faithful": "faithful"}
 STEP = 16
-TIPS = [
-    alt.Tooltip("model:N", title="Model"),
-    alt.Tooltip("protocol:N", title="Protocol"),
-    alt.Tooltip("value:Q", title="Value", format=".3f"),
-]
+TIPS = tips(".3f", model_n="Model", protocol_n="Protocol", value="Value")
 
 
 def frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
@@ -63,8 +60,7 @@ def _panel(evidence: Evidence, dataset: str, panel: str, named: bool) -> Any:
         ),
     ]
     if panel == "coverage":
-        goal = alt.Chart(pd.DataFrame({"value": [evidence.target]}))
-        layers.insert(0, goal.mark_rule(strokeDash=[4, 3], color=palette.INK).encode(x=across))
+        layers.insert(0, target(evidence.target).encode(x=across))
     return alt.layer(*layers).properties(width=205, height=alt.Step(STEP))
 
 

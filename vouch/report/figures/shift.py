@@ -12,6 +12,7 @@ from vouch.report import vegalite as alt
 from vouch.report.costs import is_control, meaning
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
+from vouch.report.marks import target, tips, whiskers
 from vouch.report.sets import SCORE, guarantee, shifted
 
 TITLE = "Coverage of sets calibrated on the original prompts"
@@ -22,13 +23,7 @@ GUARANTEES = {
     "exceeded": ("above the target", palette.GREEN),
 }
 STEP, LABELS = 18, 270
-TIPS = [
-    alt.Tooltip("model:N", title="Model"),
-    alt.Tooltip("asked:N", title="Asked"),
-    alt.Tooltip("value:Q", title="Coverage", format=".1%"),
-    alt.Tooltip("low:Q", title="from", format=".1%"),
-    alt.Tooltip("high:Q", title="to", format=".1%"),
-]
+TIPS = tips(".1%", model_n="Model", asked_n="Asked", value="Coverage", low="from", high="to")
 
 
 def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
@@ -47,7 +42,7 @@ def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["model", "asked", "value", "low", "high", "guarantee"])
 
 
-def _panel(data: pd.DataFrame, model: str, order: list[str], least: float, target: float, first: bool) -> Any:
+def _panel(data: pd.DataFrame, model: str, order: list[str], least: float, aim: float, first: bool) -> Any:
     rows = alt.Y(
         "asked:N",
         sort=order,
@@ -71,11 +66,9 @@ def _panel(data: pd.DataFrame, model: str, order: list[str], least: float, targe
     labels, colours = zip(*GUARANTEES.values(), strict=True)
     colour = alt.Color("guarantee:N", scale=alt.Scale(domain=list(labels), range=list(colours)))
     base = alt.Chart(data[data["model"] == model]).encode(x=across, y=rows, color=colour)
-    goal = alt.Chart(pd.DataFrame({"value": [target]}))
-    whiskers = base.transform_filter("isValid(datum.low)").transform_calculate(value="datum.low")
     return alt.layer(
-        goal.mark_rule(strokeDash=[4, 3], color=palette.INK).encode(x=across),
-        whiskers.mark_rule(strokeWidth=2, opacity=0.6).encode(x2="high:Q"),
+        target(aim).encode(x=across),
+        whiskers(base).mark_rule(strokeWidth=2, opacity=0.6).encode(x2="high:Q"),
         base.mark_circle(size=50, opacity=1).encode(tooltip=TIPS),
     ).properties(width=250, height=alt.Step(STEP), title=model)
 
