@@ -180,9 +180,9 @@ def test_an_item_by_its_link(reports, window):
     page = opened(one.open(f"{ITEMS_PAGE}#{CHOICE}/{CHOICE}-0204"), f"{CHOICE}-0204")
     assert page.locator("#item .prompt h3").all_text_contents() == [
         "original",
-        "options in reversed order option_order",
+        "option_order",
         "blurred pictures (level 5) vr_b_5",
-        "negated question ls_n",
+        "ls_n",
     ]
     assert page.locator("#item .matrix thead th").all_text_contents() == ["Prompt", "alpha", "beta", "gamma"]
     rows = table(reports, "scores/alpha.outcomes.parquet")
