@@ -35,7 +35,8 @@ def main(run: Run) -> None:
     rows, count = picture_rows(name, encoder, config.batch)
     EMBEDDINGS.write(embeddings_path(name, IMAGES), run.progress(rows, count, f"embed {name}"))
     EMBEDDINGS.write(embeddings_path(name, QUESTIONS), question_rows(name, encoder, config.batch))
-    run.note("encoder", {"name": encoder.name, **encoder.notes})
+    run.note("encoder", encoder.name)
+    run.measure("encoder", encoder.notes)
 
 
 def _texts(run: Run) -> None:
@@ -49,7 +50,8 @@ def _texts(run: Run) -> None:
         for path in run.progress(paths, label="embed texts"):
             for row in similarities(path, encoder):
                 writer.row(row)
-    run.note("encoder", {"name": encoder.name, "device": encoder.device})
+    run.note("encoder", encoder.name)
+    run.measure("encoder", {"device": encoder.device})
 
 
 if __name__ == "__main__":

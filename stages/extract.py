@@ -25,8 +25,9 @@ def main(run: Run) -> None:
         return
     config = Config.model_validate(run.params["extract"])
     dataset = AskedDataset(AskedModel(pin, config), name)
-    notes = answer(dataset, run.progress)
-    for key, fact in {**notes, **write(dataset)}.items():
+    for key, fact in answer(dataset, run.progress).items():
+        run.measure(key, fact)
+    for key, fact in write(dataset).items():
         run.note(key, fact)
 
 

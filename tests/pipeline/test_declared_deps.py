@@ -1,6 +1,7 @@
 """Declared deps against real imports: every module that a stage imports is a dep, and no dep is idle."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ def module_file(name: str) -> Path | None:
     return path / "__init__.py" if (path / "__init__.py").is_file() else None
 
 
+@cache
 def imported(file: Path) -> set[Path]:
     """Files of this project that a file imports anywhere in its text."""
     names = set()
