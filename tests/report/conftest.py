@@ -1,12 +1,15 @@
 from collections.abc import Callable
 from contextlib import chdir
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.report.project import SCORING, Made, write_tables
+from vouch.report.config import Config
 from vouch.report.evidence import Evidence
 from vouch.report.load import load
+from vouch.report.write import write
 
 
 @pytest.fixture(scope="session")
@@ -30,3 +33,24 @@ def make(
     """The same, in an empty working directory."""
     monkeypatch.chdir(tmp_path)
     return loaded
+
+
+def _rewrite(status: str, failed: list[str]) -> dict[str, Any]:
+    row = {"original": "Is it red?", "kind": "ls_n", "rewrite": f"Is it {status}?", "status": status}
+    return row | {"failed": failed, "reason": "it says the same", "rewriter": "rules/1"}
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a report that has nearly every section, written once."""
+    made = Made(
+        datasets=("cubes", "shapes"),
+        categories=("big", "small"),
+        variations=("original", "blank", "rotated", "vr_b"),
+        rejects=[("file:3", "no image")],
+        rewrites=[_rewrite("accepted", []), _rewrite("rejected", ["negated"])],
+    )
+    path = tmp_path_factory.mktemp("rich")
+    with chdir(path):
+        write(Config(title="Vouch"), load(write_tables(made), SCORING))
+    return path

@@ -56,14 +56,19 @@ def digests() -> dict[str, str]:
     return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-def test_every_file_is_written(make: Make) -> None:
-    write(CONFIG, make(Made(variations=("original", "rotated"))))
+def test_every_file_is_written(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(report)
     assert {p.name for p in Path("reports").iterdir()} == {
         *["assets", "figures", "pages", "tables", "plots", "index.html", "metrics.json"]
     }
     written = {p.name for p in Path("reports/tables").iterdir()}
     assert written == {f"{name}.csv" for name in TABLES} | {"shown"}
-    drawn = {f"{name}-shapes.{kind}" for name in plugins(figures) for kind in ("svg", "png", "pdf")}
+    drawn = {
+        f"{name}-{dataset}.{kind}"
+        for name in plugins(figures)
+        for dataset in ("cubes", "shapes")
+        for kind in ("svg", "png", "pdf")
+    }
     figured = {p.name for p in Path("reports/figures").iterdir()}
     assert drawn <= figured
     assert all(name.startswith(tuple(plugins(papers))) for name in figured - drawn)
@@ -153,9 +158,8 @@ def test_metrics_for_dvc(make: Make) -> None:
     assert set(found["shapes"]) == {"alpha", "beta", "gamma"}
 
 
-def test_figures_use_only_colours_that_have_a_dark_twin(make: Make) -> None:
-    write(CONFIG, make(Made(variations=("original", "rotated"))))
-    for path in Path("reports/figures").glob("*.svg"):
+def test_figures_use_only_colours_that_have_a_dark_twin(report: Path) -> None:
+    for path in (report / "reports/figures").glob("*.svg"):
         # rgb() comes from a continuous scale: cells keep their colour, and the ink of their numbers too
         colours = set(re.findall(r'(?:fill|stroke)="(#[^"]+|[a-z]+)"', path.read_text("utf-8")))
         assert colours - {"none", "transparent", ON_DEEP, ON_PALE} <= set(palette.DARK), path

@@ -2,20 +2,17 @@
 
 import re
 from collections.abc import Callable
-from contextlib import chdir
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.report.html_page import Page
-from tests.report.project import SCORING, Made, write_tables
+from tests.report.project import Made
 from vouch.report import figures, sections
 from vouch.report.config import Config
 from vouch.report.evidence import Evidence
 from vouch.report.figure_spec import FigureSpec
-from vouch.report.load import load
 from vouch.report.pages import PAGES
 from vouch.report.plugins import plugins
 from vouch.report.site import Picture, site
@@ -43,30 +40,9 @@ def sections_of(pages: Site) -> set[str | None]:
     return {a["id"] for page in pages.values() for a in page.all("section") if "id" in a}
 
 
-def rewrite(status: str, failed: list[str]) -> dict[str, Any]:
-    row = {"original": "Is it red?", "kind": "ls_n", "rewrite": f"Is it {status}?", "status": status}
-    return row | {"failed": failed, "reason": "it says the same", "rewriter": "rules/1"}
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a report that has nearly every section."""
-    made = Made(
-        datasets=("cubes", "shapes"),
-        categories=("big", "small"),
-        variations=("original", "blank", "rotated", "vr_b"),
-        rejects=[("file:3", "no image")],
-        rewrites=[rewrite("accepted", []), rewrite("rejected", ["negated"])],
-    )
-    path = tmp_path_factory.mktemp("rich")
-    with chdir(path):
-        write(CONFIG, load(write_tables(made), SCORING))
-    return path
-
-
 @pytest.fixture
-def rich(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
-    monkeypatch.chdir(folder)
+def rich(report: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+    monkeypatch.chdir(report)
     return written()
 
 
