@@ -5,8 +5,8 @@ headline.py    the numbers that matter most; csv_tables.py: what is written to r
 figures/       NAME.py: draw(evidence, dataset) -> chart, in reports/figures: NAME-DATASET.svg, .png, .pdf
 papers/        NAME/: tables and figures of a paper, built from reproduce/
 table.py       `TableSpec`, the columns of a table with labels, help and units; table_files.py: CSV, LaTeX
-sections/      NAME.py: TITLE and build(evidence) -> `Section` (section.py), shown by templates/section.html.j2,
-               or a view that templates/NAME.html.j2 shows
+sections/      NAME.py: TITLE and build(evidence) -> `Section` (section.py), shown by
+               templates/section.html.j2, or a view that templates/NAME.html.j2 shows
 pages.py       which sections a page shows; site.py: from views to HTML; write.py: writes reports/
 static/        what the pages load, copied to reports/assets
 items/         reports/items, which the stage browse makes

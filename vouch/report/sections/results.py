@@ -32,9 +32,9 @@ TEXT = Markup("""\
 Clean protocol: copies of a question stay on one side of every split, and numbers have intervals. Ranks are
 those that the intervals allow: <em>1–3</em> means that any of the three is possible. Paired comparisons on
 the same questions (<em>Ranking</em>) separate more models; those in bold are not significantly worse than
-the best. Click a heading to sort. <em>metrics.csv</em> among the tables holds all numbers of whole
-datasets, <code>data/compare/leaderboard.parquet</code> also those of categories and of thresholds by
-stratum.""")
+the best. Click a heading to sort. All numbers of whole datasets are in
+<a href="../tables/metrics.csv">tables/metrics.csv</a>, those of categories and of thresholds by stratum in
+<code>data/compare/leaderboard.parquet</code>.""")
 TABLE = TableSpec(
     "headline",
     f"clean protocol, 95{formatting.NARROW}% intervals in small print, best accuracy first",

@@ -30,7 +30,8 @@ def build(evidence: Evidence) -> Section | None:
     if len(rejected):
         inner: list[Block] = [_rejected(rejected.head(MOST))]
         if len(rejected) > MOST:
-            inner.append(Text(f"{len(rejected) - MOST} more are in tables/rewrites.csv."))
+            link = Markup('<a href="../tables/rewrites.csv">tables/rewrites.csv</a>')
+            inner.append(Text(Markup("{} more are in {}.").format(len(rejected) - MOST, link)))
         blocks.append(Folded("What was rejected, and why", inner))
     return Section(HEADING, TEXT, [Part("", blocks)])
 
