@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple
 
+from vouch.metrics import registry
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
 from vouch.report.numbers import Number
@@ -93,26 +94,41 @@ class Unit(NamedTuple):
     scale: float = 1.0
 
 
-PERCENT = Unit(1, 100)
-OPTIONS = RATIO = Unit(2)
-NATS = Unit(3)
+SETS = ("lac", "aps")
+UNITS = {registry.SHARE: Unit(1, 100), registry.OPTIONS: Unit(2), "": Unit(2)}
+OTHER = Unit(3)
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A column with one metric of the leaderboard. interval: in small print."""
+    """A column with one metric of the leaderboard, as the registry of metrics declares it.
 
-    label: str
-    help: str
+    label, help: in place of the declared ones. interval: in small print.
+    """
+
     metric: str
     score: str = ""
-    unit: Unit = PERCENT
+    label: str = ""
+    help: str = ""
     interval: bool = True
 
     @property
+    def declared(self) -> registry.Metric:
+        """What the registry says of the metric; its bare name where it knows none."""
+        return registry.find(self.metric) or registry.Metric(self.metric, "", unit="")
+
+    @property
+    def unit(self) -> Unit:
+        """How its numbers are written: shares in per cent."""
+        return UNITS.get(self.declared.unit, OTHER)
+
+    @property
     def column(self) -> Column:
-        """Its heading."""
-        return Column(self.label, self.help, True)
+        """Its heading; scores of prediction sets stand in it where sets of several are side by side."""
+        found = self.declared
+        score = f" {self.score.upper()}" if self.score in SETS else ""
+        label = f"{found.label}{score}{' %' if found.unit == registry.SHARE else ''}"
+        return Column(self.label or label, self.help or found.help, True)
 
     def number(self, evidence: Evidence, dataset: str, model: str, **where: str) -> Number | None:
         """Its number. where: keywords of `Evidence.number`, which go before the column's own score."""

@@ -5,7 +5,7 @@ from markupsafe import Markup
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
 from vouch.report.section import Block, Figures, Folded, Section, folding, said
-from vouch.report.table import NATS, RATIO, Column, Measured, TableSpec
+from vouch.report.table import Column, Measured, TableSpec
 
 TITLE = "Confidence"
 HEADING = "Does confidence match accuracy?"
@@ -19,21 +19,19 @@ TABLE = TableSpec(
     "confidence against accuracy, clean protocol",
     (Column("Model"),),
     (
-        Measured("ECE %", "mean gap between confidence and accuracy, bins of equal width", "ece"),
-        Measured("T", "best temperature; above 1 the model is overconfident", "temperature", "", RATIO),
-        Measured("NLL", "negative log-likelihood of the answer, nats", "nll", "", NATS),
-        Measured("NLL after T", "on the test half after temperature scaling", "nll_scaled", "", NATS),
-        Measured("ECE, test half %", "of the test half alone; fewer questions make it larger", "ece_test"),
-        Measured("ECE after T %", "on the same test half after temperature scaling", "ece_scaled"),
-        Measured("Brier", "squared distance between probabilities and answer, 0 to 2", "brier", "", NATS),
-        Measured("AUROC %", "how often a right answer has more confidence than a wrong one", "auroc"),
+        Measured("ece"),
+        Measured("temperature", help="best temperature; above 1 the model is overconfident"),
+        Measured("nll"),
+        Measured("nll_scaled"),
+        Measured("ece_test"),
+        Measured("ece_scaled"),
+        Measured("brier"),
+        Measured("auroc", help="how often a right answer has more confidence than a wrong one"),
+        Measured("aurc", help="mean error of the most confident questions over all shares; lower is better"),
         Measured(
-            "AURC %", "mean error of the most confident questions over all shares; lower is better", "aurc"
-        ),
-        Measured(
-            "Most confident 80 %, accuracy %",
-            "accuracy when the least confident fifth is declined",
             "selective_accuracy_80",
+            label="Most confident 80 %, accuracy %",
+            help="accuracy when the least confident fifth is declined",
         ),
     ),
 )
@@ -42,9 +40,9 @@ MORE = TableSpec(
     "other bins, clean protocol",
     (Column("Model"),),
     (
-        Measured("MCE %", "largest gap of a bin of equal width", "mce"),
-        Measured("ECE, equal mass %", "mean gap over bins of equally many questions", "ece_mass"),
-        Measured("MCE, equal mass %", "largest gap of these bins", "mce_mass"),
+        Measured("mce"),
+        Measured("ece_mass"),
+        Measured("mce_mass"),
     ),
 )
 

@@ -5,7 +5,7 @@ from markupsafe import Markup
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
 from vouch.report.section import Block, Part, Section, Text
-from vouch.report.table import NATS, Column, Grid, Measured, TableSpec
+from vouch.report.table import Column, Grid, Measured, TableSpec
 from vouch.tables.prompts import TEXT as OUTPUT
 
 TITLE = "In words"
@@ -15,14 +15,12 @@ Texts that the models generated, for questions without options and for options a
 which no answer is found counts as wrong, so the rate of such texts stands beside the accuracy.""")
 CAPTION = f"generated answers, clean protocol, 95{formatting.NARROW}% intervals in small print"
 COLUMNS = (
-    Measured("Accuracy %", "an answer that is unparsed or refused is not right", "accuracy"),
-    Measured("Unparsed %", "texts in which no answer is found", "unparsed_rate"),
-    Measured("Refused %", "texts that decline to answer", "refusal_rate"),
-    Measured(
-        "NLL", "mean negative log-likelihood per token, nats; lower is more certain", "nll_avg", "", NATS
-    ),
-    Measured("Entropy %", "mean entropy before a token, relative to the largest possible", "ent_avg"),
-    Measured("ECE %", "gap between exp(−NLL) and accuracy", "ece"),
+    Measured("accuracy", help="an answer that is unparsed or refused is not right"),
+    Measured("unparsed_rate"),
+    Measured("refusal_rate"),
+    Measured("nll_avg", help="mean negative log-likelihood per token, nats; lower is more certain"),
+    Measured("ent_avg"),
+    Measured("ece", help="gap between exp(−NLL) and accuracy"),
 )
 # Metrics of samples, whose score is the temperature.
 SAMPLED = {
@@ -54,7 +52,7 @@ def _grid(evidence: Evidence, dataset: str) -> Grid:
     ]
     sampled = [
         Measured(
-            SAMPLED[metric][0], f"{SAMPLED[metric][1]}, temperature {score.removeprefix('t')}", metric, score
+            metric, score, SAMPLED[metric][0], f"{SAMPLED[metric][1]}, temperature {score.removeprefix('t')}"
         )
         for metric, score in sorted(set(zip(here["metric"], here["score"], strict=True)))
     ]

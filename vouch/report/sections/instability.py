@@ -6,7 +6,7 @@ from vouch.report import formatting
 from vouch.report.costs import variation_cell
 from vouch.report.evidence import Evidence
 from vouch.report.section import Part, Section
-from vouch.report.table import NATS, Column, Grid, Measured, TableSpec
+from vouch.report.table import Column, Grid, Measured, TableSpec
 
 TITLE = "Instability"
 HEADING = "Does the model repeat its answer?"
@@ -33,13 +33,10 @@ def _grid(evidence: Evidence, dataset: str) -> Grid:
     frame = evidence.headlines
     here = frame[(frame["dataset"] == dataset) & (frame["metric"] == METRIC) & (frame["score"] != "")]
     scores = sorted(set(here["score"]), key=lambda score: (not score.startswith(FIRST), score))
-    help = "mean entropy of the answers to the tests of a question, nats"
     measures = (
-        Measured("Instability", help, METRIC, "", NATS),
-        *(Measured(*_head(score), METRIC, score, NATS) for score in scores),
-        Measured(
-            "Accuracy, range", "largest minus smallest accuracy among the tests, in points", "accuracy_range"
-        ),
+        Measured(METRIC),
+        *(Measured(METRIC, score, *_head(score)) for score in scores),
+        Measured("accuracy_range", label="Accuracy, range"),
     )
     rows = [
         (

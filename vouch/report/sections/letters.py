@@ -18,9 +18,9 @@ part of the bias.""")
 CHOSEN, RIGHT = "chosen_share_", "right_share_"
 DEBIASED = "accuracy_debiased"
 RATES = (
-    Measured("I don't know %", "how often it is chosen; never right", "dont_know_rate", interval=False),
-    Measured("None of them %", "how often it is chosen; never right", "none_rate", interval=False),
-    Measured("Ties %", "questions with equal largest logits", "tie_rate", interval=False),
+    Measured("dont_know_rate", label="I don't know %", interval=False),
+    Measured("none_rate", label="None of them %", interval=False),
+    Measured("tie_rate", interval=False),
 )
 
 

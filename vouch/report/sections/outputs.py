@@ -5,7 +5,7 @@ from markupsafe import Markup
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
 from vouch.report.section import Part, Section, said
-from vouch.report.table import OPTIONS, Column, Grid, Measured, TableSpec
+from vouch.report.table import Column, Grid, Measured, TableSpec
 
 TITLE = "Outputs"
 HEADING = "Does it matter how the answer is read?"
@@ -18,15 +18,13 @@ TABLE = TableSpec(
     "the same questions by output, clean protocol",
     (Column("Model"), Column("Output")),
     (
-        Measured("Accuracy %", "a text in which no answer is found is not right", "accuracy"),
-        Measured(
-            "per token %", "accuracy by mean log-likelihood per token of an option", "accuracy_per_token"
-        ),
-        Measured("per byte %", "accuracy by mean log-likelihood per byte of an option", "accuracy_per_byte"),
-        Measured("Set size LAC", "mean number of options in a LAC set", "set_size", "lac", OPTIONS),
-        Measured("Coverage LAC %", "share of LAC sets that contain the answer", "coverage", "lac"),
-        Measured("ECE %", "expected calibration error", "ece"),
-        Measured("Unparsed %", "texts in which no answer is found", "unparsed_rate"),
+        Measured("accuracy", help="a text in which no answer is found is not right"),
+        Measured("accuracy_per_token"),
+        Measured("accuracy_per_byte"),
+        Measured("set_size", "lac"),
+        Measured("coverage", "lac", help="share of LAC sets that contain the answer"),
+        Measured("ece"),
+        Measured("unparsed_rate"),
     ),
 )
 

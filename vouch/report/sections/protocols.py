@@ -8,7 +8,7 @@ from markupsafe import Markup
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
 from vouch.report.section import Figures, Folded, Part, Section, said
-from vouch.report.table import MISSING, OPTIONS, Cell, Column, Grid, Measured, cells
+from vouch.report.table import MISSING, Cell, Column, Grid, Measured, cells
 
 TITLE = "Two protocols"
 HEADING = "Two protocols on the same answers"
@@ -17,11 +17,11 @@ TEXT = Markup("""\
 reproduced exactly. <em>Clean</em> repairs what can be repaired without asking a model anything. A
 difference between the two is an artefact of the procedure, not a property of a model.""")
 COLUMNS = (
-    Measured("Accuracy %", "", "accuracy"),
-    Measured("Coverage LAC %", "", "coverage", "lac"),
-    Measured("Set size LAC", "", "set_size", "lac", OPTIONS),
-    Measured("Set size APS", "", "set_size", "aps", OPTIONS),
-    Measured("ECE %", "", "ece"),
+    Measured("accuracy"),
+    Measured("coverage", "lac"),
+    Measured("set_size", "lac"),
+    Measured("set_size", "aps"),
+    Measured("ece"),
 )
 
 
@@ -101,7 +101,7 @@ def _uncertainty(evidence: Evidence, dataset: str) -> str:
 
 def _grid(evidence: Evidence, dataset: str) -> Grid:
     both = [
-        (replace(each, label=f"{each.label}, {protocol}", interval=protocol == "clean"), protocol)
+        (replace(each, label=f"{each.column.label}, {protocol}", interval=protocol == "clean"), protocol)
         for each in COLUMNS
         for protocol in ("faithful", "clean")
     ]

@@ -6,7 +6,7 @@ from vouch.report import formatting
 from vouch.report.costs import variation_cell
 from vouch.report.evidence import Evidence
 from vouch.report.section import Block, Section, Text, folding
-from vouch.report.table import MISSING, RATIO, Cell, Column, Grid, Measured, TableSpec
+from vouch.report.table import MISSING, Cell, Column, Grid, Measured, TableSpec
 from vouch.tables.prompts import ORIGINAL
 
 TITLE = "Reliability"
@@ -21,19 +21,7 @@ TABLE = TableSpec(
     "robustness",
     f"relative to guessing, clean protocol, 95{formatting.NARROW}% intervals in small print",
     (Column("Prompt"), Column("Model")),
-    tuple(
-        Measured(label, help, metric, "", RATIO)
-        for label, help, metric in (
-            ("Reliability", "certainty, negative where right less often than a guess", "reliability"),
-            ("Accuracy, calibrated", "0 is a guess, 1 always right, −1 never", "accuracy_calibrated"),
-            ("Certainty", "1 where every prediction set holds one class, 0 where all", "certainty"),
-            (
-                "Consistency, calibrated",
-                "with the answer to the original; 0 is a guess",
-                "consistency_calibrated",
-            ),
-        )
-    ),
+    tuple(map(Measured, ("reliability", "accuracy_calibrated", "certainty", "consistency_calibrated"))),
 )
 
 

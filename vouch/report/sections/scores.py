@@ -10,7 +10,7 @@ from vouch.report import formatting
 from vouch.report.evidence import MARGINAL, Evidence
 from vouch.report.numbers import Number
 from vouch.report.section import Block, Folded, Section, folding, said
-from vouch.report.table import OPTIONS, Cell, Column, Grid, Measured, TableSpec, figure
+from vouch.report.table import Cell, Column, Grid, Measured, TableSpec, figure
 
 TITLE = "Scores"
 HEADING = "Which sets are most informative?"
@@ -37,19 +37,17 @@ TABLE = TableSpec(
     "every score on the same splits, intervals over the splits in small print",
     (Column("Model"), Column("Score")),
     (
-        Measured("Set size", "mean number of options in a set", "set_size", "", OPTIONS),
-        Measured("Coverage %", "share of sets that contain the answer", "coverage"),
-        Measured(
-            "Worst size, coverage %",
-            "lowest coverage among sets of one size that at least 5 % of the questions have",
-            "worst_size_coverage",
-        ),
-        Measured("One option %", "share of sets with a single option", "singleton_rate"),
-        Measured("Empty %", "sets that were empty before the most probable option filled them", "empty_rate"),
+        Measured("set_size"),
+        Measured("coverage", help="share of sets that contain the answer"),
+        Measured("worst_size_coverage"),
+        Measured("singleton_rate"),
+        Measured("empty_rate"),
     ),
 )
 UNCALIBRATED = Measured(
-    "No threshold %", "splits and parts with too few questions to calibrate", "infinite_threshold_rate"
+    "infinite_threshold_rate",
+    label="No threshold %",
+    help="splits and parts with too few questions to calibrate",
 )
 
 
