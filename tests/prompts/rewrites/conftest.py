@@ -9,6 +9,7 @@ import pytest
 
 from stages.rewrite import main as rewrite
 from stages.vary import main as vary
+from tests.prompts.rows import family_of
 from vouch.pipeline.dag import Dag, Stage
 from vouch.pipeline.stage import Run
 from vouch.prompts.rewrites.config import RULES
@@ -70,7 +71,9 @@ class Project:
 
     def prompts(self, template: str = "plain") -> list[dict[str, Any]]:
         """Runs `vary` on what is there."""
-        vary(_run("vary", {"datasets.toy": {"template": template}, "variations": self.variations}))
+        family, variant = family_of(template)
+        entry = {"template": family, "variant": variant}
+        vary(_run("vary", {"datasets.toy": entry, "variations": self.variations}))
         found: list[dict[str, Any]] = PROMPTS.read(prompts_path("toy")).to_pylist()
         return found
 
