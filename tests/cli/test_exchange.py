@@ -34,7 +34,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "dvc.yaml").write_bytes((ROOT / "dvc.yaml").read_bytes())
     (tmp_path / "models.lock").write_text("models: {}\n", "utf-8")
     params = yaml.safe_load((ROOT / "profiles/small.yaml").read_text("utf-8"))
-    entry = {"loader": "jsonl", "source": "greys", "template": "kostumov_joined", "rows": "exchangeable"}
+    entry = {"loader": "jsonl", "source": "greys", "template": "kostumov", "variant": "joined"}
+    entry["rows"] = "exchangeable"
     params |= {"datasets": {"greys": entry}, "variations": ["original", "vs_e"]}
     (tmp_path / "params.yaml").write_text(json.dumps(params), "utf-8")
     (tmp_path / "greys").mkdir()
@@ -220,7 +221,8 @@ def test_depths_turn_comparisons_of_compbench(project: None, tmp_path: Path) -> 
     (tmp_path / "nyu/depth_0_529_rebalanced.json").write_text(json.dumps(rows), "utf-8")
     params = json.loads(Path("params.yaml").read_text("utf-8"))
     params["datasets"]["greys"] = {
-        **{"loader": "compbench", "source": "nyu", "template": "kostumov_joined", "rows": "exchangeable"},
+        **{"loader": "compbench", "source": "nyu", "template": "kostumov", "variant": "joined"},
+        "rows": "exchangeable",
         "settings": {"set": "depth", "expect": None},
     }
     Path("params.yaml").write_text(json.dumps(params), "utf-8")

@@ -29,7 +29,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "dvc.yaml").write_bytes((ROOT / "dvc.yaml").read_bytes())
     (tmp_path / "models.lock").write_text("models: {}\n", "utf-8")
     params: dict[str, Any] = yaml.safe_load((ROOT / "profiles/small.yaml").read_text("utf-8"))
-    params["datasets"] = {"greys": {"loader": "jsonl", "source": "greys", "template": "kostumov_joined"}}
+    params["datasets"] = {"greys": {"loader": "jsonl", "source": "greys", "template": "kostumov", "variant": "joined"}}
     (tmp_path / "params.yaml").write_text(json.dumps(params), "utf-8")
     (tmp_path / "greys").mkdir()
     lines = []

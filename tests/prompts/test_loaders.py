@@ -58,7 +58,7 @@ def made(
 def talking(project: Project) -> None:
     """A style that asks for texts, and shows two pictures as one."""
     text = (project.templates / "plain.yaml").read_text(encoding="utf-8").replace("first", "merged")
-    more = "asks: [letters, text]\nmax_tokens: 5\n"
+    more = "outputs: [letters, text]\nmax_tokens: 5\n"
     (project.templates / "talk.yaml").write_text(text + more, encoding="utf-8")
 
 

@@ -7,7 +7,6 @@ import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from stages.vary import read_rows
 from vouch.cli.exchange_order import decided_by_order, read_order
 from vouch.cli.exchange_pages import write_pages
 from vouch.params.check import check_project
@@ -26,6 +25,7 @@ from vouch.prompts.build.exchange_decisions import (
     decisions_text,
     read_decisions,
 )
+from vouch.prompts.build.items import read_rows
 from vouch.tables.decisions import are_there, csv_text
 from vouch.tables.images import ImageStore, images_path
 from vouch.tables.items import items_path

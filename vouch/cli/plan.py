@@ -25,6 +25,7 @@ from vouch.params.project import MODELS, Models, Project
 from vouch.pipeline.dag import PARAMS, read_dag
 from vouch.pipeline.freshness import State, by_reason, states
 from vouch.pipeline.yaml12 import load, loads
+from vouch.prompts.build.config import template_name
 from vouch.prompts.rewrites.table import kinds_of
 from vouch.tables.prompts import prompts_path
 
@@ -80,7 +81,7 @@ def _datasets(project: Project, items: Mapping[str, Items], counts: Mapping[str,
         [
             *(name, entry.loader, items[name].said),
             *(counts[name].said if items[name].count is not None else "?", ", ".join(counts[name].outputs)),
-            *(entry.template, str(len(variations_of(project, name)))),
+            *(template_name(entry.template, entry.variant), str(len(variations_of(project, name)))),
         ]
         for name, entry in project.datasets.items()
     ]

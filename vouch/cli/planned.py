@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stages.vary import read_template
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.datasets.cleaning.expected import expectation
 from vouch.datasets.fetch.locate import is_here, locate, promised
@@ -19,7 +18,7 @@ from vouch.params.project import Project
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import intact
 from vouch.prompts.build.combination import load_variation
-from vouch.prompts.build.template import Template
+from vouch.prompts.build.template import Template, read_template
 from vouch.prompts.variations.marks import ALPHABETS
 from vouch.tables.prompts import PROMPTS, TEXT
 
@@ -130,7 +129,7 @@ def _times(output: str, config: Config) -> int:
 
 def estimate(items: int, entry: DatasetEntry, variations: Sequence[str]) -> Count:
     """Before there are prompts."""
-    template = read_template(entry.template)
+    template = read_template(entry.template, entry.variant)
     prompts = items * sum(_prompts(name, template) for name in variations)
     outputs = dict.fromkeys(template.outputs, prompts)
     return Count(prompts, outputs, outputs, exact=False)

@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from tests.models.pins.loopback_hub import Handler, Repo, serving
+from tests.prompts.rows import template_of
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.datasets.raw import Unusable
 from vouch.datasets.read.boxes import with_boxes
@@ -79,9 +80,10 @@ def test_counts_add_up() -> None:
     assert sets()["scienceqa"].sample == (201,) and sets()["vsr"].full == (1811, 1181)
 
 
-def test_every_family_has_its_styles() -> None:
+def test_every_family_has_its_template(monkeypatch) -> None:
+    monkeypatch.chdir(ROOT)
     for one in sets().values():
-        assert (ROOT / f"vouch/prompts/templates/reform_{one.family}.yaml").is_file()
+        assert template_of(f"reform_{one.family}").response in ("The answer is", None)
 
 
 @pytest.mark.parametrize("name", list(sets()))
