@@ -82,8 +82,8 @@ def _built(kept: Kept, flags: Flags, scheme: ModuleType, chosen: Options, name: 
     """Open questions as choices; the others stay. Raises UserError."""
     if chosen.protocol == "faithful":
         raise UserError(
-            f"datasets.{name}.options: {chosen.scheme} has no faithful protocol, for its authors drew without "
-            "a seed; take reading: clean"
+            f"datasets.{name}.options: {chosen.scheme} has no faithful protocol, for its authors drew "
+            "without a seed; set protocol: clean"
         )
     rows = [
         Asked(row["id"], row["group"], row["category"], row["question"], row["references"][0])

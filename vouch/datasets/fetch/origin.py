@@ -5,8 +5,8 @@
     origin: {url: "https://...", sha256: "64 hexadecimal digits"}
     origin: {parts: [{url: "https://...", sha256: "..."}, {url: "https://...", sha256: "..."}]}
 
-It is fetched where `source` is vouch/datasets/fetch. Any other `source` is a folder that already holds the files,
-laid out as the repository (or, for addresses, under the files' own names): nothing is fetched then.
+It is fetched where `source` is vouch/datasets/fetch. Any other `source` is a folder that already holds the
+files, laid out as the repository (or, for addresses, under the files' own names): nothing is fetched then.
 """
 
 import re
