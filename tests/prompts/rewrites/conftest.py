@@ -1,7 +1,8 @@
 """A project folder for `rewrite` and a way to run it, and `vary` after it, there."""
 
+import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +10,18 @@ import pytest
 
 from stages.rewrite import main as rewrite
 from stages.vary import main as vary
+from tests.models.loopback_server import Loopback, Reply, serving
 from tests.prompts.rows import family_of
 from vouch.pipeline.dag import Dag, Stage
 from vouch.pipeline.stage import Run
 from vouch.prompts.rewrites.config import RULES
 from vouch.prompts.rewrites.decisions import decisions_path
 from vouch.tables.items import ITEMS, items_path
+from vouch.tables.pins import Pin, Source, write_pin
 from vouch.tables.prompts import PROMPTS, prompts_path
 from vouch.tables.rewrites import REWRITES, rewrites_path
 
+KEY = "sk-secret-123456"
 TEMPLATES = Path(__file__).resolve().parents[3] / "vouch" / "prompts" / "templates"
 
 
@@ -41,6 +45,13 @@ def item(name: str, question: str, **changes: Any) -> dict[str, Any]:
     }
 
 
+def completion(text: object, reason: str = "stop") -> Reply:
+    """What a server answers."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": reason}
+    usage = {"prompt_tokens": 100, "completion_tokens": 8}
+    return Reply(200, json.dumps({"model": "writer", "choices": [choice], "usage": usage}))
+
+
 class Project:
     """tmp_path as the repository root. rewrite: `rewrite:` of params.yaml. entry: further keys
     of the dataset's. notes: of the last run."""
@@ -58,6 +69,13 @@ class Project:
     def decide(self, *lines: str, head: str = "question,kind,decision,text") -> None:
         decisions_path("toy").parent.mkdir(parents=True, exist_ok=True)
         decisions_path("toy").write_text("\n".join([head, *lines]) + "\n", "utf-8")
+
+    def ask(self, url: str) -> None:
+        """Lets the server there rewrite."""
+        source = Source(kind="server", url=url, name="llama")
+        pin = Pin(model="writer", engine="openai", source=source, files={})
+        write_pin(Path("data/models/writer.json"), pin)
+        self.rewrite = {"rewriter": "data/models/writer.json"}
 
     def rows(self) -> list[dict[str, Any]]:
         """Runs `rewrite`."""
@@ -92,3 +110,19 @@ def words(rows: Sequence[dict[str, Any]]) -> dict[tuple[str, str], str | None]:
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.chdir(tmp_path)
     return Project(tmp_path)
+
+
+@pytest.fixture
+def server() -> Iterator[Loopback]:
+    """No model is behind it: each test says what it answers, as `server.instead`."""
+    with serving(None) as loopback:  # type: ignore[arg-type]
+        yield loopback
+
+
+@pytest.fixture
+def asking(project: Project, server: Loopback, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A project whose rewriter is the server."""
+    monkeypatch.setenv("VOUCH_SERVER_KEY_WRITER", KEY)
+    monkeypatch.setenv("VOUCH_SERVER_TRIES", "1")
+    project.ask(server.url)
+    return project
