@@ -26,7 +26,6 @@ from vouch.tables.items import ITEMS
 from vouch.tables.label_free import LABEL_FREE
 from vouch.tables.letters import LETTERS
 from vouch.tables.likelihood import LIKELIHOOD
-from vouch.tables.likeness import LIKENESS
 from vouch.tables.metrics import METRICS
 from vouch.tables.outcomes import OUTCOMES
 from vouch.tables.prompts import PROMPTS
@@ -35,6 +34,7 @@ from vouch.tables.rejects import REJECTS
 from vouch.tables.rewrites import REWRITES
 from vouch.tables.table import Table
 from vouch.tables.text import TEXT
+from vouch.tables.text_similarity import TEXT_SIMILARITY
 
 ROWS = 48
 _OF_COMPARE = {
@@ -54,7 +54,7 @@ _TABLES: Mapping[str, Table] = {
     "embeddings": EMBEDDINGS,
     "images": IMAGES,
     "items": ITEMS,
-    "likeness": LIKENESS,
+    "text_similarity": TEXT_SIMILARITY,
     "letters": LETTERS,
     "likelihood": LIKELIHOOD,
     "metrics": METRICS,
@@ -80,8 +80,8 @@ def matrix(path: Path, models: int, datasets: int) -> Checkout:
         "template": "kostumov",
         "settings": {"seed": 0, "items": 100},
     }
-    params |= {"profile": "matrix", "models": names, "unpinned": names, "train": {}}
-    params |= {"pin": dict.fromkeys(names, "models.lock"), "variations": VARIATIONS}
+    params |= {"profile": "matrix", "models": dict.fromkeys(names, "models.lock"), "train": {}}
+    params |= {"variations": VARIATIONS}
     params["datasets"] = {f"set_{number:02d}": one for number in range(datasets)}
     write_json(path / "params.yaml", params)  # JSON is YAML
     checkout.commit("the full matrix")

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from vouch.pipeline.cluster import Site
 from vouch.pipeline.dag import Stage, read_dag
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.resources import Model, count_prompts, needs, read_models, resources
+from vouch.pipeline.resources import Model, Site, count_prompts, needs, read_models, resources
 from vouch.pipeline.yaml12 import load
 
 ROOT = Path(__file__).parents[1]
@@ -25,7 +24,13 @@ def extract(name: str = "m") -> Stage:
 
 
 def params(device: str = "auto", **more: Any) -> dict[str, Any]:
-    return {"extract": {"device": device, "threads": 1, "workers": 2}, "train": {}, "pin": {}, **more}
+    return {
+        "extract": {"device": device, "threads": 1, "workers": 2},
+        "train": {},
+        "models": {},
+        "helpers": {},
+        **more,
+    }
 
 
 @pytest.mark.parametrize(
@@ -84,7 +89,11 @@ def test_models_are_those_of_the_lock(tmp_path: Path, monkeypatch: pytest.Monkey
         "server": {"source": {"kind": "server", "url": "http://h/v1", "name": "x"}},
     }
     Path("models.lock").write_text(yaml.safe_dump({"models": entries}))
-    models = read_models(params(pin=dict.fromkeys(entries, "models.lock"), train={"tiny": {}}))
+    models = read_models(
+        params(
+            models={"tiny": "data/trained/tiny", **dict.fromkeys(entries, "models.lock")}, train={"tiny": {}}
+        )
+    )
     assert {name: model.parameters for name, model in models.items()} == {
         "tiny": 0, "counted": 73_000_000_000, "said": 7, "named": 72_000_000_000, "unknown": None, "server": None,
     }  # fmt: skip
@@ -135,7 +144,7 @@ def test_a_site_as_clusters_have_them() -> None:
 
 
 def test_an_encoder_cannot_be_split() -> None:
-    values = params() | {"embed": {"encoder": "data/models/m.json", "device": "auto"}}
+    values = params() | {"embed": {"pictures": {"encoder": "data/models/m.json", "device": "auto"}}}
     stage = Stage("embed@d", "python -m stages.embed d", ("data/models/m.json",), (), {})
     with pytest.raises(UserError, match=r"m needs about 93 GB .*take a smaller model for embed"):
         needs(stage, values, {"m": Model(34_700_000_000, "float16")}, H100)
@@ -159,8 +168,7 @@ def checkout(folder: Path) -> dict[str, Any]:
     for name in ("dvc.yaml", "stages", "vouch", "docs", "decisions", "models.lock", "Snakefile", "profiles"):
         (folder / name).symlink_to(ROOT / name)
     values: dict[str, Any] = load(ROOT / "profiles/small.yaml")
-    values |= {"models": ["tiny_a", "llava_v1_5_7b"], "pin": {"llava_v1_5_7b": "models.lock"}}
-    values["unpinned"] = ["llava_v1_5_7b"]
+    values["models"] = {"tiny_a": "data/trained/tiny_a", "llava_v1_5_7b": "models.lock"}
     del values["train"]["tiny_b"]
     values["extract"]["device"] = "auto"
     return values

@@ -25,7 +25,7 @@ EDITS = [
         EXTRACT | SCORE | LIKEN | BROWSE | {"report"},
         EXTRACT | SCORE | LIKEN | END,
     ),
-    ("a comment in runtime code", comment("vouch/pipeline/progress.py"), set(), set()),
+    ("a comment in runtime code", comment("vouch/pipeline/terminal.py"), set(), set()),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Two engines, users and places, the same bytes; and the hand-over between the engines."""
+"""Two runners, users and places, the same bytes; and the hand-over between the runners."""
 
 import re
 
@@ -109,6 +109,22 @@ def test_receipts_alone_restore_a_lost_lock(by_dvc, tmp_path):
     assert re.search(r"[1-9]\d* newly recorded", copy.vouch("sync").stdout)
     assert copy.dvc_status() == {}
     assert copy.repro() == set()
+
+
+def test_a_lock_that_dvc_was_killed_in_the_middle_of_writing(by_dvc, tmp_path):
+    """Nothing is computed again, and one command is enough: also for what was pulled and has no receipt."""
+    copy = by_dvc.copy(tmp_path / "copy")
+    lock = copy.path / "dvc.lock"
+    whole = lock.read_text("utf-8")
+    (copy.path / ".vouch/receipts/train-tiny_a.json").unlink()
+    copy.edit("params.yaml", "alpha: 0.1", "alpha: 0.3")
+    assert "score@tiny_a" in copy.repro(), "whose start keeps a copy"
+    lock.write_text(whole[: whole.index("      md5: ", len(whole) // 2)], "utf-8")
+    refused = copy.dvc("repro", check=False)
+    assert refused.returncode and "dvc.lock" in refused.stderr
+    said = copy.vouch("sync")
+    assert said.stderr.startswith("dvc.lock: was cut short; ") and said.stderr.count("\n") == 1
+    assert copy.repro() == set() and copy.dvc_status() == {}
 
 
 def test_results_of_two_revisions_are_compared(by_dvc):

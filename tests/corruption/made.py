@@ -54,7 +54,7 @@ def write(out: Path, dice: random.Random) -> None:
         )
     elif out.parent == Path("data/models"):
         folder = out.with_suffix("")
-        source = Source(kind="zoo", path=str(folder))
+        source = Source(kind="folder", path=str(folder))
         write_pin(
             out, Pin(model=out.stem, engine="transformers", source=source, files=folder_digests(folder))
         )

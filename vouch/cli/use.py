@@ -1,6 +1,6 @@
 """Switch to a profile: validate it, write params.yaml in one step, remove what no longer belongs.
 
-A profile is a params.yaml in profiles/. Where it has a section `released` ({dataset, path}: a folder
+A profile is a params.yaml in profiles/. Where it has a section `released` ({path, datasets}: a folder
 laid out as VLM-Uncertainty-Bench releases its files), the datasets and models found there are written out.
 A params.yaml that is no profile is kept in .vouch/params.
 """
@@ -20,10 +20,10 @@ from vouch.cli.released import expand_released
 from vouch.cli.sync import record
 from vouch.params.check import check_params
 from vouch.pipeline.dag import PARAMS, read_dag
-from vouch.pipeline.engines import none_at_work
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.files import replacing, write_text
 from vouch.pipeline.freshness import states
+from vouch.pipeline.runners import none_at_work
 from vouch.pipeline.yaml12 import loads
 
 PROFILES = Path("profiles")
