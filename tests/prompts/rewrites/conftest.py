@@ -54,7 +54,7 @@ def completion(text: object, reason: str = "stop") -> Reply:
 
 class Project:
     """tmp_path as the repository root. rewrite: `rewrite:` of params.yaml. entry: further keys
-    of the dataset's. notes: of the last run."""
+    of the dataset's. notes, measures: of the last run."""
 
     def __init__(self, root: Path) -> None:
         shutil.copytree(TEMPLATES, root / "vouch" / "prompts" / "templates")
@@ -62,6 +62,7 @@ class Project:
         self.entry: dict[str, Any] = {}
         self.variations: list[str] = ["original", "lr_i", "ls_n"]
         self.notes: dict[str, Any] = {}
+        self.measures: dict[str, Any] = {}
 
     def items(self, *rows: dict[str, Any]) -> None:
         ITEMS.write(items_path("toy"), rows)
@@ -83,7 +84,7 @@ class Project:
             "rewrite", {"datasets.toy": self.entry, "rewrite": self.rewrite, "variations": self.variations}
         )
         rewrite(run)
-        self.notes = run.notes
+        self.notes, self.measures = run.notes, run.measured
         found: list[dict[str, Any]] = REWRITES.read(rewrites_path("toy")).to_pylist()
         return found
 

@@ -78,7 +78,7 @@ def test_one_that_hangs_half_way(
     assert words(toy.rows()) == {
         (question(number), "lr_i"): f"State the colour of circle {number}." for number in range(10)
     }
-    assert asked(server) == named and toy.notes["rewriter"]["asked"] == len(named)
+    assert asked(server) == named and toy.measures["rewriter"]["asked"] == len(named)
 
 
 @pytest.mark.parametrize("at_once", [1, 4])

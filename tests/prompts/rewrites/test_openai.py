@@ -51,7 +51,7 @@ def test_what_is_asked_and_what_comes_of_it(toy: Project, server: Loopback) -> N
         'Q: "Which pants’ fit is more regular?"\nA: "Determine which pants’ fit is more regular."\n' in told
     )
     assert set(server.keys) == {KEY}
-    assert toy.notes["rewriter"]["asked"] == 2 and toy.notes["rewriter"]["input_tokens"] == 200
+    assert toy.measures["rewriter"]["asked"] == 2 and toy.measures["rewriter"]["input_tokens"] == 200
 
 
 def test_nothing_is_asked_twice(toy: Project, server: Loopback) -> None:
@@ -62,7 +62,8 @@ def test_nothing_is_asked_twice(toy: Project, server: Loopback) -> None:
     assert [row for row in toy.rows() if row["kind"] == "ls_n"] == [
         row for row in first if row["kind"] == "ls_n"
     ]
-    assert len(server.requests) == 2 and toy.notes["rewriter"] == {"name": first[0]["rewriter"], "asked": 0}
+    assert len(server.requests) == 2 and toy.measures["rewriter"] == {"asked": 0}
+    assert toy.notes["rewriter"] == first[0]["rewriter"]
     toy.decide()
     toy.rewrite["max_tokens"] = 100
     toy.rows()
@@ -146,4 +147,4 @@ def test_a_server_that_turns_everything_down_is_at_fault(
     assert not Path("data/rewrites/toy.parquet").exists()
     server.instead = good
     toy.rows()
-    assert toy.notes["rewriter"]["asked"] == 40, "nothing of it was remembered"
+    assert toy.measures["rewriter"]["asked"] == 40, "nothing of it was remembered"
