@@ -328,7 +328,7 @@ def test_nine_digits_are_all() -> None:
 
 
 def test_every_template_is_listed_with_its_source() -> None:
-    page = Path("docs/styles.md").read_text("utf-8")
+    page = Path("docs/prompt-templates.md").read_text("utf-8")
     for path in TEMPLATES.glob("*.yaml"):
         family = path.stem.removeprefix("reform_")
         assert f"`{path.stem}`" in page or (path.stem.startswith("reform_") and f"`{family}`" in page), path
