@@ -1,7 +1,7 @@
 """Whether a rewrite may be asked.
 
 Checks cannot tell good words from bad ones; they catch what programs can: answers in place of questions,
-two sentences, a lost negation or number. Whoever wants more reviews the table (`vouch rewrites`).
+two sentences, a lost negation or number. Whoever wants more reviews the table (`vouch review rewrites`).
 
 A check gets the original and the rewrite and says what is wrong, in words that fit behind `the rewrite`, or
 nothing. CHECKS says which kinds of rewrites each looks at.
