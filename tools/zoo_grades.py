@@ -13,13 +13,12 @@ import numpy as np
 import torch
 from PIL import Image, ImageEnhance, ImageFilter
 
-from stages.vary import read_template
 from tools.zoo_asking import Asked, Model, choice, opened
 from vouch.datasets.loaders import pairs, shapes, shapes_dialog, shapes_text
 from vouch.datasets.raw import RawItem
 from vouch.datasets.read.files import Source
 from vouch.demo.scenes.sampling import RENDERER
-from vouch.prompts.build.template import Template
+from vouch.prompts.build.template import Template, read_template
 
 SEED, ALPHA, SPLITS, SAMPLES = 20261, 0.1, 50, 5
 REVERSED = "options in reverse order"
@@ -122,7 +121,7 @@ def by_task(name: str, made: Sequence[RawItem], good: np.ndarray) -> Iterator[tu
 
 def grade_pairs(model: Model, count: int) -> Iterator[tuple[str, str]]:
     """Accuracy on `pairs`, and with the sides changed."""
-    template = read_template("kostumov_joined")
+    template = read_template("kostumov", "joined")
     made = items(pairs, "pairs", count)
     base = [choice(item, template) for item in made]
     good = right(model.letters(base), base)

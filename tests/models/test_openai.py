@@ -381,7 +381,7 @@ def test_a_server_that_fails_time_and_again_ends_the_run(server: Loopback) -> No
     with pytest.raises(UserError, match="answers no question: 500: broken"):
         for answered in engine(server, tries=1).answer(letters(questions(ENOUGH + 9))):
             refused.append(answered.answer)
-    assert len(refused) == ENOUGH and all(one.passing for one in refused)
+    assert len(refused) == ENOUGH and all(one.transient for one in refused)
 
 
 def test_a_server_without_logprobs_ends_the_run(server: Loopback) -> None:
@@ -401,7 +401,7 @@ def test_a_question_that_is_turned_down_is_refused_for_good(server: Loopback) ->
 def test_when_all_are_turned_down_the_server_is_at_fault(server: Loopback) -> None:
     server.instead = lambda request, number: error(400, "no pictures here")
     few = told(engine(server).answer(letters(questions(3))))
-    assert len(few) == 3 and all(one.passing for one in few.values())
+    assert len(few) == 3 and all(one.transient for one in few.values())
     given: list[Answered] = []
     with pytest.raises(UserError, match=r"answers no question: .*no pictures here"):
         given.extend(engine(server).answer(letters(questions(ENOUGH + 3))))
@@ -410,10 +410,10 @@ def test_when_all_are_turned_down_the_server_is_at_fault(server: Loopback) -> No
     server.instead = lambda request, number: error(400, "bad picture") if number < 9 else None
     server.requests.clear()
     withheld = told(engine(server, concurrency=1).answer(letters(questions(9))))
-    assert len(withheld) == 9 and not any(one.passing for one in withheld.values())
+    assert len(withheld) == 9 and not any(one.transient for one in withheld.values())
     server.instead = lambda request, number: error(400, "maximum context length is 9 tokens")
     long = told(engine(server).answer(letters(questions(3))))
-    assert len(long) == 3 and not any(one.passing for one in long.values())
+    assert len(long) == 3 and not any(one.transient for one in long.values())
 
 
 @pytest.mark.parametrize(
@@ -442,7 +442,7 @@ def test_another_model_is_flagged_and_noted(server: Loopback, name: str, other: 
 def test_likelihood_is_refused_with_the_reason(server: Loopback) -> None:
     answers = told(engine(server).answer([Pack("likelihood", questions(2, options=["a", "b"]))]))
     assert list(answers) == ["q0", "q1"] and not server.requests
-    assert all("does not score given texts" in one.problem and not one.passing for one in answers.values())
+    assert all("does not score given texts" in one.problem and not one.transient for one in answers.values())
 
 
 def test_as_many_requests_as_allowed_and_the_order_does_not_matter(server: Loopback) -> None:

@@ -94,7 +94,7 @@ def test_a_table_without_any_answer_does_not_take_the_others_along(project: Proj
     assert [row["problem"] is None for row in project.rows(TEXT)] == [False]
 
 
-def test_passing_trouble_keeps_the_rest_and_is_asked_again(
+def test_transient_trouble_keeps_the_rest_and_is_asked_again(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prompts, images = quiz(8, outputs=(LETTERS, TEXT))

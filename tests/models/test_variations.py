@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from stages.vary import item_rows
+from tests.prompts.rows import item_rows
 from tests.models.plain import Plain
 from tests.models.project import Project, picture
 from vouch.images.pictures import decode

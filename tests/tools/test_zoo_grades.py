@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from stages.vary import read_template
 from tools.zoo_asking import LETTERS, choice, messages
 from tools.zoo_grades import items, right, set_size, swapped, turned, wilson
 from vouch.datasets.loaders import pairs, shapes, shapes_dialog
+from vouch.prompts.build.template import read_template
 
 
 @pytest.mark.parametrize("module", [shapes, pairs, shapes_dialog])
 def test_every_dataset_of_the_demo_can_be_asked(module: ModuleType) -> None:
-    template = read_template("kostumov_joined" if module is pairs else "kostumov")
+    template = read_template("kostumov", "joined" if module is pairs else None)
     made = items(module, module.__name__.rpartition(".")[2], 8)
     asked = [choice(item, template) for item in made]
     for item, prompt in zip(made, asked, strict=True):

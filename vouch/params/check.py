@@ -16,6 +16,7 @@ from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.validation import validated
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.build.combination import load_variation
+from vouch.prompts.build.template import read_template
 
 TRAINED = Path("data/trained")
 PINS = "data/models/NAME.json"
@@ -65,7 +66,11 @@ def _check_plugins(project: Project, where: str) -> None:
             # DVC would watch what the stages write, and the way up to `/`
             raise UserError(f"{where}: datasets.{name}.source: holds this project; name a folder of its own")
         _known([entry.loader], loaders, where, f"datasets.{name}.loader")
-        _known([entry.template], templates, where, f"datasets.{name}.style")
+        _known([entry.template], templates, where, f"datasets.{name}.template")
+        try:
+            read_template(entry.template, entry.variant)
+        except UserError as error:
+            raise UserError(f"{where}: datasets.{name}.variant: {error}") from None
         loader = importlib.import_module(f"vouch.datasets.loaders.{entry.loader}")
         validated(loader.Settings, entry.settings, f"{where}: datasets.{name}.settings")
         _check_variations(entry.variations or [], where, f"datasets.{name}.variations")

@@ -150,7 +150,7 @@ def test_a_refused_text_is_refused_for_every_sample(caches: dict[str, WorkCache]
     assert [row["problem"] for row in caches[TEXT].fetch(pack.members[0].keys)] == ["too long"] * 3
 
 
-def test_what_did_not_come_is_passing_and_asked_again(caches: dict[str, WorkCache]) -> None:
+def test_what_did_not_come_is_transient_and_asked_again(caches: dict[str, WorkCache]) -> None:
     packs = wanted(*(prompt(f"q{n}/a", "x" * n, outputs=(LETTERS, TEXT)) for n in range(1, 4)))
 
     def some(question: Question) -> Iterator[Answered]:

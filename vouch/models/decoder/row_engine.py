@@ -15,8 +15,15 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import torch
 
+<<<<<<< HEAD
 from vouch.images.prefetch import ahead
 from vouch.models.decoder.preparing import Prepared, Preparer
+=======
+from vouch.images.prefetch import prefetch
+from vouch.models.decoder.prepared import Prepared
+from vouch.models.decoder.preparing import Preparer
+from vouch.models.requests.batches import Shaped, in_batches
+>>>>>>> main
 from vouch.models.requests.config import Config
 from vouch.models.requests.engine import Answered, Pack, Refusal
 from vouch.pipeline.errors import UserError
@@ -120,7 +127,7 @@ class RowEngine(ABC, Generic[J]):
 
         def waiting() -> Iterator[J]:
             workers = self._config.workers
-            for output, prepared, refusals in ahead(prepare, packs, workers, 2 * workers):
+            for output, prepared, refusals in prefetch(prepare, packs, workers, 2 * workers):
                 refused.extend(refusals)
                 yield from self._jobs(output, prepared)
 

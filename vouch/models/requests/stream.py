@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from vouch.images import pictures
-from vouch.images.lru_cache import Recent
-from vouch.images.prefetch import ahead
+from vouch.images.lru_cache import LruCache
+from vouch.images.prefetch import prefetch
 from vouch.models.requests.engine import Answered, Decoding, Engine, Pack, Question, Refusal
 from vouch.models.requests.keys import KeyedPack, Member
 from vouch.models.requests.work_cache import WorkCache
@@ -57,8 +57,8 @@ class Questions:
         self._waiting: dict[str, dict[Decoding | None, Slot]] = {}
         self._in_flight: set[bytes] = set()
         self._refused: list[tuple[Answered, list[Slot]]] = []
-        self._rendered: Recent[Image] = Recent(HELD)
-        self._digests: Recent[str] = Recent(HELD)
+        self._rendered: LruCache[Image] = LruCache(HELD)
+        self._digests: LruCache[str] = LruCache(HELD)
 
     def ask(self, engine: Engine, wanted: Iterable[KeyedPack]) -> Iterator[tuple[Answered, list[Slot]]]:
         """Every answer with where it is to be kept: in several places for a text refused as a whole.
@@ -86,12 +86,21 @@ class Questions:
         """By now the work cache knows these answers."""
         self._in_flight.difference_update(slot.key for slot in slots)
 
+<<<<<<< HEAD
     def _packs(self, wanted: Iterable[KeyedPack]) -> Iterator[Pack]:
         for rendered in ahead(self._render, self._unknown(wanted), self._workers, AHEAD):
             self._refused += rendered.refused
             self._waiting.update(rendered.slots)
             if rendered.pack.questions:
                 yield rendered.pack
+=======
+    def _packs(self, wanted: Iterable[Wanted]) -> Iterator[Pack]:
+        for shown in prefetch(self._shown, self._unknown(wanted), self._workers, AHEAD):
+            self._refused += shown.refused
+            self._open.update(shown.slots)
+            if shown.pack.questions:
+                yield shown.pack
+>>>>>>> main
 
     def _unknown(self, wanted: Iterable[KeyedPack]) -> Iterator[_Unrendered]:
         for pack in wanted:
