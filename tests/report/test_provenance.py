@@ -10,12 +10,7 @@ from tests.report.project import SCORING, Made, write_tables
 from vouch.report.evidence import Evidence
 from vouch.report.load import load
 from vouch.report.sections.provenance import build
-<<<<<<< HEAD
-from vouch.report.sources import sources
 from vouch.tables.responses import LETTERS, letters_path
-=======
-from vouch.tables.letters import LETTERS, letters_path
->>>>>>> main
 
 DIGEST = "ab" * 32
 

@@ -9,8 +9,8 @@ import pandas as pd
 from vouch.report import formatting
 from vouch.report.evidence import MARGINAL, Evidence
 from vouch.report.headline import headline
+from vouch.tables.decisions import guarded
 from vouch.tables.rewrites import REJECTED
-from vouch.tables.spreadsheets import guarded
 
 DIGITS = 7  # after the point in metrics.csv; the parquet has them all
 ORDER = [

@@ -24,16 +24,14 @@ from vouch.tables.compared import (
     VARIATIONS,
     VARIATIONS_PATH,
 )
-from vouch.tables.defects import DEFECTS, defects_path
+from vouch.tables.defects import DEFECTS, REJECTS, defects_path, rejects_path
 from vouch.tables.distances import DISTANCES, DISTANCES_PATH, TRENDS, TRENDS_PATH
 from vouch.tables.items import ITEMS, items_path
-from vouch.tables.letters import letters_path
 from vouch.tables.outcomes import OUTCOMES, outcomes_path
 from vouch.tables.rankings import RANKED, RANKED_PATH, RANKINGS, RANKINGS_PATH
-from vouch.tables.rejects import REJECTS, rejects_path
+from vouch.tables.responses import RESPONSES, letters_path
 from vouch.tables.rewrites import REWRITES, rewrites_path
 from vouch.tables.table import Table
-from vouch.tables.text import RESPONSES
 
 PUBLISHED = Path("docs/published")
 """Figures that papers printed."""

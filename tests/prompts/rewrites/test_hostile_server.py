@@ -11,13 +11,8 @@ import pytest
 
 from tests.models.loopback_server import Loopback, Reply
 from tests.models.raw_server import http, raw
-<<<<<<< HEAD
-from tests.prompts.rewrites.conftest import Project, item, words
-from vouch.models.server.client import MAX_BODY
-=======
 from tests.prompts.rewrites.conftest import KEY, Project, completion, item, words
-from vouch.models.server.server_bounds import MAX_BODY
->>>>>>> main
+from vouch.models.server.client import MAX_BODY
 from vouch.pipeline.errors import UserError
 from vouch.prompts.rewrites.cache import LISTED
 from vouch.prompts.rewrites.engines.openai import IN_A_ROW

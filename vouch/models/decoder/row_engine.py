@@ -15,15 +15,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import torch
 
-<<<<<<< HEAD
-from vouch.images.prefetch import ahead
-from vouch.models.decoder.preparing import Prepared, Preparer
-=======
 from vouch.images.prefetch import prefetch
-from vouch.models.decoder.prepared import Prepared
-from vouch.models.decoder.preparing import Preparer
-from vouch.models.requests.batches import Shaped, in_batches
->>>>>>> main
+from vouch.models.decoder.preparing import Prepared, Preparer
 from vouch.models.requests.config import Config
 from vouch.models.requests.engine import Answered, Pack, Refusal
 from vouch.pipeline.errors import UserError

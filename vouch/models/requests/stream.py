@@ -86,21 +86,12 @@ class Questions:
         """By now the work cache knows these answers."""
         self._in_flight.difference_update(slot.key for slot in slots)
 
-<<<<<<< HEAD
     def _packs(self, wanted: Iterable[KeyedPack]) -> Iterator[Pack]:
-        for rendered in ahead(self._render, self._unknown(wanted), self._workers, AHEAD):
+        for rendered in prefetch(self._render, self._unknown(wanted), self._workers, AHEAD):
             self._refused += rendered.refused
             self._waiting.update(rendered.slots)
             if rendered.pack.questions:
                 yield rendered.pack
-=======
-    def _packs(self, wanted: Iterable[Wanted]) -> Iterator[Pack]:
-        for shown in prefetch(self._shown, self._unknown(wanted), self._workers, AHEAD):
-            self._refused += shown.refused
-            self._open.update(shown.slots)
-            if shown.pack.questions:
-                yield shown.pack
->>>>>>> main
 
     def _unknown(self, wanted: Iterable[KeyedPack]) -> Iterator[_Unrendered]:
         for pack in wanted:
