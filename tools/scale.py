@@ -21,7 +21,7 @@ from typing import NamedTuple
 from tests.checkouts.checkout import ROOT, Checkout
 from tools.ending import ended
 from tools.lines import add, read
-from vouch.cli.planned import count_prompts
+from vouch.cli.plan import count_prompts
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_json

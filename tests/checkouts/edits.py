@@ -35,7 +35,7 @@ def runs_exactly(copies: Copies, edit: Edit, by_dvc: set[str], by_snakemake: set
     edit(dvc_first)
     assert dvc_first.planned() == by_snakemake, "snakemake -n right after the edit"
     before = (dvc_first.path / "dvc.lock").read_text("utf-8")
-    refused = dvc_first.vouch("sync", check=False)
+    refused = dvc_first.vouch("store", "sync", check=False)
     assert (refused.returncode != 0) == bool(by_dvc), refused.stdout + refused.stderr
     assert (dvc_first.path / "dvc.lock").read_text("utf-8") == before, "sync blessed something stale"
     assert dvc_first.repro() == by_dvc

@@ -34,6 +34,6 @@ def exchange(checkout: Checkout) -> None:
     shutil.copytree(checkout.path / "data/models/tiny_a", checkout.path.parent / "weights")
     (checkout.path / "params.yaml").write_text(params(), "utf-8")
     (checkout.path / "models.lock").write_text(LOCK, "utf-8")
-    checkout.vouch("prune")
+    checkout.vouch("store", "prune")
     assert checkout.repro() == {"pin@borrowed", *BORROWED, "score@borrowed", *LIKEN, *END}
     checkout.commit("exchanged")

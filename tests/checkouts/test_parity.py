@@ -56,7 +56,7 @@ def test_pull_in_a_fresh_clone(by_dvc, tmp_path):
     by_dvc.run("git", "clone", "-q", str(by_dvc.path), str(tmp_path / "clone"))
     clone = Checkout.at(tmp_path / "clone")
     clone.dvc("pull")
-    clone.vouch("sync")
+    clone.vouch("store", "sync")
     assert clone.planned() == set()
     assert clone.dvc_status() == {}
     assert clone.digests() == by_dvc.digests()
@@ -68,11 +68,11 @@ def test_pull_of_one_model(by_dvc, tmp_path):
     by_dvc.commit("results")
     by_dvc.run("git", "clone", "-q", str(by_dvc.path), str(tmp_path / "clone"))
     clone = Checkout.at(tmp_path / "clone")
-    clone.vouch("pull", "tiny_a")
+    clone.vouch("store", "pull", "tiny_a")
     assert (clone.path / "data/responses/tiny_a/left.letters.parquet").exists()
     assert (clone.path / "data/models/tiny_a/model.safetensors").exists()
     assert not (clone.path / "data/responses/tiny_b").exists()
-    unknown = clone.vouch("pull", "tiny_c", check=False)
+    unknown = clone.vouch("store", "pull", "tiny_c", check=False)
     assert unknown.returncode == 1 and "did you mean tiny_" in unknown.stderr
 
 
@@ -91,7 +91,7 @@ def test_a_damaged_object_in_the_remote_is_named(by_dvc, tmp_path):
     data = bytearray(stored.read_bytes())
     data[len(data) // 2] ^= 1
     stored.write_bytes(data)
-    done = clone.vouch("pull", check=False)
+    done = clone.vouch("store", "pull", check=False)
     assert done.returncode == 1 and not (clone.path / path).exists()
     last = done.stderr.strip().splitlines()[-1]
     assert (
@@ -106,7 +106,7 @@ def test_receipts_alone_restore_a_lost_lock(by_dvc, tmp_path):
     copy = by_dvc.copy(tmp_path / "copy")
     (copy.path / "dvc.lock").unlink()
     assert copy.dvc_status() != {}
-    assert re.search(r"[1-9]\d* newly recorded", copy.vouch("sync").stdout)
+    assert re.search(r"[1-9]\d* newly recorded", copy.vouch("store", "sync").stdout)
     assert copy.dvc_status() == {}
     assert copy.repro() == set()
 
@@ -122,7 +122,7 @@ def test_a_lock_that_dvc_was_killed_in_the_middle_of_writing(by_dvc, tmp_path):
     lock.write_text(whole[: whole.index("      md5: ", len(whole) // 2)], "utf-8")
     refused = copy.dvc("repro", check=False)
     assert refused.returncode and "dvc.lock" in refused.stderr
-    said = copy.vouch("sync")
+    said = copy.vouch("store", "sync")
     assert said.stderr.startswith("dvc.lock: was cut short; ") and said.stderr.count("\n") == 1
     assert copy.repro() == set() and copy.dvc_status() == {}
 
@@ -131,7 +131,7 @@ def test_results_of_two_revisions_are_compared(by_dvc):
     """The last one here: it leaves records of another alpha behind."""
     by_dvc.commit("results")
     assert re.search(
-        r"^(\d+) of \1 lines are as they were$", by_dvc.vouch("show", "--rev", "HEAD").stdout, re.M
+        r"^(\d+) of \1 lines are unchanged$", by_dvc.vouch("show", "--rev", "HEAD").stdout, re.M
     )
     by_dvc.edit("params.yaml", "alpha: 0.1", "alpha: 0.4")
     by_dvc.repro()

@@ -24,14 +24,14 @@ def test_sync_refuses_an_output_that_was_edited(checkout, file):
     lock = (checkout.path / "dvc.lock").read_bytes()
     path.write_bytes(original + b" ")
     try:
-        refused = checkout.vouch("sync", check=False)
+        refused = checkout.vouch("store", "sync", check=False)
         assert refused.returncode == 1
         assert "changed" in refused.stderr
         assert (checkout.path / "dvc.lock").read_bytes() == lock
         assert checkout.planned() != set(), "Snakemake must see it too"
     finally:
         path.write_bytes(original)
-    assert checkout.vouch("sync").returncode == 0
+    assert checkout.vouch("store", "sync").returncode == 0
     assert checkout.planned() == set()
 
 
@@ -71,11 +71,11 @@ def test_a_removed_model_leaves_no_rows(checkout):
     checkout.edit("params.yaml", "pin: {borrowed: ../weights}", "pin: {}")
     checkout.edit("params.yaml", "unpinned: [borrowed]", "unpinned: []")
     refused = checkout.dvc("repro", check=False)
-    assert refused.returncode != 0 and "vouch prune" in refused.stderr + refused.stdout
+    assert refused.returncode != 0 and "vouch store prune" in refused.stderr + refused.stdout
     assert checkout.planned() == {"compare", "report"}, (
         "those whose parameters changed; prune changes folders"
     )
-    checkout.vouch("prune")
+    checkout.vouch("store", "prune")
     assert checkout.repro() == LIKEN | END
     assert checkout.planned() == set()
     for table in (checkout.path / "reports/tables").glob("*.csv"):

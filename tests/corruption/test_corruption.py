@@ -62,7 +62,7 @@ def test_no_stage_begins_on_a_turned_bit(dag: Dag, monkeypatch: pytest.MonkeyPat
             running._run(module.removeprefix("stages."), words, lambda run: reached.append(run.stage))
 
         def judge(path: str = path, stage: str = stage.name) -> str:
-            with pytest.raises(UserError, match=rf"^{path}: damaged, or .* `vouch verify --mend`"):
+            with pytest.raises(UserError, match=rf"^{path}: damaged, or .* `vouch store verify --mend`"):
                 run()
             return NOTICED
 

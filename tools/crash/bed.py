@@ -30,7 +30,7 @@ def reference(folder: Path) -> Checkout:
     (checkout.path / "params.yaml").write_text(params(), "utf-8")
     checkout.commit("start")
     checkout.dvc("repro")
-    checkout.vouch("sync")
+    checkout.vouch("store", "sync")
     done.touch()
     return checkout
 

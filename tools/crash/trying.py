@@ -89,9 +89,9 @@ def _edit(checkout: Checkout, stage: Stage) -> None:
 
 
 def _finish(point: Point, checkout: Checkout, stage: Stage, place: Path, found: dict[str, Any]) -> None:
-    """The next plain command; where it fails, `vouch sync` and the command again, which is a fault too.
+    """The next plain command; where it fails, `vouch store sync` and the command again, which is a fault too.
 
-    A dvc.lock that was cut short is what DVC refuses by itself: there `vouch sync` is the way.
+    A dvc.lock that was cut short is what DVC refuses by itself: there `vouch store sync` is the way.
     """
     engine = Engine(checkout, COMMANDS[point.finisher], place / "next.log")
     status = engine.wait()
@@ -99,11 +99,11 @@ def _finish(point: Point, checkout: Checkout, stage: Stage, place: Path, found: 
     if status:
         if point.kind != "lock":
             found["faults"].append(f"the next {point.finisher} failed: {_line(engine)}")
-        checkout.vouch("sync", check=False)
+        checkout.vouch("store", "sync", check=False)
         engine = Engine(checkout, COMMANDS[point.finisher], place / "again.log")
         found["next"]["after_sync"] = engine.wait()
         if point.kind == "lock" and found["next"]["after_sync"]:
-            found["faults"].append(f"after `vouch sync` {point.finisher} failed: {_line(engine)}")
+            found["faults"].append(f"after `vouch store sync` {point.finisher} failed: {_line(engine)}")
     found["mended"] = (checkout.path / REPLACED).exists()
     if point.kind == "lock":
         rerun = set(re.findall(r"Running stage '([^']+)'", engine.said())) - {point.stage}
@@ -127,11 +127,11 @@ def _judge(
     faults += [f"not the undisturbed bytes: {name}" for name in dict.fromkeys(differ)]
     faults += [f"not whole: {fault}" for fault in judging.not_whole(root)]
     faults += [f"damaged in DVC's cache: {name}" for name in judging.damaged_objects(root)]
-    synced = checkout.vouch("sync", check=False)
+    synced = checkout.vouch("store", "sync", check=False)
     if synced.returncode:
         faults.append(f"not up to date: {(synced.stderr or synced.stdout).strip().splitlines()[0]:.200}")
     if remain := judging.leftovers(root):
-        checkout.vouch("prune", check=False)
+        checkout.vouch("store", "prune", check=False)
         found["pruned"] = remain
         faults += [f"left behind: {name}" for name in judging.leftovers(root)]
     lost = judging.lost(before, after)
