@@ -130,9 +130,7 @@ def test_a_lock_that_dvc_was_killed_in_the_middle_of_writing(by_dvc, tmp_path):
 def test_results_of_two_revisions_are_compared(by_dvc):
     """The last one here: it leaves records of another alpha behind."""
     by_dvc.commit("results")
-    assert re.search(
-        r"^(\d+) of \1 lines are unchanged$", by_dvc.vouch("show", "--rev", "HEAD").stdout, re.M
-    )
+    assert re.search(r"^(\d+) of \1 lines are unchanged$", by_dvc.vouch("show", "--rev", "HEAD").stdout, re.M)
     by_dvc.edit("params.yaml", "alpha: 0.1", "alpha: 0.4")
     by_dvc.repro()
     changed = by_dvc.vouch("show", "--rev", "HEAD").stdout
