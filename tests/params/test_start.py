@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from vouch.params import checked
+from vouch.params import start
 from vouch.pipeline.yaml12 import load
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.prompts import prompts_path
@@ -73,7 +73,7 @@ def test_what_the_check_depends_on_is_seen(project: Path) -> None:
     (project / "vouch").unlink()
     (project / "vouch/prompts/templates").mkdir(parents=True)
     template = project / "vouch/prompts/templates/new.yaml"
-    last = checked._seen()
+    last = start._seen()
     for change in (
         lambda: template.write_text("body: x\n"),
         lambda: template.write_text("body: y\n"),
@@ -82,12 +82,12 @@ def test_what_the_check_depends_on_is_seen(project: Path) -> None:
         lambda: (project / "params.yaml").write_text("profile: x\n"),
     ):
         change()
-        now = checked._seen()
+        now = start._seen()
         assert now != last
         last = now
     (project / "vouch/__pycache__").mkdir()
     (project / "vouch/__pycache__/x.pyc").write_bytes(b"x")
-    assert checked._seen() == now, "bytecode is no code"
+    assert start._seen() == now, "bytecode is no code"
 
 
 def test_what_stages_import_to_start() -> None:
