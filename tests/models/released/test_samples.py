@@ -5,7 +5,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vouch.models.released import samples as reader
@@ -317,6 +317,7 @@ JSON = st.recursive(
 )
 
 
+@settings(max_examples=30)  # tests/fuzz goes on for longer
 @given(JSON, JSON, st.sampled_from([lm_eval, lmms_eval]))
 def test_anything_is_read_or_refused(responses, name, form):
     line = json.dumps({"doc_id": 0, "resps": responses, "name": name}).encode()
