@@ -109,7 +109,7 @@ def test_what_is_not_the_table_is_refused(tmp_path):
     (tmp_path / "text").write_text("not parquet")
     assert "parquet" in refused(tmp_path / "text")
     PROMPTS.write(tmp_path / "prompts", [])
-    assert "prompts/3, expected items/1" in refused(tmp_path / "prompts")
+    assert f"prompts/{PROMPTS.version}, expected items/1" in refused(tmp_path / "prompts")
     newer = Table("items", 2, ITEMS.schema)
     newer.write(tmp_path / "newer", [])
     assert "items/2, expected items/1" in refused(tmp_path / "newer")
