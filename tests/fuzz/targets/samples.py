@@ -4,8 +4,7 @@ import gzip
 import json
 from pathlib import Path
 
-from vouch.models.released.forms import lm_eval, lmms_eval
-from vouch.models.released.record import Record
+from vouch.models.released.forms import Record, lm_eval, lmms_eval
 from vouch.models.released.samples import read_samples
 from vouch.pipeline.errors import UserError
 

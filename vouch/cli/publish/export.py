@@ -21,7 +21,7 @@ from typing import Any
 
 from vouch.cli.printing import check_name, file_argument, plain
 from vouch.models.released import forms
-from vouch.models.released.record import Record
+from vouch.models.released.forms import Record
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing
 from vouch.pipeline.intact import intact

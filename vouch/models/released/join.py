@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from vouch.models.released.rows import Rows
+from vouch.models.released.forms import Rows
 from vouch.models.released.samples import Sample
 from vouch.pipeline.errors import UserError
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from vouch.models.released.rows import MAX_ROWS, id_text
+from vouch.models.released.forms import MAX_ROWS, id_text
 from vouch.pipeline.errors import UserError
 
 MAX_LINE = 16 * 2**20

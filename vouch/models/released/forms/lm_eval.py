@@ -8,7 +8,7 @@ task with several filters writes each sample once for each.
 from collections.abc import Mapping
 from typing import Any
 
-from vouch.models.released.record import Record
+from vouch.models.released.forms import Record
 
 SUFFIXES = (".jsonl", ".gz")
 

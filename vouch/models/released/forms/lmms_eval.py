@@ -10,7 +10,7 @@ log-likelihood belongs: those are refused, for it is positive.
 from collections.abc import Mapping
 from typing import Any
 
-from vouch.models.released.record import Record
+from vouch.models.released.forms import Record
 
 SUFFIXES = (".jsonl", ".gz")
 

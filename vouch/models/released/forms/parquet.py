@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from vouch.models.released.rows import MAX_ROWS, Rows, checked, id_text
+from vouch.models.released.forms import MAX_ROWS, Rows, checked, id_text
 from vouch.pipeline.errors import UserError
 
 SUFFIXES = (".parquet",)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vouch.models.released.forms import Rows, checked, id_text
 from vouch.models.released.restricted_pickle import Array, Refused, unpickle
-from vouch.models.released.rows import Rows, checked, id_text
 from vouch.pipeline.errors import UserError
 
 SUFFIXES = (".pkl", ".pickle")
