@@ -109,7 +109,7 @@ def test_order_respects_edges(checkout):
         ("released: [four]", "released: [four", "line"),
         ("\nmodels: [one, two, three]", "", "models"),
         ("\nprofile: many", "\nprofile: many\nprofile: again", "stands twice"),
-        ("template: plain, ", "", "item.style"),
+        ("template: plain, ", "", "item.template"),
     ],
 )
 def test_one_line_for_broken_params(tmp_path, monkeypatch, old, new, words):

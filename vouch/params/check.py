@@ -63,7 +63,7 @@ def _check_plugins(project: Project, where: str) -> None:
             # DVC would watch what the stages write, and the way up to `/`
             raise UserError(f"{where}: datasets.{name}.source: holds this project; name a folder of its own")
         _known([entry.loader], loaders, where, f"datasets.{name}.loader")
-        _known([entry.template], templates, where, f"datasets.{name}.style")
+        _known([entry.template], templates, where, f"datasets.{name}.template")
         loader = importlib.import_module(f"vouch.datasets.loaders.{entry.loader}")
         validated(loader.Settings, entry.settings, f"{where}: datasets.{name}.settings")
         _check_variations(entry.variations or [], where, f"datasets.{name}.variations")
