@@ -63,7 +63,7 @@ _TABLES: Mapping[str, Table] = {
     "published": PUBLISHED,
     "rejects": REJECTS,
     "rewrites": REWRITES,
-    "signals": LABEL_FREE,
+    "label_free": LABEL_FREE,
     "text": TEXT,
 }
 

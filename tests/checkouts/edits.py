@@ -8,7 +8,14 @@ from tests.checkouts.small import BORROWED, BROWSE, END, EXTRACT, LIKEN, SCORE
 
 RIGHT = {name for name in EXTRACT if name.endswith("-right")}
 OF_BORROWED = {name for name in EXTRACT if BORROWED in name}
-ENTRY = {"prepare@right", "rewrite@right", "vary@right", "browse@right", "compare", "report"}  # read the whole entry
+ENTRY = {
+    "prepare@right",
+    "rewrite@right",
+    "vary@right",
+    "browse@right",
+    "compare",
+    "report",
+}  # read the whole entry
 MADE = {"prepare@right", "rewrite@right", "vary@right", "embed@right"}
 ENGINE = "vouch/models/engines/transformers.py"
 

@@ -8,7 +8,10 @@ from typing import Any
 from tests.checkouts.checkout import ANYBODY, ROOT, Checkout, User, dumped
 from vouch.pipeline.yaml12 import load
 
-TRAINED, BORROWED = "tiny_a", "borrowed"  # a model that a stage trains, one whose folder lies beside the checkout
+TRAINED, BORROWED = (
+    "tiny_a",
+    "borrowed",
+)  # a model that a stage trains, one whose folder lies beside the checkout
 MODELS, DATASETS = (TRAINED, BORROWED), ("left", "right")
 EXTRACT = {f"extract@{m}-{d}" for m in MODELS for d in DATASETS}
 SCORE = {f"score@{m}" for m in MODELS}
@@ -33,7 +36,12 @@ def small(
     values = load(ROOT / "profiles/small.yaml")
     tiny, known = values["train"]["tiny_a"], values["datasets"]
     chosen = {name: values["train"].get(name, {**tiny, "seed": n}) for n, name in enumerate(train)}
-    values |= {"train": chosen, "models": [*chosen, *(pin or {})], "pin": dict(pin or {}), "unpinned": [*(pin or {})]}
+    values |= {
+        "train": chosen,
+        "models": [*chosen, *(pin or {})],
+        "pin": dict(pin or {}),
+        "unpinned": [*(pin or {})],
+    }
     if datasets is not None:
         values["datasets"] = {name: entry or known[name] for name, entry in datasets.items()}
     return dumped({**values, **more})
