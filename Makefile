@@ -9,20 +9,27 @@
 # make scale  what the full matrix costs: runs at parts of it (PARTS="1000 100 10"), the engines on all of it
 # make reproduce   two clones, two engines, every byte compared (PROFILE=small takes minutes, the demo longer)
 # make slurm  the pipeline on a real Slurm of this machine, disturbed; needs root, slurm-wlm and munge (Debian)
+# make install  .venv with what the demo needs; EXTRAS="remotes slurm video" adds some of pyproject.toml's extras
+# make lock     resolves all dependencies again, into uv.lock, with PyPI's addresses whatever mirror is set here
 # PYTHON=python3.12 chooses the interpreter, TORCH=cpu|cuda the build of torch (default: what fits), CORES=4 how
 # many stages of the demo run at once
 PYTHON ?= python3
 TORCH ?= auto
+EXTRAS ?=
 CORES ?= 2
 MINUTES ?= 30
 SEED ?= 1
 CRASH ?= $(or $(TMPDIR),/tmp)/vouch-crash
 PARTS ?= 1000 100
 PROFILE ?= demo
+INSTALL := TORCH=$(TORCH) $(PYTHON) tools/install.py
 RUN := PATH="$(CURDIR)/.venv/bin:$$PATH" HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1
 BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 
-.PHONY: demo train test fuzz crash scale reproduce slurm install browser servers flips bench lint lock clean
+# many containers set it: without bytecode each stage starts six seconds later
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo train test fuzz crash scale reproduce slurm install everything browser servers flips bench lint lock clean
 
 demo: install
 	@$(RUN) dvc pull --quiet train || echo "demo: not all stored weights came; what is missing is trained"
@@ -34,14 +41,17 @@ demo: install
 train: install
 	@$(RUN) dvc repro --force train
 
-test: install lint browser servers
+test: everything lint browser servers
 	@$(RUN) python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-fuzz: install
+fuzz: everything
 	@$(RUN) python -m tests.fuzz --minutes $(MINUTES)
 
 install:
-	@TORCH=$(TORCH) $(PYTHON) tools/install.py
+	@$(INSTALL) $(EXTRAS)
+
+everything:
+	@$(INSTALL) remotes slurm test tools $(EXTRAS)
 
 browser:
 	@$(PYTHON) tools/browser.py
@@ -49,33 +59,32 @@ browser:
 servers:
 	@$(PYTHON) tools/servers.py
 
-flips: install
+flips: everything
 	@$(RUN) python -m tools.flips
 
-lint: install
+lint: everything
 	@$(RUN) ruff check .
 	@$(RUN) ruff format --check .
 	@$(RUN) mypy
 
-bench: install
+bench: everything
 	@for name in $(BENCHMARKS); do $(RUN) python -m benchmarks.$$name || exit 1; done
 
-crash: install
+crash: everything
 	@$(RUN) python -m tools.crash --seed $(SEED) $(CRASH)
 
-scale: install
+scale: everything
 	@$(RUN) python -m tools.scale $(PARTS)
 	@$(RUN) python -m benchmarks.engines
 
-reproduce: install
+reproduce: everything
 	@$(RUN) python -m tools.reproduce $(PROFILE)
 
-slurm: install
+slurm: everything
 	@$(RUN) python -m tools.slurm docs/cluster-log.txt
 
 lock: install
-	@$(RUN) pip install --quiet uv
-	@$(RUN) python tools/lock.py
+	@$(RUN) env -u UV_DEFAULT_INDEX -u UV_INDEX uv lock --no-config --upgrade --quiet
 
 clean:
 	rm -rf .venv .vouch/stamps build *.egg-info

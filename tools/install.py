@@ -1,37 +1,82 @@
-"""Builds .venv: torch in the right build, then everything pinned in requirements.lock.
+"""Builds .venv from uv.lock: torch in the right build, the library, the pipeline, and the extras named.
 
-Run by the Makefile with any Python from 3.11 on; standard library only. Does nothing when the
-environment already fits. TORCH=cpu|cuda|auto chooses the build of torch (auto: cuda where nvidia-smi
-answers). A CPU build is taken from pip's own local sources first, then from PyTorch's CPU index.
+    python tools/install.py [EXTRA ...]      extras of pyproject.toml; `pipeline` is always installed
+
+Run by the Makefile with any Python from 3.11 on; standard library only. Does nothing where the environment
+has all that is asked for, and only adds to it where an extra is missing. TORCH=cpu|cuda|auto chooses the
+build of torch (auto: cuda where nvidia-smi answers). Every file is checked against the digests in uv.lock,
+except a CPU build of torch for Linux, which PyPI does not have: it comes from the folders that pip is told
+to look into (find-links), else from PyTorch's CPU index.
 """
 
+from __future__ import annotations
+
+import ast
 import hashlib
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import urllib.request
 import venv
 from pathlib import Path
+from typing import Any, NoReturn
 
 VENV = Path(".venv")
-LOCK = Path("requirements.lock")
-MARK = VENV / "installed"
+LOCK = Path("uv.lock")
+PROJECT = Path("pyproject.toml")
+MARK = VENV / "installed"  # what the environment was made from, then its extras
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 PATIENCE = 5  # seconds to find out whether the CPU index can be reached
+LINES = 400  # characters of a message that are passed on
+TORCH = ("torch", "torchvision")  # what has a CPU build of its own
+CUDA = re.compile(r"nvidia-|cuda-|triton$")
+PIP_TO_UV = {"index-url": "UV_DEFAULT_INDEX", "find-links": "UV_FIND_LINKS", "cert": "SSL_CERT_FILE"}
 WINDOWS = os.name == "nt"
 
 
-def python() -> str:
-    """The environment's interpreter."""
-    return str(VENV / ("Scripts/python.exe" if WINDOWS else "bin/python"))
+def stop(message: str) -> NoReturn:
+    """Ends with one line."""
+    sys.exit(f"install: {' '.join(message.split())}")
 
 
-def pip(*arguments: str, quiet: bool = True) -> bool:
-    """Runs pip in the environment; whether it succeeded."""
-    command = [python(), "-m", "pip", *arguments, "--disable-pip-version-check", "--no-input"]
-    output = subprocess.DEVNULL if quiet else None
-    return subprocess.run(command, stdout=output, stderr=output, check=False).returncode == 0
+def read_toml(path: Path) -> dict[str, Any]:
+    """A TOML file."""
+    import tomllib  # older Pythons lack it, and are told so
+
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def program(name: str) -> str:
+    """A program of the environment."""
+    return str(VENV / (f"Scripts/{name}.exe" if WINDOWS else f"bin/{name}"))
+
+
+def run(*command: str) -> str:
+    """Runs a command; returns nothing, or its error where it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return ""
+    error = re.search(r"^error.*", done.stderr, re.IGNORECASE | re.MULTILINE | re.DOTALL)
+    return (error[0] if error else done.stderr.strip())[:LINES].strip() or "failed"
+
+
+def hand_on_pip_settings() -> None:
+    """Tells uv where pip gets packages on this machine; uv does not read pip's configuration.
+
+    What is set for uv itself comes first, then pip's order. Extra indexes are left out: uv would take a
+    package from the first index that has its name.
+    """
+    command = [program("python"), "-m", "pip", "config", "list"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    for section in (":env:", "install", "global"):
+        for key, variable in PIP_TO_UV.items():
+            for value in re.findall(rf"^{section}\.{key}=(.+)$", shown, re.MULTILINE):
+                words = str(ast.literal_eval(value)).split()
+                os.environ.setdefault(variable, ",".join(words) if key == "find-links" else words[0])
 
 
 def torch_build(choice: str) -> str:
@@ -39,13 +84,9 @@ def torch_build(choice: str) -> str:
     if choice in ("cpu", "cuda"):
         return choice
     if choice != "auto":
-        sys.exit(f"install: TORCH={choice} is not known; use TORCH=cpu, TORCH=cuda or TORCH=auto")
+        stop(f"TORCH={choice} is not known; use TORCH=cpu, TORCH=cuda or TORCH=auto")
     smi = shutil.which("nvidia-smi")
-    return (
-        "cuda"
-        if smi and subprocess.run([smi, "-L"], capture_output=True, check=False).returncode == 0
-        else "cpu"
-    )
+    return "cuda" if smi and not run(smi, "-L") else "cpu"
 
 
 def reachable(url: str) -> bool:
@@ -57,51 +98,100 @@ def reachable(url: str) -> bool:
         return False
 
 
-def install_torch(build: str, pinned: str) -> None:
-    """Installs the pinned torch in the wanted build, or stops with one line."""
-    version = pinned.partition("==")[2]
-    if build == "cuda" or sys.platform != "linux":
-        done = pip("install", pinned, quiet=False)  # elsewhere than on Linux the plain build is the CPU build
-    else:
-        wanted = f"torch=={version}+cpu"
-        done = pip("install", "--no-index", "--no-deps", wanted) or (
-            reachable(CPU_INDEX)
-            and pip("install", "--no-deps", "--index-url", CPU_INDEX, wanted, quiet=False)
+def install_uv(package: dict[str, Any]) -> None:
+    """Installs the locked uv, checked against its digests."""
+    pinned = f"uv=={package['version']}"
+    line = " ".join([pinned, *(f"--hash={wheel['hash']}" for wheel in package["wheels"])])
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "uv.txt")
+        file.write_text(line, encoding="utf-8")
+        pip = [program("python"), "-m", "pip", "--quiet", "--no-input", "--disable-pip-version-check"]
+        problem = run(
+            *pip, "install", "--no-compile", "--only-binary=:all:", "--require-hashes", "-r", str(file)
         )
-    if not done:
-        sys.exit(
-            f"install: no {build} build of {pinned} for Python {sys.version.split()[0]} "
-            "(asked pip's local sources and PyTorch's CPU index); use Python 3.11 to 3.13, give pip a folder "
-            "with the wheel (PIP_FIND_LINKS), or take the large build with `make install TORCH=cuda`"
-        )
+    if problem:
+        stop(f"pip could not install {pinned}: {problem}; check the network and `pip config list`")
 
 
-def main() -> None:
-    """Creates or completes the environment."""
-    if sys.version_info < (3, 11):  # noqa: UP036 - whoever runs this may have any Python
-        sys.exit(f"install: needs Python 3.11 or newer, not {sys.version.split()[0]}; make PYTHON=python3.12")
-    build = torch_build(os.environ.get("TORCH", "auto") or "auto")
-    state = f"{hashlib.sha256(LOCK.read_bytes()).hexdigest()} {build} {sys.version_info[:2]} {Path.cwd()}\n"
-    if MARK.exists() and MARK.read_text(encoding="utf-8") == state:
-        return
-    print(f"install: .venv with torch for {build}; a few minutes the first time", flush=True)
-    MARK.unlink(missing_ok=True)
+def uv(*arguments: str) -> str:
+    """Runs uv on the environment; returns nothing, or its error where it fails."""
+    return run(program("uv"), *arguments, "--quiet", "--no-python-downloads", "--python", program("python"))
+
+
+def install_cpu_torch(pinned: list[str]) -> None:
+    """Installs CPU builds: from the folders that pip looks into, else from PyTorch's CPU index."""
+    install = ["pip", "install", "--no-deps"]
+    if uv(*install, "--no-index", *pinned):
+        problem = "did not answer"
+        if not reachable(CPU_INDEX) or (problem := uv(*install, "--default-index", CPU_INDEX, *pinned)):
+            stop(
+                f"no {' and '.join(pinned)} for Python {sys.version.split()[0]}: pip's find-links have none, "
+                f"PyTorch's CPU index: {problem}; use Python 3.11 to 3.14, give pip a folder with the wheel "
+                "(PIP_FIND_LINKS), or take the large build with `make install TORCH=cuda`"
+            )
+
+
+def install_locked(extras: list[str], left_out: list[str]) -> None:
+    """Installs what uv.lock has for these extras, each file checked against its digest.
+
+    Exported and installed by name, not synchronised: so the packages come from the index that this machine
+    uses, whatever addresses the lock holds, and nothing is uninstalled.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        file = str(Path(folder, "requirements.txt"))
+        chosen = [f"--extra={name}" for name in extras] + [f"--no-emit-package={name}" for name in left_out]
+        problem = uv("export", "--frozen", "--no-emit-project", *chosen, "--output-file", file)
+        problem = problem or uv("pip", "install", "--no-deps", "--require-hashes", "-r", file)
+    if problem:
+        stop(f"uv could not install what uv.lock names: {problem}; check the network, then run make again")
+
+
+def install_checkout() -> None:
+    """Installs this checkout as it lies, for the `vouch` command."""
+    if problem := uv("pip", "install", "--no-deps", "--no-build-isolation", "--editable", "."):
+        stop(f"uv could not install this checkout: {problem}")
+
+
+def make_venv() -> None:
+    """An empty environment."""
     try:
         venv.create(VENV, with_pip=True, clear=True, symlinks=not WINDOWS)
     except (subprocess.CalledProcessError, OSError) as error:
-        sys.exit(f"install: cannot make .venv ({error}); on Debian: apt install python3-venv")
-    pinned = next(
-        line for line in LOCK.read_text(encoding="utf-8").splitlines() if line.startswith("torch==")
-    )
-    install_torch(build, pinned)
-    if not pip("install", "--quiet", "--require-virtualenv", "-r", str(LOCK), quiet=False):
-        sys.exit(
-            "install: pip could not install requirements.lock; its message is above; run make again to go on"
-        )
-    if not pip("install", "--quiet", "--no-deps", "--no-build-isolation", "--editable", ".", quiet=False):
-        sys.exit("install: pip could not install this checkout; its message is above")
-    MARK.write_text(state, encoding="utf-8")
+        stop(f"cannot make .venv ({error}); on Debian: apt install python3-venv")
+
+
+def main(asked: list[str]) -> None:
+    """Creates or completes the environment."""
+    if sys.version_info < (3, 11):  # noqa: UP036 - whoever runs this may have any Python
+        stop(f"needs Python 3.11 or newer, not {sys.version.split()[0]}; make PYTHON=python3.12")
+    project = read_toml(PROJECT)["project"]
+    if unknown := sorted(set(asked) - set(project["optional-dependencies"])):
+        known = ", ".join(project["optional-dependencies"])
+        stop(f"pyproject.toml has no extra {unknown[0]}; it has {known}")
+    build = torch_build(os.environ.get("TORCH", "auto") or "auto")
+    source = hashlib.sha256(LOCK.read_bytes() + json.dumps(project).encode()).hexdigest()
+    state = f"{source} {build} {sys.version_info[:2]} {Path.cwd()}"
+    made_from, *present = MARK.read_text(encoding="utf-8").splitlines() if MARK.exists() else [""]
+    extras = sorted({"pipeline", *asked, *present})
+    if made_from == state and extras == present:
+        return
+    packages = {each["name"]: each for each in read_toml(LOCK)["package"]}
+    print(f"install: .venv with {', '.join(extras)}; torch for {build}", flush=True)
+    if made_from != state:
+        MARK.unlink(missing_ok=True)
+        make_venv()
+        install_uv(packages["uv"])
+    hand_on_pip_settings()
+    left_out = []
+    if build == "cpu" and sys.platform == "linux":  # elsewhere the plain build is the CPU build
+        wanted = TORCH if "video" in extras else TORCH[:1]
+        install_cpu_torch([f"{name}=={packages[name]['version']}+cpu" for name in wanted])
+        left_out = [name for name in packages if name in TORCH or CUDA.match(name)]
+    install_locked(extras, left_out)
+    if made_from != state:
+        install_checkout()
+    MARK.write_text("\n".join([state, *extras, ""]), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

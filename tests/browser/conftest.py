@@ -35,7 +35,7 @@ def _missing() -> str:
     try:
         import playwright.sync_api  # noqa: F401
     except ImportError:
-        return "no playwright; run `make install`"
+        return "no playwright; run `make everything`"
     return "" if CHROMIUM and AXE.exists() else "no chromium or no axe-core; run `make browser`"
 
 

@@ -103,7 +103,7 @@ def missing(kind: str) -> str:
     if kind == "ssh" and not (SSHD and Path(SFTP).exists()):
         return "no sshd; run `make servers`"
     if kind == "s3" and not RCLONE.exists():
-        return "no rclone in this environment; run `make install`"
+        return "no rclone in this environment; run `make everything`"
     return ""
 
 

@@ -175,7 +175,7 @@ def test_processor_that_needs_torchvision(tmp_path: Path) -> None:
     tokenizer().save_pretrained(tmp_path)
     Qwen2VLImageProcessorPil().save_pretrained(tmp_path)
     assert find_spec("torchvision") is None, "this test is about its absence"
-    with pytest.raises(UserError, match=r"reads videos as well, .* run `pip install -e '\.\[video\]'`"):
+    with pytest.raises(UserError, match=r"reads videos as well, .* run `make install EXTRAS=video`"):
         load_model(tmp_path, "float32", None, CONFIG)
 
 
@@ -201,7 +201,7 @@ def test_split_model_has_the_same_bits(tiny: Path) -> None:
 def test_split_without_accelerate(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "accelerate", None)
     with pytest.raises(
-        UserError, match=r"extract\.device is split, which needs accelerate; run `pip install"
+        UserError, match=r"extract\.device is split, which needs accelerate; run `make install"
     ):
         choose_device("split")
 

@@ -115,7 +115,7 @@ def _without_torchvision(reason: str) -> str | None:
             return None
         return (
             "its processor reads videos as well, for which it needs torchvision; "
-            "run `pip install -e '.[video]'` in this checkout"
+            "run `make install EXTRAS=video` in this checkout"
         )
     try:
         import torchvision  # noqa: F401
@@ -133,7 +133,7 @@ def choose_device(wanted: str) -> str:
     if wanted == "split" and find_spec("accelerate") is None:
         raise UserError(
             "params.yaml: extract.device is split, which needs accelerate; "
-            "run `pip install accelerate`, or set it to auto"
+            "run `make install`, or set it to auto"
         )
     if wanted != "cpu" and torch.version.cuda:
         lease(everything=wanted == "split")
