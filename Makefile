@@ -54,10 +54,10 @@ everything:
 	@$(INSTALL) remotes slurm test tools $(EXTRAS)
 
 browser:
-	@$(PYTHON) tools/browser.py
+	@$(PYTHON) tools/programs.py browser
 
 servers:
-	@$(PYTHON) tools/servers.py
+	@$(PYTHON) tools/programs.py servers
 
 flips: everything
 	@$(RUN) python -m tools.flips

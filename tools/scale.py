@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.checkouts.checkout import ROOT, Checkout
-from tools.ending import ended
-from tools.lines import add, read
+from tools.ending import add_line, ended, read_lines
 from vouch.cli.planned import count_prompts
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError
@@ -101,12 +100,12 @@ def run(number: int) -> None:
     """Runs what is left of a part, and prints all its figures."""
     where = checkout(number)
     figures = where.path / "figures.jsonl"
-    done = {row["kind"]: row for row in read(figures)}
+    done = {row["kind"]: row for row in read_lines(figures)}
     for kind in KINDS:
         if kind not in done:
             seconds, mebibytes = repro(where, kind)
             done[kind] = {"kind": kind, "seconds": round(seconds, 1), "mebibytes": round(mebibytes)}
-            add(figures, done[kind])
+            add_line(figures, done[kind])
             print(f"1/{number}: {kind} has run", flush=True)
     report(number, where, list(done.values()))
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import chdir
 from dataclasses import dataclass, field
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any, Self
 
@@ -70,9 +71,9 @@ class Checkout:
             source = ROOT / name
             # neither results nor their storage: tests make their own
             if source.is_file() and name != "dvc.lock" and not name.startswith(".dvc/storage/"):
-                target = path / name
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(source.read_bytes())
+                _copy(source, path / name)
+                if name.endswith(".py"):  # compiled here, it need not be compiled again in every checkout
+                    _copy(Path(cache_from_source(str(source))), Path(cache_from_source(str(path / name))))
         (path / "params.yaml").write_bytes((ROOT / "profiles/small.yaml").read_bytes())
         self.git("init", "-q")
         self.commit("start")
@@ -194,6 +195,13 @@ class Checkout:
             for file in sorted((self.path / root).rglob("*"))
             if file.is_file() and file.name != ".snakemake_timestamp" and "runs" not in file.parts
         }
+
+
+def _copy(source: Path, target: Path) -> None:
+    """With its time, which says whether compiled code is that of its source."""
+    if source.is_file():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, target)
 
 
 def ran(said: str) -> set[str]:

@@ -20,8 +20,7 @@ from tools.crash.hurting import Unable
 from tools.crash.points import KILLS, Point, plan
 from tools.crash.summary import summary
 from tools.crash.trying import attempt, clear
-from tools.ending import ended
-from tools.lines import add, read
+from tools.ending import add_line, ended, read_lines
 from vouch.pipeline.errors import UserError
 
 
@@ -59,7 +58,7 @@ class Matrix:
 
     def logged(self) -> list[dict[str, Any]]:
         """What the log holds of this seed."""
-        return [line for line in read(self.log) if line["seed"] == self._seed]
+        return [line for line in read_lines(self.log) if line["seed"] == self._seed]
 
     def attempt(self, point: Point) -> bool:
         """Tries a point and logs it; its folder stays where it found a fault. Whether it could be tried."""
@@ -72,7 +71,7 @@ class Matrix:
             print(f"point {point.number}: {point.kind}: not tried: {reason}", file=sys.stderr)
             return False
         with self._lock:
-            add(self.log, {"seed": self._seed, **found})
+            add_line(self.log, {"seed": self._seed, **found})
         verdict = "; ".join(found["faults"]) or ("survived" if found["hit"] else "ended before it was hurt")
         print(f"point {point.number}: {point.kind} {point.stage}, {point.engine}: {verdict}", flush=True)
         if not found["faults"] and place.exists():
