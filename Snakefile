@@ -3,32 +3,17 @@
 #   snakemake --cores 2                       on this machine
 #   snakemake --report FILE.html (or .zip)    the figures in one file, with what was run and for how long
 #   snakemake --workflow-profile profiles/slurm       on a cluster with Slurm; docs/cluster.md
-import os
 import sys
 
 sys.path.insert(0, workflow.basedir)
 
-from vouch.pipeline.dag import is_folder, read_dag
-from vouch.pipeline.resources import planner
-from vouch.pipeline import engines, guardian, mending
-from vouch.params.checked import check_once
-from vouch.pipeline.errors import UserError
-from vouch.pipeline.stamps import settle, stamp_path
+from vouch.params.start import start_snakemake
+from vouch.pipeline import runners
+from vouch.pipeline.dag import is_folder
+from vouch.pipeline.stamps import stamp_path
 
-try:
-    if workflow.is_main_process:  # as every stage does, before jobs wait in a queue to be refused
-        check_once()
-    PIPELINE = read_dag()
-    resources_of = planner(config)
-    RESOURCES = {name: resources_of(stage) for name, stage in PIPELINE.stages.items()}
-    if workflow.is_main_process:
-        mending.mend()
-        if not workflow.output_settings.dryrun:  # workflow.dryrun is not known yet
-            guardian.watch(os.getpid())
-            engines.enter()
-        settle(PIPELINE)
-except (UserError, OSError) as error:
-    sys.exit(f"vouch: {error}")
+# workflow.dryrun is not known yet
+PIPELINE, RESOURCES = start_snakemake(config, workflow.is_main_process, workflow.output_settings.dryrun)
 
 
 def marked(stage, out):
@@ -39,37 +24,27 @@ def marked(stage, out):
 
 rule all:
     default_target: True
-    input:
-        [stage.outs[0] for stage in PIPELINE.stages.values()],
+    input: [stage.outs[0] for stage in PIPELINE.stages.values()]
 
 
 for group, outs in PIPELINE.groups().items():
 
     rule:  # `snakemake vary`: all stages of one kind
-        name:
-            group
-        input:
-            outs,
+        name: group
+        input: outs
 
 
 for stage in PIPELINE.stages.values():
 
     rule:
-        name:
-            stage.slug
-        input:
-            stamp_path(stage),
-            PIPELINE.watched(stage),
-        output:
-            [marked(stage, out) for out in stage.outs],
-        resources:
-            **RESOURCES[stage.name],
-        params:
-            cmd=stage.cmd,
-        shell:
-            "{params.cmd}"
+        name: stage.slug
+        input: stamp_path(stage), PIPELINE.watched(stage)
+        output: [marked(stage, out) for out in stage.outs]
+        resources: **RESOURCES[stage.name]
+        params: cmd=stage.cmd
+        shell: "{params.cmd}"
 
 
 onsuccess:
-    engines.leave()
+    runners.leave()
     shell("python -m vouch.cli.main sync --partial")

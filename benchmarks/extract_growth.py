@@ -35,8 +35,8 @@ def parameters(sizes: list[int]) -> dict[str, Any]:
 
 def asked(folder: Path, size: int) -> int:
     """How many answers the last run of a dataset asked for."""
-    side_car = folder / f"data/runs/extract-{MODEL}-of_{size}.json"
-    return int(json.loads(side_car.read_text(encoding="utf-8"))["notes"]["answers"]["asked"])
+    record = folder / f".vouch/runs/extract-{MODEL}-of_{size}.json"
+    return int(json.loads(record.read_text(encoding="utf-8"))["measured"]["answers"]["asked"])
 
 
 def measure(folder: Path, size: int) -> tuple[Cost, Cost]:

@@ -53,7 +53,8 @@ def main(run: Run) -> None:
     EMBEDDINGS.write(
         embeddings_path(name, QUESTIONS), ({**row, "digest": _digest(row["digest"])} for row in rows)
     )
-    run.note("encoder", {"name": encoder.name, **encoder.notes})
+    run.note("encoder", encoder.name)
+    run.measure("encoder", encoder.notes)
 
 
 def _encoder(config: Config) -> Encoder:

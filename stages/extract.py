@@ -20,8 +20,9 @@ def main(run: Run) -> None:
     model, name = run.keys
     config = Config.model_validate(run.params["extract"])
     dataset = AskedDataset(AskedModel(read_pin(pin_path(model)), config), name)
-    notes = answer(dataset, run.progress)
-    for key, fact in {**notes, **write(dataset)}.items():
+    for key, fact in answer(dataset, run.progress).items():
+        run.measure(key, fact)
+    for key, fact in write(dataset).items():
         run.note(key, fact)
 
 

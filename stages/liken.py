@@ -39,7 +39,8 @@ def main(run: Run) -> None:
         for path in run.progress(paths, label="liken"):
             for row in _rows(path, encoder):
                 writer.row(row)
-    run.note("encoder", {"name": encoder.name, "device": encoder.device})
+    run.note("encoder", encoder.name)
+    run.measure("encoder", {"device": encoder.device})
 
 
 def _rows(path: Path, encoder: TextEncoder) -> Iterator[dict[str, Any]]:

@@ -70,7 +70,8 @@ def main(run: Run) -> None:
     same = Counter(row["kind"] for row in rows if row["rewrite"] == row["original"] and row["kind"] != CLEAN)
     run.note("unchanged", dict(sorted(same.items())))
     run.note("dropped", sum(row["status"] == BY_HAND and row["rewrite"] is None for row in rows))
-    run.note("rewriter", {"name": rewriter, **engine.notes})
+    run.note("rewriter", rewriter)
+    run.measure("rewriter", engine.notes)
 
 
 if __name__ == "__main__":

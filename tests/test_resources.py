@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from vouch.pipeline.cluster import Site
 from vouch.pipeline.dag import Stage, read_dag
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.resources import Model, count_prompts, needs, read_models, resources
+from vouch.pipeline.resources import Model, Site, count_prompts, needs, read_models, resources
 from vouch.pipeline.yaml12 import load
 
 ROOT = Path(__file__).parents[1]

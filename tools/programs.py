@@ -1,8 +1,8 @@
-"""Gets what some tests need beside Python: `browser` (chromium, axe-core of npm) or `servers` (Debian's sshd).
+"""Gets what some tests need beside Python: `browser` (chromium, axe-core) or `servers` (Debian's sshd).
 
-Run by the Makefile; standard library only. Installed where it is missing and this is root; else a line says what
-is missing, and the tests that need it are skipped (with CI=true they fail). sshd is installed without being
-started, and not at all where systemd runs, which would start it for others to reach.
+Run by the Makefile; standard library only. Installed where it is missing and this is root; else a line says
+what is missing, and the tests that need it are skipped (with CI=true they fail). sshd is installed without
+being started, and not at all where systemd runs, which would start it for others to reach.
 """
 
 import os

@@ -2,7 +2,7 @@
 
 `python -m tools.reproduce [PROFILE]` clones what is committed here twice, runs the profile (default: demo)
 by `dvc repro` in the first clone and by Snakemake in the second, whose path has spaces and letters beyond
-ASCII, and compares all outputs but the side-cars in data/runs, which say where and when. The users differ in
+ASCII, and compares all outputs. The users differ in
 umask, locale, time zone and hash seed. Stored weights of demo models are pulled, others are trained in both.
 Prints one line per difference; the exit status says whether there is one.
 """

@@ -188,12 +188,12 @@ class Checkout:
         path.write_text(dumped(values), "utf-8")
 
     def digests(self) -> dict[str, str]:
-        """Digest of every output but the side-cars, which say where and when."""
+        """Digest of every output."""
         return {
             str(file.relative_to(self.path)): hashlib.sha256(file.read_bytes()).hexdigest()
             for root in ("data", "reports")
             for file in sorted((self.path / root).rglob("*"))
-            if file.is_file() and file.name != ".snakemake_timestamp" and "runs" not in file.parts
+            if file.is_file() and file.name != ".snakemake_timestamp"
         }
 
 

@@ -27,11 +27,6 @@ def test_metrics(checkout):
 def test_an_experiment_changes_scores_only_and_is_compared(checkout):
     lock = checkout.path / "dvc.lock"
     mine = lock.read_text("utf-8")
-    others, records = re.subn(r"(path: data/runs/.*\n +hash: md5\n +md5: ).*", rf"\g<1>{'ab' * 16}", mine)
-    assert records
-    lock.write_text(others, "utf-8")
-    checkout.commit("with the records of runs on another machine, as in a fresh clone")
-    lock.write_text(mine, "utf-8")
     same = checkout.vouch("show", "--rev", "HEAD").stdout
     assert re.search(r"^(\d+) of \1 lines are as they were$", same, re.M)
     assert ran(checkout.dvc("exp", "run", "-S", "score.alpha=0.4").stdout) == SCORE | END

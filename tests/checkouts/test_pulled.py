@@ -53,6 +53,22 @@ def test_receipts_alone_restore_a_lost_lock(pushed, tmp_path):
     assert copy.repro() == set()
 
 
+def test_a_lock_that_dvc_was_killed_in_the_middle_of_writing(finished, tmp_path):
+    """Nothing is computed again, and one command is enough: also for what was pulled and has no receipt."""
+    copy = finished.copy(tmp_path / "copy")
+    lock = copy.path / "dvc.lock"
+    whole = lock.read_text("utf-8")
+    (copy.path / ".vouch/receipts/train-tiny_a.json").unlink()
+    copy.set("score.alpha", 0.3)
+    assert "score@tiny_a" in copy.repro(), "whose start keeps a copy"
+    lock.write_text(whole[: whole.index("      md5: ", len(whole) // 2)], "utf-8")
+    refused = copy.dvc("repro", check=False)
+    assert refused.returncode and "dvc.lock" in refused.stderr
+    said = copy.vouch("sync")
+    assert said.stderr.startswith("dvc.lock: was cut short; ") and said.stderr.count("\n") == 1
+    assert copy.repro() == set() and copy.dvc_status() == {}
+
+
 def test_a_damaged_object_in_the_remote_is_named(pushed, clone):
     """The last one here: the remote stays damaged."""
     outs = [out for stage in load(pushed.path / "dvc.lock")["stages"].values() for out in stage["outs"]]

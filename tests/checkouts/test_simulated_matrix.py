@@ -5,7 +5,7 @@ from pathlib import Path
 from dvc.lock import Lock
 
 from benchmarks._matrix import matrix
-from vouch.pipeline.engines import HOST
+from vouch.pipeline.runners import HOST
 
 
 def test_a_simulated_matrix_is_fresh_for_both_engines(tmp_path: Path) -> None:

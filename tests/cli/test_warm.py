@@ -80,8 +80,8 @@ def warm(capsys: pytest.CaptureFixture[str]) -> list[str]:
 def extract(dataset: str) -> int:
     """Runs the stage; how many answers it asked for."""
     stage("extract", MODEL, dataset)
-    side_car = json.loads(Path(f"data/runs/extract-{MODEL}-{dataset}.json").read_text("utf-8"))
-    return int(side_car["notes"]["answers"]["asked"])
+    record = json.loads(Path(f".vouch/runs/extract-{MODEL}-{dataset}.json").read_text("utf-8"))
+    return int(record["measured"]["answers"]["asked"])
 
 
 def responses() -> dict[str, bytes]:

@@ -211,7 +211,7 @@ def test_an_edited_comment_repeats_no_work(project: Project) -> None:
     _, error = process.communicate(timeout=120)
     assert process.returncode == 0, error
     assert project.bytes() == before and len(project.shards()) == 3
-    assert '"asked": 0' in (project.path / f"data/runs/extract-{MODEL}-{DATASET}.json").read_text("utf-8")
+    assert '"asked": 0' in (project.path / f".vouch/runs/extract-{MODEL}-{DATASET}.json").read_text("utf-8")
 
 
 @pytest.mark.parametrize("setting", ["batch", "bucket", "threads"])

@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import time
-from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -14,14 +13,15 @@ import pytest
 from tests.models.project import DATASET, MODEL, Project, prompt, quiz
 from vouch.models.requests.work_cache import FLUSH_ANSWERS
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.stage_lock import turn
+from vouch.pipeline.locks import stage_lock
+from vouch.pipeline.run_record import local_record
 from vouch.tables.prompts import LETTERS, OUTPUTS, TEXT
 from vouch.tables.text import RESPONSES
 
 
 def notes(project: Project, dataset: str = DATASET) -> dict[str, int]:
-    side_car = json.loads((project.path / f"data/runs/extract-{MODEL}-{dataset}.json").read_text("utf-8"))
-    answers: dict[str, int] = side_car["notes"]["answers"]
+    record = json.loads((project.path / f".vouch/runs/extract-{MODEL}-{dataset}.json").read_text("utf-8"))
+    answers: dict[str, int] = record["measured"]["answers"]
     return answers
 
 
@@ -42,7 +42,7 @@ def kill_after(project: Project, shards: int, number: int = signal.SIGKILL) -> t
 
 
 def finish(project: Project) -> dict[str, int]:
-    """Runs the stage to its end; what its side-car says of the answers."""
+    """Runs the stage to its end; what its run record says of the answers."""
     process = project.start("extract", MODEL, DATASET)
     _, error = process.communicate(timeout=120)
     assert process.returncode == 0, error
@@ -68,9 +68,9 @@ def test_a_run_that_waited_for_another_does_not_repeat_it(project: Project) -> N
     project.ask(prompts, images)
     finish(project)
     stage = read_dag()[f"extract@{MODEL}-{DATASET}"]
-    side_car = Path(stage.outs[-1])
-    told = side_car.read_bytes()
-    with turn(stage):
+    record = local_record(stage)
+    told = record.read_bytes()
+    with stage_lock(stage):
         process = project.start("extract", MODEL, DATASET)
         assert process.stderr is not None
         assert "another run of it is busy" in next(
@@ -78,7 +78,7 @@ def test_a_run_that_waited_for_another_does_not_repeat_it(project: Project) -> N
         )
     _, error = process.communicate(timeout=120)
     assert process.returncode == 0 and "the other run has made everything" in error
-    assert side_car.read_bytes() == told
+    assert record.read_bytes() == told
 
 
 def test_killed_runs_end_like_an_undisturbed_one(project: Project) -> None:

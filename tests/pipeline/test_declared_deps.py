@@ -1,15 +1,17 @@
 """Declared deps against real imports: every module that a stage imports is a dep, and no dep is idle."""
 
 import ast
+import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from vouch.pipeline.dag import Dag, Stage, read_dag
+from vouch.pipeline.dag import CODE, Dag, is_folder, read_dag
 
 ROOT = Path(__file__).parents[2]
-# can refuse and record, never change an output
-NEUTRAL = ("vouch/pipeline/",)
+# can refuse, fetch what is pinned and record, never change an output
+NEUTRAL = ("vouch/pipeline/", "vouch/params/", "vouch/datasets/fetch/")
 
 
 def module_file(name: str) -> Path | None:
@@ -32,12 +34,17 @@ def imported(file: Path) -> set[Path]:
     return {file for file in files if file}
 
 
+@cache
+def imported_once(file: Path) -> frozenset[Path]:
+    return frozenset(imported(file))
+
+
 def closure(starts: list[Path]) -> set[str]:
     """Files reached from `starts`, without result-neutral code and without bare package files."""
     todo, seen = list(starts), set(starts)
     while todo:
         file = todo.pop()
-        for found in imported(file) - seen:
+        for found in imported_once(file) - seen:
             if not str(found.relative_to(ROOT)).startswith(NEUTRAL):
                 seen.add(found)
                 todo.append(found)
@@ -49,12 +56,21 @@ def only_docstring(file: Path) -> bool:
     return all(isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) for node in body)
 
 
-def plugins(stage: Stage) -> list[Path]:
-    """Files that a stage loads by name: folders of its own package, and those that it names as deps."""
-    package = stage.cmd.split()[2].replace(".", "/")
-    folders = [ROOT / dep for dep in stage.deps if f"{dep}/".startswith(f"{package}/")]
-    own = [file for folder in folders for file in folder.rglob("*.py")]
-    return own + [ROOT / dep for dep in stage.deps if dep.startswith("vouch/datasets/loaders/")]
+def reached(script: Path, code: list[str]) -> set[str]:
+    """What a stage loads: its imports, and of rooms that its code names the plug-ins that are declared."""
+    starts, found = {script}, set[str]()
+    while True:
+        found = closure(sorted(starts))
+        text = "".join((ROOT / file).read_text("utf-8") for file in found)
+        rooms = {*re.findall(r'"(vouch/[a-z_/]+)"', text)}
+        rooms |= {name.replace(".", "/") for name in re.findall(r'"(vouch(?:\.\w+)+)\.\{', text)}
+        files = (
+            file for dep in code for file in (ROOT.glob(f"{dep}/**/*.py") if is_folder(dep) else [ROOT / dep])
+        )
+        more = {file for file in files if str(file.relative_to(ROOT).parent) in rooms}
+        if more <= starts:
+            return found
+        starts |= more
 
 
 @pytest.fixture(scope="module")
@@ -88,17 +104,13 @@ def test_every_import_is_declared_and_every_dep_is_used(dag):
     groups = {stage.name.partition("@")[0] for stage in dag.stages.values()}
     assert len(groups) >= 10
     for stage in dag.stages.values():
-        main = ROOT / Path(*stage.cmd.split()[2].split(".")) / "__main__.py"
-        needed = closure([main, *plugins(stage)])
-        code = [
-            dep
-            for dep in stage.deps
-            if dep.startswith("stages/")
-            and not dep.startswith(("vouch/prompts/templates/", "vouch/models/chat/templates"))
-        ]
+        code = [dep for dep in stage.deps if dep.startswith(CODE) and not f"{dep}/".startswith(NEUTRAL)]
+        code = [dep for dep in code if not dep.endswith((".yaml", "/templates"))]
+        needed = reached(ROOT / Path(*stage.cmd.split()[2].split(".")).with_suffix(".py"), code)
         missing = {file for file in needed if not any(file == d or file.startswith(d + "/") for d in code)}
         assert not missing, f"{stage.name} imports what dvc.yaml does not list: {sorted(missing)}"
-        idle = {d for d in code if not any(file == d or file.startswith(d + "/") for file in needed)}
+        given = {dep for dep in code if f"'{dep}'" in str(stage.params)}  # a source, an engine
+        idle = {d for d in code if not any(file == d or file.startswith(d + "/") for file in needed)} - given
         assert not idle, f"{stage.name} lists what it does not import: {sorted(idle)}"
 
 

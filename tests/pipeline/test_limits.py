@@ -1,36 +1,23 @@
 """Limits of a machine: one line that names the limit, and no word against files that are whole."""
 
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.pipeline.conftest import ENV
 from vouch.pipeline.yaml12 import load
 
-ROOT = Path(__file__).parents[2]
 NO_THREADS = "ulimit -s 40000000 && ulimit -v 30000000"  # a thread's stack would be larger than all memory
 ONE_LINE = "vouch: no further thread may be started; end other programs, or allow more"
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    (tmp_path / "stages").symlink_to(ROOT / "stages")
-    (tmp_path / "vouch").symlink_to(ROOT / "vouch")
-    shutil.copytree(ROOT / "decisions", tmp_path / "decisions")
-    for name in ("dvc.yaml", "models.lock"):
-        shutil.copy(ROOT / name, tmp_path)
-    shutil.copy(ROOT / "profiles/small.yaml", tmp_path / "params.yaml")
-    return tmp_path
 
 
 def python(project: Path, command: str, limit: str = "true") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["sh", "-c", f'{limit} && exec "$0" -m {command}', sys.executable],
         cwd=project,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"},
+        env=ENV | {"OPENBLAS_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         check=False,

@@ -1,164 +1,138 @@
 """Locks with flock and without it: real processes, and a real libc call that fails."""
 
 import errno
-import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from vouch.pipeline import owners
-from vouch.pipeline.locks import Busy, locked
-from vouch.pipeline.processes import seen
+from tests.pipeline.conftest import ENV
+from vouch.pipeline import locks
+from vouch.pipeline.dag import Stage
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.locks import locked, stage_lock
 
-ROOT = Path(__file__).parents[2]
-SHIM = Path(__file__).with_name("flock_refused.c")
-
+STAGE = Stage("report", "python -m stages.report", (), ("reports/figures", "reports/metrics.json"), {})
 HOLD = """
-import sys, time
+import sys
 from pathlib import Path
-from vouch.pipeline import locks, owners
-owners.BEAT_SECONDS = 0.05
-with locks.locked(Path(sys.argv[1]), patience=60):
+from vouch.pipeline.locks import locked
+with locked(Path(sys.argv[1]), 60, "it", "at work", lambda: print("waits", flush=True)):
     print("held", flush=True)
-    time.sleep(60)
+    input()
 """
-
-# Reads and writes a number without any atomicity, so that two at once would lose a count; and says if they are two.
+# Reads and writes a number without any atomicity: two at once lose a count, or fail.
 COUNT = """
-import os, sys, time
+import os, sys
 from pathlib import Path
 from vouch.pipeline import locks
 locks._POLL_SECONDS = 0.001
 folder = Path(sys.argv[1])
-for _ in range(40):
-    with locks.locked(folder / ".lock", patience=60):
+for _ in range(20):
+    with locks.locked(folder / ".lock", 60, "it", "at work"):
         os.close(os.open(folder / "inside", os.O_CREAT | os.O_EXCL))
-        count = int((folder / "count").read_text())
-        time.sleep(0.0005)
-        (folder / "count").write_text(str(count + 1))
+        (folder / "count").write_text(str(int((folder / "count").read_text()) + 1))
         os.unlink(folder / "inside")
 """
+Start = Callable[..., "subprocess.Popen[str]"]
 
 
-@pytest.fixture(scope="session")
-def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A library that makes flock fail."""
-    compiler = shutil.which("gcc") or shutil.which("cc")
-    if compiler is None or not sys.platform.startswith("linux"):
-        pytest.skip("needs a C compiler on Linux to make flock fail")
-    library = tmp_path_factory.mktemp("shim") / "flock_refused.so"
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", str(library), str(SHIM)], check=True)
-    return library
+@pytest.fixture
+def start(compiled: Callable[[str], Path]) -> Iterator[Start]:
+    """start(code, path, refused): a process in which flock fails with that error; all end with the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def one(code: str, path: Path, refused: int | None = None) -> subprocess.Popen[str]:
+        env = {"LD_PRELOAD": str(compiled("flock_refused")), "FLOCK_ERRNO": str(refused)} if refused else {}
+        pipe = subprocess.PIPE
+        command = [sys.executable, "-c", code, str(path)]
+        process = subprocess.Popen(command, env=ENV | env, text=True, stdin=pipe, stdout=pipe, stderr=pipe)
+        started.append(process)
+        return process
+
+    yield one
+    for process in started:
+        process.kill()
+        process.communicate()
 
 
-def environment(shim: Path | None, number: int = errno.ENOLCK) -> dict[str, str]:
-    more = {"LD_PRELOAD": str(shim), "FLOCK_ERRNO": str(number)} if shim else {}
-    return {**os.environ, "PYTHONPATH": str(ROOT), **more}
-
-
-def start(code: str, path: Path, env: dict[str, str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", code, str(path)],
-        env=env,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-
-
-def held(path: Path, env: dict[str, str]) -> subprocess.Popen[str]:
-    """A process that has the lock."""
-    holder = start(HOLD, path, env)
-    assert holder.stdout is not None and holder.stdout.readline() == "held\n"
-    return holder
-
-
-def end(process: subprocess.Popen[str]) -> None:
-    process.kill()
-    process.communicate()
+def said(process: "subprocess.Popen[str]") -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
 
 
 @pytest.mark.parametrize("refused", [None, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
-def test_processes_that_race_take_turns(tmp_path: Path, shim: Path, refused: int | None) -> None:
+def test_one_process_at_a_time(tmp_path: Path, start: Start, refused: int | None) -> None:
     (tmp_path / "count").write_text("0")
-    env = environment(shim if refused else None, refused or 0)
-    racing = [start(COUNT, tmp_path, env) for _ in range(3)]
+    racing = [start(COUNT, tmp_path, refused) for _ in range(3)]
     errors = [process.communicate(timeout=120)[1] for process in racing]
     assert [process.returncode for process in racing] == [0, 0, 0], errors
-    assert (tmp_path / "count").read_text() == "120"
-    files = sorted(path.name for path in tmp_path.iterdir())
-    assert files == [".lock", ".lock.120", "count"] if refused else [".lock", "count"], files
+    assert (tmp_path / "count").read_text() == "60"
 
 
-def test_other_errors_of_flock_are_errors(tmp_path: Path, shim: Path) -> None:
-    done = start(HOLD, tmp_path / ".lock", environment(shim, errno.EIO))
+@pytest.mark.parametrize("refused", [None, errno.ENOLCK])
+def test_a_killed_holder_lets_go(tmp_path: Path, start: Start, refused: int | None) -> None:
+    path = tmp_path / ".lock"
+    holder = start(HOLD, path, refused)
+    assert said(holder) == "held"
+    later = start(HOLD, path, refused)
+    assert said(later) == "waits"
+    holder.kill()  # and nobody has asked how it ended yet: it is still a process of its number
+    holder.wait()
+    assert said(later) == "held"
+
+
+def test_other_errors_of_flock_are_errors(tmp_path: Path, start: Start) -> None:
+    done = start(HOLD, tmp_path / ".lock", errno.EIO)
     assert "Input/output error" in done.communicate(timeout=60)[1] and done.returncode == 1
 
 
-def test_a_living_owner_keeps_it_and_a_killed_one_lets_go(tmp_path: Path, shim: Path) -> None:
-    path = tmp_path / ".lock"
-    holder = held(path, environment(shim))
-    try:
-        told: list[int] = []
-        with (
-            pytest.raises(Busy, match=rf"process {holder.pid} on ") as busy,
-            locked(path, 1.2, lambda: told.append(1)),  # flock works here: its owner counts all the same
-        ):
-            pytest.fail("two processes have one lock")
-        assert told == [1] and "silent" not in str(busy.value)
-        later = start(HOLD, path, environment(shim))
-        holder.kill()  # and nobody has asked how it ended yet: it is still a process of its number
-        assert later.stdout is not None and later.stdout.readline() == "held\n"
-        end(later)
-    finally:
-        end(holder)
-    with locked(path, patience=0):
-        pass
+def test_one_line_says_who_has_it(
+    tmp_path: Path, start: Start, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    holder = start(HOLD, tmp_path / locks.STAGES / STAGE.slug)
+    assert said(holder) == "held"
+    monkeypatch.chdir(tmp_path)
+    line = rf"^report: another run \(process {holder.pid} on [^)]+\) has been at work for 0 s; wait"
+    with pytest.raises(UserError, match=line), stage_lock(STAGE, 0):
+        pytest.fail("two processes have one lock")
+    assert capsys.readouterr().err == "report: another run of it is busy; waiting for it\n"
+    os.kill(holder.pid, signal.SIGKILL)
+    holder.wait()
+    with stage_lock(STAGE, 0) as waited:
+        assert not waited
 
 
-def owned(path: Path, **changes: object) -> None:
-    """A lock whose owner is this process, but for the changes."""
-    me = {"host": "node", "kernel": owners.kernel(), "pid": os.getpid(), "token": "0"}
-    itself = seen(os.getpid())
-    me["started"] = itself.started if itself else None
-    path.with_name(path.name + ".7").write_text(json.dumps(me | changes))
+def test_a_marker_of_another_machine_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "no locks available")
+
+    monkeypatch.setattr("fcntl.flock", refused)
+    marker = tmp_path / ".lock.held"
+    marker.write_text("7\nelsewhere\n")
+    line = rf"another run \(process 7 on elsewhere; if it is gone, delete {marker}\)"
+    with pytest.raises(UserError, match=line), locked(tmp_path / ".lock", 0, "it", "at work"):
+        pytest.fail("it may be alive")
+    marker.unlink()
+    with locked(tmp_path / ".lock", 0, "it", "at work"):
+        assert marker.exists()
+    assert not marker.exists()
 
 
-def test_only_who_is_certainly_dead_loses_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / ".lock"
-    for alive in ({}, {"kernel": "another 1"}, {"kernel": "another 1", "pid": 2**22 + 1}, {"kernel": ""}):
-        owned(path, **alive)
-        with pytest.raises(Busy), locked(path, patience=0):
-            pytest.fail(f"{alive} is not known to be dead")
-    for half in ("", "{"):  # being written
-        path.with_name(".lock.7").write_text(half)
-        with pytest.raises(Busy), locked(path, patience=0):
-            pytest.fail("its owner is about to say who it is")
-    for dead in ({"pid": 2**22 + 1}, {"started": 1}):  # no such process; the number was given again
-        owned(path, **dead)
-        with locked(path, patience=0):
-            pass
-    owned(path, kernel="another 1")
-    monkeypatch.setattr(owners, "SILENT_SECONDS", 1.0)
-    with locked(path, patience=30):
-        pass
-
-
-def test_an_owner_whose_lock_went_on_stops(tmp_path: Path, shim: Path) -> None:
-    path = tmp_path / ".lock"
-    holder = held(path, environment(shim))
-    beat = path.with_name(".lock.1").stat().st_mtime_ns
-    deadline = time.monotonic() + 60
-    while path.with_name(".lock.1").stat().st_mtime_ns == beat and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert path.with_name(".lock.1").stat().st_mtime_ns > beat, "it says that it is alive"
-    path.with_name(".lock.1").rename(path.with_name(".lock.2"))
-    path.with_name(".lock.2").write_text("{}")
-    error = holder.communicate(timeout=60)[1]
-    assert holder.returncode == -signal.SIGTERM and "the lock was lost; this run stops" in error
+def test_what_killed_runs_of_the_stage_left_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "reports/.figures.123.part/deep"
+    folder.mkdir(parents=True)
+    (folder / "accuracy.svg").write_text("half")
+    receipt = tmp_path / ".vouch/receipts/.report.json.123.part"
+    receipt.parent.mkdir(parents=True)
+    others = [tmp_path / "reports/.tables.123.part", tmp_path / "reports/figures.part"]
+    for path in (tmp_path / "reports/.metrics.json.9.part", receipt, *others):
+        path.write_text("half")
+    with stage_lock(STAGE):
+        left = list(tmp_path.rglob("*.part"))
+    assert sorted(left) == sorted(others), "of other stages, and what has no temporary name, stays"

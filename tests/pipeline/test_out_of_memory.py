@@ -7,7 +7,7 @@ import torch
 
 from tests.models.engines import question, shared
 from vouch.models.requests.engine import Answered, Pack, Refusal
-from vouch.pipeline.foreign_errors import reason
+from vouch.pipeline.errors import reason
 from vouch.pipeline.out_of_memory import RowLimits, out_of_memory
 from vouch.tables.prompts import LETTERS
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from vouch.pipeline.digests import Digests
-from vouch.pipeline.sealed import sealed
-from vouch.pipeline.streaming_digest import digest_in_passing, followed, read_file, read_otherwise
+from vouch.pipeline.files import sealed
+from vouch.pipeline.streaming_digest import followed, read_file, read_otherwise, streamed_digest
 from vouch.tables.images import IMAGES
 
 
@@ -23,7 +23,7 @@ def test_the_digest_of_a_table_is_known_when_it_is_there(tmp_path: Path):
     with IMAGES.writer(path) as writer:
         for number in range(40):
             writer.row({"digest": str(number), "bytes": os.urandom(100_000)})
-    assert digest_in_passing(str(path)) == md5(path) == Digests(tmp_path / "memory.json").of(str(path))
+    assert streamed_digest(str(path)) == md5(path) == Digests(tmp_path / "memory.json").of(str(path))
     assert not [thread for thread in threading.enumerate() if thread.name == "vouch-written"]
 
 
@@ -32,11 +32,11 @@ def test_a_file_that_changed_since_is_read(tmp_path: Path):
     with followed(temporary, path):
         temporary.write_bytes(b"as written")
     os.rename(temporary, path)
-    first = digest_in_passing(str(path))
+    first = streamed_digest(str(path))
     assert first == md5(path)
     path.write_bytes(b"as edited!")
     os.utime(path, ns=(1, 1))
-    assert digest_in_passing(str(path)) is None
+    assert streamed_digest(str(path)) is None
     assert Digests(tmp_path / "memory.json").of(str(path)) == md5(path) != first
 
 
@@ -58,7 +58,7 @@ def test_nothing_is_known_of_a_file_that_failed(tmp_path: Path):
         raise ValueError
     temporary.unlink()
     path.write_bytes(b"half")
-    assert digest_in_passing(str(path)) is None
+    assert streamed_digest(str(path)) is None
 
 
 def test_what_was_read_counts_more_than_what_is_remembered(tmp_path: Path):
@@ -81,7 +81,7 @@ def test_all_bytes_are_read_whatever_the_size_was_taken_for(tmp_path: Path, size
     path = tmp_path / "file"
     path.write_bytes(b"7 bytes")
     assert read_file(str(path), size) == b"7 bytes"
-    assert digest_in_passing(str(path)) == md5(path)
+    assert streamed_digest(str(path)) == md5(path)
 
 
 def test_a_file_that_was_read_and_then_edited_with_its_time_put_back(tmp_path: Path):
@@ -92,7 +92,7 @@ def test_a_file_that_was_read_and_then_edited_with_its_time_put_back(tmp_path: P
     while path.stat().st_ctime_ns == status.st_ctime_ns:  # a tick of the file system's clock
         path.write_bytes(b"as then")
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert digest_in_passing(str(path)) is None
+    assert streamed_digest(str(path)) is None
 
 
 def test_other_bytes_are_found_also_where_the_last_reading_had_the_right_ones(tmp_path: Path):

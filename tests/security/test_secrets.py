@@ -24,8 +24,7 @@ import yaml
 
 from tests.checkouts.checkout import Checkout
 from tests.fuzz.pictures import picture
-from vouch.pipeline.errors import UserError
-from vouch.pipeline.secrets import hidden
+from vouch.pipeline.errors import UserError, hidden
 
 pytestmark = pytest.mark.slow
 OURS = "sk-planted/own+0123456789abcdef"

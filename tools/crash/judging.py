@@ -3,7 +3,6 @@
 import hashlib
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -65,15 +64,11 @@ class Kept:
 
 
 def kept(root: Path) -> Kept:
-    """Outputs, answers and DVC's cache; neither side-cars nor temporary files."""
+    """Outputs, answers and DVC's cache; no temporary files."""
     now = Kept()
     for path in files(root, "data", "reports", ".vouch/work", ".dvc/cache/files"):
         parts = path.relative_to(root).parts
-        if (
-            temporary(path, root)
-            or parts[:2] == ("data", "runs")
-            or path.name in (".snakemake_timestamp", ".lock")
-        ):
+        if temporary(path, root) or path.name in (".snakemake_timestamp", ".lock"):
             continue
         try:
             data = path.read_bytes()
@@ -123,19 +118,19 @@ def lost(before: Kept, after: Kept) -> dict[str, int]:
 
 
 def extractions(root: Path) -> dict[str, bytes]:
-    """The side-cars of extractions: one that changes tells of a run."""
-    return {path.name: path.read_bytes() for path in (root / "data/runs").glob("extract-*.json")}
+    """The local records of extractions: one that changes tells of a run."""
+    return {path.name: path.read_bytes() for path in (root / ".vouch/runs").glob("extract-*.json")}
 
 
-def answers(root: Path, told: Sequence[dict[str, bytes]], before: Kept, after: Kept) -> dict[str, int]:
+def answers(root: Path, told: dict[str, bytes], before: Kept, after: Kept) -> dict[str, int]:
     """Answers on disk at the crash, and what runs since asked and knew.
 
-    told: `extractions` at the crash and of the undisturbed run, whose side-cars come back from DVC's cache.
+    told: `extractions` at the crash.
     """
     counted = {"kept": len(before.answers), "asked": 0, "known": 0}
     for name, text in extractions(root).items():
-        if all(text != earlier.get(name) for earlier in told):
-            notes = json.loads(text)["notes"]["answers"]
-            counted["asked"] += notes["asked"]
-            counted["known"] += notes["known"]
+        if text != told.get(name):
+            found = json.loads(text)["measured"]["answers"]
+            counted["asked"] += found["asked"]
+            counted["known"] += found["known"]
     return {**counted, "twice": len(after.answers) - len(set(after.answers))}

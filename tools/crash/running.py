@@ -12,8 +12,7 @@ from typing import IO
 from tests.checkouts.checkout import Checkout
 from vouch.pipeline.dag import Stage
 from vouch.pipeline.files import PART
-from vouch.pipeline.freshness import receipt_path
-from vouch.pipeline.mending import LOCK
+from vouch.pipeline.freshness import LOCK, receipt_path
 
 LIMIT = 600.0  # seconds for one command
 _POLL = 0.002

@@ -49,7 +49,7 @@ def summary(lines: Sequence[Line]) -> str:
         f"bytes lost: {sum(line['bytes']['lost'] for line in lines)}",
         f"answers stored at the time: {sum(line['answers']['kept'] for line in hurt)}",
         f"answers asked twice though stored: {sum(line['answers']['twice'] for line in lines)}",
-        f"points at which a guardian mended: {sum(bool(line.get('mended')) for line in lines)}",
+        f"points at which dvc.lock was mended: {sum(bool(line.get('mended')) for line in lines)}",
         f"points that left temporary files: {sum(bool(line['left']) for line in lines)}, "
         f"still there after the next run: {sum(bool(line.get('pruned')) for line in lines)}",
     ]

@@ -3,7 +3,6 @@
 import re
 import shutil
 import time
-from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -17,7 +16,7 @@ from tools.crash.points import Point
 from tools.crash.running import Engine, end_within
 from vouch.pipeline.dag import Stage
 from vouch.pipeline.files import replacing
-from vouch.pipeline.guardian import NOTES
+from vouch.pipeline.runners import REPLACED
 
 _SAID = ("ERROR", "No space left", "Read-only", "emory", "(PID", "Killed", "SIGKILL", "busy")
 
@@ -31,7 +30,7 @@ def attempt(point: Point, made: Checkout, place: Path) -> dict[str, Any]:
         found: dict[str, Any] = {"point": asdict(point), "hit": True, "faults": []}
         reference = judging.kept(made.path)
         orphan, before = _hurt(point, checkout, stage, place, found, free)
-        told = [judging.extractions(path) for path in (checkout.path, made.path)]
+        told = judging.extractions(checkout.path)
         _finish(point, checkout, stage, place, found)
         if orphan:
             orphan.settle()
@@ -90,26 +89,32 @@ def _edit(checkout: Checkout, stage: Stage) -> None:
 
 
 def _finish(point: Point, checkout: Checkout, stage: Stage, place: Path, found: dict[str, Any]) -> None:
-    """The next plain command; where it fails, `vouch sync` and the command again, which is a fault too."""
+    """The next plain command; where it fails, `vouch sync` and the command again, which is a fault too.
+
+    A dvc.lock that was cut short is what DVC refuses by itself: there `vouch sync` is the way.
+    """
     engine = Engine(checkout, COMMANDS[point.finisher], place / "next.log")
     status = engine.wait()
     found["next"] = {"status": status, "waited": "waiting for it" in engine.said()}
-    found["mended"] = (checkout.path / NOTES).exists()
+    if status:
+        if point.kind != "lock":
+            found["faults"].append(f"the next {point.finisher} failed: {_line(engine)}")
+        checkout.vouch("sync", check=False)
+        engine = Engine(checkout, COMMANDS[point.finisher], place / "again.log")
+        found["next"]["after_sync"] = engine.wait()
+        if point.kind == "lock" and found["next"]["after_sync"]:
+            found["faults"].append(f"after `vouch sync` {point.finisher} failed: {_line(engine)}")
+    found["mended"] = (checkout.path / REPLACED).exists()
     if point.kind == "lock":
         rerun = set(re.findall(r"Running stage '([^']+)'", engine.said())) - {point.stage}
         found["faults"] += [f"made again: {name}" for name in sorted(rerun)]
-    if status:
-        found["faults"].append(f"the next {point.finisher} failed: {_line(engine)}")
-        checkout.vouch("sync", check=False)
-        again = Engine(checkout, COMMANDS[point.finisher], place / "again.log")
-        found["next"]["after_sync"] = again.wait()
 
 
 def _judge(
     checkout: Checkout,
     reference: judging.Kept,
     before: judging.Kept,
-    told: Sequence[dict[str, bytes]],
+    told: dict[str, bytes],
     found: dict[str, Any],
 ) -> None:
     root, faults = checkout.path, found["faults"]

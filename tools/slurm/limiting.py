@@ -22,8 +22,8 @@ def time_limit(bed: Bed) -> None:
     other = checkout.again("limit-dvc")
     repro = other.dvc_repro("--single-item", "extract@tiny_a-left")
     stopped = _until_done(bed, checkout)
-    notes = json.loads((checkout.path / "data/runs/extract-tiny_a-left.json").read_text("utf-8"))
-    bed.log(f"{stopped} jobs were told to stop, the last one ended: {notes['notes']['answers']}")
+    record = json.loads((checkout.path / ".vouch/runs/extract-tiny_a-left.json").read_text("utf-8"))
+    bed.log(f"{stopped} jobs were told to stop, the last one ended: {record['measured']['answers']}")
     answers = "data/responses/tiny_a/left.letters.parquet"
     repro.end()
     if (checkout.path / answers).read_bytes() != (other.path / answers).read_bytes():

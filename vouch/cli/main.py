@@ -11,7 +11,7 @@ from pathlib import Path
 from vouch.cli.layout import plain
 from vouch.params.checked import check_place
 from vouch.pipeline.errors import NO_THREAD, UserError, without_threads
-from vouch.pipeline.streams import open_streams
+from vouch.pipeline.terminal import open_streams
 
 COMMANDS = {
     "plan": "what would run: items, prompts, cells, forward passes, stages",

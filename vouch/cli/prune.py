@@ -12,14 +12,11 @@ from pathlib import Path
 from vouch.cli.layout import plain
 from vouch.pipeline.dag import Dag, read_dag
 from vouch.pipeline.digests import Digests
-from vouch.pipeline.dvc_objects import held
-from vouch.pipeline.dvc_runs import remember
-from vouch.pipeline.engines import none_at_work
+from vouch.pipeline.dvc_store import held, remember
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.files import HOST, PART, write_text
-from vouch.pipeline.freshness import RECEIPTS, read_lock, receipt_path
-from vouch.pipeline.mending import LOCK
-from vouch.pipeline.processes import exists
+from vouch.pipeline.files import PART, abandoned, write_text
+from vouch.pipeline.freshness import LOCK, RECEIPTS, read_lock, receipt_path
+from vouch.pipeline.runners import none_at_work
 from vouch.pipeline.stamps import MARKER, STAMPS, stamp_path
 from vouch.pipeline.yaml12 import load
 
@@ -61,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
 def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
     """Removes outputs of stages that are gone. Raises UserError where that would lose one.
 
-    To be called while no engine is at work: it rewrites dvc.lock, and takes for gone what `dag` lacks.
+    To be called while no runner is at work: it rewrites dvc.lock, and takes for gone what `dag` lacks.
     """
     gone = {name: record for name, record in read_lock().items() if name not in dag.stages}
     kept = {str(receipt_path(s)) for s in dag.stages.values()} | {stamp_path(s) for s in dag.stages.values()}
@@ -74,12 +71,12 @@ def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
 
     pruning = Pruning()
     parts = (path for at in (RECEIPTS.parent, RECEIPTS) for path in at.glob(".*.part"))
-    temporary = [path for path in parts if _abandoned(path.name)]
+    temporary = [path for path in parts if abandoned(path.name)]
     for path in sorted(path for root in _ROOTS for path in _files(Path(root))):
         if _at_or_below(path, ours):
             continue
         if part := next((name for name in path.parts if PART.fullmatch(name)), None):
-            temporary += [path] if _abandoned(part) else []
+            temporary += [path] if abandoned(part) else []
         elif path.name == MARKER or _OF_DVC.fullmatch(path.name):
             temporary.append(path)
         elif _at_or_below(path, made):
@@ -115,12 +112,6 @@ def _outs(receipt: Path) -> list[str]:
 
 def _at_or_below(path: Path, places: set[str]) -> bool:
     return any(str(place) in places for place in (path, *path.parents))
-
-
-def _abandoned(name: str) -> bool:
-    """Whether a temporary file or folder is named after a process of this machine that has ended."""
-    match = re.search(rf"\.{HOST}\.(\d{{1,9}})\.part$", name)
-    return match is not None and not exists(int(match[1]))
 
 
 def _refuse_loss(paths: list[str]) -> None:

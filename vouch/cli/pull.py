@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from vouch.pipeline.dag import Dag, read_dag
-from vouch.pipeline.dvc_objects import addresses, cache, repository
+from vouch.pipeline.dvc_store import addresses, cache, repository
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.freshness import read_lock
 

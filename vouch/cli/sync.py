@@ -1,13 +1,13 @@
 """Hand over between DVC and Snakemake.
 
 A stage is vouched for by dvc.lock or by the receipt it wrote itself, and only if command, parameters,
-inputs and outputs are exactly as recorded. What is vouched for becomes known to both engines; what is
-not is listed, left alone, and makes the exit status 1.
+inputs and outputs are exactly as recorded. What is vouched for becomes known to both runners; what is
+not is listed, left alone, and makes the exit status 1. A dvc.lock that a killed DVC left cut short is mended
+first.
 """
 
 import argparse
 import logging
-import os
 import re
 import shutil
 import sys
@@ -16,12 +16,11 @@ from pathlib import Path
 from vouch.cli.layout import plain
 from vouch.params.check import check_project
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.dvc_objects import held
+from vouch.pipeline.dvc_store import held
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing
-from vouch.pipeline.freshness import State, by_reason, read_lock
-from vouch.pipeline.guardian import watch
-from vouch.pipeline.mending import LOCK, mend
+from vouch.pipeline.freshness import LOCK, State, by_reason, read_lock
+from vouch.pipeline.runners import mend
 from vouch.pipeline.stamps import settle
 
 
@@ -83,7 +82,6 @@ def _commit(names: frozenset[str]) -> None:
     from dvc.lock import LockError
     from dvc.repo import Repo, lock_repo
 
-    watch(os.getpid())  # DVC's book is written meanwhile
     logging.getLogger("dvc").setLevel(logging.CRITICAL)  # what `dvc --quiet` does; no bars
     try:
         with Repo() as repo, lock_repo(repo):

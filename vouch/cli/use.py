@@ -20,10 +20,10 @@ from vouch.cli.released import expand_released
 from vouch.cli.sync import record
 from vouch.params.check import check_params
 from vouch.pipeline.dag import PARAMS, read_dag
-from vouch.pipeline.engines import none_at_work
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.files import replacing, write_text
 from vouch.pipeline.freshness import states
+from vouch.pipeline.runners import none_at_work
 from vouch.pipeline.yaml12 import loads
 
 PROFILES = Path("profiles")

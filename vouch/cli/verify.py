@@ -12,9 +12,9 @@ from pathlib import Path
 from vouch.cli.layout import plain
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.digests import Digests
-from vouch.pipeline.dvc_objects import Store, cache, remote
-from vouch.pipeline.engines import none_at_work
+from vouch.pipeline.dvc_store import Store, cache, remote
 from vouch.pipeline.intact import Recorded, damaged
+from vouch.pipeline.runners import none_at_work
 
 _DEFAULT = ""
 

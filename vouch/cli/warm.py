@@ -18,7 +18,7 @@ from vouch.pipeline.digests import Digests
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.freshness import Record, present, read_lock, read_receipt, states
 from vouch.pipeline.intact import Recorded, refuse_damaged
-from vouch.pipeline.progress import progress
+from vouch.pipeline.terminal import progress
 from vouch.tables.pins import pin_path, read_pin
 from vouch.tables.text import RESPONSES
 

@@ -13,8 +13,7 @@ from typing import Any
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from vouch.images.operations import apply
-from vouch.pipeline.errors import UserError
-from vouch.pipeline.foreign_errors import reason
+from vouch.pipeline.errors import UserError, reason
 from vouch.tables.images import FORMATS, MAX_PIXELS
 
 REVISION = 1  # raise when the same recipe comes out with other pixels

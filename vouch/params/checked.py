@@ -12,8 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.files import write_json
-from vouch.pipeline.sealed import sealed, unsealed
+from vouch.pipeline.files import sealed, unsealed, write_json
 from vouch.pipeline.stage import FILES
 
 PASSED = Path(".vouch/checked.json")

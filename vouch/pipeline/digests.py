@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from vouch.pipeline.dag import source_files
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.files import replacing
-from vouch.pipeline.sealed import sealed, unsealed
-from vouch.pipeline.streaming_digest import digest_in_passing, forget
+from vouch.pipeline.files import replacing, sealed, unsealed
+from vouch.pipeline.streaming_digest import forget, streamed_digest
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -62,7 +61,7 @@ class Digests:
 
     def _looked_up(self, path: str, seen: tuple[int, int, int]) -> str | None:
         """What needs no reading: of bytes that went through this process, else what is remembered."""
-        found = digest_in_passing(path)
+        found = streamed_digest(path)
         if found:
             return self._keep(path, seen, found)
         known = self._known.get(path)

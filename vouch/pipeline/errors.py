@@ -1,6 +1,8 @@
-"""The one kind of error a person is meant to read."""
+"""The one kind of error a person is meant to read, without secrets; and errors of others in one line."""
 
-from vouch.pipeline.secrets import hidden
+import os
+import re
+from collections.abc import Mapping
 
 LONGEST = 2000  # characters of an error: names of others may be as long as their files
 _END = 400  # of them, for what to do about it
@@ -12,6 +14,16 @@ _NO_THREAD = (  # as Python, Arrow and Rust say it: errors of many kinds, and of
 NO_THREAD = (
     "no further thread may be started; end other programs, or allow more (`ulimit -u`, a container's pids)"
 )
+SHORTEST = 8  # characters; a shorter value (EMPTY, none) is a placeholder, and may be a word
+_NAME = re.compile(  # also in one word with what it is of (PGPASSWORD); PWD alone is the folder
+    r"(?:^|_)(?:KEY|PASS|SSHPASS|[A-Z0-9]*(?:APIKEY|TOKEN|SECRET|PASSWORD|PASSWD))(?:_|$)|\w_(?:PWD|PAT)$",
+    re.IGNORECASE,
+)
+_USER = re.compile(r"(?<=://)[^\s/'\"@]*(?=@)")
+_QUERY = re.compile(
+    r"(?<=[?&])([\w-]*(?:key|token|secret|password|signature|credential|sig)=)[^\s&'\"]+", re.I
+)
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 
 
 class UserError(Exception):
@@ -43,3 +55,28 @@ def did_you_mean(name: str, known: list[str]) -> str:
 def without_threads(error: BaseException) -> bool:
     """Whether an error comes of a limit on threads and processes, whatever it says of files."""
     return any(said in str(error) for said in _NO_THREAD)
+
+
+def raised_for_us(error: BaseException) -> bool:
+    """Whether an exception is an error, not a person or a system that ends the process.
+
+    Rust code that panics, as tokenizers do over a regular expression without end, is an error of a model's
+    file, though Python counts it among the others.
+    """
+    return isinstance(error, Exception) or type(error).__name__ == "PanicException"
+
+
+def reason(error: BaseException) -> str:
+    """An error in one line, without addresses in memory: they differ from run to run."""
+    return _ADDRESS.sub("", " ".join(str(error).split()))[:200]
+
+
+def hidden(text: str, environment: Mapping[str, str] = os.environ) -> str:
+    """A text without the values of variables that are named as secrets, and without those of addresses.
+
+    `https://user:password@host/?token=x` becomes `https://[hidden]@host/?token=[hidden]`.
+    """
+    for name, value in environment.items():
+        if len(value) >= SHORTEST and value in text and _NAME.search(name):
+            text = text.replace(value, f"[{name}]")
+    return _QUERY.sub(r"\1[hidden]", _USER.sub("[hidden]", text))

@@ -1,18 +1,24 @@
-"""Writing so that nothing half-written ever looks whole: temporary name, fsync, rename."""
+"""Writing so that nothing half-written ever looks whole: temporary name, fsync, rename; and sealed JSON.
 
+What no other record covers (receipts, the memory of digests, modes) is sealed: a digest of the values stands
+beside them. A file whose seal does not fit counts as one that is not there.
+"""
+
+import hashlib
 import json
 import os
 import re
 import shutil
 import socket
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 PART = re.compile(r"\..+\.part")  # names of temporary files; nothing counts them as outputs
 HOST = f"{zlib.crc32(socket.gethostname().encode()):08x}"  # this machine, among those that share a folder
+_SEAL = "seal"
 
 
 def temporary_name(name: str) -> str:
@@ -76,3 +82,40 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, value: Any) -> None:
     """Writes `value` as canonical JSON, atomically."""
     write_text(path, canonical_json(value))
+
+
+def sealed(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values with their seal, to be written as JSON."""
+    as_read = json.loads(json.dumps(values))  # keys that are no strings become strings before they are sorted
+    return {**values, _SEAL: _digest(as_read)}
+
+
+def unsealed(path: Path) -> dict[str, Any] | None:
+    """The values in a file; None where it is missing, or not as it was written."""
+    try:
+        values = json.loads(path.read_bytes())
+        return values if values.pop(_SEAL) == _digest(values) else None
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _digest(values: Mapping[str, Any]) -> str:
+    """Of values as JSON gives them back."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def alive(pid: int) -> bool:
+    """Whether a process of this machine has this number."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def abandoned(name: str) -> bool:
+    """Whether a temporary file or folder is named after a process of this machine that has ended."""
+    match = re.search(rf"\.{HOST}\.(\d{{1,9}})\.part$", name)
+    return match is not None and not alive(int(match[1]))

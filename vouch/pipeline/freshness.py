@@ -1,7 +1,7 @@
 """Which stages are up to date, judged by content alone.
 
 Two records can vouch for a stage: dvc.lock, and the receipt that every stage writes when it has
-finished, whichever engine started it. A stage is fresh if one of them has exactly the present
+finished, whichever runner started it. A stage is fresh if one of them has exactly the present
 command, parameters, inputs and outputs. Modification times never decide.
 """
 
@@ -14,11 +14,11 @@ from typing import Any
 from vouch.pipeline.dag import Dag, Stage
 from vouch.pipeline.digests import Digests, Moment
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.files import write_json
-from vouch.pipeline.mending import LOCK
-from vouch.pipeline.sealed import sealed, unsealed
+from vouch.pipeline.files import sealed, unsealed, write_json
 from vouch.pipeline.yaml12 import load
 
+LOCK = Path("dvc.lock")
+CONFLICT = b"<<<<<<< "  # of a merge
 RECEIPTS = Path(".vouch/receipts")
 
 
@@ -65,7 +65,7 @@ def read_lock(path: Path = LOCK) -> dict[str, Record]:
     """DVC's records by stage name, empty where there is no dvc.lock. Raises UserError where it is damaged."""
     if not path.exists():
         return {}
-    if path.is_file() and b"<<<<<<< " in path.read_bytes():
+    if path.is_file() and CONFLICT in path.read_bytes():
         raise UserError(
             f"{path}: holds a merge conflict; take one side whole (`git checkout --ours {path}` or "
             "--theirs), then `vouch sync` records what is here"

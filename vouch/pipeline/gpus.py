@@ -10,18 +10,21 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.locks import Busy, locked
+from vouch.pipeline.locks import acquired
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 PATIENCE_SECONDS = 12 * 3600.0
 _POLL_SECONDS = 0.5
 _UUID = re.compile(r"\(UUID: ((?:GPU|MIG)-[^)\s]+)\)")
 
-_held = ExitStack()  # until the process ends
+_held: "list[BaseFileLock]" = []  # until the process ends
 _leased: list[str] = []
 
 
@@ -69,6 +72,8 @@ def _installed() -> list[str]:
 
 
 def _take(gpus: dict[str, str], everything: bool) -> list[str]:
+    from filelock import Timeout
+
     folder = _folder()
     deadline = time.monotonic() + PATIENCE_SECONDS
     taken: list[str] = []
@@ -79,8 +84,8 @@ def _take(gpus: dict[str, str], everything: bool) -> list[str]:
             if name in taken:
                 continue
             try:
-                _held.enter_context(locked(folder / f"{uuid}.lock", patience=0))
-            except Busy:
+                _held.append(acquired(folder / f"{uuid}.lock"))
+            except Timeout:
                 if everything:
                     break
                 continue

@@ -13,8 +13,7 @@ from pathlib import Path
 from vouch.pipeline.dag import DEFINITION, PARAMS, Dag, read_dag
 from vouch.pipeline.digests import Digests
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.freshness import RECEIPTS, Record, read_lock, read_receipt
-from vouch.pipeline.mending import LOCK
+from vouch.pipeline.freshness import LOCK, RECEIPTS, Record, read_lock, read_receipt
 
 
 class Recorded:

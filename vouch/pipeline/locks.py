@@ -1,92 +1,116 @@
-"""One process at a time: locks that end with their process, also where a file system has no flock.
+"""One process at a time, one run of a stage at a time: `filelock`, and a line that says who holds a lock.
 
-flock is the lock where it works. NFS without its lock service, Lustre mounted without `flock` and some
-FUSE file systems refuse it; there the owner is a file beside the lock's (vouch/pipeline/owners.py).
+A lock ends with its process, so a killed run never blocks the next one. Where a file system refuses flock
+(NFS without its lock service, Lustre mounted without `flock`, some FUSE) a marker file stands in for it: one
+of a dead process of this machine is taken over, one of another machine's is named, for a person to delete.
 """
 
 import errno
-import fcntl
-import time
+import os
+import shutil
+import socket
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING
 
+from vouch.pipeline.dag import Stage
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.owners import Owner
+from vouch.pipeline.freshness import receipt_path
 
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+STAGES = Path(".vouch/locks")
+PATIENCE_SECONDS = 12 * 3600.0
 _POLL_SECONDS = 0.5
-_REFUSED = frozenset({errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
+_NO_FLOCK = frozenset({errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
 
 
-class Busy(Exception):
-    """Another process has the lock. Says which one, where that is known."""
+def acquired(path: Path, patience: float = 0) -> "BaseFileLock":
+    """The lock that a path names, held until its `release` or the end of the process.
 
-
-@contextmanager
-def locked(path: Path, patience: float, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Holds the lock that a path names. waiting: called once where another process has it.
-
-    Raises Busy after `patience` seconds, with 0 at once.
+    Raises filelock.Timeout after `patience` seconds, with 0 at once.
     """
+    from filelock import FileLock, SoftFileLock  # here: a job of a cluster that only plans needs no lock
+
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as handle:
-        owner = Owner(path)
-        by_flock = _acquire(handle, owner, patience, waiting)
-        try:
-            yield
-        finally:
-            if not by_flock:
-                owner.release()
+    lock: BaseFileLock = FileLock(path, fallback_to_soft=False)
+    try:
+        lock.acquire(timeout=patience, poll_interval=_POLL_SECONDS)
+    except OSError as error:  # of which Timeout is one, without a number
+        if error.errno not in _NO_FLOCK:
+            raise
+        lock = SoftFileLock(_marker(path))
+        lock.acquire(timeout=patience, poll_interval=_POLL_SECONDS)
+    else:
+        with suppress(OSError):  # a full disk: only the name of the holder is lost
+            path.write_text(f"{os.getpid()}\n{socket.gethostname()}\n", encoding="utf-8")
+    return lock
+
+
+def _marker(path: Path) -> Path:
+    """Another name than the lock file's: that one stays, and a marker that is there is held."""
+    return path.with_name(f"{path.name}.held")
+
+
+def _holder(path: Path) -> str:
+    """` (process 7 on node; ...)`, empty where the holder has not said who it is."""
+    soft = _marker(path).exists()
+    with suppress(OSError, ValueError):
+        pid, host, *_ = (_marker(path) if soft else path).read_text(encoding="utf-8").splitlines()
+        return f" (process {pid} on {host}{f'; if it is gone, delete {_marker(path)}' if soft else ''})"
+    return ""
 
 
 @contextmanager
-def claimed(
+def locked(
     path: Path, patience: float, what: str, doing: str, waiting: Callable[[], None] = lambda: None
 ) -> Iterator[None]:
-    """`locked`, for what a person waits for: raises UserError after `patience` seconds.
+    """Holds the lock that a path names. waiting: called once where another process has it.
 
-    what, doing: as in "WHAT: another run has been DOING for 5 s".
+    Raises UserError after `patience` seconds, "WHAT: another run (process 7 on node) has been DOING for 5 s".
     """
-    with ExitStack() as held:
-        try:
-            held.enter_context(locked(path, patience, waiting))
-        except Busy as busy:
-            who = f" ({busy})" if str(busy) else ""
-            raise UserError(
-                f"{what}: another run{who} has been {doing} for {patience:.0f} s; wait until it ends, or "
-                "stop it, then run the same command again"
-            ) from None
-        yield
+    from filelock import Timeout
 
-
-def _acquire(handle: TextIO, owner: Owner, patience: float, waiting: Callable[[], None]) -> bool:
-    """Waits for the lock; whether flock gave it."""
-    deadline = time.monotonic() + patience
-    told = False
-    while True:
-        by_flock = _flock(handle)
-        if by_flock and owner.taken():  # by a machine that mounts the same folder without flock
-            fcntl.flock(handle, fcntl.LOCK_UN)
-            by_flock = False
-        if by_flock or (by_flock is None and owner.attempt()):
-            return bool(by_flock)
-        if time.monotonic() >= deadline:
-            raise Busy(owner.other)
-        if not told:
-            waiting()
-            told = True
-        time.sleep(min(_POLL_SECONDS, patience))
-
-
-def _flock(handle: TextIO) -> bool | None:
-    """Whether flock gave the lock, None where the file system has none."""
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        if error.errno in _REFUSED:
-            return None
-        raise
+        try:
+            lock = acquired(path)
+        except Timeout:
+            waiting()
+            lock = acquired(path, patience)
+    except Timeout:
+        raise UserError(
+            f"{what}: another run{_holder(path)} has been {doing} for {patience:.0f} s; wait until it ends, "
+            "or stop it, then run the same command again"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def stage_lock(stage: Stage, patience: float = PATIENCE_SECONDS) -> Iterator[bool]:
+    """One run of a stage at a time; yields whether another run of it had to be waited for.
+
+    A runner that is killed leaves its stage running, and the next command starts the same stage again: two at
+    once would write the same files. What killed runs left under temporary names goes. Raises UserError after
+    `patience` seconds.
+    """
+    waited = False
+
+    def waiting() -> None:
+        nonlocal waited
+        waited = True
+        print(f"{stage.name}: another run of it is busy; waiting for it", file=sys.stderr, flush=True)
+
+    with locked(STAGES / stage.slug, patience, stage.name, "at work", waiting):
+        for path in (*map(Path, stage.outs), receipt_path(stage)):
+            for leftover in path.parent.glob(f".{path.name}.*.part"):
+                if leftover.is_dir():
+                    shutil.rmtree(leftover)
+                else:
+                    leftover.unlink(missing_ok=True)
+        yield waited

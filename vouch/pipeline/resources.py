@@ -9,19 +9,18 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from vouch.pipeline.cluster import Site
 from vouch.pipeline.dag import PARAMS, Stage
-from vouch.pipeline.errors import UserError
+from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.yaml12 import load
 
 MODELS = Path("models.lock")
 
-# package -> memory in GB, minutes, processors, for papers' datasets of some ten thousand items
+# stage -> memory in GB, minutes, processors, for papers' datasets of some ten thousand items
 _PLAIN = {
     "prepare": (16, 240, 2),
     "rewrite": (8, 120, 1),
@@ -47,7 +46,50 @@ _LOAD_GB_A_MINUTE = 6.0
 _SECONDS_A_PROMPT = 0.02  # of the smallest model
 _GPU_SECONDS, _CPU_SECONDS = 0.05, 10.0  # more, for each billion parameters
 _SERVER_SECONDS = 1.0
+_NAME = re.compile(r"[\w.+@-]+(,[\w.+@-]+)*")  # or several partitions, of which Slurm takes one
 _SIZE = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)b(?![a-z])", re.IGNORECASE)
+
+_Wanted = tuple[Callable[[Any], bool], str]
+_SLURM_NAME: _Wanted = (
+    lambda value: isinstance(value, str) and _NAME.fullmatch(value) is not None,
+    "the name that Slurm has, without spaces, in quotes where it is a number",
+)
+_WANTED: dict[str, _Wanted] = {
+    "gpu_gb": (
+        lambda value: isinstance(value, int | float) and value is not True and 0 < value < math.inf,
+        "the memory of one GPU in GB, such as 80",
+    ),
+    "longest": (
+        lambda value: isinstance(value, int) and value is not True and value > 0,
+        "whole minutes, such as 1440",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Site:
+    """What a cluster has: `config` of a Snakemake profile. Nothing is known of a machine of one's own.
+
+    gpu_gb: memory of one GPU. longest: minutes that a job may run. account and partitions: as Slurm has them.
+    """
+
+    gpu_gb: float | None = None
+    longest: int = 24 * 60
+    account: str | None = None
+    cpu_partition: str | None = None
+    gpu_partition: str | None = None
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any]) -> "Site":
+        """Of Snakemake's config. Raises UserError on an unknown key or a value that no cluster has."""
+        known = [field.name for field in fields(cls)]
+        for key, value in config.items():
+            if key not in known:
+                raise UserError(f"config: unknown key {key}; {did_you_mean(str(key), known)}")
+            fits, wanted = _WANTED.get(key, _SLURM_NAME)
+            if not (fits(value) or (value is None and key != "longest")):
+                raise UserError(f"config: {key}: {value!r:.60} does not fit; give {wanted}")
+        return cls(**config)
 
 
 @dataclass(frozen=True)
@@ -190,15 +232,15 @@ def _runtime(
 
 
 def count_prompts(table: str) -> int:
-    """How many prompts a table of `vary` holds, by its side-car.
+    """How many prompts a table of `vary` holds, by its run record.
 
     Raises FileNotFoundError for the table, by which Snakemake knows that it will be there later.
     """
     path = Path(table)
     path.stat()
     try:
-        side_car = json.loads(Path(f"data/runs/vary-{path.stem}.json").read_text(encoding="utf-8"))
-        return int(side_car["notes"]["prompts"])
+        record = json.loads(Path(f"data/runs/vary-{path.stem}.json").read_text(encoding="utf-8"))
+        return int(record["notes"]["prompts"])
     except (OSError, ValueError, KeyError, TypeError):
         return path.stat().st_size // 100  # never fewer than there are: a row has more bytes than that
 

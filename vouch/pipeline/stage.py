@@ -10,19 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from vouch.pipeline import mending
 from vouch.pipeline.dag import Dag, Stage, read_dag
 from vouch.pipeline.digests import Digests, fingerprint
 from vouch.pipeline.errors import NO_THREAD, UserError, without_threads
-from vouch.pipeline.files import write_json
 from vouch.pipeline.freshness import Record, present, read_receipt, write_receipt
-from vouch.pipeline.guardian import watch_engine
 from vouch.pipeline.intact import Recorded, refuse_damaged
-from vouch.pipeline.progress import progress
-from vouch.pipeline.provenance import provenance
-from vouch.pipeline.stage_lock import turn
+from vouch.pipeline.locks import stage_lock
+from vouch.pipeline.run_record import write_records
+from vouch.pipeline.runners import mend
 from vouch.pipeline.streaming_digest import read_otherwise
-from vouch.pipeline.streams import open_streams
+from vouch.pipeline.terminal import open_streams, progress
 
 T = TypeVar("T")
 FILES = ("params.yaml", "models.lock")
@@ -36,6 +33,7 @@ class Run:
         self.keys = tuple(arguments)
         self.inputs = [Path(path) for path in dag.inputs(stage)]
         self.notes: dict[str, Any] = {}
+        self.measured: dict[str, Any] = {}
         self._params = stage.params
 
     @property
@@ -55,17 +53,16 @@ class Run:
         return nested
 
     def note(self, key: str, value: Any) -> None:
-        """Adds a fact to the side-car data/runs/STAGE.json."""
+        """Adds a fact that the inputs decide to the run record data/runs/STAGE.json: a count, a revision."""
         self.notes[key] = value
+
+    def measure(self, key: str, value: Any) -> None:
+        """Adds a fact of this run alone (a device, what was known before) to .vouch/runs/STAGE.json."""
+        self.measured[key] = value
 
     def progress(self, items: Iterable[T], total: int | None = None, label: str = "") -> Iterator[T]:
         """Passes `items` on and shows how far it is."""
         return progress(items, total, label or self.stage)
-
-
-def side_car(stage: Stage) -> Path:
-    """Where the provenance of a stage lies: its one output below data/runs."""
-    return next(Path(out) for out in stage.outs if out.startswith("data/runs/"))
 
 
 def _refuse_strays(dag: Dag, stage: Stage) -> None:
@@ -96,16 +93,15 @@ def _refuse_new_values(stage: Stage, settings: list[str]) -> None:
 def _run(name: str, arguments: list[str], body: Callable[[Run], None], check: Callable[[], None]) -> None:
     settings = _settings()
     check()
+    mend()
     dag = read_dag()
     stage = dag.by_command(" ".join(["python -m", f"stages.{name}", *arguments]))
     _refuse_strays(dag, stage)
-    with turn(stage) as waited:
+    with stage_lock(stage) as waited:
         if waited and read_receipt(stage) == present(stage, Digests()):
             _refuse_new_values(stage, settings)
             print(f"{name}: the other run has made everything", file=sys.stderr)
             return
-        mending.keep()
-        watch_engine()
         record = _make(dag, stage, arguments, body)
         _refuse_new_values(stage, settings)
         write_receipt(stage, record)
@@ -119,9 +115,10 @@ def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], No
     before = {dep: digests.of(dep) for dep in stage.deps if dep not in unread}
     run = Run(dag, stage, arguments)
     gc.freeze()  # what was imported stays; looking for cycles in it takes as long as in all that is made
-    start = time.monotonic()
+    began, start = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.monotonic()
     body(run)
-    write_json(side_car(stage), provenance(stage.name, time.monotonic() - start, run.notes))
+    times = {"began": began, "seconds": round(time.monotonic() - start, 1)}
+    write_records(stage, run.notes, run.measured, times)
     after = present(stage, digests)
     digests.save()
     changed = [dep for dep, digest in before.items() if digest != after.deps[dep]]

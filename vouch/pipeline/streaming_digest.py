@@ -1,4 +1,4 @@
-"""Digests taken in passing: of files while this process writes or reads them, not before or after.
+"""Streaming digests: of files while this process writes or reads them, not before or after.
 
 A thread hashes large outputs while they are written: it reads what is there of a file that only grows, and
 brings it to the disk. Pictures of a source are hashed by who reads them. A digest holds as long as the file
@@ -20,7 +20,7 @@ _found: dict[str, _Known] = {}
 _read: set[tuple[str, str]] = set()
 
 
-def digest_in_passing(path: str) -> str | None:
+def streamed_digest(path: str) -> str | None:
     """The MD5 of a file that this process has written or read; None where it did not, or it changed since."""
     state, digest = _found.get(path, ((), ""))
     return digest if state and state == _state(os.stat(path))[: len(state)] else None

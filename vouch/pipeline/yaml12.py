@@ -1,7 +1,7 @@
 """YAML read the way DVC (ruamel.yaml) reads it: version 1.2 scalars, safe types, no duplicate keys.
 
 PyYAML implements YAML 1.1, where `12e4567`, `0123456`, `1:30`, `yes` and `on` mean something else
-than they do for DVC. Both engines and every stage must see one value, so the resolvers are
+than they do for DVC. Both runners and every stage must see one value, so the resolvers are
 replaced by those of the 1.2 core schema as ruamel.yaml has them (digits may hold `_`). A plain date is
 refused: DVC makes an object of it that no parameter can be. Standard library and PyYAML only: the
 Snakefile uses it.

@@ -7,7 +7,7 @@ from vouch.datasets.fetch.card import CARD, choose, match
 from vouch.datasets.fetch.origin import Origin, check_name
 from vouch.datasets.fetch.store import STORE, Found, Kept, check_room, digest_of
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.hub_errors import one_line
+from vouch.pipeline.hub import one_line
 
 BRANCH = "main"  # what a revision that is not known yet stands for
 

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from vouch.pipeline.hub_names import REPOSITORY, commit
+from vouch.pipeline.hub import REPOSITORY, commit
 
 REMOTE = "vouch/datasets/fetch"  # the `source` of a dataset that is fetched: the code that fetches it
 PICKLED = (".pkl", ".pickle", ".pt", ".pth", ".bin", ".ckpt", ".joblib", ".npy", ".npz")

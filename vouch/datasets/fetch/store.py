@@ -18,7 +18,7 @@ from vouch.datasets.fetch.origin import Origin
 from vouch.datasets.read.files import File
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import canonical_json, write_json
-from vouch.pipeline.locks import claimed
+from vouch.pipeline.locks import locked
 
 STORE = Path(".vouch/sources")
 MAX_BYTES = 256 * 2**30  # of one dataset
@@ -99,7 +99,7 @@ def check_room(needed: int, where: str) -> None:
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
     """Keeps other processes out of what is done with `path`; they wait, UserError after hours."""
-    with claimed(path.with_name(f".{path.name}.lock"), PATIENCE_SECONDS, str(path), "fetching it"):
+    with locked(path.with_name(f".{path.name}.lock"), PATIENCE_SECONDS, str(path), "fetching it"):
         yield
 
 

@@ -7,8 +7,7 @@ from vouch.models.chat import chat
 from vouch.models.chat.letter_tokens import natural_spelling
 from vouch.models.chat.rendering import render
 from vouch.models.requests.engine import Question
-from vouch.pipeline.errors import UserError
-from vouch.pipeline.foreign_errors import reason
+from vouch.pipeline.errors import UserError, reason
 
 _PROBE = Question("probe", None, "Which?")
 _OPEN = ("(", "[", "{", '"', "'")  # after these an answer goes on without a space

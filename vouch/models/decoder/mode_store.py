@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from vouch.models.decoder.jobs import MODES, Mode
-from vouch.pipeline.files import write_json
-from vouch.pipeline.sealed import sealed, unsealed
+from vouch.pipeline.files import sealed, unsealed, write_json
 
 _LIBRARIES = ("torch", "transformers")
 

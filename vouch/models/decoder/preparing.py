@@ -15,8 +15,7 @@ from vouch.models.chat.letter_tokens import LetterIds, LetterTokens
 from vouch.models.decoder.prepared import Needs, Prepared
 from vouch.models.loading.model_loading import LoadedModel
 from vouch.models.requests.engine import Question
-from vouch.pipeline.errors import UserError
-from vouch.pipeline.foreign_errors import raised_for_us, reason
+from vouch.pipeline.errors import UserError, raised_for_us, reason
 from vouch.pipeline.out_of_memory import out_of_memory
 
 _PROBES = ((64, 64), (96, 32), (640, 400), (400, 900))  # sizes that tell whether size reaches the model

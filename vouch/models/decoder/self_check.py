@@ -36,7 +36,7 @@ def _told(error: Exception) -> str:
 
 
 def choose_mode(forward: Forward, asked: Sequence[Prepared], bucket: int) -> tuple[Mode, dict[str, Any]]:
-    """The fastest way that is sound, and a report for the side-car.
+    """The fastest way that is sound, and a report for the run record.
 
     Raises UserError where an input is missing without which the model reads pictures wrongly, or where
     not even whole padded prompts give the model's own numbers.

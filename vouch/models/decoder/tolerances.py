@@ -69,7 +69,7 @@ class Differences:
 
     @property
     def told(self) -> dict[str, Any]:
-        """For the side-car, without what is not finite."""
+        """For the run record, without what is not finite."""
         numbers = {"memory": self.memory, "logits": self.logits, "shares": self.shares}
         told = {name: float(f"{value:.1e}") for name, value in numbers.items() if math.isfinite(value)}
         return {"positions": self.positions, **told}

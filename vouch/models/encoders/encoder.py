@@ -15,7 +15,7 @@ Vectors = NDArray[np.float32]
 class Encoder:
     """name: for the tables. images, questions: n of them -> [n, width]; None where it cannot encode these.
 
-    notes: for the side-car.
+    notes: measures for the run record.
     """
 
     name: str

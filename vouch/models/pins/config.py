@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from vouch.models.pins.facts import Facts
-from vouch.pipeline.hub_names import REPOSITORY, commit
+from vouch.pipeline.hub import REPOSITORY, commit
 from vouch.tables.pins import WEIGHT_SUFFIX
 
 SERVER_ENGINE = "openai"

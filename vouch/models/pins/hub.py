@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from vouch.pipeline.hub_errors import one_line
+from vouch.pipeline.hub import one_line
 from vouch.tables.pins import hub_snapshot
 
 BRANCH = "main"  # what a revision that is not resolved yet stands for

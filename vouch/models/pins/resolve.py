@@ -11,7 +11,7 @@ from typing import Any
 
 from vouch.models.pins.model_folder import PICKLED, SINGLE, check_no_code
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.hub_errors import one_line
+from vouch.pipeline.hub import one_line
 from vouch.tables.pins import INDEX, WEIGHT_SUFFIX, file_digest, indexed_files, is_loaded, read_json
 
 _DTYPES = ("float32", "bfloat16", "float16")

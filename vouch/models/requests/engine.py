@@ -134,7 +134,7 @@ class Answered:
 
 
 class Engine(Protocol):
-    """A loaded model. notes: facts for the side-car, complete once the answers are consumed."""
+    """A loaded model. notes: measures for the run record, complete once the answers are consumed."""
 
     device: str
     notes: dict[str, Any]

@@ -15,7 +15,7 @@ Progress = Callable[..., Iterator[Any]]
 
 
 def answer(dataset: AskedDataset, progress: Progress) -> dict[str, Any]:
-    """Asks what the work cache does not know, one run at a time; returns notes for the side-car.
+    """Asks what the work cache does not know, one run at a time; returns measures of the run.
 
     Texts that other prompts repeat are asked first, turn by turn. Raises UserError where a passing
     trouble left questions without an answer; all other answers are kept.
@@ -35,13 +35,13 @@ def answer(dataset: AskedDataset, progress: Progress) -> dict[str, Any]:
                 asked += _ask(dataset, progress, unknown)
             if not dataset.learn():
                 break
-    notes: dict[str, Any] = {"answers": {"known": count - asked, "asked": asked}}
+    found: dict[str, Any] = {"answers": {"known": count - asked, "asked": asked}}
     if dataset.model.loaded:
         engine = dataset.model.engine
-        notes["engine"] = {"device": engine.device, **engine.notes}
+        found["engine"] = {"device": engine.device, **engine.notes}
     if damaged:
-        notes["damaged_shards"] = sorted(damaged)
-    return notes
+        found["damaged_shards"] = sorted(damaged)
+    return found
 
 
 def _ask(dataset: AskedDataset, progress: Progress, unknown: int) -> int:

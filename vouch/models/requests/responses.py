@@ -31,7 +31,7 @@ class _Tally:
 
 
 def write(dataset: AskedDataset) -> dict[str, Any]:
-    """Puts the answers together in the order of the prompts; returns notes for the side-car.
+    """Puts the answers together in the order of the prompts; returns notes for the run record.
 
     Prompts without an answer are told on stderr, in one line. Raises UserError where all of them are
     without in every table; then nothing is written.

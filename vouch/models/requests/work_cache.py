@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing
-from vouch.pipeline.locks import claimed
+from vouch.pipeline.locks import locked
 
 ROOT = Path(".vouch/work")
 KEY_BYTES = 32
@@ -154,7 +154,7 @@ class WorkCache:
         A second run says that it waits, and gives up with a UserError after `patience` seconds. The
         claim of a killed run ends with its process.
         """
-        with claimed(self._folder / ".lock", patience, str(self._folder), "asking this model", self._tell):
+        with locked(self._folder / ".lock", patience, str(self._folder), "asking this model", self._tell):
             for leftover in self._folder.glob(".*.part"):
                 leftover.unlink(missing_ok=True)
             yield

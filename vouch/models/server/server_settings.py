@@ -7,7 +7,7 @@ VOUCH_SERVER_CONCURRENCY    requests under way at once, default 16
 VOUCH_SERVER_RATE           most requests a minute, retries included; default: no limit
 VOUCH_SERVER_TRIES          how often one question is tried, default 6
 VOUCH_SERVER_TIMEOUT        seconds without an answer after which a try has failed, default 120
-VOUCH_PRICE_INPUT, _OUTPUT  price of a million tokens, for the cost in the side-car
+VOUCH_PRICE_INPUT, _OUTPUT  price of a million tokens, for the cost in the run record
 """
 
 import json

@@ -40,7 +40,7 @@ class Remembered:
 
     @property
     def notes(self) -> dict[str, Any]:
-        """Facts for the side-car."""
+        """Measures for the run record."""
         return {"asked": self.asked, **(self._engine.notes if self._engine else {})}
 
     def propose(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Proposal]]:

@@ -40,7 +40,7 @@ class Proposal:
 
 
 class Engine(Protocol):
-    """Something that rewrites. notes: facts for the side-car."""
+    """Something that rewrites. notes: measures for the run record."""
 
     @property
     def notes(self) -> Mapping[str, Any]:

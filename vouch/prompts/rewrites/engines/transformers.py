@@ -6,8 +6,7 @@ from typing import Any
 
 from vouch.models.chat.rendering import Failed, render
 from vouch.models.loading.model_folder import pinned_folder
-from vouch.pipeline.errors import UserError
-from vouch.pipeline.foreign_errors import reason
+from vouch.pipeline.errors import UserError, reason
 from vouch.prompts.rewrites.config import Config
 from vouch.prompts.rewrites.engine import Engine, Proposal, Task
 from vouch.prompts.rewrites.instruction import prompt, reply

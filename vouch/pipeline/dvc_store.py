@@ -1,14 +1,16 @@
-"""A store of DVC's objects, its cache or a remote, read object by object and compared with their names."""
+"""What DVC stores: objects of its cache or a remote, compared with their names, and its records of runs."""
 
 import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 from vouch.pipeline.errors import UserError
+from vouch.pipeline.files import write_text
 
 _NAME = re.compile(r"[0-9a-f]{32}(\.dir)?")  # temporary files of transfers lie beside the objects
 _CHUNK = 1 << 20
@@ -123,3 +125,26 @@ def repository() -> Iterator[Any]:
         if "not a git repository" in str(error):
             what = "take a clone, or `git init` here"  # what an archive of the repository lacks
         raise UserError(f"dvc: {error}; {what}") from None
+
+
+def remember(entries: Iterable[dict[str, Any]]) -> None:
+    """Writes DVC a record of a run for each entry of dvc.lock that has none. Raises UserError.
+
+    DVC finds results of other parameters in its cache by these records. It writes one when a stage runs, none
+    when results are pulled: these dvc.lock alone knows, and forgets with the next profile, so that they would
+    be computed anew although the cache holds them.
+    """
+    from io import StringIO
+
+    from dvc.stage.cache import _get_cache_hash
+    from ruamel.yaml import YAML
+
+    with repository() as repo:
+        for entry in entries:
+            key = _get_cache_hash(deepcopy(entry), key=True)  # which puts names in the place of its outputs
+            path = Path(repo.stage_cache._get_cache_path(key, _get_cache_hash(entry)))
+            if not path.exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                text = StringIO()
+                YAML().dump(entry, text)
+                write_text(path, text.getvalue())

@@ -1,0 +1,172 @@
+"""DVC and Snakemake, the two runners, in one checkout: one at a time, and no trouble left by a killed one.
+
+DVC keeps in .dvc/tmp/rwlock, its book, which process reads and writes what, and passes over processes that
+have ended. Snakemake signs in there too, because DVC removes the outputs of a stage before it runs it: a DVC
+that would write refuses meanwhile, and so does a second Snakemake.
+"""
+
+import atexit
+import json
+import shutil
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.files import alive, replacing, write_text
+from vouch.pipeline.freshness import CONFLICT, LOCK
+
+COPY = Path(".vouch/dvc.lock")
+REPLACED = Path(".vouch/dvc.lock.cut")  # for a person who wrote one without its last line end
+BOOK = Path(".dvc/tmp/rwlock")
+HOST = Path(".vouch/snakemake-host")  # the machine whose Snakemake worked here last
+SNAKEMAKE_LOCKS = Path(".snakemake/locks")
+_ROOTS = ("data", "reports")
+_HEAD = b"schema:"
+_held = ExitStack()
+
+
+def mend() -> None:
+    """Puts right what DVC was killed in the middle of writing, and says so in a line.
+
+    The promise: nothing that was computed is lost, and one command (`vouch sync`) is enough. In the place of
+    a dvc.lock that was cut short comes the copy that was kept when the last stage began; what stages have
+    finished since is in their receipts, which `vouch sync` then records. A book that was cut short holds
+    nothing that outlives its processes, and goes. Raises UserError where another DVC is at work.
+    """
+    if _cut_short(_read(LOCK)):
+        with _dvc_lock():  # under which DVC writes it: nobody is writing it now
+            if _cut_short(data := _read(LOCK)):
+                _write(REPLACED, data)
+                print(f"{LOCK}: was cut short; {_put_back()}", file=sys.stderr)
+    if _book() is None:
+        with _dvc_lock("rwlock.lock"):
+            if _book() is None:
+                BOOK.unlink()
+                print(f"{BOOK}: was cut short; DVC begins a new one", file=sys.stderr)
+    data = _read(LOCK)
+    if _whole(data) and CONFLICT not in data and data != _read(COPY):
+        _write(COPY, data)
+
+
+def _whole(data: bytes) -> bool:
+    """Whether a dvc.lock begins and ends as DVC begins and ends one."""
+    return data.startswith(_HEAD) and data.endswith(b"\n") and not data.endswith(b":\n")
+
+
+def _cut_short(data: bytes) -> bool:
+    """Whether DVC began a dvc.lock that it would refuse: the last line is cut, or lacks what is under it.
+
+    One with a merge conflict or another beginning is somebody's own: DVC or `read_lock` says what is wrong.
+    """
+    started = _HEAD.startswith(data.rstrip(b"\0")[: len(_HEAD)])
+    return LOCK.is_file() and CONFLICT not in data and started and not _whole(data)
+
+
+def _put_back() -> str:
+    if _whole(data := _read(COPY)):
+        _write(LOCK, data)
+        return "its copy of the last run stands in its place, `vouch sync` records what was made since"
+    LOCK.unlink()
+    return "the receipts of the stages count, `vouch sync` records them"
+
+
+def _book() -> dict[str, Any] | None:
+    """DVC's book, empty where there is none; None where it was cut short."""
+    try:
+        book: dict[str, Any] = json.loads(BOOK.read_bytes())
+        return book
+    except FileNotFoundError:
+        return {}
+    except (ValueError, RecursionError):
+        return None
+
+
+def _read(path: Path) -> bytes:
+    return path.read_bytes() if path.is_file() else b""
+
+
+def _write(path: Path, data: bytes) -> None:
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
+@contextmanager
+def _dvc_lock(name: str = "lock") -> Iterator[None]:
+    """Holds one of DVC's own locks. Raises UserError where DVC has it for some seconds."""
+    from dvc.lock import LockError, make_lock
+
+    folder = BOOK.parent
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = make_lock(str(folder / name), tmp_dir=str(folder), hardlink_lock=_hardlinks())
+    try:
+        lock.lock()
+    except LockError:
+        raise UserError("dvc: another DVC is at work here; wait until it ends, then run this again") from None
+    try:
+        yield
+    finally:
+        lock.unlock()
+
+
+def _hardlinks() -> bool:
+    """Whether DVC's locks are hard links here."""
+    from dvc.config import Config
+
+    return bool(Config(str(BOOK.parents[1].absolute()))["core"].get("hardlink_lock", False))
+
+
+def enter() -> None:
+    """Signs this Snakemake in, until `leave` or its end. Raises UserError where a runner is at work.
+
+    No other Snakemake of this machine is at work here then: a lock of Snakemake's own that one left behind,
+    and that would make a person type `--unlock`, goes.
+    """
+    from dvc.fs import localfs
+    from dvc.lock import LockError
+    from dvc.rwlock import rwlock
+
+    folder = BOOK.parent.absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    roots = [str(Path(root).absolute()) for root in _ROOTS]
+    try:
+        _held.enter_context(rwlock(str(folder), localfs, "snakemake", [], roots, _hardlinks()))
+    except LockError as error:
+        who = {line.strip(): None for line in str(error).splitlines() if line.startswith("  (PID")}
+        raise _busy(", ".join(who) or str(BOOK)) from None
+    atexit.register(leave)
+    here = socket.gethostname()
+    if HOST.is_file() and HOST.read_text(encoding="utf-8").strip() == here:
+        shutil.rmtree(SNAKEMAKE_LOCKS, ignore_errors=True)
+    elif not SNAKEMAKE_LOCKS.is_dir() or not any(SNAKEMAKE_LOCKS.iterdir()):
+        write_text(HOST, here + "\n")  # else it is another machine's, which may be at work
+
+
+def leave() -> None:
+    """Gives up what `enter` claimed."""
+    with suppress(AssertionError):  # somebody has deleted the book: DVC misses the claim in it
+        _held.close()
+
+
+@contextmanager
+def none_at_work() -> Iterator[None]:
+    """Raises UserError where a runner is at work; DVC begins no stage within the block.
+
+    For who removes outputs. DVC has its lock whenever it runs no stage, and stands in its book when it does.
+    """
+    with _dvc_lock():
+        writers = (_book() or {}).get("write")
+        for entry in writers.values() if isinstance(writers, dict) else ():
+            if alive(entry["pid"]):
+                raise _busy(f"(PID {entry['pid']})")
+        yield
+
+
+def _busy(who: str) -> UserError:
+    return UserError(
+        f"{who}: at work in this checkout; wait until it has ended, then run this again (delete {BOOK} if "
+        "that process is something else)"
+    )
