@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from tests.checkouts.checkout import Checkout
+from tests.checkouts.small import small
 from tools.scale import VARIATIONS
 from vouch.pipeline.dag import is_folder, read_dag
 from vouch.pipeline.digests import Digests
@@ -71,19 +72,20 @@ _TABLES: Mapping[str, Table] = {
 def matrix(path: Path, models: int, datasets: int) -> Checkout:
     """A checkout with so many models of the hub and datasets; nothing is recorded in dvc.lock yet."""
     checkout = Checkout(path)
-    params = load(path / "profiles/small.yaml")
     locked = load(path / "models.lock")["models"]
     names = [name for name, entry in locked.items() if entry["source"]["kind"] == "hub"][:models]
-    one = {
-        "loader": "shapes",
-        "source": "vouch/demo/scenes",
-        "template": "kostumov",
-        "settings": {"seed": 0, "items": 100},
-    }
-    params |= {"profile": "matrix", "models": names, "unpinned": names, "train": {}}
-    params |= {"pin": dict.fromkeys(names, "models.lock"), "variations": VARIATIONS}
-    params["datasets"] = {f"set_{number:02d}": one for number in range(datasets)}
-    write_json(path / "params.yaml", params)  # JSON is YAML
+    one = {"loader": "shapes", "source": "vouch/demo/scenes", "template": "kostumov"}
+    one |= {"settings": {"seed": 0, "items": 100}}
+    pins, sets = dict.fromkeys(names, "models.lock"), [f"set_{number:02d}" for number in range(datasets)]
+    text = small(
+        train=(),
+        pin=pins,
+        unpinned=names,
+        datasets=dict.fromkeys(sets, one),
+        variations=VARIATIONS,
+        profile="matrix",
+    )
+    (path / "params.yaml").write_text(text, "utf-8")
     checkout.commit("the full matrix")
     with chdir(path):
         _simulate()

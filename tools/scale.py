@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.checkouts.checkout import ROOT, Checkout
+from tests.checkouts.small import small
 from tools.ending import add_line, ended, read_lines
 from vouch.cli.planned import count_prompts
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.files import write_json
 from vouch.pipeline.yaml12 import load
 from vouch.tables.prompts import prompts_path
 
@@ -54,20 +54,16 @@ class Cost(NamedTuple):
     mebibytes: float
 
 
-def params(part: Part) -> dict[str, object]:
+def params(part: Part) -> str:
     """The profile of a part: small, with so many models and datasets."""
-    values: dict[str, object] = load(ROOT / "profiles/small.yaml")
-    tiny = {"family": "llava", "width": 16, "layers": 2, "heads": 2, "pictures": 16, "read_steps": 1}
-    tiny |= {"name_steps": 1, "choose_steps": 1, "target": 1, "batch": 4, "learning_rate": 0.003}
-    train = {f"tiny_{number:02d}": {"seed": number, **tiny} for number in range(part.models)}
     scenes = {"loader": "shapes", "source": "vouch/demo/scenes", "template": "kostumov"}
     datasets = {
         f"set_{number:02d}": {**scenes, "settings": {"seed": number, "items": part.items}}
         for number in range(part.datasets)
     }
     asked = {"batch": 32, "bucket": 32, "threads": 1, "device": "cpu"}
-    changed = {"profile": "part", "variations": VARIATIONS, "extract": asked, "train": train}
-    return {**values, **changed, "models": list(train), "datasets": datasets}
+    train = [f"tiny_{number:02d}" for number in range(part.models)]
+    return small(train=train, datasets=datasets, profile="part", variations=VARIATIONS, extract=asked)
 
 
 def checkout(number: int) -> Checkout:
@@ -78,7 +74,7 @@ def checkout(number: int) -> Checkout:
     if path.exists():
         sys.exit(f"scale: {path}: was stopped while it was made; delete it and run this again")
     made = Checkout(path)
-    write_json(path / "params.yaml", params(PARTS[number]))  # JSON is YAML
+    (path / "params.yaml").write_text(params(PARTS[number]), "utf-8")
     made.commit("a part of the matrix")
     (path / "ready").touch()
     return made

@@ -25,23 +25,22 @@ def small(
     *,
     train: Iterable[str] = ("tiny_a", "tiny_b"),
     pin: Mapping[str, str] | None = None,
+    unpinned: Iterable[str] | None = None,
     datasets: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> str:
     """params.yaml of the small profile with other models and data.
 
-    train: names of tiny models. pin: name -> folder, or `models.lock` for one of the hub. datasets: entries,
-    or None in place of one for that of the profile. more: other top-level keys.
+    train: names of tiny models. pin: name -> folder, or `models.lock` for one of the hub or a server. unpinned:
+    those that may lack digests, by default the folders. datasets: entries, or None in place of one for that of
+    the profile. more: other top-level keys.
     """
     values = load(ROOT / "profiles/small.yaml")
-    tiny, known = values["train"]["tiny_a"], values["datasets"]
-    chosen = {name: values["train"].get(name, {**tiny, "seed": n}) for n, name in enumerate(train)}
-    values |= {
-        "train": chosen,
-        "models": [*chosen, *(pin or {})],
-        "pin": dict(pin or {}),
-        "unpinned": [*(pin or {})],
-    }
+    tiny, known, pin = values["train"]["tiny_a"], values["datasets"], dict(pin or {})
+    trained = {name: values["train"].get(name, {**tiny, "seed": n}) for n, name in enumerate(train)}
+    if unpinned is None:
+        unpinned = [name for name, source in pin.items() if source != "models.lock"]
+    values |= {"train": trained, "models": [*trained, *pin], "pin": pin, "unpinned": [*unpinned]}
     if datasets is not None:
         values["datasets"] = {name: entry or known[name] for name, entry in datasets.items()}
     return dumped({**values, **more})

@@ -17,8 +17,22 @@ from vouch.models.requests.config import Config
 from vouch.pipeline.errors import UserError
 
 ROOT = Path(__file__).parents[2]
-SOURCES = [path for name in ("stages", "vouch", "tools", "benchmarks") for path in (ROOT / name).rglob("*.py")]
-MODULES = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve", "imp", "code", "codeop"}
+SOURCES = [
+    path for name in ("stages", "vouch", "tools", "benchmarks") for path in (ROOT / name).rglob("*.py")
+]
+MODULES = {
+    "pickle",
+    "cPickle",
+    "_pickle",
+    "dill",
+    "cloudpickle",
+    "joblib",
+    "marshal",
+    "shelve",
+    "imp",
+    "code",
+    "codeop",
+}
 CALLS = {"eval", "exec", "compile", "__import__", "execfile"}
 METHODS = {
     *("torch.load", "np.load", "numpy.load", "pd.read_pickle", "pandas.read_pickle", "yaml.unsafe_load"),
