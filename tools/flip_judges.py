@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import md5
-from importlib import import_module
 from pathlib import Path
 
 import pyarrow as pa
 
+from tools.simulated import tables
 from vouch.models.decoder.mode_store import known_mode
 from vouch.models.loading.model_folder import pinned_folder
 from vouch.models.requests.work_cache import ROOT, WorkCache
@@ -17,7 +17,6 @@ from vouch.pipeline.errors import UserError
 from vouch.pipeline.freshness import RECEIPTS, read_receipt
 from vouch.pipeline.intact import Recorded, damaged
 from vouch.tables.pins import read_pin
-from vouch.tables.table import Table
 
 CACHE = Path(".dvc/cache/files/md5")
 NOTICED, HARMLESS, HARMFUL = "noticed", "harmless", "harmful"
@@ -70,7 +69,8 @@ def _by_reader(path: Path) -> Callable[[], str]:
     """The format alone: a checksum for each page, none for the footer."""
     import pyarrow.parquet as pq
 
-    table = _tables()[pq.read_schema(path).metadata[b"vouch"].decode()]
+    kinds = {f"{table.name}/{table.version}": table for table in tables()}
+    table = kinds[pq.read_schema(path).metadata[b"vouch"].decode()]
     before = table.read(path)
 
     def judge() -> str:
@@ -88,12 +88,6 @@ def _same(before: pa.Table, after: pa.Table) -> bool:
     if before.column_names != after.column_names:
         return False
     return before.equals(after) or bool(before.to_pylist() == after.to_pylist())
-
-
-def _tables() -> dict[str, Table]:
-    found = [import_module(f"vouch.tables.{path.stem}") for path in Path("vouch/tables").glob("*.py")]
-    tables = [value for module in found for value in vars(module).values() if isinstance(value, Table)]
-    return {f"{table.name}/{table.version}": table for table in tables}
 
 
 def _by_pin(path: Path) -> Callable[[], str]:

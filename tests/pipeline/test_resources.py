@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.checkouts.small import small as small_profile
 from vouch.pipeline.dag import Stage, read_dag
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.resources import Model, Site, count_prompts, needs, read_models, resources
@@ -159,7 +160,7 @@ def checkout(folder: Path) -> dict[str, Any]:
         (folder / name).symlink_to(ROOT / name)
     hub = "llava_v1_5_7b"
     values: dict[str, Any] = loads(
-        small(train=["tiny_a"], pin={hub: "models.lock"}, unpinned=[hub]), "params.yaml"
+        small_profile(train=["tiny_a"], pin={hub: "models.lock"}, unpinned=[hub]), "params.yaml"
     )
     values["extract"]["device"] = "auto"
     return values

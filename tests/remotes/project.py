@@ -172,6 +172,6 @@ def write_results(path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "model.safetensors").write_bytes(dice.randbytes(WEIGHTS))
     (folder / "config.json").write_text("{}\n", "utf-8")
-    source = Source(kind="zoo", path=f"data/models/{MODEL}")
+    source = Source(kind="folder", path=f"data/models/{MODEL}")
     pin = Pin(model=MODEL, engine="transformers", source=source, files=folder_digests(folder))
     write_pin(path / pin_path(MODEL), pin)
