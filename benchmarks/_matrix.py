@@ -26,15 +26,9 @@ def matrix(path: Path, models: int, datasets: int) -> Checkout:
     names = [name for name, entry in locked.items() if entry["source"]["kind"] == "hub"][:models]
     one = {"loader": "shapes", "source": "vouch/demo/scenes", "template": "kostumov"}
     one |= {"settings": {"seed": 0, "items": 100}}
-    pins, sets = dict.fromkeys(names, "models.lock"), [f"set_{number:02d}" for number in range(datasets)]
-    text = small(
-        train=(),
-        pin=pins,
-        unpinned=names,
-        datasets=dict.fromkeys(sets, one),
-        variations=VARIATIONS,
-        profile="matrix",
-    )
+    entries = {f"set_{number:02d}": one for number in range(datasets)}
+    locked = dict.fromkeys(names, "models.lock")
+    text = small(train=(), models=locked, datasets=entries, variations=VARIATIONS, profile="matrix")
     (path / "params.yaml").write_text(text, "utf-8")
     checkout.commit("the full matrix")
     with chdir(path):

@@ -12,8 +12,8 @@ from vouch.metrics.comparison.leaderboard import leaderboard
 from vouch.metrics.comparison.published import reproduced
 from vouch.metrics.comparison.variations import variations
 from vouch.metrics.ranking.distances import Cloud, cloud, distances, trends
-from vouch.metrics.ranking.likeness import with_likeness
 from vouch.metrics.ranking.ranking import rankings
+from vouch.metrics.ranking.text_similarity import with_similarity
 from vouch.params.start import run_stage
 from vouch.pipeline.stage import Run
 from vouch.tables.compared import (
@@ -32,12 +32,12 @@ from vouch.tables.distances import DISTANCES, DISTANCES_PATH, TRENDS, TRENDS_PAT
 from vouch.tables.embeddings import EMBEDDED, EMBEDDINGS, embeddings_path
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.label_free import LABEL_FREE
-from vouch.tables.likeness import LIKENESS, LIKENESS_PATH
 from vouch.tables.metrics import METRICS
 from vouch.tables.outcomes import OUTCOMES
 from vouch.tables.published import PUBLISHED
 from vouch.tables.rankings import RANKED, RANKED_PATH, RANKINGS, RANKINGS_PATH
 from vouch.tables.table import Table
+from vouch.tables.text_similarity import TEXT_SIMILARITY, TEXT_SIMILARITY_PATH
 
 COMPARED = (
     *("model", "dataset", "prompt", "item", "group", "variation", "output", "effect", "parser", "answer"),
@@ -67,7 +67,7 @@ def main(run: Run) -> None:
     VARIATIONS.write(VARIATIONS_PATH, variations(outcomes, config.seed, config.resamples))
     alpha = run.params["score"]["alpha"]  # of several the first, which is that of all headlines
     main_alpha = alpha[0] if isinstance(alpha, list) else alpha
-    label_free = with_likeness(label_free, LIKENESS.read(LIKENESS_PATH))
+    label_free = with_similarity(label_free, TEXT_SIMILARITY.read(TEXT_SIMILARITY_PATH))
     summaries, values = rankings(label_free, config, main_alpha)
     RANKINGS.write(RANKINGS_PATH, summaries)
     RANKED.write(RANKED_PATH, values)

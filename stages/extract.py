@@ -1,10 +1,11 @@
 """extract: `python -m stages.extract MODEL DATASET` asks one model every prompt of one dataset.
 
-Inputs   data/models/MODEL.json and the model it pins, data/prompts/DATASET.parquet,
-         data/images/DATASET.parquet
+Inputs   data/models/MODEL.json and the model that it pins (or the answers that others released of it),
+         data/prompts/DATASET.parquet, data/images/DATASET.parquet, data/items/DATASET.parquet
 Outputs  data/responses/MODEL/DATASET.{letters,likelihood,text}.parquet, in the order of the prompts
 """
 
+from vouch.models.released.answers import write_released
 from vouch.models.requests.config import Config
 from vouch.models.requests.dataset_requests import AskedDataset
 from vouch.models.requests.extraction import answer
@@ -18,8 +19,12 @@ from vouch.tables.pins import pin_path, read_pin
 def main(run: Run) -> None:
     """Answers and writes."""
     model, name = run.keys
+    pin = read_pin(pin_path(model))
+    if pin.source.kind == "released":
+        run.note("rows", write_released(pin, name))
+        return
     config = Config.model_validate(run.params["extract"])
-    dataset = AskedDataset(AskedModel(read_pin(pin_path(model)), config), name)
+    dataset = AskedDataset(AskedModel(pin, config), name)
     for key, fact in answer(dataset, run.progress).items():
         run.measure(key, fact)
     for key, fact in write(dataset).items():

@@ -189,7 +189,7 @@ def main(run: Run) -> None:
     """Reads the declared inputs, writes the report."""
     config = Config.model_validate(run.params["report"])
     scoring = Scoring.model_validate(run.params["score"])
-    setup = {name: run.params[name] for name in ("datasets", "models", "released", "variations", "train")}
+    setup = {name: run.params[name] for name in ("datasets", "models", "variations", "train")}
     setup["locked"] = load(LOCK)["models"]
     known = facts(setup["locked"], setup["train"])
     write(config, read(sources(run.inputs), scoring, setup, known), run)

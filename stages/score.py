@@ -23,6 +23,7 @@ from vouch.tables.letters import LETTERS, letters_path
 from vouch.tables.likelihood import LIKELIHOOD, likelihood_path
 from vouch.tables.metrics import METRICS, metrics_path
 from vouch.tables.outcomes import OUTCOMES, outcomes_path
+from vouch.tables.pins import pin_path, read_pin
 from vouch.tables.prompts import PROMPTS, prompts_path
 from vouch.tables.text import TEXT, text_path
 
@@ -49,7 +50,7 @@ def main(run: Run) -> None:
     """Scores every dataset whose answers the stage depends on, in the order of their names."""
     config = Config.model_validate(run.params["score"])
     model = run.keys[0]
-    released = run.stage.startswith("score_released@")
+    released = read_pin(pin_path(model)).source.kind == "released"
     datasets = sorted(path.name.removesuffix(SUFFIX) for path in run.inputs if path.name.endswith(SUFFIX))
     known = [path.stem for path in run.inputs if path == items_path(path.stem)]
     for name in config.answers:

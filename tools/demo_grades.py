@@ -24,7 +24,7 @@ from vouch.datasets.read.files import Source
 from vouch.demo.scenes.sampling import RENDERER
 from vouch.prompts.build.template import Template
 
-TRAINED = Path("data/models")
+TRAINED = Path("data/trained")
 BATCH = 50
 LETTERS = "ABCDEF"
 SEED, ALPHA, SPLITS, SAMPLES = 20261, 0.1, 50, 5

@@ -16,7 +16,7 @@ from vouch.pipeline.digests import MEMORY, Digests
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.freshness import RECEIPTS, read_receipt
 from vouch.pipeline.intact import Recorded, damaged
-from vouch.tables.pins import read_pin
+from vouch.tables.pins import Pin, read_pin
 
 CACHE = Path(".dvc/cache/files/md5")
 NOTICED, HARMLESS, HARMFUL = "noticed", "harmless", "harmful"
@@ -43,8 +43,9 @@ def kinds() -> Iterator[Kind]:
     tables = [path for out in outs for path in _files(out) if path.suffix == ".parquet"]
     yield Kind("tables that no record knows", tables, _by_reader)
     pins = [out for out in outs if out.parent == Path("data/models") and out.suffix == ".json"]
-    models = [path for pin in pins for path in _files(pin.with_suffix(""))]
-    yield Kind("model folders, by the pin", models, _by_pin)
+    pinned = [pin for pin in map(read_pin, pins) if pin.source.path]
+    models = {path: pin for pin in pinned for path in _files(Path(pin.source.path or ""))}
+    yield Kind("model folders, by the pin", list(models), lambda path: _by_pin(models[path]))
     yield Kind("work cache", sorted(ROOT.glob("*-*/*/*/*/*.parquet")), _by_name)
     yield Kind("modes", sorted((ROOT / "modes").glob("*.json")), _by_seal)
     receipts = {path.stem: path for path in RECEIPTS.glob("*.json")}
@@ -90,9 +91,7 @@ def _same(before: pa.Table, after: pa.Table) -> bool:
     return before.equals(after) or bool(before.to_pylist() == after.to_pylist())
 
 
-def _by_pin(path: Path) -> Callable[[], str]:
-    pin = read_pin(path.parent.with_suffix(".json"))
-
+def _by_pin(pin: Pin) -> Callable[[], str]:
     def judge() -> str:
         try:
             pinned_folder(pin)

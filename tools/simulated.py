@@ -30,8 +30,8 @@ def table_of(out: Path) -> Table:
 
 
 def write(out: Path, rows: int) -> None:
-    """One output of its kind, always the same for a path. A pin is that of the folder beside it, if any."""
-    dice, folder = random.Random(str(out)), out.with_suffix("")
+    """One output of its kind, always the same for a path. A pin is that of the trained model, if any."""
+    dice, folder = random.Random(str(out)), Path("data/trained") / out.stem
     if is_folder(str(out)):
         out.mkdir(parents=True)
         for name in ("model.safetensors", "config.json", "tokenizer.json"):
@@ -39,7 +39,7 @@ def write(out: Path, rows: int) -> None:
     elif out.suffix == ".parquet":
         table = table_of(out)
         table.write(out, [{field.name: _value(field, dice) for field in table.schema} for _ in range(rows)])
-    elif folder.is_dir():
+    elif out.parent.name == "models" and folder.is_dir():
         source = Source(kind="folder", path=str(folder))
         write_pin(
             out, Pin(model=out.stem, engine="transformers", source=source, files=folder_digests(folder))

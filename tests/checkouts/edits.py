@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.checkouts.checkout import Checkout
-from tests.checkouts.small import BORROWED, BROWSE, END, EXTRACT, LIKEN, SCORE
+from tests.checkouts.small import BROWSE, END, EXTRACT, MODELS, SCORE, TEXTS
 
 RIGHT = {name for name in EXTRACT if name.endswith("-right")}
-OF_BORROWED = {name for name in EXTRACT if BORROWED in name}
+PIN = {f"pin@{model}" for model in MODELS}  # each watches the whole of models.lock
 ENTRY = {
     "prepare@right",
     "rewrite@right",
@@ -58,35 +58,35 @@ REVISION = Edit(
     "the engine's REVISION",
     _raise_revision,
     EXTRACT,
-    EXTRACT | SCORE | LIKEN | END,
-    EXTRACT | SCORE | LIKEN | BROWSE | {"report"},
+    EXTRACT | SCORE | TEXTS | END,
+    EXTRACT | SCORE | TEXTS | BROWSE | {"report"},
 )
 # prepare and rewrite watch the whole entry, and come out the same
 VARIATIONS = Edit(
     "one dataset's variations",
     _set("datasets.right.variations", ["original", "vr_b"]),
     ENTRY,
-    MADE | RIGHT | SCORE | LIKEN | END,
-    (MADE - {"embed@right"}) | RIGHT | SCORE | LIKEN | END,
+    MADE | RIGHT | SCORE | TEXTS | END,
+    (MADE - {"embed@right"}) | RIGHT | SCORE | TEXTS | END,
 )
 EDITS = [
     Edit("nothing", lambda checkout: None, set(), set()),
     Edit("a comment in runtime code", _comment("vouch/pipeline/stamps.py"), set(), set()),
     Edit("a comment in report code", _comment("stages/report.py"), {"report"}, {"report"}),
-    Edit("a comment in the engine", _comment(ENGINE), EXTRACT, EXTRACT | SCORE | LIKEN | END),
+    Edit("a comment in the engine", _comment(ENGINE), EXTRACT, EXTRACT | SCORE | TEXTS | END),
     Edit("alpha", _set("score.alpha", 0.2), SCORE | {"compare", "report"}, SCORE | END),
     Edit(
         "one model's pin",
         _replace("models.lock", "dtype: float32", "dtype: bfloat16"),
-        {f"pin@{BORROWED}", "report"},
-        {f"pin@{BORROWED}", *OF_BORROWED, f"score@{BORROWED}", *LIKEN, *END},
+        {*PIN, "report"},
+        PIN | EXTRACT | SCORE | TEXTS | END,
     ),
-    Edit("one dataset", _set("datasets.right.settings.items", 18), ENTRY, MADE | RIGHT | SCORE | LIKEN | END),
+    Edit("one dataset", _set("datasets.right.settings.items", 18), ENTRY, MADE | RIGHT | SCORE | TEXTS | END),
     Edit(
         "one prompt template",
         _replace("vouch/prompts/templates/plain.yaml", "Answer with", "Reply with"),
         {"vary@right"},
-        {"vary@right", *RIGHT, *SCORE, *LIKEN, *END},
+        {"vary@right", *RIGHT, *SCORE, *TEXTS, *END},
     ),
     REVISION,
     VARIATIONS,

@@ -15,7 +15,7 @@ TRAINED, BORROWED = (
 MODELS, DATASETS = (TRAINED, BORROWED), ("left", "right")
 EXTRACT = {f"extract@{m}-{d}" for m in MODELS for d in DATASETS}
 SCORE = {f"score@{m}" for m in MODELS}
-LIKEN = {"liken"}  # reads the responses and prompts of all
+TEXTS = {"embed_texts"}  # reads the responses and prompts of all
 BROWSE = {f"browse@{d}" for d in DATASETS}  # read the responses and scores of all
 END = {*BROWSE, "compare", "report"}
 LOCK = f"models:\n  {BORROWED}:\n    source: {{kind: folder, path: ../weights}}\n    dtype: float32\n"
@@ -24,23 +24,19 @@ LOCK = f"models:\n  {BORROWED}:\n    source: {{kind: folder, path: ../weights}}\
 def small(
     *,
     train: Iterable[str] = ("tiny_a", "tiny_b"),
-    pin: Mapping[str, str] | None = None,
-    unpinned: Iterable[str] | None = None,
+    models: Mapping[str, str] | None = None,
     datasets: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> str:
     """params.yaml of the small profile with other models and data.
 
-    train: names of tiny models. pin: name -> folder, or `models.lock` for one of the hub or a server. unpinned:
-    those that may lack digests, by default the folders. datasets: entries, or None in place of one for that of
-    the profile. more: other top-level keys.
+    train: names of tiny models. models: further ones, name -> folder or `models.lock`. datasets: entries, or None
+    in place of one for that of the profile. more: other top-level keys.
     """
     values = load(ROOT / "profiles/small.yaml")
-    tiny, known, pin = values["train"]["tiny_a"], values["datasets"], dict(pin or {})
-    trained = {name: values["train"].get(name, {**tiny, "seed": n}) for n, name in enumerate(train)}
-    if unpinned is None:
-        unpinned = [name for name, source in pin.items() if source != "models.lock"]
-    values |= {"train": trained, "models": [*trained, *pin], "pin": pin, "unpinned": [*unpinned]}
+    tiny, known = values["train"]["tiny_a"], values["datasets"]
+    values["train"] = {name: values["train"].get(name, {**tiny, "seed": n}) for n, name in enumerate(train)}
+    values["models"] = {name: f"data/trained/{name}" for name in values["train"]} | dict(models or {})
     if datasets is not None:
         values["datasets"] = {name: entry or known[name] for name, entry in datasets.items()}
     return dumped({**values, **more})
@@ -48,8 +44,8 @@ def small(
 
 def borrowing(models: Iterable[str] = MODELS, datasets: Iterable[str] = DATASETS) -> str:
     """With the borrowed model in place of a trained one."""
-    pin = {BORROWED: "../weights"} if BORROWED in models else {}
-    return small(train=[TRAINED], pin=pin, datasets=dict.fromkeys(datasets))
+    more = {BORROWED: "../weights"} if BORROWED in models else {}
+    return small(train=[TRAINED], models=more, datasets=dict.fromkeys(datasets))
 
 
 def begun(path: Path, weights: Path, user: User = ANYBODY) -> Checkout:

@@ -31,14 +31,14 @@ def clone(pushed, tmp_path):
 
 
 def test_pull_of_one_model_and_of_all(pushed, clone):
-    unknown = clone.vouch("pull", "tiny_c", check=False)
+    unknown = clone.store("pull", "tiny_c", check=False)
     assert unknown.returncode == 1 and "did you mean tiny_" in unknown.stderr
-    clone.vouch("pull", "tiny_a")
+    clone.store("pull", "tiny_a")
     assert (clone.path / LETTERS).exists()
-    assert (clone.path / "data/models/tiny_a/model.safetensors").exists()
+    assert (clone.path / "data/trained/tiny_a/model.safetensors").exists()
     assert not (clone.path / "data/responses/borrowed").exists()
     clone.dvc("pull")
-    clone.vouch("sync")
+    clone.store("sync")
     assert clone.planned() == set()
     assert clone.dvc_status() == {}
     assert clone.digests() == pushed.digests()
@@ -48,7 +48,7 @@ def test_receipts_alone_restore_a_lost_lock(pushed, tmp_path):
     copy = pushed.copy(tmp_path / "copy")
     (copy.path / "dvc.lock").unlink()
     assert copy.dvc_status() != {}
-    assert re.search(r"[1-9]\d* newly recorded", copy.vouch("sync").stdout)
+    assert re.search(r"[1-9]\d* newly recorded", copy.store("sync").stdout)
     assert copy.dvc_status() == {}
     assert copy.repro() == set()
 
@@ -64,7 +64,7 @@ def test_a_lock_that_dvc_was_killed_in_the_middle_of_writing(finished, tmp_path)
     lock.write_text(whole[: whole.index("      md5: ", len(whole) // 2)], "utf-8")
     refused = copy.dvc("repro", check=False)
     assert refused.returncode and "dvc.lock" in refused.stderr
-    said = copy.vouch("sync")
+    said = copy.store("sync")
     assert said.stderr.startswith("dvc.lock: was cut short; ") and said.stderr.count("\n") == 1
     assert copy.repro() == set() and copy.dvc_status() == {}
 
@@ -78,7 +78,7 @@ def test_a_damaged_object_in_the_remote_is_named(pushed, clone):
     data = bytearray(stored.read_bytes())
     data[len(data) // 2] ^= 1
     stored.write_bytes(data)
-    done = clone.vouch("pull", check=False)
+    done = clone.store("pull", check=False)
     assert done.returncode == 1 and not (clone.path / LETTERS).exists()
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith(f"vouch: {LETTERS}: its object {digest} is missing or damaged")

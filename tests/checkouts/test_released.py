@@ -8,7 +8,6 @@ import pytest
 from tests.checkouts.checkout import SHARED, Checkout
 
 RELEASED = SHARED / "reference/vlm-uncertainty-bench"
-STAGE = "ingest"  # reads released logits
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not RELEASED.exists(), reason="needs the files that VLM-Uncertainty-Bench released"),
@@ -20,7 +19,7 @@ def checkout(tmp_path_factory):
     checkout = Checkout(tmp_path_factory.mktemp("released") / "one")
     checkout.vouch("use", "released", "--set", f"released.path={RELEASED}")
     checkout.stages()
-    checkout.vouch("sync")
+    checkout.store("sync")
     return checkout
 
 
@@ -73,10 +72,11 @@ def test_pickles_of_the_authors_give_the_same_letters(checkout, tmp_path):
         (folder / "pickles" / file.name).symlink_to(file)
     other = Checkout(tmp_path / "two")
     other.vouch("use", "released", "--set", f"released.path={folder}")
-    answering = [f"{STAGE}@{model}-mmbench" for model in ("monkey_chat", "llava_v1_5_7b")]
+    models = ("monkey_chat", "llava_v1_5_7b")
+    answering = [name for model in models for name in (f"pin@{model}", f"extract@{model}-mmbench")]
     other.stages("prepare", "rewrite", "vary", *answering)
     ours, theirs = checkout.digests(), other.digests()
-    for model in ("monkey_chat", "llava_v1_5_7b"):
+    for model in models:
         path = f"data/responses/{model}/mmbench.letters.parquet"
         assert ours[path] == theirs[path]
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.checkouts.small import END, LIKEN, TRAINED, borrowing
+from tests.checkouts.checkout import STORE
+from tests.checkouts.small import END, TEXTS, TRAINED, borrowing
 from vouch.cli.main import main
 
 pytestmark = pytest.mark.slow
@@ -14,7 +15,7 @@ def checkout(finished, tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "file", ["reports/index.html", "data/items/left.parquet", "data/models/tiny_a/config.json"]
+    "file", ["reports/index.html", "data/items/left.parquet", "data/trained/tiny_a/config.json"]
 )
 def test_sync_refuses_an_output_that_was_edited(checkout, file, capfd, monkeypatch):
     monkeypatch.chdir(checkout.path)
@@ -22,13 +23,13 @@ def test_sync_refuses_an_output_that_was_edited(checkout, file, capfd, monkeypat
     original, lock = path.read_bytes(), (checkout.path / "dvc.lock").read_bytes()
     path.write_bytes(original + b" ")
     try:
-        assert main(["sync"]) == 1
+        assert main([*STORE, "sync"]) == 1
         assert "changed" in capfd.readouterr().err
         assert (checkout.path / "dvc.lock").read_bytes() == lock
         assert checkout.stale() != set(), "Snakemake must see it too"
     finally:
         path.write_bytes(original)
-    assert main(["sync"]) == 0
+    assert main([*STORE, "sync"]) == 0
     assert checkout.stale() == set()
 
 
@@ -51,9 +52,9 @@ def test_without_a_model_and_a_dataset_and_back(checkout):
     (checkout.path / "params.yaml").write_text(borrowing([TRAINED], ["left"]), "utf-8")
     refused = checkout.dvc("repro", check=False)
     assert refused.returncode != 0 and "vouch prune" in refused.stderr + refused.stdout
-    checkout.vouch("prune")
+    checkout.store("prune")
     assert not [path for path in (checkout.path / "data").rglob("*") if "right" in path.name]
-    assert checkout.repro() == {f"score@{TRAINED}", *LIKEN, *END} - {"browse@right"}
+    assert checkout.repro() == {f"score@{TRAINED}", *TEXTS, *END} - {"browse@right"}
     assert checkout.planned() == set()
     assert not [path for path in checkout.digests() if "right" in path or "borrowed" in path]
     for table in (checkout.path / "reports/tables").glob("*.csv"):

@@ -16,10 +16,10 @@ from vouch.tables.images import IMAGES, images_path
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.letters import LETTERS, letters_path
 from vouch.tables.likelihood import LIKELIHOOD, likelihood_path
-from vouch.tables.likeness import LIKENESS, LIKENESS_PATH
 from vouch.tables.prompts import COMPLEMENT, KEPT, PROMPTS, prompts_path
 from vouch.tables.published import PUBLISHED, published_path
 from vouch.tables.text import TEXT, text_path
+from vouch.tables.text_similarity import TEXT_SIMILARITY, TEXT_SIMILARITY_PATH
 
 ESCAPE = "\x1b[31mred\x1b]0;title\x07"
 HOSTILE = f"q\n{ESCAPE}\u202eevil"
@@ -48,7 +48,7 @@ def build(folder: Path) -> None:
         for kind in EMBEDDED:
             EMBEDDINGS.write(embeddings_path(dataset, kind), [])
         IMAGES.write(images_path(dataset), [held | {"width": 8, "height": 6}])
-    LIKENESS.write(LIKENESS_PATH, [])
+    TEXT_SIMILARITY.write(TEXT_SIMILARITY_PATH, [])
     for model, skill in SKILL.items():
         _answer(model, skill)
         stage(score, "score", model)

@@ -91,7 +91,7 @@ def test_use_sets_values_and_keeps_comments(kept):
         (["small", "--set", "variations=[vr_b_9]"], ["variations", "valid: vr_b_1 to vr_b_5"]),
         (["small", "--set", "variations=[vr_b+]"], ["variations"]),
         (["small", "--set", "datasets={}"], ["needs one dataset and one model"]),
-        (["released", "--set", "released=[]"], ["needs one dataset and one model"]),
+        (["released", "--set", "released=[]"], ["released must be {path: FOLDER"]),
     ],
 )
 def test_a_refused_switch_changes_nothing(kept, arguments, words):

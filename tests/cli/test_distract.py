@@ -51,12 +51,16 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopba
     (tmp_path / "fruit").mkdir()
     values = load(ROOT / "profiles/small.yaml")
     entry = {"loader": "jsonl", "source": "fruit", "template": "plain"}
-    values |= {"datasets": {"fruit": entry}, "models": ["tiny_a"], "pin": {"writer": "models.lock"}}
+    values |= {
+        "datasets": {"fruit": entry},
+        "models": {"tiny_a": "data/trained/tiny_a"},
+        "helpers": {"writer": "models.lock"},
+    }
     values |= {
         "train": {"tiny_a": values["train"]["tiny_a"]},
         "rewrite": {"rewriter": "data/models/writer.json"},
     }
-    (tmp_path / "params.yaml").write_text(json.dumps({**values, "unpinned": ["writer"]}))
+    (tmp_path / "params.yaml").write_text(json.dumps(values))
     monkeypatch.setenv("VOUCH_SERVER_KEY_WRITER", "sk-secret-123456")
     monkeypatch.setenv("VOUCH_SERVER_TRIES", "1")
     rows: list[dict[str, Any]] = [

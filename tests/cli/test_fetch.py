@@ -40,13 +40,10 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield tmp_path
 
 
-def write(
-    folder: Path, origin: dict[str, object], unpinned: str = "", source: str = "vouch/datasets/fetch"
-) -> None:
+def write(folder: Path, origin: dict[str, object], source: str = "vouch/datasets/fetch") -> None:
     values = load(ROOT / "profiles/small.yaml")
     entry = {"loader": "mmbench", "source": source, "origin": origin, "template": "plain"}
-    values |= {"datasets": {"mm": entry}, "models": ["m"], "pin": {"m": "models.lock"}, "train": {}}
-    values["unpinned"] = [name for name in ("m", unpinned) if name]
+    values |= {"datasets": {"mm": entry}, "models": {"m": "models.lock"}, "train": {}}
     (folder / "params.yaml").write_text(json.dumps(values))
 
 
@@ -98,9 +95,7 @@ def test_what_does_not_come_has_a_line_and_the_others_come(checkout, capsys):
     folder = {"loader": "jsonl", "source": "../own", "template": "plain"}
     drawn = {"loader": "oodcv_vqa", "source": "vouch/datasets/fetch", "template": "plain"}
     params["datasets"] |= {"own": folder, "drawn": drawn}
-    params["models"] += ["gated", "away"]
-    params["pin"] |= {"gated": "models.lock", "away": "../weights/away"}
-    params["unpinned"] += ["gated", "away"]
+    params["models"] |= {"gated": "models.lock", "away": "../weights/away"}
     Path("params.yaml").write_text(json.dumps(params))
     models = load(Path("models.lock"))
     models["models"]["gated"] = {"source": {"kind": "hub", "repo": "owner/gated", "revision": COMMIT}}

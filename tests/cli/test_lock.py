@@ -274,9 +274,7 @@ def project(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> Proj
     """A project whose profile allows no model without digests."""
     (tmp_path / "root").mkdir()
     monkeypatch.chdir(tmp_path / "root")
-    project = Project(tmp_path / "root", tiny)
-    project.params["unpinned"] = []
-    return project
+    return Project(tmp_path / "root", tiny)
 
 
 def command(project: Project, *arguments: str) -> int:

@@ -49,7 +49,6 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     with serving(repos, tmp_path / "hf", monkeypatch), serving_files(dict(FILES)) as server:
         text = (ROOT / "profiles/small.yaml").read_text("utf-8")
         text = text.replace("datasets:\n", "datasets:\n" + DATASETS.format(server=server))
-        text = text.replace("unpinned: []", "unpinned: [hub, two, one]   # for now")
         (tmp_path / "params.yaml").write_text(text)
         (tmp_path / "profiles").mkdir()
         (tmp_path / "profiles/small.yaml").write_text(text)
@@ -75,7 +74,7 @@ def test_a_dataset_of_the_hub(checkout, capsys):
         "lock: hub: lmms-lab/data at 111111111111; written to params.yaml and profiles/small.yaml\n"
     )
     pinned = f'origin: {{hub: lmms-lab/data, revision: "{FIRST}", files: ["*.tsv"]}} # not yet'
-    assert changes(before) == [pinned, "unpinned: [two, one]        # for now"]
+    assert changes(before) == [pinned]
     assert Path("profiles/small.yaml").read_bytes() == Path("params.yaml").read_bytes()
     assert Path("profiles/other.yaml").read_text() == "other"
     assert not Handler.served, "no file is fetched to pin one"
@@ -95,15 +94,15 @@ def test_files_at_addresses(checkout):
     found = load(Path("params.yaml"))
     parts = found["datasets"]["two"]["origin"]["parts"]
     assert [part["sha256"] for part in parts] == digests and parts[1]["name"] == "images.zip"
-    assert found["datasets"]["one"]["origin"]["sha256"] == digests[0] and found["unpinned"] == ["hub"]
-    assert len(changes(before)) == 4, "three digests and `unpinned`"
+    assert found["datasets"]["one"]["origin"]["sha256"] == digests[0]
+    assert len(changes(before)) == 3, "three digests"
     assert "# when it is there" in Path("params.yaml").read_text()
 
 
 def test_without_a_name_all_that_is_not_pinned(checkout, capsys):
     assert lock() == 0
     said = [line.split(":")[1].strip() for line in capsys.readouterr().out.splitlines()]
-    assert said == ["hub", "one", "two"] and load(Path("params.yaml"))["unpinned"] == []
+    assert said == ["hub", "one", "two"]
     assert lock() == 0 and "is pinned" in capsys.readouterr().out
     assert lock("one", "two") == 0 and capsys.readouterr().out.count("nothing to change") == 2
 

@@ -171,7 +171,7 @@ def test_the_plan_says_what_a_model_would_be_asked(project: None, capsys: pytest
     )
     params = json.loads(Path("params.yaml").read_text("utf-8"))
     params |= {
-        "pin": {"writer": "models.lock"},
+        "helpers": {"writer": "models.lock"},
         "rewrite": {"rewriter": "data/models/writer.json", "clean": ["quiz"]},
     }
     Path("params.yaml").write_text(json.dumps(params), "utf-8")

@@ -30,7 +30,6 @@ ITEMS = {"quiz": 5, "other": 3}
 def project(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.chdir(tmp_path)
     made = Project(tmp_path, tiny)
-    made.params["unpinned"] = [MODEL]
     for name, count in ITEMS.items():
         made.params["datasets"][name]["settings"] = {"seed": count, "items": count}
     made.save()
@@ -108,7 +107,6 @@ def test_two_models_side_by_side(
     prepared: Project, capfd: pytest.CaptureFixture[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     prepared.further["second"] = save_llava(tmp_path_factory.mktemp("models") / "second", seed=1)
-    prepared.params["unpinned"] = [MODEL, "second"]
     prepared.save()
     for model in (MODEL, "second"):
         stage("pin", model)

@@ -18,7 +18,7 @@ STAGES = ["prepare@left", "extract@tiny_a-left", "report"]
 POINTS = [
     Point(0, "kill", "extract@tiny_a-left", "dvc", "dvc", "runner", "file", 1, 0.02),
     Point(1, "kill", "report", "snakemake", "snakemake", "group", "file", 3, 0.02),
-    Point(2, "lock", "liken", "dvc", "dvc", "group", "lock", 1, 0.0),
+    Point(2, "lock", "embed_texts", "dvc", "dvc", "group", "lock", 1, 0.0),
 ]
 
 

@@ -16,6 +16,7 @@ from vouch.pipeline.dag import read_dag
 from vouch.pipeline.stage import Run
 from vouch.tables.items import ITEMS
 from vouch.tables.letters import LETTERS
+from vouch.tables.pins import Pin, Source, pin_path, write_pin
 from vouch.tables.prompts import PROMPTS
 
 ROOT = Path(__file__).parents[2]
@@ -127,6 +128,9 @@ def project_run(folder: Path, monkeypatch: pytest.MonkeyPatch, module: str, *key
     (folder / "stages").symlink_to(ROOT / "stages")
     (folder / "vouch").symlink_to(ROOT / "vouch")
     monkeypatch.chdir(folder)
+    for model in ("tiny_a", "tiny_b"):
+        source = Source(kind="folder", path=f"data/trained/{model}")
+        write_pin(pin_path(model), Pin(model=model, engine="transformers", source=source, files={}))
     dag = read_dag()
     return Run(dag, dag.by_command(" ".join([f"python -m stages.{module}", *keys])), list(keys))
 

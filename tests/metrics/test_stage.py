@@ -18,6 +18,7 @@ from vouch.tables.items import ITEMS, items_path
 from vouch.tables.letters import LETTERS, letters_path
 from vouch.tables.metrics import METRICS, metrics_path
 from vouch.tables.outcomes import OUTCOMES, outcomes_path
+from vouch.tables.pins import Pin, Source, pin_path, write_pin
 from vouch.tables.prompts import PROMPTS, prompts_path
 from vouch.tables.table import Table
 from vouch.tables.text import RESPONSES
@@ -225,7 +226,8 @@ def test_released_models_may_have_other_answers_than_letters(run: Run) -> None:
         fill(LETTERS, letters_path("tiny_a", dataset), LETTERS.schema.empty_table())
     with pytest.raises(UserError, match="was asked but has no row"):
         main(run)
-    run.stage = "score_released@tiny_a"
+    pin = Pin(model="tiny_a", engine="released", source=Source(kind="released", path="x"), files={})
+    write_pin(pin_path("tiny_a"), pin)
     main(run)
     assert METRICS.read(metrics_path("tiny_a")).num_rows == 0
 

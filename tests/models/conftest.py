@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.models.project import MODEL, Project
+from tests.models.project import Project
 
 
 @pytest.fixture
@@ -12,6 +12,5 @@ def project(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> Proj
     """A project in its own folder, which is the working folder; the model is pinned."""
     monkeypatch.chdir(tmp_path)
     made = Project(tmp_path, tiny)
-    made.params["unpinned"] = [MODEL]
     made.pin()
     return made

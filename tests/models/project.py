@@ -35,10 +35,8 @@ PARAMS = {
         for name in (DATASET, "other")
     },
     "variations": ["original"],
-    "models": [MODEL],
     "train": {},
-    "ingest": {},
-    "released": [],
+    "helpers": {},
     "extract": {"batch": 4, "bucket": 8, "threads": 1, "device": "cpu", "max_tokens": 4},
 }
 
@@ -63,8 +61,7 @@ class Project:
         entries = {MODEL: self.entry} | {
             name: {"source": {"kind": "folder", "path": str(path)}} for name, path in self.further.items()
         }
-        self.params["models"] = list(entries)
-        self.params["pin"] = {
+        self.params["models"] = {
             name: entry["source"].get("path", "models.lock") for name, entry in entries.items()
         }
         (self.path / "params.yaml").write_text(yaml.safe_dump(self.params), "utf-8")

@@ -1,4 +1,4 @@
-"""Sampled texts from the model to what ranks models: extract, score, liken, and the signals that compare reads."""
+"""Sampled texts from the model to what ranks models: extract, score, embed, and the scores that compare reads."""
 
 import math
 from pathlib import Path
@@ -7,14 +7,14 @@ import numpy as np
 
 from tests.models.encoders.models import pin, save_bert
 from tests.models.project import DATASET, MODEL, Project, quiz
-from vouch.metrics.ranking.likeness import with_likeness
 from vouch.metrics.ranking.tasks import tasks
+from vouch.metrics.ranking.text_similarity import with_similarity
 from vouch.tables.items import ITEMS, items_path
-from vouch.tables.label_free import SAMPLES, SIGNALS, signals_path
-from vouch.tables.likeness import LIKENESS, LIKENESS_PATH, LIKENESSES
+from vouch.tables.label_free import LABEL_FREE, SAMPLES, label_free_path
 from vouch.tables.metrics import METRICS, metrics_path
 from vouch.tables.pins import pin_path, write_pin
 from vouch.tables.prompts import TEXT
+from vouch.tables.text_similarity import SIMILARITIES, TEXT_SIMILARITY, TEXT_SIMILARITY_PATH
 
 SAMPLED, HOT = "t0.2", "t5"
 
@@ -48,15 +48,15 @@ def test_samples_become_metrics_signals_and_rankers(project: Project, tmp_path: 
     assert found[SAMPLED, "agreement"]["value"] > found[HOT, "agreement"]["value"]
     assert found[SAMPLED, "instability"]["items"] == 12
 
-    project.params["liken"] = {"encoder": "data/models/bert.json", "device": "cpu"}
-    project.stage("liken")
-    likeness = LIKENESS.read(LIKENESS_PATH)
-    assert likeness.num_rows == 24
-    (own,) = tasks(with_likeness(SIGNALS.read(signals_path(MODEL)), likeness))
+    project.params["embed"]["texts"] = {"encoder": "data/models/bert.json", "device": "cpu"}
+    project.stage("embed")
+    similarity = TEXT_SIMILARITY.read(TEXT_SIMILARITY_PATH)
+    assert similarity.num_rows == 24
+    (own,) = tasks(with_similarity(LABEL_FREE.read(label_free_path(MODEL)), similarity))
     greedy, *sampled = own
     assert [task.score for task in own] == ["", SAMPLED, HOT]
-    assert not set(greedy.signals) & {*SAMPLES, *LIKENESSES}
+    assert not set(greedy.label_free) & {*SAMPLES, *SIMILARITIES}
     for task in sampled:
-        assert not any(np.isnan(task.signals[name]).any() for name in (*SAMPLES, *LIKENESSES))
-    means = [[task.signals[name].mean() for task in sampled] for name in (*SAMPLES, *LIKENESSES)]
+        assert not any(np.isnan(task.label_free[name]).any() for name in (*SAMPLES, *SIMILARITIES))
+    means = [[task.label_free[name].mean() for task in sampled] for name in (*SAMPLES, *SIMILARITIES)]
     assert all(first > second for first, second in means), "cooler samples are more like the greedy text"

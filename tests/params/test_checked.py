@@ -91,7 +91,7 @@ def test_what_the_check_depends_on_is_seen(project: Path) -> None:
 
 
 def test_what_stages_import_to_start() -> None:
-    stages = ("rewrite", "vary", "pin", "train", "ingest", "liken")
+    stages = ("rewrite", "vary", "pin", "train")
     found = imported("-c", "import " + ", ".join(f"stages.{stage}" for stage in stages))
     assert not {name for name in found if name in HEAVY or name.partition(".")[0] in HEAVY}
     assert CHECK not in found

@@ -22,24 +22,19 @@ datasets:
   gamma: {loader: released, source: ../elsewhere, template: kostumov, settings: {flag: yes, ratio: 1_0.5, tiny: 1e-3}}
 variations: [original]
 rewrite: {rewriter: data/models/two.json, clean: [alpha]}
-embed: {encoder: data/models/three.json, batch: 010}
-liken: {encoder: data/models/two.json}
-models: [one, two, three]
-pin: {two: ../weights, three: models.lock}
-unpinned: [two]
+embed: {pictures: {encoder: data/models/three.json, batch: 010}, texts: {encoder: data/models/two.json}}
+models: {one: data/trained/one, two: ../weights, four: ../elsewhere}
+helpers: {three: models.lock}
 train: {one: {seed: 12e4, width: 8, learning_rate: 3.0e-3, nested: {on: off, list: [1, 2.5, null, ~]}}}
-ingest:
-  four-gamma: {model: four, dataset: gamma, file: ../elsewhere/four.parquet}
-released: [four]
 extract: {batch: 4, bucket: 8, threads: 1, device: cpu}
 score: {alpha: .1, calibration: 0.5, seed: 42, splits: 3, bins: 15}
 compare: {seed: 1, resamples: 10}
 browse: {images: true, thumbnail: 64, budget: 100000}
 report: {title: "Ünïcode"}
 """
-NONE = MANY.replace("models: [one, two, three]", "models: []").replace(
-    "pin: {two: ../weights, three: models.lock}", "pin: {}"
-)
+NONE = MANY.replace(
+    "models: {one: data/trained/one, two: ../weights, four: ../elsewhere}", "models: {}"
+).replace("helpers: {three: models.lock}", "helpers: {}")
 LOCK = 'models:\n  two: {source: {kind: folder, path: "0123456"}}\n  three: {source: {kind: hub, revision: "12e4567"}}\n'
 
 
@@ -105,9 +100,9 @@ def test_order_respects_edges(checkout):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("models: [one", "models: [[one]", "list of names"),
-        ("released: [four]", "released: [four", "line"),
-        ("\nmodels: [one, two, three]", "", "models"),
+        ("one: data/trained/one", "one: [data]", "plain value"),
+        ("helpers: {three", "helpers: {{three", "line"),
+        ("\nhelpers: {three: models.lock}", "", "helpers"),
         ("\nprofile: many", "\nprofile: many\nprofile: again", "stands twice"),
         ("template: plain, ", "", "item.template"),
     ],

@@ -25,7 +25,13 @@ def extract(name: str = "m") -> Stage:
 
 
 def params(device: str = "auto", **more: Any) -> dict[str, Any]:
-    return {"extract": {"device": device, "threads": 1, "workers": 2}, "train": {}, "pin": {}, **more}
+    return {
+        "extract": {"device": device, "threads": 1, "workers": 2},
+        "train": {},
+        "models": {},
+        "helpers": {},
+        **more,
+    }
 
 
 @pytest.mark.parametrize(
@@ -84,7 +90,11 @@ def test_models_are_those_of_the_lock(tmp_path: Path, monkeypatch: pytest.Monkey
         "server": {"source": {"kind": "server", "url": "http://h/v1", "name": "x"}},
     }
     Path("models.lock").write_text(yaml.safe_dump({"models": entries}))
-    models = read_models(params(pin=dict.fromkeys(entries, "models.lock"), train={"tiny": {}}))
+    models = read_models(
+        params(
+            models={"tiny": "data/trained/tiny", **dict.fromkeys(entries, "models.lock")}, train={"tiny": {}}
+        )
+    )
     assert {name: model.parameters for name, model in models.items()} == {
         "tiny": 0, "counted": 73_000_000_000, "said": 7, "named": 72_000_000_000, "unknown": None, "server": None,
     }  # fmt: skip
@@ -135,7 +145,7 @@ def test_a_site_as_clusters_have_them() -> None:
 
 
 def test_an_encoder_cannot_be_split() -> None:
-    values = params() | {"embed": {"encoder": "data/models/m.json", "device": "auto"}}
+    values = params() | {"embed": {"pictures": {"encoder": "data/models/m.json", "device": "auto"}}}
     stage = Stage("embed@d", "python -m stages.embed d", ("data/models/m.json",), (), {})
     with pytest.raises(UserError, match=r"m needs about 93 GB .*take a smaller model for embed"):
         needs(stage, values, {"m": Model(34_700_000_000, "float16")}, H100)
@@ -158,10 +168,8 @@ def checkout(folder: Path) -> dict[str, Any]:
     """What Snakemake reads, in a folder; the values for its params.yaml: a tiny model and one that needs a GPU."""
     for name in ("dvc.yaml", "stages", "vouch", "docs", "decisions", "models.lock", "Snakefile", "profiles"):
         (folder / name).symlink_to(ROOT / name)
-    hub = "llava_v1_5_7b"
-    values: dict[str, Any] = loads(
-        small_profile(train=["tiny_a"], pin={hub: "models.lock"}, unpinned=[hub]), "params.yaml"
-    )
+    text = small_profile(train=["tiny_a"], models={"llava_v1_5_7b": "models.lock"})
+    values: dict[str, Any] = loads(text, "params.yaml")
     values["extract"]["device"] = "auto"
     return values
 

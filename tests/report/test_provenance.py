@@ -25,9 +25,11 @@ def test_who_answered(make: Callable[[Made], Evidence]) -> None:
         "loose": {"source": {"kind": "hub", "repo": "owner/other", "revision": None}},
         "server": {"source": {"kind": "server", "url": "http://secret.example/v1", "name": "big"}},
     }
-    models = ["alpha", *locked]
-    setup = {"models": models, "released": ["others"], "train": {"alpha": {}}, "locked": locked}
-    evidence = replace(make(Made()), setup=setup, engines={"hub": ["transformers/3.1"]})
+    models = ["alpha", "others", *locked]
+    setup = {"models": models, "train": {"alpha": {}}, "locked": locked}
+    evidence = replace(
+        make(Made()), setup=setup, engines={"hub": ["transformers/3.1"], "others": ["released/1"]}
+    )
     found = build(evidence).models
     assert found is not None
     said = {row[0].text: [f"{cell.text} {cell.note}".strip() for cell in row[1:]] for row in found.rows}
@@ -41,8 +43,9 @@ def test_who_answered(make: Callable[[Made], Evidence]) -> None:
     assert said["loose"][:2] == ["owner/other no commit", "no digest written down"]
     assert said["server"][:2] == ["a server big", "not known"]
     assert said["alpha"][:2] == ["trained here train.alpha", "in the list of files"]
-    assert said["alpha"][-1] == "train@alpha, extract@alpha-DATASET, score@alpha"
-    assert said["others"][-1] == "ingest, score_released@others"
+    assert said["alpha"][-1] == "train@alpha, pin@alpha, extract@alpha-DATASET, score@alpha"
+    assert said["others"][-1] == "pin@others, extract@others-DATASET, score@others"
+    assert said["others"][0] == "answers that others released"
 
 
 def test_engines_and_digests_of_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

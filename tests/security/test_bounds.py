@@ -69,11 +69,11 @@ def test_a_name_that_leads_out(take: object, name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["..", "../x", "a/b", "A", "a.b", "a-b", "a\0", "a\n", "", "é", "a" * 101])
-@pytest.mark.parametrize("key", ["datasets", "train", "pin", "released"])
+@pytest.mark.parametrize("key", ["datasets", "train", "models", "helpers"])
 def test_names_of_datasets_and_models_are_slugs(key: str, name: str) -> None:
     """They become names of files: in lower case, so that none can be taken for another where case is lost."""
     values = load(SMALL)
-    values[key] = [name] if key == "released" else {name: next(iter(values[key].values()), "models.lock")}
+    values[key] = {name: next(iter(values[key].values()), "models.lock")}
     with pytest.raises(UserError, match=rf"small\.yaml: {key}"):
         check_params(values, "small.yaml")
 

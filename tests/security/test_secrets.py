@@ -138,7 +138,7 @@ class Run:
         ]
         (own / "items.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
         own_set = {"loader": "jsonl", "source": "mine", "template": "kostumov"}
-        text = small(train=(), pin={"served": "models.lock"}, datasets={"mine": own_set})
+        text = small(train=(), models={"served": "models.lock"}, datasets={"mine": own_set})
         (self.checkout.path / "params.yaml").write_text(text, "utf-8")
         self.checkout.set("extract.max_tokens", 4)
         self.entry: dict[str, Any] = {

@@ -26,7 +26,7 @@ def reference(folder: Path) -> Checkout:
     checkout.set("datasets.left.settings.items", 300)
     checkout.commit("start")
     checkout.dvc("repro")
-    checkout.vouch("sync")
+    checkout.store("sync")
     done.touch()
     return checkout
 

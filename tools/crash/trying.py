@@ -99,7 +99,7 @@ def _finish(point: Point, checkout: Checkout, stage: Stage, place: Path, found: 
     if status:
         if point.kind != "lock":
             found["faults"].append(f"the next {point.finisher} failed: {_line(runner)}")
-        checkout.vouch("sync", check=False)
+        checkout.store("sync", check=False)
         runner = Runner(checkout, COMMANDS[point.finisher], place / "again.log")
         found["next"]["after_sync"] = runner.wait()
         if point.kind == "lock" and found["next"]["after_sync"]:
@@ -127,11 +127,11 @@ def _judge(
     faults += [f"not the undisturbed bytes: {name}" for name in dict.fromkeys(differ)]
     faults += [f"not whole: {fault}" for fault in judging.not_whole(root)]
     faults += [f"damaged in DVC's cache: {name}" for name in judging.damaged_objects(root)]
-    synced = checkout.vouch("sync", check=False)
+    synced = checkout.store("sync", check=False)
     if synced.returncode:
         faults.append(f"not up to date: {(synced.stderr or synced.stdout).strip().splitlines()[0]:.200}")
     if remain := judging.leftovers(root):
-        checkout.vouch("prune", check=False)
+        checkout.store("prune", check=False)
         found["pruned"] = remain
         faults += [f"left behind: {name}" for name in judging.leftovers(root)]
     lost = judging.lost(before, after)

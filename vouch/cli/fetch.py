@@ -71,8 +71,9 @@ def to_bring(project: Project) -> dict[str, str]:
                 found[name] = place or "no `origin` to fetch it from; add one, or name a folder as `source`"
         elif not Path(entry.source).exists():
             found[name] = f"put it at {entry.source} by hand (docs/datasets.md)"
-    for name, path in project.pin.items():
-        if path != str(MODELS) and not Path(path).exists():
+    for name, path in {**project.models, **project.helpers}.items():
+        made = name in project.train or path == str(MODELS)
+        if not made and not Path(path).exists():
             found[name] = f"put its folder at {path} by hand"
     return found
 
@@ -80,7 +81,8 @@ def to_bring(project: Project) -> dict[str, str]:
 def hub_models(project: Project) -> dict[str, HubSource]:
     """The models of the profile whose weights come from the hub."""
     locked = Models.model_validate(load(MODELS)).models
-    sources = {name: locked[name].source for name in project.pin}
+    used = {**project.models, **project.helpers}
+    sources = {name: locked[name].source for name, path in used.items() if path == str(MODELS)}
     return {name: source for name, source in sources.items() if isinstance(source, HubSource)}
 
 

@@ -74,8 +74,9 @@ def _lock(name: str, repo: str | None, revision: str | None, datasets: Sequence[
 def _unpinned_models(params: str) -> list[str]:
     """The models of a profile that come from the hub and are not pinned."""
     models = _validated(MODELS.read_text(encoding="utf-8")).models
-    pins = loads(params, PARAMS).get("pin") or {}
-    there = [name for name in pins if name in models]
+    values = loads(params, PARAMS)
+    used = {**(values.get("models") or {}), **(values.get("helpers") or {})}
+    there = [name for name in used if name in models]
     return [n for n in there if isinstance(models[n].source, HubSource) and not models[n].pinned]
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from vouch.cli.round_trip import dumped, quoted, round_trip
 from vouch.datasets.cleaning.config import DatasetEntry
@@ -76,7 +75,7 @@ def locked_data(text: str, name: str, revision: str | None) -> tuple[str, str]:
         for part, digest in zip(parts, digests, strict=True):
             part["sha256"] = quoted(digest)
         said = f"{origin}: {len(digests)} files by their SHA-256"
-    _take_off(document, name)
+    written.pop("unpinned", None)
     return dumped(yaml, document), said
 
 
@@ -84,10 +83,3 @@ def _digests(name: str, origin: Origin) -> list[str]:
     """SHA-256 of every file as the servers have it now."""
     known = [Download(url=one.url, name=one.name) for one in origin.downloads]
     return [file.digest for file in fetch(name, Origin(parts=known)).files]
-
-
-def _take_off(document: Any, name: str) -> None:
-    """Takes a name off `unpinned`."""
-    names = document.get("unpinned")
-    if isinstance(names, list) and name in names:
-        names.remove(name)

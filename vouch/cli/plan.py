@@ -64,8 +64,7 @@ def _prompts(project: Project, name: str, items: Items, touched: set[str]) -> Co
 
 def _head(project: Project) -> str:
     text = (
-        f"profile {plain(project.profile)}: {len(project.datasets)} datasets, {len(project.models)} models "
-        f"to ask, {len(project.released)} with released logits\n"
+        f"profile {plain(project.profile)}: {len(project.datasets)} datasets, {len(project.models)} models\n"
     )
     if project.paper:
         said = " and ".join(f"{models} models x {datasets} datasets" for models, datasets in sizes(project))
@@ -132,7 +131,8 @@ def _away(project: Project, items: Mapping[str, Items]) -> str:
     own = [f"{name} ({project.datasets[name].source})" for name in away if name not in fetched]
     unknown = [name for name in away if items[name].count is None]
     models = Models.model_validate(load(MODELS)).models
-    bare = [name for name in project.pin if not models[name].pinned and name not in project.unpinned]
+    used = {**project.models, **project.helpers}
+    bare = [name for name, path in used.items() if path == str(MODELS) and not models[name].pinned]
     said = [
         (fetched, "not here yet, `vouch fetch` brings them"),
         (own, "not here yet, to be put there by hand (docs/datasets.md)"),

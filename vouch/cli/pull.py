@@ -15,7 +15,7 @@ from vouch.pipeline.dvc_store import addresses, cache, repository
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.freshness import read_lock
 
-_OF_A_MODEL = ("train", "pin", "ingest", "extract", "score", "score_released")
+_OF_A_MODEL = ("train", "pin", "extract", "score")
 STORAGE = Path(".dvc/storage")  # the remote inside this repository
 
 

@@ -1,50 +1,46 @@
-"""A profile's `released` section written out: one dataset, one `ingest` entry per file of logits."""
+"""A profile's `released` section written out: its datasets, and the models whose logits the folder holds."""
 
 from pathlib import Path
 from typing import Any
 
-from vouch.pipeline.errors import UserError
+from vouch.models.released.files import released_models
+from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.tables.published import model_slug
-
-_FORMS = ("logits-{dataset}/*.parquet", "pickles/*.{dataset}.pkl")
 
 
 def expand_released(document: dict[str, Any], where: str) -> None:
-    """Replaces `released: {dataset, path}` by datasets, ingest and the list of models, in place.
+    """Replaces `released: {path, datasets}` by `datasets` and `models`, in place.
 
-    A model with a parquet file and a pickle is read from the parquet file. Raises UserError where the
-    folder holds no such files.
+    path: a folder laid out as VLM-Uncertainty-Bench releases its files. datasets: of its, all where none are
+    named. Raises UserError where the folder holds no such files.
     """
-    section = dict(document["released"])
-    unknown = section.keys() - {"dataset", "path"}
-    if unknown or section.keys() != {"dataset", "path"}:
+    section = dict(document.pop("released"))
+    unknown = section.keys() - {"datasets", "path"}
+    if unknown or "path" not in section:
         raise UserError(
-            f"{where}: released must be {{dataset: NAME, path: FOLDER}}, found keys {sorted(section)}"
+            f"{where}: released must be {{path: FOLDER, datasets: [NAME, ...]}}, found keys {sorted(section)}"
         )
-    dataset, folder = str(section["dataset"]), Path(str(section["path"]))
-    if not (folder / f"items-{dataset}.parquet").is_file():
+    folder = Path(str(section["path"]))
+    here = [path.stem.removeprefix("items-") for path in sorted(folder.glob("items-*.parquet"))]
+    if not here:
         raise UserError(
-            f"{folder}/items-{dataset}.parquet: no such file; point released.path to a folder laid out like "
+            f"{folder}/items-DATASET.parquet: no such file; point released.path to a folder laid out like "
             "VLM-Uncertainty-Bench's (docs/add-a-dataset.md): `vouch use released --set released.path=FOLDER`"
         )
-    files: dict[str, str] = {}
-    for form in _FORMS:
-        for file in sorted(folder.glob(form.format(dataset=dataset))):
-            name = file.name.removesuffix(".pkl").removesuffix(f".{dataset}").removesuffix(".parquet")
-            files.setdefault(model_slug(name), str(file))
-    if not files:
-        raise UserError(
-            f"{folder}: no logits-{dataset}/*.parquet and no pickles/*.{dataset}.pkl; nothing to ingest"
-        )
-    entry = {
-        "loader": "released",
-        "source": str(folder),
-        "template": "kostumov",
-        "settings": {"dataset": dataset},
-    }
-    document["datasets"][model_slug(dataset)] = entry
-    document["ingest"] = {
-        f"{model}-{model_slug(dataset)}": {"model": model, "dataset": model_slug(dataset), "file": file}
-        for model, file in sorted(files.items())
-    }
-    document["released"] = sorted(files)
+    for dataset in section.get("datasets") or here:
+        if dataset not in here:
+            raise UserError(
+                f"{folder}/items-{dataset}.parquet: no such file; {did_you_mean(str(dataset), here)}"
+            )
+        models = released_models(folder, dataset)
+        if not models:
+            raise UserError(
+                f"{folder}: no logits-{dataset}/*.parquet and no pickles/*.{dataset}.pkl; nothing to score"
+            )
+        document["datasets"][model_slug(dataset)] = {
+            "loader": "released",
+            "source": str(folder),
+            "template": "kostumov",
+            "settings": {"dataset": dataset},
+        }
+        document["models"].update(dict.fromkeys(sorted(models), str(folder)))

@@ -1,6 +1,6 @@
 """Switch to a profile: validate it, write params.yaml in one step, remove what no longer belongs.
 
-A profile is a params.yaml in profiles/. Where it has a section `released` ({dataset, path}: a folder
+A profile is a params.yaml in profiles/. Where it has a section `released` ({path, datasets}: a folder
 laid out as VLM-Uncertainty-Bench releases its files), the datasets and models found there are written out.
 A params.yaml that is no profile is kept in .vouch/params.
 """

@@ -32,11 +32,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Fills the work cache."""
     project, dag, digests = check_project(), read_dag(), Digests()
-    names = list(dict.fromkeys(options.models)) or project.models
+    names = list(dict.fromkeys(options.models)) or list(project.models)
     for name in names:
         if name not in project.models:
             raise UserError(
-                f"params.yaml: no model {name} to ask in this profile; {did_you_mean(name, project.models)}"
+                f"params.yaml: no model {name} to ask in this profile; {did_you_mean(name, list(project.models))}"
             )
     if options.jobs < 1:
         raise UserError(f"--jobs {options.jobs}: give the number of models to ask at once, at least 1")

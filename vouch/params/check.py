@@ -17,6 +17,9 @@ from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.build.combination import load_variation
 
+TRAINED = Path("data/trained")
+PINS = "data/models/NAME.json"
+
 
 def check_project() -> Project:
     """params.yaml and models.lock of the current folder, validated. Raises UserError, one line."""
@@ -31,7 +34,6 @@ def check_params(values: Any, where: str) -> Project:
     _check_paper(project, where)
     _check_models(project, locked, where)
     _check_origins(project, where)
-    _check_ingest(project, where)
     _check_rewriter(project, locked, where)
     _check_encoders(project, locked, where)
     return project
@@ -90,59 +92,39 @@ def _check_variations(names: list[str], where: str, key: str) -> None:
 
 
 def _check_models(project: Project, locked: Models, where: str) -> None:
-    if not project.datasets or not project.models + project.released:
+    if not project.models:
         # nothing would be left for compare and report to read, and DVC would only name a missing folder
-        raise UserError(f"{where}: needs one dataset and one model (or released logits) at least; name them")
-    for key in ("models", "released", "unpinned"):
-        _once(getattr(project, key), where, key)
-    _known(project.pin, list(locked.models), where, f"pin (entries of {MODELS})")
-    _known(project.models, [*project.train, *project.pin], where, "models (made by train or pin)")
-    helpers = (project.rewrite.model, project.embed.model, project.liken.model)
-    used = project.models + [name for name in helpers if name]
-    _known([*project.train, *project.pin], used, where, "train and pin (entries of models)")
-    for name, path in project.pin.items():
-        source = locked.models[name].source
-        expected = source.path if source.kind == "folder" else str(MODELS)
-        if path != expected:
-            raise UserError(
-                f"{where}: pin.{name}: is {path!r}, but {MODELS} says {expected}; write that here"
-            )
-    both = set(project.train) & set(project.pin) or set(project.models) & set(project.released)
+        raise UserError(f"{where}: models: needs one at least; name it and where it comes from")
+    both = project.models.keys() & project.helpers.keys()
     if both:
-        raise UserError(
-            f"{where}: {min(both)} is made in two ways (train, pin, released); name it in one of them"
-        )
+        raise UserError(f"{where}: {min(both)} stands under models and helpers; name it under models alone")
+    sources = project.models | project.helpers
+    for name, source in sources.items():
+        key = f"models.{name}" if name in project.models else f"helpers.{name}"
+        if Path(source).parent == TRAINED:
+            _known([Path(source).name], list(project.train), where, f"{key} (entries of train)")
+        entry = locked.models.get(name)
+        if source == str(MODELS):
+            _known([name], list(locked.models), where, f"{key} (entries of {MODELS})")
+        if entry is not None:
+            expected = entry.source.path if entry.source.kind == "folder" else str(MODELS)
+            if source != expected:
+                raise UserError(
+                    f"{where}: {key}: is {source!r}, but {MODELS} says {expected}; write that here"
+                )
+    made = [Path(source).name for source in sources.values() if Path(source).parent == TRAINED]
+    _known(project.train, made, where, f"train (models from {TRAINED})")
 
 
 def _check_origins(project: Project, where: str) -> None:
-    fetched = {name: entry.origin for name, entry in project.datasets.items() if entry.origin}
-    _known(
-        project.unpinned, [*project.pin, *fetched], where, "unpinned (entries of pin, datasets with origin)"
-    )
-    for name, origin in fetched.items():
-        watched = project.datasets[name].source != REMOTE
-        if not watched and not origin.pinned and name not in project.unpinned:
+    for name, entry in project.datasets.items():
+        origin = entry.origin
+        if origin and entry.source == REMOTE and not origin.pinned and not origin.unpinned:
             missing = "revision" if origin.hub else "sha256"
             raise UserError(
-                f"{where}: datasets.{name}.origin: has no {missing}; run `vouch lock {name}`, which "
-                f"writes it, or name {name} under `unpinned`"
+                f"{where}: datasets.{name}.origin: has no {missing}; run `vouch lock {name}`, which writes it, or "
+                "write `unpinned: true` there"
             )
-
-
-def _check_ingest(project: Project, where: str) -> None:
-    for cell, entry in project.ingest.items():
-        if cell != f"{entry.model}-{entry.dataset}":
-            raise UserError(
-                f"{where}: ingest.{cell}: the key must be {entry.model}-{entry.dataset}; rename it"
-            )
-        _known([entry.model], project.released, where, f"ingest.{cell}.model (entries of released)")
-        _known([entry.dataset], list(project.datasets), where, f"ingest.{cell}.dataset")
-    _known(
-        project.released,
-        [entry.model for entry in project.ingest.values()],
-        where,
-        "released (models of ingest)",
-    )
 
 
 def _check_rewriter(project: Project, locked: Models, where: str) -> None:
@@ -150,14 +132,24 @@ def _check_rewriter(project: Project, locked: Models, where: str) -> None:
     name = project.rewrite.model
     if name is None:
         return
-    _known([name], list(project.pin), where, "rewrite.rewriter (data/models/NAME.json, entries of pin)")
+    _known([name], _pinned(project), where, f"rewrite.rewriter ({PINS}; models and helpers)")
     engines = [engine for engine in plugins("vouch/prompts/rewrites/engines") if engine != "rules"]
-    _known([locked.models[name].engine], engines, str(MODELS), f"models.{name}.engine, to rewrite")
+    entry = locked.models.get(name)
+    _known(
+        [entry.engine if entry else "transformers"], engines, str(MODELS), f"models.{name}.engine, to rewrite"
+    )
 
 
 def _check_encoders(project: Project, locked: Models, where: str) -> None:
-    for key, name in (("embed", project.embed.model), ("liken", project.liken.model)):
+    for key, name in (("pictures", project.embed.pictures.model), ("texts", project.embed.texts.model)):
         if name is not None:
-            _known([name], list(project.pin), where, f"{key}.encoder (data/models/NAME.json, entries of pin)")
-            if locked.models[name].source.kind == "server":
-                raise UserError(f"{where}: {key}.encoder: {name} is a server; give a model with weights")
+            _known([name], _pinned(project), where, f"embed.{key}.encoder ({PINS}; models and helpers)")
+            entry = locked.models.get(name)
+            if entry is not None and entry.source.kind == "server":
+                raise UserError(
+                    f"{where}: embed.{key}.encoder: {name} is a server; give a model with weights"
+                )
+
+
+def _pinned(project: Project) -> list[str]:
+    return [*project.models, *project.helpers]

@@ -10,13 +10,11 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from vouch.datasets.cleaning.config import DatasetEntry
-from vouch.demo.training.config import Config as ZooConfig
+from vouch.demo.training.config import Config as TrainConfig
 from vouch.metrics.comparison.config import Config as CompareConfig
 from vouch.metrics.config import Config as ScoreConfig
 from vouch.models.encoders.config import Config as EmbedConfig
-from vouch.models.encoders.liken_config import Config as LikenConfig
 from vouch.models.pins.config import LockEntry
-from vouch.models.released.config import Config as IngestConfig
 from vouch.models.requests.config import Config as ExtractConfig
 from vouch.prompts.rewrites.config import Config as RewriteConfig
 from vouch.report.config import Config as ReportConfig
@@ -28,6 +26,9 @@ MODELS = Path("models.lock")
 # Letters, digits and underscores: DVC splits parameter paths at dots and joins loop keys with `-`.
 # They become file names, two of them in one: a file name has 255 bytes at most.
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=100)]
+
+# A folder of weights, a folder or file of released answers, or models.lock for what the entry there says.
+ModelSource = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$")]
 
 # Variations joined with `+`; they become parts of file names as well.
 Combination = Annotated[
@@ -64,23 +65,23 @@ class Paper(BaseModel):
 
 
 class Project(BaseModel):
-    """params.yaml as a whole."""
+    """params.yaml as a whole.
+
+    train: demo models to train, each into data/trained/NAME. models: those that answer the questions, and where each
+    comes from. helpers: further models, which rewrite questions or encode pictures and texts.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     profile: str
     paper: Paper | None = None
-    datasets: dict[Slug, DatasetEntry]
+    datasets: dict[Slug, DatasetEntry] = Field(min_length=1)
     rewrite: RewriteConfig
     embed: EmbedConfig
-    liken: LikenConfig
     variations: list[Combination] = Field(min_length=1)
-    models: list[Slug]
-    pin: dict[Slug, str]
-    unpinned: list[Slug]
-    train: dict[Slug, ZooConfig]
-    ingest: dict[str, IngestConfig]
-    released: list[Slug]
+    train: dict[Slug, TrainConfig]
+    models: dict[Slug, ModelSource]
+    helpers: dict[Slug, ModelSource]
     extract: ExtractConfig
     score: ScoreConfig
     browse: BrowseConfig

@@ -27,12 +27,10 @@ _PLAIN = {
     "vary": (8, 60, 1),
     "train": (4, 120, 1),
     "pin": (4, 120, 1),
-    "ingest": (8, 60, 1),
     "extract": (8, 10, 1),
     "score": (16, 120, 1),
     "browse": (16, 120, 1),
     "embed": (8, 120, 1),
-    "liken": (8, 120, 1),
     "compare": (16, 120, 1),
     "report": (16, 60, 1),
 }
@@ -142,9 +140,18 @@ class Needs:
 
 def read_models(params: Mapping[str, Any]) -> dict[str, Model]:
     """The models that a profile makes or pins."""
-    locked = load(MODELS)["models"] if params["pin"] else {}
-    made = {name: Model(parameters=0) for name in params["train"]}
-    return made | {name: _model(locked[name]) for name in params["pin"] if name in locked}
+    sources = {**params["models"], **params["helpers"]}
+    locked = load(MODELS)["models"] if str(MODELS) in sources.values() else {}
+    found = {name: _folder(Path(source)) for name, source in sources.items() if source != str(MODELS)}
+    found |= {name: Model(parameters=0) for name in sources if name in params["train"]}
+    found |= {name: _model(locked[name]) for name in sources if name in locked}
+    return {name: model for name, model in found.items() if model is not None}
+
+
+def _folder(folder: Path) -> Model | None:
+    """A model by the size of its weights, as if they were float32; None for answers that others released."""
+    size = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
+    return Model(size // _BYTES["float32"]) if size else None
 
 
 def _model(entry: Mapping[str, Any]) -> Model:
@@ -166,7 +173,7 @@ def needs(stage: Stage, params: Mapping[str, Any], models: Mapping[str, Model], 
     name = _model_of(package, keys, params)
     if name is None or name not in models:
         return Needs(gigabytes, minutes, processors)
-    model, settings = models[name], params[package]
+    model, settings = models[name], _settings(package, keys, params)
     asked = model if package == "extract" else None
     processors += settings.get("threads", 1) - 1 + (settings.get("workers", 2) if asked else 0)
     if model.server:
@@ -180,9 +187,15 @@ def _model_of(package: str, keys: list[str], params: Mapping[str, Any]) -> str |
     """The model that a stage loads."""
     if package == "extract":
         return keys[0]
-    used = {"embed": "encoder", "liken": "encoder", "rewrite": "rewriter"}.get(package)
-    path = Path(params[package][used]) if used else None
+    used = {"embed": "encoder", "rewrite": "rewriter"}.get(package)
+    path = Path(_settings(package, keys, params)[used]) if used else None
     return path.stem if path and path.suffix == ".json" else None
+
+
+def _settings(package: str, keys: list[str], params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The parameters that say how a stage loads its model."""
+    values: Mapping[str, Any] = params[package]
+    return values["pictures" if keys else "texts"] if package == "embed" else values
 
 
 def _gpus(name: str, model: Model, package: str, device: str, site: Site) -> int:

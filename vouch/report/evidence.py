@@ -22,7 +22,7 @@ class Evidence:
     """Frames with the columns of the contract tables of the same names, `costs` of the table `variations`;
     `items`, `defects` and `rewrites` have `dataset` as well.
 
-    setup: the parameters datasets, models, released, variations and train, and `locked`, the entries of
+    setup: the parameters datasets, models, variations and train, and `locked`, the entries of
     models.lock. engines: of each model, the engines of its answers with their revisions. facts: what
     is known of a model, `facts` of models.lock, by model. digests: SHA-256 of every data file that was read,
     by path. printed: what papers printed, by name of the file, all columns text.

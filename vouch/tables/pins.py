@@ -1,10 +1,10 @@
-"""pin: which weights exactly a model is, and how its answers are read. One JSON file per model.
+"""pin: which weights exactly a model is, and how its answers are read. One JSON file a model.
 
 model       slug
-engine      file in vouch/models/engines
-source      {"kind": "zoo" | "folder" | "hub" | "server", "path", "repo" and "revision", or "url" and "name"}
+engine      file in vouch/models/engines, or `released` for answers that others released
+source      {"kind": "folder" | "hub" | "server" | "released", "path", "repo" and "revision", or "url" and "name"}
 template    text of the chat template that stands in for the model's own, null for its own
-files       name -> SHA-256 of every file of the model folder that may be loaded
+files       name -> SHA-256 of every file of the model folder that may be loaded, or of every file of answers
 dtype       float32 | bfloat16 | float16
 parameters  number of parameters, null where unknown
 facts       what analyses group by: family, base or chat, licence, ... (from models.lock)
@@ -33,11 +33,11 @@ CHUNK = 1 << 20
 
 
 class Source(BaseModel):
-    """Where the model folder comes from, or which server answers for the model."""
+    """Where the model or its answers come from, or which server answers for the model."""
 
     model_config = ConfigDict(extra="forbid")
 
-    kind: Literal["zoo", "folder", "hub", "server"]
+    kind: Literal["folder", "hub", "server", "released"]
     path: str | None = None
     repo: str | None = None
     revision: str | None = None

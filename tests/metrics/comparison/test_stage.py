@@ -29,11 +29,11 @@ from vouch.tables.distances import DISTANCES, DISTANCES_PATH, TRENDS, TRENDS_PAT
 from vouch.tables.embeddings import EMBEDDED, EMBEDDINGS, IMAGES, embeddings_path
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.label_free import LABEL_FREE, label_free_path
-from vouch.tables.likeness import LIKENESS, LIKENESS_PATH
 from vouch.tables.metrics import METRICS, metrics_path
 from vouch.tables.outcomes import OUTCOMES, outcomes_path
 from vouch.tables.published import PUBLISHED, published_path
 from vouch.tables.rankings import RANKED, RANKED_PATH, RANKINGS, RANKINGS_PATH
+from vouch.tables.text_similarity import TEXT_SIMILARITY, TEXT_SIMILARITY_PATH
 
 PATHS = (
     *(LEADERBOARD_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH, DIMENSIONS_PATH),
@@ -49,7 +49,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         ITEMS.write(items_path(dataset), [{"id": "a", "category": "sight"}])
         for kind in EMBEDDED:
             EMBEDDINGS.write(embeddings_path(dataset, kind), [])
-    LIKENESS.write(LIKENESS_PATH, [])
+    TEXT_SIMILARITY.write(TEXT_SIMILARITY_PATH, [])
     return found
 
 

@@ -8,22 +8,23 @@ from pathlib import Path
 
 import pytest
 
+from stages.pin import main as pin_main
 from tests.models.pins.loopback_hub import Repo, serving
 from tests.models.project import MODEL, ROOT, Project
 from vouch.models.loading.model_folder import pinned_folder
 from vouch.models.pins.model_folder import count_parameters, weight_files
-from vouch.params.check import check_project
+from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError
+from vouch.pipeline.stage import Run
 from vouch.tables.pins import file_digest, pin_path, read_pin
 
 
 @pytest.fixture
 def project(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A project whose model is a copy that a test may damage; it may be pinned without digests."""
+    """A project whose model is a copy that a test may damage."""
     (tmp_path / "root").mkdir()
     monkeypatch.chdir(tmp_path / "root")
     project = Project(tmp_path / "root", Path(shutil.copytree(tiny, tmp_path / "model")))
-    project.params["unpinned"] = [MODEL]
     return project
 
 
@@ -68,7 +69,7 @@ def test_hub_and_folder_of_the_same_files_are_one_model(
     shutil.copytree(project.model, tmp_path / "cache" / "models--owner--tiny" / "snapshots" / ("1" * 40))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    project.entry = {"source": {"kind": "hub", "repo": "owner/tiny", "revision": "1" * 40}}
+    project.entry = {"source": {"kind": "hub", "repo": "owner/tiny", "revision": "1" * 40}, "unpinned": True}
     project.pin()
     hub = read_pin(pin_path(MODEL))
     assert hub.digest == folder.digest and hub.source.repo == "owner/tiny" and hub.source.path is None
@@ -78,7 +79,7 @@ def test_a_hub_model_without_revision_is_pinned_to_what_main_is_now(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = {path.name: path.read_bytes() for path in project.model.iterdir()}
-    project.entry = {"source": {"kind": "hub", "repo": "owner/tiny", "revision": None}}
+    project.entry = {"source": {"kind": "hub", "repo": "owner/tiny", "revision": None}, "unpinned": True}
     with serving({"owner/tiny": Repo({"1" * 40: files}, {"main": "1" * 40})}, tmp_path / "hub", monkeypatch):
         project.pin()
     assert read_pin(pin_path(MODEL)).source.revision == "1" * 40
@@ -87,7 +88,6 @@ def test_a_hub_model_without_revision_is_pinned_to_what_main_is_now(
 def test_a_server_is_pinned_by_its_name_for_the_model(project: Project) -> None:
     source = {"kind": "server", "url": "http://127.0.0.1:8000/v1", "name": "tiny-1"}
     project.entry = {"source": source, "engine": "openai", "facts": {"papers": ["azad"]}}
-    project.params["unpinned"] = []
     project.pin()
     pin = read_pin(pin_path(MODEL))
     assert pin.source.model_dump(exclude_none=True) == source
@@ -116,48 +116,48 @@ def test_a_template_of_ours_is_part_of_the_pin(project: Project) -> None:
     )
 
 
-def test_a_model_that_is_not_pinned_is_refused(project: Project) -> None:
-    project.params["unpinned"] = []
-    refused(
-        project, rf"{MODEL} is not pinned, its commit or the digests of its weights .* `vouch lock {MODEL}`"
-    )
+def test_a_hub_model_that_is_not_pinned_is_refused(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.entry = {"source": {"kind": "hub", "repo": "owner/tiny", "revision": None}}
+    said = rf"{MODEL} is not pinned, its commit or the digests of its weights .* `vouch lock {MODEL}`"
+    refused(project, said)
+    project.entry["source"]["revision"] = "1" * 40
+    refused(project, said)
     project.entry["files"] = {"config.json": file_digest(project.model / "config.json")}
-    refused(project, rf"{MODEL} is not pinned.*`vouch lock {MODEL}`")
+    refused(project, said)
     project.entry["files"] = {"model.safetensors": file_digest(project.model / "model.safetensors")}
-    project.pin()
-    project.entry["source"] = {"kind": "hub", "repo": "owner/tiny", "revision": None}
-    refused(project, rf"{MODEL} is not pinned.*`vouch lock {MODEL}`")
+    files = {path.name: path.read_bytes() for path in project.model.iterdir()}
+    with serving({"owner/tiny": Repo({"1" * 40: files}, {"main": "1" * 40})}, tmp_path / "hub", monkeypatch):
+        project.pin()
 
 
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        (
-            ["other"],
-            rf"unpinned \(entries of pin, datasets with origin\): unknown name other; valid: {MODEL}",
-        ),
-        ([MODEL, MODEL], f"unpinned: {MODEL} stands twice"),
-    ],
-)
-def test_unpinned_names_models_that_are_pinned_here(project: Project, names: list[str], message: str) -> None:
-    project.params["unpinned"] = names
-    project.save()
-    with pytest.raises(UserError, match=message):
-        check_project()
-
-
-def test_one_shard_without_a_digest_is_refused(project: Project) -> None:
+def test_one_shard_without_a_digest_is_refused(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from transformers import AutoModelForImageTextToText
 
     model = AutoModelForImageTextToText.from_pretrained(project.model)
     (project.model / "model.safetensors").unlink()
     model.save_pretrained(project.model, max_shard_size="40KB")
-    files = weight_files(project.model)
-    project.params["unpinned"] = []
-    project.entry["files"] = {path.name: file_digest(path) for path in files[1:]}
-    refused(project, rf"{MODEL} is not pinned, {files[0].name} has no digest; run `vouch lock {MODEL}`")
-    project.entry["files"][files[0].name] = file_digest(files[0])
+    shards = weight_files(project.model)
+    project.entry = {"source": {"kind": "hub", "repo": "owner/tiny", "revision": "1" * 40}}
+    project.entry["files"] = {path.name: file_digest(path) for path in shards[1:]}
+    files = {path.name: path.read_bytes() for path in project.model.iterdir()}
+    with serving({"owner/tiny": Repo({"1" * 40: files}, {"main": "1" * 40})}, tmp_path / "hub", monkeypatch):
+        refused(project, rf"{MODEL} is not pinned, {shards[0].name} has no digest; run `vouch lock {MODEL}`")
+        project.entry["files"][shards[0].name] = file_digest(shards[0])
+        project.pin()
+
+
+def test_a_folder_needs_no_entry_in_the_lock(project: Project) -> None:
     project.pin()
+    with_entry = pin_path(MODEL).read_bytes()
+    (project.path / "models.lock").write_text("models: {}\n", "utf-8")
+    dag = read_dag()
+    run = Run(dag, dag[f"pin@{MODEL}"], [MODEL])
+    pin_main(run)
+    assert pin_path(MODEL).read_bytes() == with_entry
 
 
 def test_parameters_given_in_the_lock_win(project: Project) -> None:
@@ -189,7 +189,7 @@ def refused(project: Project, message: str) -> None:
 
 def test_missing_folder(project: Project) -> None:
     shutil.rmtree(project.model)
-    refused(project, r"model: no such model folder; correct source\.path in models\.lock")
+    refused(project, r"model: no such model folder; correct it under models in params\.yaml")
 
 
 def test_a_file_name_that_is_no_text(project: Project) -> None:

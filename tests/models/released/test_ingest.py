@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from stages.ingest import form_of
+from vouch.models.released.files import form_of
 from vouch.pipeline.errors import UserError
 from vouch.tables.letters import letters_path
 from vouch.tables.likelihood import LIKELIHOOD, likelihood_path
@@ -36,7 +36,7 @@ def test_rows_join_by_id_and_keep_their_dtype(project, value, shape):
     assert all({name: row[name] for name in rest} == rest for row in letters.to_pylist())
     assert LIKELIHOOD.read(likelihood_path("m", "toy")).num_rows == 0
     assert TEXT.read(text_path("m", "toy")).num_rows == 0
-    assert project.notes == {"rows": 3}
+    assert project.rows == 3
 
 
 def test_ids_may_be_texts_and_same_inputs_same_bytes(project):
@@ -112,7 +112,9 @@ def test_bad_files(project):
     pq.write_table(pa.table({"index": IDS, "logits": LOGITS}), path)
     with pytest.raises(UserError, match="needs one column id, it has index, logits"):
         project.ingest(path)
-    with pytest.raises(UserError, match=r"nowhere\.parquet: no such file; correct ingest\.m-toy\.file"):
+    with pytest.raises(
+        UserError, match=r"nowhere\.parquet: no such file; restore it, or correct answers\.yaml"
+    ):
         project.ingest("nowhere.parquet")
     (project.root / "folder.parquet").mkdir()
     with pytest.raises(UserError, match="no such file"):
@@ -151,7 +153,7 @@ def test_a_form_for_each_suffix(tmp_path):
     for name in ("lm_eval", "lmms_eval"):
         assert form_of(tmp_path / "x.jsonl", name).__name__.endswith(f".{name}")
     for name in ("x.jsonl", "x.jsonl.gz"):
-        with pytest.raises(UserError, match=r"lm_eval and lmms_eval write such files; .* `form: lm_eval`"):
+        with pytest.raises(UserError, match=r"lm_eval and lmms_eval write such files; .* form: lm_eval"):
             form_of(tmp_path / name)
     with pytest.raises(UserError, match=r"unknown form lmeval; valid: .*did you mean lm_eval\?"):
         form_of(tmp_path / "x.jsonl", "lmeval")

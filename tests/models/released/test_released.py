@@ -8,13 +8,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from stages.ingest import main as ingest
 from stages.prepare import main as prepare
 from stages.vary import main as vary
+from vouch.models.pins.pinning import pinned
+from vouch.models.released.answers import write_released
+from vouch.models.released.files import answer_files
 from vouch.models.released.forms import parquet, pickle
 from vouch.pipeline.dag import Dag, Stage
+from vouch.pipeline.errors import UserError
 from vouch.pipeline.stage import Run
+from vouch.tables.pins import Source
 from vouch.tables.prompts import PROMPTS, prompts_path
+from vouch.tables.published import model_slug
 from vouch.tables.rewrites import REWRITES, rewrites_path
 
 TEMPLATES = Path(__file__).resolve().parents[3] / "vouch" / "prompts" / "templates"
@@ -49,10 +54,9 @@ def test_from_source_to_letters(project, released):
         "Answer with the option's letter from the given choices directly."
     )
     for name, dtype in MODELS.items():
-        file = str(released / f"pickles/{name}.mmbench.pkl")
-        params = {"ingest.m-mmbench": {"model": "m", "dataset": "mmbench", "file": file}}
-        run(ingest, ["m", "mmbench"], params)
-        letters = pq.read_table("data/responses/m/mmbench.letters.parquet")
+        model = model_slug(name)
+        write_released(pinned(model, str(released), {}), "mmbench")
+        letters = pq.read_table(f"data/responses/{model}/mmbench.letters.parquet")
         source = pq.read_table(released / f"logits-mmbench/{name}.parquet")
         assert letters.column("prompt").to_pylist() == [
             f"{i}/original" for i in source.column("id").to_pylist()
@@ -60,3 +64,57 @@ def test_from_source_to_letters(project, released):
         assert letters.schema.field("logits").type.value_type == pa.from_numpy_dtype(dtype)
         ours, theirs = (t.column("logits").combine_chunks().flatten().to_numpy() for t in (letters, source))
         assert ours.tobytes() == theirs.tobytes()
+
+
+def layout(folder, *names):
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x")
+
+
+def test_where_answers_lie(tmp_path):
+    """Three layouts, the first that is there; names count by their slug."""
+    own, theirs, listed = (tmp_path / name for name in ("own", "theirs", "listed"))
+    layout(own, "MMBench.parquet", "scienceqa.parquet", "README.md")
+    assert {name: one.path for name, one in answer_files(own, "m").items()} == {
+        "mmbench": own / "MMBench.parquet",
+        "scienceqa": own / "scienceqa.parquet",
+    }
+    assert list(answer_files(own / "MMBench.parquet", "m")) == ["mmbench"]
+    layout(
+        theirs,
+        "logits-mmbench/Yi-VL-6B.parquet",
+        "pickles/Yi-VL-6B.oodcv.pkl",
+        "pickles/Yi-VL-6B.mmbench.pkl",
+    )
+    found = answer_files(theirs, "yi_vl_6b")
+    assert [one.path.name for one in found.values()] == ["Yi-VL-6B.parquet", "Yi-VL-6B.oodcv.pkl"]
+    with pytest.raises(UserError, match=r"neither a model .* nor answers of other: .*correct models\.other"):
+        answer_files(theirs, "other")
+    layout(listed, "a/log.jsonl", "../outside.jsonl")
+    for text, said in (
+        ("toy: {file: a/log.jsonl, form: lm_eval}", None),
+        ("toy: {file: ../outside.jsonl, form: lm_eval}", "leads out of the folder"),
+        ("toy: {file: a/none.jsonl, form: lm_eval}", "no such file"),
+        ("toy: {file: a/log.jsonl, forms: lm_eval}", "unknown key toy.forms"),
+        ("toy: {file: a/log.jsonl}", "lm_eval and lmms_eval write such files"),
+    ):
+        (listed / "answers.yaml").write_text(text, "utf-8")
+        if said is None:
+            assert answer_files(listed, "m")["toy"].form == "lm_eval"
+        else:
+            with pytest.raises(UserError, match=said):
+                answer_files(listed, "m")
+
+
+def test_a_file_that_changes_after_it_was_pinned_is_refused(project):
+    path = project.parquet([5, 3, 9], [[0.0, 1.0, 2.0, 3.0]] * 3)
+    path.rename("toy.parquet")
+    pin = pinned("m", ".", {})
+    assert write_released(pin, "toy") == 3 and write_released(pin, "toy") == 3
+    Path("toy.parquet").write_bytes(Path("toy.parquet").read_bytes() + b" ")
+    with pytest.raises(UserError, match=r"toy\.parquet: not as pinned; .*pin@m"):
+        write_released(pin, "toy")
+    with pytest.raises(UserError, match="none: no such folder"):
+        write_released(pin.model_copy(update={"source": Source(kind="released", path="none")}), "toy")

@@ -80,7 +80,7 @@ def test_choices_become_likelihoods(project, name, form):
         "problem": None,
     }
     assert all({name: row[name] for name in rest} == rest for row in rows)
-    assert project.notes == {"rows": 11}
+    assert project.rows == 11
 
 
 def test_texts_are_those_before_any_filter(project):

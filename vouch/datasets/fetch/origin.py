@@ -89,7 +89,8 @@ class Origin(_Entry):
 
     revision: a commit, or null while it is not known. config: a configuration of the repository's card, `*`
     for all of them; null for its only or default one. split: `a+b` for one after the other. files: names or
-    patterns (`data/*.json`), where the data are not tables in splits.
+    patterns (`data/*.json`), where the data are not tables in splits. unpinned: it may be read without a commit or
+    digest, so that nobody can tell later which data it was.
     """
 
     hub: str | None = None
@@ -100,6 +101,7 @@ class Origin(_Entry):
     url: str | None = None
     sha256: str | None = None
     parts: list[Download] = []
+    unpinned: bool = False
 
     @field_validator("hub")
     @classmethod

@@ -2,7 +2,8 @@
 
 source is a folder with
   items-DATASET.parquet     id, question, hint, A, B, C, ... (null where the source lacks an option),
-                            answer (a letter), category; further columns are ignored
+                            answer (a letter), category, or situation in its place (OODCV-VQA); further columns
+                            are ignored
   published-DATASET.csv     dataset, model, metric, value: what the authors printed; may be missing
 Rows keep the file's order, because the authors' calibration split is drawn over it. An item's id is
 the id of its row as text, so that released logits join on it. Circular copies of a question (the same
@@ -26,6 +27,7 @@ from vouch.pipeline.errors import UserError
 from vouch.tables.published import model_slug
 
 _BATCH = 1024
+CATEGORY = ("category", "situation")
 
 
 class Settings(LoaderSettings):
@@ -46,7 +48,7 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Re
     file = _open(path, name)
     columns = file.schema_arrow.names
     letters = _option_columns(file.schema_arrow, path)
-    wanted = [c for c in ("id", "question", "hint", *letters, "answer", "category") if c in columns]
+    wanted = [c for c in ("id", "question", "hint", *letters, "answer", *CATEGORY) if c in columns]
     number = 0
     try:
         for batch in file.iter_batches(batch_size=_BATCH, columns=wanted, use_threads=False):
@@ -127,7 +129,7 @@ def _option_columns(schema: pa.Schema, path: Path) -> list[str]:
         if letter not in schema.names:
             break
         letters.append(letter)
-    for column in ("question", "hint", "answer", "category", *letters):
+    for column in ("question", "hint", "answer", *CATEGORY, *letters):
         kind = schema.field(column).type if column in schema.names else pa.null()
         if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)):
             raise UserError(f"{path}: column {column} holds {kind}, not text; write it as text")
@@ -149,7 +151,7 @@ def _entry(row: Mapping[str, Any], where: str, letters: list[str], modulus: int 
             hint=row.get("hint"),
             options=[row[letter] for letter in letters],
             answers=[letters.index(answer)],
-            category=row.get("category") or "",
+            category=next((row[name] for name in CATEGORY if row.get(name)), ""),
             group=None if modulus is None else _group(row["id"], modulus),
         )
     except Unusable as error:

@@ -9,8 +9,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from vouch.tables.label_free import SAMPLES, TOKENS
-from vouch.tables.likeness import LIKENESSES
 from vouch.tables.prompts import OUTPUTS, TEXT
+from vouch.tables.text_similarity import SIMILARITIES
 
 Numbers = NDArray[np.float64]
 PROBABILITIES = "probabilities"
@@ -93,7 +93,7 @@ class _Index:
             values[places] = rows[name].to_numpy(float)
             return values
 
-        names = [*TOKENS, *SAMPLES, *(name for name in LIKENESSES if name in rows)]
+        names = [*TOKENS, *SAMPLES, *(name for name in SIMILARITIES if name in rows)]
         label_free = {name: matrix(name) for name in names if rows[name].notna().any()}
         most = int(rows[PROBABILITIES].map(len, na_action="ignore").max()) if output != TEXT else 0
         answers = np.zeros((shape[1], most), dtype=bool)

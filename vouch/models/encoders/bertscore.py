@@ -34,9 +34,9 @@ def f1(candidate: Encoded, reference: Encoded) -> float:
     """Harmonic mean of precision and recall, at most 1. Texts without tokens are like each other alone."""
     if not candidate.counted.any() or not reference.counted.any():
         return float(candidate.counted.any() == reference.counted.any())
-    likeness = candidate.tokens @ reference.tokens.T
-    precision = float(likeness.max(axis=1)[candidate.counted].mean(dtype=np.float64))
-    recall = float(likeness.max(axis=0)[reference.counted].mean(dtype=np.float64))
+    similarity = candidate.tokens @ reference.tokens.T
+    precision = float(similarity.max(axis=1)[candidate.counted].mean(dtype=np.float64))
+    recall = float(similarity.max(axis=0)[reference.counted].mean(dtype=np.float64))
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from vouch.models.encoders.config import Config
+from vouch.models.encoders.config import Pictures
 from vouch.models.encoders.encoder import Encoder, Vectors
 from vouch.models.encoders.loading import (
     LoadedText,
@@ -27,7 +27,7 @@ from vouch.pipeline.errors import UserError
 from vouch.tables.pins import Pin
 
 
-def load(pin: Pin, config: Config) -> Encoder:
+def load(pin: Pin, config: Pictures) -> Encoder:
     """The encoder that a pin names. Raises UserError where its files are not as pinned or no encoder."""
     folder = pinned_folder(pin)
     device = prepare_device(config.device, config.threads)

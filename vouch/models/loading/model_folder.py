@@ -16,10 +16,9 @@ def pinned_folder(pin: Pin) -> Path:
             problem = (
                 "missing" if name not in found else "not as pinned" if name in pin.files else "not in the pin"
             )
-            stage = "train" if pin.source.kind == "zoo" else "pin"
             raise UserError(
                 f"{folder / name}: {problem}; restore the folder, or pin what it holds now with "
-                f"`dvc repro --force --single-item {stage}@{pin.model}`"
+                f"`dvc repro --force --single-item pin@{pin.model}`"
             )
     check_covered(folder)
     return folder

@@ -74,6 +74,7 @@ class LockEntry(_Entry):
     files: name -> SHA-256 that a file must have; a file that is not named may have any.
     engine: file in vouch/models/engines. template: file in vouch/models/chat/templates, for the model's own where
     it has none. parameters: counted from the weights where not given. facts: what analyses group by.
+    unpinned: it may answer without a commit and digests, so that nobody can tell later which model it was.
     """
 
     source: Annotated[FolderSource | HubSource | ServerSource, Field(discriminator="kind")]
@@ -83,6 +84,7 @@ class LockEntry(_Entry):
     template: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9_]*$")
     parameters: int | None = Field(default=None, ge=1)
     facts: Facts = Facts()
+    unpinned: bool = False
 
     @property
     def pinned(self) -> bool:

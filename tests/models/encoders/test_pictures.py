@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from stages.embed import main
 from tests.metrics.simulated import project_run
 from tests.models.encoders.models import pin, save_bert, save_clip
-from vouch.models.encoders.config import Config
+from vouch.models.encoders.config import Pictures
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.stage import Run
 from vouch.tables.embeddings import EMBEDDED, EMBEDDINGS, IMAGES, QUESTIONS, embeddings_path
@@ -49,7 +49,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def use(run: Run, encoder: str, **changes: Any) -> None:
-    run._params["params.yaml"]["embed"] = {"encoder": encoder} | changes
+    run._params["params.yaml"]["embed.pictures"] = {"encoder": encoder} | changes
 
 
 def made(kind: str) -> pa.Table:
@@ -81,8 +81,8 @@ def test_no_encoder_no_rows(run: Run) -> None:
 
 @pytest.mark.parametrize("name", ["x" * 5000, "nul\0", "colours\n", ""])
 def test_a_name_that_cannot_be_a_file_is_no_encoder(name: str) -> None:
-    with pytest.raises(ValidationError, match="give a file of vouch/models/encoders, or"):
-        Config(encoder=f"vouch/models/encoders/{name}.py")
+    with pytest.raises(ValidationError, match="give vouch/models/encoders/colours.py or"):
+        Pictures(encoder=f"vouch/models/encoders/{name}.py")
 
 
 def test_clip_gives_what_transformers_gives(run: Run, tmp_path: Path) -> None:

@@ -1,0 +1,78 @@
+"""Rows of the embeddings: a dataset's distinct pictures and questions, in the order of its items."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeVar
+
+from PIL import Image
+
+from vouch.images.pictures import decode
+from vouch.models.encoders.config import Pictures
+from vouch.models.encoders.encoder import Encoder, Vectors
+from vouch.pipeline.errors import UserError
+from vouch.tables.images import ImageStore, images_path
+from vouch.tables.items import ITEMS, items_path
+from vouch.tables.pins import read_pin
+
+T = TypeVar("T")
+Row = dict[str, Any]
+AT_ONCE = 64
+"""Batches of questions that are sorted by their length together."""
+
+
+def encoder_of(config: Pictures) -> Encoder:
+    """The encoder that the parameters name. Raises UserError."""
+    if config.model is None:
+        found: Encoder = import_module(f"vouch.models.encoders.{Path(config.encoder).stem}").load()
+        return found
+    from vouch.models.encoders.pinned import load
+
+    return load(read_pin(Path(config.encoder)), config)
+
+
+def picture_rows(dataset: str, encoder: Encoder, batch: int) -> tuple[Iterator[Row], int]:
+    """Rows of EMBEDDINGS for the pictures, a batch at a time in memory, and how many there will be."""
+    store = ImageStore(images_path(dataset))
+
+    def opened(digest: str) -> Image.Image:
+        try:
+            return decode(store.read(digest))
+        except (OSError, ValueError) as error:
+            raise UserError(
+                f"{images_path(dataset)}: image {digest[:12]} cannot be decoded ({error}); correct the dataset"
+            ) from None
+
+    counts = Counter[str]()
+    for row in _items(dataset, "images"):
+        counts.update(list(dict.fromkeys(row["images"] or ())))
+    return _rows(counts, encoder.images, opened, encoder.name, batch), len(counts)
+
+
+def question_rows(dataset: str, encoder: Encoder, batch: int) -> Iterator[Row]:
+    """Rows of EMBEDDINGS for the questions."""
+    counts = Counter(row["question"] for row in _items(dataset, "question"))
+    for row in _rows(counts, encoder.questions, str, encoder.name, AT_ONCE * batch):
+        yield {**row, "digest": hashlib.sha256(row["digest"].encode()).hexdigest()}
+
+
+def _items(dataset: str, column: str) -> Iterator[Row]:
+    for batch in ITEMS.open(items_path(dataset)).iter_batches(columns=[column], use_threads=False):
+        yield from batch.to_pylist()
+
+
+def _rows(
+    counts: Mapping[str, int],
+    encode: Callable[[Sequence[T]], Vectors] | None,
+    read: Callable[[str], T],
+    name: str,
+    size: int,
+) -> Iterator[Row]:
+    """`digest` is the key of `counts`: how many items have it."""
+    every = list(counts) if encode is not None else []
+    for start in range(0, len(every), size):
+        keys = every[start : start + size]
+        for key, vector in zip(keys, encode([read(key) for key in keys]) if encode else (), strict=True):
+            yield {"digest": key, "items": counts[key], "encoder": name, "embedding": vector.tolist()}

@@ -1,0 +1,113 @@
+"""What a source of `models` in params.yaml is at this moment: the pin of a model.
+
+    NAME: FOLDER          a model folder (config.json and safetensors), or a folder of answers that others released
+    NAME: models.lock     a model of the hub or a server, as its entry there says
+
+An entry of models.lock beside a folder may add what the folder does not say: dtype, chat template, digests, facts.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from vouch.models.pins.config import FolderSource, HubSource, LockEntry, ServerSource
+from vouch.models.pins.hub import fetch
+from vouch.models.pins.model_folder import (
+    PICKLED,
+    check_digests,
+    check_model_folder,
+    count_parameters,
+    weight_files,
+)
+from vouch.models.pins.resolve import dtype_of
+from vouch.models.pins.templates import read_template
+from vouch.models.released.files import answer_files, relative
+from vouch.pipeline.errors import UserError
+from vouch.tables.pins import WEIGHT_SUFFIX, Pin, Source, file_digest, folder_digests, read_json
+
+LOCK = "models.lock"
+
+
+def pinned(name: str, source: str, entries: Mapping[str, Any]) -> Pin:
+    """The pin of a model.
+
+    source: its value in params.yaml. entries: `models` of models.lock. Reads, and hashes, every file that can
+    change an answer; a model of the hub is fetched where this machine lacks it. Raises UserError, one line.
+    """
+    entry = LockEntry.model_validate(entries[name]) if name in entries else None
+    if source == LOCK:
+        return _of_entry(name, _known(name, entry))
+    if is_model(Path(source)):
+        return _of_folder(name, Path(source), entry or _plain(source))
+    files = answer_files(Path(source), name)
+    return Pin(
+        model=name,
+        engine="released",
+        source=Source(kind="released", path=source),
+        files={relative(file.path, Path(source)): file_digest(file.path) for file in files.values()},
+        facts=entry.facts.model_dump(exclude_defaults=True) if entry else {},
+    )
+
+
+def is_model(path: Path) -> bool:
+    """Whether a source is meant as a model, whole or not; else it holds answers, or is one file of them."""
+    names = [entry.name for entry in path.iterdir()] if path.is_dir() else []
+    return not path.exists() or any(
+        n == "config.json" or n.endswith((WEIGHT_SUFFIX, *PICKLED)) for n in names
+    )
+
+
+def _known(name: str, entry: LockEntry | None) -> LockEntry:
+    if entry is None:
+        raise UserError(f"{LOCK}: has no model {name}; `vouch lock {name} --repo OWNER/NAME` adds it")
+    return entry
+
+
+def _plain(source: str) -> LockEntry:
+    """What stands for an entry of models.lock where a folder has none: the dtype that its config.json names."""
+    config = Path(source) / "config.json"
+    dtype = dtype_of(read_json(config)) if config.is_file() else "float32"
+    return LockEntry.model_validate({"source": {"kind": "folder", "path": source}, "dtype": dtype})
+
+
+def _of_entry(name: str, entry: LockEntry) -> Pin:
+    if isinstance(entry.source, ServerSource):
+        return _pin(name, entry, {}, entry.parameters)
+    if not isinstance(entry.source, HubSource):
+        raise UserError(f"params.yaml: models.{name}: {LOCK} says it is a folder; write {entry.source.path}")
+    if not entry.pinned and not entry.unpinned:
+        raise _unpinned(name, "its commit or the digests of its weights are missing")
+    folder = fetch(entry.source.repo, entry.source.revision)
+    # the commit, for which a branch that is not resolved yet stands now
+    source = entry.source.model_copy(update={"revision": folder.name})
+    return _of_folder(name, folder, entry.model_copy(update={"source": source}))
+
+
+def _of_folder(name: str, folder: Path, entry: LockEntry) -> Pin:
+    check_model_folder(folder)
+    counted, digests = count_parameters(folder), folder_digests(folder)
+    check_digests(entry.files, digests, folder)
+    bare = [path.name for path in weight_files(folder) if path.name not in entry.files]
+    # what lies in a folder of one's own, DVC watches
+    if bare and not isinstance(entry.source, FolderSource) and not entry.unpinned:
+        raise _unpinned(name, f"{bare[0]} has no digest")
+    return _pin(name, entry, digests, entry.parameters or counted)
+
+
+def _pin(name: str, entry: LockEntry, files: dict[str, str], parameters: int | None) -> Pin:
+    return Pin(
+        model=name,
+        engine=entry.engine,
+        source=Source.model_validate(entry.source.model_dump()),
+        files=files,
+        template=read_template(entry.template) if entry.template else None,
+        dtype=entry.dtype,
+        parameters=parameters,
+        facts=entry.facts.model_dump(exclude_defaults=True),
+    )
+
+
+def _unpinned(name: str, what: str) -> UserError:
+    return UserError(
+        f"{LOCK}: {name} is not pinned, {what}; run `vouch lock {name}`, or write `unpinned: true` into its entry"
+    )

@@ -1,0 +1,148 @@
+"""Where others' answers lie in the folder that `models.NAME` of params.yaml names, one file a dataset.
+
+Three layouts, the first that is there:
+
+    answers.yaml                   DATASET: {file: logs/mm.jsonl, form: lm_eval, key: doc.id, filter: none}
+    logits-DATASET/MODEL.parquet   as VLM-Uncertainty-Bench releases its results, or pickles/MODEL.DATASET.pkl
+    DATASET.parquet                the dataset's name and a suffix that a form reads
+
+Names of others count by their slug: `Yi-VL-6B` is yi_vl_6b.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, RootModel
+
+from vouch.models.released import forms
+from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.validation import validated
+from vouch.pipeline.yaml12 import load
+from vouch.tables.published import model_slug
+
+INDEX = "answers.yaml"
+
+
+class Answers(BaseModel):
+    """One file of answers. file: its path, in answers.yaml from that folder on.
+
+    form: a file of vouch/models/released/forms where the suffix does not tell it. Of logs of samples, key: the
+    field that names the item (`doc.id`), by default the doc_id counts them; filter: which of several filters.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    file: str = Field(pattern=r"^[^\x00-\x1f\x7f]+$")
+    form: str | None = None
+    key: str | None = Field(default=None, min_length=1)
+    filter: str | None = None
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return Path(self.file)
+
+
+class _Index(RootModel[dict[str, Answers]]):
+    """answers.yaml: dataset -> its file."""
+
+
+def answer_files(folder: Path, model: str) -> dict[str, Answers]:
+    """Dataset -> the file that answers it for a model. Raises UserError where there is none."""
+    if not folder.exists():
+        raise UserError(f"{folder}: no such folder; restore it, or correct models.{model} in params.yaml")
+    index = folder / INDEX
+    if index.is_file():
+        entries = validated(_Index, load(index), str(index)).root
+        found = {
+            name: one.model_copy(update={"file": str(folder / one.file)}) for name, one in entries.items()
+        }
+        outside = [
+            one.path for one in found.values() if not one.path.resolve().is_relative_to(folder.resolve())
+        ]
+        if outside:
+            raise UserError(f"{index}: {outside[0]}: leads out of the folder; move the file into it")
+    else:
+        found = dict(_published(folder, model)) or dict(_plain(folder))
+    if not found:
+        raise UserError(
+            f"{folder}: neither a model (no config.json) nor answers of {model}: no {INDEX}, no "
+            f"logits-DATASET/*.parquet or pickles/*.DATASET.pkl of that name, no DATASET.SUFFIX with "
+            f"{', '.join(_suffixes())}; correct models.{model} in params.yaml"
+        )
+    for one in found.values():
+        form_of(one.path, one.form)
+        if not one.path.is_file():
+            raise UserError(f"{one.path}: no such file; restore it, or correct {INDEX}")
+    return found
+
+
+def released_models(folder: Path, dataset: str) -> dict[str, Path]:
+    """Model -> file of a folder laid out as VLM-Uncertainty-Bench's; a parquet file goes before a pickle."""
+    found: dict[str, Path] = {}
+    for path in sorted(folder.glob(f"logits-{dataset}/*.parquet")):
+        found.setdefault(model_slug(path.stem), path)
+    for path in sorted(folder.glob(f"pickles/*.{dataset}.pkl")):
+        found.setdefault(model_slug(path.name.removesuffix(f".{dataset}.pkl")), path)
+    return found
+
+
+def relative(path: Path, folder: Path) -> str:
+    """A file's name in a pin."""
+    return path.relative_to(folder).as_posix() if path != folder else path.name
+
+
+def form_of(path: Path, name: str | None = None) -> ModuleType:
+    """The file form of that name, or the one that the suffix stands for. Raises UserError."""
+    modules = _forms()
+    if name is not None:
+        if name not in modules:
+            raise UserError(f"{path}: unknown form {name}; {did_you_mean(name, list(modules))}")
+        return modules[name]
+    fitting = [form for form, module in modules.items() if path.suffix in module.SUFFIXES]
+    if len(fitting) > 1:
+        raise UserError(
+            f"{path}: {' and '.join(fitting)} write such files; say which in {INDEX} beside it, e.g. "
+            f"`DATASET: {{file: {path.name}, form: {fitting[0]}}}`"
+        )
+    if not fitting:
+        suffix = path.suffix or "nothing"
+        raise UserError(f"{path}: files ending in {suffix} are not read; valid: {', '.join(_suffixes())}")
+    return modules[fitting[0]]
+
+
+def _forms() -> dict[str, ModuleType]:
+    names = [form.name for form in pkgutil.iter_modules(forms.__path__)]
+    return {name: importlib.import_module(f"{forms.__name__}.{name}") for name in names}
+
+
+def _suffixes() -> list[str]:
+    return sorted({suffix for module in _forms().values() for suffix in module.SUFFIXES})
+
+
+def _published(folder: Path, model: str) -> Iterator[tuple[str, Answers]]:
+    """Of a folder laid out as VLM-Uncertainty-Bench's."""
+    names = {path.name.removeprefix("logits-") for path in folder.glob("logits-*/")}
+    names |= {path.suffixes[-2][1:] for path in folder.glob("pickles/*.*.pkl")}
+    for name in sorted(names):
+        path = released_models(folder, name).get(model)
+        if path is not None:
+            yield model_slug(name), Answers(file=str(path))
+
+
+def _plain(folder: Path) -> Iterator[tuple[str, Answers]]:
+    """A file a dataset, or the one file that the source is."""
+    suffixes = _suffixes()
+    paths = [folder] if folder.is_file() else sorted(folder.iterdir())
+    seen: dict[str, Any] = {}
+    for path in paths:
+        if path.is_file() and path.suffix in suffixes:
+            name = model_slug(path.name.split(".")[0])
+            if name in seen:
+                raise UserError(f"{path}: {seen[name]} answers {name} as well; keep one")
+            seen[name] = path.name
+            yield name, Answers(file=str(path))
