@@ -25,6 +25,7 @@ def main(run: Run) -> None:
         save(trained.model, trained.processor, temporary)
     run.note("dev_accuracy", round(trained.accuracy, 4))
     run.note("dev_pair_accuracy", round(trained.pair_accuracy, 4))
+    run.note("steps", len(trained.losses))
 
 
 if __name__ == "__main__":

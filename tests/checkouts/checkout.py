@@ -151,7 +151,7 @@ class Checkout:
 
     def dvc_status(self) -> dict[str, object]:
         """`dvc status` by stage, empty where all is clean."""
-        with Repo(str(self.path)) as repo:
+        with chdir(self.path), Repo() as repo:  # elsewhere it would name stages by paths
             return dict(repo.status())
 
     def snakemake(self, check: bool = True) -> subprocess.CompletedProcess[str]:

@@ -18,10 +18,10 @@ from vouch.models.pins.hub import BRANCH
 from vouch.models.pins.model_folder import check_model_folder, count_parameters
 from vouch.models.pins.resolve import check_model_type, dtype_of, resolve
 from vouch.params.project import MODELS, Models
-from vouch.params.validation import validated
 from vouch.pipeline.dag import PARAMS
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.files import write_text
+from vouch.pipeline.validation import validated
 from vouch.pipeline.yaml12 import loads
 from vouch.tables.pins import folder_digests, read_json
 

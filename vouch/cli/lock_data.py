@@ -8,10 +8,10 @@ from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.datasets.fetch.hub import BRANCH, commit_of
 from vouch.datasets.fetch.locate import fetch
 from vouch.datasets.fetch.origin import REMOTE, Download, Origin
-from vouch.params.validation import validated
 from vouch.pipeline.dag import PARAMS
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
+from vouch.pipeline.validation import validated
 from vouch.pipeline.yaml12 import loads
 
 PROFILES = Path("profiles")

@@ -12,8 +12,8 @@ from typing import Any
 
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.params.project import MODELS, PARAMS, Models, Project
-from vouch.params.validation import validated
 from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.validation import validated
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.build.combination import load_variation
 

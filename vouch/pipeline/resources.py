@@ -143,8 +143,8 @@ def read_models(params: Mapping[str, Any]) -> dict[str, Model]:
     sources = {**params["models"], **params["helpers"]}
     locked = load(MODELS)["models"] if str(MODELS) in sources.values() else {}
     found = {name: _folder(Path(source)) for name, source in sources.items() if source != str(MODELS)}
-    found |= {name: Model(parameters=0) for name in sources if name in params["train"]}
     found |= {name: _model(locked[name]) for name in sources if name in locked}
+    found |= {name: Model(parameters=0) for name in sources if name in params["train"]}
     return {name: model for name, model in found.items() if model is not None}
 
 
