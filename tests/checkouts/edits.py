@@ -17,6 +17,8 @@ ENTRY = {
     "report",
 }  # read the whole entry
 MADE = {"prepare@right", "rewrite@right", "vary@right", "embed@right"}
+VARY = {"vary@left", "vary@right"}
+REWRITE = {"rewrite@left", "rewrite@right"}  # may be a model, and watch all of vouch/models
 ENGINE = "vouch/models/engines/transformers.py"
 
 
@@ -57,9 +59,9 @@ def _raise_revision(checkout: Checkout) -> None:
 REVISION = Edit(
     "the engine's REVISION",
     _raise_revision,
-    EXTRACT,
-    EXTRACT | SCORE | TEXTS | END,
-    EXTRACT | SCORE | TEXTS | BROWSE | {"report"},
+    REWRITE | EXTRACT,
+    REWRITE | VARY | EXTRACT | SCORE | TEXTS | END,
+    REWRITE | EXTRACT | SCORE | TEXTS | BROWSE | {"report"},
 )
 # prepare and rewrite watch the whole entry, and come out the same
 VARIATIONS = Edit(
@@ -73,7 +75,7 @@ EDITS = [
     Edit("nothing", lambda checkout: None, set(), set()),
     Edit("a comment in runtime code", _comment("vouch/pipeline/stamps.py"), set(), set()),
     Edit("a comment in report code", _comment("stages/report.py"), {"report"}, {"report"}),
-    Edit("a comment in the engine", _comment(ENGINE), EXTRACT, EXTRACT | SCORE | TEXTS | END),
+    Edit("a comment in the engine", _comment(ENGINE), REVISION.stale, REVISION.below),
     Edit("alpha", _set("score.alpha", 0.2), SCORE | {"compare", "report"}, SCORE | END),
     Edit(
         "one model's pin",
