@@ -3,7 +3,7 @@
 # make test   all tests
 # make fuzz   damaged files for every reader, 30 minutes of processor time each in all (MINUTES=5: fewer); goes on where
 #             its log ends
-# make flips  bits turned in a copy of all results here, after make demo or dvc pull: docs/corruption.md
+# make flips  bits flipped in a copy of all results here, after make demo or dvc pull: docs/corruption.md
 # make crash  kills runs, fills disks and the like, some hours on two cores: docs/reliability.md; SEED=2 tries other
 #             points, POINTS=20 only the first 20, which are kills, CRASH=FOLDER keeps them elsewhere
 # make scale  what the full matrix costs: runs at parts of it (PARTS="1000 100 10"), the engines on all of it

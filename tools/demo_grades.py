@@ -173,7 +173,7 @@ def items(module: Any, name: str, count: int, **settings: Any) -> list[RawItem]:
 
 
 def grade_shapes(model: Model, count: int) -> Iterator[tuple[str, str]]:
-    """Accuracy on `shapes`, by task and under everything that could hurt."""
+    """Accuracy on `shapes`, by task and under everything that could harm it."""
     kostumov, plain = read_template("kostumov"), read_template("plain")
     made = items(shapes, "shapes", count, min_options=4)
     base = [choice(item, kostumov) for item in made]

@@ -1,4 +1,4 @@
-"""Every kind of file that is read here, and who would notice a turned bit in one (tools/flips.py)."""
+"""Every kind of file that is read here, and who would notice a bit flip in one (tools/flips.py)."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A bit turned in anything that is read: noticed before a number is made of it, whatever the times say."""
+"""A bit flipped in anything that is read: noticed before a number is made of it, whatever the times say."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def test_every_kind_of_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert others <= {"tables that no record knows"}, "all else is noticed, bit by bit"
 
 
-def test_no_stage_begins_on_a_turned_bit(dag: Dag, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_stage_begins_on_a_bit_flip(dag: Dag, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each kind of stage with each kind of its inputs; its body would be reached, and is for whole ones."""
     reached: list[str] = []
     pairs = {}
@@ -59,7 +59,9 @@ def test_no_stage_begins_on_a_turned_bit(dag: Dag, monkeypatch: pytest.MonkeyPat
         _, _, module, *words = stage.cmd.split()
 
         def run(module: str = module, words: list[str] = words) -> None:
-            running._run(module.removeprefix("stages."), words, lambda run: reached.append(run.stage))
+            running._run(
+                module.removeprefix("stages."), words, lambda run: reached.append(run.stage), lambda: None
+            )
 
         def judge(path: str = path, stage: str = stage.name) -> str:
             with pytest.raises(UserError, match=rf"^{path}: damaged, or .* `vouch verify --mend`"):
