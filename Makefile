@@ -3,9 +3,9 @@
 # make test   all tests
 # make fuzz   damaged files for every reader, 30 minutes of processor time each in all (MINUTES=5: fewer); goes on where
 #             its log ends
-# make flips  bits flipped in a copy of all results here, after make demo or dvc pull: docs/corruption.md
-# make crash  kills runs, fills disks and the like, some hours on two cores: docs/reliability.md; SEED=2 tries other
-#             points, POINTS=20 only the first 20, which are kills, CRASH=FOLDER keeps them elsewhere
+# make flips  bit flips in a copy of all results here, after make demo or dvc pull: docs/internals/fault-tolerance.md
+# make crash  kills runs, fills disks and the like, some hours on two cores: docs/internals/fault-tolerance.md;
+#             SEED=2 tries other points, POINTS=20 only the first 20, which are kills, CRASH=FOLDER keeps them elsewhere
 # make scale  what the full matrix costs: runs at parts of it (PARTS="1000 100 10"), the engines on all of it
 # make reproduce   two clones, two engines, every byte compared (PROFILE=small takes minutes, the demo longer)
 # make slurm  the pipeline on a real Slurm of this machine, disturbed; needs root, slurm-wlm and munge (Debian)
@@ -82,7 +82,7 @@ reproduce: everything
 	@$(RUN) python -m tools.reproduce $(PROFILE)
 
 slurm: everything
-	@$(RUN) python -m tools.slurm docs/cluster-log.txt
+	@$(RUN) python -m tools.slurm docs/internals/cluster-log.txt
 
 lock: install
 	@$(RUN) env -u UV_DEFAULT_INDEX -u UV_INDEX uv lock --no-config --upgrade --quiet

@@ -22,12 +22,11 @@ from tests.metrics import released
 from tests.metrics.given import Given
 from tests.metrics.reference_loop import aps_sets, lac_sets, score_rows
 from tests.metrics.simulated import SHARED, labels_of, simulate, tables, values
-from vouch.metrics.calibration.probabilities import authors_beliefs
-from vouch.metrics.calibration.softmax import softmax
+from vouch.metrics.calibration.probabilities import authors_probabilities, softmax
 from vouch.metrics.comparison.differences import differences
 from vouch.metrics.config import Config
 from vouch.metrics.conformal.quantile import authors_threshold
-from vouch.metrics.conformal.scores import aps, lac
+from vouch.metrics.conformal.scores import AUTHORS
 from vouch.metrics.conformal.set_figures import Calibrations, rows_of
 from vouch.metrics.conformal.splits import authors_split, group_splits
 from vouch.metrics.join import Block, join
@@ -91,11 +90,9 @@ def a_million(rows: Responses) -> None:
 
     def authors() -> None:
         _, calibration = authors_split(len(rows), 0.5, 42)
-        probabilities = authors_beliefs(rows)
-        for score in (lac, aps):
-            score.authors_sets(
-                probabilities, authors_threshold(score.answer_scores(probabilities)[calibration], 0.1)
-            )
+        probabilities = authors_probabilities(rows)
+        for score in AUTHORS.values():
+            score.sets(probabilities, authors_threshold(score.answers(probabilities)[calibration], 0.1))
 
     few = rows.take(np.arange(LOOPED))
     pairs = list(zip(few.logits.copy(order="C"), labels_of(few), strict=True))

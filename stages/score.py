@@ -1,4 +1,4 @@
-"""`python -m stages.score MODEL`: answers of one model on every dataset -> its metrics, outcomes, signals."""
+"""`python -m stages.score MODEL`: one model's answers -> its metrics, outcomes and label-free scores."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +8,7 @@ import pyarrow as pa
 from vouch.metrics.config import Config
 from vouch.metrics.join import Asked, join
 from vouch.metrics.likelihood import likelihood_blocks
-from vouch.metrics.ranking.label_free import option_signals, text_signals
+from vouch.metrics.ranking.label_free import option_scores, text_scores
 from vouch.metrics.robustness.compared import Compared
 from vouch.metrics.tables import Scored, score_block
 from vouch.metrics.text.scoring import score_texts
@@ -79,7 +79,7 @@ def main(run: Run) -> None:
 def _scored(
     model: str, dataset: str, config: Config, released: bool
 ) -> Iterator[tuple[str, Asked | None, Scored, pa.Table]]:
-    """What was asked, in the words of the notes, its scores and signals: letters, likelihood, then texts.
+    """By output: the name of what was asked, its prompts, its scores and its label-free scores.
 
     Nothing was asked for what compares prompts of the same questions, which comes last.
     """
@@ -96,7 +96,7 @@ def _scored(
         for block in of_output:
             scored = score_block(model, dataset, block, config)
             compared.add(scored[1], block)
-            label_free = option_signals(model, dataset, block, scored[1])
+            label_free = option_scores(model, dataset, block, scored[1])
             yield f"{dataset}/{block.variation}{output}", block.asked, scored, label_free
     path = text_path(model, dataset)
     found = TEXT.read(path, OF_TEXT)
@@ -104,7 +104,7 @@ def _scored(
         scored = score_texts(model, dataset, texts, config)
         compared.add(scored[1], texts.texts)
         compared.add_samples(scored[1], texts, dataset)
-        label_free = text_signals(model, dataset, texts, scored[1], config)
+        label_free = text_scores(model, dataset, texts, scored[1], config)
         yield f"{dataset}/{texts.variation}/text", texts.asked, scored, label_free
     nothing = OUTCOMES.schema.empty_table()
     yield dataset, None, (compared.rows(model, dataset), nothing), LABEL_FREE.schema.empty_table()

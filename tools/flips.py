@@ -81,7 +81,7 @@ def copy_checkout(root: Path, folder: Path) -> None:
 
 
 def main() -> int:
-    """Prints a table for docs/corruption.md; 1 where a flip did harm."""
+    """Prints a table for docs/internals/fault-tolerance.md; 1 where a flip did harm."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--flips", type=int, default=3, help="in each file")
     options = parser.parse_args()

@@ -5,7 +5,7 @@ variations x 1,000 items, and 1000 stands for a thousandth of its prompts. Rende
 of random weights, as small as the engine takes them, by every real stage; DVC runs them, one kind of
 stage after the other. Works in build/scale/PART, where a run that was stopped goes on (what it took of the
 kind of stage it was at is not counted). Prints what each kind took in processor time, with DVC, its memory,
-and the bytes that lie there at the end. docs/scale.md reads the figures.
+and the bytes that lie there at the end. docs/internals/performance.md reads the figures.
 """
 
 import argparse

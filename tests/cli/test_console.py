@@ -56,7 +56,7 @@ def test_plan_before_anything_runs(checkout):
     assert "88 prompts" in out, "2 models x (24 + 20) items"
     assert "12 forward passes" in out, "2 x (3 + 3) batches of 8"
     assert "21 stages are not up to date: 2 prepare, " in out
-    assert not (checkout.path / "data").exists()
+    assert [path.name for path in (checkout.path / "data").iterdir()] == ["README.md"]
 
 
 def test_use_sets_values_and_keeps_comments(kept):

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.metrics.simulated import CONFIG, by_name, config, simulate, values
-from vouch.metrics.calibration.probabilities import clean_beliefs
+from vouch.metrics.calibration.probabilities import clean_probabilities
 from vouch.metrics.conformal.ranked import rank
-from vouch.metrics.conformal.scores import Settings, aps, lac
+from vouch.metrics.conformal.scores import SCORES, Settings
 from vouch.metrics.conformal.splits import group_splits
 from vouch.metrics.protocols.clean import clean
 from vouch.metrics.responses import Responses
@@ -112,15 +112,15 @@ def test_too_few_rows_are_flagged_and_get_full_sets() -> None:
 def test_tied_tops_share_the_prediction() -> None:
     logits = np.array([[1.0, 1.0, 0.0], [2.0, 2.0, 2.0]])
     answers = np.array([[False, True, False], [True, False, True]])
-    probabilities = clean_beliefs(replace(simulate(0, 2, 3), logits=logits, answers=answers))
+    probabilities = clean_probabilities(replace(simulate(0, 2, 3), logits=logits, answers=answers))
     assert probabilities.correct.tolist() == pytest.approx([1 / 2, 2 / 3])
 
 
 def test_aps_sums_all_equals() -> None:
     logits = np.log(np.array([[0.4, 0.2, 0.2, 0.2]]))
     ranked = rank(replace(simulate(0, 1, 4), logits=logits))
-    assert aps.nonconformity(ranked, Settings())[0] == pytest.approx([0.4, 1, 1, 1])
-    assert lac.nonconformity(ranked, Settings())[0] == pytest.approx([0.6, 0.8, 0.8, 0.8])
+    assert SCORES["aps"](ranked, Settings())[0] == pytest.approx([0.4, 1, 1, 1])
+    assert SCORES["lac"](ranked, Settings())[0] == pytest.approx([0.6, 0.8, 0.8, 0.8])
 
 
 def permuted(responses: Responses, seed: int) -> Responses:

@@ -13,10 +13,10 @@ from scipy import stats
 from tests.metrics.simulated import by_name, config, simulate, values
 from vouch.metrics.conformal.noise import uniform
 from vouch.metrics.conformal.ranked import rank
+from vouch.metrics.conformal.scores import SCORES as FORMULAS
 from vouch.metrics.conformal.scores import Raps, Saps, Settings
 from vouch.metrics.conformal.set_figures import Calibrations, rows_of
 from vouch.metrics.conformal.splits import group_splits
-from vouch.metrics.plugins import load
 from vouch.metrics.protocols import Figure
 from vouch.metrics.protocols.clean import clean
 from vouch.metrics.responses import Responses
@@ -43,11 +43,11 @@ def test_scores_by_hand(name: str, expected: list[float]) -> None:
     base = replace(simulate(0, 1, 4), logits=logits, noise=np.array([0.5]))
     ranked = rank(base)
     assert ranked.letters[0, [0, 3]].tolist() == [1, 2]
-    assert load("conformal.scores")[name].nonconformity(ranked, SETTINGS)[0] == pytest.approx(expected)
+    assert FORMULAS[name](ranked, SETTINGS)[0] == pytest.approx(expected)
 
 
 def test_every_score_is_tested_here() -> None:
-    assert sorted(SCORES) == sorted(load("conformal.scores"))
+    assert sorted(SCORES) == sorted(FORMULAS)
 
 
 def test_the_noise_hangs_on_the_item_alone() -> None:

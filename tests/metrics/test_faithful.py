@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tests.metrics.reference_loop import network_argsort, score_rows
 from tests.metrics.simulated import CONFIG, config, labels_of, simulate, values
-from vouch.metrics.calibration.probabilities import authors_beliefs
+from vouch.metrics.calibration.probabilities import authors_probabilities
 from vouch.metrics.conformal.ordering import descending
-from vouch.metrics.conformal.scores import aps, lac
+from vouch.metrics.conformal.scores import AUTHORS
 from vouch.metrics.protocols.faithful import faithful
 from vouch.metrics.responses import Responses
 
@@ -111,17 +111,17 @@ def test_a_tie_at_the_top_goes_to_the_lowest_letter() -> None:
 def test_aps_keeps_the_first_letter_of_an_empty_set_only() -> None:
     logits = np.log(np.array([[0.6, 0.3, 0.1]]))
     responses = replace(simulate(0, 1, 3), logits=logits, answers=np.array([[False, True, False]]))
-    probabilities = authors_beliefs(responses)
+    probabilities = authors_probabilities(responses)
     for threshold, size, covered in ((0.5, 1, False), (0.61, 1, False), (0.91, 2, True), (np.inf, 3, True)):
-        sets = aps.authors_sets(probabilities, np.float64(threshold))
+        sets = AUTHORS["aps"].sets(probabilities, np.float64(threshold))
         assert (sets.size.tolist(), sets.covered.tolist()) == ([size], [covered])
 
 
 def test_lac_falls_back_to_the_most_probable_letter() -> None:
     logits = np.log(np.array([[0.4, 0.3, 0.3], [0.2, 0.3, 0.5]]))
     answers = np.array([[True, False, False], [True, False, False]])
-    probabilities = authors_beliefs(replace(simulate(0, 2, 3), logits=logits, answers=answers))
-    sets = lac.authors_sets(probabilities, np.float64(0.1))
+    probabilities = authors_probabilities(replace(simulate(0, 2, 3), logits=logits, answers=answers))
+    sets = AUTHORS["lac"].sets(probabilities, np.float64(0.1))
     assert (sets.size.tolist(), sets.covered.tolist()) == ([1, 1], [True, False])
 
 
@@ -129,21 +129,21 @@ def test_lac_keeps_a_letter_on_the_threshold() -> None:
     logits = np.log(np.array([[0.5, 0.25, 0.25]]))
     answers = np.array([[False, False, True]])
     probabilities = replace(
-        authors_beliefs(replace(simulate(0, 1, 3), logits=logits, answers=answers)),
+        authors_probabilities(replace(simulate(0, 1, 3), logits=logits, answers=answers)),
         p=np.array([[0.5, 0.25, 0.25]]),
     )
     for threshold, size in ((0.74, 1), (0.75, 3), (0.76, 3)):
-        sets = lac.authors_sets(probabilities, np.float64(threshold))
+        sets = AUTHORS["lac"].sets(probabilities, np.float64(threshold))
         assert (sets.size.tolist(), sets.covered.tolist()) == ([size], [size == 3])
 
 
 def test_several_answers_count_as_the_best_of_them() -> None:
     logits = np.log(np.array([[0.5, 0.3, 0.2]]))
     responses = replace(simulate(0, 1, 3), logits=logits, answers=np.array([[False, True, True]]))
-    probabilities = authors_beliefs(responses)
-    assert lac.answer_scores(probabilities)[0] == pytest.approx(0.7)
-    assert aps.answer_scores(probabilities)[0] == pytest.approx(0.8)
-    assert aps.authors_sets(probabilities, np.float64(0.85)).covered[0]
+    probabilities = authors_probabilities(responses)
+    assert AUTHORS["lac"].answers(probabilities)[0] == pytest.approx(0.7)
+    assert AUTHORS["aps"].answers(probabilities)[0] == pytest.approx(0.8)
+    assert AUTHORS["aps"].sets(probabilities, np.float64(0.85)).covered[0]
     more = replace(responses, answers=np.array([[True, False, True]]))
     assert values(faithful(more, CONFIG).figures)["", "accuracy"] == 1
 
@@ -164,10 +164,10 @@ def test_absent_letters_are_in_no_set() -> None:
     logits = np.array([[0.0, 0.0, -np.inf], [0.0, -200.0, 1.0]], dtype=np.float32)
     answers = np.array([[True, False, False], [False, True, False]])
     responses = replace(simulate(0, 2, 3), logits=logits, answers=answers, letters=np.array([2, 3]))
-    probabilities = authors_beliefs(responses)
-    for score in (lac, aps):
-        assert score.authors_sets(probabilities, np.float32(np.inf)).size.tolist() == [2, 3]
-        assert score.authors_sets(probabilities, np.float32(np.inf)).covered.all()
+    probabilities = authors_probabilities(responses)
+    for score in AUTHORS.values():
+        assert score.sets(probabilities, np.float32(np.inf)).size.tolist() == [2, 3]
+        assert score.sets(probabilities, np.float32(np.inf)).covered.all()
 
 
 def test_siblings_of_the_calibration_half_are_counted() -> None:

@@ -14,9 +14,9 @@ LEVEL = 0.9
 SAMPLES, ROWS, COPIES, LEVELS = 400, 100, 2, 8
 CONFIDENCE = (np.arange(LEVELS) + 0.5) / LEVELS
 METRICS: dict[str, Callable[[Order], Any]] = {
-    "auroc": auroc.of_order,
-    "aurc": aurc.of_order,
-    "selective_accuracy_50": lambda order: selective_accuracy.of_order(order)["50"],
+    "auroc": auroc,
+    "aurc": aurc,
+    "selective_accuracy_50": lambda order: selective_accuracy(order)["50"],
 }
 Interval = tuple[float | None, float | None]
 
@@ -78,15 +78,15 @@ def test_the_bootstrap_holds_a_calibration_error() -> None:
         level, right, groups = rows(random, 0.4)
         confidence = CONFIDENCE[level]
         draws = resampled(sums(groups, level, np.ones(len(right)), confidence, right), 7)
-        value = float(ece.of_bins(tally(level, LEVELS, confidence, right)))
-        return centred(value, ece.of_bins(Bins(*np.split(draws, 3, axis=1))), LEVEL)
+        value = float(ece(tally(level, LEVELS, confidence, right)))
+        return centred(value, ece(Bins(*np.split(draws, 3, axis=1))), LEVEL)
 
     assert 0.88 <= covered(SAMPLES, 0.6 * CONFIDENCE.mean(), interval) <= 0.92
 
 
 def test_without_an_error_there_is_no_auroc() -> None:
     drawn = np.array([np.nan, np.nan, 0.5])
-    assert np.isnan(auroc.of_order(Order(np.array([3.0]), np.array([3.0]))))
+    assert np.isnan(auroc(Order(np.array([3.0]), np.array([3.0]))))
     assert centred(0.5, drawn) == (None, None)
 
 

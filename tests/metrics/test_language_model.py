@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from tests.metrics.simulated import SHARED
-from vouch.metrics.calibration.metrics import accuracy
-from vouch.metrics.calibration.probabilities import authors_beliefs
+from vouch.metrics.calibration.probabilities import authors_probabilities
 from vouch.metrics.conformal.quantile import authors_threshold
-from vouch.metrics.conformal.scores import lac
+from vouch.metrics.conformal.scores import AUTHORS
 from vouch.metrics.conformal.splits import authors_split
 from vouch.metrics.responses import Responses
 
@@ -53,7 +52,7 @@ def test_every_accuracy_comes_out() -> None:
     """16 subjects, ten prompts; printed with three digits."""
     printed = json.loads((FOLDER / "published_accuracy_per_prompt.json").read_text("utf-8"))
     ours = {
-        subject: [round(float(accuracy.per_row(authors_beliefs(each)).mean()), 3) for each in prompts]
+        subject: [round(float(authors_probabilities(each).correct.mean()), 3) for each in prompts]
         for subject, prompts in released().items()
     }
     assert ours == printed and sum(map(len, ours.values())) == 160
@@ -65,11 +64,11 @@ def test_sets_are_as_large_as_printed() -> None:
     for subject, prompts in released().items():
         sizes, covered = [], []
         for each in prompts:
-            probabilities = authors_beliefs(each)
-            scores = lac.answer_scores(probabilities)
+            probabilities = authors_probabilities(each)
+            scores = AUTHORS["lac"].answers(probabilities)
             for seed in range(SEEDS):
                 test, calibration = authors_split(len(each), 0.5, seed)
-                sets = lac.authors_sets(
+                sets = AUTHORS["lac"].sets(
                     probabilities, authors_threshold(scores[calibration], printed["alpha"])
                 )
                 sizes.append(sets.size[test].mean())

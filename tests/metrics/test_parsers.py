@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.metrics.simulated import SHARED
-from vouch.metrics.config import PARSERS
-from vouch.metrics.plugins import load
-from vouch.metrics.text.parsers import Choices, read
+from vouch.metrics.config import DEFAULT_PARSERS
+from vouch.metrics.text.marks import Choices
+from vouch.metrics.text.parsers import PARSERS, read
 
 OUTPUTS = SHARED.parent / "outputs"
 needs_outputs = pytest.mark.skipif(not OUTPUTS.is_dir(), reason="needs ../shared/reference/outputs")
@@ -26,7 +26,7 @@ def marked(count: int, marks: str = string.ascii_uppercase) -> Choices:
 
 
 def parse(name: str, text: str, choices: Choices = CHOICES) -> tuple[int, ...] | None:
-    found: tuple[int, ...] | None = load("text.parsers")[name].parse(text, choices)
+    found: tuple[int, ...] | None = PARSERS[name](text, choices)
     return found
 
 
@@ -188,7 +188,7 @@ def test_contains(text: str, places: tuple[int, ...] | None) -> None:
 )
 def test_refusals(text: str) -> None:
     assert parse("refusal", text) == ()
-    assert read(text, CHOICES, PARSERS) == ("refusal", ())
+    assert read(text, CHOICES, DEFAULT_PARSERS) == ("refusal", ())
 
 
 @pytest.mark.parametrize("text", ["B", "I can see a red circle", "It is sorry", "The image is blue", ""])
@@ -218,8 +218,8 @@ def test_mmmu(text: str, place: int | None) -> None:
 
 
 def test_the_first_parser_that_finds_something_decides() -> None:
-    assert read("(A) is tempting, but the answer is (B)", CHOICES, PARSERS) == ("tail", (1,))
-    assert read("It must be (A)", CHOICES, PARSERS) == ("first_mark", (0,))
+    assert read("(A) is tempting, but the answer is (B)", CHOICES, DEFAULT_PARSERS) == ("tail", (1,))
+    assert read("It must be (A)", CHOICES, DEFAULT_PARSERS) == ("first_mark", (0,))
     assert read("It must be (A)", CHOICES, ("letter",)) == (None, ())
 
 
@@ -231,7 +231,7 @@ def test_the_first_parser_that_finds_something_decides() -> None:
 )
 def test_no_text_breaks_a_parser(text: str, marks: str, option: str) -> None:
     choices = Choices(tuple(marks), (option, *(f"option {mark}" for mark in marks[1:])))
-    for name in load("text.parsers"):
+    for name in PARSERS:
         found = parse(name, text, choices)
         assert found is None or all(place >= 0 for place in found)
 
@@ -242,7 +242,7 @@ def test_no_text_breaks_a_parser(text: str, marks: str, option: str) -> None:
 def test_a_text_of_100_kb_takes_no_longer_than_its_length(piece: str) -> None:
     """Any rule that were not linear would take minutes here and end the run."""
     long = piece * (100_000 // len(piece))
-    for name in load("text.parsers"):
+    for name in PARSERS:
         parse(name, long)
         parse(name, f"{long}X", Choices(("A", "B"), (long[:200], "b")))
 
@@ -252,7 +252,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 
 @needs_outputs
-@pytest.mark.parametrize("parsers", [PARSERS, ("letter", "tail")])
+@pytest.mark.parametrize("parsers", [DEFAULT_PARSERS, ("letter", "tail")])
 def test_llava_on_the_picture_questions_of_scienceqa(parsers: tuple[str, ...]) -> None:
     found = [row for row in rows(OUTPUTS / "scienceqa/test_outputs.jsonl") if row["multimodal"]]
     right = sum(
@@ -266,7 +266,7 @@ def test_llava_on_the_picture_questions_of_scienceqa(parsers: tuple[str, ...]) -
 def test_llava_on_mmbench_with_every_copy_of_a_question_right() -> None:
     copies = defaultdict(list)
     for row in rows(OUTPUTS / "mmbench_dev/llava-v1.5-13b.jsonl"):
-        _, named = read(row["pred"], marked(row["n_options"]), PARSERS)
+        _, named = read(row["pred"], marked(row["n_options"]), DEFAULT_PARSERS)
         copies[row["index"] % 1_000_000].append(named == (string.ascii_uppercase.index(row["answer"]),))
     assert sum(map(all, copies.values())) / len(copies) == pytest.approx(0.6769, abs=5e-5)
 

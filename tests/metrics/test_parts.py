@@ -4,23 +4,12 @@ import numpy as np
 import pytest
 
 from vouch.metrics.calibration.bins import Bins, equal_slots, tally, torchmetrics_slots
-from vouch.metrics.calibration.metrics import (
-    SetCounts,
-    coverage,
-    ece,
-    empty_rate,
-    mce,
-    set_size,
-    set_size_share,
-    singleton_rate,
-    uacc,
-    unfilled_coverage,
-    worst_size_coverage,
-)
+from vouch.metrics.calibration.metrics import ece, mce
+from vouch.metrics.conformal.metrics import OF_SETS, SetCounts
 from vouch.metrics.conformal.quantile import authors_threshold, exact_rank
 from vouch.metrics.conformal.splits import authors_split, group_splits, sibling_share
 from vouch.metrics.intervals import RESAMPLES, centred, cluster_mean, resampled
-from vouch.metrics.plugins import load
+from vouch.metrics.registry import find, metrics, named
 
 
 def test_the_authors_threshold_is_numpys_higher_quantile() -> None:
@@ -73,9 +62,9 @@ def test_sibling_share() -> None:
 def test_a_confidence_of_one_has_a_bin_of_its_own_with_the_authors() -> None:
     confidence, correct = np.array([1.0, 0.96], dtype=np.float32), np.array([0.0, 1.0])
     theirs = tally(torchmetrics_slots(confidence, 15), 16, confidence, correct)
-    assert (ece.of_bins(theirs), mce.of_bins(theirs)) == pytest.approx((0.52, 1.0))
+    assert (ece(theirs), mce(theirs)) == pytest.approx((0.52, 1.0))
     ours = tally(equal_slots(confidence, 15), 15, confidence, correct)
-    assert (ece.of_bins(ours), mce.of_bins(ours)) == pytest.approx((0.48, 0.48))
+    assert (ece(ours), mce(ours)) == pytest.approx((0.48, 0.48))
 
 
 @pytest.mark.parametrize("bins", [1, 2, 7, 10, 15, 30])
@@ -92,40 +81,37 @@ def test_bins_are_those_of_torch(bins: int) -> None:
 def test_calibration_errors_by_hand() -> None:
     bins = Bins(np.array([2.0, 0.0, 3.0]), np.array([0.5, 0.0, 2.7]), np.array([1.0, 0.0, 2.0]))
     assert bins.gap.tolist() == pytest.approx([0.25, 0, 0.7 / 3])
-    assert ece.of_bins(bins) == pytest.approx((0.5 + 0.7) / 5)
-    assert mce.of_bins(bins) == pytest.approx(0.25)
+    assert ece(bins) == pytest.approx((0.5 + 0.7) / 5)
+    assert mce(bins) == pytest.approx(0.25)
 
 
 def test_set_metrics_by_hand() -> None:
     # one filled set of one letter that holds the answer, one of three letters that does not, two of two that do
     counted = np.bincount([4 * 1 + 2 + 1, 4 * 3, 4 * 2 + 2, 4 * 2 + 2])
     sets = SetCounts(counted, np.array(0.5), np.array(4.0))
-    assert coverage.of_sets(sets) == 0.75
-    assert unfilled_coverage.of_sets(sets) == 0.5
-    assert empty_rate.of_sets(sets) == 0.25
-    assert set_size.of_sets(sets) == 2
-    assert uacc.of_sets(sets) == pytest.approx(0.5 * 2 / 2)
-    assert singleton_rate.of_sets(sets) == 0.25
-    assert set_size_share.of_sets(sets) == {"1": 0.25, "2": 0.5, "3": 0.25}
-    assert worst_size_coverage.of_sets(sets) == 0
-
-
-KINDS = ("per_row", "of_sets", "of_bins", "of_mass", "of_order", "of_letters", "of_scaled")
-
-
-def test_a_file_is_a_metric() -> None:
-    assert {"aps", "lac", "margin", "raps", "saps"} <= set(load("conformal.scores"))
-    assert set(load("calibration.metrics")) >= {
-        "accuracy",
-        "coverage",
-        "ece",
-        "mce",
-        "set_size",
-        "tie_rate",
-        "uacc",
+    found = {}
+    for metric, formula in OF_SETS.items():
+        found |= named(metric, formula.of(sets))
+    assert found == {
+        "coverage": 0.75,
+        "unfilled_coverage": 0.5,
+        "empty_rate": 0.25,
+        "set_size": 2,
+        "uacc": pytest.approx(0.5 * 2 / 2),
+        "singleton_rate": 0.25,
+        "set_size_share_1": 0.25,
+        "set_size_share_2": 0.5,
+        "set_size_share_3": 0.25,
+        "worst_size_coverage": 0,
     }
-    for metric in load("calibration.metrics").values():
-        assert sum(hasattr(metric, kind) for kind in KINDS) == 1
+
+
+def test_every_metric_is_declared_once() -> None:
+    assert {name for name, metric in metrics().items() if not (metric.label and metric.help)} == set()
+    assert {name for name, metric in metrics().items() if metric.ranked and not metric.better} == set()
+    assert find("selective_accuracy_80") is metrics()["selective_accuracy"]
+    assert find("coverage_calibrated_on_10") is metrics()["coverage_calibrated_on"]
+    assert find("acuracy") is None
 
 
 def test_cluster_interval_equals_the_plain_one_without_clusters() -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.metrics.reference_loop import network_argsort
 from tests.metrics.released import block, models, needs_released, published
 from tests.metrics.simulated import config, labels_of, values
-from vouch.metrics.calibration.softmax import softmax
+from vouch.metrics.calibration.probabilities import softmax
 from vouch.metrics.comparison.published import NAMES
 from vouch.metrics.conformal.ordering import descending
 from vouch.metrics.conformal.set_figures import Calibrations, rows_of

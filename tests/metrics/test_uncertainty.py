@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU
 
-from vouch.metrics.plugins import load
+from vouch.metrics.ranking.scores import PER_TEXT, agreement, sample_bleu
 from vouch.metrics.text.tokens import Tokens
 
 # NLL and entropy of the tokens, the last one ends the sequence where it says so.
@@ -48,12 +48,10 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, module in load("ranking.signals").items() if hasattr(module, "per_text")]
-)
+@pytest.mark.parametrize("name", PER_TEXT)
 def test_every_metric_follows_its_definition(name: str) -> None:
     kind, rule, *with_end = name.split("_")
-    found = load("ranking.signals")[name].per_text(tokens())
+    found = PER_TEXT[name].of(tokens())
     for value, (nll, entropy, ended) in zip(found, TEXTS, strict=True):
         counted = nll if kind == "nll" else entropy
         if ended and not with_end:
@@ -67,22 +65,19 @@ def test_every_metric_follows_its_definition(name: str) -> None:
 def test_unknown_entropies_stay_unknown() -> None:
     known = tokens()
     entropy = np.where(np.arange(len(known.entropy)) < 4, np.nan, known.entropy)
-    found = load("ranking.signals")["ent_avg"].per_text(
-        Tokens(known.nll, entropy, known.starts, known.counts, known.ended)
-    )
+    found = PER_TEXT["ent_avg"].of(Tokens(known.nll, entropy, known.starts, known.counts, known.ended))
     assert np.isnan(found[0]) and found[1] == pytest.approx(0.3)
 
 
 def test_no_texts_at_all() -> None:
     nothing = np.zeros(0)
     none = Tokens(nothing, nothing, nothing.astype(int), nothing.astype(int), nothing.astype(bool))
-    for module in load("ranking.signals").values():
-        if hasattr(module, "per_text"):
-            assert len(module.per_text(none)) == 0
+    for formula in PER_TEXT.values():
+        assert len(formula.of(none)) == 0
 
 
 def test_sample_bleu() -> None:
-    bleu = load("ranking.signals")["sample_bleu"].per_sample
+    bleu = sample_bleu
     assert bleu("A red circle", ["a red circle", "a  red CIRCLE"]) == 1
     assert bleu("a red circle", ["red"]) == pytest.approx(math.exp(1 - 3))
     assert bleu("red", ["red red red red"]) == pytest.approx(1 / 4)
@@ -93,10 +88,9 @@ def test_sample_bleu() -> None:
 @given(WORDS, WORDS)
 def test_sample_bleu_is_sacrebleus(original: str, sample: str) -> None:
     peer = BLEU(lowercase=True, tokenize="none", smooth_method="none", max_ngram_order=1)
-    found = load("ranking.signals")["sample_bleu"].per_sample(original, [sample])
+    found = sample_bleu(original, [sample])
     assert found == pytest.approx(peer.sentence_score(sample, [original]).score / 100)
 
 
 def test_agreement() -> None:
-    agreement = load("ranking.signals")["agreement"].per_sample
     assert agreement("Two.", ["two", " TWO", "2", "three"]) == 0.5

@@ -324,7 +324,7 @@ def test_nine_digits_are_all() -> None:
 
 
 def test_every_style_is_listed_with_its_source() -> None:
-    page = (TEMPLATES.parents[1] / "docs/styles.md").read_text("utf-8")
+    page = (TEMPLATES.parents[1] / "docs/prompt-templates.md").read_text("utf-8")
     for path in TEMPLATES.glob("*.yaml"):
         family = path.stem.removeprefix("reform_")
         for ending in ("_likelihood", "_free", "_simple"):

@@ -67,7 +67,7 @@ def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
     made |= {out for path in records if path.parent == RECEIPTS for out in _outs(path)}
     sources = {dep for stage in dag.stages.values() for dep in stage.deps if dep not in dag.maker}
     sources -= {dep for stage in dag.stages.values() for dep in dag.fan_ins(stage)}
-    ours = set(dag.maker) | sources
+    ours = set(dag.maker) | sources | {f"{root}/README.md" for root in _ROOTS}  # those pages are in git
 
     pruning = Pruning()
     parts = (path for at in (RECEIPTS.parent, RECEIPTS) for path in at.glob(".*.part"))

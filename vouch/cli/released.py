@@ -25,7 +25,7 @@ def expand_released(document: dict[str, Any], where: str) -> None:
     if not here:
         raise UserError(
             f"{folder}/items-DATASET.parquet: no such file; point released.path to a folder laid out like "
-            "VLM-Uncertainty-Bench's (docs/add-a-dataset.md): `vouch use released --set released.path=FOLDER`"
+            "VLM-Uncertainty-Bench's (docs/add-a-model.md): `vouch use released --set released.path=FOLDER`"
         )
     for dataset in section.get("datasets") or here:
         if dataset not in here:

@@ -1,13 +1,15 @@
 """Parameters of the scoring, `score` in params.yaml."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
 
-from vouch.metrics.conformal.scores import Settings
+from vouch.metrics.conformal.scores import SCORES, Settings
 from vouch.metrics.conformal.strata import STRATA
-from vouch.metrics.plugins import load
 from vouch.metrics.protocols import HEADLINE, MARGINAL
+from vouch.metrics.text.answers import ANSWERS
+from vouch.metrics.text.parsers import PARSERS
 from vouch.pipeline.errors import did_you_mean
 
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -16,15 +18,15 @@ Alpha = Annotated[
     Annotated[Share, Tag("[one]")] | Annotated[list[Share], Field(min_length=1), Tag("[several]")],
     Discriminator(lambda given: "[several]" if isinstance(given, list) else "[one]"),
 ]
-PARSERS = ("tail", "letter", "option_text", "refusal", "first_mark")
+DEFAULT_PARSERS = ("tail", "letter", "option_text", "refusal", "first_mark")
 DEFAULT_ANSWER = "exact_match"
 
 
-def _known(package: str) -> AfterValidator:
-    """Checks that a list names files of vouch/metrics/PACKAGE, each once and at least one."""
+def _known(table: Mapping[str, object]) -> AfterValidator:
+    """Checks that a list names entries of a table, each once and at least one."""
 
     def check(names: list[str]) -> list[str]:
-        valid = list(load(package))
+        valid = sorted(table)
         for name in names:
             if name not in valid:
                 raise ValueError(f"unknown name {name}; {did_you_mean(name, valid)}")
@@ -38,12 +40,12 @@ def _known(package: str) -> AfterValidator:
 class Config(BaseModel):
     """alpha: target miscoverage, or several, the first of which is the main one. seed: of every split.
 
-    calibration: share of the items that calibrate. splits: repeated splits of the clean protocol. bins: of ECE
-    and MCE. Of the clean reading alone: scores, files of vouch/metrics/conformal/scores; settings of some of them;
-    strata, what has a threshold of its own (vouch/metrics/conformal/strata.py); shares, further calibration shares, for
-    which coverage and set size are given beside those of the main one. parsers: rules that read an
-    option out of a generated text, in the order in which they are tried. answers: by dataset, the metrics of
-    its open questions, `exact_match` where none are named; the first is its accuracy.
+    calibration: share of the items that calibrate. splits: repeated splits of the clean protocol. bins: of
+    ECE and MCE. Of the clean protocol alone: scores, of vouch/metrics/conformal/scores.py; settings of some
+    of them; strata, what has a threshold of its own (vouch/metrics/conformal/strata.py); shares, further
+    calibration shares, for which coverage and set size are given beside those of the main one. parsers: rules
+    that read an option out of a generated text, in the order in which they are tried. answers: by dataset,
+    the metrics of its open questions, `exact_match` where none are named; the first is its accuracy.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -53,12 +55,12 @@ class Config(BaseModel):
     seed: int = Field(ge=0, lt=2**32)
     splits: int = Field(ge=1, le=100_000)
     bins: int = Field(ge=1, le=10_000)
-    scores: Annotated[list[str], _known("conformal.scores")] = list(HEADLINE)
+    scores: Annotated[list[str], _known(SCORES)] = list(HEADLINE)
     settings: Settings = Settings()
     strata: list[str] = [MARGINAL]
     shares: list[Share] = []
-    parsers: Annotated[list[str], _known("text.parsers")] = list(PARSERS)
-    answers: dict[str, Annotated[list[str], _known("text.answers")]] = {}
+    parsers: Annotated[list[str], _known(PARSERS)] = list(DEFAULT_PARSERS)
+    answers: dict[str, Annotated[list[str], _known(ANSWERS)]] = {}
 
     @property
     def alphas(self) -> tuple[float, ...]:

@@ -11,16 +11,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.metrics.calibration.probabilities import authors_beliefs, clean_beliefs
+from vouch.metrics.calibration.probabilities import authors_probabilities, clean_probabilities
 from vouch.metrics.intervals import cluster_mean
 from vouch.metrics.join import AGAIN, Arranged, Block, arranged, cells, matrix_block
 from vouch.metrics.protocols import Figure
+from vouch.metrics.registry import Metric
 from vouch.metrics.responses import Bools, Floats, Responses
 from vouch.pipeline.errors import UserError
 from vouch.tables.prompts import LIKELIHOOD
 
 REDUCTIONS = {"accuracy_per_token": "tokens", "accuracy_per_byte": "bytes"}
 """Metric -> column of LIKELIHOOD that divides the sum."""
+DECLARED = {
+    "accuracy_per_token": Metric(
+        "per token", "accuracy by mean log-likelihood per token of an option", "higher", ranked=True
+    ),
+    "accuracy_per_byte": Metric(
+        "per byte", "accuracy by mean log-likelihood per byte of an option", "higher", ranked=True
+    ),
+}
 
 
 def likelihood_blocks(
@@ -91,9 +100,9 @@ def reduced(protocol: str, block: Block, kept: Bools) -> list[Figure]:
         if not len(rows):
             continue
         if protocol == "clean":
-            correct: Floats | Bools = clean_beliefs(rows).correct
+            correct: Floats | Bools = clean_probabilities(rows).correct
             low, high = cluster_mean(correct, rows.groups)
         else:
-            correct, low, high = authors_beliefs(rows).correct, None, None
+            correct, low, high = authors_probabilities(rows).correct, None, None
         figures.append(Figure("", metric, float(correct.mean()), len(rows), low, high))
     return figures

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from vouch.metrics.calibration.probabilities import Probabilities, clean_beliefs
+from vouch.metrics.calibration.probabilities import Probabilities, clean_probabilities
 from vouch.metrics.config import Config
 from vouch.metrics.join import Block
 from vouch.metrics.likelihood import reduced
@@ -62,7 +62,7 @@ def categories_of(categories: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
 
 def _outcomes(model: str, dataset: str, block: Block, protocols: list[Protocol]) -> pa.Table:
     """What the prompt's own options say, for every row, and what the readings add."""
-    probabilities = clean_beliefs(block.responses)
+    probabilities = clean_probabilities(block.responses)
     predicted = probabilities.tops.argmax(axis=1)
     rows = np.arange(len(predicted))
     surprise = -np.log(np.where(probabilities.p > 0, probabilities.p, 1))

@@ -5,8 +5,10 @@ import numpy as np
 from vouch.metrics.intervals import cluster_mean
 from vouch.metrics.join import Asked
 from vouch.metrics.protocols import Figure
+from vouch.metrics.registry import Metric
 
 METRIC = "unanswered"
+DECLARED = {METRIC: Metric("Unanswered", "share of the prompts without an answer", "lower")}
 
 
 def unanswered(protocol: str, asked: Asked, chosen: np.ndarray) -> list[Figure]:

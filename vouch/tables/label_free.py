@@ -10,7 +10,7 @@ performance    how right the answer is, 0 ... 1, a tie at the top shared equally
                value of the dataset's first answer metric, which may have no largest one; null where unknown
 answers        places of the right options; null for a generated text
 probabilities  softmax over the options as shown; null for a generated text
-nll_*, ent_*   of the tokens of the greedy text (TOKENS; files of vouch/metrics/ranking/signals), nats and shares
+nll_*, ent_*   of the tokens of the greedy text (TOKENS; vouch/metrics/ranking/scores.py), nats and shares
                of the largest possible entropy; null where unknown
 sample_bleu, agreement   of the samples at `temperature` with the greedy text (SAMPLES), 0 ... 1
 

@@ -3,7 +3,7 @@
 RANKINGS  one row per dataset, output, ranker and proxy: how the ranker's values order the models, compared
           with their performance
   dataset, ask   what is ranked: performance of this output on this dataset, clean protocol
-  ranker         a file of vouch/metrics/ranking/rankers, `combined`, or `few_labels`
+  ranker         an entry of vouch/metrics/ranking/rankers.py, `combined`, or `few_labels`
   score          `t0.7` for what rests on samples at that temperature, else empty
   proxy          the labelled dataset that helped; `mean` for the mean over all of them (each number by
                  itself); empty for a ranker without

@@ -6,8 +6,9 @@ bound on one example there.
 
 from pathlib import Path
 
-from vouch.metrics.plugins import load
-from vouch.metrics.text.parsers import Choices
+from vouch.metrics.text.answers import ANSWERS
+from vouch.metrics.text.marks import Choices
+from vouch.metrics.text.parsers import PARSERS
 
 CHOICES = (
     Choices(("A", "B", "C", "D"), ("a cat", "a dog", "the red box", "none of these")),
@@ -79,9 +80,9 @@ def read(data: bytes, folder: Path) -> None:
     long = (text[:400] or " ") * 50
     for said in (text[:20_000], long):
         for choices in CHOICES:
-            for name, parser in load("text.parsers").items():
-                named = parser.parse(said, choices)
+            for name, parser in PARSERS.items():
+                named = parser(said, choices)
                 assert named is None or all(isinstance(one, int) and one >= 0 for one in named), name
-        for name, metric in load("text.answers").items():
+        for name, metric in ANSWERS.items():
             (grade,) = metric.scores([said], [["two dogs", "3.5", text[:50]]])
-            assert grade >= 0 and (grade <= 1 or not metric.BOUNDED), name
+            assert grade >= 0 and (grade <= 1 or not metric.bounded), name

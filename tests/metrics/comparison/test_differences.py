@@ -147,6 +147,6 @@ def test_holm_by_hand() -> None:
 
 def test_26_models_take_seconds() -> None:
     table = outcomes(draws(5, 26, 4377), 4)
-    start = time.perf_counter()
+    start = time.process_time()
     assert len(differences(table, 42, 1000)) == 325
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10

@@ -10,7 +10,7 @@ import pytest
 from stages.compare import main
 from tests.metrics.simulated import CONFIG, project_run, replace_row, simulate, tables
 from vouch.metrics.join import join
-from vouch.metrics.ranking.label_free import option_signals
+from vouch.metrics.ranking.label_free import option_scores
 from vouch.metrics.tables import score_block
 from vouch.pipeline.stage import Run
 from vouch.tables.compared import (
@@ -66,7 +66,7 @@ def score(model: str, seed: int | None, silent: Sequence[int] = ()) -> None:
         rows, outcomes = score_block(model, "left", block, CONFIG)
         METRICS.write(metrics_path(model), rows)
         OUTCOMES.write(outcomes_path(model), outcomes)
-        LABEL_FREE.write(label_free_path(model), option_signals(model, "left", block, outcomes))
+        LABEL_FREE.write(label_free_path(model), option_scores(model, "left", block, outcomes))
 
 
 def publish(*rows: dict[str, object]) -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.metrics.simulated import CONFIG, config, simulate, tables
 from tests.metrics.text.test_texts import blocks, question
 from vouch.metrics.join import join
-from vouch.metrics.ranking.label_free import option_signals, text_signals
+from vouch.metrics.ranking.label_free import option_scores, text_scores
 from vouch.metrics.tables import score_block
 from vouch.metrics.text.scoring import score_texts
 from vouch.tables.label_free import LABEL_FREE, SAMPLES, TOKENS
@@ -18,7 +18,7 @@ def test_options_sum_to_one_and_the_answer_is_marked() -> None:
     responses.defective[:4] = True
     (block,) = join(*tables(responses), "here")
     rows, outcomes = score_block("m", "d", block, CONFIG)
-    found = option_signals("m", "d", block, outcomes).to_pylist()
+    found = option_scores("m", "d", block, outcomes).to_pylist()
     assert [row["prompt"] for row in found] == [f"{i}/original" for i in range(4, 50)], (
         "without defective rows"
     )
@@ -33,7 +33,7 @@ def test_options_sum_to_one_and_the_answer_is_marked() -> None:
 def test_only_the_original_is_ranked() -> None:
     (block,) = join(*tables(simulate(3, 20), "blank"), "here")
     _, outcomes = score_block("m", "d", block, CONFIG)
-    assert option_signals("m", "d", block, outcomes).num_rows == 0
+    assert option_scores("m", "d", block, outcomes).num_rows == 0
 
 
 TOKENS_OF = {"logprobs": [-0.5, -1.5, -0.1], "entropies": [0.1, 0.5, 0.2], "eos": 2}
@@ -47,7 +47,7 @@ def test_texts_have_tokens_and_a_row_for_each_temperature() -> None:
         ]
     )
     rows, outcomes = score_texts("m", "d", block, config())
-    found = text_signals("m", "d", block, outcomes, config())
+    found = text_scores("m", "d", block, outcomes, config())
     assert found.schema.equals(LABEL_FREE.schema)
     first, second, sampled, silent = found.to_pylist()
     assert [first[name] for name in TOKENS] == pytest.approx([0.5, 1.5, 1.5, 1.0, 0.1, 0.5, 0.5, 0.3])
@@ -64,6 +64,6 @@ def test_a_metric_without_a_scale_is_performance_too() -> None:
     settings = config(answers={"d": ["cider_d"]})
     rows, outcomes = score_texts("m", "d", block, settings)
     assert outcomes["clean_correct"].null_count == 2
-    found = text_signals("m", "d", block, outcomes, settings)["performance"]
+    found = text_scores("m", "d", block, outcomes, settings)["performance"]
     (metric,) = [r["value"] for r in rows if (r["metric"], r["protocol"]) == ("cider_d", "clean")]
     assert pc.mean(found).as_py() == pytest.approx(metric)

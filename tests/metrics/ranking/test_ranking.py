@@ -11,11 +11,9 @@ from scipy import stats
 
 from vouch.metrics.comparison.config import Config
 from vouch.metrics.ranking.few_labels import few_labels
-from vouch.metrics.ranking.ranked import load
-from vouch.metrics.ranking.rankers import atc, atc_literal, certainty, entropy, gap, set_size
+from vouch.metrics.ranking.rankers import RANKERS, above, atc, atc_literal, certainty, entropy, gap
 from vouch.metrics.ranking.ranking import rankings
 from vouch.metrics.ranking.tasks import Task, tasks
-from vouch.metrics.ranking.thresholds import above
 from vouch.tables.label_free import LABEL_FREE, SAMPLES, TOKENS
 
 CONFIG = Config(seed=1, resamples=60, labels=20, draws=40)
@@ -88,9 +86,9 @@ def test_each_ranker_stands_for_each_dataset_and_each_proxy_for_itself(every):
     output = rows[0]["output"]
     names = {
         name
-        for name, module in load().items()
-        if not module.NEEDS
-        or set(module.NEEDS) & ({*TOKENS, *SAMPLES} if output == "text" else {"probabilities"})
+        for name, ranker in RANKERS.items()
+        if not ranker.needs
+        or set(ranker.needs) & ({*TOKENS, *SAMPLES} if output == "text" else {"probabilities"})
     }
     assert {row["ranker"] for row in found} == {*names, "combined", "few_labels"}
     with_proxies = [row for row in found if (row["dataset"], row["ranker"]) == ("b", "atc")]
@@ -166,7 +164,7 @@ def test_the_literal_direction_turns_a_harder_dataset_into_an_easier_one():
     sure = task([[[0.8 + 0.01 * k, 0.2 - 0.01 * k] for k in range(5)]])
     proxy = task([[[0.6 + 0.05 * k, 0.4 - 0.05 * k] for k in range(5)]])
     proxy.performance[0] = [0, 0, 1, 1, 1]
-    found = [[r.per_proxy(t, proxy, 0.1).mean() for t in (unsure, proxy, sure)] for r in (atc, atc_literal)]
+    found = [[r(t, proxy, 0.1).mean() for t in (unsure, proxy, sure)] for r in (atc, atc_literal)]
     assert found == [[0.0, 0.6, 1.0], [1.0, 0.6, 0.0]]
 
 
@@ -217,24 +215,26 @@ def test_sets_by_hand():
     proxy = task([[[0.7, 0.3], [0.4, 0.6], [0.9, 0.1]]], [0, 0, 0])  # 1 - p of the right ones: .3 .6 .1
     own = task([[[0.45, 0.35, 0.2], [0.8, 0.2, nan], [0.34, 0.33, 0.33], [nan, nan, nan]]])
     # alpha .5: the second smallest of three, .3: only p >= .7 fits, a set is never empty
-    np.testing.assert_array_equal(set_size.per_proxy(own, proxy, 0.5), [[-1, -1, -1, nan]])
+    set_size = RANKERS["set_size"].per_proxy
+    assert set_size is not None
+    np.testing.assert_array_equal(set_size(own, proxy, 0.5), [[-1, -1, -1, nan]])
     # alpha .25: the third, .6: p >= .4
-    np.testing.assert_array_equal(set_size.per_proxy(own, proxy, 0.25), [[-1, -1, -1, nan]])
+    np.testing.assert_array_equal(set_size(own, proxy, 0.25), [[-1, -1, -1, nan]])
     # alpha .1: four of three, everything
-    np.testing.assert_array_equal(set_size.per_proxy(own, proxy, 0.1), [[-3, -2, -3, nan]])
-    np.testing.assert_array_equal(certainty.per_proxy(own, proxy, 0.1)[0, :3], [0, 0, 0])
-    np.testing.assert_array_equal(certainty.per_proxy(own, proxy, 0.5)[0, :3], [1, 1, 1])
+    np.testing.assert_array_equal(set_size(own, proxy, 0.1), [[-3, -2, -3, nan]])
+    np.testing.assert_array_equal(certainty(own, proxy, 0.1)[0, :3], [0, 0, 0])
+    np.testing.assert_array_equal(certainty(own, proxy, 0.5)[0, :3], [1, 1, 1])
     half = task([[[0.45, 0.42, 0.13]]])
-    assert certainty.per_proxy(half, proxy, 0.25) == pytest.approx(np.array([[0.5]]))
+    assert certainty(half, proxy, 0.25) == pytest.approx(np.array([[0.5]]))
 
 
 def test_gap_and_entropy_by_hand():
     nan = np.nan
     own = task([[[0.5, 0.3, 0.2], [1.0, 0.0, nan], [nan, nan, nan]]])
-    np.testing.assert_allclose(gap.per_item(own), [[0.2, 1.0, nan]])
+    np.testing.assert_allclose(gap(own), [[0.2, 1.0, nan]])
     truth = stats.entropy([0.5, 0.3, 0.2])
-    np.testing.assert_allclose(entropy.per_item(own), [[-truth, 0.0, nan]], atol=1e-12)
-    np.testing.assert_allclose(gap.per_item(task([[[1.0]]])), [[1.0]])
+    np.testing.assert_allclose(entropy(own), [[-truth, 0.0, nan]], atol=1e-12)
+    np.testing.assert_allclose(gap(task([[[1.0]]])), [[1.0]])
 
 
 def test_models_without_a_signal_are_left_out_of_it():

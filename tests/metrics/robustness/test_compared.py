@@ -226,7 +226,7 @@ def test_preference_of_texts_for_places() -> None:
 
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=8))
 def test_instability_is_at_most_the_log_of_the_tests(said: list[int]) -> None:
-    (found,) = instability.per_question(np.zeros(len(said), dtype=int), np.array(said))
+    (found,) = instability(np.zeros(len(said), dtype=int), np.array(said))
     assert -1e-12 <= found <= log(len(said)) + 1e-12
     assert (found < 1e-12) == (len(set(said)) == 1)
 
@@ -235,12 +235,12 @@ def test_instability_is_at_most_the_log_of_the_tests(said: list[int]) -> None:
 def test_cells_of_many_draws_are_those_of_each(means: list[float]) -> None:
     both = np.array([means, means[::-1]])
     for module in (accuracy_range, turn_slope, turn_correlation):
-        found = module.of_cells(both)
+        found = module(both)
         for row, one in zip(both, found, strict=True):
-            np.testing.assert_allclose(one, module.of_cells(row), atol=1e-12)
-    assert accuracy_range.of_cells(both)[0] == max(means) - min(means)
+            np.testing.assert_allclose(one, module(row), atol=1e-12)
+    assert accuracy_range(both)[0] == max(means) - min(means)
     expected = np.polyfit(np.arange(len(means)), means, 1)[0]
-    np.testing.assert_allclose(turn_slope.of_cells(both)[0], expected, atol=1e-9)
+    np.testing.assert_allclose(turn_slope(both)[0], expected, atol=1e-9)
 
 
 def test_numbers_are_those_of_the_prompts_ids() -> None:

@@ -1,21 +1,29 @@
 """Figures of how honest confidence is: calibration errors, selective prediction, temperature, answer bias."""
 
-from collections.abc import Iterator, Sequence
-from types import ModuleType
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vouch.metrics.calibration.bins import Bins, equal_slots, mass_slots, tally
-from vouch.metrics.calibration.metrics import Letters, Order
+from vouch.metrics.calibration.metrics import (
+    OF_BINS,
+    OF_LETTERS,
+    OF_MASS,
+    OF_ORDER,
+    OF_SCALED,
+    Letters,
+    Order,
+)
 from vouch.metrics.calibration.probabilities import Probabilities
 from vouch.metrics.calibration.temperature import scale
 from vouch.metrics.config import Config
-from vouch.metrics.conformal.set_figures import Rows, named
+from vouch.metrics.conformal.set_figures import Rows
 from vouch.metrics.conformal.splits import Splits
 from vouch.metrics.intervals import SHARES, centred, group_sums, resampled
-from vouch.metrics.plugins import load
 from vouch.metrics.protocols import Figure
+from vouch.metrics.registry import Formula, named
 from vouch.metrics.responses import Ints
 
 BLOCKS = 200
@@ -32,8 +40,8 @@ def confidence_figures(
     figures = []
     if splits.sizes.min() > 0 and splits.sizes.max() < number:
         scaled = scale(rows.ranked, rows.correct, splits, config.bins)
-        for name, module in _modules("of_scaled"):
-            values = module.of_scaled(scaled)
+        for name, formula in OF_SCALED.items():
+            values = formula.of(scaled)
             low, high = np.percentile(values, SHARES)
             figures.append(Figure("", name, float(values.mean()), number, float(low), float(high)))
     return figures + _resampled(probabilities, groups, config)
@@ -56,21 +64,22 @@ def _resampled(probabilities: Probabilities, groups: Ints, config: Config) -> li
     for values in (np.ones(len(groups)), probabilities.correct):
         cells.add(places, np.asarray(values, dtype=np.float64), surest)
     draws = resampled(group_sums(*cells.all()), config.seed)
-    exact = {
-        "of_bins": tally(wide, bins, probabilities.confidence, probabilities.correct),
-        "of_mass": tally(mass, bins, probabilities.confidence, probabilities.correct),
-        "of_letters": Letters(np.asarray(probabilities.picked).mean(axis=0), right.mean(axis=0)),
-        "of_order": _order(probabilities),
-    }
+    exact = (
+        tally(wide, bins, probabilities.confidence, probabilities.correct),
+        tally(mass, bins, probabilities.confidence, probabilities.correct),
+        Letters(np.asarray(probabilities.picked).mean(axis=0), right.mean(axis=0)),
+        _order(probabilities),
+    )
     drawn = _views(draws, [bins] * 6 + [letters] * 2 + [surest] * 2)
+    tables: tuple[Mapping[str, Formula[Any]], ...] = (OF_BINS, OF_MASS, OF_LETTERS, OF_ORDER)
     figures = []
-    for kind in exact:
-        for metric, module in _modules(kind):
-            value_of = dict(named(metric, getattr(module, kind)(exact[kind])))
-            for name, of_draws in named(metric, getattr(module, kind)(drawn[kind])):
-                value = float(value_of[name])
+    for table, of_all, of_draws in zip(tables, exact, drawn, strict=True):
+        for metric, formula in table.items():
+            draws_of = named(metric, formula.of(of_draws))
+            for name, value in named(metric, formula.of(of_all)).items():
                 if not np.isnan(value):
-                    figures.append(Figure("", name, value, len(groups), *centred(value, of_draws)))
+                    ends = centred(float(value), draws_of[name])
+                    figures.append(Figure("", name, float(value), len(groups), *ends))
     return figures
 
 
@@ -98,16 +107,16 @@ class _Cells:
         )
 
 
-def _views(sums: NDArray[np.float64], widths: Sequence[int]) -> dict[str, Bins | Letters | Order]:
+def _views(sums: NDArray[np.float64], widths: Sequence[int]) -> tuple[Bins, Bins, Letters, Order]:
     """Sums [..., width] in the order in which they were collected."""
     parts = np.split(sums, np.cumsum(widths)[:-1], axis=-1)
     total = parts[0].sum(axis=-1, keepdims=True)
-    return {
-        "of_bins": Bins(*parts[:3]),
-        "of_mass": Bins(*parts[3:6]),
-        "of_letters": Letters(parts[6] / total, parts[7] / total),
-        "of_order": Order(parts[8], parts[9]),
-    }
+    return (
+        Bins(*parts[:3]),
+        Bins(*parts[3:6]),
+        Letters(parts[6] / total, parts[7] / total),
+        Order(parts[8], parts[9]),
+    )
 
 
 def _order(probabilities: Probabilities) -> Order:
@@ -117,10 +126,4 @@ def _order(probabilities: Probabilities) -> Order:
     return Order(
         np.bincount(block, minlength=number).astype(np.float64),
         np.bincount(block, probabilities.correct, minlength=number).astype(np.float64),
-    )
-
-
-def _modules(kind: str) -> Iterator[tuple[str, ModuleType]]:
-    yield from (
-        (name, module) for name, module in load("calibration.metrics").items() if hasattr(module, kind)
     )

@@ -9,13 +9,22 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from vouch.metrics.calibration.probabilities import clean_beliefs
+from vouch.metrics.calibration.probabilities import clean_probabilities
 from vouch.metrics.intervals import cluster_mean
 from vouch.metrics.join import Block
 from vouch.metrics.protocols import Figure
+from vouch.metrics.registry import Metric
 from vouch.tables.prompts import NONE_OF_ABOVE, ORIGINAL
 
 METRIC = "accuracy_debiased"
+DECLARED = {
+    METRIC: Metric(
+        "Accuracy, debiased",
+        "options' probabilities averaged over the places they stood at",
+        "higher",
+        source="Zheng et al. 2024",
+    ),
+}
 CIRCULAR = "circular"
 PAIR = (ORIGINAL, "option_order")
 
@@ -41,7 +50,7 @@ def _averaged(blocks: Sequence[Block], variation: str) -> tuple[str, Figure] | N
     for block in blocks:
         sound = ~block.responses.defective
         rows = block.responses.take(sound)
-        probabilities = clean_beliefs(rows)
+        probabilities = clean_probabilities(rows)
         item = np.searchsorted(names, np.asarray(block.items)[sound])
         row, letter = np.nonzero(probabilities.present)
         role = probabilities.roles[row, letter] - NONE_OF_ABOVE

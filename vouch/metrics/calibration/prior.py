@@ -5,9 +5,10 @@ On the calibration half the prior of a letter is what the model gives it whateve
     prior(d) = mean over groups of softmax_d( mean over the group's prompts of log p(d | prompt) ),
 
 and on the test half every native option gets p(d | prompt) / (k prior(d)), with k native options; those that
-a template adds keep theirs. The inner mean takes out what the options say where they stand in every rotation: in
-`circular`, and in data that hold all circular copies of a question as a group. Elsewhere it rests on right
-answers and options being spread evenly over the letters. Numbers of options have priors of their own.
+a template adds keep theirs. The inner mean takes out what the options say where they stand in every
+rotation: in `circular`, and in data that hold all circular copies of a question as a group. Elsewhere it
+rests on right answers and options being spread evenly over the letters. Numbers of options have priors of
+their own.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,16 +16,25 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from vouch.metrics.calibration.debias import CIRCULAR
-from vouch.metrics.calibration.probabilities import Probabilities, clean_beliefs
+from vouch.metrics.calibration.probabilities import Probabilities, clean_probabilities
 from vouch.metrics.config import Config
 from vouch.metrics.conformal.splits import Splits, group_splits
 from vouch.metrics.intervals import SHARES
 from vouch.metrics.join import Block
 from vouch.metrics.protocols import Figure
+from vouch.metrics.registry import Metric
 from vouch.metrics.responses import Bools, Floats, Ints
 from vouch.tables.prompts import LETTERS, ORIGINAL
 
 METRIC = "accuracy_debiased_prior"
+DECLARED = {
+    METRIC: Metric(
+        "Accuracy without prior",
+        "after the model's prior over letters is divided out",
+        "higher",
+        source="Zheng et al. 2024 (PriDe)",
+    ),
+}
 FLOOR = 1e-12
 """Least probability, for letters that a server left out."""
 
@@ -42,7 +52,7 @@ def without_prior(blocks: Mapping[str, Block], config: Config) -> tuple[str, Fig
     rows = block.responses.take(~block.responses.defective)
     if not len(rows):
         return None
-    probabilities = clean_beliefs(rows)
+    probabilities = clean_probabilities(rows)
     splits = group_splits(rows.groups, config.calibration, config.seed, config.splits)
     if splits.sizes.max() == splits.rows:
         return None

@@ -1,4 +1,4 @@
-"""What a model believes about each prompt, and what the scores derive from that."""
+"""Probabilities of the letters of each prompt, and what follows from them."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -6,14 +6,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from vouch.metrics.calibration.softmax import softmax
-from vouch.metrics.conformal.ordering import descending
+from vouch.metrics.conformal.ordering import descending, pieces
 from vouch.metrics.responses import Bools, Floats, Ints, Responses, count
 
 
 @dataclass(frozen=True)
 class Probabilities:
-    """One reading's view of n responses with at most k letters.
+    """One protocol's view of n responses with at most k letters.
 
     logits  [n, k] those of the letters that count; -inf where there is none
     shared  whether letters with the same largest logit share the prediction; else the first has all of it
@@ -98,7 +97,7 @@ class Probabilities:
         return total
 
 
-def authors_beliefs(responses: Responses) -> Probabilities:
+def authors_probabilities(responses: Responses) -> Probabilities:
     """All letters that the row has, in the stored dtype; a tie at the top goes to the lowest letter."""
     return Probabilities(
         logits=responses.logits,
@@ -110,7 +109,7 @@ def authors_beliefs(responses: Responses) -> Probabilities:
     )
 
 
-def clean_beliefs(responses: Responses) -> Probabilities:
+def clean_probabilities(responses: Responses) -> Probabilities:
     """Only the options of the prompt, in float64; a tie at the top shares the prediction equally."""
     present = _first(responses.options, responses.logits)
     logits = np.where(present, responses.logits.astype(np.float64), -np.inf)
@@ -127,6 +126,21 @@ def clean_beliefs(responses: Responses) -> Probabilities:
         answers=responses.answers,
         roles=responses.roles,
     )
+
+
+def softmax(logits: Floats) -> Floats:
+    """exp(l - max) / sum over the letters [n, k]; a letter with -inf gets 0.
+
+    The sum runs from the first letter to the last, as numpy sums a row of fewer than eight values,
+    so that float32 results equal those of row-by-row code bit for bit.
+    """
+    weights = np.empty_like(logits, order="F")
+    for piece in pieces(len(logits)):
+        rows = logits[piece]
+        part: Floats = np.exp(rows - rows.max(axis=1, keepdims=True))
+        part /= part.sum(axis=1, keepdims=True)
+        weights[piece] = part
+    return weights
 
 
 def _first(letters: Ints, like: np.ndarray) -> Bools:

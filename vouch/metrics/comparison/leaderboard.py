@@ -8,35 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-HIGHER_IS_BETTER = {
-    # Coverage above its target is no merit, but the benchmark's tables rank it so.
-    "coverage": True,
-    "accuracy": True,
-    "uacc": True,
-    "set_size": False,
-    "ece": False,
-    "mce": False,
-    "accuracy_per_token": True,
-    "accuracy_per_byte": True,
-    "unparsed_rate": False,
-    "format_hit_rate": True,
-    # beside the original prompt, and among the tests of a question
-    "accuracy_calibrated": True,
-    "consistency": True,
-    "consistency_calibrated": True,
-    "reliability": True,
-    "instability": False,
-    "accuracy_range": False,
-    # answers to open questions
-    "anls": True,
-    "cider_d": True,
-    "exact_match": True,
-    "lower_match": True,
-    "ocr_contains": True,
-    "relaxed_accuracy": True,
-    "vqa_score": True,
-    "word_accuracy": True,
-}
+from vouch.metrics.registry import metrics as declared
+
 SPLIT_ONLY = ("coverage", "set_size", "uacc")
 PLACE = (
     *("dataset", "variation", "output", "protocol", "category"),
@@ -49,7 +22,7 @@ def leaderboard(metrics: pa.Table) -> Iterator[dict[str, Any]]:
 
     Those of one dataset are in memory at a time: as Python objects they take ten times what the table takes.
 
-    Equal values share the better rank. A metric that is neither good nor bad has no ranks. rank_low and
+    Equal values share the better rank. Only metrics that the registry calls `ranked` have ranks. rank_low and
     rank_high need an interval that says how another sample of items would come out; those of set
     metrics say how another split would, so these have none.
     """
@@ -63,11 +36,13 @@ def _of_dataset(metrics: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         places[tuple(row[name] for name in PLACE)].append(row)
     for place in sorted(places, key=_order):
         rows = sorted(places[place], key=lambda row: row["model"])
-        higher = HIGHER_IS_BETTER.get(place[-1])
+        metric = declared().get(place[-1])
         columns = {name: [row[name] for row in rows] for name in ("value", "low", "high")}
         if place[-1] in SPLIT_ONLY:
             columns |= {"low": [None] * len(rows), "high": [None] * len(rows)}
-        found = _ranks(**columns, higher=higher) if higher is not None else [{}] * len(rows)
+        found: Sequence[dict[str, int]] = [{}] * len(rows)
+        if metric and metric.ranked:
+            found = _ranks(**columns, higher=metric.better == "higher")
         empty = {"rank": None, "rank_low": None, "rank_high": None}
         ranked = [empty | row | ranks for row, ranks in zip(rows, found, strict=True)]
         yield from sorted(ranked, key=lambda row: row["rank"] or 0)

@@ -6,17 +6,16 @@ its LAC set and P its classes: 1 for a set of one class, 0 for a set of all.
 """
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vouch.metrics.calibration.probabilities import authors_beliefs
+from vouch.metrics.calibration.probabilities import authors_probabilities
 from vouch.metrics.config import Config
 from vouch.metrics.conformal.membership import answer_scores, states
 from vouch.metrics.conformal.quantile import authors_threshold
 from vouch.metrics.conformal.ranked import rank
-from vouch.metrics.conformal.scores import lac
+from vouch.metrics.conformal.scores import AUTHORS, with_settings
 from vouch.metrics.conformal.splits import authors_split, group_splits
 from vouch.metrics.conformal.thresholds import thresholds
 from vouch.metrics.responses import Bools, Responses
@@ -78,16 +77,16 @@ def certainty(responses: Responses, effect: str, protocol: str, config: Config) 
 def _faithful(rows: Responses, config: Config) -> Array:
     """[n] set sizes, NaN for the rows that calibrate."""
     test, calibration = authors_split(len(rows), config.calibration, config.seed)
-    probabilities = authors_beliefs(rows)
-    threshold = authors_threshold(lac.answer_scores(probabilities)[calibration], config.main_alpha)
+    probabilities = authors_probabilities(rows)
+    threshold = authors_threshold(AUTHORS["lac"].answers(probabilities)[calibration], config.main_alpha)
     sizes = np.full(len(rows), np.nan)
-    sizes[test] = lac.authors_sets(probabilities, threshold).size[test]
+    sizes[test] = AUTHORS["lac"].sets(probabilities, threshold).size[test]
     return sizes
 
 
 def _clean(rows: Responses, config: Config) -> Array:
     """[n] mean set sizes, NaN for a row that calibrates in every split."""
-    ranked, scores = rank(rows), {"lac": partial(lac.nonconformity, settings=config.settings)}
+    ranked, scores = rank(rows), {"lac": with_settings("lac", config.settings)}
     splits = group_splits(rows.groups, config.calibration, config.seed, config.splits)
     all_alike = np.zeros(len(rows), dtype=np.int64)
     answers = answer_scores(ranked, scores)["lac"]

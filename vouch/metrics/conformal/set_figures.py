@@ -1,25 +1,36 @@
 """Figures of prediction sets: every score, kind of calibration and alpha, over many splits."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vouch.metrics.calibration.metrics import SetCounts
 from vouch.metrics.config import Config
 from vouch.metrics.conformal.membership import Scores, States, answer_scores, mean_over_tests, states
+from vouch.metrics.conformal.metrics import OF_SETS, SetCounts
 from vouch.metrics.conformal.ranked import Ranked, rank
+from vouch.metrics.conformal.scores import with_settings
 from vouch.metrics.conformal.splits import Splits, group_splits
 from vouch.metrics.conformal.strata import STRATA, Strata
 from vouch.metrics.conformal.thresholds import thresholds
 from vouch.metrics.intervals import SHARES
-from vouch.metrics.plugins import load
 from vouch.metrics.protocols import HEADLINE, MARGINAL, Figure
+from vouch.metrics.registry import OPTIONS, Metric, named
 from vouch.metrics.responses import Bools, Floats, Ints, Responses
 
+DECLARED = {
+    "coverage_calibrated_on": Metric("Coverage", "by the share of the items that calibrates, in percent"),
+    "infinite_threshold_rate": Metric(
+        "Infinite thresholds", "share of the splits and strata in which too few rows calibrate", "lower"
+    ),
+    "negative_threshold_rate": Metric(
+        "Negative thresholds", "share of the splits in which the margin's threshold is below 0"
+    ),
+    "set_size_calibrated_on": Metric(
+        "Set size", "by the share of the items that calibrates, in percent", "lower", OPTIONS
+    ),
+    "threshold": Metric("Threshold", "nonconformity score up to which an option is in the set", unit=""),
+}
 SWEPT = ("coverage", "set_size")
 """Metrics that are given for every share of `score.shares`."""
 
@@ -51,10 +62,7 @@ class Calibrated:
 def rows_of(responses: Responses, correct: Floats | Bools, config: Config) -> Rows:
     """Rows from responses; correct [n]: share of each row's prediction that is correct."""
     ranked = rank(responses)
-    files = load("conformal.scores")
-    scores: dict[str, Scores] = {
-        name: partial(files[name].nonconformity, settings=config.settings) for name in config.scores
-    }
+    scores: dict[str, Scores] = {name: with_settings(name, config.settings) for name in config.scores}
     return Rows(ranked, responses.categories, correct, scores, answer_scores(ranked, scores))
 
 
@@ -121,14 +129,12 @@ class _Drawn:
 
     def add(self, found: dict[str, Calibrated], kind: str, alpha: float) -> None:
         """Every metric of the sets of all scores, and their thresholds."""
-        for metric, module in load("calibration.metrics").items():
-            if not hasattr(module, "of_sets"):
-                continue
-            of_score = {score: module.of_sets(each.counts) for score, each in found.items()}
-            if hasattr(module, "AUTHORS_ROWS"):
+        for metric, formula in OF_SETS.items():
+            of_score = {score: formula.of(each.counts) for score, each in found.items()}
+            if formula.authors:
                 of_score["mean"] = np.mean([of_score[score] for score in HEADLINE], axis=0)
             for score, values in of_score.items():
-                for name, each in named(metric, values):
+                for name, each in named(metric, values).items():
                     self.put(score, name, kind, alpha, each)
         limits = {score: each.limits for score, each in found.items()}
         self.put("", "infinite_threshold_rate", kind, alpha, np.isinf(limits[HEADLINE[0]]).mean(axis=1))
@@ -142,10 +148,9 @@ class _Drawn:
     def sweep(self, found: dict[str, Calibrated], share: float, alpha: float) -> None:
         """The metrics of the sweep, named after the calibration share in percent."""
         for metric in SWEPT:
-            module = load("calibration.metrics")[metric]
             for score, each in found.items():
                 name = f"{metric}_calibrated_on_{100 * share:g}"
-                self.put(score, name, MARGINAL, alpha, module.of_sets(each.counts))
+                self.put(score, name, MARGINAL, alpha, OF_SETS[metric].of(each.counts))
 
     def figures(self) -> list[Figure]:
         """Means over the splits with percentiles; nothing of a number that is infinite in some split."""
@@ -163,11 +168,3 @@ class _Drawn:
             if told:
                 figures.append(Figure(score, metric, float(row.mean()), self.items, *bounds, kind, alpha))
         return figures
-
-
-def named(metric: str, values: Any) -> Iterator[tuple[str, Any]]:
-    """A number under the metric's name, or each of a dictionary of numbers under the name and its key."""
-    if isinstance(values, dict):
-        yield from ((f"{metric}_{key}", each) for key, each in values.items())
-    else:
-        yield metric, values

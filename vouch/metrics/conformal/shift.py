@@ -10,16 +10,31 @@ that coverage leaves out 1 - alpha (Barber et al. 2023 bound how far it can fall
 import numpy as np
 from numpy.typing import NDArray
 
-from vouch.metrics.calibration.metrics import SetCounts, set_size, unfilled_coverage
 from vouch.metrics.config import Config
 from vouch.metrics.conformal.membership import states
+from vouch.metrics.conformal.metrics import OF_SETS, SetCounts, unfilled_coverage
 from vouch.metrics.conformal.set_figures import Rows, rows_of
 from vouch.metrics.conformal.splits import Splits, group_splits
 from vouch.metrics.conformal.thresholds import thresholds
 from vouch.metrics.intervals import SHARES
 from vouch.metrics.join import Block
 from vouch.metrics.protocols import MARGINAL, Figure
+from vouch.metrics.registry import OPTIONS, Metric
 from vouch.metrics.responses import Ints, Responses
+
+_BARBER = "Barber et al. 2023"
+DECLARED = {
+    "shift_coverage": Metric(
+        "Coverage under shift",
+        "before empty sets are filled, thresholds from plain prompts",
+        source=_BARBER,
+    ),
+    "shift_set_size": Metric("Set size under shift", "of filled sets", None, OPTIONS),
+    "threshold_drift": Metric("Threshold drift", "the variation's own minus the plain one", unit=""),
+    "shift_broken": Metric(
+        "Broken", "1 where the interval of shift_coverage leaves out 1 - alpha, else 0", "lower", "", _BARBER
+    ),
+}
 
 
 def shift_figures(plain: Block, other: Block, config: Config) -> list[Figure]:
@@ -27,7 +42,7 @@ def shift_figures(plain: Block, other: Block, config: Config) -> list[Figure]:
 
     shift_coverage    before empty sets are filled, which is what the guarantee speaks about
     shift_set_size    of filled sets
-    threshold_drift   the variation's own threshold minus the plain one
+    threshold_drift   the variation's own minus the plain one
     shift_broken      1 where the interval of shift_coverage leaves out 1 - alpha, else 0
     Nothing where a half is empty or a threshold infinite.
     """
@@ -64,10 +79,10 @@ def _of_score(
     found = states(second.ranked, {score: second.scores[score]}, {score: limits[:, :1]}, alike)[score]
     one = np.ones(len(limits))
     counts = SetCounts(found.counts(testing), one, one)
-    covered = unfilled_coverage.of_sets(counts)
+    covered = unfilled_coverage(counts)
     values: dict[str, NDArray[np.float64]] = {
         "shift_coverage": covered,
-        "shift_set_size": set_size.of_sets(counts),
+        "shift_set_size": OF_SETS["set_size"].of(counts),
         "threshold_drift": limits[:, 1] - limits[:, 0],
     }
     figures = []

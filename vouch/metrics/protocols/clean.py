@@ -16,15 +16,21 @@ from collections.abc import Mapping
 import numpy as np
 
 from vouch.metrics.calibration.confidence_figures import confidence_figures
-from vouch.metrics.calibration.probabilities import Probabilities, clean_beliefs
+from vouch.metrics.calibration.metrics import PER_ROW
+from vouch.metrics.calibration.probabilities import Probabilities, clean_probabilities
 from vouch.metrics.config import Config
 from vouch.metrics.conformal.membership import States
 from vouch.metrics.conformal.set_figures import rows_of, set_figures
 from vouch.metrics.conformal.splits import Splits, group_splits
 from vouch.metrics.intervals import cluster_mean, cluster_number
-from vouch.metrics.plugins import load
 from vouch.metrics.protocols import HEADLINE, Column, Figure, Protocol
+from vouch.metrics.registry import SHARE, Metric
 from vouch.metrics.responses import Bools, Floats, Ints, Responses
+
+DECLARED = {
+    "groups": Metric("Groups", "number of groups of items, each of which is one observation", unit="groups"),
+    "rows_dropped": Metric("Dropped", "rows that cleaning found defective", unit="rows"),
+}
 
 
 def clean(responses: Responses, config: Config) -> Protocol:
@@ -37,7 +43,7 @@ def clean(responses: Responses, config: Config) -> Protocol:
     figures = [Figure("", "rows_dropped", float(len(responses) - len(rows)), len(responses))]
     if not len(rows):
         return Protocol(figures)
-    probabilities = clean_beliefs(rows)
+    probabilities = clean_probabilities(rows)
     ranked = rows_of(rows, probabilities.correct, config)
     splits = group_splits(rows.groups, config.calibration, config.seed, config.splits)
     groups = float(np.count_nonzero(np.bincount(rows.groups)))
@@ -51,10 +57,10 @@ def clean(responses: Responses, config: Config) -> Protocol:
 
 def _row_figures(probabilities: Probabilities, groups: Ints) -> list[Figure]:
     figures = []
-    for name, metric in load("calibration.metrics").items():
-        values = metric.per_row(probabilities) if hasattr(metric, "per_row") else None
+    for name, formula in PER_ROW.items():
+        values = formula.of(probabilities)
         if values is not None:
-            interval = cluster_number if hasattr(metric, "UNIT") else cluster_mean
+            interval = cluster_mean if formula.metric.unit == SHARE else cluster_number
             low, high = interval(values, groups)
             figures.append(Figure("", name, float(values.mean()), len(values), low, high))
     return figures

@@ -7,21 +7,30 @@ There are no intervals: the authors give none.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from types import ModuleType
+from typing import TypeVar
 
 import numpy as np
 
 from vouch.metrics.calibration.bins import tally, torchmetrics_slots
-from vouch.metrics.calibration.metrics import SetCounts
-from vouch.metrics.calibration.probabilities import Probabilities, authors_beliefs
+from vouch.metrics.calibration.metrics import OF_BINS, PER_ROW
+from vouch.metrics.calibration.probabilities import Probabilities, authors_probabilities
 from vouch.metrics.config import Config
+from vouch.metrics.conformal.metrics import OF_SETS, SetCounts
 from vouch.metrics.conformal.quantile import authors_threshold
+from vouch.metrics.conformal.scores import AUTHORS
 from vouch.metrics.conformal.sets import Sets
 from vouch.metrics.conformal.splits import authors_split, sibling_share
-from vouch.metrics.plugins import load
 from vouch.metrics.protocols import HEADLINE, MARGINAL, Column, Figure, Protocol
+from vouch.metrics.registry import Formula, Metric
 from vouch.metrics.responses import NO_ROLE, Ints, Responses
 from vouch.tables.prompts import DONT_KNOW, NONE_OF_ABOVE
+
+T = TypeVar("T")
+DECLARED = {
+    "sibling_share": Metric(
+        "Leaked", "share of the test rows that have a row of their group in the calibration half", "lower"
+    ),
+}
 
 
 def faithful(responses: Responses, config: Config, every_row: bool = False) -> Protocol:
@@ -34,16 +43,16 @@ def faithful(responses: Responses, config: Config, every_row: bool = False) -> P
     if not len(responses):
         return Protocol([])
     test, calibration = authors_split(len(responses), config.calibration, config.seed)
-    probabilities = authors_beliefs(_with_authors_roles(responses))
+    probabilities = authors_probabilities(_with_authors_roles(responses))
     counted = np.arange(len(responses)) if every_row else test
     figures = [*_row_figures(probabilities, counted), *_bin_figures(probabilities, config.bins)]
     groups = responses.groups
     figures.append(Figure("", "groups", float(np.count_nonzero(np.bincount(groups))), len(groups)))
     figures.append(Figure("", "sibling_share", sibling_share(groups, test, calibration), len(test)))
     sets: dict[str, Sets] = {}
-    for name, score in ((name, load("conformal.scores")[name]) for name in HEADLINE):
-        threshold = authors_threshold(score.answer_scores(probabilities)[calibration], config.main_alpha)
-        sets[name] = score.authors_sets(probabilities, threshold)
+    for name in HEADLINE:
+        threshold = authors_threshold(AUTHORS[name].answers(probabilities)[calibration], config.main_alpha)
+        sets[name] = AUTHORS[name].sets(probabilities, threshold)
     never = Figure("", "infinite_threshold_rate", float(np.isinf(threshold)), len(test))
     figures.append(replace(never, calibration=MARGINAL, alpha=config.main_alpha))
     figures += _set_figures(probabilities, sets, test, config.main_alpha)
@@ -68,18 +77,16 @@ def _with_authors_roles(responses: Responses) -> Responses:
     return replace(responses, roles=every)
 
 
-def _metrics(kind: str) -> Iterator[tuple[str, ModuleType]]:
-    for name, metric in load("calibration.metrics").items():
-        if hasattr(metric, kind) and hasattr(metric, "AUTHORS_ROWS"):
-            yield name, metric
+def _authors(table: Mapping[str, Formula[T]]) -> Iterator[tuple[str, Formula[T]]]:
+    yield from ((name, formula) for name, formula in table.items() if formula.authors)
 
 
 def _row_figures(probabilities: Probabilities, test: Ints) -> list[Figure]:
     figures = []
-    for name, metric in _metrics("per_row"):
-        values = metric.per_row(probabilities)
+    for name, formula in _authors(PER_ROW):
+        values = formula.of(probabilities)
         if values is not None:
-            rows = values[test] if metric.AUTHORS_ROWS == "test" else values
+            rows = values[test] if formula.authors == "test" else values
             figures.append(Figure("", name, _mean(rows), len(rows)))
     return figures
 
@@ -88,9 +95,7 @@ def _bin_figures(probabilities: Probabilities, bins: int) -> list[Figure]:
     confidence = probabilities.confidence.astype(np.float32)
     slots = torchmetrics_slots(confidence, bins)
     tallied = tally(slots, bins + 1, confidence, probabilities.correct)
-    return [
-        Figure("", name, float(metric.of_bins(tallied)), len(slots)) for name, metric in _metrics("of_bins")
-    ]
+    return [Figure("", name, float(formula.of(tallied)), len(slots)) for name, formula in _authors(OF_BINS)]
 
 
 def _set_figures(
@@ -105,8 +110,8 @@ def _set_figures(
         for score, of_score in sets.items()
     }
     figures: list[Figure] = []
-    for name, metric in _metrics("of_sets"):
-        values = {score: float(metric.of_sets(each)) for score, each in counted.items()}
+    for name, formula in _authors(OF_SETS):
+        values = {score: float(formula.of(each)) for score, each in counted.items()}
         values["mean"] = sum(values[score] for score in HEADLINE) / len(HEADLINE)
         figures.extend(
             Figure(score, name, value, len(test), calibration=MARGINAL, alpha=alpha)

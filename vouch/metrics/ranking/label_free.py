@@ -1,4 +1,4 @@
-"""Rows of the signals table: what ranks models without labels, item by item."""
+"""Rows of LABEL_FREE: scores that rank models without labels, item by item."""
 
 from typing import Any
 
@@ -6,22 +6,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.metrics.calibration.probabilities import clean_beliefs
+from vouch.metrics.calibration.probabilities import clean_probabilities
 from vouch.metrics.config import DEFAULT_ANSWER, Config
 from vouch.metrics.join import Block
-from vouch.metrics.plugins import load
+from vouch.metrics.ranking.scores import PER_SAMPLE, PER_TEXT
 from vouch.metrics.responses import Bools
+from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.texts import TextBlock
 from vouch.metrics.text.tokens import Numbers
 from vouch.tables.label_free import LABEL_FREE, SAMPLES, TOKENS
 from vouch.tables.prompts import ORIGINAL, TEXT
 
 
-def option_signals(model: str, dataset: str, block: Block, outcomes: pa.Table) -> pa.Table:
+def option_scores(model: str, dataset: str, block: Block, outcomes: pa.Table) -> pa.Table:
     """Of answers that give each option a number; outcomes: the rows of OUTCOMES of the same block."""
     if block.variation != ORIGINAL or not len(block.responses):
         return LABEL_FREE.schema.empty_table()
-    probabilities = clean_beliefs(block.responses)
+    probabilities = clean_probabilities(block.responses)
     rows = range(len(probabilities.p))
     columns = {
         "model": [model] * len(rows),
@@ -36,11 +37,10 @@ def option_signals(model: str, dataset: str, block: Block, outcomes: pa.Table) -
     return _table(columns, ~block.responses.defective)
 
 
-def text_signals(model: str, dataset: str, block: TextBlock, outcomes: pa.Table, config: Config) -> pa.Table:
+def text_scores(model: str, dataset: str, block: TextBlock, outcomes: pa.Table, config: Config) -> pa.Table:
     """Of generated texts; outcomes: the rows of OUTCOMES of the same block."""
     if block.variation != ORIGINAL:
         return LABEL_FREE.schema.empty_table()
-    plugins = load("ranking.signals")
     columns: dict[str, Any] = {
         "model": [model] * len(block.texts),
         "dataset": [dataset] * len(block.texts),
@@ -49,12 +49,12 @@ def text_signals(model: str, dataset: str, block: TextBlock, outcomes: pa.Table,
         "output": [TEXT] * len(block.texts),
         "performance": _performance(dataset, block, outcomes, config),
     }
-    tokens = {name: _known(plugins[name].per_text(block.tokens)) for name in TOKENS}
+    tokens = {name: _known(PER_TEXT[name].of(block.tokens)) for name in TOKENS}
     parts = [_table(columns | tokens, ~block.defective)]
     for temperature, samples in sorted(block.samples.items()):
         sampled = {
             name: [
-                plugins[name].per_sample(text, drawn) if drawn else None
+                PER_SAMPLE[name][1](text, drawn) if drawn else None
                 for text, drawn in zip(block.texts, samples, strict=True)
             ]
             for name in SAMPLES
@@ -66,8 +66,8 @@ def text_signals(model: str, dataset: str, block: TextBlock, outcomes: pa.Table,
 
 def _performance(dataset: str, block: TextBlock, outcomes: pa.Table, config: Config) -> pa.ChunkedArray:
     """How right each text is; open questions by the first answer metric also where that has no scale."""
-    metric = load("text.answers")[config.answers.get(dataset, [DEFAULT_ANSWER])[0]]
-    if metric.BOUNDED:
+    metric = ANSWERS[config.answers.get(dataset, [DEFAULT_ANSWER])[0]]
+    if metric.bounded:
         return outcomes["clean_correct"]
     rows = [row for row, question in enumerate(block.questions) if question.references]
     values = outcomes["clean_correct"].fill_null(np.nan).to_numpy().copy()

@@ -1,11 +1,7 @@
 """What every ranker says of the models of one task, on the items and on each resample of them."""
 
-import pkgutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
-from types import ModuleType
 
 import numpy as np
 from scipy.stats import rankdata
@@ -13,8 +9,8 @@ from scipy.stats import rankdata
 from vouch.metrics.comparison.config import Config
 from vouch.metrics.comparison.resampling import bootstrap
 from vouch.metrics.comparison.variations import GRAIN
-from vouch.metrics.ranking import rankers
 from vouch.metrics.ranking.correlation import Numbers
+from vouch.metrics.ranking.rankers import RANKERS, Ranker
 from vouch.metrics.ranking.tasks import Task
 from vouch.tables.rankings import COMBINED
 
@@ -33,13 +29,6 @@ class Ranking:
     values: Numbers
     performance: Numbers
     drawn: tuple[Numbers, Numbers]
-
-
-@cache
-def load() -> dict[str, ModuleType]:
-    """The rankers by name, in the order of their names."""
-    names = sorted(module.name for module in pkgutil.iter_modules(rankers.__path__))
-    return {name: import_module(f"{rankers.__name__}.{name}") for name in names}
 
 
 def ranked(here: Sequence[Task], proxies: Sequence[Task], config: Config, alpha: float) -> list[Ranking]:
@@ -69,26 +58,24 @@ def _said(
     here: Sequence[Task], proxies: Sequence[Task], alpha: float
 ) -> Iterator[tuple[dict[str, str], bool, Numbers]]:
     """Place, whether the authors' score is an uncertainty, and values [models, items] of the task."""
-    for name, module in load().items():
-        uncertainty = getattr(module, "UNCERTAINTY", False)
+    for name, ranker in RANKERS.items():
         for task in here:
             place = {"ranker": name, "score": task.score, "proxy": ""}
-            if not _applies(module, task):
+            if not _applies(ranker, task):
                 continue
-            if hasattr(module, "per_item"):
-                yield place, uncertainty, module.per_item(task)
-                continue
-            for proxy in proxies:
+            if ranker.per_item:
+                yield place, ranker.uncertainty, ranker.per_item(task)
+            for proxy in proxies if ranker.per_proxy else ():
                 common = tuple(model for model in task.models if model in proxy.models)
-                if common and _applies(module, proxy):
+                if ranker.per_proxy and common and _applies(ranker, proxy):
                     values = np.full(task.performance.shape, np.nan)
                     rows = [task.models.index(model) for model in common]
-                    values[rows] = module.per_proxy(task.only(common), proxy.only(common), alpha)
-                    yield place | {"proxy": proxy.dataset}, uncertainty, values
+                    values[rows] = ranker.per_proxy(task.only(common), proxy.only(common), alpha)
+                    yield place | {"proxy": proxy.dataset}, ranker.uncertainty, values
 
 
-def _applies(module: ModuleType, task: Task) -> bool:
-    return any(name in task.label_free for name in module.NEEDS) if module.NEEDS else not task.score
+def _applies(ranker: Ranker, task: Task) -> bool:
+    return any(name in task.label_free for name in ranker.needs) if ranker.needs else not task.score
 
 
 def _resampled(

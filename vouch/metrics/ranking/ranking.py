@@ -21,7 +21,7 @@ MEASURES = {"rho": spearman, "tau": weighted_tau}
 
 
 def rankings(label_free: pa.Table, config: Config, alpha: float) -> tuple[Rows, Rows]:
-    """Rows of RANKINGS and of RANKED from rows of LABEL_FREE. alpha: target miscoverage of prediction sets."""
+    """Rows of RANKINGS and of RANKED from rows of LABEL_FREE. alpha: target miscoverage of the sets."""
     every = list(tasks(label_free))
     summaries: Rows = []
     values: Rows = []

@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from vouch.metrics.config import DEFAULT_ANSWER, Config
 from vouch.metrics.intervals import cluster_mean, cluster_number
-from vouch.metrics.plugins import load
 from vouch.metrics.protocols import Figure
 from vouch.metrics.robustness.predictions import CLEAN, Facts, Told
 from vouch.metrics.robustness.repeated_prompts import number_figures
+from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.judging import SAID, judge
 from vouch.metrics.text.texts import TextBlock
 from vouch.metrics.text.tokens import Numbers
@@ -70,7 +70,7 @@ def first_figures(firsts: Firsts, protocol: str, seed: int) -> Iterator[Figure]:
         low: float | None = None
         high: float | None = None
         if protocol == CLEAN:
-            bounded = metric == "accuracy" or load("text.answers")[metric].BOUNDED
+            bounded = metric == "accuracy" or ANSWERS[metric].bounded
             low, high = (cluster_mean if bounded else cluster_number)(values[known], told.groups[known])
         yield Figure(firsts.score, metric, float(values[known].mean()), int(known.sum()), low, high)
     for figure in number_figures(told, protocol, seed):

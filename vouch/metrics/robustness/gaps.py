@@ -9,9 +9,14 @@ import numpy as np
 
 from vouch.metrics.intervals import cluster_mean
 from vouch.metrics.protocols import Figure
+from vouch.metrics.registry import Metric
 from vouch.metrics.robustness.predictions import CLEAN, Told
 from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT
 
+DECLARED = {
+    f"gap_to_{output}": Metric(f"Gap to {output}", f"accuracy minus that of {output}", unit="")
+    for output in (LIKELIHOOD, TEXT)
+}
 PAIRS = ((LETTERS, LIKELIHOOD), (LETTERS, TEXT), (LIKELIHOOD, TEXT))
 
 

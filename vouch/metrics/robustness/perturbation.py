@@ -5,19 +5,19 @@ groups, which moves the questions of all variations together.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from vouch.metrics.intervals import SHARES, resampled
-from vouch.metrics.plugins import load
 from vouch.metrics.protocols import Figure
-from vouch.metrics.robustness.metrics import PROMPTS, Array, Means
+from vouch.metrics.registry import Metric
+from vouch.metrics.robustness.metrics import OF_MEANS, Array, Means
 from vouch.metrics.robustness.predictions import CLEAN, Told
 from vouch.tables.prompts import KEPT, ORIGINAL
 
 FIELDS = tuple(Means.__annotations__)
 SKIPPED = "certainty_rows_skipped"
+DECLARED = {SKIPPED: Metric("Skipped", "rows with one option, which have no certainty", unit="rows")}
 FAMILIES: dict[str, tuple[str, ...]] = {
     "every_prompt": ("LR", "LS", "VR", "VS"),
     "LR": ("LR",),
@@ -49,16 +49,16 @@ def original_figures(tolds: Sequence[Told], certainty: Array, protocol: str, see
     draws = None
     if protocol == CLEAN and len(sums) > 1:
         draws = _means(resampled(sums, seed), len(parts))
-    for name, module in _metrics().items():
-        values = module.of_means(means)[0]
-        drawn = None if draws is None else module.of_means(draws)
-        counts = known[module.FIELD]
+    for name, metric in OF_MEANS.items():
+        values = metric.of(means)[0]
+        drawn = None if draws is None else metric.of(draws)
+        counts = known[metric.rests_on]
         for place, part in enumerate(parts):
             if not np.isnan(values[place]):
                 ends = _ends(drawn if drawn is None else drawn[:, place])
                 yield part.variation, Figure("", name, float(values[place]), int(counts[place]), *ends)
-        if module.AVERAGED:
-            for family, chosen in _averages(parts, module.AVERAGED == PROMPTS):
+        if metric.averaged:
+            for family, chosen in _averages(parts, metric.averaged == "prompts"):
                 chosen = chosen[~np.isnan(values[chosen])]
                 if len(chosen):
                     ends = _ends(drawn if drawn is None else drawn[:, chosen].mean(axis=1))
@@ -81,12 +81,6 @@ def consistent(told: Told, plain: Told) -> Array:
     same = np.asarray(told.answers == plain.answers[of], dtype=bool)
     fine = (same if told.effect == KEPT else ~same) & told.read & plain.read[of]
     return np.where(of >= 0, fine.astype(np.float64), np.nan)
-
-
-def _metrics() -> dict[str, Any]:
-    return {
-        name: module for name, module in load("robustness.metrics").items() if hasattr(module, "of_means")
-    }
 
 
 def _fields(told: Told, plain: Told | None, certainty: Array) -> Mapping[str, Array]:

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from vouch.metrics.calibration.metrics import Letters
-from vouch.metrics.conformal.set_figures import named
+from vouch.metrics.calibration.metrics import OF_LETTERS, Letters
 from vouch.metrics.intervals import centred, group_sums, resampled
-from vouch.metrics.plugins import load
 from vouch.metrics.protocols import Figure
+from vouch.metrics.registry import named
 from vouch.metrics.robustness.predictions import CLEAN, Facts, Told
 
 
@@ -36,9 +35,8 @@ def preference_figures(told: Told, facts: Facts, protocol: str, seed: int) -> It
         sums = group_sums(rows.groups[row], cell, shares[row, cell], 2 * width)
         totals = resampled(sums, seed)
         draws = Letters(*np.split(totals / totals[:, :width].sum(axis=1, keepdims=True), 2, axis=1))
-    for metric, module in load("calibration.metrics").items():
-        if hasattr(module, "of_letters"):
-            drawn = None if draws is None else dict(named(metric, module.of_letters(draws)))
-            for name, value in named(metric, module.of_letters(exact)):
-                ends = (None, None) if drawn is None else centred(float(value), drawn[name])
-                yield Figure("", name, float(value), len(rows), *ends)
+    for metric, formula in OF_LETTERS.items():
+        drawn = None if draws is None else named(metric, formula.of(draws))
+        for name, value in named(metric, formula.of(exact)).items():
+            ends = (None, None) if drawn is None else centred(float(value), drawn[name])
+            yield Figure("", name, float(value), len(rows), *ends)

@@ -4,16 +4,22 @@ faithful: all rows, no interval. clean: sound rows; 95 % intervals over groups, 
 instability by the sandwich formula, of what several accuracies make by the bootstrap.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from vouch.metrics.intervals import SHARES, centred, cluster_mean, cluster_number, resampled
-from vouch.metrics.plugins import load
 from vouch.metrics.protocols import Figure
+from vouch.metrics.registry import Formula, Metric
 from vouch.metrics.responses import Ints
-from vouch.metrics.robustness.metrics import TESTS, TURNS, Array
+from vouch.metrics.robustness.metrics import OF_TESTS, OF_TURNS, PER_QUESTION, Array
 from vouch.metrics.robustness.predictions import CLEAN, Told
+
+TEST, TURN = "test", "turn"
+DECLARED = {
+    "accuracy_test": Metric("Accuracy of a test", "by number of the test of a question", "higher"),
+    "accuracy_turn": Metric("Accuracy of a turn", "by turn of the conversation", "higher"),
+}
 
 
 def number_figures(told: Told, protocol: str, seed: int) -> Iterator[Figure]:
@@ -22,9 +28,9 @@ def number_figures(told: Told, protocol: str, seed: int) -> Iterator[Figure]:
     if rows.tests.any():
         yield from _instability(rows, protocol)
         whole = _whole(rows.take(~np.isnan(rows.correct)))
-        yield from _cells(whole, whole.tests - 1, TESTS, protocol, seed)
+        yield from _cells(whole, whole.tests - 1, TEST, protocol, seed)
     known = rows.take(~np.isnan(rows.correct))
-    yield from _cells(known, known.turns - 1, TURNS, protocol, seed)
+    yield from _cells(known, known.turns - 1, TURN, protocol, seed)
 
 
 def _instability(rows: Told, protocol: str) -> Iterator[Figure]:
@@ -33,11 +39,10 @@ def _instability(rows: Told, protocol: str) -> Iterator[Figure]:
     if not again.any():
         return
     questions, first, number = np.unique(rows.items[again], return_index=True, return_inverse=True)
-    for name, module in load("robustness.metrics").items():
-        if hasattr(module, "per_question"):
-            values = module.per_question(number, rows.answers[again])
-            ends = cluster_number(values, rows.groups[again][first]) if protocol == CLEAN else (None, None)
-            yield Figure("", name, float(values.mean()), len(questions), *ends)
+    for name, (_, formula) in PER_QUESTION.items():
+        values = formula(number, rows.answers[again])
+        ends = cluster_number(values, rows.groups[again][first]) if protocol == CLEAN else (None, None)
+        yield Figure("", name, float(values.mean()), len(questions), *ends)
 
 
 def _whole(rows: Told) -> Told:
@@ -56,15 +61,16 @@ def _cells(rows: Told, cells: Ints, over: str, protocol: str, seed: int) -> Iter
     for cell in range(number):
         values, groups = rows.correct[cells == cell], rows.groups[cells == cell]
         ends = cluster_mean(values, groups) if protocol == CLEAN else (None, None)
-        yield Figure("", f"accuracy_{over[:-1]}_{cell + 1}", float(values.mean()), len(values), *ends)
+        yield Figure("", f"accuracy_{over}_{cell + 1}", float(values.mean()), len(values), *ends)
     sums = _sums(rows, cells, number)
     draws = resampled(sums, seed) if protocol == CLEAN and len(sums) > 1 else None
-    for name, module in load("robustness.metrics").items():
-        if getattr(module, "OVER", "") == over:
-            value = float(module.of_cells(_means(sums.sum(axis=0)[None]))[0])
-            drawn = None if draws is None else module.of_cells(_means(draws))
-            if not np.isnan(value):
-                yield Figure("", name, value, len(rows), *_ends(drawn, value, module.RESTING))
+    table: Mapping[str, Formula[Array]] = OF_TESTS if over == TEST else OF_TURNS
+    for name, formula in table.items():
+        value = float(formula.of(_means(sums.sum(axis=0)[None]))[0])
+        drawn = None if draws is None else formula.of(_means(draws))
+        if not np.isnan(value):
+            # Noise in the means widens a range, and leaves a slope or correlation where it is on average.
+            yield Figure("", name, value, len(rows), *_ends(drawn, value, resting=over == TURN))
 
 
 def _sums(rows: Told, cells: Ints, number: int) -> Array:

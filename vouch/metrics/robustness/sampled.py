@@ -9,13 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from vouch.metrics.config import Config
-from vouch.metrics.plugins import load
+from vouch.metrics.robustness.metrics import instability
 from vouch.metrics.text.judging import judge
 from vouch.metrics.text.texts import Question
 from vouch.metrics.text.tokens import Numbers
 from vouch.tables.outcomes import REFUSAL, UNPARSED
-
-METRIC = "instability"
 
 
 def sampled_instability(
@@ -36,5 +34,5 @@ def sampled_instability(
         for one, text in zip(judged, texts, strict=True)
     ]
     present, number = np.unique(rows, return_inverse=True)
-    values[present] = load("robustness.metrics")[METRIC].per_question(number, np.array(answers, dtype=object))
+    values[present] = instability(number, np.array(answers, dtype=object))
     return values

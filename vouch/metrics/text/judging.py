@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vouch.metrics.config import Config
-from vouch.metrics.plugins import load
+from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.parsers import read
 from vouch.metrics.text.parsers.refusal import declines
 from vouch.metrics.text.texts import Question
@@ -39,12 +39,11 @@ def judge(
     graded = {name: np.full(len(texts), np.nan) for name in metrics}
     rows = [row for row, question in enumerate(questions) if question.references]
     for name, values in graded.items():
-        module = load("text.answers")[name]
-        values[rows] = module.scores(
+        values[rows] = ANSWERS[name].scores(
             [texts[row] for row in rows], [questions[row].references for row in rows]
         )
     first = metrics[0]
-    scaled = load("text.answers")[first].BOUNDED
+    scaled = ANSWERS[first].bounded
     judged = [
         _choice(question, text, config.parsers)
         if question.choices is not None

@@ -2,14 +2,25 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 
 OPENING = r"[\s\"'`*_(\[{<“‘«「【]{0,8}"
 CLOSED = r"(?=[ \t]{0,8}(?:$|\n)|[)\]}>.,;:!?\"'`*_”’»」】。、])"
 """What must follow a mark that could be a word or a number as well: `a`, `3`."""
+Named = tuple[int, ...] | None
+"""Places of options; see vouch/metrics/text/parsers."""
 _WORDS = ("A", "I")
 _REASONED = r"(?=\s{1,4}(?:because|since|as|due|given)\b|[⺀-鿿])"
 _APART = r"(?![A-Za-zÀ-ɏ0-9]|['’][a-z])"
+
+
+@dataclass(frozen=True)
+class Choices:
+    """marks: the letter before each option as shown. texts: of the options."""
+
+    marks: tuple[str, ...]
+    texts: tuple[str, ...]
 
 
 @lru_cache

@@ -11,16 +11,19 @@ import numpy as np
 import pyarrow as pa
 
 from vouch.metrics.calibration.bins import equal_slots, tally
+from vouch.metrics.calibration.metrics import OF_BINS
 from vouch.metrics.config import DEFAULT_ANSWER, Config
 from vouch.metrics.intervals import centred, cluster_mean, cluster_number, resampled_bins
-from vouch.metrics.plugins import load
 from vouch.metrics.protocols import Figure
+from vouch.metrics.ranking.scores import PER_SAMPLE, PER_TEXT
+from vouch.metrics.registry import SHARE, Metric
 from vouch.metrics.responses import Bools
-from vouch.metrics.robustness.sampled import METRIC as INSTABILITY
+from vouch.metrics.robustness.metrics import INSTABILITY
 from vouch.metrics.robustness.sampled import sampled_instability
 from vouch.metrics.tables import PROTOCOLS, Scored, categories_of
+from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.judging import SAID, Judged, judge
-from vouch.metrics.text.parsers import first_mark
+from vouch.metrics.text.parsers.simple import first_mark
 from vouch.metrics.text.texts import TextBlock
 from vouch.metrics.text.tokens import Numbers
 from vouch.metrics.unanswered import unanswered
@@ -28,6 +31,17 @@ from vouch.tables.outcomes import OUTCOMES, REFUSAL, UNPARSED
 from vouch.tables.prompts import TEXT
 
 FORMAT_HIT_RATE = "format_hit_rate"
+DECLARED = {
+    FORMAT_HIT_RATE: Metric(
+        "Format hits",
+        "choices that are answered with a mark in brackets",
+        "higher",
+        source="Li et al. 2023",
+        ranked=True,
+    ),
+    "refusal_rate": Metric("Refused", "texts that decline to answer", "lower"),
+    "unparsed_rate": Metric("Unparsed", "texts in which no answer is found", "lower", ranked=True),
+}
 
 
 class Measure(NamedTuple):
@@ -51,7 +65,7 @@ def score_texts(model: str, dataset: str, block: TextBlock, config: Config) -> S
     for temperature, samples in block.samples.items():
         drawn = sampled_instability(block.questions, samples, config, names)
         measures[f"t{temperature:g}", INSTABILITY] = Measure(drawn, None)
-    confidence = np.exp(-load("ranking.signals")["nll_avg"].per_text(block.tokens))
+    confidence = np.exp(-PER_TEXT["nll_avg"].of(block.tokens))
     rows = []
     for protocol in PROTOCOLS:
         place = {"model": model, "dataset": dataset, "variation": block.variation}
@@ -79,14 +93,16 @@ def _measures(
         ("", FORMAT_HIT_RATE): Measure(_format_hits(block), 1.0),
     }
     for name, values in graded.items():
-        found["", name] = Measure(values, 1.0 if load("text.answers")[name].BOUNDED else None)
-    for name, module in load("ranking.signals").items():
-        if hasattr(module, "per_text"):
-            found["", name] = Measure(module.per_text(block.tokens), 1.0 if name.startswith("ent_") else None)
+        found["", name] = Measure(values, 1.0 if ANSWERS[name].bounded else None)
+    for name in sorted(PER_TEXT | PER_SAMPLE):
+        if name in PER_TEXT:
+            most = 1.0 if PER_TEXT[name].metric.unit == SHARE else None
+            found["", name] = Measure(PER_TEXT[name].of(block.tokens), most)
             continue
+        _, formula = PER_SAMPLE[name]
         for temperature, samples in block.samples.items():
             pairs = zip(block.texts, samples, strict=True)
-            agreed = [module.per_sample(text, drawn) if drawn else np.nan for text, drawn in pairs]
+            agreed = [formula(text, drawn) if drawn else np.nan for text, drawn in pairs]
             found[f"t{temperature:g}", name] = Measure(np.array(agreed), 1.0)
     return found
 
@@ -95,7 +111,7 @@ def _format_hits(block: TextBlock) -> Numbers:
     """[n] whether a choice is answered with any mark in brackets; NaN for open questions."""
     asked = zip(block.questions, block.texts, strict=True)
     hits = [
-        np.nan if one.choices is None else float(first_mark.parse(text, one.choices) is not None)
+        np.nan if one.choices is None else float(first_mark(text, one.choices) is not None)
         for one, text in asked
     ]
     return np.array(hits)
@@ -131,15 +147,12 @@ def _calibration(
     sure, right, groups = confidence[known], accuracy.values[known], block.numbers[known]
     slots = equal_slots(sure, config.bins)
     bins = tally(slots, config.bins, sure, right)
-    metrics = {
-        name: metric for name, metric in load("calibration.metrics").items() if hasattr(metric, "of_bins")
-    }
-    values = {name: float(metric.of_bins(bins)) for name, metric in metrics.items()}
+    values = {name: float(formula.of(bins)) for name, formula in OF_BINS.items()}
     if protocol != "clean":
         return [Figure("", name, value, len(slots)) for name, value in values.items()]
     draws = resampled_bins(slots, config.bins, sure, right, groups, config.seed)
     return [
-        Figure("", name, value, len(slots), *centred(value, metrics[name].of_bins(draws)))
+        Figure("", name, value, len(slots), *centred(value, OF_BINS[name].of(draws)))
         for name, value in values.items()
     ]
 

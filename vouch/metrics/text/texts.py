@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from vouch.metrics.join import AGAIN, Arranged, Asked, arranged, cells, lengths, refuse
 from vouch.metrics.responses import Bools, Ints
-from vouch.metrics.text.parsers import Choices
+from vouch.metrics.text.marks import Choices
 from vouch.metrics.text.tokens import Numbers, Tokens
 from vouch.pipeline.errors import UserError
 from vouch.tables.prompts import TEXT

@@ -1,4 +1,4 @@
-"""Any server that speaks OpenAI's chat completions: vLLM, llama.cpp, hosted models. See docs/servers.md.
+"""Any server that speaks OpenAI's chat completions: vLLM, llama.cpp, hosted models. See docs/add-a-model.md.
 
 letters     one request of one token; see vouch/models/server/server_reading.py for what a letter's value is
 text        one request for the greedy text and for each sample

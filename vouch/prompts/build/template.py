@@ -1,4 +1,4 @@
-"""A prompt template: how an item becomes text. Styles are data, files of vouch/prompts/templates (docs/styles.md).
+"""A prompt template: how an item becomes text. Templates are data (docs/prompt-templates.md).
 
 body          the text of a question with options; {question} {hint} {options} {instruction} are put in, each
               at most once. Without {options} none are shown, and letters cannot be asked

@@ -13,9 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from vouch.metrics.text.answers import References
+from vouch.metrics.text.answers.matching import References
 
-BOUNDED = False
 LONGEST_GRAM = 4
 SIGMA = 6.0
 SCALE = 10.0

@@ -8,9 +8,8 @@ lower case, number words as digits, no articles, its rules of punctuation, apost
 import re
 from collections.abc import Sequence
 
-from vouch.metrics.text.answers import References
+from vouch.metrics.text.answers.matching import References
 
-BOUNDED = True
 ENOUGH = 3
 _MARKS = ';/[]"{}()=+\\_-><@`,?!'
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")

@@ -6,8 +6,7 @@
 import re
 from functools import lru_cache
 
-from vouch.metrics.text.marks import CLOSED, OPENING, pattern, place
-from vouch.metrics.text.parsers import Choices, Named
+from vouch.metrics.text.marks import CLOSED, OPENING, Choices, Named, pattern, place
 from vouch.metrics.text.wording import wide
 
 _WORD = r"(?:(?:option|choice|answer|letter|opción|opção|alternativa|letra|选项|選択肢|תשובה)[\s:]{1,4})?"

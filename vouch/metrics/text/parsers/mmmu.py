@@ -7,7 +7,7 @@ stands last; letters inside words count, as they do there. Where they would gues
 
 from collections.abc import Callable
 
-from vouch.metrics.text.parsers import Choices, Named
+from vouch.metrics.text.marks import Choices, Named
 
 _CUE = "Answer:"
 _STRIPPED = (",", ".", "!", "?", ";", ":", "'")

@@ -2,7 +2,7 @@
 
 import re
 
-from vouch.metrics.text.parsers import Choices, Named
+from vouch.metrics.text.marks import Choices, Named
 from vouch.metrics.text.wording import wide
 
 _BEGINS = re.compile(

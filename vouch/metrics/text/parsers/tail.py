@@ -7,8 +7,7 @@ and Chinese. A word for `option` and an article may stand between, and LaTeX's b
 import re
 from functools import lru_cache
 
-from vouch.metrics.text.marks import OPENING, pattern, place
-from vouch.metrics.text.parsers import Choices, Named
+from vouch.metrics.text.marks import OPENING, Choices, Named, pattern, place
 from vouch.metrics.text.wording import wide
 
 _CUES = (

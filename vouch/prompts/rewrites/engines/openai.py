@@ -1,4 +1,4 @@
-"""Any server that speaks OpenAI's chat completions, asked as `extract` asks one. See docs/servers.md.
+"""Any server that speaks OpenAI's chat completions, asked as `extract` asks one. See docs/add-a-model.md.
 
 One request for each question, temperature 0. The key comes from the environment alone.
 """

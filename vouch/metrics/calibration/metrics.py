@@ -1,0 +1,293 @@
+"""Metrics of honest confidence: tables by what a formula rests on. To add one, add an entry.
+
+PER_ROW    from Probabilities [n]: a number a row, the metric is their mean; None where it does not apply
+OF_BINS    from Bins of equal width; OF_MASS from Bins of equally many rows
+OF_ORDER   from Order, the rows in descending order of confidence; NaN: undefined
+OF_LETTERS from Letters
+OF_SCALED  from Scaled, [splits]
+"""
+
+from dataclasses import dataclass
+from string import ascii_uppercase
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vouch.metrics.calibration.bins import Bins
+from vouch.metrics.calibration.probabilities import Probabilities
+from vouch.metrics.calibration.temperature import Scaled
+from vouch.metrics.registry import NATS, Formula, Metric
+from vouch.metrics.responses import Bools, Floats, count
+from vouch.tables.prompts import DONT_KNOW, NONE_OF_ABOVE
+
+LEAST = np.finfo(np.float64).tiny
+PERCENT = (50, 80, 90)
+"""Shares of the prompts that are answered, for selective_accuracy."""
+_GUO = "Guo et al. 2017"
+
+
+@dataclass(frozen=True)
+class Order:
+    """Rows in blocks of equal confidence, the surest first, [..., b]: how many, and their sum of correctness.
+
+    Equals share their correctness, so no metric depends on the order in which they stand.
+    """
+
+    count: NDArray[np.float64]
+    correct: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Letters:
+    """Per letter, [..., k]: the share of the predictions on it, and of the right answers; both sum to 1."""
+
+    chosen: NDArray[np.float64]
+    right: NDArray[np.float64]
+
+
+def brier(probabilities: Probabilities) -> Floats:
+    """[n] sum over the options of (p - y)^2, in 0 ... 2; several answers share y = 1 equally."""
+    truth = probabilities.answers / probabilities.answers.sum(axis=1, keepdims=True)
+    return np.asarray(np.sort((probabilities.p - truth) ** 2, axis=1).sum(axis=1))
+
+
+def entropy(probabilities: Probabilities) -> Floats:
+    """[n] -sum p log p, in 0 ... log K nats."""
+    p = np.maximum(probabilities.ranked, 0)
+    return np.asarray((p * -np.log(np.where(p > 0, p, 1))).sum(axis=1))
+
+
+def entropy_normalised(probabilities: Probabilities) -> Floats:
+    """[n] entropy / log K, in 0 ... 1; 0 where there is one option."""
+    most = np.log(np.maximum(probabilities.options.astype(np.float64), 2))
+    return np.asarray(np.minimum(entropy(probabilities) / most, 1))
+
+
+def nll(probabilities: Probabilities) -> Floats:
+    """[n] -log of the probability on the answers; 708 nats, of the least float64, where that is 0."""
+    right = (probabilities.p * probabilities.answers).sum(axis=1)
+    return np.asarray(-np.log(np.clip(right, LEAST, 1)))
+
+
+def top2_gap(probabilities: Probabilities) -> Floats:
+    """[n] the largest probability minus the second largest, in 0 ... 1.
+
+    It names no option, so it is a measure of certainty and no nonconformity score; that is `margin`.
+    """
+    ranked = np.maximum(probabilities.ranked, 0)
+    second = ranked[:, 1] if ranked.shape[1] > 1 else 0.0
+    return np.asarray(ranked[:, 0] - second)
+
+
+def on_role(probabilities: Probabilities, role: int) -> Floats | Bools | None:
+    """[n] share of the prediction on options with that role; None where no prompt has one."""
+    letters = probabilities.roles == role
+    return probabilities.share(letters) if letters.any() else None
+
+
+def ece(bins: Bins) -> NDArray[np.float64]:
+    """[...] gaps weighted by the rows of their bin."""
+    return np.asarray((bins.gap * bins.weight).sum(axis=-1))
+
+
+def mce(bins: Bins) -> NDArray[np.float64]:
+    """[...] the largest gap."""
+    return np.asarray(bins.gap.max(axis=-1))
+
+
+def aurc(order: Order) -> NDArray[np.float64]:
+    """[...] mean over k = 1 ... n of the error among the k surest rows.
+
+    A block of m rows with mean error r after c rows with e errors adds sum_{j = 1 ... m} (e + j r) / (c + j)
+    = m r + (e - c r) (H(c + m) - H(c)), with harmonic numbers H.
+    """
+    wrong = order.count - order.correct
+    after = np.cumsum(order.count, axis=-1).astype(np.int64)
+    before = after - order.count.astype(np.int64)
+    errors = np.cumsum(wrong, axis=-1) - wrong
+    rate = wrong / np.maximum(order.count, 1)
+    harmonic = np.r_[0.0, np.cumsum(1 / np.arange(1, int(after.max()) + 1))]
+    curve = wrong + (errors - before * rate) * (harmonic[after] - harmonic[before])
+    return np.asarray(curve.sum(axis=-1) / after[..., -1])
+
+
+def auroc(order: Order) -> NDArray[np.float64]:
+    """[...] P(right row surer than wrong one) + half of the equals; NaN where all are right or all wrong."""
+    right, wrong = order.correct, order.count - order.correct
+    total = wrong.sum(axis=-1, keepdims=True)
+    surer = (right * (total - np.cumsum(wrong, axis=-1) + wrong / 2)).sum(axis=-1)
+    pairs = right.sum(axis=-1) * total[..., 0]
+    return np.where(pairs > 0, surer / np.where(pairs > 0, pairs, 1), np.nan)
+
+
+def selective_accuracy(order: Order) -> dict[str, NDArray[np.float64]]:
+    """Share answered in percent -> [...] accuracy on the ceil(share n) surest rows."""
+    reached = np.cumsum(order.count, axis=-1)
+    found = {}
+    for percent in PERCENT:
+        most = -(-percent * reached[..., -1:] // 100)
+        # Of the block in which the last of them falls, only that part counts.
+        share = np.clip((most - reached + order.count) / np.maximum(order.count, 1), 0, 1)
+        found[str(percent)] = (share * order.correct).sum(axis=-1) / most[..., 0]
+    return found
+
+
+def by_letter(shares: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    """Shares [..., k] by name of the letter."""
+    return {ascii_uppercase[k]: shares[..., k] for k in range(shares.shape[-1])}
+
+
+PER_ROW: dict[str, Formula[Probabilities]] = {
+    "accuracy": Formula(
+        Metric("Accuracy", "share of right answers", "higher", ranked=True),
+        lambda probabilities: probabilities.correct,
+        authors="test",
+    ),
+    "brier": Formula(
+        Metric(
+            "Brier",
+            "squared distance between probabilities and answer, 0 to 2",
+            "lower",
+            "squared distance",
+            "Brier 1950",
+        ),
+        brier,
+    ),
+    "dont_know_rate": Formula(
+        Metric('"I don\'t know"', 'share of the answers on the option "I don\'t know" of the template'),
+        lambda probabilities: on_role(probabilities, DONT_KNOW),
+        authors="test",
+    ),
+    "entropy": Formula(
+        Metric("Entropy", "entropy of the probabilities over the options", None, NATS, "Shannon 1948"),
+        entropy,
+    ),
+    "entropy_normalised": Formula(
+        Metric("Entropy / log K", "entropy as a share of the largest that the number of options allows"),
+        entropy_normalised,
+    ),
+    "nll": Formula(
+        Metric("NLL", "negative log-likelihood of the answer, nats", "lower", NATS, "Good 1952"), nll
+    ),
+    "none_rate": Formula(
+        Metric("None of the above", 'share of the answers on the option "None of the above" of the template'),
+        lambda probabilities: on_role(probabilities, NONE_OF_ABOVE),
+        authors="test",
+    ),
+    "tie_rate": Formula(
+        Metric("Ties", "share of the prompts where several letters have the largest logit", "lower"),
+        lambda probabilities: count(probabilities.tops) > 1,
+        authors="all",
+    ),
+    "top2_gap": Formula(
+        Metric(
+            "Top-two gap",
+            "the largest probability minus the second largest",
+            source="Azad et al. 2025, equation 6",
+        ),
+        top2_gap,
+    ),
+}
+OF_BINS: dict[str, Formula[Bins]] = {
+    "ece": Formula(
+        Metric("ECE", "expected calibration error", "lower", source="Naeini et al. 2015", ranked=True),
+        ece,
+        authors="all",
+    ),
+    "mce": Formula(
+        Metric(
+            "MCE",
+            "maximum calibration error: the largest gap of a bin between confidence and accuracy",
+            "lower",
+            source="Naeini et al. 2015",
+            ranked=True,
+        ),
+        mce,
+        authors="all",
+    ),
+}
+OF_MASS: dict[str, Formula[Bins]] = {
+    "ece_mass": Formula(
+        Metric(
+            "ECE, equal mass",
+            "ECE over bins that hold equally many questions",
+            "lower",
+            source="Nguyen and O'Connor 2015",
+        ),
+        ece,
+    ),
+    "mce_mass": Formula(
+        Metric("MCE, equal mass", "MCE over bins that hold equally many questions", "lower"), mce
+    ),
+}
+OF_ORDER: dict[str, Formula[Order]] = {
+    "aurc": Formula(
+        Metric(
+            "AURC",
+            "mean error of the surest questions, over all shares: less is better",
+            "lower",
+            source="Geifman, Uziel and El-Yaniv 2019",
+        ),
+        aurc,
+    ),
+    "auroc": Formula(
+        Metric(
+            "AUROC",
+            "how often a right answer is surer than a wrong one",
+            "higher",
+            source="Mann and Whitney 1947",
+        ),
+        auroc,
+    ),
+    "selective_accuracy": Formula(
+        Metric(
+            "Selective accuracy",
+            "accuracy on the surest share of the questions, the others declined",
+            "higher",
+            source="El-Yaniv and Wiener 2010",
+        ),
+        selective_accuracy,
+    ),
+}
+OF_LETTERS: dict[str, Formula[Letters]] = {
+    "chosen_share": Formula(
+        Metric("Chosen", "share of the answers that fall on the letter"),
+        lambda letters: by_letter(letters.chosen),
+    ),
+    "letter_bias": Formula(
+        Metric(
+            "Letter bias",
+            "total variation distance between the letters that are chosen and those that are right",
+            "lower",
+            source="Zheng et al. 2024",
+        ),
+        lambda letters: np.abs(letters.chosen - letters.right).sum(axis=-1) / 2,
+    ),
+    "right_share": Formula(
+        Metric("Right", "share of the right answers that stand at the letter"),
+        lambda letters: by_letter(letters.right),
+    ),
+}
+OF_SCALED: dict[str, Formula[Scaled]] = {
+    "ece_scaled": Formula(
+        Metric("ECE after T", "on the same test half after temperature scaling", "lower", source=_GUO),
+        lambda scaled: ece(scaled.bins),
+    ),
+    "ece_test": Formula(
+        Metric("ECE, test half", "of the test half alone; fewer questions make it larger", "lower"),
+        lambda scaled: ece(scaled.before),
+    ),
+    "nll_scaled": Formula(
+        Metric("NLL after T", "on the test half after temperature scaling", "lower", NATS, _GUO),
+        lambda scaled: scaled.nll,
+    ),
+    "temperature": Formula(
+        Metric("T", "temperature that fits best; above 1 the model is too sure", None, "", _GUO),
+        lambda scaled: scaled.temperature,
+    ),
+}
+DECLARED: dict[str, Metric] = {
+    name: metric
+    for table in (PER_ROW, OF_BINS, OF_MASS, OF_ORDER, OF_LETTERS, OF_SCALED)
+    for name, (metric, *_) in table.items()
+}

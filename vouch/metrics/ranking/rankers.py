@@ -1,0 +1,132 @@
+"""Rankers: what tells without labels which model is better (Tu et al. 2024). To add one, add an entry.
+
+A ranker gives every model and item a number, [models, items], of which a model's value is the mean over its
+items; higher is better, always, and NaN is unknown.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from vouch.metrics.ranking.sets import sizes
+from vouch.metrics.ranking.tasks import NLL, PROBABILITIES, Numbers, Task, highest
+
+
+class Ranker(NamedTuple):
+    """needs: label-free scores of which a task must have one; none: any task without samples will do.
+
+    per_item(task) or per_proxy(task, proxy, alpha): from the task alone, or with a labelled dataset that has
+    the same output; both tasks have the same models. uncertainty: the authors' own score is the negative.
+    """
+
+    needs: tuple[str, ...]
+    per_item: Callable[[Task], Numbers] | None = None
+    per_proxy: Callable[[Task, Task, float], Numbers] | None = None
+    uncertainty: bool = False
+
+
+def entropy(task: Task) -> Numbers:
+    """Minus the entropy of the softmax over the options, nats."""
+    p = task.label_free[PROBABILITIES]
+    known = ~np.isnan(p)
+    certainty = np.where(known, p * np.log(np.where(known & (p > 0), p, 1.0)), 0.0).sum(axis=2)
+    return np.asarray(np.where(known.any(axis=2), certainty, np.nan))
+
+
+def gap(task: Task) -> Numbers:
+    """Probability of the most probable option minus that of the next; with a single option its own, 1."""
+    p = task.label_free[PROBABILITIES]
+    ordered = np.sort(np.where(np.isnan(p), 0.0, p), axis=2)
+    second = ordered[:, :, -2] if p.shape[2] > 1 else 0.0
+    return np.asarray(np.where(np.isnan(p).all(axis=2), np.nan, ordered[:, :, -1] - second))
+
+
+def accuracy_on_the_line(task: Task, proxy: Task, alpha: float) -> Numbers:
+    """The mean performance on the proxy, for every item (Miller et al. 2021; AoL of Tu et al. 2024)."""
+    mean = np.nanmean(proxy.performance, axis=1, keepdims=True)
+    return np.where(np.isnan(task.performance), np.nan, mean)
+
+
+def atc(task: Task, proxy: Task, alpha: float) -> Numbers:
+    """Average thresholded confidence: 1 where the model is surer than a threshold, else 0 (Garg et al. 2022).
+
+    The threshold makes this share, on the labelled proxy, the model's performance there. How sure:
+    Task.certainty. The mean estimates the performance.
+    """
+    return above(task.certainty, proxy.certainty, proxy.performance)
+
+
+def atc_literal(task: Task, proxy: Task, alpha: float) -> Numbers:
+    """Equation 4 of Tu et al. 2024 to the letter: it counts the items on which the model is unsure.
+
+    There u is an uncertainty, and the items with u above the threshold count as right: a model that is less
+    sure of the task than of the proxy ranks above its place there. `atc` has the direction that is meant.
+    """
+    return above(-task.certainty, -proxy.certainty, proxy.performance)
+
+
+def certainty(task: Task, proxy: Task, alpha: float) -> Numbers:
+    """1 - (|C| - 1) / (k - 1): share of the other options that the set rules out (Schmalfuss et al. 2025).
+
+    The LAC threshold comes from the labels of the proxy, whereas the authors calibrate on half of the same
+    dataset. 1 for a single option.
+    """
+    options = (~np.isnan(task.label_free[PROBABILITIES])).sum(axis=2)
+    return np.asarray(1 - (sizes(task, proxy, alpha) - 1) / np.maximum(options - 1, 1))
+
+
+def above(values: Numbers, proxy: Numbers, performance: Numbers) -> Numbers:
+    """[models, items] whether a value is above its model's threshold; NaN where the value is unknown.
+
+    values: [models, items] of the task. proxy, performance: [models, items] of the labelled one. Of n known
+    proxy values exactly round(n x mean performance) are above the threshold, but for ties. NaN for a model
+    whose performance on the proxy is unknown or no share.
+    """
+    found = np.full(values.shape, np.nan)
+    for model, own in enumerate(values):
+        known = ~np.isnan(proxy[model]) & ~np.isnan(performance[model])
+        share = performance[model][known].mean() if known.any() else np.nan
+        if not 0 <= share <= 1:
+            continue
+        ordered = np.sort(proxy[model][known])
+        below = len(ordered) - int(np.rint(share * len(ordered)))
+        threshold = ordered[below - 1] if below else -np.inf
+        found[model] = np.where(np.isnan(own), np.nan, own > threshold)
+    return found
+
+
+def _score(name: str) -> Ranker:
+    return Ranker((name,), lambda task: task.label_free[name])
+
+
+def _negative(name: str) -> Ranker:
+    return Ranker((name,), lambda task: -task.label_free[name], uncertainty=True)
+
+
+_OPTIONS = (PROBABILITIES,)
+RANKERS: dict[str, Ranker] = {
+    "accuracy_on_the_line": Ranker((), per_proxy=accuracy_on_the_line),
+    "agreement": _score("agreement"),
+    "atc": Ranker((NLL, PROBABILITIES), per_proxy=atc),
+    "atc_literal": Ranker((NLL, PROBABILITIES), per_proxy=atc_literal),
+    "certainty": Ranker(_OPTIONS, per_proxy=certainty),
+    "confidence": Ranker(_OPTIONS, lambda task: highest(task.label_free[PROBABILITIES])),
+    "ent_avg": _negative("ent_avg"),
+    "ent_first": _negative("ent_first"),
+    "ent_last": _negative("ent_last"),
+    "ent_max": _negative("ent_max"),
+    "entropy": Ranker(_OPTIONS, entropy, uncertainty=True),
+    "gap": Ranker(_OPTIONS, gap),
+    "nll_avg": _negative("nll_avg"),
+    "nll_first": _negative("nll_first"),
+    "nll_last": _negative("nll_last"),
+    "nll_min": _negative("nll_min"),
+    "sample_bert": _score("sample_bert"),
+    "sample_bert_expanded": _score("sample_bert_expanded"),
+    "sample_bleu": _score("sample_bleu"),
+    "sample_cosine": _score("sample_cosine"),
+    "set_size": Ranker(
+        _OPTIONS, per_proxy=lambda task, proxy, alpha: -sizes(task, proxy, alpha), uncertainty=True
+    ),
+}

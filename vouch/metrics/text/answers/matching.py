@@ -1,0 +1,70 @@
+"""How well a text matches one reference: 0 ... 1."""
+
+import re
+from collections.abc import Sequence
+
+from rapidfuzz.distance import Levenshtein
+
+from vouch.metrics.text.wording import plain
+
+References = Sequence[Sequence[str]]
+ANLS_THRESHOLD = 0.5
+TOLERANCE = 0.05
+_NUMBER = re.compile(r"[+-]?(?:\d{1,300}(?:\.\d{0,300})?|\.\d{1,300})(?:[eE][+-]?\d{1,3})?%?", re.ASCII)
+
+
+def anls(text: str, reference: str) -> float:
+    """1 - Levenshtein distance / length of the longer text, in lower case with single spaces; 0 below 0.5."""
+    first, second = (" ".join(each.lower().split()) for each in (text, reference))
+    longer = max(len(first), len(second))
+    if longer == 0:
+        return 1.0
+    # Beyond the cutoff the similarity is below the threshold; it bounds the work on a long text.
+    distance = Levenshtein.distance(first, second, score_cutoff=int(ANLS_THRESHOLD * longer))
+    similarity = 1 - distance / longer
+    return similarity if similarity >= ANLS_THRESHOLD else 0.0
+
+
+def exact_match(text: str, reference: str) -> float:
+    """1 or 0: the same but for case, spaces, outer punctuation and a leading article."""
+    return float(plain(text) == plain(reference))
+
+
+def lower_match(text: str, reference: str) -> float:
+    """1 or 0: the same but for case and spaces at the ends; articles and punctuation count."""
+    return float(text.strip().lower() == reference.strip().lower())
+
+
+def ocr_contains(text: str, reference: str) -> float:
+    """1 or 0; a reference without a letter or digit is in no text."""
+    wanted = " ".join(words(reference))
+    return float(bool(wanted) and f" {wanted} " in f" {' '.join(words(text))} ")
+
+
+def word_accuracy(text: str, reference: str) -> float:
+    """Share of the reference's words in the text; 0 without a letter or digit in the reference.
+
+    The same as ocr_contains where references are single words.
+    """
+    wanted, found = words(reference), set(words(text))
+    return sum(word in found for word in wanted) / len(wanted) if wanted else 0.0
+
+
+def relaxed_accuracy(text: str, reference: str) -> float:
+    """1 or 0. `%` divides by 100; a reference that is 0 or no number needs the same text in lower case."""
+    found, wanted = _number(text), _number(reference)
+    if found is not None and wanted:
+        return float(abs(found - wanted) / abs(wanted) <= TOLERANCE)
+    return lower_match(text, reference)
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in lower case, of letters and digits alone."""
+    return re.sub(r"[^\w\s]|_", "", text.lower()).split()
+
+
+def _number(text: str) -> float | None:
+    text = text.strip()
+    if not _NUMBER.fullmatch(text):
+        return None
+    return float(text[:-1]) / 100 if text.endswith("%") else float(text)
