@@ -24,8 +24,8 @@ def matrix(path: Path, models: int, datasets: int) -> Checkout:
     checkout = Checkout(path)
     locked = load(path / "models.lock")["models"]
     names = [name for name, entry in locked.items() if entry["source"]["kind"] == "hub"][:models]
-    one = {"loader": "shapes", "source": "vouch/demo/scenes", "template": "kostumov"}
-    one |= {"settings": {"seed": 0, "items": 100}}
+    settings = {"seed": 0, "items": 100}
+    one = {"loader": "shapes", "source": "vouch/demo/scenes", "template": "kostumov", "settings": settings}
     entries = {f"set_{number:02d}": one for number in range(datasets)}
     locked = dict.fromkeys(names, "models.lock")
     text = small(train=(), models=locked, datasets=entries, variations=VARIATIONS, profile="matrix")
