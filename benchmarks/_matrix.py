@@ -27,8 +27,8 @@ def matrix(path: Path, models: int, datasets: int) -> Checkout:
     settings = {"seed": 0, "items": 100}
     one = {"loader": "shapes", "source": "vouch/demo/scenes", "template": "kostumov", "settings": settings}
     entries = {f"set_{number:02d}": one for number in range(datasets)}
-    locked = dict.fromkeys(names, "models.lock")
-    text = small(train=(), models=locked, datasets=entries, variations=VARIATIONS, profile="matrix")
+    sources = dict.fromkeys(names, "models.lock")
+    text = small(train=(), models=sources, datasets=entries, variations=VARIATIONS, profile="matrix")
     (path / "params.yaml").write_text(text, "utf-8")
     checkout.commit("the full matrix")
     with chdir(path):
