@@ -35,7 +35,7 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: install
 	@$(RUN) dvc pull --quiet train || echo "demo: not all stored weights came; what is missing is trained"
 	@$(RUN) snakemake --quiet all --cores $(CORES) pin vary
-	@$(RUN) vouch warm --jobs $(CORES)
+	@$(RUN) vouch store warm --jobs $(CORES)
 	@$(RUN) snakemake --quiet all --cores $(CORES)
 	@$(RUN) vouch show
 

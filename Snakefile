@@ -47,4 +47,4 @@ for stage in PIPELINE.stages.values():
 
 onsuccess:
     runners.leave()
-    shell("python -m vouch.cli.main sync --partial")
+    shell("python -m vouch.cli.main store sync --partial")

@@ -1,10 +1,11 @@
 """What the two runners cost on the full matrix: `python -m benchmarks.engines` from the repository root.
 
-A checkout of 26 models x 14 datasets (489 stages) whose outputs are simulated and fresh. First `vouch sync`
+A checkout of 26 models x 14 datasets (489 stages) with simulated, fresh outputs. First `vouch store sync`
 records them in dvc.lock; then everything is up to date, and what finds that out is timed in turn:
-`dvc repro` against `dvc version`, `snakemake -n` against `snakemake --version`, `vouch plan` and `vouch sync`
-against an interpreter that imports the same. Then the floor: `dvc repro` in projects of as many stages that
-do nothing, with few and with as many inputs and outputs. Processor time with all children, median of rounds.
+`dvc repro` against `dvc version`, `snakemake -n` against `snakemake --version`, `vouch plan` and
+`vouch store sync` against an interpreter that imports the same. Then the floor: `dvc repro` in projects of as
+many stages that do nothing, with few and with as many inputs and outputs. Processor time with all children,
+median of rounds.
 """
 
 import os
@@ -30,7 +31,7 @@ COMMANDS = {
     "snakemake -n": ("snakemake", "--cores", "2", "--dry-run"),
     "vouch --help": (*VOUCH, "--help"),
     "vouch plan": (*VOUCH, "plan"),
-    "vouch sync": (*VOUCH, "sync"),
+    "vouch store sync": (*VOUCH, "store", "sync"),
 }
 # what does nothing -> what finds out that there is nothing to do, and how many times as long it may take
 AIMS = {
@@ -38,13 +39,13 @@ AIMS = {
     "dvc repro -P": ("dvc version", 12.0),
     "snakemake -n": ("snakemake --version", 4.0),
     "vouch plan": ("vouch --help", None),
-    "vouch sync": ("vouch --help", None),
+    "vouch store sync": ("vouch --help", None),
 }
 NOTHING = {
     "dvc repro": "up to date",
     "dvc repro -P": "up to date",
     "snakemake -n": "Nothing to be done",
-    "vouch sync": ", 0 newly recorded",
+    "vouch store sync": ", 0 newly recorded",
 }
 
 
@@ -86,7 +87,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         checkout = matrix(Path(folder) / "one", MODELS, DATASETS)
         stages = len(checkout.names())
-        first = seconds(checkout, COMMANDS["vouch sync"], "newly recorded")
+        first = seconds(checkout, COMMANDS["vouch store sync"], "newly recorded")
         figure("vouch_sync_records_489_stages", first, "s")
         figure("dvc_lock_of_489_stages", (checkout.path / "dvc.lock").stat().st_size / 2**10, "KiB")
         taken: dict[str, list[float]] = {name: [] for name in COMMANDS}

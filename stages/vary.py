@@ -160,7 +160,7 @@ def main(run: Run) -> None:
         if not asking.kept and config.rows != "all":
             raise UserError(
                 f"{source}: no item has a picture to exchange, so datasets.{name}.rows: {config.rows} leaves "
-                f"none; say which pictures win (`vouch exchange {name}`), or write rows: all"
+                f"none; say which pictures win (`vouch review exchange {name}`), or write rows: all"
             )
     run.note("items", asking.kept)
     run.note("left_out", total - asking.kept)

@@ -133,7 +133,7 @@ def _by_memory(path: Path) -> Callable[[], str]:
 
 
 def _by_object(path: Path) -> Callable[[], str]:
-    """As `vouch verify` reads it; DVC itself does not."""
+    """As `vouch store verify` reads it; DVC itself does not."""
     name = (path.parent.name + path.name)[:32]
     return lambda: HARMFUL if md5(path.read_bytes()).hexdigest() == name else NOTICED
 

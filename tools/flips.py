@@ -59,7 +59,7 @@ def sweep(flips: int, seed: int = SEED, most: int | None = None) -> Iterator[tup
         for path in chosen:
             judge = kind.judge(path)
             if judge() == NOTICED:
-                raise UserError(f"{path}: damaged before anything was flipped; run `vouch verify`")
+                raise UserError(f"{path}: damaged before anything was flipped; run `vouch store verify`")
             said["files"] += 1
             for place in places(path.stat().st_size, flips, dice):
                 bit = dice.randrange(8)

@@ -22,7 +22,6 @@ from vouch.pipeline.yaml12 import load
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"
-STORE: tuple[str, ...] = ()  # words between `vouch` and a command about what is stored
 LIMIT = 900  # seconds for one command
 # Stages one after the other as DVC would start them, in one process: most of a small stage is importing torch.
 # Its words: names of stages, or of all stages of an entry of dvc.yaml; none: all.
@@ -132,8 +131,8 @@ class Checkout:
         self.git("commit", "-q", "--allow-empty", "-m", message)
 
     def store(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        """A command about what is stored: sync, pull, prune."""
-        return self.vouch(*STORE, *arguments, check=check)
+        """`vouch store ...`."""
+        return self.vouch("store", *arguments, check=check)
 
     def vouch(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         return self.run(sys.executable, "-m", "vouch.cli.main", *arguments, check=check)

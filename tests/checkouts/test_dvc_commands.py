@@ -28,7 +28,7 @@ def test_an_experiment_changes_scores_only_and_is_compared(checkout):
     lock = checkout.path / "dvc.lock"
     mine = lock.read_text("utf-8")
     same = checkout.vouch("show", "--rev", "HEAD").stdout
-    assert re.search(r"^(\d+) of \1 lines are as they were$", same, re.M)
+    assert re.search(r"^(\d+) of \1 lines are unchanged$", same, re.M)
     assert ran(checkout.dvc("exp", "run", "-S", "score.alpha=0.4").stdout) == SCORE | END
     assert checkout.planned() == set()
     changed = json.loads(checkout.dvc("metrics", "diff", "--json").stdout)["reports/metrics.json"]

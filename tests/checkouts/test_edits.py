@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.checkouts.checkout import STORE
 from tests.checkouts.edits import EDITS, Edit
 from tests.checkouts.small import END, SCORE
 from vouch.cli.main import main
@@ -30,7 +29,7 @@ def test_an_edit_makes_exactly_this_stale(checkout, edit: Edit):
         assert checkout.dvc_status().keys() == edit.stale
         with chdir(checkout.path):
             assert edit.stale | set(read_dag().downstream(edit.stale)) == edit.below
-            assert main([*STORE, "sync"]) == (1 if edit.stale else 0)
+            assert main(["store", "sync"]) == (1 if edit.stale else 0)
         assert (checkout.path / "dvc.lock").read_bytes() == lock, "sync blessed something stale"
     finally:
         checkout.git("checkout", "--", ".")

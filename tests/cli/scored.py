@@ -16,6 +16,7 @@ from vouch.tables.images import IMAGES, images_path
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.letters import LETTERS, letters_path
 from vouch.tables.likelihood import LIKELIHOOD, likelihood_path
+from vouch.tables.pins import Pin, Source, pin_path, write_pin
 from vouch.tables.prompts import COMPLEMENT, KEPT, PROMPTS, prompts_path
 from vouch.tables.published import PUBLISHED, published_path
 from vouch.tables.text import TEXT, text_path
@@ -50,6 +51,8 @@ def build(folder: Path) -> None:
         IMAGES.write(images_path(dataset), [held | {"width": 8, "height": 6}])
     TEXT_SIMILARITY.write(TEXT_SIMILARITY_PATH, [])
     for model, skill in SKILL.items():
+        source = Source(kind="folder", path=f"data/trained/{model}")
+        write_pin(pin_path(model), Pin(model=model, engine="transformers", source=source, files={}))
         _answer(model, skill)
         stage(score, "score", model)
     stage(compare, "compare")

@@ -118,10 +118,7 @@ def test_a_new_model(hub: ThreadingHTTPServer) -> None:
         "files": digests,
     }
     assert text.startswith("# head\nmodels:\n  model:\n    source: {")
-
-
-def test_weights_are_not_downloaded(hub: ThreadingHTTPServer) -> None:
-    lock("models: {}", repo="owner/open")
+    # weights are not downloaded
     assert 0 < Handler.served["model.safetensors"] <= 100_001 < len(files()["model.safetensors"])
     assert "README.md" not in Handler.served and "onnx/model.safetensors" not in Handler.served
 
@@ -141,6 +138,7 @@ def test_what_people_wrote_stays(hub: ThreadingHTTPServer) -> None:
     kept = [line for line in text.splitlines() if line in WRITTEN.splitlines()]
     assert kept == [line for line in WRITTEN.splitlines() if line not in gone]
     assert text.index("model.safetensors:") < text.index("# the next family")
+    assert lock(text) == text and lock(WRITTEN) == text, "twice the same bytes"
 
 
 @pytest.mark.parametrize("name", ["llava_v1_5_7b", "paligemma_3b_mix_448", "pixtral_12b"])
@@ -155,12 +153,6 @@ def test_the_committed_file_stays_as_it_is_around_an_entry(hub: ThreadingHTTPSer
         *("source", "engine", *([] if dtype else ["dtype"]), "parameters", "files"),
         *("config.json", "model.safetensors", "tokenizer.json", "licence"),
     ]
-
-
-def test_twice_the_same_bytes(hub: ThreadingHTTPServer) -> None:
-    once = lock(WRITTEN)
-    assert lock(once) == once
-    assert lock(WRITTEN) == once
 
 
 def test_a_branch_that_moved_changes_revision_and_digests_only(
@@ -200,20 +192,21 @@ def test_another_repository(hub: ThreadingHTTPServer) -> None:
     assert "model.safetensors" not in entry["files"]
 
 
-def test_a_language_model_can_be_locked_to_rewrite(hub: ThreadingHTTPServer) -> None:
-    assert loads(lock("models: {}", repo="owner/writer"), "m")["models"]["model"]["dtype"] == "bfloat16"
-
-
-def test_shards_are_counted_once(hub: ThreadingHTTPServer) -> None:
-    entry = loads(lock("models: {}", repo="owner/shards"), "m")["models"]["model"]
-    assert entry["parameters"] == 160_003, "those of the index, not extra.safetensors"
-    assert entry["facts"] == {"licence": "own"}
-
-
-@pytest.mark.parametrize(("repo", "dtype"), [("owner/nested", "float16"), ("owner/eight", "float32")])
-def test_dtype(hub: ThreadingHTTPServer, repo: str, dtype: str) -> None:
+@pytest.mark.parametrize(
+    ("repo", "dtype", "facts"),
+    [
+        ("owner/shards", "bfloat16", {"licence": "own"}),
+        ("owner/writer", "bfloat16", None),  # a language model, to rewrite
+        ("owner/nested", "float16", None),
+        ("owner/eight", "float32", None),
+    ],
+)
+def test_what_is_read_from_a_repository(
+    hub: ThreadingHTTPServer, repo: str, dtype: str, facts: dict[str, str] | None
+) -> None:
     entry = loads(lock("models: {}", repo=repo), "m")["models"]["model"]
-    assert entry["dtype"] == dtype and "facts" not in entry
+    assert (entry["dtype"], entry.get("facts")) == (dtype, facts)
+    assert entry["parameters"] == 160_003, "those of the index, not extra.safetensors"
 
 
 REFUSALS = [
@@ -232,36 +225,34 @@ REFUSALS = [
 ]
 
 
-@pytest.mark.parametrize(("repo", "revision", "message"), REFUSALS)
-def test_refusals_are_one_line(
-    hub: ThreadingHTTPServer, repo: str, revision: str | None, message: str
-) -> None:
-    with pytest.raises(UserError, match=message) as caught:
-        lock("models: {}", repo=repo, revision=revision)
-    assert "\n" not in str(caught.value)
+NAMES = [
+    ("modle", None, r"no model modle; give --repo OWNER/NAME to add it; .*did you mean model\?"),
+    ("other", "owner/open", "other is no model of the hub"),
+    ("third", None, "third is answered by a server"),
+    ("Model-1", "owner/open", r"models\.lock: models\.Model-1"),
+]
 
 
 @pytest.mark.parametrize(
-    ("name", "repo", "message"),
+    ("text", "name", "repo", "revision", "message"),
     [
-        ("modle", None, r"no model modle; give --repo OWNER/NAME to add it; valid: .*did you mean model\?"),
-        ("other", "owner/open", "other is no model of the hub"),
-        ("third", None, "third is answered by a server"),
-        ("Model-1", "owner/open", r"models\.lock: models\.Model-1"),
+        *(("models: {}", "model", repo, revision, message) for repo, revision, message in REFUSALS),
+        *((WRITTEN, name, repo, None, message) for name, repo, message in NAMES),
     ],
 )
-def test_names_that_cannot_be_locked(name: str, repo: str | None, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        lock(WRITTEN, name, repo)
+def test_refusals_are_one_line(
+    hub: ThreadingHTTPServer, text: str, name: str, repo: str | None, revision: str | None, message: str
+) -> None:
+    with pytest.raises(UserError, match=message) as caught:
+        lock(text, name, repo, revision)
+    assert "\n" not in str(caught.value)
 
 
-def test_offline(hub: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(UserError, match="run `vouch lock model` without HF_HUB_OFFLINE"):
-        lock(WRITTEN)
-
-
-def test_no_network(hub: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_network(hub: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+        with pytest.raises(UserError, match="run `vouch lock model` without HF_HUB_OFFLINE"):
+            lock(WRITTEN)
     monkeypatch.setattr("time.sleep", lambda seconds: None)  # the client's pauses between its attempts
     hub.shutdown()
     hub.server_close()
@@ -271,7 +262,7 @@ def test_no_network(hub: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def project(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A project whose profile allows no model without digests."""
+    """A project with one model in a folder."""
     (tmp_path / "root").mkdir()
     monkeypatch.chdir(tmp_path / "root")
     return Project(tmp_path / "root", tiny)
@@ -286,8 +277,6 @@ def command(project: Project, *arguments: str) -> int:
 
 
 def test_a_locked_folder_is_pinned(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(UserError, match=f"vouch lock {MODEL}"):
-        project.pin()
     assert command(project) == 0
     project.pin()
     assert read_pin(pin_path(MODEL)).files == project.entry["files"]

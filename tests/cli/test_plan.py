@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Vouch
 from tests.models.project import ROOT, prompt
-from vouch.cli.main import main
-from vouch.cli.planned import count_prompts, estimate
+from vouch.cli.plan import count_prompts, estimate
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.models.requests.config import Config, Sampling
 from vouch.models.requests.keys import PACK_PROMPTS
@@ -61,71 +61,45 @@ def test_nothing_to_ask(tmp_path: Path) -> None:
     assert TEXT not in count.outputs
 
 
-def test_a_dataset_with_variations_of_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "stages").symlink_to(ROOT / "stages")
-    (tmp_path / "vouch").symlink_to(ROOT / "vouch")
-    (tmp_path / "dvc.yaml").write_bytes((ROOT / "dvc.yaml").read_bytes())
-    (tmp_path / "models.lock").write_text("models: {}\n", "utf-8")
-    params = (ROOT / "profiles/small.yaml").read_text("utf-8")
+def test_a_dataset_with_variations_of_its_own(bare: Path, vouch: Vouch) -> None:
+    params = (bare / "params.yaml").read_text("utf-8")
     params = params.replace("items: 20}}", "items: 20}, variations: [original, vr_b, lr_i]}")
-    (tmp_path / "params.yaml").write_text(params, "utf-8")
-    assert main(["plan"]) == 0
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    (bare / "params.yaml").write_text(params, "utf-8")
+    lines = [line.split() for line in vouch("plan").splitlines()]
     counts = {line[0]: line[2:5] for line in lines if line[:1] in (["left"], ["right"])}
     assert counts == {"left": ["24", "about", "24"], "right": ["20", "about", "60"]}
     assert "made by no stage" not in " ".join(map(" ".join, lines))
 
 
-def test_what_an_earlier_profile_left_is_named_before_a_stage_refuses_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "stages").symlink_to(ROOT / "stages")
-    (tmp_path / "vouch").symlink_to(ROOT / "vouch")
-    for name, text in (("dvc.yaml", ROOT / "dvc.yaml"), ("params.yaml", ROOT / "profiles/small.yaml")):
-        (tmp_path / name).write_bytes(text.read_bytes())
-    (tmp_path / "models.lock").write_text("models: {}\n", "utf-8")
-    (tmp_path / "profiles").symlink_to(ROOT / "profiles")
-    (tmp_path / "data/items").mkdir(parents=True)
-    (tmp_path / "data/items/old.parquet").touch()
-    said = "refuse it: data/items/old.parquet; `vouch prune` removes"
-    assert main(["plan"]) == 0 and said in capsys.readouterr().out
-    assert main(["plan", "small"]) == 0 and said not in capsys.readouterr().out, "of another profile"
+def test_what_an_earlier_profile_left_is_named_before_a_stage_refuses_it(bare: Path, vouch: Vouch) -> None:
+    (bare / "profiles").symlink_to(ROOT / "profiles")
+    (bare / "data/items").mkdir(parents=True)
+    (bare / "data/items/old.parquet").touch()
+    said = "refuse it: data/items/old.parquet; `vouch store prune` removes"
+    assert said in vouch("plan")
+    assert said not in vouch("plan", "small"), "of another profile"
 
 
-def test_a_new_variation_counts_what_follows_from_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in ("stages", "vouch", "models.lock", "profiles"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    (tmp_path / "dvc.yaml").write_bytes((ROOT / "dvc.yaml").read_bytes())
-    params = (ROOT / "profiles/small.yaml").read_text("utf-8")
-    assert "variations: [original]" in params
-    (tmp_path / "params.yaml").write_text(params, "utf-8")
+def test_a_new_variation_counts_what_follows_from_it(bare: Path, vouch: Vouch) -> None:
     dag = read_dag()
     for out in dag.maker:
-        place = tmp_path / out
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text("made", "utf-8")
+        (bare / out).parent.mkdir(parents=True, exist_ok=True)
+        (bare / out).write_text("made", "utf-8")
     for name in ("left", "right"):
         PROMPTS.write(prompts_path(name), [prompt(f"q{n}/original", "what") for n in range(5)])
     digests = Digests()
     for stage in dag.stages.values():
         write_receipt(stage, present(stage, digests))
-    assert main(["plan"]) == 0
-    out = capsys.readouterr().out
+    out = vouch("plan")
     assert "0 cells (model x dataset) to extract: 0 prompts" in out
     assert "0 stages are not up to date\n" in out and "more run" not in out
+    params = (bare / "params.yaml").read_text("utf-8")
     longer = params.replace("variations: [original]", "variations: [original, vr_b]")
-    (tmp_path / "params.yaml").write_text(longer, "utf-8")
-    assert main(["plan"]) == 0
-    out = capsys.readouterr().out
-    assert "4 cells (model x dataset) to extract, 4 of them where what they read changes: 176 prompts" in out
+    assert longer != params
+    (bare / "params.yaml").write_text(longer, "utf-8")
+    out = vouch("plan")
+    assert "4 cells (model x dataset) to extract, 4 of them only if their inputs change: 176 prompts" in out
     assert "5 stages are not up to date: 2 rewrite, 2 vary, 1 report\n" in out
     assert (
-        "10 more run where what these make changes: 4 extract, 2 score, 2 browse, 1 liken, 1 compare\n" in out
+        "10 more run if their inputs change: 4 extract, 2 score, 2 browse, 1 embed_texts, 1 compare\n" in out
     )

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import Vouch, lay_out
 from tests.models.project import ROOT
-from vouch.cli.main import main
-from vouch.cli.planned import prompt_sets, sizes
+from vouch.cli.plan import prompt_sets, sizes
 from vouch.params.check import check_params
 from vouch.params.project import Project
 from vouch.pipeline.dag import read_dag
@@ -35,21 +35,28 @@ ROWS = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkout without data, and nothing outside it."""
-    path = tmp_path_factory.mktemp("profiles") / "checkout"
-    path.mkdir()
-    for name in ("stages", "vouch", "profiles", "decisions", "dvc.yaml", "models.lock"):
-        (path / name).symlink_to(ROOT / name)
-    return path
-
-
 @pytest.fixture
-def here(bare: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.chdir(bare)
-    yield bare
-    assert not (bare / "data").exists() and not (bare / "params.yaml").exists()
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A checkout without data and params.yaml, and nothing outside it; no plan makes them."""
+    path = tmp_path / "checkout"
+    path.mkdir()
+    lay_out(path, "profiles", "decisions")
+    (path / "params.yaml").unlink()
+    shutil.copy(ROOT / "models.lock", path)
+    monkeypatch.chdir(path)
+    yield path
+    assert not (path / "data").exists()
+
+
+@pytest.mark.parametrize("profile", sorted(path.stem for path in (ROOT / "profiles").glob("*.yaml")))
+def test_every_profile_names_itself_and_is_valid(profile: str, here: Path) -> None:
+    assert f"\nprofile: {profile}\n" in (ROOT / f"profiles/{profile}.yaml").read_text("utf-8")
+    if profile != "released":  # it is made valid by `vouch use`, with the files there are
+        assert project(profile).profile == profile
+
+
+def test_the_committed_params_are_the_demo() -> None:
+    assert (ROOT / "params.yaml").read_bytes() == (ROOT / "profiles/demo.yaml").read_bytes()
 
 
 def project(name: str) -> Project:
@@ -57,12 +64,9 @@ def project(name: str) -> Project:
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_plan_reproduces_the_size_of_the_study(
-    name: str, here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_plan_reproduces_the_size_of_the_study(name: str, here: Path, vouch: Vouch) -> None:
     studies, sets = PAPERS[name]
-    assert main(["plan", name]) == 0
-    out = capsys.readouterr().out
+    out = vouch("plan", name)
     said = " and ".join(f"{models} models x {datasets} datasets" for models, datasets in studies)
     assert f": {said}\n" in out
     if sets:
@@ -94,50 +98,34 @@ def test_dvc_reads_a_profile_as_we_do(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_what_has_no_commit_is_named(name: str, here: Path) -> None:
-    params = project(name)
-    origins = {key: entry.origin for key, entry in params.datasets.items() if entry.origin}
-    assert set(params.unpinned) == {key for key, origin in origins.items() if not origin.pinned}
-    assert not any(model in params.unpinned for model in params.models), (
-        "a model is refused until it is locked"
-    )
+    origins = [entry.origin for entry in project(name).datasets.values() if entry.origin]
+    assert all(origin.unpinned != origin.pinned for origin in origins)
+    locked = load(ROOT / "models.lock")["models"]
+    assert not any(entry.get("unpinned") for entry in locked.values()), "refused until it is locked"
 
 
-def test_an_unknown_profile(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", "pacr"]) == 1
-    assert "did you mean parc?" in capsys.readouterr().err
+def test_an_unknown_profile(here: Path, vouch: Vouch) -> None:
+    assert "did you mean parc?" in vouch("plan", "pacr", status=1)
 
 
-def test_an_absent_model_of_an_unknown_dataset(
-    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_absent_model_of_an_unknown_dataset(here: Path) -> None:
     values = load(ROOT / "profiles/tu.yaml")
     values["paper"]["absent"][1]["datasets"] = ["ai2"]
     with pytest.raises(Exception, match=r"paper\.absent\.1\.datasets: unknown name ai2;.*mean ai2d"):
         check_params(values, "tu")
 
 
-def test_a_profile_takes_the_place_of_what_is_no_text(
-    bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    here = shutil.copytree(bare, tmp_path / "checkout", symlinks=True)
-    monkeypatch.chdir(here)
+def test_a_profile_takes_the_place_of_what_is_no_text(here: Path, vouch: Vouch) -> None:
     damaged = "é".encode("utf-16")
     (here / "params.yaml").write_bytes(damaged)
-    assert main(["use", "small"]) == 0
+    said = vouch("use", "small")
     assert (here / "params.yaml").read_bytes() == (ROOT / "profiles/small.yaml").read_bytes()
     (kept,) = (here / ".vouch/params").iterdir()
-    assert kept.read_bytes() == damaged
-    assert str(kept.relative_to(here)) in capsys.readouterr().out
+    assert kept.read_bytes() == damaged and str(kept.relative_to(here)) in said
 
 
 @pytest.mark.parametrize("content", ["", "[]", "stages:\n", "params: a"])
-def test_a_definition_without_stages_is_one_line(
-    bare: Path, tmp_path: Path, content: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here = shutil.copytree(bare, tmp_path / "checkout", symlinks=True)
-    monkeypatch.chdir(here)
-    shutil.copy(ROOT / "profiles/small.yaml", here / "params.yaml")
-    (here / "dvc.yaml").unlink()  # a link to that of this project
-    (here / "dvc.yaml").write_text(content, "utf-8")
+def test_a_definition_without_stages_is_one_line(bare: Path, content: str) -> None:
+    (bare / "dvc.yaml").write_text(content, "utf-8")
     with pytest.raises(UserError, match=r"^dvc\.yaml: has no `stages`; restore it from version control$"):
         read_dag()

@@ -13,7 +13,7 @@ from dvc.repo import Repo
 
 from vouch.cli.show import cells, compared, headline, leaderboard_at
 from vouch.pipeline.errors import UserError
-from vouch.tables.compared import LEADERBOARD_PATH
+from vouch.tables.compared import LEADERBOARD, LEADERBOARD_PATH
 from vouch.tables.table import Table
 
 LINE = {"dataset": "d", "variation": "original", "output": "letters", "model": "m", "category": "all"}
@@ -64,7 +64,7 @@ def test_a_comparison_shows_the_lines_that_changed() -> None:
         ["gone", "gone"],
     ]
     assert lines[3][-1] == "new" and lines[-1][:3] == ["1", "of", "3"]
-    assert compared(now, now) == "3 of 3 lines are as they were\n"
+    assert compared(now, now) == "3 of 3 lines are unchanged\n"
 
 
 def test_a_change_of_digits_that_are_not_shown_is_counted_alone() -> None:
@@ -73,7 +73,7 @@ def test_a_change_of_digits_that_are_not_shown_is_counted_alone() -> None:
     now = cells([row("accuracy", value, model=name) for name, value in values.items()], "clean")
     *lines, last = compared(now, then).splitlines()
     assert [line.split()[3:6] for line in lines[2:]] == [["c", "10.500", "(+10.000)"]]
-    assert last == "1 of 3 lines are as they were, 1 more but for digits that are not shown"
+    assert last == "1 of 3 lines are unchanged, 1 more differ only in digits that are not shown"
 
 
 def test_results_of_a_revision_that_cannot_be_compared_say_where_they_can_be_seen(
@@ -91,7 +91,7 @@ def test_results_of_a_revision_that_cannot_be_compared_say_where_they_can_be_see
         subprocess.run(["git", *command], check=True)
     apart = "look at them in a checkout of it: `git worktree add ../then v1`, there `dvc pull` and"
     with pytest.raises(
-        UserError, match=f"v1: holds leaderboard/1, expected leaderboard/2, so they .* compared; {apart}"
+        UserError, match=f"v1: holds leaderboard/1, expected leaderboard/{LEADERBOARD.version}, so they .* compared; {apart}"
     ):
         leaderboard_at("v1")
     LEADERBOARD_PATH.unlink()

@@ -64,7 +64,7 @@ def test_no_stage_begins_on_a_bit_flip(dag: Dag, monkeypatch: pytest.MonkeyPatch
             )
 
         def judge(path: str = path, stage: str = stage.name) -> str:
-            with pytest.raises(UserError, match=rf"^{path}: damaged, or .* `vouch verify --mend`"):
+            with pytest.raises(UserError, match=rf"^{path}: damaged, or .* `vouch store verify --mend`"):
                 run()
             return NOTICED
 

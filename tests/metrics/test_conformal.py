@@ -247,9 +247,9 @@ def test_a_copy_of_an_item_in_its_group_moves_no_mean_of_rows_twice(seed: int) -
 
 
 def test_unknown_names_are_refused_with_the_valid_ones() -> None:
-    with pytest.raises(ValidationError, match=r"unknown name rasp; valid: .*did you mean raps"):
+    with pytest.raises(ValidationError, match=r"unknown name rasp; did you mean raps"):
         config(scores=["lac", "aps", "rasp"])
-    with pytest.raises(ValidationError, match=r"unknown name classes; valid: .*did you mean class"):
+    with pytest.raises(ValidationError, match=r"unknown name classes; did you mean class"):
         config(strata=["marginal", "classes"])
     with pytest.raises(ValidationError, match="aps is missing"):
         config(scores=["lac"])

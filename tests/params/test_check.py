@@ -29,14 +29,14 @@ def test_an_entry_may_name_variations_and_rows(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
-        ({"variations": ["vs_q"]}, "datasets.left.variations: unknown variation vs_q; valid: "),
+        ({"variations": ["vs_q"]}, "datasets.left.variations: unknown variation vs_q; did you mean vs_"),
         ({"variations": ["vr_b", "vr_b_3"]}, "datasets.left.variations: vr_b_3 is the same as vr_b"),
         ({"variations": ["vr_b", "vr_b"]}, "datasets.left.variations: vr_b stands twice"),
         ({"variations": []}, "datasets.left.variations: List should have at least 1 item"),
         ({"variations": "vr_b"}, "datasets.left.variations: "),
         ({"variations": ["vr_b+"]}, "unknown variation ; valid"),
         ({"rows": "some"}, "datasets.left.rows: Input should be 'all' or 'exchangeable', found 'some'"),
-        ({"row": "all"}, "unknown key datasets.left.row; valid: "),
+        ({"row": "all"}, "unknown key datasets.left.row; did you mean rows? valid: "),
     ],
 )
 def test_what_an_entry_may_not_say(monkeypatch: pytest.MonkeyPatch, entry: dict[str, Any], said: str) -> None:
@@ -57,8 +57,8 @@ def test_what_an_entry_may_not_say(monkeypatch: pytest.MonkeyPatch, entry: dict[
             "train.m.target: Input should be a finite number, found inf",
         ),
         ("score", {"alpha": []}, "score.alpha: List should have at least 1 item"),
-        ("score", {"answers": {"lfet": ["anls"]}}, "score.answers: unknown name lfet; valid: left, right"),
-        ("extract", {"bathc": 1, "batch": 0}, "unknown key extract.bathc; valid: "),
+        ("score", {"answers": {"lfet": ["anls"]}}, "score.answers: unknown name lfet; did you mean left? valid: left, right"),
+        ("extract", {"bathc": 1, "batch": 0}, "unknown key extract.bathc; did you mean batch? valid: "),
     ],
 )
 def test_a_wrong_value_is_one_problem_under_its_key(

@@ -101,7 +101,7 @@ def test_what_stages_import_to_start() -> None:
 def test_braces_in_the_path_of_the_checkout_are_one_line(project: Path, brace: str) -> None:
     """DVC ends there in a traceback, after the stage has run."""
     here = project.rename(project.with_name(f"a{brace}b"))
-    for command in (["stages.vary", "toy"], ["vouch.cli.main", "sync"]):
+    for command in (["stages.vary", "toy"], ["vouch.cli.main", "store", "sync"]):
         ran = subprocess.run(
             [sys.executable, "-m", *command],
             cwd=here,

@@ -17,5 +17,5 @@ def test_other_writing_systems_pass():
 
 
 def test_did_you_mean():
-    assert did_you_mean("scoer", ["score", "pin"]) == "valid: pin, score (did you mean score?)"
+    assert did_you_mean("scoer", ["score", "pin"]) == "did you mean score? valid: pin, score"
     assert did_you_mean("x", []) == "valid: none"

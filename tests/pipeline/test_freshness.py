@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from dvc.repo import Repo, lock_repo
 
-from vouch.cli import sync
+from vouch.cli.store import sync
 from vouch.pipeline.dag import Dag, Stage
 from vouch.pipeline.digests import Digests
 from vouch.pipeline.errors import UserError

@@ -116,7 +116,7 @@ def test_every_stage_of_every_profile_has_its_resources(monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("gpu_gib", 80, r"unknown key gpu_gib; valid: .*did you mean gpu_gb"),
+        ("gpu_gib", 80, r"unknown key gpu_gib; did you mean gpu_gb"),
         (5, 1, r"unknown key 5; valid: "),
         ("gpu_gb", "eighty", r"gpu_gb: 'eighty' does not fit; give the memory of one GPU in GB, such as 80"),
         ("gpu_gb", -1, r"gpu_gb: -1 does not fit"),

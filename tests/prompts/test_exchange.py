@@ -134,8 +134,8 @@ def test_candidates_are_all_pairs_of_losers_of_one_question() -> None:
 
 
 BAD = [
-    ([f"{WHITER},winer,l1,l2,first"], "replaced: unknown name winer; valid: loser, winner (did you mean winner?)"),
-    ([f"{WHITER},winner,l1,l2,frist"], "winner: unknown name frist; valid: first, neither, second"),
+    ([f"{WHITER},winer,l1,l2,first"], "replaced: unknown name winer; did you mean winner? valid: loser, winner"),
+    ([f"{WHITER},winner,l1,l2,frist"], "winner: unknown name frist; did you mean first? valid: first, neither, second"),
     ([f"{WHITER},winner,l1,l1,first"], "first and second are the same picture"),
     ([f"{WHITER},winner,l1,l2,first", f"{WHITER},winner,l2,l1,first"], "line 3: a second decision about l2 and l1"),
     ([f"{WHITER},winner,l1,l9,first"], "second: no picture 'l9' lost in that question; take the digest"),
@@ -156,7 +156,7 @@ def test_a_bad_decision_is_one_line(project: Project, lines: list[str], said: st
 
 def test_bad_columns_are_one_line(project: Project) -> None:
     decide(head="question,replaced,first,second,wins")
-    with pytest.raises(UserError, match=r"toy\.csv: unknown column wins; valid: by, first, .*mean winner"):
+    with pytest.raises(UserError, match=r"toy\.csv: unknown column wins; did you mean winner"):
         project.vary(ITEMS)
 
 
@@ -178,7 +178,7 @@ def test_rows_that_can_be_exchanged_for_all_variations(project: Project) -> None
 
 def test_no_row_that_can_be_exchanged_is_one_line(project: Project) -> None:
     with pytest.raises(
-        UserError, match=r"datasets\.toy\.rows: exchangeable leaves none; .*vouch exchange toy"
+        UserError, match=r"datasets\.toy\.rows: exchangeable leaves none; .*vouch review exchange toy"
     ):
         project.vary(ITEMS, entry={"rows": "exchangeable"})
     assert not Path(prompts_path("toy")).exists()

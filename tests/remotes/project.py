@@ -1,4 +1,4 @@
-"""A small DVC repository: real contracts and a model folder, recorded as `vouch sync` records them."""
+"""A small DVC repository: real contracts and a model folder, recorded as `vouch store sync` records them."""
 
 import os
 import random

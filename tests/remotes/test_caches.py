@@ -24,33 +24,33 @@ def test_a_damaged_cache_is_found_and_mended(there: Repository, capsys: pytest.C
     before, table = there.contents(), Path("data/items/left.parquet")
     with Repo() as repo:
         repo.push()
-        assert main(["verify"]) == 0
+        assert main(["store", "verify"]) == 0
         stored = next(path for path in there.cache.values() if path.read_bytes() == table.read_bytes())
         flip(stored)
         stored.chmod(0o444)  # as DVC leaves it, and takes it for whole
         table.unlink()
         repo.checkout()
         assert not repo.status() and there.contents() != before, "DVC sees nothing of it"
-    assert main(["verify"]) == 1
+    assert main(["store", "verify"]) == 1
     out = capsys.readouterr().out
     assert f"{table}: not the bytes that prepare@left wrote" in out and stored.name in out
-    assert main(["verify", "--mend"]) == 0 and not table.exists() and whole(there.cache)
+    assert main(["store", "verify", "--mend"]) == 0 and not table.exists() and whole(there.cache)
     with Repo() as repo:
         repo.pull()
-    assert there.contents() == before and main(["verify"]) == 0
+    assert there.contents() == before and main(["store", "verify"]) == 0
 
 
 def test_what_was_not_compared_is_not_called_whole(
     there: Repository, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["verify"]) == 0
+    assert main(["store", "verify"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("verify: 5 outputs and ") and out.endswith(
         " of DVC's cache read; nothing is damaged\n"
     )
     table = Path("data/items/left.parquet")
     table.unlink()
-    assert main(["verify"]) == 0
+    assert main(["store", "verify"]) == 0
     out = capsys.readouterr().out
     assert (
         out.startswith("verify: 1 of 5 outputs are not here: `dvc pull`")
@@ -58,7 +58,7 @@ def test_what_was_not_compared_is_not_called_whole(
     )
     Path("dvc.lock").unlink()
     flip(Path("data/items/right.parquet"))
-    assert main(["verify"]) == 0
+    assert main(["store", "verify"]) == 0
     out = capsys.readouterr().out
     assert "verify: data/items/right.parquet: no record of prepare@right has it" in out
     assert "\nverify: 0 outputs and " in out

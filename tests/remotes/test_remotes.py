@@ -59,13 +59,13 @@ def test_a_damaged_object_is_named_and_mended(
     flip(weights)
     kept = shutil.copytree(".dvc/cache", there.path.parent / "kept")
     there.lose()
-    assert main(["pull"]) == 1
+    assert main(["store", "pull"]) == 1
     assert not Path(WEIGHTS).exists() and whole(there.cache), "what is damaged came nowhere"
     last = capfd.readouterr().err.strip().splitlines()[-1]
-    assert last.startswith(f"vouch: {WEIGHTS}: its object") and "`vouch verify --remote --mend`" in last
+    assert last.startswith(f"vouch: {WEIGHTS}: its object") and "`vouch store verify --remote --mend`" in last
     shutil.copytree(kept, ".dvc/cache", dirs_exist_ok=True)  # a machine that has it whole
     assert push() == 0, "DVC takes what is there for whole"
-    assert main(["verify", "--remote", "--mend"]) == 0
+    assert main(["store", "verify", "--remote", "--mend"]) == 0
     assert weights.name in capfd.readouterr().out and not weights.exists()
     assert push() == 2 and whole(remote.objects()), "the weights and the list of their folder"
     there.lose()

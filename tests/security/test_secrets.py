@@ -174,7 +174,7 @@ def run(tmp_path_factory: pytest.TempPathFactory, server: Hostile) -> Run:
         assert made.stages("extract") == 1
     server.mode = ""
     assert made.stages() == 0, made.printed
-    assert made(sys.executable, "-m", "vouch.cli.main", "sync") == 0, made.printed
+    assert made(sys.executable, "-m", "vouch.cli.main", "store", "sync") == 0, made.printed
     assert made(sys.executable, "-m", "vouch.cli.main", "item", "../../evil") == 0, made.printed
     return made
 

@@ -89,9 +89,9 @@ def _edit(checkout: Checkout, stage: Stage) -> None:
 
 
 def _finish(point: Point, checkout: Checkout, stage: Stage, place: Path, found: dict[str, Any]) -> None:
-    """The next plain command; where it fails, `vouch sync` and the command again, which is a fault too.
+    """The next plain command; where it fails, `vouch store sync` and the command again, which is a fault too.
 
-    A dvc.lock that was cut short is what DVC refuses by itself: there `vouch sync` is the way.
+    A dvc.lock that was cut short is what DVC refuses by itself: there `vouch store sync` is the way.
     """
     runner = Runner(checkout, COMMANDS[point.finisher], place / "next.log")
     status = runner.wait()
@@ -103,7 +103,7 @@ def _finish(point: Point, checkout: Checkout, stage: Stage, place: Path, found: 
         runner = Runner(checkout, COMMANDS[point.finisher], place / "again.log")
         found["next"]["after_sync"] = runner.wait()
         if point.kind == "lock" and found["next"]["after_sync"]:
-            found["faults"].append(f"after `vouch sync` {point.finisher} failed: {_line(runner)}")
+            found["faults"].append(f"after `vouch store sync` {point.finisher} failed: {_line(runner)}")
     found["mended"] = (checkout.path / REPLACED).exists()
     if point.kind == "lock":
         rerun = set(re.findall(r"Running stage '([^']+)'", runner.said())) - {point.stage}

@@ -1,14 +1,20 @@
-"""Bring what the present profile reads from the network to this machine: datasets with an `origin`, into
-.vouch/sources, and the weights of the hub's models, into the hub's cache. What is there already is verified
-and left alone; what cannot be fetched is named, a line each. Without a pinned commit or digest (`unpinned`)
-the newest edition is taken, and named."""
+"""Download what the profile reads from the network: datasets with an `origin`, and the weights of hub models.
+
+Datasets go into .vouch/sources, weights into the hub's own cache. What is there already is verified and left
+alone. What cannot be fetched is named, a line each, and the others go on. Without a pinned commit or digest
+(`unpinned`) the newest edition is taken, and named.
+
+Examples:
+  vouch fetch
+  vouch fetch mmbench llava_v1_5_7b
+"""
 
 import argparse
 import sys
 from importlib import import_module
 from pathlib import Path
 
-from vouch.cli.layout import plain
+from vouch.cli.printing import check_name, plain
 from vouch.datasets.fetch.locate import fetch
 from vouch.datasets.fetch.origin import REMOTE, Origin
 from vouch.datasets.fetch.store import Found
@@ -16,7 +22,7 @@ from vouch.models.pins.config import HubSource
 from vouch.models.pins.hub import fetch as fetch_weights
 from vouch.params.check import check_project
 from vouch.params.project import MODELS, Models, Project
-from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
 
 
@@ -35,9 +41,7 @@ def run(options: argparse.Namespace) -> int:
     }
     models, by_hand = hub_models(project), to_bring(project)
     for name in options.names:
-        if name not in origins and name not in models and name not in by_hand:
-            known = did_you_mean(name, [*origins, *models, *by_hand])
-            raise UserError(f"params.yaml: nothing to fetch for {name} in this profile; {known}")
+        check_name("dataset or model", name, [*origins, *models, *by_hand], "params.yaml: nothing to fetch")
     wanted = options.names or [*origins, *models, *by_hand]
     away = 0
     for name in wanted:

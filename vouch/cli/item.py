@@ -1,33 +1,62 @@
-"""One question: its options, pictures and flags, and for every model and variation what was answered, how
-sure the model was, the prediction sets, and which variation flipped the answer."""
+"""Show one question: its options, pictures and flags, and what every model answered in every variation.
+
+Each line has the answer, how confident the model was, the members of its LAC and APS prediction sets (for
+items that calibrate, which have none in the faithful protocol: `about` the mean size), and how the answer
+compares with that to the original prompt. Where a variation keeps the correct answer: same or flipped. Where
+it changes the correct answer, and the original was answered correctly: turned or unturned.
+
+Examples:
+  vouch item kite-004 --dataset kites
+  vouch item kite-004 --dataset kites --model tiny_a --pictures seen
+"""
 
 import argparse
-from collections.abc import Mapping, Sequence
+import heapq
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vouch.cli.item_answers import FLIPPED, UNTURNED, answers, find_item, models, prompts_of
-from vouch.cli.layout import as_json, cut, number, plain, table
-from vouch.cli.outdated import tell_outdated
+import numpy as np
+import pyarrow as pa
+
+from vouch.cli.printing import (
+    as_json,
+    check_name,
+    cut,
+    file_argument,
+    long_name,
+    number,
+    plain,
+    table,
+    warn_if_outdated,
+)
 from vouch.images.pictures import render
-from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import intact
+from vouch.tables.flips import contents, flips, grades
 from vouch.tables.images import ImageStore, images_path
-from vouch.tables.prompts import ORIGINAL
+from vouch.tables.items import ITEMS, items_path
+from vouch.tables.outcomes import OUTCOMES, outcomes_path
+from vouch.tables.prompts import KEPT, LETTERS, LIKELIHOOD, ORIGINAL, OUTPUTS, PROMPTS, TEXT, prompts_path
+from vouch.tables.row_groups import rows_with
+from vouch.tables.table import Table
+from vouch.tables.text import RESPONSES
 
 WIDTH = 60  # characters of a text in a table; --json has it whole
+FLIPPED, SAME, TURNED, UNTURNED = "flipped", "same", "turned", "unturned"
 Row = Mapping[str, Any]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vouch item`."""
-    parser.add_argument("id", help="id of the item, as the tables and the report have it")
+    parser.add_argument("id", help="id of the question, as in the tables and the report")
     parser.add_argument("--dataset", help="where several datasets have that id")
     parser.add_argument("--model", help="only this model")
-    parser.add_argument("--json", action="store_true", help="for scripts, with whole texts")
+    parser.add_argument("--json", action="store_true", help="for programs, with whole texts")
     parser.add_argument(
         "--pictures",
-        type=lambda name: Path(name).absolute(),
+        type=file_argument,
         metavar="FOLDER",
         help="write the pictures there as PNG, as models see them in each variation",
     )
@@ -37,8 +66,8 @@ def run(options: argparse.Namespace) -> int:
     """Prints the item."""
     dataset, item = find_item(options.id, options.dataset)
     known = models()
-    if options.model is not None and options.model not in known:
-        raise UserError(f"data/scores: no model {options.model}; {did_you_mean(options.model, known)}")
+    if options.model is not None:
+        check_name("model", options.model, known, outcomes_path("x").parent)
     prompts = prompts_of(dataset, item["id"])
     found = [
         entry
@@ -52,10 +81,10 @@ def run(options: argparse.Namespace) -> int:
         named = {"dataset": dataset, "item": item, "prompts": list(prompts.values()), "answers": found}
         print(as_json(named), end="")
     else:
-        print(question(dataset, item) + "\n" + said(found), end="")
+        print(question(dataset, item) + "\n" + screen(found), end="")
         if options.pictures:
             print(f"pictures: {written} in {plain(options.pictures)}")
-    tell_outdated()
+    warn_if_outdated()
     return 0
 
 
@@ -80,11 +109,11 @@ def _several(name: str, text: str) -> list[str]:
     return [f"{name}: {first}", *(f"  {line}" for line in rest)]
 
 
-def said(entries: Sequence[Row]) -> str:
+def screen(entries: Sequence[Row]) -> str:
     """The table of answers, and which variations flipped them."""
     if not entries:
-        return "no model was asked this item\n"
-    head = ["model", "asked", "variation", "answer", "", "confidence", "LAC", "APS", "original", "text"]
+        return "no model was asked this question\n"
+    head = ["model", "output", "variation", "answer", "", "confidence", "LAC", "APS", "original", "text"]
     rows = [
         [
             *(entry["model"], entry["output"], variation(entry), cut(_answer(entry), WIDTH), _right(entry)),
@@ -93,13 +122,14 @@ def said(entries: Sequence[Row]) -> str:
         ]
         for entry in entries
     ]
-    return table(head, rows, right={5}) + "\n" + "".join(map("{}\n".format, flips(entries)))
+    return table(head, rows, right={5}) + "\n" + "".join(map("{}\n".format, flips_by_model(entries)))
 
 
 def variation(entry: Row) -> str:
     """The variation, with its number where it makes several prompts of an item."""
     _, _, last = entry["prompt"].rpartition(f"/{entry['variation']}/")
-    return f"{entry['variation']} {last}" if last != entry["prompt"] else str(entry["variation"])
+    name = long_name(entry["variation"])
+    return f"{name} {last}" if last != entry["prompt"] else name
 
 
 def _answer(entry: Row) -> str:
@@ -121,17 +151,17 @@ def _set(entry: Row, score: str) -> str:
     return "n.a." if size is None else f"about {size:.1f}"
 
 
-def flips(entries: Sequence[Row]) -> list[str]:
+def flips_by_model(entries: Sequence[Row]) -> list[str]:
     """A line for each model and output: the variations that changed an answer that should have stayed, and
-    those that left one that should have turned."""
+    those that left one that should have changed."""
     lines = []
     for model, output in dict.fromkeys((entry["model"], entry["output"]) for entry in entries):
         own = [entry for entry in entries if (entry["model"], entry["output"]) == (model, output)]
-        asked = {entry["variation"] for entry in own}
-        if ORIGINAL not in asked or len(asked) == 1:  # nothing to compare, or to compare with
+        variations = {entry["variation"] for entry in own}
+        if ORIGINAL not in variations or len(variations) == 1:  # nothing to compare, or to compare with
             continue
         words = []
-        for word, meaning in ((FLIPPED, "flipped by"), (UNTURNED, "not turned by")):
+        for word, meaning in ((FLIPPED, "flipped by"), (UNTURNED, "wrongly unchanged by")):
             names = [variation(entry) for entry in own if entry["against_original"] == word]
             words += [f"{meaning} {', '.join(names)}"] if names else []
         lines.append(plain(f"{model}, {output}: {'; '.join(words) or 'the answer held in every variation'}"))
@@ -150,3 +180,143 @@ def write_pictures(folder: Path, prompts: Mapping[str, Row], images: ImageStore)
             render(recipe, images.read).save(folder / f"{place:02d}-{name[:80]}-{which}.png")
             written += 1
     return written
+
+
+def find_item(wanted: str, dataset: str | None) -> tuple[str, dict[str, Any]]:
+    """The dataset of an item, and its row of ITEMS. Raises UserError, with close ids, where it is none."""
+    folder = items_path("x").parent
+    known = sorted(path.stem for path in folder.glob("*.parquet"))
+    if not known:
+        raise UserError(f"{folder}: no items; run `dvc repro`, or `dvc pull` to fetch them")
+    if dataset is not None:
+        check_name("dataset", dataset, known, folder)
+    places = [dataset] if dataset else known
+    found = [(name, row) for name in places for row in _rows(ITEMS, items_path(name), "id", [wanted])]
+    if not found:
+        ids = [
+            name
+            for place in places
+            for name in ITEMS.read(intact(items_path(place)), ["id"])["id"].to_pylist()
+        ]
+        raise UserError(
+            f"{dataset or folder}: no item {wanted[:80]!r}; did you mean {', '.join(close(wanted, ids))}?"
+        )
+    if len(found) > 1:
+        names = ", ".join(name for name, _ in found)
+        raise UserError(f"item {wanted[:80]!r}: is in {names}; choose one by --dataset")
+    return found[0]
+
+
+def close(wanted: str, ids: Collection[str]) -> list[str]:
+    """The five ids that share most trigrams with the wanted one, quoted and cut: difflib takes minutes for
+    100,000 ids."""
+
+    def trigrams(name: str) -> set[str]:
+        padded = f" {name.casefold()} "
+        return {padded[place : place + 3] for place in range(len(padded) - 2)}
+
+    parts = trigrams(wanted)
+    shares = ((-len(parts & own) / len(parts | own), name) for name in ids if (own := trigrams(name)))
+    return [repr(name[:80]) for _, name in heapq.nsmallest(5, shares)]
+
+
+def prompts_of(dataset: str, item: str) -> dict[str, dict[str, Any]]:
+    """The item's prompts by id, in the order of their table."""
+    return {row["id"]: row for row in _rows(PROMPTS, prompts_path(dataset), "item", [item])}
+
+
+def models() -> list[str]:
+    """Models with outcomes, by name."""
+    suffix = outcomes_path("").name
+    return sorted(path.name.removesuffix(suffix) for path in outcomes_path("").parent.glob(f"*{suffix}"))
+
+
+def answers(model: str, dataset: str, prompts: Mapping[str, Row]) -> list[dict[str, Any]]:
+    """An entry for each prompt that the model was asked, and each output, as JSON has it."""
+    rows = [
+        row
+        for row in _rows(OUTCOMES, outcomes_path(model), "prompt", list(prompts))
+        if row["dataset"] == dataset
+    ]
+    given: dict[str, dict[str, list[Row]]] = {
+        output: {} for output in sorted({row["output"] for row in rows})
+    }
+    for output, by_prompt in given.items():
+        responses, path = RESPONSES[output]
+        for row in _rows(responses, path(model, dataset), "prompt", list(prompts)):
+            by_prompt.setdefault(row["prompt"], []).append(row)
+    order = {name: place for place, name in enumerate(prompts)}
+    rows.sort(key=lambda row: (OUTPUTS.index(row["output"]), order[row["prompt"]]))
+    return [
+        _entry(row, prompts[row["prompt"]], given[row["output"]].get(row["prompt"], []), became)
+        for row, became in zip(rows, against(rows), strict=True)
+    ]
+
+
+def _entry(row: Row, prompt: Row, given: Sequence[Row], became: str) -> dict[str, Any]:
+    ranked = likely(row["output"], prompt, given)
+    texts = [each["text"] for each in given if row["output"] == TEXT and each["temperature"] == 0]
+    chosen = row["predicted"]
+    return {
+        **{key: row[key] for key in ("model", "output", "variation", "prompt", "effect")},
+        "answer": row["answer"] if chosen is None else option(prompt, chosen),
+        "right": row["correct"],
+        "kept": row["clean_correct"] is not None,
+        **{key: row[key] for key in ("confidence", "half")},
+        **{score: _members(prompt, ranked, row[f"size_{score}"]) for score in ("lac", "aps")},
+        "clean_size": {score: row[f"clean_size_{score}"] for score in ("lac", "aps")},
+        "text": texts[0] if texts else None,
+        "problem": next((each["problem"] for each in given if each["problem"]), None),
+        "against_original": became,
+    }
+
+
+def option(prompt: Row, index: int) -> str:
+    """An option as it is shown, with its mark."""
+    mark = f"{prompt['marks'][index]}. " if index < len(prompt["marks"] or ()) else ""
+    return f"{mark}{prompt['options'][index]}"
+
+
+def likely(output: str, prompt: Row, given: Sequence[Row]) -> list[int]:
+    """Indices of the options, likeliest first (ties: lowest); none for texts and without an answer."""
+    if output == LETTERS and given and given[0]["logits"]:
+        worth = list(given[0]["logits"])[: len(prompt["options"])]
+    elif output == LIKELIHOOD and given and not any(row["nll"] is None for row in given):
+        nll = {row["option"]: row["nll"] for row in given}
+        worth = [-nll.get(index, math.inf) for index in range(len(prompt["options"]))]
+    else:
+        return []
+    return sorted(range(len(worth)), key=lambda index: (-worth[index], index))
+
+
+def _members(prompt: Row, ranked: Sequence[int], size: int | None) -> list[str] | None:
+    """The options of a prediction set of the faithful split: LAC and APS both take the likeliest ones.
+
+    None for rows that calibrate, which have no set.
+    """
+    if size is None or not ranked:
+        return None
+    return [option(prompt, index) for index in ranked[:size]]
+
+
+def against(rows: Sequence[Row]) -> list[str]:
+    """What became of the answer to the original prompt, a word for each row of OUTCOMES; empty where it does
+    not count.
+
+    Where the variation keeps the answers: same or flipped. Where it turns them, and the original was
+    answered right: turned or unturned.
+    """
+    table = pa.Table.from_pylist(list(rows), OUTCOMES.schema)
+    originals = {row["output"]: place for place, row in enumerate(rows) if row["variation"] == ORIGINAL}
+    first = np.array([originals.get(row["output"], place) for place, row in enumerate(rows)], dtype=int)
+    answer, kept = contents(table), np.array([row["effect"] in (None, KEPT) for row in rows], dtype=bool)
+    found = flips(answer, answer[first], grades(table)[first], kept)
+    words = np.where(kept, np.where(found, FLIPPED, SAME), np.where(found, UNTURNED, TURNED))
+    counts = (first != np.arange(len(rows))) & ~np.isnan(found)
+    return [str(word) for word in np.where(counts, words, "")]
+
+
+def _rows(table: Table, path: Path, column: str, wanted: list[str]) -> Iterator[dict[str, Any]]:
+    """Rows whose column has one of the wanted values."""
+    for part in rows_with(table, intact(path), column, wanted):
+        yield from part.to_pylist()

@@ -1,18 +1,33 @@
-"""Pin a model or a dataset. A model: the commit of its hub repository, or what its folder holds, and the
-SHA-256 of every file it is loaded from go into models.lock; what people wrote there stays: only the revision
-and the digests are replaced, and what is missing (engine, dtype, parameters, licence) is filled in. No
-weights are downloaded. A dataset with an `origin`: the commit of its hub repository, or the SHA-256 of its
-files, goes into params.yaml and into the profile that this is a copy of, and its name off `unpinned`."""
+"""Pin models and datasets, so that a run tomorrow uses the same bytes.
+
+A model: the commit of its hub repository, or what its folder holds, and the SHA-256 of every file it is
+loaded from go into models.lock. What people wrote there stays; only the revision and the digests are
+replaced, and what is missing (engine, dtype, parameters, licence) is filled in. No weights are downloaded.
+
+A dataset with an `origin`: the commit of its hub repository, or the SHA-256 of its files, goes into
+params.yaml and into the profile that this is a copy of.
+
+Examples:
+  vouch lock                                     everything of the profile that is not pinned yet
+  vouch lock llava_v1_5_7b mmbench
+  vouch lock my_model --repo OWNER/NAME          a new entry of models.lock
+"""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.representer import RoundTripRepresenter
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
 
-from vouch.cli.lock_data import lock_dataset, unpinned_datasets, with_origin
-from vouch.cli.round_trip import dumped, quoted, round_trip
+from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.datasets.fetch.hub import commit_of
+from vouch.datasets.fetch.locate import fetch
+from vouch.datasets.fetch.origin import REMOTE, Download, Origin
 from vouch.models.pins.config import FolderSource, HubSource
 from vouch.models.pins.hub import BRANCH
 from vouch.models.pins.model_folder import check_model_folder, count_parameters
@@ -24,6 +39,8 @@ from vouch.pipeline.files import write_text
 from vouch.pipeline.validation import validated
 from vouch.pipeline.yaml12 import loads
 from vouch.tables.pins import folder_digests, read_json
+
+PROFILES = Path("profiles")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,9 +63,11 @@ def run(options: argparse.Namespace) -> int:
     if (options.repo or options.revision) and len(options.names) != 1:
         raise UserError("--repo and --revision are of one model or dataset; name it")
     params = Path(PARAMS).read_text(encoding="utf-8") if Path(PARAMS).is_file() else "{}"
-    names = options.names or [*unpinned_datasets(params), *_unpinned_models(params)]
+    names = options.names or [*_unpinned_datasets(params), *_unpinned_models(params)]
     for name in names:
-        print(f"lock: {name}: {_lock(name, options.repo, options.revision, with_origin(params))}", flush=True)
+        print(
+            f"lock: {name}: {_lock(name, options.repo, options.revision, _with_origin(params))}", flush=True
+        )
     if not names:
         print("lock: all that this profile reads from the network is pinned")
     return 0
@@ -88,11 +107,10 @@ def locked(
     Raises UserError.
     """
     _validated(text)
-    yaml = round_trip()
-    document = yaml.load(text)
+    document = _yaml().load(text)
     entry = _entry(document["models"], name, repo, revision, others)
     # a new name or repository may be wrong: say so before the hub is asked
-    source = _validated(dumped(yaml, document)).models[name].source
+    source = _validated(_dumped(document)).models[name].source
     if isinstance(source, HubSource):
         said = _pin_repository(entry, name, source, revision)
     elif isinstance(source, FolderSource):
@@ -101,7 +119,7 @@ def locked(
         raise UserError(
             f"{MODELS}: {name} is answered by a server, which has no files to pin; use it as it is"
         )
-    changed = dumped(yaml, document)
+    changed = _dumped(document)
     _validated(changed)
     return changed, said
 
@@ -128,7 +146,7 @@ def _entry(
 def _pin_repository(entry: CommentedMap, name: str, source: HubSource, revision: str | None) -> str:
     """Asks the hub; what the entry is pinned to."""
     found = resolve(source.repo, revision or BRANCH, f"vouch lock {name}")
-    entry["source"]["revision"] = quoted(found.revision)
+    entry["source"]["revision"] = Quoted(found.revision)
     facts = {"licence": found.licence} if found.licence else {}
     _fill(entry, found.files, found.dtype, found.parameters, facts)
     return f"{source.repo} at {found.revision[:12]}, {len(found.files)} files"
@@ -144,6 +162,68 @@ def _pin_folder(entry: CommentedMap, folder: Path) -> str:
     return f"{folder}, {len(files)} files"
 
 
+def _with_origin(text: str) -> list[str]:
+    """Names of the datasets that have an origin."""
+    values = loads(text, PARAMS)
+    datasets = values.get("datasets") if isinstance(values, Mapping) else None
+    entries = datasets.items() if isinstance(datasets, Mapping) else ()
+    return [str(name) for name, entry in entries if isinstance(entry, Mapping) and entry.get("origin")]
+
+
+def _unpinned_datasets(text: str) -> list[str]:
+    """Names of the datasets that are fetched, from wherever that is by now. Raises UserError."""
+    entries = {name: loads(text, PARAMS)["datasets"][name] for name in _with_origin(text)}
+    found = {
+        name: validated(DatasetEntry, entry, f"{PARAMS}: datasets.{name}") for name, entry in entries.items()
+    }
+    return [n for n, one in found.items() if one.source == REMOTE and one.origin and not one.origin.pinned]
+
+
+def lock_dataset(name: str, revision: str | None) -> str:
+    """Pins a dataset in params.yaml and in the profile that it is a copy of; says what it did."""
+    path = Path(PARAMS)
+    before = path.read_text(encoding="utf-8")
+    text, said = locked_data(before, name, revision)
+    if text == before:
+        return f"{said}; nothing to change"
+    copies = [file for file in sorted(PROFILES.glob("*.yaml")) if file.read_text("utf-8") == before]
+    for file in (path, *copies):
+        write_text(file, text)
+    where = " and ".join(map(str, (path, *copies)))
+    return f"{said}; written to {where}" + ("" if copies else ", which no profile is a copy of")
+
+
+def locked_data(text: str, name: str, revision: str | None) -> tuple[str, str]:
+    """params.yaml with one dataset pinned, and what it is pinned to. Raises UserError.
+
+    Of a hub dataset nothing but its card is fetched; a digest needs the file, which goes to the store.
+    """
+    values = loads(text, PARAMS)
+    entry = validated(DatasetEntry, values["datasets"][name], f"{PARAMS}: datasets.{name}")
+    origin = entry.origin
+    if origin is None or entry.source != REMOTE:
+        raise UserError(
+            f"datasets.{name} is read from {entry.source}, which DVC watches: there is nothing to pin"
+        )
+    document = _yaml().load(text)
+    written = document["datasets"][name]["origin"]
+    if origin.hub is not None:
+        commit = commit_of(name, origin.model_copy(update={"revision": None}), revision or BRANCH)
+        written["revision"] = Quoted(commit)
+        said = f"{origin.hub} at {commit[:12]}"
+    else:
+        if revision:
+            raise UserError(f"datasets.{name}: files at addresses have no revision; leave out --revision")
+        known = [Download(url=one.url, name=one.name) for one in origin.downloads]
+        files = fetch(name, Origin(parts=known)).files  # as the servers have them now
+        parts = [written] if origin.url is not None else written["parts"]
+        for part, file in zip(parts, files, strict=True):
+            part["sha256"] = Quoted(file.digest)
+        said = f"{origin}: {len(files)} files by their SHA-256"
+    written.pop("unpinned", None)
+    return _dumped(document), said
+
+
 def _as_block(models: CommentedMap, name: str) -> CommentedMap:
     """The entry, over several lines if it stood on one; what follows it stays behind it."""
     entry: CommentedMap = models[name]
@@ -155,7 +235,10 @@ def _as_block(models: CommentedMap, name: str) -> CommentedMap:
     return entry
 
 
-def _fill(entry: CommentedMap, files: dict[str, str], dtype: str, parameters: int, facts: Any) -> None:
+def _fill(
+    entry: CommentedMap, files: dict[str, str], dtype: str, parameters: int, facts: Mapping[str, str]
+) -> None:
+    """Replaces the digests, and adds what is missing."""
     _put(entry, "engine", "transformers")
     _put(entry, "dtype", dtype)
     _put(entry, "parameters", parameters)
@@ -205,3 +288,21 @@ def _flow(**values: Any) -> CommentedMap:
 
 def _validated(text: str) -> Models:
     return validated(Models, loads(text, str(MODELS)), str(MODELS))
+
+
+def _yaml() -> YAML:
+    """A reader and writer that leaves what it does not change as it is: comments, order, quotes, null."""
+    yaml = YAML()
+    yaml.Representer = type("Representer", (RoundTripRepresenter,), {})
+    yaml.Representer.add_representer(
+        type(None), lambda self, _: self.represent_scalar("tag:yaml.org,2002:null", "null")
+    )
+    yaml.preserve_quotes = True
+    yaml.width = 100_000  # digests stay on their lines
+    return yaml
+
+
+def _dumped(document: Any) -> str:
+    out = StringIO()
+    _yaml().dump(document, out)
+    return out.getvalue()

@@ -4,63 +4,113 @@ import argparse
 import importlib
 import os
 import sys
+import textwrap
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
+from typing import NoReturn
 
-from vouch.cli.layout import plain
+from vouch.cli.printing import plain
 from vouch.params.checked import check_place
 from vouch.pipeline.errors import NO_THREAD, UserError, without_threads
 from vouch.pipeline.terminal import open_streams
 
 COMMANDS = {
-    "plan": "what would run: items, prompts, cells, forward passes, stages",
-    "show": "the headline table in the terminal, or its change since a revision",
-    "compare": "two models on the same prompts: which is better, and whether that is real",
+    "plan": "what would run, and how much it would ask of the models",
+    "show": "accuracy, coverage, set size and calibration of every model",
+    "compare": "two models on the same prompts: which is better, and is the difference real",
     "item": "one question: what every model answered, in every variation",
-    "use": "switch to a profile: validate it, write params.yaml, prune",
-    "prune": "remove data and reports that no stage of the present profile makes",
-    "sync": "hand over between DVC and Snakemake, refusing what is stale",
-    "pull": "fetch versioned results: everything, or what belongs to one model",
-    "verify": "read every byte of the results, of DVC's cache or of a remote, and name what is damaged",
-    "fetch": "bring the datasets and weights of the present profile to this machine",
-    "warm": "ask models everything at once, loading each once; the stages then only write",
-    "rewrites": "review the questions in other words, and take people's decisions about them",
-    "distract": "have the rewriter write wrong options for open questions, to be reviewed",
-    "render": "write the pictures of a variation, to look at",
-    "exchange": "say which picture wins, so that one can be exchanged to turn the answer",
-    "export": "write a model's answers as a log of lm-evaluation-harness or lmms-eval",
-    "card": "a model's results as a section of its model card on the hub",
-    "lock": "pin models and datasets: their commits, or the digests of their files",
+    "use": "switch to another profile (writes params.yaml)",
+    "lock": "pin models and datasets to a commit, or to the digests of their files",
+    "fetch": "download the datasets and weights that the profile needs",
 }
+GROUPS = {
+    "review": (
+        "inspect what the pipeline made, and decide by hand where a person must",
+        {
+            "rewrites": "the reworded questions: accept, reject or replace them",
+            "exchange": "which of two pictures wins, so that one can be exchanged to change the answer",
+            "distract": "let the rewriter model write wrong options for open questions",
+            "render": "write the pictures of a variation as files, to look at",
+        },
+    ),
+    "publish": (
+        "write results in the formats of others",
+        {
+            "export": "a model's answers as a log of lm-evaluation-harness or lmms-eval",
+            "card": "a model's results as a section of its model card on the hub",
+        },
+    ),
+    "store": (
+        "keep results complete, intact and known to both runners",
+        {
+            "pull": "fetch stored results: all, or those of one model",
+            "verify": "read every byte and name what is damaged",
+            "prune": "remove the results of an earlier profile",
+            "sync": "make results known to DVC and Snakemake alike",
+            "warm": "ask the models everything at once, loading each only once",
+        },
+    ),
+}
+MOVED = {name: group for group, (_, commands) in GROUPS.items() for name in commands}
+USAGE = """\
+How far can you trust the answers of a vision-language model?
 
-ELSEWHERE = (
-    "`vouch COMMAND --help` says more of one. `dvc repro` or `snakemake --cores 2` runs the stages. Numbers "
-    "for programs: reports/metrics.json and reports/tables (CSV); exit statuses: docs/terminal.md."
-)
+usage: vouch COMMAND [OPTIONS]
+"""
+MORE = """
+Examples:
+  vouch plan                            before a run: how many prompts, what is still missing
+  dvc repro                             run it (or: snakemake --cores 2)
+  vouch show                            the results
+  vouch compare MODEL_A MODEL_B         the difference, with interval and p-value
+
+Numbers:
+  accuracy      share of the questions answered correctly
+  coverage      share of the prediction sets that hold the correct answer (target: 1 - alpha)
+  set size      mean number of options in a prediction set; smaller is more certain
+  UAcc          accuracy, weighted up for small sets and down for large ones
+  ECE           expected calibration error: how far stated confidence is from accuracy
+  [low, high]   95 % interval
+Full precision, for programs: reports/metrics.json and reports/tables (CSV).
+
+Exit status: 0 success, 1 error, 2 wrong arguments, 130 interrupted (docs/terminal.md).
+`vouch COMMAND --help` explains a command.
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """Help keeps its paragraphs and indented lines; an error is one line."""
+
+    def __init__(self, command: str, about: str | None) -> None:
+        super().__init__(f"vouch {command}", description=about, formatter_class=_Paragraphs)
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {plain(message)}; see `{self.prog} --help`\n")
+
+
+class _Paragraphs(argparse.HelpFormatter):
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        paragraphs = textwrap.dedent(text).strip().split("\n\n")
+        kept = (part if "\n  " in part else textwrap.fill(part, width) for part in paragraphs)
+        return "\n\n".join(kept)
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs one subcommand in the checkout that holds the current folder; returns the exit status."""
+    """Runs one command in the checkout that holds the current folder; returns the exit status."""
     open_streams()
-    parser = argparse.ArgumentParser(
-        prog="vouch", description="How far can you trust a VLM's answer?", epilog=ELSEWHERE
-    )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     given = sys.argv[1:] if argv is None else argv
-    for name, summary in COMMANDS.items():
-        sub = commands.add_parser(name, help=summary)
-        if given[:1] == [name]:  # the others need not be imported
-            module = importlib.import_module(f"vouch.cli.{name}")
-            sub.description = module.__doc__
-            module.arguments(sub)
-            sub.set_defaults(run=module.run)
-    options = parser.parse_args(given)
     try:
         _check_text(given)
+        words = _command(given)
+        module = importlib.import_module(".".join(["vouch.cli", *words]))
+        parser = Parser(" ".join(words), module.__doc__)
+        module.arguments(parser)
+        options = parser.parse_args(given[len(words) :])
         os.chdir(_checkout())
         check_place()
-        return int(options.run(options))
+        return int(module.run(options))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -69,17 +119,60 @@ def main(argv: list[str] | None = None) -> int:
     except SystemExit:
         raise
     except BaseException as error:  # a library in Rust raises what is no Exception
-        told = _told(error)
-        if told is None:
+        message = _message(error)
+        if message is None:
             raise
         if os.environ.get("VOUCH_TRACEBACK"):
             traceback.print_exc()
-        print(f"vouch: {told}", file=sys.stderr)
+        print(f"vouch: {message}", file=sys.stderr)
         return 1
 
 
-def _told(error: BaseException) -> str | None:
-    """What a person is told of an error that is not a bug; None of one that is."""
+def _command(given: Sequence[str]) -> list[str]:
+    """The command's words, `show` or `store sync`. Exits with help or one line where there is none."""
+    commands: Mapping[str, str] = COMMANDS
+    group = given[:1] if given[:1] and given[0] in GROUPS else []
+    if group:
+        commands = GROUPS[group[0]][1]
+    name = next(iter(given[len(group) :]), "--help")
+    if name in commands:
+        return [*group, name]
+    if name in ("-h", "--help"):
+        print(_group_help(group[0]) if group else _help(), end="")
+        sys.exit(0 if given else 2)
+    if name in MOVED and not group:
+        print(f"vouch: {name} is now `vouch {MOVED[name]} {name}`", file=sys.stderr)
+        sys.exit(2)
+    close = get_close_matches(name, [*commands, *([] if group else GROUPS)], n=1)
+    hint = f"did you mean {close[0]}? " if close else ""
+    prog = " ".join(["vouch", *group])
+    print(f"{prog}: no command {plain(name)[:80]}; {hint}see `{prog} --help`", file=sys.stderr)
+    sys.exit(2)
+
+
+def _help() -> str:
+    groups = {f"{name} {'|'.join(commands)}": about for name, (about, commands) in GROUPS.items()}
+    return f"{USAGE}\nCommands:\n{_lines(COMMANDS)}\nFurther commands:\n{_lines(groups)}{MORE}"
+
+
+def _group_help(group: str) -> str:
+    about, commands = GROUPS[group]
+    return (
+        f"{about[0].upper()}{about[1:]}.\n\nusage: vouch {group} COMMAND [OPTIONS]\n\nCommands:\n"
+        f"{_lines(commands)}\n`vouch {group} COMMAND --help` explains a command.\n"
+    )
+
+
+def _lines(commands: Mapping[str, str]) -> str:
+    """A line each, in two columns; a name that is too long stands above its line."""
+    return "".join(
+        f"  {name:<12}{about}\n" if len(name) < 12 else f"  {name}\n{'':14}{about}\n"
+        for name, about in commands.items()
+    )
+
+
+def _message(error: BaseException) -> str | None:
+    """One line for a person; None for an error that is a bug."""
     if without_threads(error):
         return NO_THREAD
     if isinstance(error, UserError):

@@ -1,4 +1,14 @@
-"""The headline table: how often each model is right, how sure it is, and whether that is honest."""
+"""Show how often each model is right, how certain it is, and whether that certainty is honest.
+
+One line for each dataset, variation, output and model, the most accurate model first. Intervals are 95 %.
+`vouch --help` explains the numbers; with --rev every number is followed by its change since a revision.
+
+Examples:
+  vouch show
+  vouch show --variations                changed questions and pictures as well
+  vouch show --protocol faithful         one split into halves, broken questions kept, as published
+  vouch show --rev v1.0                  what changed since a commit, tag or branch
+"""
 
 import argparse
 import subprocess
@@ -7,8 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vouch.cli.layout import interval, plain, table
-from vouch.cli.outdated import tell_outdated
+from vouch.cli.printing import interval, long_name, plain, table, warn_if_outdated
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import intact
 from vouch.tables.compared import LEADERBOARD, LEADERBOARD_PATH
@@ -27,19 +36,19 @@ _COLUMNS = (
 REPORT = Path("reports/index.html")
 _MISSING = "No storage files available"  # as DVC says it
 
-Line = tuple[str, str, str, str]  # dataset, variation, ask, model
+Line = tuple[str, str, str, str]  # dataset, variation, output, model
 Cells = Mapping[Line, Mapping[tuple[str, str], Mapping[str, Any]]]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vouch show`."""
     parser.add_argument(
-        "--reading", choices=("clean", "faithful"), default="clean", help="which protocol to show"
+        "--protocol", choices=("clean", "faithful"), default="clean", help="default: %(default)s"
     )
     parser.add_argument(
-        "--variations", action="store_true", help="all variations, not the original prompts alone"
+        "--variations", action="store_true", help="all variations, not only the original prompts"
     )
-    parser.add_argument("--rev", help="a commit, tag or branch: show how its results differ from these")
+    parser.add_argument("--rev", help="a commit, tag or branch: show what changed since then")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -53,58 +62,49 @@ def run(options: argparse.Namespace) -> int:
     print(headline(now), end="")
     if REPORT.exists():
         print(f"report: {REPORT}")
-    tell_outdated()
+    warn_if_outdated()
     return 0
 
 
 def leaderboard_at(revision: str) -> list[dict[str, Any]]:
     """Rows of the leaderboard at a revision, from DVC's cache or remote. Raises UserError."""
+    where = f"{LEADERBOARD_PATH} at {revision}"
+    apart = (
+        f"look at them in a checkout of it: `git worktree add ../then {revision}`, there `dvc pull` and "
+        "`python -m vouch.cli.main show`"
+    )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / LEADERBOARD_PATH.name
         command = ["dvc", "get", ".", str(LEADERBOARD_PATH), f"--rev={revision}", "--out", str(path)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if _MISSING in done.stderr and done.returncode:
+            raise UserError(f"{where}: neither here nor in the remote; {apart}")
         if done.returncode:
             said = (done.stderr.strip().splitlines() or ["no reason given"])[0].removeprefix("ERROR: ")
-            why = (
-                f"neither here nor in the remote; {_apart(revision)}"
-                if _MISSING in said
-                else f"{said}; name a commit whose results were recorded"
-            )
-            raise UserError(f"{LEADERBOARD_PATH} at {revision}: {why}")
+            raise UserError(f"{where}: {said}; name a commit whose results were recorded")
         try:
             rows: list[dict[str, Any]] = LEADERBOARD.read(path).to_pylist()
         except UserError as error:
             what = str(error).split(": ", 1)[-1].split(";")[0]
-            raise UserError(
-                f"{LEADERBOARD_PATH} at {revision}: {what}, so they cannot be compared; {_apart(revision)}"
-            ) from None
+            raise UserError(f"{where}: {what}, so they cannot be compared; {apart}") from None
         return rows
-
-
-def _apart(revision: str) -> str:
-    """How to see results that only the code, or the storage, of their own commit knows."""
-    return (
-        f"look at them in a checkout of it: `git worktree add ../then {revision}`, there `dvc pull` and "
-        "`python -m vouch.cli.main show`"
-    )
 
 
 def cells(rows: list[dict[str, Any]], protocol: str, variations: bool = False) -> Cells:
     """Rows of one protocol over all categories, by line and by (metric, score).
 
     Of the original prompts, where a dataset has them, or of all `variations`; a mean over several is none.
-    Of sets those with one threshold for all questions, for the main of several targets: the faithful
-    reading has no other.
+    Of sets those with one threshold for all questions and the main alpha: the faithful protocol has no other.
     """
     found: dict[Line, dict[tuple[str, str], dict[str, Any]]] = {}
     main = {row["alpha"] for row in rows if row["protocol"] == "faithful"} | {None}
-    asked = {row["dataset"] for row in rows if row["variation"] == ORIGINAL}
+    with_original = {row["dataset"] for row in rows if row["variation"] == ORIGINAL}
     for row in rows:
-        plain = row["calibration"] in ("", "marginal") and row["alpha"] in main
-        shown = variations or row["variation"] == ORIGINAL or row["dataset"] not in asked
-        wanted = shown and row["variation"]
-        if row["protocol"] == protocol and row["category"] == "all" and plain and wanted:
-            key = (row["dataset"], row["variation"], row["output"], row["model"])
+        variation = row["variation"]
+        headline = row["calibration"] in ("", "marginal") and row["alpha"] in main
+        shown = variations or variation == ORIGINAL or row["dataset"] not in with_original
+        if row["protocol"] == protocol and row["category"] == "all" and headline and variation and shown:
+            key = (row["dataset"], variation, row["output"], row["model"])
             found.setdefault(key, {})[row["metric"], row["score"]] = row
     return found
 
@@ -112,7 +112,7 @@ def cells(rows: list[dict[str, Any]], protocol: str, variations: bool = False) -
 def headline(now: Cells) -> str:
     """A line per dataset, variation, output and model, best accuracy first."""
     lines = [
-        [*key, *(interval(now[key].get((metric, score))) for metric, score, _ in _COLUMNS)]
+        [*_names(key), *(interval(now[key].get((metric, score))) for metric, score, _ in _COLUMNS)]
         for key in _ordered(now)
     ]
     return _table(lines)
@@ -130,20 +130,25 @@ def compared(now: Cells, then: Cells) -> str:
             for metric, score, _ in _COLUMNS
         ]
         if key not in then:
-            lines.append([*key, *(change.replace(" (new)", "") for change in changes), "new"])
+            lines.append([*_names(key), *(change.replace(" (new)", "") for change in changes), "new"])
         elif any("(" in change and not change.endswith(_UNSEEN) for change in changes):
-            lines.append([*key, *changes, ""])
+            lines.append([*_names(key), *changes, ""])
         else:
             close += any("(" in change for change in changes)
     same = len(now) - len(lines) - close
-    more = f", {close} more but for digits that are not shown" if close else ""
-    lines += [[*key, *[""] * len(_COLUMNS), "gone"] for key in _ordered(then) if key not in now]
+    more = f", {close} more differ only in digits that are not shown" if close else ""
+    lines += [[*_names(key), *[""] * len(_COLUMNS), "gone"] for key in _ordered(then) if key not in now]
     text = _table(lines, " ") if lines else ""
-    return text + f"{same} of {len(now)} lines are as they were{more}\n"
+    return text + f"{same} of {len(now)} lines are unchanged{more}\n"
+
+
+def _names(key: Line) -> list[str]:
+    dataset, variation, output, model = key
+    return [dataset, long_name(variation), output, model]
 
 
 def _table(lines: list[list[str]], *further: str) -> str:
-    head = ["dataset", "variation", "asked", "model", *(label for _, _, label in _COLUMNS)]
+    head = ["dataset", "variation", "output", "model", *(label for _, _, label in _COLUMNS)]
     return table([*head, *further], lines, right=range(4, len(head)))
 
 

@@ -1,8 +1,14 @@
-"""Switch to a profile: validate it, write params.yaml in one step, remove what no longer belongs.
+"""Switch to a profile: check it, write params.yaml, and remove the results that no longer belong.
 
-A profile is a params.yaml in profiles/. Where it has a section `released` ({path, datasets}: a folder
-laid out as VLM-Uncertainty-Bench releases its files), the datasets and models found there are written out.
-A params.yaml that is no profile is kept in .vouch/params.
+A profile is a params.yaml in profiles/. Results are recorded first, so switching back computes nothing. A
+params.yaml of your own, which no profile equals, is kept in .vouch/params. Where a profile has a section
+`released` ({path, datasets}: a folder laid out as VLM-Uncertainty-Bench releases its files), the datasets and
+models found there are written out.
+
+Examples:
+  vouch use small
+  vouch use demo --set score.alpha=0.2
+  vouch use released --set released.path=FOLDER
 """
 
 import argparse
@@ -14,13 +20,13 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
-from vouch.cli.layout import plain
-from vouch.cli.prune import Pruning, prune
+from vouch.cli.printing import check_name, plain
 from vouch.cli.released import expand_released
-from vouch.cli.sync import record
+from vouch.cli.store.prune import Pruning, prune
+from vouch.cli.store.sync import record
 from vouch.params.check import check_params
 from vouch.pipeline.dag import PARAMS, read_dag
-from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing, write_text
 from vouch.pipeline.freshness import states
 from vouch.pipeline.runners import none_at_work
@@ -50,7 +56,9 @@ def run(options: argparse.Namespace) -> int:
         _record_results()
     with none_at_work():
         pruning = _switch(options.name, text)
-    print(f"use: params.yaml is now {options.name}; removed {len(pruning.removed)} files it does not make")
+    print(
+        f"use: params.yaml is now {options.name}; removed {len(pruning.removed)} files that it does not make"
+    )
     for path in pruning.left:
         print(f"use: left {plain(path)}: no record says that a stage made it")
     print("use: `vouch plan` says what would run, `dvc repro` runs it")
@@ -73,7 +81,7 @@ def _switch(name: str, text: str) -> Pruning:
     except OSError as error:  # some may be gone: going back would leave what no profile makes
         raise UserError(
             f"{error.filename}: cannot be removed ({error.strerror}); {PARAMS} is {name} already: "
-            "make the folder writable, then `vouch prune`"
+            "make the folder writable, then `vouch store prune`"
         ) from None
 
 
@@ -98,9 +106,7 @@ def _record_results() -> None:
 
 def profile_text(name: str, settings: list[str]) -> str:
     """The params.yaml of a profile, with `--set` applied. Raises UserError."""
-    known = [file.stem for file in PROFILES.glob("*.yaml")]
-    if name not in known:
-        raise UserError(f"profiles: no profile {name}; {did_you_mean(name, known)}")
+    check_name("profile", name, [file.stem for file in PROFILES.glob("*.yaml")], PROFILES)
     path = PROFILES / f"{name}.yaml"
     text = path.read_text(encoding="utf-8")
     values = loads(text, str(path))
@@ -127,6 +133,6 @@ def _set(document: CommentedMap, setting: str, where: str) -> None:
     for parent in parents:
         level = level.get(parent) if isinstance(level, dict) else None
     if not isinstance(level, dict) or last not in level:
-        known = list(level) if isinstance(level, dict) else list(document)
-        raise UserError(f"--set {key}: no such key in {where}; {did_you_mean(last, [str(k) for k in known])}")
+        known = map(str, level if isinstance(level, dict) else document)
+        check_name("key", last, list(known), f"--set {key}: {where}")
     level[last] = loads(text, f"--set {key}")

@@ -80,7 +80,7 @@ def held(digests: Iterable[str]) -> set[str]:
                 [entry["md5"] for entry in json.loads(path.read_bytes())] if name.endswith(".dir") else []
             )
         except (ValueError, KeyError, TypeError):
-            raise UserError(f"{path}: damaged; `vouch verify --mend` removes what is damaged") from None
+            raise UserError(f"{path}: damaged; `vouch store verify --mend` removes what is damaged") from None
         return all(map(there, listed))
 
     return {name for name in digests if there(name)}

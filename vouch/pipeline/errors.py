@@ -44,12 +44,12 @@ class UserError(Exception):
 
 
 def did_you_mean(name: str, known: list[str]) -> str:
-    """`; valid: a, b, c (did you mean a?)` for an unknown name. An empty list says `none`."""
+    """`did you mean a? valid: a, b, c` for an unknown name. An empty list says `none`."""
     import difflib
 
     close = difflib.get_close_matches(name, known, n=1)
-    hint = f" (did you mean {close[0]}?)" if close else ""
-    return f"valid: {', '.join(sorted(known)) or 'none'}{hint}"
+    hint = f"did you mean {close[0]}? " if close else ""
+    return f"{hint}valid: {', '.join(sorted(known)) or 'none'}"
 
 
 def without_threads(error: BaseException) -> bool:

@@ -68,7 +68,7 @@ def read_lock(path: Path = LOCK) -> dict[str, Record]:
     if path.is_file() and CONFLICT in path.read_bytes():
         raise UserError(
             f"{path}: holds a merge conflict; take one side whole (`git checkout --ours {path}` or "
-            "--theirs), then `vouch sync` records what is here"
+            "--theirs), then `vouch store sync` records what is here"
         )
 
     def side(entries: list[Mapping[str, Any]] | None) -> dict[str, str | None]:
@@ -84,7 +84,7 @@ def read_lock(path: Path = LOCK) -> dict[str, Record]:
     except (AttributeError, KeyError, TypeError, ValueError):
         raise UserError(
             f"{path}: not the lock file that DVC writes; restore it from version control, or delete it and "
-            "run `vouch sync`"
+            "run `vouch store sync`"
         ) from None
 
 

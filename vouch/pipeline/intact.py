@@ -64,7 +64,7 @@ def refuse_damaged(recorded: Recorded, paths: Iterable[str], digests: Digests) -
     for path in damaged(recorded, paths, digests):
         raise UserError(
             f"{path}: damaged, or edited by hand: not the bytes that {recorded.dag.maker[path]} wrote; "
-            "`vouch verify --mend` removes what is damaged, `dvc repro` or `dvc pull` brings it back"
+            "`vouch store verify --mend` removes what is damaged, `dvc repro` or `dvc pull` brings it back"
         )
 
 

@@ -32,9 +32,9 @@ _held = ExitStack()
 def mend() -> None:
     """Puts right what DVC was killed in the middle of writing, and says so in a line.
 
-    The promise: nothing that was computed is lost, and one command (`vouch sync`) is enough. In the place of
+    The promise: nothing that was computed is lost, and one command (`vouch store sync`) is enough. In the place of
     a dvc.lock that was cut short comes the copy that was kept when the last stage began; what stages have
-    finished since is in their receipts, which `vouch sync` then records. A book that was cut short holds
+    finished since is in their receipts, which `vouch store sync` then records. A book that was cut short holds
     nothing that outlives its processes, and goes. Raises UserError where another DVC is at work.
     """
     if _cut_short(_read(LOCK)):
@@ -69,9 +69,9 @@ def _cut_short(data: bytes) -> bool:
 def _put_back() -> str:
     if _whole(data := _read(COPY)):
         _write(LOCK, data)
-        return "its copy of the last run stands in its place, `vouch sync` records what was made since"
+        return "its copy of the last run stands in its place, `vouch store sync` records what was made since"
     LOCK.unlink()
-    return "the receipts of the stages count, `vouch sync` records them"
+    return "the receipts of the stages count, `vouch store sync` records them"
 
 
 def _book() -> dict[str, Any] | None:

@@ -71,7 +71,7 @@ def _refuse_strays(dag: Dag, stage: Stage) -> None:
         more = f" and {len(strays) - 1} more" if len(strays) > 1 else ""
         raise UserError(
             f"{strays[0]}{more}: not made by any stage of this profile, so {stage.name} could count it; "
-            "run `vouch prune` to remove what an earlier profile made, move other files away"
+            "run `vouch store prune` to remove what an earlier profile made, move other files away"
         )
 
 

@@ -56,7 +56,7 @@ def _touch_now(path: str) -> None:
     except PermissionError:
         raise UserError(
             f"{path}: is another user's, and Snakemake needs it with a newer time; make it writable for you "
-            "(`chmod g+w`), or have that user run `vouch sync`"
+            "(`chmod g+w`), or have that user run `vouch store sync`"
         ) from None
 
 

@@ -155,7 +155,7 @@ def test_a_form_for_each_suffix(tmp_path):
     for name in ("x.jsonl", "x.jsonl.gz"):
         with pytest.raises(UserError, match=r"lm_eval and lmms_eval write such files; .* form: lm_eval"):
             form_of(tmp_path / name)
-    with pytest.raises(UserError, match=r"unknown form lmeval; valid: .*did you mean lm_eval\?"):
+    with pytest.raises(UserError, match=r"unknown form lmeval; did you mean lm_eval\?"):
         form_of(tmp_path / "x.jsonl", "lmeval")
 
 

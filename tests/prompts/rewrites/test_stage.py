@@ -129,8 +129,8 @@ def test_two_questions_cleaned_into_one_share_their_rewrites(toy: Project) -> No
 
 BAD = [
     (["Which car?,lr_i,reject,"], "line 2: no question 'Which car?' in this dataset"),
-    ([f"{COLOUR},lr_x,reject,"], "unknown kind lr_x; valid: clean, lr_c, lr_i"),
-    ([f"{COLOUR},lr_i,rejected,"], "unknown decision rejected; valid: accept, drop, reject, use (did you mean reject?)"),
+    ([f"{COLOUR},lr_x,reject,"], "unknown kind lr_x; did you mean lr_v? valid: clean, lr_c, lr_i"),
+    ([f"{COLOUR},lr_i,rejected,"], "unknown decision rejected; did you mean reject? valid: accept, drop, reject, use"),
     ([f"{COLOUR},lr_i,use, "], "use needs words in text"),
     ([f"{COLOUR},lr_i,drop,"], "only cleaning drops a question"),
     ([f"{COLOUR},lr_i,reject,", f"{COLOUR},lr_i,accept,"], "line 3: a second decision about lr_i of"),
@@ -156,7 +156,7 @@ def test_a_bad_decision_is_one_line(toy: Project, lines: list[str], said: str) -
         ("question,kind,decision", "needs one column text"),
         (
             "question,kind,decision,text,wy",
-            "unknown column wy; valid: by, decision, kind, question, text, why",
+            "unknown column wy; did you mean why? valid: by, decision, kind, question, text, why",
         ),
         ("question,kind,decision,text,text", "needs one column text"),
     ],

@@ -1,6 +1,6 @@
 """Wrong options that a model or a person wrote, in the file wrong-options.csv of the source.
 
-Columns id, wrong_1, wrong_2, wrong_3. `vouch distract` has a language model write it, as ReForm-Eval did for
+Columns id, wrong_1, wrong_2, wrong_3. `vouch review distract` lets a model write it, as ReForm-Eval did for
 its VQA sets (Li et al. 2023, A.4 and A.8); it is there to be read and corrected, with cells guarded as those
 of decisions are.
 """
@@ -54,6 +54,8 @@ def read_written(path: Path) -> dict[str, list[str]]:
                 found[name] = wrong
             return found
     except FileNotFoundError:
-        raise UserError(f"{path}: no such file; write it, or have it written by `vouch distract`") from None
+        raise UserError(
+            f"{path}: no such file; write it, or have it written by `vouch review distract`"
+        ) from None
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{path}: not readable as CSV in UTF-8 ({error!s:.120}); correct it") from None

@@ -107,7 +107,7 @@ def check_known(
                 did = "lost" if one.pair.replaced == WINNER else "won"
                 raise UserError(
                     f"{one.where}: {column}: no picture {digest[:16]!r} {did} in that question; take the "
-                    f"digest from `vouch exchange {dataset} --export FILE`, or remove the line"
+                    f"digest from `vouch review exchange {dataset} --export FILE`, or remove the line"
                 )
 
 

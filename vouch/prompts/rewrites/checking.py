@@ -6,7 +6,7 @@ def problem(original: str, rewrite: str) -> str
     what is wrong, in words that fit behind `the rewrite`, or nothing
 
 Checks cannot tell good words from bad ones; they catch what programs can: answers in place of questions,
-two sentences, a lost negation or number. Whoever wants more reviews the table (`vouch rewrites`).
+two sentences, a lost negation or number. Whoever wants more reviews the table (`vouch review rewrites`).
 """
 
 import importlib

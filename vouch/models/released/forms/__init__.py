@@ -1,6 +1,6 @@
 """One file per file form; none runs what it reads. Each has SUFFIXES, and
 
 for logits             parse(data, where) -> Rows
-for logs of samples    responses(sample) -> Any      from the object of a line, see vouch/models/released/samples.py
-                       sample(record) -> dict        the object that `vouch export` writes for a Record
+for logs of samples    responses(sample) -> Any      from the object of a line, see samples.py beside this
+                       sample(record) -> dict        the object that `vouch publish export` writes for a Record
 """

@@ -1,0 +1,41 @@
+"""A dataset that compares two pictures in each question."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from stages.prepare import main as prepare
+from tests.cli.conftest import set_params
+from vouch.pipeline.dag import read_dag
+from vouch.pipeline.stage import Run
+from vouch.tables.rewrites import REWRITES, rewrites_path
+
+QUESTION = '=Which is <b>lighter</b>, "left" or right?'
+
+
+def stage(body: Any, name: str, dataset: str) -> None:
+    """Runs a stage of one dataset."""
+    dag = read_dag()
+    body(Run(dag, dag[f"{name}@{dataset}"], [dataset]))
+
+
+def prepare_greys(
+    shades: Mapping[str, tuple[int, int]], size: tuple[int, int], variations: list[str], **entry: str
+) -> None:
+    """The dataset `greys`, prepared. shades: of the left and the right picture, by item; the lighter wins."""
+    entry = {"loader": "jsonl", "source": "greys", "template": "kostumov_joined", **entry}
+    set_params(datasets={"greys": entry}, variations=variations)
+    Path("greys").mkdir()
+    lines = []
+    for name, pair in shades.items():
+        for shade in pair:
+            Image.new("L", size, shade).save(f"greys/{shade}.png")
+        line = {"id": name, "question": QUESTION, "options": ["Left", "Right"]}
+        line |= {"answer": pair.index(max(pair)), "images": [f"{shade}.png" for shade in pair]}
+        lines.append(json.dumps(line))
+    Path("greys/items.jsonl").write_text("\n".join(lines), "utf-8")
+    stage(prepare, "prepare", "greys")
+    REWRITES.write(rewrites_path("greys"), [])

@@ -1,0 +1,243 @@
+"""`vouch store warm` on real stages: one load for all datasets, and responses that may be believed."""
+
+import importlib
+import json
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.models.project import MODEL, Project
+from tests.models.tiny import save_llava
+from vouch.cli.main import main
+from vouch.models.engines import transformers
+from vouch.params.start import run_stage
+from vouch.pipeline.dag import read_dag
+from vouch.pipeline.freshness import read_receipt, receipt_path
+from vouch.tables.prompts import LETTERS, OUTPUTS
+from vouch.tables.text import RESPONSES
+
+DATASETS = ("other", "quiz")
+ITEMS = {"quiz": 5, "other": 3}
+
+
+@pytest.fixture
+def project(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.chdir(tmp_path)
+    made = Project(tmp_path, tiny)
+    for name, count in ITEMS.items():
+        made.params["datasets"][name]["settings"] = {"seed": count, "items": count}
+    made.save()
+    return made
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Grows by one with every load of a model."""
+    real, counted = transformers.load, list[str]()
+
+    def load(pin: Any, config: Any) -> Any:
+        counted.append(pin.model)
+        return real(pin, config)
+
+    monkeypatch.setattr(transformers, "load", load)
+    return counted
+
+
+def stage(name: str, *keys: str) -> None:
+    """A stage as its command runs it, with its receipt."""
+    arguments, sys.argv = sys.argv, ["stage", *keys]
+    try:
+        run_stage(name, importlib.import_module(f"stages.{name}").main)
+    except SystemExit as done:
+        assert done.code == 0, done.code
+    finally:
+        sys.argv = arguments
+
+
+@pytest.fixture
+def prepared(project: Project) -> Project:
+    for dataset in DATASETS:
+        stage("prepare", dataset)
+        stage("rewrite", dataset)
+        stage("vary", dataset)
+    stage("pin", MODEL)
+    return project
+
+
+def warm(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    capsys.readouterr()
+    assert main(["store", "warm", MODEL]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def extract(dataset: str) -> int:
+    """Runs the stage; how many answers it asked for."""
+    stage("extract", MODEL, dataset)
+    record = json.loads(Path(f".vouch/runs/extract-{MODEL}-{dataset}.json").read_text("utf-8"))
+    return int(record["measured"]["answers"]["asked"])
+
+
+def responses() -> dict[str, bytes]:
+    paths = [one.path(MODEL, dataset) for one in RESPONSES.values() for dataset in DATASETS]
+    return {str(path): path.read_bytes() for path in paths}
+
+
+def test_the_stages_ask_nothing_after_one_load(
+    prepared: Project, loads: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert warm(capsys) == [
+        "warm: tiny other: 3 asked, 0 known before",
+        "warm: tiny quiz: 5 asked, 0 known before",
+    ]
+    assert loads == [MODEL]
+    assert [extract(dataset) for dataset in DATASETS] == [0, 0] and loads == [MODEL]
+    warmed = responses()
+    shutil.rmtree(".vouch/work")
+    assert [extract(dataset) for dataset in DATASETS] == [3, 5]
+    assert responses() == warmed
+
+
+def test_two_models_side_by_side(
+    prepared: Project, capfd: pytest.CaptureFixture[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    prepared.further["second"] = save_llava(tmp_path_factory.mktemp("models") / "second", seed=1)
+    prepared.save()
+    for model in (MODEL, "second"):
+        stage("pin", model)
+    Path(".vouch").mkdir(exist_ok=True)
+    Path(".vouch/work").write_text("in the way", "utf-8")
+    capfd.readouterr()
+    assert main(["store", "warm", "--jobs", "2"]) == 1  # what stops a process is told as if there was one
+    assert re.fullmatch(r"vouch: .*\.vouch/work.*\n", capfd.readouterr().err)
+    Path(".vouch/work").unlink()
+    assert (
+        main(["store", "warm", "--jobs", "0"]) == 1 and "--jobs 0: give the number" in capfd.readouterr().err
+    )
+    assert main(["store", "warm", "--jobs", "2"]) == 0
+    assert sorted(capfd.readouterr().out.splitlines()) == [
+        f"warm: {model} {dataset}: {ITEMS[dataset]} asked, 0 known before"
+        for model in ("second", MODEL)
+        for dataset in DATASETS
+    ]
+    assert [extract(dataset) for dataset in DATASETS] == [0, 0]
+
+
+def from_receipt() -> None:
+    pass
+
+
+def from_lock() -> None:
+    """As after `dvc pull` in a fresh clone: dvc.lock knows the stages, no receipt does."""
+
+    def side(values: Any) -> list[dict[str, Any]]:
+        return [{"path": path, "md5": digest} for path, digest in values.items()]
+
+    stages = {}
+    for one in read_dag().stages.values():
+        record = read_receipt(one)
+        if record:
+            sides = {"deps": side(record.deps), "outs": side(record.outs)}
+            stages[one.name] = {"cmd": record.cmd, "params": dict(record.params), **sides}
+    Path("dvc.lock").write_text(yaml.safe_dump({"schema": "2.0", "stages": stages}), "utf-8")
+    shutil.rmtree(".vouch")
+
+
+@pytest.mark.parametrize("record", [from_receipt, from_lock])
+def test_responses_with_a_record_are_taken_over(
+    prepared: Project, loads: list[str], capsys: pytest.CaptureFixture[str], record: Callable[[], None]
+) -> None:
+    for dataset in DATASETS:
+        extract(dataset)
+    before = responses()
+    record()
+    shutil.rmtree(".vouch/work", ignore_errors=True)
+    loads.clear()
+    assert warm(capsys) == [
+        "warm: tiny other: 3 taken over from its responses, 0 asked, 3 known before",
+        "warm: tiny quiz: 5 taken over from its responses, 0 asked, 5 known before",
+    ]
+    prepared.params["extract"]["workers"] = 3  # the stages are stale now, the answers are not
+    prepared.save()
+    assert [extract(dataset) for dataset in DATASETS] == [0, 0] and loads == []
+    assert responses() == before
+
+
+def other_prompts(project: Project) -> None:
+    project.params["datasets"]["quiz"]["settings"]["seed"] += 1
+    project.save()
+    stage("prepare", "quiz")
+    stage("vary", "quiz")
+
+
+def other_pin(project: Project) -> None:
+    moved = save_llava(project.path / "moved", seed=1)
+    project.entry["source"]["path"] = str(moved)
+    project.save()
+    stage("pin", MODEL)
+
+
+def other_settings(project: Project) -> None:
+    project.params["extract"]["batch"] = 3
+    project.save()
+
+
+def other_letters(project: Project) -> None:
+    path = RESPONSES[LETTERS].path(MODEL, "quiz")
+    path.write_bytes(path.read_bytes().replace(b"q", b"p", 1))
+
+
+def no_record(project: Project) -> None:
+    receipt_path(read_dag()[f"extract@{MODEL}-quiz"]).unlink()
+
+
+def gone(project: Project) -> None:
+    RESPONSES[OUTPUTS[-1]].path(MODEL, "quiz").unlink()
+
+
+@pytest.mark.parametrize("change", [other_prompts, other_pin, other_settings, other_letters, no_record, gone])
+def test_responses_of_anything_else_are_not_believed(
+    prepared: Project, capsys: pytest.CaptureFixture[str], change: Callable[[Project], None]
+) -> None:
+    extract("quiz")
+    change(prepared)
+    shutil.rmtree(".vouch/work")
+    (_, line) = warm(capsys)
+    assert line.endswith("5 asked, 0 known before") and "taken over" not in line
+    assert ("left alone (no record" in line) == (change is not gone)
+
+
+def test_responses_of_another_revision_are_left_alone(
+    prepared: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    extract("quiz")
+    monkeypatch.setattr(transformers, "REVISION", transformers.REVISION + 1)
+    assert "left alone (data/responses/tiny/quiz.letters.parquet: not the answers" in warm(capsys)[1]
+
+
+def test_missing_and_stale_inputs_are_one_line(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    def refused() -> str:
+        capsys.readouterr()
+        assert main(["store", "warm", MODEL]) == 1
+        out, error = capsys.readouterr()
+        assert out == "" and error.count("\n") == 1 and error.startswith("vouch: ")
+        return error
+
+    assert "not there or not up to date" in refused()
+    for dataset in DATASETS:
+        stage("prepare", dataset)
+    stage("pin", MODEL)
+    error = refused()
+    assert "data/prompts/other.parquet" in error and "run `dvc repro pin@tiny prepare@other" in error
+    for dataset in DATASETS:
+        stage("rewrite", dataset)
+        stage("vary", dataset)
+    project.params["datasets"]["other"]["settings"]["seed"] += 1
+    project.save()
+    assert "data/defects/other.parquet" in refused()
+    assert main(["store", "warm", "tinny"]) == 1 and "did you mean tiny" in capsys.readouterr().err

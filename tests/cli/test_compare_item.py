@@ -1,0 +1,249 @@
+"""`vouch compare`, `vouch item` and `vouch publish card` on tables that the stages wrote."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from huggingface_hub import ModelCard
+from PIL import Image
+from scipy.stats import binomtest
+
+from tests.cli.conftest import Vouch
+from tests.cli.scored import COUNT, HOSTILE
+from vouch.cli.item import close
+from vouch.report.numbers import DETECTED, minimum_detectable_effect
+from vouch.tables.compared import DIFFERENCES, DIFFERENCES_PATH, LEADERBOARD_PATH, VARIATIONS, VARIATIONS_PATH
+from vouch.tables.items import ITEMS, items_path
+from vouch.tables.metrics import METRICS
+from vouch.tables.outcomes import OUTCOMES, outcomes_path
+
+
+@pytest.fixture(autouse=True)
+def made(scored: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The finished project, which is the present folder."""
+    monkeypatch.chdir(scored)
+    return scored
+
+
+def outcomes(model: str, dataset: str, variation: str = "original") -> dict[str, dict[str, Any]]:
+    return {
+        row["item"]: row
+        for row in OUTCOMES.read(outcomes_path(model)).to_pylist()
+        if (row["dataset"], row["variation"]) == (dataset, variation)
+    }
+
+
+def test_compare_is_of_the_tables_and_its_counts_add_up(vouch: Vouch) -> None:
+    found = json.loads(vouch("compare", "tiny_b", "tiny_a", "--json"))
+    assert [(pair["dataset"], pair["output"]) for pair in found["pairs"]] == [
+        ("left", "letters"),
+        ("right", "text"),
+    ]
+    rows = {row["dataset"]: row for row in DIFFERENCES.read(DIFFERENCES_PATH).to_pylist()}
+    for pair in found["pairs"]:
+        row, gap = rows[pair["dataset"]], pair["accuracy"]
+        assert (row["first"], row["second"]) == ("tiny_a", "tiny_b"), "the table has the other direction"
+        assert [gap[key] for key in ("difference", "low", "high", "p_holm")] == [
+            *(-row[key] for key in ("difference", "high", "low")),
+            row["p_holm"],
+        ]
+        assert pair["first"]["accuracy"]["value"] - pair["second"]["accuracy"]["value"] == pytest.approx(
+            gap["difference"]
+        )
+        assert pair["minimum_detectable_effect"] == pytest.approx(
+            DETECTED * (gap["high"] - gap["low"]) / (2 * 1.959964)
+        )
+        b, a = (outcomes(model, pair["dataset"]) for model in ("tiny_b", "tiny_a"))
+        counts = pair["counts"]
+        only = sum(b[item]["correct"] and not a[item]["correct"] for item in a)
+        other = sum(a[item]["correct"] and not b[item]["correct"] for item in a)
+        assert (counts["first_only"], counts["second_only"]) == (only, other) and other > only
+        assert sum(counts[key] for key in ("both", "first_only", "second_only", "neither")) == COUNT
+        assert counts["mcnemar_p"] == pytest.approx(binomtest(only, only + other).pvalue)
+    left, right = found["pairs"]
+    a, b = outcomes("tiny_a", "left"), outcomes("tiny_b", "left")
+    gaps = [b[item]["clean_size_lac"] - a[item]["clean_size_lac"] for item in a]
+    assert left["set_size"]["lac"]["difference"] == pytest.approx(sum(gaps) / COUNT, abs=1e-6)
+    assert left["set_size"]["lac"]["low"] <= left["set_size"]["lac"]["difference"]
+    assert right["set_size"]["lac"]["difference"] is None, "texts have no sets"
+    assert abs(found["categories"][0]["difference"]) == max(abs(e["difference"]) for e in found["categories"])
+    assert sum(e["items"] for e in found["categories"] if e["dataset"] == "left") == COUNT
+
+
+def test_compare_in_a_variation_counts_the_same_way(vouch: Vouch) -> None:
+    (pair,) = json.loads(
+        vouch("compare", "tiny_a", "tiny_b", "--dataset", "left", "--variation", "vr_b", "--json")
+    )["pairs"]
+    a, b = (outcomes(model, "left", "vr_b") for model in ("tiny_a", "tiny_b"))
+    mean = sum(a[item]["clean_correct"] - b[item]["clean_correct"] for item in a) / COUNT
+    assert pair["accuracy"]["difference"] == pytest.approx(mean)
+    assert pair["accuracy"]["p_holm"] == pair["accuracy"]["p"] < 0.05, (
+        "of one pair there is nothing to correct"
+    )
+
+
+def test_the_screen_of_compare(vouch: Vouch) -> None:
+    out = vouch("compare", "tiny_a", "tiny_b")
+    assert out.startswith("A is tiny_a, B is tiny_b; prompts: original; clean protocol\n")
+    assert out.count("A is better") == 2 and "sky  [31mred" in out
+    assert max(map(len, out.splitlines())) < 200 and len(out.splitlines()) < 30
+    mirrored = vouch("compare", "tiny_b", "tiny_a", "--output", "letters")
+    assert "B is better" in mirrored and "text" not in mirrored.split("Where do")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["tiny_a", "tiny_x"], "no model tiny_x; did you mean tiny_"),
+        (["tiny_a", "tiny_a"], "name two different ones"),
+        (["tiny_a", "tiny_b", "--dataset", "lef"], "no dataset lef; did you mean left?"),
+        (["tiny_a", "tiny_b", "--variation", "vr_c"], "no variation vr_c"),
+        (["tiny_a", "tiny_b", "--dataset", "left", "--output", "text"], "nothing that both answered on left"),
+        (["tiny_a", f"x{HOSTILE}"], "no model x"),
+    ],
+)
+def test_compare_of_what_is_not_there(vouch: Vouch, words: list[str], said: str) -> None:
+    assert said in vouch("compare", *words, status=1)
+
+
+def test_an_item_with_its_answers_and_sets(vouch: Vouch) -> None:
+    found = json.loads(vouch("item", "kite-004", "--dataset", "left", "--json"))
+    assert found["item"]["answers"] == [1] and len(found["answers"]) == 6
+    for entry in found["answers"]:
+        row = outcomes(entry["model"], "left", entry["variation"])["kite-004"]
+        assert entry["right"] == row["correct"] and entry["confidence"] == row["confidence"]
+        members = entry["lac"]
+        assert (row["size_lac"] is None) == (members is None) and (row["half"] == "test") == (
+            members is not None
+        )
+        if members is not None:
+            assert len(members) == row["size_lac"] and members[0] == entry["answer"]
+            assert row["covered_lac"] == any(member.startswith("ABC"[k]) for member in members
+                                             for k in found_answers(found, entry))  # fmt: skip
+
+
+def found_answers(found: dict[str, Any], entry: dict[str, Any]) -> list[int]:
+    (prompt,) = [prompt for prompt in found["prompts"] if prompt["id"] == entry["prompt"]]
+    return list(prompt["answers"])
+
+
+def test_flips_agree_with_the_table_of_variations(vouch: Vouch) -> None:
+    shares = {
+        (row["model"], row["variation"]): row["value"]
+        for row in VARIATIONS.read(VARIATIONS_PATH).to_pylist()
+        if row["metric"] == "flipped" and row["dataset"] == "right"
+    }
+    flipped = dict.fromkeys(shares, 0)
+    for name in ITEMS.read(items_path("right"))["id"].to_pylist():
+        for entry in json.loads(vouch("item", name, "--dataset", "right", "--json"))["answers"]:
+            if entry["against_original"] == "flipped":
+                flipped[entry["model"], entry["variation"]] += 1
+    assert {key: count / COUNT for key, count in flipped.items()} == pytest.approx(shares) and len(
+        shares
+    ) == 2
+
+
+def test_the_screen_of_an_item_with_a_hostile_id(vouch: Vouch, tmp_path: Path) -> None:
+    pictures = tmp_path / "pictures"
+    out = vouch("item", HOSTILE, "--dataset", "right", "--model", "tiny_a", "--pictures", str(pictures))
+    assert "\nquestion: Which  [31mred" in out and "\n  kite?\n" in out and "(correct)" in out
+    assert f"picture 1: {'0' * 64} in data/images/right.parquet" in out
+    assert out.count("tiny_a") >= 4 and max(map(len, out.splitlines())) < 250, "long texts are cut"
+    assert sorted(path.name for path in pictures.iterdir()) == [
+        f"0{place}-{name}-1.png" for place, name in ((1, "original"), (2, "ls_n"), (3, "vr_b"))
+    ]
+    assert Image.open(pictures / "01-original-1.png").size == (8, 6)
+    assert "not empty" in vouch(
+        "item", "kite-000", "--dataset", "left", "--pictures", str(pictures), status=1
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["kite-0041"], "did you mean 'kite-0"),
+        (["kite-004"], "is in left, right; choose one by --dataset"),
+        (["kite-004", "--dataset", "lft"], "did you mean left?"),
+        (["kite-004", "--dataset", "left", "--model", "tiny"], "did you mean tiny_"),
+        ([HOSTILE + "?"], "did you mean "),
+        ([""], "no item ''; did you mean "),
+    ],
+)
+def test_an_item_that_is_not_there(vouch: Vouch, words: list[str], said: str) -> None:
+    assert said in vouch("item", *words, status=1)
+
+
+def test_close_ids_survive_a_slip_at_either_end() -> None:
+    ids = [f"kite-{number:06d}" for number in range(3000)]
+    assert close("kite-00123", ids)[0] == "'kite-000123'" or "'kite-000123'" in close("kite-00123", ids)
+    assert "'kite-001234'" in close("kyte-001234", ids) and "'kite-001234'" in close("KITE-001234x", ids)
+
+
+def test_a_card_that_the_hub_reads(vouch: Vouch, made: Path, tmp_path: Path) -> None:
+    params = yaml.safe_load((made / "params.yaml").read_text("utf-8"))
+    origin = {"hub": "owner/data", "split": "test", "revision": "a" * 40}
+    params["datasets"]["left"] |= {"origin": origin}
+    before = (made / "params.yaml").read_bytes()
+    (made / "params.yaml").write_text(json.dumps(params), "utf-8")
+    file = tmp_path / "card.md"
+    try:
+        vouch("publish", "card", "tiny_a", "--out", str(file))
+    finally:
+        (made / "params.yaml").write_bytes(before)
+    card = ModelCard.load(file)
+    results = card.data.eval_results
+    assert results is not None and card.data.model_name == "tiny_a"
+    accuracy = [result for result in results if result.metric_type == "accuracy"]
+    rows = {row["dataset"]: row for row in standing("tiny_a", "accuracy")}
+    assert [(each.dataset_type, each.dataset_split, each.dataset_revision) for each in accuracy] == [
+        ("owner/data", "test", "a" * 40),
+        ("right", None, None),
+    ]
+    assert [each.metric_value for each in accuracy] == [
+        round(rows[name]["value"], 4) for name in ("left", "right")
+    ]
+    assert all(each.verified is False and each.task_type == "visual-question-answering" for each in results)
+    assert {each.metric_type for each in results} >= {"expected_calibration_error", "coverage", "set_size"}
+    sets = [result for result in results if result.metric_type == "set_size"]
+    assert all(each.metric_args["alpha"] == 0.1 and len(each.metric_args["interval"]) == 2 for each in sets)
+    text = card.text
+    assert "guaranteed to cover 90 %" in text and "Of 2 changes of the prompt" in text and "(vr_b)" in text
+    assert "verified" in text and vouch("publish", "card", "tiny_a").endswith(text.split("\n\n", 1)[1])
+
+
+def standing(model: str, metric: str) -> list[dict[str, Any]]:
+    from vouch.tables.compared import LEADERBOARD
+
+    return [
+        row
+        for row in LEADERBOARD.read(LEADERBOARD_PATH).to_pylist()
+        if (row["model"], row["metric"], row["protocol"], row["variation"], row["category"])
+        == (model, metric, "clean", "original", "all")
+    ]
+
+
+@pytest.mark.parametrize("words", [["compare", "tiny_a", "tiny_b"], ["item", "kite-004", "--dataset", "left"],
+                                   ["publish", "card", "tiny_a"]])  # fmt: skip
+def test_missing_tables_and_those_of_another_version_are_one_line(
+    vouch: Vouch, made: Path, words: list[str]
+) -> None:
+    path = outcomes_path("tiny_a") if words[0] == "item" else LEADERBOARD_PATH
+    kept = path.read_bytes()
+    try:
+        METRICS.write(path, [])
+        assert f"holds metrics/{METRICS.version}, expected" in vouch(*words, status=1)
+        path.write_bytes(b"half")
+        assert str(path) in vouch(*words, status=1)
+        path.unlink()
+        assert "dvc" in vouch(*words, status=1) if words[0] != "item" else "tiny_a" not in vouch(*words)
+    finally:
+        path.write_bytes(kept)
+
+
+def test_what_can_be_detected() -> None:
+    assert minimum_detectable_effect(-0.0196, 0.0196) == pytest.approx(0.028, abs=1e-4), (
+        "2.8 standard errors of 0.01"
+    )
+    assert minimum_detectable_effect(None, 0.1) is None

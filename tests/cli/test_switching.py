@@ -1,0 +1,300 @@
+"""Switching between profiles in a whole checkout: what `use`, `prune`, `sync` and `pull` keep and remove."""
+
+import errno
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.checkouts.checkout import Checkout
+from tests.cli.conftest import Vouch
+from vouch.cli.main import main
+from vouch.pipeline.files import HOST
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    return Checkout(tmp_path_factory.mktemp("console") / "one")
+
+
+def enter(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> Checkout:
+    """Lets commands of this process run in a checkout."""
+    monkeypatch.chdir(checkout.path)
+    for name, value in checkout.env.items():
+        monkeypatch.setenv(name, value)
+    return checkout
+
+
+@pytest.fixture
+def kept(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> Iterator[Checkout]:
+    """The checkout, which is the present folder; its profile is small again afterwards."""
+    before = (checkout.path / "params.yaml").read_bytes()
+    yield enter(checkout, monkeypatch)
+    (checkout.path / "params.yaml").write_bytes(before)
+
+
+@pytest.fixture
+def copied(checkout: Checkout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
+    """A copy to spoil, which is the present folder."""
+    return enter(checkout.copy(tmp_path / "one"), monkeypatch)
+
+
+def test_plan_before_anything_runs(kept: Checkout, vouch: Vouch) -> None:
+    out = vouch("plan")
+    assert "profile small" in out and "4 cells" in out
+    assert "88 prompts" in out, "2 models x (24 + 20) items"
+    assert "12 forward passes" in out, "2 x (3 + 3) batches of 8"
+    assert "23 stages are not up to date: 2 prepare, " in out
+    assert [path.name for path in (kept.path / "data").iterdir()] == ["README.md"]
+    assert "dvc repro" in vouch("show", status=1)
+
+
+def test_use_sets_values_and_keeps_comments(kept: Checkout, vouch: Vouch) -> None:
+    vouch("use", "small", "--set", "score.alpha=0.25")
+    text = (kept.path / "params.yaml").read_text("utf-8")
+    assert "alpha: 0.25" in text and text.startswith("# As small as")
+    edited = text + "# mine\n"
+    (kept.path / "params.yaml").write_text(edited, "utf-8")
+    said = vouch("use", "small")
+    vouch("use", "demo")
+    (backup,) = [f for f in (kept.path / ".vouch/params").glob("*.yaml") if f.read_text("utf-8") == edited]
+    assert str(backup.relative_to(kept.path)) in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nosuch"], ["no profile nosuch", "demo"]),
+        (["smal"], ["did you mean small?"]),
+        (["../params"], ["no profile"]),
+        (["small", "--set", "score.alfa=1"], ["score.alfa", "did you mean alpha?"]),
+        (["small", "--set", "score.alpha"], ["KEY=VALUE"]),
+        (["small", "--set", "score.alpha=none"], ["score.alpha"]),
+        (["small", "--set", "score.alpha=[0.1"], ["score.alpha", "YAML"]),
+        (["small", "--set", "datasets.left.loader=jsnol"], ["did you mean jsonl?"]),
+        (["small", "--set", "variations=[]"], ["variations"]),
+        (["small", "--set", "variations=[vr_b, vr_b_3]"], ["variations", "vr_b_3 is the same as vr_b"]),
+        (
+            ["small", "--set", "variations=[vs_s+vr_b]"],
+            ["variations", "vs_s and vr_b both change the pictures"],
+        ),
+        (["small", "--set", "variations=[vr_b_9]"], ["variations", "valid: vr_b_1 to vr_b_5"]),
+        (["small", "--set", "variations=[vr_b+]"], ["variations"]),
+        (["small", "--set", "datasets={}"], ["datasets: ", "at least 1 item"]),
+        (["released", "--set", "released=[]"], ["unknown key released"]),
+    ],
+)
+def test_a_refused_switch_changes_nothing(
+    kept: Checkout, vouch: Vouch, arguments: list[str], words: list[str]
+) -> None:
+    before = (kept.path / "params.yaml").read_bytes()
+    message = vouch("use", *arguments, status=1)
+    assert all(word in message for word in words), message
+    assert (kept.path / "params.yaml").read_bytes() == before
+
+
+def test_a_switch_that_cannot_remove_says_how_far_it_is(
+    kept: Checkout, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    left = kept.path / f"data/items/.left.parquet.{HOST}.999999999.part"
+    left.parent.mkdir(parents=True, exist_ok=True)
+    left.write_text("half")
+    unlink = Path.unlink
+
+    def refused(
+        path: Path, missing_ok: bool = False
+    ) -> None:  # root, who may run this, can remove what a mode protects
+        if path.name == left.name:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        unlink(path, missing_ok)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", refused)
+        assert main(["use", "small", "--set", "score.alpha=0.3"]) == 1
+    left.unlink()
+    told = capsys.readouterr().err
+    assert (
+        told.count("\n") == 1 and "params.yaml is small already" in told and "`vouch store prune`" in told
+    ), told
+    assert "alpha: 0.3" in (kept.path / "params.yaml").read_text("utf-8")
+
+
+def test_prune_removes_what_a_record_names_and_nothing_else(kept: Checkout, vouch: Vouch) -> None:
+    """Own data below data/ and files of unknown origin stay; outputs of a gone stage go once they are cached."""
+    own = kept.path / "data/raw/kites"
+    own.mkdir(parents=True)
+    (own / "items.jsonl").write_text('{"question": "q?", "options": ["x", "y"], "answer": 0}\n')
+    kept.edit(
+        "params.yaml",
+        "datasets:",
+        "datasets:\n  kites: {loader: jsonl, source: data/raw/kites, template: plain, settings: {}}",
+    )
+    kept.dvc("repro", "prepare@kites", "prepare@left")
+    unknown = kept.path / "reports/notes.txt"
+    unknown.parent.mkdir(exist_ok=True)
+    unknown.write_text("mine")
+    (kept.path / f"data/items/.left.parquet.{HOST}.999999999.part").write_text("half")
+    half = kept.path / f"reports/.figures.{HOST}.999999999.part/accuracy.svg"
+    memory = kept.path / f".vouch/.digests.json.{HOST}.999999999.part"
+    half.parent.mkdir()
+    memory.write_text("half")
+    of_dvc = kept.path / "data/prompts/.Gq0Oym7f46m8q2Gpqi3dTA.tmp"
+    of_dvc.parent.mkdir(exist_ok=True)
+    of_dvc.write_text("")
+    half.write_text("half")
+    kept.edit("params.yaml", "  left: {loader: shapes", "  moved: {loader: shapes")
+
+    listed = vouch("store", "prune", "--dry-run")
+    assert "would remove data/items/left.parquet" in listed and "left reports/notes.txt" in listed
+    assert ".tmp" not in listed
+    assert (kept.path / "data/items/left.parquet").exists()
+    vouch("store", "prune")
+    assert not list((kept.path / "data").rglob("*left*")) and not half.parent.exists()
+    assert not memory.exists() and not of_dvc.exists()
+    assert (
+        (own / "items.jsonl").exists()
+        and unknown.exists()
+        and (kept.path / "data/items/kites.parquet").exists()
+    )
+    assert "nothing to remove" in vouch("store", "prune")
+    unknown.unlink()
+
+
+@pytest.mark.parametrize(
+    "command", [["use", "demo"], ["store", "prune", "--force"], ["store", "verify", "--mend"]]
+)
+def test_nothing_is_removed_while_an_engine_works(kept: Checkout, vouch: Vouch, command: list[str]) -> None:
+    kept.dvc("repro", "prepare@left")
+    made, lock = kept.path / "data/items/left.parquet", kept.path / "dvc.lock"
+    kept.edit("params.yaml", "  left: {loader: shapes", "  moved: {loader: shapes")
+    if "verify" in command:
+        made.write_bytes(b"damaged")
+    before = [path.read_bytes() for path in (kept.path / "params.yaml", made, lock)]
+    book = kept.path / ".dvc/tmp/rwlock"
+    parent = os.getppid()
+    book.write_text(json.dumps({"write": {str(made): {"pid": parent, "cmd": "dvc repro"}}, "read": {}}))
+    try:
+        assert f"(PID {parent}): at work in this checkout" in vouch(*command, status=1)
+    finally:
+        book.unlink()
+    assert [path.read_bytes() for path in (kept.path / "params.yaml", made, lock)] == before
+    made.unlink()
+
+
+def test_a_stage_keeps_the_record_that_it_is_writing(kept: Checkout, vouch: Vouch) -> None:
+    part, old = (
+        kept.path / f".vouch/receipts/.one.json.{HOST}.{pid}.part" for pid in (os.getpid(), 999999999)
+    )
+    part.parent.mkdir(parents=True, exist_ok=True)
+    for path in (part, old):
+        path.write_text("half")
+    vouch("store", "prune")
+    assert part.exists() and not old.exists()
+    part.unlink()
+
+
+def test_prune_refuses_to_lose_what_the_cache_does_not_hold(kept: Checkout, vouch: Vouch) -> None:
+    kept.run("python", "-m", "stages.prepare", "right")
+    kept.edit("params.yaml", "  right: {loader: shapes", "  moved: {loader: shapes")
+    made = kept.path / "data/items/right.parquet"
+    assert "--force" in vouch("store", "prune", status=1) and made.exists()
+    vouch("store", "prune", "--force")
+    assert not made.exists()
+
+
+def test_a_switch_records_results_before_it_removes_them(kept: Checkout, vouch: Vouch) -> None:
+    kept.run("python", "-m", "stages.prepare", "right")
+    vouch("use", "demo")
+    assert not (kept.path / "data/items/right.parquet").exists()
+    vouch("use", "small")
+    assert "Running" not in kept.dvc("repro", "prepare@right").stdout
+    assert (kept.path / "data/items/right.parquet").exists()
+
+
+@pytest.mark.parametrize("away", [False, True])
+def test_what_was_made_here_with_the_recorded_bytes_comes_into_the_cache(
+    copied: Checkout, vouch: Vouch, tmp_path: Path, away: bool
+) -> None:
+    """As in a clone of a machine with the same processor: dvc.lock fits although nothing was pulled."""
+    here, cache = copied, copied.path / ".dvc/cache"
+    if away:
+        cache = tmp_path / "objects"
+        here.dvc("cache", "dir", "--local", str(cache))
+
+    def lacking() -> set[str]:
+        return {name.rpartition(":")[2] for name in here.dvc_status()} & {"prepare@right", "train@tiny_a"}
+
+    here.run("python", "-m", "stages.prepare", "right")
+    here.run("python", "-m", "stages.train", "tiny_a")
+    vouch("store", "sync", "--partial")
+    for folder in ("files", "runs"):
+        shutil.rmtree(cache / folder, ignore_errors=True)
+    before = (here.path / "dvc.lock").read_bytes()
+    assert lacking() == {"prepare@right", "train@tiny_a"}
+    vouch("store", "sync", "--partial")
+    assert (here.path / "dvc.lock").read_bytes() == before and not lacking()
+    next(cache.rglob("*.dir")).write_bytes(b"[")
+    assert "`vouch store verify --mend`" in vouch("store", "sync", "--partial", status=1)
+
+
+def test_what_was_pulled_comes_back_after_a_switch(kept: Checkout, vouch: Vouch) -> None:
+    """A pull brings no records of runs. Without them what dvc.lock forgets would be made again: weights, too."""
+    runs = kept.path / ".dvc/cache/runs"
+    shutil.rmtree(runs, ignore_errors=True)
+    kept.dvc("repro", "--force", "prepare@right")
+    made = {path: path.read_bytes() for path in kept.path.glob("data/*/right*") if path.parent.name != "runs"}
+    before = {path.relative_to(runs): path.read_bytes() for path in runs.rglob("*") if path.is_file()}
+    shutil.rmtree(runs)
+    vouch("use", "demo")
+    again = {path.relative_to(runs): path.read_bytes() for path in runs.rglob("*") if path.is_file()}
+    assert before.keys() <= again.keys(), "the names that DVC gives them"
+    assert not any(path.exists() for path in made)
+    vouch("use", "small")
+    assert "Running" not in kept.dvc("repro", "prepare@right").stdout
+    assert made and {path: path.read_bytes() for path in made} == made
+
+
+def test_a_copy_without_git_is_refused_in_one_line_and_keeps_its_profile(
+    copied: Checkout, vouch: Vouch
+) -> None:
+    here = copied
+    here.dvc("repro", "prepare@right")
+    shutil.rmtree(here.path / ".git")
+    before = {name: (here.path / name).read_bytes() for name in ("params.yaml", "dvc.lock")}
+    said = vouch("use", "demo", status=1)
+    assert "is not a git repository" in said and "take a clone, or `git init` here" in said
+    assert {name: (here.path / name).read_bytes() for name in before} == before
+    assert (here.path / "data/items/right.parquet").exists()
+
+
+def test_what_snakemake_puts_into_folders_keeps_no_profile(kept: Checkout, vouch: Vouch) -> None:
+    """DVC ignores its marks, so no cache holds them; they are nobody's results."""
+    kept.run("snakemake", "--cores", "1", "train-tiny_a")
+    (mark,) = kept.path.glob("data/models/tiny_a/.snakemake_timestamp")
+    vouch("use", "demo")
+    assert not mark.parent.exists()
+    vouch("use", "small")
+    assert "Running" not in kept.dvc("repro", "train@tiny_a").stdout
+
+
+def test_pull_without_a_remote_says_what_to_add(copied: Checkout, vouch: Vouch) -> None:
+    copied.dvc("remote", "remove", "results")
+    assert "dvc remote add" in vouch("store", "pull", "tiny_a", status=1)
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="root may write everywhere")
+def test_a_pull_that_may_not_write_names_the_folder_and_not_the_remote(copied: Checkout) -> None:
+    here = copied
+    here.vouch("store", "pull", check=False)  # DVC's own folders
+    (here.path / "data").mkdir(exist_ok=True)
+    bound = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+    for folder in (".dvc/tmp", "data"):
+        (here.path / folder).chmod(0o555)
+        done = here.run(*bound, sys.executable, "-m", "vouch.cli.main", "store", "pull", check=False)
+        (here.path / folder).chmod(0o755)
+        assert done.stderr.startswith(f"vouch: {here.path / folder}: you may not write here"), done.stderr
+        assert done.returncode == 1 and done.stderr.count("\n") == 1

@@ -1,0 +1,100 @@
+"""What commands print: plain text that no data can turn into commands for the terminal, tables, JSON."""
+
+import json
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from vouch.pipeline.errors import UserError, did_you_mean
+
+
+def plain(text: object) -> str:
+    """One line that moves no cursor and sets no colour: what cannot be printed becomes a space.
+
+    Controls, escape sequences' first character, line ends and marks that change the direction of writing.
+    """
+    return "".join(char if char.isprintable() else " " for char in str(text))
+
+
+def cut(text: object, width: int) -> str:
+    """One line of at most so many characters."""
+    line = " ".join(plain(text).split())
+    return line if len(line) <= width else f"{line[: width - 1]}…"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
+    """Columns padded to their widest cell, `right` ones aligned right; every cell is plain."""
+    clean = [[plain(cell) for cell in row] for row in (head, *rows)]
+    widths = [max(len(row[i]) for row in clean) for i in range(len(head))]
+
+    def line(row: Sequence[str]) -> str:
+        cells = [
+            c.rjust(w) if i in right else c.ljust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        return "  ".join(cells).rstrip()
+
+    return "\n".join([line(clean[0]), "  ".join("-" * w for w in widths), *map(line, clean[1:])]) + "\n"
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number, n.a. where there is none."""
+    return "n.a." if value is None else f"{value:.{digits}f}"
+
+
+def interval(row: Mapping[str, Any] | None, key: str = "value") -> str:
+    """The number under a key, and its interval, low and high, where it has one. Differences get a sign."""
+    if row is None or row[key] is None:
+        return "n.a."
+    form = "+.3f" if key == "difference" else ".3f"
+    bounds = "" if row["low"] is None else f" [{row['low']:{form}}, {row['high']:{form}}]"
+    return f"{row[key]:{form}}{bounds}"
+
+
+def as_json(value: Any) -> str:
+    """For scripts: ASCII, so that a terminal that shows it is safe as well; a number that is none is null."""
+    return json.dumps(value, indent=1, allow_nan=False) + "\n"
+
+
+def and_more(names: Sequence[object], kind: str = "") -> str:
+    """` and 2 more` where there are three names, nothing where there is one."""
+    return f" and {len(names) - 1} more{kind and f' {kind}'}" if len(names) > 1 else ""
+
+
+def file_argument(name: str) -> Path:
+    """An argument that names a file: commands change into the root of the checkout before they use it."""
+    return Path(name).absolute()
+
+
+def check_name(kind: str, name: str, known: Collection[str], where: object = "params.yaml") -> None:
+    """Raises UserError, with the name that may be meant, for one that is not known."""
+    if name not in known:
+        raise UserError(f"{where}: no {kind} {name[:80]}; {did_you_mean(name, list(known))}")
+
+
+def warn_if_outdated() -> None:
+    """One line on stderr where something changed since; what was never made, or pulled in part, did not."""
+    from vouch.pipeline.dag import read_dag
+    from vouch.pipeline.freshness import states
+
+    changed = [
+        state for state in states(read_dag()) if not state.fresh and None not in state.now.outs.values()
+    ]
+    if changed:
+        first = changed[0]
+        print(
+            f"vouch: these numbers are older than the last change of {first.stage.name}"
+            f"{and_more(changed, 'stages')} ({first.why}); `vouch plan` says what would run, `dvc repro` "
+            "runs it",
+            file=sys.stderr,
+        )
+
+
+def long_name(variation: str) -> str:
+    """What a variation does, and its code: `questions negated (ls_n)`; the code alone where words lack."""
+    if variation in ("", "original"):
+        return variation
+    from vouch.report.costs import in_words
+
+    words = in_words(variation)
+    return f"{words} ({variation})" if words else variation

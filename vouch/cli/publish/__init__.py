@@ -1,0 +1,1 @@
+"""Commands that write results in the formats of others."""

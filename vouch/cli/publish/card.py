@@ -1,0 +1,225 @@
+"""Write a model's results for its model card on the hub, to the screen or, with --out, to a file.
+
+The `model-index` metadata, and a section of Markdown that says how certain the model is, whether that is
+honest, and which change of the prompt costs most. Clean protocol, original prompts.
+
+Examples:
+  vouch publish card my_model --out card.md
+"""
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import yaml
+
+from vouch.cli.printing import check_name, file_argument, interval, long_name, plain, warn_if_outdated
+from vouch.cli.show import Cells, cells
+from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.params.check import check_project
+from vouch.params.project import Project
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.files import write_text
+from vouch.pipeline.intact import intact
+from vouch.report.costs import eased_by, is_control
+from vouch.tables.compared import LEADERBOARD, LEADERBOARD_PATH, VARIATIONS, VARIATIONS_PATH
+from vouch.tables.pins import Pin, pin_path, read_pin
+from vouch.tables.prompts import ORIGINAL
+
+Row = Mapping[str, Any]
+TASK = {"type": "visual-question-answering", "name": "Visual Question Answering"}
+METRICS = (
+    ("accuracy", "", "accuracy", "Accuracy"),
+    ("ece", "", "expected_calibration_error", "Expected calibration error"),
+    ("coverage", "lac", "coverage", "Coverage of prediction sets, LAC"),
+    ("set_size", "lac", "set_size", "Options in a prediction set, LAC"),
+    ("coverage", "aps", "coverage", "Coverage of prediction sets, APS"),
+    ("set_size", "aps", "set_size", "Options in a prediction set, APS"),
+)
+_DIGITS = 4
+EASED = "eased"
+"""Column: how much more often a guess is right than in the original prompts."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `vouch publish card`."""
+    parser.add_argument("model", help="a model of params.yaml")
+    parser.add_argument("--out", type=file_argument, metavar="FILE", help="default: the screen")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Writes the card."""
+    project = check_project()
+    leaderboard = LEADERBOARD.read(intact(LEADERBOARD_PATH))
+    check_name("model", options.model, pc.unique(leaderboard["model"]).to_pylist(), LEADERBOARD_PATH)
+    every = cells(_of(leaderboard, options.model), "clean", variations=True)
+    found = {line: of for line, of in every.items() if line[1] == ORIGINAL}
+    if not found:
+        raise UserError(
+            f"{LEADERBOARD_PATH}: {options.model} has no results on original prompts; name the variation "
+            f"{ORIGINAL} in params.yaml"
+        )
+    changes = with_guesses(_of(VARIATIONS.read(intact(VARIATIONS_PATH)), options.model), every)
+    path = pin_path(options.model)
+    pin = read_pin(intact(path)) if path.exists() else None
+    text = card(options.model, pin, project, found, changes)
+    if options.out:
+        write_text(options.out, text)
+        print(f"card: {plain(options.out)}; put its metadata and its section into the model's README.md")
+    else:
+        print(text, end="")
+    warn_if_outdated()
+    return 0
+
+
+def _of(table: pa.Table, model: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = table.filter(pc.equal(table["model"], model)).to_pylist()
+    return rows
+
+
+def card(model: str, pin: Pin | None, project: Project, found: Cells, changes: Sequence[Row]) -> str:
+    """Metadata between lines of dashes, then Markdown. found: cells of this model alone."""
+    name = pin.source.repo.split("/")[-1] if pin and pin.source.repo else model
+    results = [
+        {
+            "task": dict(TASK),
+            "dataset": dataset_of(line[0], project.datasets.get(line[0])),
+            "metrics": list(metrics_of(line[2], of)),
+        }
+        for line, of in found.items()
+    ]
+    metadata = yaml.safe_dump(
+        {"model-index": [{"name": name, "results": results}]}, sort_keys=False, width=1000
+    )
+    return f"---\n{metadata}---\n\n{section(pin, found, changes)}"
+
+
+def dataset_of(name: str, entry: DatasetEntry | None) -> dict[str, str]:
+    """A dataset as the hub names it; one of another place by its name here."""
+    origin = entry.origin if entry else None
+    if origin is None or origin.hub is None:
+        return {"name": name, "type": name}
+    known = {"config": origin.config, "split": origin.split, "revision": origin.revision}
+    return {"name": name, "type": origin.hub, **{key: value for key, value in known.items() if value}}
+
+
+def metrics_of(output: str, of: Mapping[tuple[str, str], Row]) -> Iterator[dict[str, Any]]:
+    """Metrics that have a value, named with the output, because the hub knows none."""
+    for metric, score, kind, label in METRICS:
+        row = of.get((metric, score))
+        if row is None or row["value"] is None:
+            continue
+        values: dict[str, Any] = {"protocol": "clean", "output": output, "items": row["items"]}
+        values |= {"alpha": row["alpha"], "score": score} if score else {}
+        if row["low"] is not None:
+            values["interval"] = [round(row["low"], _DIGITS), round(row["high"], _DIGITS)]
+        yield {
+            "type": kind,
+            "value": round(row["value"], _DIGITS),
+            "name": f"{label} ({output})",
+            "args": values,
+            "verified": False,
+        }
+
+
+def section(pin: Pin | None, found: Cells, changes: Sequence[Row]) -> str:
+    """The Markdown: a table, and what it means."""
+    lines = ["## How far can its answers be trusted?", "", _measured(pin), ""]
+    lines += ["| dataset | output | questions | " + " | ".join(label for *_, label in METRICS) + " |"]
+    lines += ["|---|---|---:|" + "---:|" * len(METRICS)]
+    for (dataset, _, output, _), of in found.items():
+        items = of.get(("accuracy", ""), {}).get("items", "")
+        numbers = [interval(of.get((metric, score))) for metric, score, *_ in METRICS]
+        lines.append(f"| {dataset} | {output} | {items} | {' | '.join(numbers)} |")
+    for dataset, _, output, _ in found:
+        lines += ["", f"**{dataset}, {output}.** " + " ".join(_said(dataset, output, found, changes))]
+    lines += [
+        "",
+        "Intervals are of 95 %: over groups of questions for accuracy, calibration and changes of the "
+        "prompt, over repeated splits for prediction sets. The costliest change is the largest of those "
+        "tried, with no correction for their number. These numbers hold for these questions, asked in these "
+        "words; the hub has not verified them.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _measured(pin: Pin | None) -> str:
+    if pin is None or pin.source.kind == "released":
+        what = "Scored from released answers"
+    elif pin.source.kind == "server":
+        what = f"Asked of a server under the name {plain(pin.source.name)}"
+    else:
+        what = f"Asked in {pin.dtype}"
+        what += f", of {pin.source.repo} at commit {pin.source.revision}" if pin.source.revision else ""
+    return f"{what}; broken questions left out, copies of a question kept together."
+
+
+def _said(dataset: str, output: str, found: Cells, changes: Sequence[Row]) -> Iterator[str]:
+    """Sentences on calibration, coverage and sensitivity, each only where there is a number."""
+    of = next(each for line, each in found.items() if (line[0], line[2]) == (dataset, output))
+    error = of.get(("ece", ""))
+    if error and error["value"] is not None:
+        yield f"Its stated confidence is off by {points(error)} percentage points on average."
+    for score in ("lac", "aps"):
+        size, covered = of.get(("set_size", score)), of.get(("coverage", score))
+        if size and covered and size["value"] is not None and covered["value"] is not None:
+            yield (
+                f"{score.upper()} prediction sets, guaranteed to cover {100 * (1 - size['alpha']):g} % of "
+                f"the answers, cover {points(covered)} %, with {interval(size)} options each."
+            )
+    own = [row for row in changes if (row["dataset"], row["output"]) == (dataset, output)]
+    yield from sensitivity(own)
+
+
+def with_guesses(changes: Sequence[Row], every: Cells) -> list[Row]:
+    """Rows of VARIATIONS of one model, with EASED. every: its cells of all variations.
+
+    It is zero but where the correct answer changes (vouch/report/costs.py).
+    """
+    place = ("dataset", "variation", "output", "model")
+    changed = {tuple(row[name] for name in place) for row in changes if row["metric"] == "unturned"}
+    guesses = {line: every.get(line, {}).get(("random_accuracy", ""), {}).get("value") for line in changed}
+    eased = {line: eased_by(guess) for line, guess in guesses.items()}
+    return [{**row, EASED: eased.get(tuple(row[name] for name in place), 0.0)} for row in changes]
+
+
+def sensitivity(changes: Sequence[Row]) -> Iterator[str]:
+    """Which change costs most accuracy, and which flips most answers; rows of one dataset and output."""
+    tried = [row for row in changes if row["metric"] == "accuracy" and not is_control(row["variation"])]
+    if not tried:
+        yield "Other words and changed pictures were not tried."
+        return
+    worst = min(tried, key=lambda row: (row["difference"] - row[EASED], row["variation"]))
+    name = long_name(worst["variation"])
+    if worst["high"] is not None and worst["high"] < worst[EASED]:
+        yield f"Of {len(tried)} changes of the prompt the costliest: {name}; {_cost(worst)}."
+    else:
+        yield (
+            f"Of {len(tried)} changes of the prompt none costs accuracy significantly; the "
+            f"lowest: {name}; {_cost(worst)}."
+        )
+    names = {row["variation"] for row in tried}
+    flipped = [row for row in changes if row["metric"] == "flipped" and row["variation"] in names]
+    if flipped:
+        most = max(flipped, key=lambda row: (row["value"], row["variation"]))
+        yield f"Most answers flip with {long_name(most['variation'])}: {points(most)} %."
+
+
+def _cost(row: Row) -> str:
+    if row[EASED]:
+        guess = (1 + row[EASED]) / 2
+        return (
+            f"{100 * row['value']:.1f} % are right, where a guess gives {100 * guess:.0f} %, and of the "
+            f"originals {100 * row['original']:.1f} %, where it gives {100 * (1 - guess):.0f} %"
+        )
+    bounds = f" [{100 * row['low']:+.1f}, {100 * row['high']:+.1f}]" if row["low"] is not None else ""
+    return f"accuracy {100 * row['difference']:+.1f}{bounds} points"
+
+
+def points(row: Row) -> str:
+    """A share in per cent with its interval."""
+    low, high = row["low"], row["high"]
+    bounds = "" if low is None or high is None else f" [{100 * low:.1f}, {100 * high:.1f}]"
+    return f"{100 * row['value']:.1f}{bounds}"

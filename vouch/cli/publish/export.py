@@ -1,0 +1,171 @@
+"""Write a model's answers as the log of samples that lm-evaluation-harness or lmms-eval would write.
+
+Letters become choices, with the log-softmax over the letters of the prompt's options as log-likelihoods;
+likelihoods become choices with the nll negated; texts are the greedy ones. Prompts without an answer are
+left out. The same answers give the same bytes; a file that ends in .gz is compressed.
+
+Examples:
+  vouch publish export my_model mmbench --form lm_eval --out samples.jsonl
+"""
+
+import argparse
+import gzip
+import importlib
+import json
+import math
+import pkgutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from vouch.cli.printing import check_name, file_argument, plain
+from vouch.models.released import forms
+from vouch.models.released.record import Record
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.files import replacing
+from vouch.pipeline.intact import intact
+from vouch.tables.items import ITEMS, items_path
+from vouch.tables.prompts import ORIGINAL, OUTPUTS, PROMPTS, prompts_path
+from vouch.tables.text import RESPONSES
+
+Prompt = Mapping[str, Any]
+Answer = tuple[tuple[str, ...], tuple[float | str, ...]]
+"""What was scored, and a log-likelihood in nats for each; or nothing and a text."""
+
+
+def logs() -> dict[str, ModuleType]:
+    """The forms that can be written."""
+    names = [form.name for form in pkgutil.iter_modules(forms.__path__)]
+    modules = {name: importlib.import_module(f"{forms.__name__}.{name}") for name in names}
+    return {name: module for name, module in modules.items() if hasattr(module, "sample")}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `vouch publish export`."""
+    parser.add_argument("model", help="a model of params.yaml")
+    parser.add_argument("dataset", help="a dataset of params.yaml")
+    parser.add_argument("--form", choices=list(logs()), required=True, help="whose log of samples to write")
+    parser.add_argument("--out", type=file_argument, required=True, metavar="FILE", help="where to")
+    parser.add_argument("--output", choices=OUTPUTS, help="which answers, where the model has several kinds")
+    parser.add_argument("--variation", default=ORIGINAL, help="default: original")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Writes the log and says how many samples it holds."""
+    prompts = _prompts(options.dataset, options.variation)
+    output, found = _answers(options, prompts)
+    answers = {prompt: answer for prompt, answer in found.items() if answer}
+    items = {item["id"]: item for item in ITEMS.read(intact(items_path(options.dataset))).to_pylist()}
+    form = logs()[options.form]
+    records = _records(prompts, items, answers)
+    _write(options.out, (json.dumps(form.sample(record), ensure_ascii=False) for record in records))
+    print(f"export: {len(answers)} samples of {output} in {plain(options.out)}")
+    if len(found) > len(answers):
+        print(f"export: left out {len(found) - len(answers)} prompts without an answer")
+    return 0
+
+
+def _prompts(dataset: str, variation: str) -> dict[str, Prompt]:
+    path = prompts_path(dataset)
+    rows = PROMPTS.read(intact(path)).to_pylist()
+    check_name("variation", variation, {row["variation"] for row in rows}, path)
+    return {row["id"]: row for row in rows if row["variation"] == variation}
+
+
+def _answers(
+    options: argparse.Namespace, prompts: Mapping[str, Prompt]
+) -> tuple[str, dict[str, Answer | None]]:
+    """Which kind of answers there is, and that of each prompt with a row, None where it has no answer."""
+    found: dict[str, dict[str, Answer | None]] = {}
+    for output in [options.output] if options.output else OUTPUTS:
+        table, path = RESPONSES[output]
+        rows: dict[str, list[dict[str, Any]]] = {}
+        for row in table.read(intact(path(options.model, options.dataset))).to_pylist():
+            if row["prompt"] in prompts:
+                rows.setdefault(row["prompt"], []).append(row)
+        if rows:
+            found[output] = {prompt: _CONVERT[output](prompts[prompt], own) for prompt, own in rows.items()}
+    place = f"data/responses/{options.model}/{options.dataset}.*.parquet"
+    if len(found) > 1:
+        raise UserError(f"{place}: holds {' and '.join(found)}; choose one of them by --output")
+    for output, answers in found.items():
+        if any(answers.values()):
+            return output, answers
+    raise UserError(
+        f"{place}: no answers of {options.output or 'any kind'} to {options.variation}; choose what was asked"
+    )
+
+
+def log_softmax(logits: Sequence[float]) -> tuple[float, ...]:
+    """Of at least one finite logit; -inf stays -inf."""
+    top = max(logits)
+    total = math.log(math.fsum(math.exp(logit - top) for logit in logits))
+    return tuple(logit - top - total for logit in logits)
+
+
+def _of_letters(prompt: Prompt, rows: Sequence[Mapping[str, Any]]) -> Answer | None:
+    logits = (rows[0]["logits"] or [])[: len(prompt["options"])]
+    if rows[0]["problem"] or not any(map(math.isfinite, logits)):
+        return None
+    return tuple(prompt["marks"]), log_softmax(logits)
+
+
+def _of_likelihood(prompt: Prompt, rows: Sequence[Mapping[str, Any]]) -> Answer | None:
+    nll = {row["option"]: row["nll"] for row in rows}
+    if None in nll.values() or nll.keys() != set(range(len(prompt["options"]))):
+        return None
+    return tuple(prompt["options"]), tuple(0.0 - nll[option] for option in sorted(nll))
+
+
+def _of_text(_prompt: Prompt, rows: Sequence[Mapping[str, Any]]) -> Answer | None:
+    greedy = [row["text"] for row in rows if row["temperature"] == 0 and row["text"] is not None]
+    return ((), (greedy[0],)) if greedy else None
+
+
+_CONVERT = dict(zip(OUTPUTS, (_of_letters, _of_likelihood, _of_text), strict=True))
+
+
+def _records(
+    prompts: Mapping[str, Prompt], items: Mapping[str, Mapping[str, Any]], answers: Mapping[str, Answer]
+) -> Iterator[Record]:
+    """A record for each answer. doc_id: the place of the prompt among those of its variation."""
+    for place, (name, prompt) in enumerate(prompts.items()):
+        if name not in answers:
+            continue
+        continuations, given = answers[name]
+        item = items[prompt["item"]]
+        doc = {key: item[key] for key in ("id", "source_id", "question", "hint", "references")}
+        right = _targets(prompt, item, bool(continuations))
+        metrics = {}
+        if continuations:
+            metrics["acc"] = float(given.index(max(given)) in prompt["answers"])
+        yield Record(
+            doc_id=place,
+            doc=doc | {"options": prompt["options"], "answers": prompt["answers"]},
+            target=str(right[0] if len(right) == 1 else right),
+            context=prompt["text"],
+            continuations=continuations,
+            answers=given,
+            metrics=metrics,
+        )
+
+
+def _targets(prompt: Prompt, item: Mapping[str, Any], scored: bool) -> list[Any]:
+    """What is right: numbers of the choices that were scored; for a text the options' marks (without marks
+    their words), or the references of an open question."""
+    if not prompt["options"]:
+        return list(item["references"])
+    if scored:
+        return list(prompt["answers"])
+    return [(prompt["marks"] or prompt["options"])[index] for index in prompt["answers"]]
+
+
+def _write(path: Path, lines: Iterable[str]) -> None:
+    with replacing(path) as temporary, temporary.open("wb") as raw:
+        # without a name and a time in its head the same lines give the same file
+        sink = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw
+        for line in lines:
+            sink.write(line.encode() + b"\n")
+        if sink is not raw:
+            sink.close()

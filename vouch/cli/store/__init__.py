@@ -1,0 +1,1 @@
+"""Commands that keep results complete, intact and known to both runners."""

@@ -1,0 +1,155 @@
+"""Remove the results of an earlier profile: outputs that dvc.lock or a receipt names, with their records.
+
+DVC's cache must hold them, so that switching back computes nothing; what it does not hold stays unless
+--force is given. Files that no record names are listed and left alone.
+
+Examples:
+  vouch store prune --dry-run
+"""
+
+import argparse
+import json
+import re
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vouch.cli.printing import and_more, plain
+from vouch.pipeline.dag import Dag, read_dag
+from vouch.pipeline.digests import Digests
+from vouch.pipeline.dvc_store import held, remember
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.files import PART, abandoned, write_text
+from vouch.pipeline.freshness import LOCK, RECEIPTS, read_lock, receipt_path
+from vouch.pipeline.runners import none_at_work
+from vouch.pipeline.stamps import MARKER, STAMPS, stamp_path
+from vouch.pipeline.yaml12 import load
+
+_ROOTS = ("data", "reports")
+_OF_DVC = re.compile(r"\.[\w-]{22}\.tmp")  # what DVC was writing when it died, or its disk was full
+
+
+@dataclass
+class Pruning:
+    """Files removed, and files left because no record says that a stage made them."""
+
+    removed: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `vouch store prune`."""
+    parser.add_argument("-n", "--dry-run", action="store_true", help="only list what would go")
+    parser.add_argument(
+        "--force", action="store_true", help="also what DVC's cache does not hold: lost for good"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prunes and says what went."""
+    with nullcontext() if options.dry_run else none_at_work():
+        pruning = prune(read_dag(), options.dry_run, options.force)
+    verb = "would remove" if options.dry_run else "removed"
+    for path in pruning.removed:
+        print(plain(f"prune: {verb} {path}"))
+    for path in pruning.left:
+        why = "no record says that a stage made it; move it away if a stage refuses it"
+        print(plain(f"prune: left {path}: {why}"))
+    if not pruning.removed:
+        print("prune: nothing to remove")
+    return 0
+
+
+def prune(dag: Dag, dry_run: bool = False, force: bool = False) -> Pruning:
+    """Removes outputs of stages that are gone. Raises UserError where that would lose one.
+
+    To be called while no runner is at work: it rewrites dvc.lock, and takes for gone what `dag` lacks.
+    """
+    gone = {name: record for name, record in read_lock().items() if name not in dag.stages}
+    kept = {str(receipt_path(s)) for s in dag.stages.values()} | {stamp_path(s) for s in dag.stages.values()}
+    records = [path for at in (RECEIPTS, STAMPS) for path in at.glob("[!.]*") if str(path) not in kept]
+    made = {out for record in gone.values() for out in record.outs}
+    made |= {out for path in records if path.parent == RECEIPTS for out in _outs(path)}
+    sources = {dep for stage in dag.stages.values() for dep in stage.deps if dep not in dag.maker}
+    sources -= {dep for stage in dag.stages.values() for dep in dag.fan_ins(stage)}
+    ours = set(dag.maker) | sources | {f"{root}/README.md" for root in _ROOTS}  # those pages are in git
+
+    pruning = Pruning()
+    parts = (path for at in (RECEIPTS.parent, RECEIPTS) for path in at.glob(".*.part"))
+    temporary = [path for path in parts if abandoned(path.name)]
+    for path in sorted(path for root in _ROOTS for path in _files(Path(root))):
+        if _at_or_below(path, ours):
+            continue
+        if part := next((name for name in path.parts if PART.fullmatch(name)), None):
+            temporary += [path] if abandoned(part) else []
+        elif path.name == MARKER or _OF_DVC.fullmatch(path.name):
+            temporary.append(path)
+        elif _at_or_below(path, made):
+            pruning.removed.append(str(path))
+        else:
+            pruning.left.append(str(path))
+    if not force:
+        _refuse_loss(pruning.removed)
+    if not dry_run:
+        if LOCK.exists():
+            remember(load(LOCK).get("stages", {}).values())  # the present ones too: they get other parameters
+        for path in (*map(Path, pruning.removed), *temporary, *records):
+            path.unlink(missing_ok=True)
+        for root in _ROOTS:
+            _remove_empty_folders(Path(root))
+        if gone:
+            _prune_lock(list(gone))
+    return pruning
+
+
+def _files(root: Path) -> list[Path]:
+    if root.is_symlink() or not root.is_dir():
+        return []
+    return [path for path in root.rglob("*") if path.is_file() or path.is_symlink()]
+
+
+def _outs(receipt: Path) -> list[str]:
+    try:
+        return list(json.loads(receipt.read_text(encoding="utf-8"))["outs"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def _at_or_below(path: Path, places: set[str]) -> bool:
+    return any(str(place) in places for place in (path, *path.parents))
+
+
+def _refuse_loss(paths: list[str]) -> None:
+    """Raises UserError where DVC's cache does not hold the contents of a file."""
+    digests = Digests()
+    digest_of = {path: digest for path in paths if (digest := digests.of(path))}
+    cached = held(digest_of.values())
+    lost = [path for path, digest in digest_of.items() if digest not in cached]
+    if lost:
+        raise UserError(
+            f"{lost[0]}{and_more(lost)}: made by an earlier profile, and DVC's cache does not hold it; go "
+            "back to that profile and run `vouch store sync`, or let `vouch store prune --force` remove "
+            "it for good"
+        )
+
+
+def _remove_empty_folders(root: Path) -> None:
+    folders = [path for path in root.rglob("*") if path.is_dir() and not path.is_symlink()]
+    for folder in sorted(folders, key=lambda path: len(path.parts), reverse=True):
+        if not any(folder.iterdir()):
+            folder.rmdir()
+
+
+def _prune_lock(gone: list[str]) -> None:
+    """Drops the entries of stages that are gone, so that one dvc.lock describes one profile."""
+    from io import StringIO
+
+    from ruamel.yaml import YAML
+
+    yaml = YAML()
+    lock = yaml.load(LOCK.read_text(encoding="utf-8"))
+    for name in gone:
+        del lock["stages"][name]
+    text = StringIO()
+    yaml.dump(lock, text)
+    write_text(LOCK, text.getvalue())

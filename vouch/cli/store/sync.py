@@ -1,0 +1,108 @@
+"""Make results known to DVC and Snakemake alike, whichever of the two made them.
+
+A result is recorded only if its command, parameters, inputs and outputs are exactly as dvc.lock or the
+stage's own receipt says. What is not is listed, left alone, and makes the exit status 1. A
+dvc.lock that a killed DVC left cut short is mended first.
+
+Examples:
+  vouch store sync
+"""
+
+import argparse
+import logging
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from vouch.cli.printing import plain
+from vouch.params.check import check_project
+from vouch.pipeline.dag import read_dag
+from vouch.pipeline.dvc_store import held
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.files import replacing
+from vouch.pipeline.freshness import LOCK, State, by_reason, read_lock
+from vouch.pipeline.runners import mend
+from vouch.pipeline.stamps import settle
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `vouch store sync`."""
+    parser.add_argument(
+        "--partial",
+        action="store_true",
+        help="stages that are not up to date are no failure (Snakemake's hook)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Records fresh stages for DVC, sets times for Snakemake, lists the rest."""
+    check_project()
+    mend()
+    states = settle(read_dag())
+    unknown = record(states)
+    if unknown:
+        settle(read_dag())
+    stale = [state for state in states if not state.fresh]
+    fit = len(states) - len(stale)
+    print(f"sync: {fit} of {len(states)} stages fit their records, {len(unknown)} newly recorded")
+    if options.partial:  # what was not asked for is no news
+        stale = [state for state in stale if any(Path(out).exists() for out in state.stage.outs)]
+    for names, why in by_reason(stale):
+        print(plain(f"sync: not recorded: {names}: {why}"), file=sys.stderr)
+    if stale:
+        print("sync: `dvc repro` or `snakemake --cores N` makes them", file=sys.stderr)
+    return 1 if stale and not options.partial else 0
+
+
+def record(states: list[State]) -> list[str]:
+    """Tells DVC of the fresh stages that dvc.lock does not know; returns their names.
+
+    One with known outputs that its cache lacks counts as unknown: they were made here, not pulled, and have
+    the recorded bytes.
+    """
+    lock = read_lock()
+    fresh = [state for state in states if state.fresh]
+    cached = held({digest for state in fresh for digest in state.now.outs.values() if digest})
+    unknown = [
+        state.stage.name
+        for state in fresh
+        if lock.get(state.stage.name) != state.now or not cached.issuperset(state.now.outs.values())
+    ]
+    if unknown:
+        _commit(frozenset(unknown))
+    return unknown
+
+
+def _commit(names: frozenset[str]) -> None:
+    """`dvc commit --force` of these stages with one reading and one writing of dvc.lock.
+
+    The command itself reads the project and writes the lock once for every name: an hour for 500 stages.
+    """
+    from dvc.dvcfile import Lockfile
+    from dvc.exceptions import DvcException
+    from dvc.lock import LockError
+    from dvc.repo import Repo, lock_repo
+
+    logging.getLogger("dvc").setLevel(logging.CRITICAL)  # what `dvc --quiet` does; no bars
+    try:
+        with Repo() as repo, lock_repo(repo):
+            for leftover in Path().glob(f".{LOCK}.*.part"):  # of one that was killed; none other is here
+                leftover.unlink()
+            # Without links to make, DVC would only take each output away for a moment; a kill then, for good.
+            relink = repo.cache.local.cache_types[0] not in ("reflink", "copy")
+            stages = [stage for stage in repo.index.stages if stage.addressing in names]
+            for stage in stages:
+                stage.save()
+                stage.commit(relink=relink)
+            with replacing(LOCK) as temporary:
+                if LOCK.exists():
+                    shutil.copyfile(LOCK, temporary)
+                Lockfile(repo, str(temporary.absolute())).dump_stages(stages)
+    except LockError:  # what it says is in colours, of several lines
+        raise UserError(
+            "dvc.lock: another DVC command is at work; wait until it ends, then sync again"
+        ) from None
+    except DvcException as error:
+        said = re.sub(rf"\.{LOCK}\.[\w.]+\.part", str(LOCK), " ".join(str(error).split()))
+        raise UserError(f"dvc commit: {said}; correct it, or wait until no other DVC command runs") from None

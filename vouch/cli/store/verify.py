@@ -1,0 +1,81 @@
+"""Read every byte of the results and of DVC's cache, or of a remote, and name what is damaged.
+
+DVC trusts what it has once stored: it checks neither its cache nor, on a push, what a remote already holds.
+With --mend what is damaged is removed; `dvc repro` computes it anew, `dvc pull` or `dvc push` brings it back.
+
+Examples:
+  vouch store verify
+  vouch store verify --remote --mend
+"""
+
+import argparse
+import shutil
+from contextlib import nullcontext
+from pathlib import Path
+
+from vouch.cli.printing import plain
+from vouch.pipeline.dag import read_dag
+from vouch.pipeline.digests import Digests
+from vouch.pipeline.dvc_store import Store, cache, remote
+from vouch.pipeline.intact import Recorded, damaged
+from vouch.pipeline.runners import none_at_work
+
+_DEFAULT = ""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `vouch store verify`."""
+    parser.add_argument("--mend", action="store_true", help="remove what is damaged")
+    parser.add_argument(
+        "-r", "--remote", nargs="?", const=_DEFAULT, metavar="NAME", help="the objects of a remote instead"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Names what is damaged; returns 0 where nothing is, or where it was removed."""
+    if options.remote is None:
+        # what a stage has just made is not yet known to a record
+        with cache() as store, none_at_work() if options.mend else nullcontext():
+            outputs, said = _outputs(options.mend)
+            objects, read = _objects(store, options.mend)
+        found, said = outputs + objects, f"{said} and {read}"
+        then = "`dvc repro` or `dvc pull` brings it back"
+    else:
+        with remote(options.remote or None) as store:
+            found, said = _objects(store, options.mend)
+        then = "`dvc push` brings it back from where it is whole; `dvc repro` computes it anew"
+    if not found:
+        print(f"verify: {said} read; nothing is damaged")
+        return 0
+    print(f"verify: removed; {then}" if options.mend else f"verify: --mend removes it, then {then}")
+    return 0 if options.mend else 1
+
+
+def _outputs(mend: bool) -> tuple[int, str]:
+    """How many are damaged, and in words how many were compared. What could not be is told."""
+    dag, digests = read_dag(), Digests()
+    recorded = Recorded(dag)
+    here = [out for out in sorted(dag.maker) if Path(out).exists()]
+    compared = [out for out in here if recorded.knows(out)]
+    found = list(damaged(recorded, compared, digests))
+    digests.save()
+    if absent := len(dag.maker) - len(here):
+        print(f"verify: {absent} of {len(dag.maker)} outputs are not here: `dvc pull`, or `dvc repro`")
+    for path in sorted({*here} - {*compared}):
+        print(plain(f"verify: {path}: no record of {dag.maker[path]} has it; `dvc repro` makes it anew"))
+    for path in found:
+        print(plain(f"verify: {path}: not the bytes that {dag.maker[path]} wrote"))
+        if mend:
+            shutil.rmtree(path) if Path(path).is_dir() else Path(path).unlink()
+    return len(found), f"{len(compared):,} outputs"
+
+
+def _objects(store: Store, mend: bool) -> tuple[int, str]:
+    names = store.names()
+    found = {name for name in names if not store.is_whole(name)}
+    for name in sorted(found):
+        print(plain(f"verify: {store.path(name)}: damaged in {store.place}"))
+    if mend:
+        for name in [*found, *store.naming(found, [name for name in names if name not in found])]:
+            store.remove(name)
+    return len(found), f"{len(names):,} objects of {store.place}"
