@@ -145,7 +145,7 @@ class Checkout:
         return ran(self.dvc("repro").stdout)
 
     def stages(self, *names: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        """Runs stages (default: all) in one process, without a runner; `vouch sync` records them for DVC."""
+        """Runs stages (default: all) in one process, without a runner; `vouch store sync` records them for DVC."""
         return self.run(sys.executable, "-c", ONE_PROCESS, *names, check=check)
 
     def dvc_status(self) -> dict[str, object]:
