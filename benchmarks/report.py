@@ -18,20 +18,20 @@ from pathlib import Path
 from typing import TypeVar
 
 from benchmarks._figure import figure
-from stages.report import draw, read, write_site
 from tests.report.project import SCORING, Made, write_tables
-from vouch.report import figures, tables
+from vouch.report import figures
 from vouch.report.config import Config
-from vouch.report.csv_text import csv_text
+from vouch.report.csv_tables import TABLES, csv_text
 from vouch.report.evidence import Evidence
 from vouch.report.figure_spec import of_dataset
-from vouch.report.metrics_json import metrics_json
+from vouch.report.headline import metrics_json
+from vouch.report.load import load
 from vouch.report.plugins import plugins
-from vouch.report.render_cache import Kept
+from vouch.report.render_cache import RenderCache
 from vouch.report.sections import papers
-from vouch.report.sections.papers import sketches as of_papers
+from vouch.report.sections.papers import figure_specs
 from vouch.report.site import site
-from vouch.report.sources import sources
+from vouch.report.write import draw, write_site
 
 MODELS, DATASETS, VARIATIONS = 26, 14, 12
 NAMES = ["lr_i", "lr_c", "lr_v", "ls_n", "ls_a", "vr_b_3", "vr_l", "vr_r", "vs_s", "option_order", "blank"]
@@ -58,11 +58,11 @@ def timed(work: Callable[[], T]) -> tuple[float, T]:
     return time.process_time() - start, found
 
 
-def build(evidence: Evidence, kept: Kept) -> None:
+def build(evidence: Evidence, cache: RenderCache) -> None:
     """All that is written under reports/ but figures."""
-    whole = {f"{name}.csv": csv_text(module.build(evidence)) for name, module in plugins(tables).items()}
+    whole = {f"{name}.csv": csv_text(table(evidence)) for name, table in TABLES.items()}
     json.dumps(metrics_json(evidence))
-    write_site(site(Config(title="Vouch"), evidence, {}), whole, kept)
+    write_site(site(Config(title="Vouch"), evidence, {}), whole, cache)
 
 
 def dump(rows: dict[str, list[dict[str, object]]]) -> None:
@@ -76,12 +76,12 @@ def dump(rows: dict[str, list[dict[str, object]]]) -> None:
 
 def main() -> None:
     """Prints the figures."""
-    kept = Kept()
+    cache = RenderCache()
     write_site(
-        {"index.html": ""}, {}, kept
+        {"index.html": ""}, {}, cache
     )  # the libraries come out of vl-convert once, whatever the tables hold
-    evidence = read(sources(write_tables(made())), SCORING)
-    taken, _ = timed(lambda: build(evidence, kept))
+    evidence = load(write_tables(made()), SCORING)
+    taken, _ = timed(lambda: build(evidence, cache))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     rows = {name: getattr(evidence, name).to_dict("records") for name in FRAMES}
     peer, _ = timed(lambda: dump(rows))
@@ -90,11 +90,11 @@ def main() -> None:
     figure(f"peak memory, {size}", peak, "GiB", "2 GiB", 2.0, 2.0 / peak)
     dataset = evidence.datasets[0]
     for name in plugins(figures):
-        for sketch in of_dataset(name, evidence, dataset):
-            taken, _ = timed(partial(draw, [sketch], Path(), kept))
+        for spec in of_dataset(name, evidence, dataset):
+            taken, _ = timed(partial(draw, [spec], Path(), cache))
             figure(f"figure {name} of {MODELS} models", taken, "s")
-    everyone = list(of_papers(papers.build(evidence)))
-    taken, _ = timed(partial(draw, everyone, Path(), kept))
+    everyone = list(figure_specs(papers.build(evidence)))
+    taken, _ = timed(partial(draw, everyone, Path(), cache))
     figure(f"{len(everyone)} figures of papers, {size}", taken, "s")
 
 

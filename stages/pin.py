@@ -4,9 +4,12 @@ Inputs   its source: a folder of weights, a folder of released answers, or its e
 Output   data/models/MODEL.json
 """
 
-from vouch.models.pins.pinning import pinned
+from pathlib import Path
+
+from vouch.models.pins.pinning import LOCK, pinned
 from vouch.params.start import run_stage
 from vouch.pipeline.stage import Run
+from vouch.pipeline.yaml12 import load
 from vouch.tables.pins import pin_path, write_pin
 
 
@@ -14,7 +17,7 @@ def main(run: Run) -> None:
     """Resolves the source, checks its files and writes the pin."""
     (name,) = run.keys
     (sources,) = run.params.values()  # models, or helpers
-    write_pin(pin_path(name), pinned(name, sources[name], run.lock("models.lock")["models"]))
+    write_pin(pin_path(name), pinned(name, sources[name], load(Path(LOCK))["models"]))
 
 
 if __name__ == "__main__":

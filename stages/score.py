@@ -29,16 +29,7 @@ from vouch.tables.text import TEXT, text_path
 
 SUFFIX = ".letters.parquet"
 OF_PROMPTS = (
-    "id",
-    "item",
-    "variation",
-    "family",
-    "effect",
-    "options",
-    "order",
-    "marks",
-    "answers",
-    "outputs",
+    *("id", "item", "variation", "family", "effect", "options", "order", "marks", "answers", "outputs"),
 )
 OF_ITEMS = ("id", "group", "category", "turns", "flags", "kind", "answers", "references")
 OF_LETTERS = ("prompt", "logits", "upper", "problem")

@@ -17,12 +17,11 @@ from PIL import Image, ImageEnhance, ImageFilter
 from scipy.stats import binomtest
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
-from stages.vary import read_template
 from vouch.datasets.loaders import pairs, shapes, shapes_dialog, shapes_text
 from vouch.datasets.raw import RawItem
 from vouch.datasets.read.files import Source
 from vouch.demo.scenes.sampling import RENDERER
-from vouch.prompts.build.template import Template
+from vouch.prompts.build.template import Template, read_template
 
 TRAINED = Path("data/trained")
 BATCH = 50
@@ -209,7 +208,7 @@ def by_task(name: str, made: Sequence[RawItem], good: np.ndarray) -> Iterator[tu
 
 def grade_pairs(model: Model, count: int) -> Iterator[tuple[str, str]]:
     """Accuracy on `pairs`, and with the sides changed."""
-    template = read_template("kostumov_joined")
+    template = read_template("kostumov", "joined")
     made = items(pairs, "pairs", count)
     base = [choice(item, template) for item in made]
     good = right(model.letters(base), base)

@@ -10,19 +10,17 @@ from typing import Any
 import pytest
 
 from stages.browse import write as browse
-from stages.report import draw, read, write_site
 from tests.report.items.project import CHOICE, MODELS, OPEN, write_project
 from tests.report.project import SCORING, Made, write_tables
-from vouch.report import tables as report_tables
 from vouch.report.config import Config
-from vouch.report.csv_text import csv_text
+from vouch.report.csv_tables import TABLES, csv_text
 from vouch.report.figure_spec import of_dataset
 from vouch.report.items.config import Config as Pictures
-from vouch.report.plugins import plugins
-from vouch.report.render_cache import Kept
-from vouch.report.sections.papers import sketches as of_papers
+from vouch.report.load import load
+from vouch.report.render_cache import RenderCache
+from vouch.report.sections.papers import figure_specs
 from vouch.report.site import build, site
-from vouch.report.sources import sources
+from vouch.report.write import draw, write_site
 from vouch.tables.items import ITEMS, items_path
 
 HERE = Path(__file__).parent
@@ -87,15 +85,13 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         made = Made(accuracy=accuracy, datasets=(CHOICE,), variations=("original", "vr_b_5"))
         tables = [*write_tables(made), items_path(OPEN)]
         ITEMS.write(items_path(OPEN), ITEMS.read(items_path(CHOICE)))
-        evidence = read(sources(tables), SCORING)
+        evidence = load(tables, SCORING)
         figures = folder / "reports/figures"
         figures.mkdir(parents=True)
-        sketches = [made for name in FIGURES for made in of_dataset(name, evidence, CHOICE)]
-        pictures = draw([*sketches, *list(of_papers(build(evidence)["papers"]))[:1]], figures, Kept())
-        whole = {
-            f"{name}.csv": csv_text(module.build(evidence)) for name, module in plugins(report_tables).items()
-        }
-        write_site(site(Config(title="Vouch"), evidence, pictures), whole, Kept())
+        specs = [made for name in FIGURES for made in of_dataset(name, evidence, CHOICE)]
+        pictures = draw([*specs, *list(figure_specs(build(evidence)["papers"]))[:1]], figures, RenderCache())
+        whole = {f"{name}.csv": csv_text(table(evidence)) for name, table in TABLES.items()}
+        write_site(site(Config(title="Vouch"), evidence, pictures), whole, RenderCache())
         inputs = write_project()
         for dataset in (CHOICE, OPEN):
             browse(dataset, Pictures(images=dataset == CHOICE, thumbnail=64, budget=10**6), inputs)

@@ -37,6 +37,12 @@ def opened(page, item):
     return page
 
 
+def holds(item, *words):
+    """Whether a search for the words finds an item."""
+    text = "\n".join([item["id"], item["question"], *item["options"], *item["references"]]).lower()
+    return all(word in text for word in words)
+
+
 def originals(reports, model):
     """Item -> outcome of the original prompt."""
     rows = table(reports, f"scores/{model}.outcomes.parquet")
@@ -159,14 +165,14 @@ def test_search_filter_sort(reports, window):
     ]
     listed(page, f"{len(none)} of {COUNT:,} items")
     page.select_option("select[name=answer]", "")
-    page.select_option("#turned", "option_order")
+    page.select_option("#flipped", "option_order")
     page.wait_for_function("document.getElementById('status').textContent.includes(' of ')")
     address = page.url
     page.select_option("select[name=dataset]", OPEN)
     listed(page, f"{OPEN_COUNT} items")
     page.go_back()
     page.wait_for_function("url => location.href === url", arg=address)
-    assert page.input_value("#turned") == "option_order" and page.input_value("#category") == "hard"
+    assert page.input_value("#flipped") == "option_order" and page.input_value("#category") == "hard"
 
 
 def test_an_item_by_its_link(reports, window):
@@ -175,7 +181,7 @@ def test_an_item_by_its_link(reports, window):
     assert page.locator("#item .prompt h3").all_text_contents() == [
         "original",
         "option_order",
-        "vr_b_5 pictures blurred (level 5)",
+        "blurred pictures (level 5) vr_b_5",
         "ls_n",
     ]
     assert page.locator("#item .matrix thead th").all_text_contents() == ["Prompt", "alpha", "beta", "gamma"]
@@ -202,14 +208,20 @@ def test_an_item_by_its_link(reports, window):
     page.wait_for_selector("text=There is no item nowhere")
 
 
-def test_by_keyboard(window):
+def test_by_keyboard(reports, window):
     page = window().open(ITEMS_PAGE)
     listed(page, f"{COUNT:,} items")
     page.keyboard.press("/")
     page.keyboard.type("object 10")
+    # The keys arrive one by one: leave the box only when it holds all of them, and the list answers to them.
+    page.wait_for_function("document.getElementById('q').value === 'object 10'")
+    matching = [
+        item["id"] for item in table(reports, f"items/{CHOICE}.parquet") if holds(item, "object", "10")
+    ]
+    listed(page, f"{len(matching)} of {COUNT:,} items")
     page.keyboard.press("Escape")
-    page.wait_for_function("document.getElementById('status').textContent.includes(' of ')")
     found = shown(page)
+    assert found == matching[:50]
     page.keyboard.press("j")
     opened(page, found[0]).keyboard.press("ArrowRight")
     opened(page, found[1]).keyboard.press("k")

@@ -91,7 +91,8 @@ def test_results_of_a_revision_that_cannot_be_compared_say_where_they_can_be_see
         subprocess.run(["git", *command], check=True)
     apart = "look at them in a checkout of it: `git worktree add ../then v1`, there `dvc pull` and"
     with pytest.raises(
-        UserError, match=f"v1: holds leaderboard/1, expected leaderboard/{LEADERBOARD.version}, so they .* compared; {apart}"
+        UserError,
+        match=f"v1: holds leaderboard/1, expected leaderboard/{LEADERBOARD.version}, so they .* compared; {apart}",
     ):
         leaderboard_at("v1")
     LEADERBOARD_PATH.unlink()

@@ -9,12 +9,12 @@ import pytest
 import torch
 from PIL import Image
 
-from vouch.images.lru_cache import Recent
+from vouch.images.lru_cache import LruCache
 from vouch.images.processed_pictures import ProcessedPictures
 
 
 def test_threads_that_want_the_same_wait_for_one(tmp_path: Path) -> None:
-    recent, made, begun = Recent[int](2), list[int](), threading.Event()
+    recent, made, begun = LruCache[int](2), list[int](), threading.Event()
 
     def make() -> int:
         made.append(1)
@@ -29,7 +29,7 @@ def test_threads_that_want_the_same_wait_for_one(tmp_path: Path) -> None:
 
 
 def test_the_least_recent_goes_first() -> None:
-    recent, made = Recent[str](2), list[str]()
+    recent, made = LruCache[str](2), list[str]()
 
     def get(key: str) -> str:
         return recent.get(key, lambda: made.append(key) or key)  # type: ignore[func-returns-value]
@@ -39,7 +39,7 @@ def test_the_least_recent_goes_first() -> None:
 
 
 def test_an_error_is_not_kept() -> None:
-    recent = Recent[int](2)
+    recent = LruCache[int](2)
     with pytest.raises(ZeroDivisionError):
         recent.get("key", lambda: 1 // 0)
     assert recent.get("key", lambda: 1) == 1

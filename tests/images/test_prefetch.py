@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from vouch.images.prefetch import ahead
+from vouch.images.prefetch import prefetch
 
 
 def test_results_come_in_order_and_items_are_drawn_by_the_caller_a_little_ahead() -> None:
@@ -25,7 +25,7 @@ def test_results_come_in_order_and_items_are_drawn_by_the_caller_a_little_ahead(
         return number * number
 
     found = []
-    for result in ahead(work, items(), 2, 5):  # type: ignore[var-annotated, arg-type]
+    for result in prefetch(work, items(), 2, 5):  # type: ignore[var-annotated, arg-type]
         found.append(result)
         assert len(drawn) <= len(found) + 5
     assert found == [number * number for number in range(50)]
@@ -39,7 +39,7 @@ def test_light_items_are_done_by_the_caller_in_their_turn() -> None:
         threads.append((number, threading.get_ident() == here))
         return number
 
-    assert list(ahead(work, range(20), 2, 4, lambda number: number % 3 == 0)) == list(range(20))
+    assert list(prefetch(work, range(20), 2, 4, lambda number: number % 3 == 0)) == list(range(20))
     assert sorted(threads) == [(number, number % 3 == 0) for number in range(20)]
 
 
@@ -49,11 +49,11 @@ def test_a_failure_comes_where_its_result_would_have_and_nothing_is_left_running
             raise ValueError("three")
         return number
 
-    running = ahead(work, range(10), 2, 4)
+    running = prefetch(work, range(10), 2, 4)
     assert [next(running) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(ValueError, match="three"):
         next(running)
-    left = ahead(work, range(3), 2, 1)
+    left = prefetch(work, range(3), 2, 1)
     next(left)
     left.close()
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("vouch-ahead")]
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("vouch-prefetch")]

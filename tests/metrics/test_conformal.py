@@ -1,4 +1,4 @@
-"""Every nonconformity score by hand, with equals, and the promises that all of them keep."""
+"""Every nonconformity score by hand, with equals, and the properties that all of them have."""
 
 from dataclasses import replace
 from functools import cache
@@ -11,10 +11,10 @@ from pydantic import ValidationError
 from scipy import stats
 
 from tests.metrics.simulated import by_name, config, simulate, values
+from vouch.metrics.config import Raps, Saps, Settings
 from vouch.metrics.conformal.noise import uniform
 from vouch.metrics.conformal.ranked import rank
 from vouch.metrics.conformal.scores import SCORES as FORMULAS
-from vouch.metrics.conformal.scores import Raps, Saps, Settings
 from vouch.metrics.conformal.set_figures import Calibrations, rows_of
 from vouch.metrics.conformal.splits import group_splits
 from vouch.metrics.protocols import Figure
@@ -176,7 +176,7 @@ def test_class_conditional_sets_cover_every_letter() -> None:
     covered = {}
     for kind in ("marginal", "class"):
         found = calibrations.of(calibrations.rows.strata(kind), 0.1)["lac"]
-        _, means = found.states.row_means(drawn)
+        _, means = found.membership.row_means(drawn)
         covered[kind] = means[at_a & (drawn.tests > 0)].mean()
     assert covered["class"] == pytest.approx(0.9, abs=0.02)
     assert covered["marginal"] < 0.87

@@ -13,10 +13,10 @@ from sklearn import metrics as sk
 from tests.metrics.given import Given
 from tests.metrics.simulated import config, simulate, values
 from vouch.metrics.calibration.temperature import fit
-from vouch.metrics.conformal.membership import States, states
-from vouch.metrics.conformal.scores import Raps, Settings
+from vouch.metrics.config import Raps, Settings
+from vouch.metrics.conformal.membership import SetMembership, set_membership
 from vouch.metrics.conformal.set_figures import Calibrations, Rows, rows_of
-from vouch.metrics.conformal.splits import Splits, group_splits, pack
+from vouch.metrics.conformal.splits import Splits, group_splits
 from vouch.metrics.protocols.clean import clean
 from vouch.metrics.responses import Responses
 
@@ -25,7 +25,7 @@ HALF = 500
 ROWS = simulate(11, 2 * HALF, step=1e-9, dtype=np.float64)
 P = special.softmax(ROWS.logits, axis=1)
 LABELS = ROWS.answers.argmax(axis=1)
-FIRST_HALF = Splits(pack(np.arange(2 * HALF) < HALF)[None], 2 * HALF)
+FIRST_HALF = Splits.of([np.arange(2 * HALF) < HALF], 2 * HALF)
 
 
 def mapie(score: Any, alpha: float, **settings: Any) -> tuple[float, np.ndarray, Any]:
@@ -50,10 +50,10 @@ def test_lac_is_mapies(alpha: float) -> None:
     calibrations = of(ROWS, Settings())
     found = calibrations.of(calibrations.rows.strata("marginal"), alpha)["lac"]
     assert found.limits == pytest.approx(threshold, abs=1e-12)
-    state = found.states.settled[HALF:]
-    empty = (state & 1).astype(bool)  # MAPIE leaves them so
-    assert np.where(empty, 0, state >> 2).tolist() == sets.sum(axis=1).tolist()
-    assert ((state >> 1 & 1) == sets[np.arange(HALF), LABELS[HALF:]])[~empty].all()
+    code = found.membership.settled[HALF:]
+    empty = (code & 1).astype(bool)  # MAPIE leaves them so
+    assert np.where(empty, 0, code >> 2).tolist() == sets.sum(axis=1).tolist()
+    assert ((code >> 1 & 1) == sets[np.arange(HALF), LABELS[HALF:]])[~empty].all()
 
 
 @pytest.mark.parametrize("alpha", [0.1, 0.3])
@@ -66,10 +66,10 @@ def test_randomised_aps_has_mapies_threshold(alpha: float) -> None:
     assert found.limits == pytest.approx(threshold, abs=1e-12)
 
 
-def sets_of(rows: Rows, score: str, threshold: float) -> States:
+def sets_of(rows: Rows, score: str, threshold: float) -> SetMembership:
     """Sets of all rows with a given threshold."""
     limits, alike = {score: np.array([[threshold]])}, np.zeros(2 * HALF, dtype=int)
-    return states(rows.ranked, {score: rows.scores[score]}, limits, alike)[score]
+    return set_membership(rows.ranked, {score: rows.scores[score]}, limits, alike)[score]
 
 
 @pytest.mark.parametrize("alpha", [0.1, 0.3])

@@ -143,7 +143,7 @@ def give_silent(dataset: str, responses: Responses, silent: list[int], categorie
 
 
 def figures(dataset: str, metric: str) -> dict[tuple[str, str], tuple[float, int, bool]]:
-    """By reading and category: value, rows behind it, whether it has an interval."""
+    """By protocol and category: value, rows behind it, whether it has an interval."""
     return {
         (row["protocol"], row["category"]): (row["value"], row["items"], row["low"] is not None)
         for row in METRICS.read(metrics_path("tiny_a")).to_pylist()

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from stages.vary import item_rows
 from tests.models.plain import Plain
 from tests.models.project import Project, picture
+from tests.prompts.rows import item_rows
 from vouch.images.pictures import decode
 from vouch.prompts.build.combination import load_variation
 from vouch.prompts.build.template import Template

@@ -57,7 +57,11 @@ def test_what_an_entry_may_not_say(monkeypatch: pytest.MonkeyPatch, entry: dict[
             "train.m.target: Input should be a finite number, found inf",
         ),
         ("score", {"alpha": []}, "score.alpha: List should have at least 1 item"),
-        ("score", {"answers": {"lfet": ["anls"]}}, "score.answers: unknown name lfet; did you mean left? valid: left, right"),
+        (
+            "score",
+            {"answers": {"lfet": ["anls"]}},
+            "score.answers: unknown name lfet; did you mean left? valid: left, right",
+        ),
         ("extract", {"bathc": 1, "batch": 0}, "unknown key extract.bathc; did you mean batch? valid: "),
     ],
 )

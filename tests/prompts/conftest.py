@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from stages.vary import main
+from tests.prompts.rows import family_of
 from vouch.pipeline.dag import Dag, Stage
 from vouch.pipeline.stage import Run
 from vouch.tables.items import ITEMS, items_path
@@ -40,7 +41,11 @@ class Project:
         """
         ITEMS.write(items_path("toy"), items)
         REWRITES.write(rewrites_path("toy"), rewrites)
-        values = {"datasets.toy": {"template": template, **entry}, "variations": list(variations)}
+        family, variant = family_of(template)
+        values = {
+            "datasets.toy": {"template": family, "variant": variant, **entry},
+            "variations": list(variations),
+        }
         stage = Stage("vary@toy", "python -m stages.vary toy", (), (), {"params.yaml": values})
         run = Run(Dag([stage]), stage, ["toy"])
         main(run)

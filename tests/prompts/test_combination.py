@@ -12,7 +12,7 @@ from vouch.pipeline.errors import UserError
 from vouch.prompts.build.combination import FILES, Part, Variation, combined, load_variation
 from vouch.prompts.build.template import Template
 from vouch.prompts.build.variation import Draft, Item, changed, start
-from vouch.tables.prompts import COMPLEMENT, EFFECTS, KEPT, SWAPPED
+from vouch.tables.prompts import EFFECTS, KEPT, SWAPPED
 
 STYLE = Template(body="{hint}{question}\n{options}", hint="{hint}\n", option="{mark}. {text}")
 NAMES = sorted(path.stem for path in FILES.glob("[!_]*.py"))
@@ -50,17 +50,6 @@ def test_effects_multiply(found: list[str], data: st.DataObject) -> None:
 @given(effects, effects)
 def test_effects_of_effects(one: list[str], other: list[str]) -> None:
     assert (combined([combined(one), combined(other)]) == KEPT) == (combined([*one, *other]) == KEPT)
-
-
-def test_one_turn_is_named() -> None:
-    assert [combined([effect]) for effect in EFFECTS] == list(EFFECTS)
-    assert combined([COMPLEMENT, SWAPPED]) == KEPT and combined([KEPT, COMPLEMENT]) == COMPLEMENT
-
-
-def test_what_a_complement_means() -> None:
-    assert turning(COMPLEMENT).answers(item(4, [1])) == (0, 2, 3)
-    assert turning(SWAPPED).answers(item(4, [1])) is None
-    assert turning(SWAPPED).answers(item(2, [1])) == (0,)
 
 
 SIDES = Item("q", "g", "Which?", "h", ("Left", "Right"), (0,), ("l", "r"), "choice", exchange=("x", None))

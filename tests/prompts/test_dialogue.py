@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from stages.vary import TEMPLATES, item_rows
+from tests.prompts.rows import item_rows
 from vouch.models.requests.placeholders import fill, repeated
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.build.combination import load_variation
-from vouch.prompts.build.template import Template, parse_template
+from vouch.prompts.build.template import TEMPLATES, Template, parse_template
 from vouch.prompts.build.variation import Item
 
 PLAIN = parse_template(load(TEMPLATES / "plain.yaml"), "plain.yaml")
@@ -84,7 +84,7 @@ def test_items_in_no_conversation_have_no_dialogue() -> None:
 
 def test_own_answers_need_texts() -> None:
     with pytest.raises(
-        UserError, match=r"b/dialogue: repeats the answer to a/dialogue, .*`asks` of .*talk"
+        UserError, match=r"b/dialogue: repeats the answer to a/dialogue, .*`outputs` of .*talk"
     ) as e:
         rows("dialogue", template=PLAIN)
     assert "\n" not in str(e.value)

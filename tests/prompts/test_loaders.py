@@ -58,7 +58,7 @@ def made(
 def talking(project: Project) -> None:
     """A style that asks for texts, and shows two pictures as one."""
     text = (project.templates / "plain.yaml").read_text(encoding="utf-8").replace("first", "merged")
-    more = "asks: [letters, text]\nmax_tokens: 5\n"
+    more = "outputs: [letters, text]\nmax_tokens: 5\n"
     (project.templates / "talk.yaml").write_text(text + more, encoding="utf-8")
 
 
@@ -109,22 +109,6 @@ def test_pairs_that_are_swapped_or_exchanged_have_the_other_answer_by_their_pixe
     assert checked > 20
 
 
-def test_joined_pairs_are_disturbed_each_by_itself() -> None:
-    rows = made("pairs", CHOICE)
-    (one,) = {row["item"] for row in rows[: len(CHOICE)]}
-    (plain,), (turned,), (blank,), (blurred,) = (
-        seen(next(row for row in of(rows, name) if row["item"] == one))
-        for name in ("original", "vr_r", "blank", "vr_b_5")
-    )
-    assert plain.shape == (64, 74, 3) and turned.shape == (32, 138, 3)
-    left, right = plain[:, :32], plain[:, 42:]
-    assert np.array_equal(turned[:, :64], np.rot90(left, -1)), "the left one stays left"
-    assert np.array_equal(turned[:, -64:], np.rot90(right, -1))
-    line = plain[:, 32:42]
-    assert all(np.array_equal(other[:, 32:42], line) for other in (blank, blurred)), "the line stays sharp"
-    assert (blank[:, :32] == 128).all() and (blank[:, 42:] == 128).all()
-
-
 def test_conversations() -> None:
     rows = made("shapes_dialog", (*CHOICE, *PAIR, *TALK))
     plain = {row["item"]: row for row in of(rows, "original")}
@@ -144,28 +128,6 @@ def test_conversations() -> None:
         assert row["earlier"] == [[f"{turn}/dialogue+vr_b"] for turn in turns[row["item"]]]
     assert [len(row["turns"]) for row in of(rows, "dialogue")] == [0, 1, 2] * 13
     assert np.array_equal(*(seen(of(rows, name)[2])[0] for name in ("original", "dialogue")))
-
-
-@pytest.mark.parametrize("loader", ["shapes", "shapes_text"])
-def test_single_pictures(loader: str) -> None:
-    rows = made(loader, (*CHOICE, *PAIR, *TALK))
-    assert len(of(rows, "original")) == 40 and not any(of(rows, name) for name in (*PAIR, *TALK))
-    before = seen(of(rows, "original")[0])[0].astype(int)
-    lost = {}
-    for name in ("vr_b_5", "vr_l", "jpeg_1", "blank"):
-        (after,) = seen(of(rows, name)[0])
-        lost[name] = float(np.abs(after - before).mean())
-        assert after.shape == before.shape
-    assert all(lost.values()) and lost["jpeg_1"] < lost["blank"]
-    blind = of(rows, "text_only")
-    assert [row["text"] for row in blind] == [row["text"] for row in of(rows, "original")]
-    assert all(row["pictures"] == [] and row["outputs"] for row in blind)
-    rotated = of(rows, "circular")
-    assert len(rotated) == sum(len(row["options"]) for row in of(rows, "original") if len(row["options"]) > 1)
-    for row in rotated:
-        source = next(one for one in of(rows, "original") if one["item"] == row["item"])
-        right = {source["options"][place] for place in source["answers"]}
-        assert {row["options"][place] for place in row["answers"]} == right
 
 
 def test_a_folder_of_pictures_of_two_sizes() -> None:

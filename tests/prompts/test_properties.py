@@ -1,19 +1,16 @@
 """What holds of variations whatever the item: turned twice is as before, an order changes no answer."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.vary import TEMPLATES, item_rows
-from vouch.pipeline.yaml12 import load
-from vouch.prompts.build.combination import FILES, Part, Variation, load_variation
-from vouch.prompts.build.rows import Prompts
-from vouch.prompts.build.template import Template, parse_template
+from tests.prompts.rows import item_rows, template_of
+from vouch.prompts.build.combination import FILES, load_variation
+from vouch.prompts.build.template import Template
 from vouch.prompts.build.variation import Draft, Item, start
 from vouch.tables.prompts import COMPLEMENT, KEPT, SWAPPED
 
@@ -35,7 +32,7 @@ texts = st.text(st.sampled_from("ab {}<image 1>.\n"), max_size=8)  # with all th
 
 @cache
 def template(name: str) -> Template:
-    return parse_template(load(TEMPLATES / f"{name}.yaml"), name)
+    return template_of(name)
 
 
 @st.composite
@@ -156,77 +153,3 @@ def test_what_every_prompt_holds_to(item: Item, look: str, name: str) -> None:
         assert row["marks"] == [] or len(row["marks"]) == len(set(row["marks"])) == len(row["options"])
     assert len({row["id"] for row in made}) == len(made)
     assert made == rows(name, item, template(look)), "randomness comes from the item's id alone"
-
-
-@settings(max_examples=15)
-@given(st.lists(items(), min_size=2, max_size=4), st.sampled_from(STYLE_NAMES))
-def test_items_of_one_form_get_together_what_each_gets_alone(several: list[Item], name: str) -> None:
-    """Words of the drafts that a variation makes of each item itself, whatever was asked of a form before."""
-    variations, look = [load_variation(each) for each in (*NAMES, "option_order+vr_b_5")], template(name)
-    prompts, before = Prompts(variations, look, "own", 7), dict[str, Sequence[str]]()
-    expected = []
-    for item in several:
-        prompts.add(item, before)
-        for variation in variations:
-            drafts, _ = variation.drafts(item, look) if variation.answers(item) is not None else ([], False)
-            for draft in drafts:
-                as_it_is = Variation(
-                    variation.name, (Part("", None, lambda _, made=draft: made, (), KEPT, ""),)
-                )
-                expected += item_rows(item, [as_it_is], look, "own", 7, {})
-    made = prompts.table().to_pylist()
-    for row, alone in zip(made, expected, strict=True):
-        for column in (
-            "text",
-            "options",
-            "order",
-            "marks",
-            "pictures",
-            "turns",
-            "system",
-            "outputs",
-            "max_tokens",
-        ):
-            assert row[column] == alone[column], column
-
-
-def _swallowed(draft: Draft) -> bool:
-    try:
-        return draft.item.question == "a"
-    except Exception:
-        return False
-
-
-READING = {
-    "text": lambda draft: draft.item.question == "a",
-    "mark": lambda draft: draft.item.marked,
-    "id": lambda draft: draft.item.id < "j",
-    "option": lambda draft: draft.item.options[0] == "a",
-    "equal options": lambda draft: len(set(draft.item.options)) == 2,
-    "empty option": lambda draft: not draft.item.options[1],
-    "joined options": lambda draft: "|".join(draft.item.options).startswith("a|"),
-    "same picture": lambda draft: draft.pictures[0] == draft.pictures[1],
-    "digest": lambda draft: f"{draft.pictures[0].image}" == "u",
-    "place": lambda draft: draft.item.place > 3,
-    "hint": lambda draft: bool(draft.item.hint),
-    "caught": _swallowed,
-}
-
-
-@pytest.mark.parametrize("what", READING)
-def test_a_variation_may_look_at_all_of_an_item(what: str) -> None:
-    """What it does with one is never taken for the other, though they have one form."""
-
-    def vary(draft: Draft) -> Draft:
-        return replace(draft, order=draft.order[::-1]) if READING[what](draft) else draft
-
-    own = [Variation("own", (Part("own", None, vary, ("order",), KEPT, ""),))]
-    one = Item("i", "g", "a", "h", ("a", "b"), (0,), ("u", "u"), "choice")
-    other = Item("j", "g", "<image 1>", "", ("b", ""), (0,), ("v", "u"), "choice", place=9)
-    third = replace(other, id="k", options=("c", "c"))
-    prompts = Prompts(own, template("plain"), "plain", None)
-    for item in (other, one, third):
-        prompts.add(item, {})
-    expected = [list(vary(start(item, template("plain"), "own")).order) for item in (other, one, third)]
-    assert [row["order"] for row in prompts.table().to_pylist()] == expected
-    assert expected != [[0, 1]] * 3

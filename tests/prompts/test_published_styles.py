@@ -8,13 +8,14 @@ from typing import Any
 import jinja2
 import pytest
 
-from stages.vary import TEMPLATES, item_rows, read_template
+from tests.prompts.rows import item_rows, template_of
 from vouch.pipeline.errors import UserError
+from vouch.pipeline.yaml12 import load
 from vouch.prompts.build.combination import load_variation
-from vouch.prompts.build.template import Template
+from vouch.prompts.build.template import TEMPLATES, Template
 from vouch.prompts.build.variation import Item
 
-TEMPLATES = TEMPLATES.parent / "templates"
+CHATS = Path(__file__).resolve().parents[2] / "vouch/models/chat/templates"
 ITEM = Item("q", "g", "Which?", None, ("x", "y"), (1,), ("d1",), "choice")
 
 # Digests of the five instructions of each task family, joined by line breaks: of generation, of likelihood and
@@ -59,13 +60,13 @@ def digest(*texts: str) -> str | None:
 
 def literal(name: str, tail: str = "") -> str | None:
     """Digest of a template's instructions as the authors wrote them, with `{}` for what is put in."""
-    wordings = read_template(name).instructions
+    wordings = template_of(name).instructions
     assert len(wordings) in (0, 5) and all(text.endswith(tail) for text in wordings)
     return digest(*(text.removesuffix(tail).replace("{hint}", "{}") for text in wordings))
 
 
 def prompt(template: str | Template, item: Item = ITEM) -> dict[str, Any]:
-    chosen = read_template(template) if isinstance(template, str) else template
+    chosen = template_of(template) if isinstance(template, str) else template
     (row,) = item_rows(item, [load_variation("original")], chosen, "own", 7, before={})
     return row
 
@@ -90,12 +91,12 @@ def test_samples_of_reform_eval(family: str) -> None:
     like, sample = SAME_AS.get(family, (family, None))
     names = [f"reform_{family}"] + ([f"reform_{family}_simple"] if family in FAMILIES else [])
     for name in names:
-        template = read_template(name)
-        assert template.sample is not None
+        template, turn = template_of(name), template_of(name).sample_turn()
+        assert template.sample is not None and turn is not None
         shown = template.sample.answer.removeprefix("{response}")
         assert digest(template.sample.question, shown) == (sample or FAMILIES[like][2])
         prefixed = name == f"reform_{family}" and family not in NOT_PREFIXED
-        assert template.sample.answer.startswith("{response}") == prefixed
+        assert turn[1] == ("The answer is " if prefixed else "") + shown
         assert template.response == ("The answer is" if name == f"reform_{family}" else None)
         assert literal(name) == FAMILIES[like][0]
 
@@ -103,16 +104,19 @@ def test_samples_of_reform_eval(family: str) -> None:
 @pytest.mark.parametrize("family", TEXTS)
 def test_instructions_of_open_questions_of_reform_eval(family: str) -> None:
     assert literal(f"reform_{family}") == TEXTS[family]
-    assert read_template(f"reform_{family}").max_tokens == ("references" if "cap" in family else None)
+    assert template_of(f"reform_{family}").max_tokens == ("references" if "cap" in family else None)
 
 
 def test_every_file_belongs_to_a_family() -> None:
-    found = {path.stem.removeprefix("reform_") for path in TEMPLATES.glob("reform_*.yaml")}
+    found = set()
+    for path in TEMPLATES.glob("reform_*.yaml"):
+        family = path.stem.removeprefix("reform_")
+        found |= {family, *[f"{family}_{variant}" for variant in load(path).get("variants", {})]}
     choice = {f"{family}{end}" for family in FAMILIES for end in ("", "_simple", "_likelihood", "_free")}
     above = {f"{family}_simple_likelihood" for family in INSTRUCTED_ABOVE}
     assert found == choice | above | set(SAME_AS) | set(TEXTS) | SIMPLE
     for name in found:
-        template = read_template(f"reform_{name}")
+        template = template_of(f"reform_{name}")
         outputs = ("likelihood",) if name.endswith("likelihood") else ("text",)
         assert template.outputs == outputs or (
             template.outputs == ("letters", "text") and template.shows_options
@@ -134,7 +138,7 @@ def rendered(template: str, row: dict[str, Any]) -> str:
         messages.append({"role": "user", "content": said(turn["question"], len(row["pictures"]) * first)})
         if turn["answer"] is not None:
             messages.append({"role": "assistant", "content": said(turn["answer"])})
-    made = jinja2.Environment().from_string((TEMPLATES / template).read_text("utf-8"))
+    made = jinja2.Environment().from_string((CHATS / template).read_text("utf-8"))
     text = made.render(messages=messages, add_generation_prompt=True)
     return text if row["response"] is None else f"{text} {row['response']}"
 
@@ -194,7 +198,7 @@ def test_a_dialogue_of_reform_eval() -> None:
     first = replace(ITEM, id="p", question="Is it one?", options=("No", "Yes"), goes_on=True)
     item = replace(ITEM, question="Which?", turns=(first,), place=4)
     variation, before = load_variation("dialogue_gold"), dict[str, Any]()
-    template = read_template("reform_visdial")
+    template = template_of("reform_visdial")
     _, row = (row for one in (first, item) for row in item_rows(one, [variation], template, "own", 7, before))
     assert [(turn["question"], turn["answer"]) for turn in row["turns"]] == [
         (
@@ -205,7 +209,7 @@ def test_a_dialogue_of_reform_eval() -> None:
         ("Is it one? Options: (A) No; (B) Yes.", "The answer is (B) Yes"),
     ]
     assert (row["text"], row["response"]) == ("Which? Options: (A) x; (B) y.", "The answer is")
-    template = read_template("reform_visdial_likelihood")
+    template = template_of("reform_visdial_likelihood")
     _, row = (row for one in (first, item) for row in item_rows(one, [variation], template, "own", 7, {}))
     assert [(turn["question"][-11:], turn["answer"]) for turn in row["turns"]] == [(" Is it one?", "Yes")]
 
@@ -309,7 +313,7 @@ def test_two_pictures_of_parc_are_one() -> None:
 
 @pytest.mark.parametrize(("marks", "shown"), [("upper", "AB"), ("lower", "ab"), ("digits", "12")])
 def test_marks(marks: str, shown: str) -> None:
-    template = read_template("reform_vqa").model_copy(update={"marks": marks})
+    template = template_of("reform_vqa").model_copy(update={"marks": marks})
     row = prompt(template)
     assert row["marks"] == list(shown)
     assert row["text"] == f"Which? Options: ({shown[0]}) x; ({shown[1]}) y."
@@ -317,18 +321,16 @@ def test_marks(marks: str, shown: str) -> None:
 
 
 def test_nine_digits_are_all() -> None:
-    template = read_template("plain").model_copy(update={"marks": "digits"})
+    template = template_of("plain").model_copy(update={"marks": "digits"})
     item = replace(ITEM, options=tuple("abcdefghij"))
     with pytest.raises(UserError, match=r"item q: 10 options with the 0 .* more than the 9 digits"):
         prompt(template, item)
 
 
-def test_every_style_is_listed_with_its_source() -> None:
-    page = (TEMPLATES.parents[1] / "docs/prompt-templates.md").read_text("utf-8")
+def test_every_template_is_listed_with_its_source() -> None:
+    page = Path("docs/prompt-templates.md").read_text("utf-8")
     for path in TEMPLATES.glob("*.yaml"):
         family = path.stem.removeprefix("reform_")
-        for ending in ("_likelihood", "_free", "_simple"):
-            family = family.removesuffix(ending)
         assert f"`{path.stem}`" in page or (path.stem.startswith("reform_") and f"`{family}`" in page), path
-    for key in Template.model_fields:
+    for key in [*Template.model_fields, "variants"]:
         assert f"| `{key}` |" in page

@@ -19,12 +19,7 @@ def test_defaults():
     assert template.render("h", "q", [("A", "x")]) == "h\nq\nA) x"
     assert template.render("h", "q", []) == "h\nq"
     assert (template.system, template.added, template.pictures) == (None, {}, "first")
-    assert (template.outputs, template.open_asks, template.response, template.max_tokens) == (
-        ("letters",),
-        ("text",),
-        None,
-        None,
-    )
+    assert (template.outputs, template.response, template.max_tokens) == (("letters",), None, None)
 
 
 def test_other_layouts_are_data():
@@ -42,7 +37,10 @@ def test_braces_in_an_item_are_text():
     ("changes", "reason"),
     [
         ({"optoin": "x"}, r"s\.yaml: optoin: .*did you mean option"),
-        ({"body": "{question}"}, r"the template: .*body must hold \{options\}, because asks names letters"),
+        (
+            {"body": "{question}"},
+            r"the template: .*body must hold \{options\}, because outputs names letters",
+        ),
         ({"body": "{hint}{question}{question}{options}"}, r"body: .*no braces but .*each at most once"),
         ({"body": "{hint}{question}{options}{answer}"}, "body: .*no braces but"),
         ({"body": "{hint}{question}{options"}, "not a template"),
@@ -70,11 +68,12 @@ def test_braces_in_an_item_are_text():
         ({"pictures": "last"}, "pictures: .*'first', 'marks', 'joined' or 'merged'"),
         ({"absent_hints": "nan"}, "absent_hints"),
         ({"body": ...}, "body: Field required"),
-        ({"outputs": ["leters"]}, r"asks: .*unknown name leters; .*did you mean letters\?"),
-        ({"outputs": ["text", "text"]}, "asks: .*each once"),
-        ({"outputs": []}, "asks: .*name one or several of letters, likelihood, text"),
-        ({"outputs": "letters"}, "asks: "),
-        ({"open_asks": ["letters"]}, "open_asks: .*unknown name letters; valid: text"),
+        ({"outputs": ["leters"]}, r"outputs: .*unknown name leters; .*did you mean letters\?"),
+        ({"outputs": ["text", "text"]}, "outputs: .*each once"),
+        ({"outputs": []}, "outputs: .*name one or several of letters, likelihood, text"),
+        ({"outputs": "letters"}, "outputs: "),
+        ({"variants": ["free"]}, "variants: must map each name"),
+        ({"variants": {"free": "body"}}, "variants: must map each name"),
         ({"max_tokens": 0}, "max_tokens: .*1 to 4096, or references"),
         ({"max_tokens": True}, "max_tokens"),
         ({"max_tokens": "many"}, "max_tokens"),
@@ -82,7 +81,7 @@ def test_braces_in_an_item_are_text():
         ({"response": 3}, "response"),
     ],
 )
-def test_bad_style(changes, reason):
+def test_bad_template(changes, reason):
     values = {key: value for key, value in {**GOOD, **changes}.items() if value is not ...}
     with pytest.raises(UserError, match=reason) as caught:
         parse_template(values, "s.yaml")
@@ -94,9 +93,23 @@ def test_no_keys_at_all():
         parse_template(None, "s.yaml")
 
 
-def test_every_style_of_the_project_loads(project):
+def test_every_template_of_the_project_loads(project):
     for path in sorted(project.templates.glob("*.yaml")):
-        assert isinstance(parse_template(load(path), str(path)), Template)
+        value = load(path)
+        for variant in (None, *value.get("variants", {})):
+            assert isinstance(parse_template(value, str(path), variant), Template)
+
+
+def test_a_variant_replaces_keys():
+    values = GOOD | {"system": "s", "variants": {"bare": {"option": "{mark} {text}", "system": None}}}
+    template = parse_template(values, "s.yaml", "bare")
+    assert (template.option, template.system, template.body) == ("{mark} {text}", None, GOOD["body"])
+    assert parse_template(values, "s.yaml").system == "s"
+    with pytest.raises(UserError, match=r"s\.yaml: no variant bear; .*did you mean bare"):
+        parse_template(values, "s.yaml", "bear")
+    values["variants"]["bare"]["optoin"] = "x"
+    with pytest.raises(UserError, match=r"s\.yaml: variants\.bare: optoin: .*did you mean option"):
+        parse_template(values, "s.yaml", "bare")
 
 
 def test_what_is_added_up_to_a_number():

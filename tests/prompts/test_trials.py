@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stages.vary import item_rows, read_template
+from tests.prompts.rows import item_rows, template_of
 from vouch.prompts.build.combination import load_variation
 from vouch.prompts.build.template import Template
 from vouch.prompts.build.variation import Item
@@ -21,7 +21,7 @@ def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def rows(variation: str, template: str | Template = "reform_vqa", item: Item = ITEM) -> list[dict[str, Any]]:
-    chosen = read_template(template) if isinstance(template, str) else template
+    chosen = template_of(template) if isinstance(template, str) else template
     return list(item_rows(item, [load_variation(variation)], chosen, "own", 7, before={}))
 
 
@@ -32,7 +32,7 @@ def said(row: dict[str, Any]) -> str:
 
 def test_test_k_has_instruction_k_and_an_order_of_its_own() -> None:
     found = rows("tests")
-    wordings = read_template("reform_vqa").instructions
+    wordings = template_of("reform_vqa").instructions
     assert [row["id"] for row in found] == [f"q/tests/{number}" for number in range(1, 6)]
     assert all(
         said(row).startswith(f"{wording} can you") for row, wording in zip(found, wordings, strict=True)

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from stages.vary import TEMPLATES, item_rows
+from tests.prompts.rows import item_rows
 from vouch.images.operations import revision_of
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.build.combination import FILES, load_variation
-from vouch.prompts.build.template import parse_template
+from vouch.prompts.build.template import TEMPLATES, parse_template
 from vouch.prompts.build.variation import FAMILIES, PARTS, Item
 from vouch.tables.prompts import DONT_KNOW, EFFECTS, NONE_OF_ABOVE
 

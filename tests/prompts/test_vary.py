@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages.vary import TEMPLATES, item_rows, read_items, upper_quartile
+from tests.prompts.rows import item_rows
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.build.accepted_rewrites import Rewrites
 from vouch.prompts.build.combination import Part, Variation, load_variation
 from vouch.prompts.build.exchange import Exchanges
-from vouch.prompts.build.items import Making
-from vouch.prompts.build.template import parse_template
+from vouch.prompts.build.items import Making, read_items, upper_quartile
+from vouch.prompts.build.template import TEMPLATES, parse_template
 from vouch.prompts.build.variation import Item, Picture, Step, prompt_id
 from vouch.tables.items import items_path
-from vouch.tables.prompts import DONT_KNOW, NONE_OF_ABOVE, PROMPTS, prompts_path
+from vouch.tables.prompts import DONT_KNOW, NONE_OF_ABOVE, prompts_path
 
 ALL = Making(Rewrites([]), Exchanges([]), lambda _: True)
 INSTRUCTION = "Answer with the option's letter from the given choices directly."
@@ -102,8 +102,8 @@ def test_a_style_that_keeps_marks(project, item):
 
 @pytest.mark.parametrize(("pictures", "operation"), [("joined", "side_by_side"), ("merged", "merged")])
 def test_a_style_that_joins_pictures(project, item, pictures, operation):
-    text = (project.templates / "kostumov_joined.yaml").read_text(encoding="utf-8")
-    text = text.replace("pictures: joined", f"pictures: {pictures}")
+    text = (project.templates / "kostumov.yaml").read_text(encoding="utf-8")
+    text = text.replace("pictures: first", f"pictures: {pictures}")
     (project.templates / "joining.yaml").write_text(text, encoding="utf-8")
     rows = project.vary(
         [
@@ -215,7 +215,9 @@ def test_texts_are_capped_by_the_references(project, item):
     # 1, 2, 4, 9 words: the percentile is 4 + (9 - 4) / 4
     assert [row["max_tokens"] for row in rows] == [6] * 4
     assert project.vary([item()], template)[0]["max_tokens"] is None
-    with pytest.raises(UserError, match=r"prompt q1/original: no item has a reference .*own\.yaml a number"):
+    with pytest.raises(
+        UserError, match=r"prompt q1/original: no item has a reference .*template own a max_tokens"
+    ):
         project.vary([item(**shared)], template)
 
 
@@ -261,7 +263,7 @@ def test_several_drafts_are_numbered(project):
     [
         (({"earlier": (("q/dialogue/1",),)},), r"1: an answer comes from 'q/dialogue/1', no earlier"),
         (({"earlier": (("q/dialogue/2",),)}, {}), "from 'q/dialogue/2'"),
-        (({"earlier": (("p/original",),)},), "from 'p/original'.*correct variation dialogue in stages"),
+        (({"earlier": (("p/original",),)},), "from 'p/original'.*correct variation dialogue in vouch"),
         (({"earlier": ((),)},), "from ''"),
     ],
 )
@@ -273,7 +275,7 @@ def test_bad_drafts(project, drafts, reason):
 def test_an_answer_that_nobody_asks_for_cannot_be_repeated(project):
     drafts = ({"earlier": (("q/original",),)},)
     assert len(made(project, *drafts)) == 2
-    with pytest.raises(UserError, match=r"repeats the answer to q/original, .*no text; .*own\.yaml"):
+    with pytest.raises(UserError, match=r"repeats the answer to q/original, .*no text; .*template own"):
         made(project, *drafts, outputs="[letters]")
 
 
@@ -303,15 +305,3 @@ def test_words_made_once_for_an_item_are_those_made_anew(project, item):
         together = project.vary(items, template, variations)
         apart = [row for name in variations for row in project.vary(items, template, [name])]
         assert sorted(together, key=lambda row: row["id"]) == sorted(apart, key=lambda row: row["id"])
-
-
-def test_parts_that_rows_share_become_the_columns_of_rows_one_by_one(project, item):
-    """Of several row groups as well."""
-    variations = ["original", "vr_b", "option_order", "text_only", "tests"]
-    items = [item(id=f"q{number}", hint=None if number % 2 else "h") for number in range(500)]
-    items.append(item(id="last", images=[], kind="text", options=[], answers=[], references=["7"]))
-    rows = project.vary(items, "reform_vqa", variations)
-    assert len(rows) > PROMPTS.rows_per_group
-    written = prompts_path("toy").read_bytes()
-    PROMPTS.write(prompts_path("toy"), rows)
-    assert prompts_path("toy").read_bytes() == written

@@ -1,20 +1,56 @@
 from collections.abc import Callable
+from contextlib import chdir
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from stages.report import read
 from tests.report.project import SCORING, Made, write_tables
+from vouch.report.config import Config
 from vouch.report.evidence import Evidence
-from vouch.report.sources import sources
+from vouch.report.load import load
+from vouch.report.write import write
+
+
+@pytest.fixture(scope="session")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Made], Evidence]:
+    """The evidence of a made-up project as the stage reads it; the same project is made and read once."""
+    known: dict[str, Evidence] = {}
+
+    def made(what: Made) -> Evidence:
+        if repr(what) not in known:
+            with chdir(tmp_path_factory.mktemp("project")):
+                known[repr(what)] = load(write_tables(what), SCORING)
+        return known[repr(what)]
+
+    return made
 
 
 @pytest.fixture
-def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Made], Evidence]:
-    """Writes tables in a folder of its own, goes there and reads them as the stage does."""
+def make(
+    loaded: Callable[[Made], Evidence], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Made], Evidence]:
+    """The same, in an empty working directory."""
     monkeypatch.chdir(tmp_path)
+    return loaded
 
-    def made(what: Made) -> Evidence:
-        return read(sources(write_tables(what)), SCORING)
 
-    return made
+def _rewrite(status: str, failed: list[str]) -> dict[str, Any]:
+    row = {"original": "Is it red?", "kind": "ls_n", "rewrite": f"Is it {status}?", "status": status}
+    return row | {"failed": failed, "reason": "it says the same", "rewriter": "rules/1"}
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a report that has nearly every section, written once."""
+    made = Made(
+        datasets=("cubes", "shapes"),
+        categories=("big", "small"),
+        variations=("original", "blank", "rotated", "vr_b"),
+        rejects=[("file:3", "no image")],
+        rewrites=[_rewrite("accepted", []), _rewrite("rejected", ["negated"])],
+    )
+    path = tmp_path_factory.mktemp("rich")
+    with chdir(path):
+        write(Config(title="Vouch"), load(write_tables(made), SCORING))
+    return path

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from vouch.datasets.cleaning.defects import Findings
 from vouch.report.config import Scoring
+from vouch.report.section import Part, Section
 from vouch.tables.compared import (
     DIFFERENCES,
     DIFFERENCES_PATH,
@@ -40,8 +41,7 @@ ITEM_COUNT = 40
 class Made:
     """What to make. accuracy: of each model, in all datasets. apart: whether pairs can be told apart.
 
-    variations: the first is the original, each of the others takes 0.2 of the accuracy. asks: what was read
-    out; each but the first takes 0.3 of the accuracy, and a text has rates and certainty in place of sets.
+    variations: the first is the original, each of the others takes 0.2 of the accuracy. outputs: each but the first takes 0.3 of the accuracy, and a text has rates and certainty in place of sets.
     rankings, rewrites: rows of these tables.
     """
 
@@ -56,6 +56,12 @@ class Made:
     rejects: Sequence[tuple[str, str]] = ()
     rankings: Sequence[dict[str, Any]] = ()
     rewrites: Sequence[dict[str, Any]] = ()
+
+
+def parts(section: Section | None) -> list[Part]:
+    """The parts of a section that have a heading; all where none has."""
+    assert section is not None
+    return [part for part in section.parts if part.title] or list(section.parts)
 
 
 def _number(protocol: str, score: str, metric: str, value: float, half: float | None) -> dict[str, Any]:
@@ -83,13 +89,13 @@ def _metrics(accuracy: float, half_width: float) -> list[dict[str, Any]]:
             rows.append(_number(protocol, score, "coverage", 0.9 + 0.02 * (score == "aps"), half and 0.03))
             rows.append(_number(protocol, score, "set_size", size, half and 0.1))
             rows.append(_number(protocol, score, "uacc", accuracy * 6**0.5 / size, half and 0.05))
-    rows += _panels(accuracy)
+    rows += _details(accuracy)
     rows.append(_number("faithful", "", "sibling_share", 0.5, None))
     rows.append(_number("clean", "", "rows_dropped", 2.0, None))
     return rows
 
 
-def _panels(accuracy: float) -> list[dict[str, Any]]:
+def _details(accuracy: float) -> list[dict[str, Any]]:
     """What the sections on scores, calibration and letters show; SAPS has the smallest sets."""
     rows = []
     for score, size in (("lac", None), ("aps", None), ("saps", 1.25)):
@@ -132,7 +138,7 @@ def _text_metrics(accuracy: float) -> list[dict[str, Any]]:
     return [*rows, _number("clean", "t0.7", "agreement", 0.875, 0.05)]
 
 
-def _standings(made: Made) -> list[dict[str, Any]]:
+def _leaderboard(made: Made) -> list[dict[str, Any]]:
     rows = []
     for dataset in made.datasets:
         for turn, variation in enumerate(made.variations):
@@ -271,7 +277,7 @@ def _defects(items: Sequence[dict[str, Any]], made: Made) -> list[dict[str, Any]
 
 def write_tables(made: Made) -> list[Path]:
     """Writes the tables under the working directory and returns their paths."""
-    LEADERBOARD.write(LEADERBOARD_PATH, _standings(made))
+    LEADERBOARD.write(LEADERBOARD_PATH, _leaderboard(made))
     DIFFERENCES.write(DIFFERENCES_PATH, _differences(made))
     REPRODUCED.write(REPRODUCED_PATH, _reproduced(made) if made.published else [])
     VARIATIONS.write(VARIATIONS_PATH, _variations(made))

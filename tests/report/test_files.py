@@ -10,9 +10,8 @@ import pytest
 
 from vouch.report import drawing, formatting
 from vouch.report import vegalite as alt
-from vouch.report.grid import MISSING, Cell, Column, Grid
-from vouch.report.grid_files import GridFiles
-from vouch.report.latex import escaped, latex
+from vouch.report.table import MISSING, Cell, Column, Grid
+from vouch.report.table_files import TableFiles, escaped, latex
 
 HOSTILE = "</script><b>\"'&\u202e=1+1\\input{x}%$_^~#{}"
 COLUMNS = (Column("Model"), Column("Change", "", True), Column("Rank", "", True), Column("Rank", "", True))
@@ -28,12 +27,12 @@ ROWS = (
 GRID = Grid("test", "shapes: a caption", COLUMNS, ROWS)
 
 
-def read(files: GridFiles, name: str) -> list[list[str]]:
+def read(files: TableFiles, name: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(files.files[name], newline="")))
 
 
 def test_a_table_for_spreadsheets_has_numbers_intervals_and_no_formulas() -> None:
-    files = GridFiles(["shapes"])
+    files = TableFiles(["shapes"])
     assert files.add(GRID) == "test-shapes"
     assert read(files, "test-shapes.csv") == [
         ["Model", "Change", "Change, low", "Change, high", "Rank", "Rank′"],
@@ -43,7 +42,7 @@ def test_a_table_for_spreadsheets_has_numbers_intervals_and_no_formulas() -> Non
 
 
 def test_every_table_has_a_name_of_its_own_and_the_same_table_the_same() -> None:
-    files = GridFiles(["shapes"])
+    files = TableFiles(["shapes"])
     other = Grid("test", "shapes: a caption", COLUMNS, ROWS[:1])
     assert [files.add(grid) for grid in (GRID, other, GRID, other)] == [
         *["test-shapes", "test-shapes-2", "test-shapes", "test-shapes-2"]
@@ -64,7 +63,7 @@ def test_latex_prints_any_text_as_it_stands() -> None:
 
 @pytest.fixture(scope="module")
 def chart() -> alt.Chart:
-    """A chart whose every text is hostile."""
+    """A chart whose every text is hoscard."""
     data = pd.DataFrame({"name": [HOSTILE, "b"], "value": [1.0, 2.5]})
     encoded = alt.Chart(data, title=HOSTILE).encode(x="value:Q", y=alt.Y("name:N", title=HOSTILE))
     return encoded.mark_circle(opacity=0.5)

@@ -13,19 +13,19 @@ from pathlib import Path
 
 import pytest
 
-from stages.report import read, write, write_plots, write_site
 from tests.report.project import SCORING, Made, write_tables
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
-from vouch.report import figures, palette, papers, plots, tables
+from vouch.report import figures, palette, papers, plots
 from vouch.report.config import Config, Scoring
-from vouch.report.csv_text import csv_text
+from vouch.report.csv_tables import TABLES, csv_text
 from vouch.report.evidence import Evidence
-from vouch.report.metrics_json import metrics_json
+from vouch.report.headline import metrics_json
+from vouch.report.load import load as read
 from vouch.report.plugins import plugins
-from vouch.report.render_cache import Kept
+from vouch.report.render_cache import RenderCache
 from vouch.report.reproduce.charts import ON_DEEP, ON_PALE
-from vouch.report.sources import sources
+from vouch.report.write import write, write_plots, write_site
 
 ROOT = Path(__file__).parents[2]
 Make = Callable[[Made], Evidence]
@@ -56,28 +56,35 @@ def digests() -> dict[str, str]:
     return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-def test_every_file_is_written(make: Make) -> None:
-    write(CONFIG, make(Made(variations=("original", "rotated"))))
+def test_every_file_is_written(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(report)
     assert {p.name for p in Path("reports").iterdir()} == {
         *["assets", "figures", "pages", "tables", "plots", "index.html", "metrics.json"]
     }
     written = {p.name for p in Path("reports/tables").iterdir()}
-    assert written == {f"{name}.csv" for name in plugins(tables)} | {"shown"}
-    drawn = {f"{name}-shapes.{kind}" for name in plugins(figures) for kind in ("svg", "png", "pdf")}
+    assert written == {f"{name}.csv" for name in TABLES} | {"shown"}
+    drawn = {
+        f"{name}-{dataset}.{kind}"
+        for name in plugins(figures)
+        for dataset in ("cubes", "shapes")
+        for kind in ("svg", "png", "pdf")
+    }
     figured = {p.name for p in Path("reports/figures").iterdir()}
     assert drawn <= figured
     assert all(name.startswith(tuple(plugins(papers))) for name in figured - drawn)
     assert {p.name for p in Path("reports/plots").iterdir()} == {"models.csv", "reliability.csv", "page.html"}
 
 
-def test_same_inputs_same_bytes_in_another_process(make: Make) -> None:
-    write(CONFIG, make(Made(categories=("big", "small"), variations=("original", "vr_b"))))
+def test_same_inputs_same_bytes_in_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = Made(categories=("big", "small"), variations=("original", "vr_b"))
+    write(CONFIG, read(write_tables(made), SCORING))
     first = digests()
     again = (
-        "from pathlib import Path; from stages.report import read, write;"
-        "from vouch.report.config import Config; from vouch.report.reading import sources;"
+        "from pathlib import Path; from vouch.report.load import load; from vouch.report.write import write;"
+        "from vouch.report.config import Config;"
         "from tests.report.project import SCORING;"
-        "write(Config(title='Vouch'), read(sources(sorted(Path('data').rglob('*.parquet'))), SCORING))"
+        "write(Config(title='Vouch'), load(Path('data').rglob('*.parquet'), SCORING))"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "7"}
     shutil.rmtree(".vouch")  # so that all is drawn again
@@ -97,7 +104,7 @@ def test_a_changed_number_changes_the_report(make: Make) -> None:
 
 
 def table(evidence: Evidence, name: str) -> list[dict[str, str]]:
-    text = csv_text(plugins(tables)[name].build(evidence))
+    text = csv_text(TABLES[name](evidence))
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
@@ -151,9 +158,8 @@ def test_metrics_for_dvc(make: Make) -> None:
     assert set(found["shapes"]) == {"alpha", "beta", "gamma"}
 
 
-def test_figures_use_only_colours_that_have_a_dark_twin(make: Make) -> None:
-    write(CONFIG, make(Made(variations=("original", "rotated"))))
-    for path in Path("reports/figures").glob("*.svg"):
+def test_figures_use_only_colours_that_have_a_dark_twin(report: Path) -> None:
+    for path in (report / "reports/figures").glob("*.svg"):
         # rgb() comes from a continuous scale: cells keep their colour, and the ink of their numbers too
         colours = set(re.findall(r'(?:fill|stroke)="(#[^"]+|[a-z]+)"', path.read_text("utf-8")))
         assert colours - {"none", "transparent", ON_DEEP, ON_PALE} <= set(palette.DARK), path
@@ -183,7 +189,7 @@ def test_dvc_plots_show_without_a_network(make: Make) -> None:
     assert "vegaEmbed('#accuracy'" in shown
     assert '"run": "alpha"' in shown
     assert re.findall(r'<script[^>]+src="([^"]+)|(<link)', shown)[0][0] == "../reports/assets/vega.js"
-    write_site({"index.html": ""}, {}, Kept())
+    write_site({"index.html": ""}, {}, RenderCache())
     assert Path("reports/assets/vega.js").is_file()
     assert "{plot_divs}" not in shown
 
@@ -198,14 +204,14 @@ def test_an_undeclared_table_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     paths = write_tables(Made())
     with pytest.raises(UserError, match=r"data/compare/leaderboard\.parquet: not among the inputs"):
-        sources(paths[1:])
+        read(paths[1:], SCORING)
 
 
 def test_no_scores_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     paths = write_tables(Made(accuracy={}))
     with pytest.raises(UserError, match="holds no scores"):
-        read(sources(paths), SCORING)
+        read(paths, SCORING)
 
 
 def test_scoring_reads_the_projects_parameters() -> None:

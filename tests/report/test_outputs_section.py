@@ -6,7 +6,7 @@ from dataclasses import replace
 import pandas as pd
 
 from tests.report.html_page import Page
-from tests.report.project import Made
+from tests.report.project import Made, parts
 from vouch.report.config import Config
 from vouch.report.evidence import Evidence
 from vouch.report.sections import generated, outputs, results
@@ -23,16 +23,16 @@ def test_headlines_rest_on_the_first_read_out(make: Make) -> None:
     beside = evidence.number("shapes", "alpha", "accuracy", output="likelihood")
     assert number is not None and number.value == 0.8
     assert beside is not None and round(beside.value, 9) == 0.5
-    (part,) = results.build(evidence).datasets
-    (alone,) = results.build(make(Made())).datasets
+    (part,) = parts(results.build(evidence))
+    (alone,) = parts(results.build(make(Made())))
     assert part == alone
 
 
 def test_read_outs_stand_side_by_side(make: Make) -> None:
-    (part,) = outputs.build(make(Made(outputs=ALL)))
-    rows = {(row[0].text, row[1].text): row for row in part.grid.rows}
+    (part,) = parts(outputs.build(make(Made(outputs=ALL))))
+    rows = {(row[0].text, row[1].text): row for row in part.grids[0].rows}
     assert len(rows) == 9
-    labels = [column.label for column in part.grid.columns]
+    labels = [column.label for column in part.grids[0].columns]
     letters, text = rows["alpha", "letters"], rows["alpha", "generated text"]
     assert [letters[labels.index(name)].text for name in ("Accuracy %", "Unparsed %")] == ["80.0", "–"]
     shown = [text[labels.index(name)].text for name in ("Accuracy %", "Set size LAC", "Unparsed %")]
@@ -41,24 +41,24 @@ def test_read_outs_stand_side_by_side(make: Make) -> None:
 
 
 def test_read_outs_that_the_data_cannot_tell_apart_make_no_sentence(make: Make) -> None:
-    (part,) = outputs.build(make(Made(outputs=ALL, half_width=0.4)))
+    (part,) = parts(outputs.build(make(Made(outputs=ALL, half_width=0.4))))
     assert len([said for said in part.sentences if "likelihood" in said]) == 0
 
 
 def test_one_read_out_has_nothing_beside_it(make: Make) -> None:
-    assert outputs.build(make(Made())) == ()
-    assert generated.build(make(Made())) == ()
-    assert outputs.build(make(Made(outputs=("text",)))) == ()
+    assert outputs.build(make(Made())) is None
+    assert generated.build(make(Made())) is None
+    assert outputs.build(make(Made(outputs=("text",)))) is None
 
 
 def test_generated_answers_show_rates_and_certainty(make: Make) -> None:
-    (part,) = generated.build(make(Made(outputs=("text",))))
-    labels = [column.label for column in part.grid.columns]
-    row = part.grid.rows[0]
+    (part,) = parts(generated.build(make(Made(outputs=("text",)))))
+    labels = [column.label for column in part.grids[0].columns]
+    row = part.grids[0].rows[0]
     found = {label: cell.text for label, cell in zip(labels, row, strict=True)}
     assert (found["Accuracy %"], found["Unparsed %"], found["NLL"]) == ("80.0", "25.0", "0.500")
-    assert found["Agreement %"] == "87.5" and "temperature 0.7" in part.grid.columns[-1].help
-    assert part.warnings[0] == "No answer was found in 25.0\u202f% of the texts of alpha."
+    assert found["Agreement %"] == "87.5" and "temperature 0.7" in part.grids[0].columns[-1].help
+    assert part.sentences[0] == "No answer was found in 25.0\u202f% of the texts of alpha."
 
 
 def test_a_page_about_texts_alone_is_whole(make: Make) -> None:
@@ -75,5 +75,5 @@ def test_sets_of_another_calibration_or_alpha_are_no_headlines(make: Make) -> No
     main = rows.assign(calibration=rows["calibration"].mask(sets, "marginal"), alpha=(0.1 * sets).mask(~sets))
     others = [main[sets].assign(calibration="class"), main[sets].assign(alpha=0.2)]
     more = replace(evidence, leaderboard=pd.concat([main, *(each.assign(value=99.0) for each in others)]))
-    (part,), (same,) = results.build(more).datasets, results.build(evidence).datasets
+    (part,), (same,) = parts(results.build(more)), parts(results.build(evidence))
     assert part == same

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from tests.report.project import Made
+from tests.report.project import Made, parts
 from vouch.report.evidence import Evidence
 from vouch.report.figures import shift as figure
 from vouch.report.formatting import NARROW
@@ -16,90 +16,89 @@ NAMES = ("original", "option_order", "ls_n", "blank")
 
 
 def test_results_keep_to_a_few_columns(make: Make) -> None:
-    (part,) = results.build(make(Made())).datasets
-    assert [column.label for column in part.headline.columns] == [
+    (part,) = parts(results.build(make(Made())))
+    assert [column.label for column in part.grids[0].columns] == [
         *("Model", "Rank", "Accuracy %", "Coverage LAC %", "Coverage APS %"),
         *("Set size LAC", "Set size APS", "UAcc", "ECE %"),
     ]
 
 
 def test_scores_stand_side_by_side(make: Make) -> None:
-    (part,) = scores.build(make(Made()))
-    assert [(row[0].text, row[1].text) for row in part.grid.rows][:3] == [
+    (part,) = parts(scores.build(make(Made())))
+    assert [(row[0].text, row[1].text) for row in part.grids[0].rows][:3] == [
         ("alpha", "LAC"),
         ("alpha", "APS"),
         ("alpha", "SAPS"),
     ]
-    lac, _, saps = part.grid.rows[:3]
+    lac, _, saps = part.grids[0].rows[:3]
     assert (lac[2].text, lac[3].text, lac[3].tone, lac[4].text) == ("1.40", "90.0", "", "70.0")
     assert (saps[2].text, saps[3].text, saps[3].tone) == ("1.25", "80.0", "bad")
     assert part.sentences[0] == ("alpha: smallest sets by SAPS, 1.25 options; largest by APS, 2.40.")
-    assert part.kinds is None
+    assert len(part.grids) == 1
 
 
 def test_thresholds_for_parts_are_a_table_of_their_own(make: Make) -> None:
     evidence = make(Made(accuracy={"alpha": 0.8}))
     of_sets = evidence.leaderboard[evidence.leaderboard["score"] == "lac"].copy()
     of_sets["alpha"] = 0.1
-    parts = [of_sets.assign(calibration="marginal"), of_sets.assign(calibration="class")]
-    parts.append(of_sets.assign(calibration="class", alpha=0.2, value=99.0))
-    changed = replace(evidence, leaderboard=pd.concat(parts, ignore_index=True))
-    (part,) = scores.build(changed)
-    assert part.kinds is not None
-    assert [row[1].text for row in part.kinds.rows] == ["all questions", "each letter"]
-    assert {row[2].text for row in part.kinds.rows} == {"1.40"}
+    frames = [of_sets.assign(calibration="marginal"), of_sets.assign(calibration="class")]
+    frames.append(of_sets.assign(calibration="class", alpha=0.2, value=99.0))
+    changed = replace(evidence, leaderboard=pd.concat(frames, ignore_index=True))
+    (part,) = parts(scores.build(changed))
+    assert [row[1].text for row in part.grids[1].rows] == ["all questions", "each letter"]
+    assert {row[2].text for row in part.grids[1].rows} == {"1.40"}
 
 
 def test_calibration_before_and_after_temperature(make: Make) -> None:
     """By the NLL, and by the ECE of the same test half: one of all rows is smaller, whatever the temperature."""
-    (part,) = calibration.build(make(Made(accuracy={"alpha": 0.8})))
-    shown = dict(zip((c.label for c in part.grid.columns), part.grid.rows[0], strict=True))
+    (part,) = parts(calibration.build(make(Made(accuracy={"alpha": 0.8}))))
+    shown = dict(zip((c.label for c in part.grids[0].columns), part.grids[0].rows[0], strict=True))
     assert (shown["NLL"].text, shown["NLL after T"].text, shown["T"].text) == ("0.750", "0.700", "1.50")
     assert (shown["ECE, test half %"].text, shown["ECE after T %"].text) == ("6.0", "3.0")
-    assert part.more is not None and [column.label for column in part.more.columns] == ["Model", "MCE %"]
+    assert [column.label for column in part.grids[1].columns] == ["Model", "MCE %"]
     assert (shown["AUROC %"].text, shown["AUROC %"].note) == ("75.0", "70.0–80.0")
     assert "Brier" not in shown
     assert part.sentences == (
-        "alpha is too sure: temperature 1.50 fits best; NLL 0.750 before, 0.700 after; ECE of the test half "
+        "alpha is overconfident: temperature 1.50 fits best; NLL 0.750 before, 0.700 after; ECE on the test half "
         f"6.0{NARROW}% before, 3.0{NARROW}% after.",
     )
 
 
 def test_letters_that_are_chosen_too_often(make: Make) -> None:
-    (part,) = letters.build(make(Made(accuracy={"alpha": 0.8})))
-    name, bias, accuracy, debiased, first, second = part.grid.rows[0]
+    (part,) = parts(letters.build(make(Made(accuracy={"alpha": 0.8}))))
+    name, bias, accuracy, debiased, first, second = part.grids[0].rows[0]
     assert (name.text, bias.text, accuracy.text, debiased.text) == ("alpha", "12.5", "80.0", "85.0")
     assert (first.text, first.note, second.text, second.note) == ("60.0", "50.0", "40.0", "50.0")
     assert part.sentences == (
-        "alpha chooses A for 60.0\u202f% of the questions; the answer stands there in 50.0\u202f%.",
+        "alpha chooses A for 60.0\u202f% of the questions; it is right for 50.0\u202f%.",
     )
-    assert letters.build(make(Made(outputs=("likelihood",)))) == ()
+    assert letters.build(make(Made(outputs=("likelihood",)))) is None
 
 
-def test_ways_of_asking_that_break_the_promise(make: Make) -> None:
+def test_variations_that_violate_the_coverage_guarantee(make: Make) -> None:
     evidence = make(Made(accuracy={"alpha": 0.8}, variations=NAMES))
-    (part,) = shift.build(evidence)
+    (part,) = parts(shift.build(evidence))
     assert part.sentences == (
-        "alpha, calibrated on originals, breaks its promise of 90\u202f% in 1 of 2 other ways of asking; most "
-        "in ls_n (questions negated): 60.0\u202f% (55.0–65.0) of its sets hold the answer.",
+        "alpha, calibrated on the originals, falls below 90\u202f% coverage in 1 of 2 variations; lowest: "
+        "60.0\u202f% (55.0–65.0) for negated question (ls_n).",
     )
-    found = {row[0].text: (row[2].text, row[3].text, row[3].tone) for row in part.grid.rows}
+    found = {row[0].text: (row[2].text, row[3].text, row[3].tone) for row in part.grids[0].rows}
     assert found == {
-        "ls_n": ("60.0", "broken", "bad"),
-        "option_order": ("90.0", "kept", ""),
-        "blank": ("60.0", "broken", "bad"),
+        "negated question": ("60.0", "violated", "bad"),
+        "options in reversed order": ("90.0", "met", ""),
+        "blank pictures": ("60.0", "violated", "bad"),
     }
-    assert list(found)[-1] == "blank"
+    assert list(found)[-1] == "blank pictures"
 
 
 def test_the_figure_of_shift_leaves_controls_out(make: Make) -> None:
     evidence = make(Made(accuracy={"alpha": 0.8}, variations=NAMES))
     frame = figure.frame(evidence, "shapes")
-    assert dict(zip(frame["asked"], frame["promise"], strict=True)) == {
-        "questions negated": "breaks the promise",
-        "options in reversed order": "keeps it",
+    assert dict(zip(frame["asked"], frame["guarantee"], strict=True)) == {
+        "negated question": "below the target",
+        "options in reversed order": "meets the target",
     }
-    assert "alpha breaks its promise in 1 of 2, least coverage 60.0\u202f%" in figure.describe(
+    assert "alpha falls below the target in 1 of 2, lowest coverage 60.0\u202f%" in figure.describe(
         evidence, "shapes"
     )
     assert figure.draw(evidence, "shapes") is not None
@@ -107,5 +106,5 @@ def test_the_figure_of_shift_leaves_controls_out(make: Make) -> None:
 
 def test_nothing_asked_otherwise_nothing_said(make: Make) -> None:
     evidence = make(Made())
-    assert shift.build(evidence) == ()
+    assert shift.build(evidence) is None
     assert figure.draw(evidence, "shapes") is None

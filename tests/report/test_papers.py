@@ -7,21 +7,21 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from stages.report import read_printed
 from tests.metrics.simulated import ROOT
 from tests.report.project import Made
 from vouch.metrics.ranking.rankers import RANKERS
 from vouch.report import papers
 from vouch.report.evidence import Evidence
 from vouch.report.facts import facts, family, series, size
-from vouch.report.grid import Grid
+from vouch.report.load import read_printed
 from vouch.report.papers.reform.names import SETS
-from vouch.report.papers.tu.names import METHODS, OURS
+from vouch.report.papers.tu.tables import METHODS, OURS
 from vouch.report.plugins import plugins
 from vouch.report.reproduce.entry import Absent, Review, review
 from vouch.report.reproduce.lookup import Lookup, Measure
 from vouch.report.reproduce.pivot import Layout, Print, pivot, ranks
-from vouch.report.sections.papers import build, sketches
+from vouch.report.sections.papers import build, figure_specs
+from vouch.report.table import Grid
 from vouch.tables.compared import LEADERBOARD
 from vouch.tables.rankings import COMBINED
 
@@ -83,7 +83,7 @@ def test_all_that_is_not_here_says_why(make: Make) -> None:
     names = [grid.name for view in views for entry in view.shown for grid in (*entry.grids, *entry.beside)]
     assert len(set(anchors)) == len(anchors)
     assert len(set(names)) == len(names)
-    files = [sketch.file for sketch in sketches(views)]
+    files = [spec.file for spec in figure_specs(views)]
     assert len(set(files)) == len(files)
     assert "azad-figure-2-1" in files and all("-figure-" in name for name in files)
 

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from stages.report import read
 from tests.report.project import SCORING, Made, write_tables
 from vouch.report.evidence import Evidence
+from vouch.report.load import load
 from vouch.report.sections.provenance import build
-from vouch.report.sources import sources
 from vouch.tables.letters import LETTERS, letters_path
 
 DIGEST = "ab" * 32
@@ -55,7 +54,7 @@ def test_engines_and_digests_of_answers(tmp_path: Path, monkeypatch: pytest.Monk
         rows = [{"prompt": "a", "engine": engine}, {"prompt": "b", "engine": None}]
         LETTERS.write(letters_path("alpha", dataset), rows)
         paths.append(letters_path("alpha", dataset))
-    evidence = read(sources(paths), SCORING)
+    evidence = load(paths, SCORING)
     assert evidence.engines == {"alpha": ["transformers/2.1", "transformers/3.1"]}
     inputs = {row[0].text: (row[1].text, row[2].text) for row in build(evidence).inputs.rows}
     stage, digest = inputs["data/responses/alpha/shapes.letters.parquet"]

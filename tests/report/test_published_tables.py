@@ -7,19 +7,19 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from stages.report import read_printed
 from tests.metrics.released import block, models, needs_released, published
 from tests.metrics.simulated import ROOT, config, values
 from tests.report.project import Made
 from vouch.metrics.comparison.published import NAMES
 from vouch.metrics.protocols.faithful import faithful
 from vouch.report.evidence import Evidence
-from vouch.report.grid import Grid
+from vouch.report.load import read_printed
 from vouch.report.papers.kostumov import PAPER
 from vouch.report.papers.kostumov.names import RELEASED, SEVENTH, TEN
 from vouch.report.reproduce.entry import Built, review
 from vouch.report.reproduce.lookup import Lookup
 from vouch.report.reproduce.printed import CELL
+from vouch.report.table import Grid
 from vouch.tables.compared import LEADERBOARD
 from vouch.tables.published import model_slug
 

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from tests.report.html_page import Page
-from tests.report.project import Made
+from tests.report.project import Made, parts
 from vouch.metrics.ranking.rankers import RANKERS
 from vouch.report.config import Config
 from vouch.report.evidence import Evidence
@@ -36,18 +36,18 @@ def test_few_models_are_an_illustration(make: Callable[[Made], Evidence]) -> Non
     rows = [row("confidence", 1.0), row("few_labels", 0.7, sd=0.25, p=None, rho_low=None, rho_high=None)]
     rows += [row("atc", 0.5, proxy="mean", p=None), row("atc", 0.9, proxy="other")]
     rows.append(row("confidence", -0.4, dataset="words"))
-    (part,) = ranking.build(make(Made(rankings=rows)))
+    (part,) = parts(ranking.build(make(Made(rankings=rows))))
     assert part.sentences == (
-        "4 models are ranked; no order of them can have a p below 0.083.",
-        "Not even a perfect order can be told from chance: the numbers are an illustration.",
+        "4 models are ranked; no order can have a p below 0.083.",
+        "Even a perfect order would not be significant: the numbers are an illustration.",
     )
-    cells = {cells[0].text: [cell.text for cell in cells[1:]] for cells in part.rho.rows}
+    cells = {cells[0].text: [cell.text for cell in cells[1:]] for cells in part.grids[0].rows}
     assert cells == {
         "Confidence": ["1.00", "−0.40", "0.30"],
         "Thresholded confidence": ["0.50", "–", "–"],
         "A few labels": ["0.70", "–", "–"],
     }
-    notes = [cells[1].note for cells in part.rho.rows]
+    notes = [cells[1].note for cells in part.grids[0].rows]
     assert notes == ["−0.20 to 1.00", "−0.20 to 1.00", "± 0.25"]
 
 
@@ -57,24 +57,27 @@ def test_many_models_can_be_told_from_chance(make: Callable[[Made], Evidence]) -
         for name, p in (("nll_min", 1e-5), ("nll_avg", 0.4))
     ]
     rows.append(row("agreement", None, output="text", models=30, score="t0.7", p=None, p_least=None))
-    (part,) = ranking.build(make(Made(rankings=rows)))
+    (part,) = parts(ranking.build(make(Made(rankings=rows))))
     assert part.sentences[1] == "1 of 2 correlations without a proxy have p < 0.05, uncorrected."
-    assert [cells[0].text for cells in part.rho.rows] == [
+    assert [cells[0].text for cells in part.grids[0].rows] == [
         "NLL, worst token",
         "NLL, mean",
         "Samples, agreement at 0.7",
     ]
-    assert [cells[1].tone for cells in part.rho.rows] == ["strong", "", "quiet"]
+    assert [cells[1].tone for cells in part.grids[0].rows] == ["strong", "", "quiet"]
 
 
 def test_two_models_and_none_have_no_section(make: Callable[[Made], Evidence]) -> None:
-    assert ranking.build(make(Made(rankings=[row("confidence", 1.0, models=2)]))) == ()
+    assert ranking.build(make(Made(rankings=[row("confidence", 1.0, models=2)]))) is None
     evidence = make(Made())
-    assert ranking.build(evidence) == ()
+    assert ranking.build(evidence) is None
     place = "pages/ranking.html"
-    assert "Which model, without labels?" not in Page(site(Config(title="Vouch"), evidence, {})[place]).text
+    assert (
+        "Which model is best, without labels?"
+        not in Page(site(Config(title="Vouch"), evidence, {})[place]).text
+    )
     shown = site(Config(title="Vouch"), make(Made(rankings=[row("confidence", 1.0)])), {})[place]
-    assert "Which model, without labels?" in shown and 'href="#ranking"' in shown
+    assert "Which model is best, without labels?" in shown and 'href="#ranking"' in shown
 
 
 def test_the_model_that_would_be_picked_is_named_first(make: Callable[[Made], Evidence]) -> None:
@@ -89,17 +92,17 @@ def test_the_model_that_would_be_picked_is_named_first(make: Callable[[Made], Ev
     def said(*rows: dict[str, Any]) -> str:
         evidence = make(Made(rankings=[row("confidence", 1.0)]))
         frame = pd.DataFrame(rows, columns=evidence.ranked.columns)
-        (part,) = ranking.build(replace(evidence, ranked=frame))
+        (part,) = parts(ranking.build(replace(evidence, ranked=frame)))
         return part.sentences[0]
 
     shapes = values("shapes", alpha=(1.0, 0.9), beta=(0.5, 0.8))
     assert said(*shapes) == (
-        "All of these signals together would pick alpha. With labels that is the best on 1 of 1 dataset."
+        "All label-free scores together would pick alpha. With labels that is the best on 1 of 1 dataset."
     )
     assert said(*shapes, *values("words", alpha=(0.5, 0.9), beta=(0.7, 0.8))) == (
-        "All of these signals together would pick alpha on shapes; beta on words. With labels that is the "
+        "All label-free scores together would pick alpha on shapes; beta on words. With labels that is the "
         "best on 1 of 2 datasets."
     )
     assert said(*values("shapes", alpha=(1.0, 0.9), beta=(1.0, 0.8))).startswith(
-        "All of these signals together would pick alpha and beta. With labels that is the best on 0 of"
+        "All label-free scores together would pick alpha and beta. With labels that is the best on 0 of"
     )

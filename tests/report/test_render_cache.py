@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from vouch.report.render_cache import Kept
+from vouch.report.render_cache import RenderCache
 
 
 def unasked() -> bytes:
@@ -12,8 +12,8 @@ def unasked() -> bytes:
 
 
 def test_what_was_drawn_is_not_drawn_again_and_other_things_are(tmp_path: Path) -> None:
-    assert Kept(tmp_path)("svg", "a", lambda: b"drawn") == b"drawn"
-    again = Kept(tmp_path)
+    assert RenderCache(tmp_path)("svg", "a", lambda: b"drawn") == b"drawn"
+    again = RenderCache(tmp_path)
     assert again("svg", "a", unasked) == b"drawn"
     assert again("svg", "b", lambda: b"other") == b"other"
     assert again("png", "a", lambda: b"pixels") == b"pixels"
@@ -21,20 +21,20 @@ def test_what_was_drawn_is_not_drawn_again_and_other_things_are(tmp_path: Path) 
 
 @pytest.mark.parametrize("damage", [lambda held: held[:-1], lambda held: held[:-1] + b"X", lambda held: b""])
 def test_what_is_damaged_is_drawn_again(tmp_path: Path, damage: object) -> None:
-    Kept(tmp_path)("svg", "a", lambda: b"drawn")
+    RenderCache(tmp_path)("svg", "a", lambda: b"drawn")
     (path,) = tmp_path.iterdir()
     assert callable(damage)
     path.write_bytes(damage(path.read_bytes()))
-    assert Kept(tmp_path)("svg", "a", lambda: b"drawn") == b"drawn"
-    assert Kept(tmp_path)("svg", "a", unasked) == b"drawn"
+    assert RenderCache(tmp_path)("svg", "a", lambda: b"drawn") == b"drawn"
+    assert RenderCache(tmp_path)("svg", "a", unasked) == b"drawn"
 
 
 def test_what_a_report_did_not_need_is_forgotten(tmp_path: Path) -> None:
     for text in "ab":
-        Kept(tmp_path)("svg", text, text.encode)
+        RenderCache(tmp_path)("svg", text, text.encode)
     (tmp_path / ".left.1.part").touch()
-    kept = Kept(tmp_path)
+    kept = RenderCache(tmp_path)
     kept("svg", "b", unasked)
     kept.forget_others()
     assert len(list(tmp_path.iterdir())) == 1
-    assert Kept(tmp_path)("svg", "b", unasked) == b"b"
+    assert RenderCache(tmp_path)("svg", "b", unasked) == b"b"

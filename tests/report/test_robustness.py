@@ -6,7 +6,7 @@ from dataclasses import replace
 import pandas as pd
 
 from tests.report.html_page import Page
-from tests.report.project import ITEM_COUNT, Made
+from tests.report.project import ITEM_COUNT, Made, parts
 from vouch.report.config import Config
 from vouch.report.evidence import Evidence
 from vouch.report.sections import instability, robustness
@@ -45,8 +45,8 @@ def compared(evidence: Evidence) -> Evidence:
 
 def test_without_such_scores_there_are_no_sections(make: Make) -> None:
     evidence = make(Made(variations=("original", "vr_b")))
-    assert robustness.build(evidence) == ()
-    assert instability.build(evidence) == ()
+    assert robustness.build(evidence) is None
+    assert instability.build(evidence) is None
     html = site(Config(title="t"), evidence, {})["pages/variations.html"]
     assert "#robustness" not in html
     assert "#instability" not in html
@@ -55,19 +55,21 @@ def test_without_such_scores_there_are_no_sections(make: Make) -> None:
 def test_every_variation_and_their_mean_stand_in_one_table(make: Make) -> None:
     evidence = compared(make(Made(variations=("original", "vr_b"))))
     assert evidence.variations("shapes") == ("original", "vr_b")
-    (part,) = robustness.build(evidence)
-    assert part.sentence == "Over all kinds of prompts beta has the highest reliability: 0.35 (0.10–0.90)."
-    shown = [[cell.text for cell in row] for row in part.grid.rows]
+    (part,) = parts(robustness.build(evidence))
+    assert (
+        part.sentences[0] == "Over all kinds of prompts beta has the highest reliability: 0.35 (0.10–0.90)."
+    )
+    shown = [[cell.text for cell in row] for row in part.grids[0].rows]
     assert shown == [
         ["original", "alpha", "0.25", "0.50", "0.50", "–"],
         ["original", "beta", "0.25", "0.50", "0.50", "–"],
-        ["vr_b", "alpha", "−0.25", "−0.50", "−0.50", "−0.75"],
-        ["vr_b", "beta", "−0.25", "−0.50", "−0.50", "−0.75"],
+        ["blurred pictures", "alpha", "−0.25", "−0.50", "−0.50", "−0.75"],
+        ["blurred pictures", "beta", "−0.25", "−0.50", "−0.50", "−0.75"],
         ["all", "alpha", "0.25", "0.50", "0.50", "0.75"],
         ["all", "beta", "0.35", "0.60", "0.60", "0.85"],
     ]
     assert (
-        "Is it sure where it is right?"
+        "Is it certain where it is right?"
         in Page(site(Config(title="t"), evidence, {})["pages/variations.html"]).text
     )
 
@@ -81,11 +83,11 @@ def test_instability_beside_its_control(make: Make) -> None:
         place | {"metric": "instability", "score": "first_t0.2", "value": 0.25},
         place | {"metric": "accuracy_range", "value": 0.04},
     )
-    (part,) = instability.build(evidence)
-    (row,) = part.grid.rows
-    assert [cell.text for cell in row[:3]] == ["instruction", "letters", "alpha"]
+    (part,) = parts(instability.build(evidence))
+    (row,) = part.grids[0].rows
+    assert [cell.text for cell in row[:3]] == ["reworded instruction", "letters", "alpha"]
     assert [cell.text for cell in row[3:]] == ["0.500", "0.250", "0.125", "4.0"]
-    assert row[0].note == "other wordings of the instruction"
-    assert [column.label for column in part.grid.columns[4:6]] == ["sampled, t0.2", "of samples, t0.2"]
+    assert row[0].note == "instruction"
+    assert [column.label for column in part.grids[0].columns[4:6]] == ["sampled, t0.2", "of samples, t0.2"]
     html = site(Config(title="t"), evidence, {})["pages/variations.html"]
     assert html.count('id="instability"') == 1

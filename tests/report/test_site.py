@@ -2,23 +2,21 @@
 
 import re
 from collections.abc import Callable
-from contextlib import chdir
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from stages.report import read, write
 from tests.report.html_page import Page
-from tests.report.project import SCORING, Made, write_tables
-from vouch.report import figures, pages, sections
+from tests.report.project import Made
+from vouch.report import figures, sections
 from vouch.report.config import Config
 from vouch.report.evidence import Evidence
-from vouch.report.figure_spec import Sketch
+from vouch.report.figure_spec import FigureSpec
+from vouch.report.pages import PAGES
 from vouch.report.plugins import plugins
-from vouch.report.site import Picture, address, site
-from vouch.report.sources import sources
+from vouch.report.site import Picture, site
+from vouch.report.write import write
 
 Make = Callable[[Made], Evidence]
 Site = dict[str, Page]  # by path under reports/
@@ -42,30 +40,9 @@ def sections_of(pages: Site) -> set[str | None]:
     return {a["id"] for page in pages.values() for a in page.all("section") if "id" in a}
 
 
-def rewrite(status: str, failed: list[str]) -> dict[str, Any]:
-    row = {"original": "Is it red?", "kind": "ls_n", "rewrite": f"Is it {status}?", "status": status}
-    return row | {"failed": failed, "reason": "it says the same", "rewriter": "rules/1"}
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a report that has nearly every section."""
-    made = Made(
-        datasets=("cubes", "shapes"),
-        categories=("big", "small"),
-        variations=("original", "blank", "rotated", "vr_b"),
-        rejects=[("file:3", "no image")],
-        rewrites=[rewrite("accepted", []), rewrite("rejected", ["negated"])],
-    )
-    path = tmp_path_factory.mktemp("rich")
-    with chdir(path):
-        write(CONFIG, read(sources(write_tables(made)), SCORING))
-    return path
-
-
 @pytest.fixture
-def rich(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
-    monkeypatch.chdir(folder)
+def rich(report: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+    monkeypatch.chdir(report)
     return written()
 
 
@@ -80,7 +57,7 @@ def test_pages_are_well_formed_and_every_figure_and_section_is_there(rich: Site)
 
 
 def test_every_section_is_on_exactly_one_page() -> None:
-    named = [name for page in plugins(pages).values() for name in page.SECTIONS]
+    named = [name for page in PAGES for name in page.sections]
     assert sorted(named) == list(plugins(sections))
 
 
@@ -136,9 +113,9 @@ def test_says_what_the_tables_hold(rich: Site) -> None:
     for name, words in (
         ("models", "80.0 75.0–85.0"),
         ("papers", "3 of 3 cells within 1e-6"),
-        ("ranking", "3 of 3 pairs can be told apart"),
-        ("ranking", "40 items find a difference of 7.1 points in four of five such studies"),
-        ("models", "40 items find a difference of 7.1 points in four of five such studies"),
+        ("ranking", "3 of 3 pairs differ significantly"),
+        ("ranking", "The minimum detectable effect of 40 items is 7.1 points (80 % power)"),
+        ("models", "The minimum detectable effect of 40 items is 7.1 points (80 % power)"),
         ("calibration", "50 % of the test rows have a sibling"),
         ("calibration", "leaves 2 rows out"),
         ("datasets", "no image"),
@@ -146,15 +123,15 @@ def test_says_what_the_tables_hold(rich: Site) -> None:
         ("datasets", "broken image"),
         ("datasets", "A is the answer of 100.0 %"),
         ("datasets", "shapes: looked for and not found: animated, "),
-        ("variations", "pictures blurred"),
-        ("variations", "rotated costs alpha most: 20.0 points of accuracy (15.0–25.0)"),
+        ("variations", "blurred pictures vr_b"),
+        ("variations", "alpha loses most to rotated: 20.0 points of accuracy (15.0–25.0)"),
         ("models", "overall 2 80.0 rank 1"),
-        ("datasets", "ls_n questions negated 2 1 1 0 rules/1"),
+        ("datasets", "negated question ls_n 2 1 1 0 rules/1"),
         ("datasets", "Is it red? Is it rejected? negated it says the same"),
         ("calibration", "Calibrated on 10 % of the questions, alpha covers 90.0 % (80.0–100.0)"),
         ("provenance", "data/scores/m0.outcomes.parquet score@m0"),
     ):
-        assert words in rich[address(name)].text, words
+        assert words in rich[f"pages/{name}.html"].text, words
 
 
 def test_names_are_text_and_nothing_else(make: Make) -> None:
@@ -191,8 +168,8 @@ def test_a_hostile_title_is_text(make: Make) -> None:
 
 
 def test_pictures_are_shown_where_they_exist(make: Make) -> None:
-    sketch = Sketch("coverage", "coverage-shapes", "A picture", "shapes", "what it shows", None)
-    shown = site(CONFIG, make(Made()), {sketch.file: Picture(sketch, "<svg></svg>", "{}")})
+    spec = FigureSpec("coverage", "coverage-shapes", "A picture", "shapes", "what it shows", None)
+    shown = site(CONFIG, make(Made()), {spec.file: Picture(spec, "<svg></svg>", "{}")})
     assert [a["class"] for a in Page(shown["pages/models.html"]).all("figure")] == ["coverage"]
     assert not Page(shown["index.html"]).all("figure")
 

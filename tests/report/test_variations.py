@@ -6,7 +6,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from tests.report.project import Made
+from tests.report.project import Made, parts
 from vouch.prompts.build.combination import FILES
 from vouch.report.costs import ACCURACY, MEANING, changes, in_words, meaning, real_changes
 from vouch.report.evidence import Evidence
@@ -31,12 +31,12 @@ def with_cost(
 
 def test_the_dearest_change_is_named_beside_the_verdict(make: Make) -> None:
     evidence = with_cost(make(Made(variations=NAMES)), "vr_b", difference=-0.3, low=-0.4, high=-0.2)
-    tile = verdict.build(evidence).tiles[2]
-    assert (tile.question, tile.answer) == (BREAKS, "30.0 points lost: pictures blurred")
-    assert tile.why.startswith(
-        "Asked so (vr_b), 60.0\u202f% of its answers on shapes are right, not 80.0\u202f%"
+    card = verdict.build(evidence).cards[2]
+    assert (card.question, card.answer) == (BREAKS, "Blurred pictures (vr_b): 30.0 points lost")
+    assert card.why.startswith(
+        "With it 60.0\u202f% of the answers on shapes are right, without it 80.0\u202f%"
     )
-    assert "20.0–40.0" in tile.why
+    assert "20.0–40.0" in card.why
 
 
 def test_the_dearest_change_is_looked_for_on_every_dataset(make: Make) -> None:
@@ -47,8 +47,8 @@ def test_the_dearest_change_is_looked_for_on_every_dataset(make: Make) -> None:
     rows = (costs["variation"] == "option_order") & (costs["metric"] == "accuracy")
     for dataset, loss in (("cubes", -0.1), ("shapes", -0.3)):
         costs.loc[rows & (costs["dataset"] == dataset), ["difference", "low", "high"]] = [loss, loss, loss]
-    tile = verdict.build(replace(evidence, costs=costs)).tiles[2]
-    assert tile.answer.startswith("30.0 points lost") and " on shapes are right, not" in tile.why
+    card = verdict.build(replace(evidence, costs=costs)).cards[2]
+    assert card.answer.endswith(": 30.0 points lost") and " on shapes are right, without" in card.why
 
 
 @pytest.mark.parametrize("ends", [(-0.4, 0.01), (None, None)])
@@ -56,38 +56,35 @@ def test_a_loss_that_may_be_none_is_no_loss(make: Make, ends: tuple[float | None
     evidence = make(Made(variations=NAMES))
     for name in NAMES[2:]:
         evidence = with_cost(evidence, name, difference=-0.3, low=ends[0], high=ends[1])
-    tile = verdict.build(evidence).tiles[2]
-    assert tile.answer == "None measurably" and "Of 2 changes of the prompt on shapes" in tile.why
-    (part,) = variations.build(evidence)
-    assert part.sentences[0] == "No change takes alpha accuracy that can be measured."
+    card = verdict.build(evidence).cards[2]
+    assert card.answer == "None significantly" and "Of 2 variations of the prompt on shapes" in card.why
+    (part,) = parts(variations.build(evidence))
+    assert part.sentences[0] == "No variation lowers the accuracy of alpha significantly."
 
 
 def test_the_control_is_no_change_of_the_prompt(make: Make) -> None:
     evidence = with_cost(
         make(Made(variations=NAMES)), "blank", value=0.3, difference=-0.5, low=-0.6, high=-0.4
     )
-    assert "blank" not in verdict.build(evidence).tiles[2].why
-    (part,) = variations.build(evidence)
-    assert (
-        "Without its pictures alpha answers 30.0\u202f% right, where guessing gives 29\u202f%."
-        in part.sentences
-    )
+    assert "blank" not in verdict.build(evidence).cards[2].why
+    (part,) = parts(variations.build(evidence))
+    assert "Without its pictures alpha is right in 30.0\u202f%; guessing gives 29\u202f%." in part.sentences
     assert not any("blank" in sentence and "costs" in sentence for sentence in part.sentences)
     assert set(figure.frame(evidence, "shapes", "accuracy")["variation"]) == {
         "options in reversed order",
-        "pictures blurred",
+        "blurred pictures",
     }
     alone = make(Made(variations=NAMES[:2]))
-    assert BREAKS not in [tile.question for tile in verdict.build(alone).tiles]
+    assert BREAKS not in [card.question for card in verdict.build(alone).cards]
     assert figure.draw(alone, "shapes") is None
-    (part,) = variations.build(alone)
-    assert [row[0].text for row in part.grid.rows] == ["blank"] * 3
+    (part,) = parts(variations.build(alone))
+    assert [row[0].note for row in part.grids[0].rows] == ["blank"] * 3
 
 
 def test_only_the_original_says_nothing(make: Make) -> None:
     evidence = make(Made())
-    assert variations.build(evidence) == ()
-    assert BREAKS not in [tile.question for tile in verdict.build(evidence).tiles]
+    assert variations.build(evidence) is None
+    assert BREAKS not in [card.question for card in verdict.build(evidence).cards]
     assert figure.draw(evidence, "shapes") is None
 
 
@@ -95,26 +92,28 @@ def test_rows_hold_the_change_and_say_whether_it_can_be_told(make: Make) -> None
     evidence = with_cost(
         make(Made(variations=NAMES)), "vr_b", "confidence", difference=0.01, low=-0.01, high=0.03
     )
-    (part,) = variations.build(evidence)
-    rows = {(row[0].text, row[1].text): row for row in part.grid.rows}
+    (part,) = parts(variations.build(evidence))
+    rows = {(row[0].note, row[1].text): row for row in part.grids[0].rows}
     assert list(rows) == [
         (v, m) for v in ("option_order", "vr_b", "blank") for m in ("alpha", "beta", "gamma")
     ]
     name, model, accuracy, change, certainty, lac, _, flipped, _ = rows["vr_b", "alpha"]
-    assert (name.note, model.text, accuracy.text) == ("pictures blurred", "alpha", "60.0")
+    assert (name.text, model.text, accuracy.text) == ("blurred pictures", "alpha", "60.0")
     assert (change.text, change.note, change.tone) == ("−20.0", "−25.0 to −15.0", "strong")
     assert (certainty.text, certainty.tone) == ("1.0", "quiet")
     assert (lac.text, lac.tone, flipped.text) == ("0.50", "", "30.0")
 
 
-def turned(make: Make, guess: float, models: Sequence[str] = ("alpha",), **changes: float | None) -> Evidence:
-    """Questions that are negated: answers turn, and a guess among what is then correct is right so often."""
+def flipped(
+    make: Make, guess: float, models: Sequence[str] = ("alpha",), **changes: float | None
+) -> Evidence:
+    """Questions that are negated: answers flip, and a guess among what is then correct is right so often."""
     evidence = with_cost(
         make(Made(accuracy=dict.fromkeys(models, 0.5), variations=("original", "ls_n"))), "ls_n", **changes
     )
     costs = evidence.costs.copy()
     costs.loc[costs["metric"] == "flipped", "metric"] = "unturned"
-    rows = evidence.leaderboard[evidence.leaderboard["metric"] == "accuracy"].query("reading == 'clean'")
+    rows = evidence.leaderboard[evidence.leaderboard["metric"] == "accuracy"].query("protocol == 'clean'")
     guesses = rows[rows["variation"] == "ls_n"].assign(metric="random_accuracy", value=guess)
     return replace(
         evidence, costs=costs, leaderboard=pd.concat([evidence.leaderboard, guesses], ignore_index=True)
@@ -123,42 +122,42 @@ def turned(make: Make, guess: float, models: Sequence[str] = ("alpha",), **chang
 
 def test_accuracy_that_a_guess_gains_is_no_gain(make: Make) -> None:
     """Of four options one is right, and three are once the question is negated."""
-    evidence = turned(make, 0.75, value=0.6, original=0.5, difference=0.1, low=0.05, high=0.15)
-    (part,) = variations.build(evidence)
+    evidence = flipped(make, 0.75, value=0.6, original=0.5, difference=0.1, low=0.05, high=0.15)
+    (part,) = parts(variations.build(evidence))
     said = (
-        "ls_n (questions negated) costs alpha most: 60.0\u202f% of the answers are right, where guessing gives 75\u202f%; "
-        "of the originals 50.0\u202f%, where it gives 25\u202f%."
+        "alpha loses most to negated question (ls_n): 60.0\u202f% of the answers are right, with guessing 75\u202f%; "
+        "of the originals 50.0\u202f%, with guessing 25\u202f%."
     )
     below = (
-        "ls_n (questions negated) makes other options right: guessing gives 75\u202f%, not 25\u202f%; "
-        "below that is alpha."
+        "With negated question (ls_n) other options are right: guessing gives 75\u202f%, not 25\u202f%; "
+        "alpha is below that."
     )
     assert part.sentences == (said, below)
-    assert (part.grid.rows[0][2].text, part.grid.rows[0][2].note) == ("60.0", "guess 75")
-    tile = verdict.build(evidence).tiles[2]
-    assert (tile.question, tile.answer) == (BREAKS, "No better than a guess: questions negated")
-    assert "60.0\u202f% of its answers on shapes are right, where guessing gives 75\u202f%" in tile.why
+    assert (part.grids[0].rows[0][2].text, part.grids[0].rows[0][2].note) == ("60.0", "guess 75")
+    card = verdict.build(evidence).cards[2]
+    assert (card.question, card.answer) == (BREAKS, "Negated question (ls_n): no better than guessing")
+    assert "60.0\u202f% of the answers on shapes are right, with guessing 75\u202f%" in card.why
     frame = figure.frame(evidence, "shapes", "accuracy")
     assert frame["verdict"].tolist() == ["costs"]
     assert frame[["value", "low", "high"]].to_numpy()[0] == pytest.approx([-40, -45, -35])
     assert "40.0 points over a guess" in figure.describe(evidence, "shapes")
 
 
-@pytest.mark.parametrize(("value", "who"), [(0.6, "are alpha and beta"), (0.8, "is no model")])
-def test_who_stays_below_a_guess_once_answers_turn(make: Make, value: float, who: str) -> None:
-    evidence = turned(make, 0.75, models=("alpha", "beta"), value=value)
-    (part,) = variations.build(evidence)
-    assert any(said.endswith(f"; below that {who}.") for said in part.sentences), part.sentences
+@pytest.mark.parametrize(("value", "who"), [(0.6, "alpha and beta are"), (0.8, "no model is")])
+def test_who_stays_below_a_guess_once_answers_flip(make: Make, value: float, who: str) -> None:
+    evidence = flipped(make, 0.75, models=("alpha", "beta"), value=value)
+    (part,) = parts(variations.build(evidence))
+    assert any(said.endswith(f"; {who} below that.") for said in part.sentences), part.sentences
 
 
-def test_of_two_options_a_guess_is_right_as_often_when_they_are_turned(make: Make) -> None:
-    evidence = turned(make, 0.5, value=0.3, original=0.5, difference=-0.2, low=-0.25, high=-0.15)
-    (part,) = variations.build(evidence)
+def test_of_two_options_a_guess_is_right_as_often_when_they_are_flipped(make: Make) -> None:
+    evidence = flipped(make, 0.5, value=0.3, original=0.5, difference=-0.2, low=-0.25, high=-0.15)
+    (part,) = parts(variations.build(evidence))
     assert part.sentences == (
-        "ls_n (questions negated) costs alpha most: 20.0 points of accuracy (15.0–25.0).",
+        "alpha loses most to negated question (ls_n): 20.0 points of accuracy (15.0–25.0).",
     )
-    assert part.grid.rows[0][2].note == ""
-    assert verdict.build(evidence).tiles[2].answer == "20.0 points lost: questions negated"
+    assert part.grids[0].rows[0][2].note == ""
+    assert verdict.build(evidence).cards[2].answer == "Negated question (ls_n): 20.0 points lost"
 
 
 def test_the_figure_judges_what_the_intervals_allow(make: Make) -> None:
@@ -167,7 +166,7 @@ def test_the_figure_judges_what_the_intervals_allow(make: Make) -> None:
     evidence = with_cost(evidence, "b", difference=0.1, low=None, high=None)
     frame = figure.frame(evidence, "shapes", "accuracy")
     verdicts = dict(zip(frame["variation"], frame["verdict"], strict=True))
-    assert verdicts == {"a": "gains", "b": "cannot tell", "c": "costs"}
+    assert verdicts == {"a": "gains", "b": "not significant", "c": "costs"}
     assert pd.isna(frame.loc[frame["variation"] == "b", "low"]).all()
     assert figure.draw(evidence, "shapes") is not None
     assert "c costs alpha most accuracy, 20.0 points" in figure.describe(evidence, "shapes")
@@ -176,9 +175,9 @@ def test_the_figure_judges_what_the_intervals_allow(make: Make) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("vr_b", "pictures blurred"),
-        ("vr_b_5", "pictures blurred (level 5)"),
-        ("option_order+vr_b_5", "options in reversed order, pictures blurred (level 5)"),
+        ("vr_b", "blurred pictures"),
+        ("vr_b_5", "blurred pictures (level 5)"),
+        ("option_order+vr_b_5", "options in reversed order, blurred pictures (level 5)"),
         ("rotated", None),
         ("rotated_2", None),
         ("rotated+vr_b", None),

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from tests.report.project import Made
+from tests.report.project import Made, parts
 from vouch.report.evidence import Evidence
 from vouch.report.sections import differences, protocols, published, results, verdict
 
@@ -17,7 +17,7 @@ def headline(evidence: Evidence) -> str:
     return verdict.build(evidence).headline
 
 
-def test_a_model_that_is_told_apart_is_trusted(make: Make) -> None:
+def test_a_model_that_is_significant_is_trusted(make: Make) -> None:
     view = verdict.build(make(Made()))
     assert view.headline == "Trust alpha first."
     assert "alpha answers 80.0\u202f% of the questions right (95\u202f% interval 75.0–85.0)" in view.because
@@ -25,9 +25,9 @@ def test_a_model_that_is_told_apart_is_trusted(make: Make) -> None:
     assert "guessing gives 29\u202f%" in view.because
 
 
-def test_models_that_cannot_be_told_apart_are_all_named(make: Make) -> None:
+def test_models_that_cannot_be_significant_are_all_named(make: Make) -> None:
     view = verdict.build(make(Made(apart=False)))
-    assert view.headline == "Cannot be told apart: alpha, beta and gamma."
+    assert view.headline == "No significant difference: alpha, beta and gamma."
     assert "behind" not in view.because
 
 
@@ -69,47 +69,47 @@ def test_datasets_that_disagree(make: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    ("high", "said"), [(0.93, "kept (87.0–93.0); all 3"), (0.89, "broken (87.0–89.0); 0 of 3")]
+    ("high", "said"), [(0.93, "met (87.0–93.0); all 3"), (0.89, "missed (87.0–89.0); 0 of 3")]
 )
-def test_a_promise_is_kept_within_its_interval(make: Make, high: float, said: str) -> None:
+def test_coverage_meets_its_target_within_its_interval(make: Make, high: float, said: str) -> None:
     evidence = make(Made())
     leaderboard = evidence.leaderboard.copy()
     leaderboard.loc[leaderboard["metric"] == "coverage", "high"] = high
-    tile = verdict.build(replace(evidence, leaderboard=leaderboard)).tiles[0]
-    assert tile.answer == "1.40 options in a set; 90.0\u202f% of its sets hold the answer"
-    assert f"Promised 90\u202f%: {said} pairs of model and dataset keep it." in tile.why
+    card = verdict.build(replace(evidence, leaderboard=leaderboard)).cards[0]
+    assert card.answer == "1.40 options in a set; 90.0\u202f% coverage"
+    assert f"Target coverage 90\u202f%: {said} pairs of model and dataset meet it." in card.why
 
 
-def test_sets_that_hold_every_option_do_not_count_as_kept_promises(make: Make) -> None:
+def test_sets_that_hold_every_option_do_not_count_as_coverage(make: Make) -> None:
     evidence = make(Made(datasets=("cubes", "shapes")))
-    assert "all 6 pairs of model and dataset keep it." in verdict.build(evidence).tiles[0].why
+    assert "all 6 pairs of model and dataset meet it." in verdict.build(evidence).cards[0].why
     leaderboard = evidence.leaderboard
     rows = leaderboard[(leaderboard["metric"] == "mce") & (leaderboard["dataset"] == "cubes")]
     rows = rows[rows["protocol"] == "clean"].assign(metric="infinite_threshold_rate", value=1.0)
     small = replace(evidence, leaderboard=pd.concat([leaderboard, rows], ignore_index=True))
     view = verdict.build(small)
     assert "Too small to judge by: cubes." in view.because
-    assert "all 3 pairs of model and dataset keep it." in view.tiles[0].why
+    assert "all 3 pairs of model and dataset meet it." in view.cards[0].why
 
 
 def test_the_weak_spot_is_a_category_else_a_dataset_else_a_confidence(make: Make) -> None:
-    assert verdict.build(make(Made(categories=("big", "small")))).tiles[1].answer == "“small”"
+    assert verdict.build(make(Made(categories=("big", "small")))).cards[1].answer == "“small”"
     evidence = make(Made(datasets=("cubes", "shapes")))
-    assert verdict.build(evidence).tiles[1].answer == "shapes"
-    assert verdict.build(make(Made())).tiles[1].answer.startswith("Confidence below ")
+    assert verdict.build(evidence).cards[1].answer == "shapes"
+    assert verdict.build(make(Made())).cards[1].answer.startswith("Confidence below ")
 
 
 def test_the_weak_spot_is_looked_for_in_every_category_of_every_dataset(make: Make) -> None:
     evidence = make(Made(datasets=("cubes", "shapes"), categories=("big", "small")))
-    assert verdict.build(evidence).tiles[1].answer == "“small” on shapes"
+    assert verdict.build(evidence).cards[1].answer == "“small” on shapes"
 
 
 def test_differences_that_are_real_are_counted_and_the_others_named(make: Make) -> None:
-    tile = verdict.build(make(Made())).tiles[-1]
-    assert (tile.answer, tile.page) == ("All 3: no pair is left to chance", "ranking")
-    tile = verdict.build(make(Made(apart=False))).tiles[-1]
-    assert tile.answer == "0 of 3 pairs of models"
-    assert "alpha cannot be told from beta and gamma." in tile.why
+    card = verdict.build(make(Made())).cards[-1]
+    assert (card.answer, card.page) == ("All 3", "ranking")
+    card = verdict.build(make(Made(apart=False))).cards[-1]
+    assert card.answer == "0 of 3 pairs of models"
+    assert "alpha does not differ significantly from beta and gamma." in card.why
 
 
 def test_the_dataset_with_most_items_speaks_first(make: Make) -> None:
@@ -124,13 +124,13 @@ def test_a_missing_metric_is_said_to_be_missing(make: Make) -> None:
     evidence = make(Made())
     leaderboard = evidence.leaderboard[evidence.leaderboard["score"] == ""]
     view = verdict.build(replace(evidence, leaderboard=leaderboard))
-    assert view.tiles[0].answer == "Not measured"
-    table = results.build(replace(evidence, leaderboard=leaderboard)).datasets[0].headline
+    assert view.cards[0].answer == "Not measured"
+    table = parts(results.build(replace(evidence, leaderboard=leaderboard)))[0].grids[0]
     assert [cell.text for cell in table.rows[0]][3:8] == ["–"] * 5
 
 
 def test_ranks_are_shown_as_the_intervals_allow(make: Make) -> None:
-    table = results.build(make(Made())).datasets[0].headline
+    table = parts(results.build(make(Made())))[0].grids[0]
     assert [row[1].text for row in table.rows] == ["1–3"] * 3
     assert [row[0].tone for row in table.rows] == ["strong", "", ""]
 
@@ -140,46 +140,45 @@ def test_unreadable_answers_and_thin_calibration_are_warned_of(make: Make) -> No
     outcomes = evidence.outcomes.copy()
     outcomes.loc[(outcomes["model"] == "beta") & (outcomes["prompt"] == "q1/original"), "predicted"] = None
     leaderboard = evidence.leaderboard.replace({"metric": {"mce": "infinite_threshold_rate"}})
-    part = results.build(replace(evidence, outcomes=outcomes, leaderboard=leaderboard)).datasets[0]
-    assert part.warnings[0] == "beta gave no answer that could be read to 1 prompt."
-    assert "Too few rows calibrate alpha in 25\u202f% of the splits" in part.warnings[1]
+    part = parts(results.build(replace(evidence, outcomes=outcomes, leaderboard=leaderboard)))[0]
+    assert part.sentences[0] == "beta gave no readable answer to 1 prompt."
+    assert "In 25\u202f% of the splits too few rows calibrate alpha" in part.sentences[1]
 
 
-def test_readings_say_what_changes(make: Make) -> None:
-    (part,) = protocols.build(make(Made()))
+def test_protocols_say_what_changes(make: Make) -> None:
+    (part,) = parts(protocols.build(make(Made())))
     text = " ".join(part.sentences)
     assert "50\u202f% of the test rows have a sibling" in text
-    assert "Accuracy moves by at most 1.0 points" in text
+    assert "Accuracy changes by at most 1.0 points" in text
     assert "0 of 3 models change rank" in text
-    assert "reaches ±5.0 points on average, which leaves a model 3.0 possible ranks" in text
+    assert "±5.0 points wide on average, which leaves a model 3.0 possible ranks" in text
 
 
 def test_published_cells_that_differ_come_first_and_are_counted(make: Make) -> None:
     evidence = make(Made())
     reproduced = evidence.reproduced.copy()
     reproduced.loc[reproduced["model"] == "gamma", "difference"] = -0.02
-    (part,) = published.build(replace(evidence, reproduced=reproduced))
-    assert part.summary == "2 of 3 cells within 1e-6; the largest difference is 0.02 (gamma, acc)"
-    assert not part.agrees
-    assert part.cells.rows[0][0].text == "gamma"
+    (part,) = parts(published.build(replace(evidence, reproduced=reproduced)))
+    assert part.sentences == ("2 of 3 cells within 1e-6; the largest difference is 0.02 (gamma, acc).",)
+    assert part.grids[1].rows[0][0].text == "gamma"
     reproduced.loc[reproduced["model"] == "gamma", ["ours", "difference"]] = None
-    (part,) = published.build(replace(evidence, reproduced=reproduced))
-    assert part.summary == "2 of 3 cells within 1e-6, 1 without a number of ours"
+    (part,) = parts(published.build(replace(evidence, reproduced=reproduced)))
+    assert part.sentences == ("2 of 3 cells within 1e-6, 1 without a number of ours.",)
 
 
 def test_differences_are_counted_both_ways(make: Make) -> None:
-    (part,) = differences.build(make(Made()))
-    assert [[cell.text for cell in row] for row in part.models.rows] == [
+    (part,) = parts(differences.build(make(Made())))
+    assert [[cell.text for cell in row] for row in part.grids[0].rows] == [
         ["alpha", "2", "0", "–"],
         ["beta", "1", "1", "–"],
         ["gamma", "0", "2", "–"],
     ]
 
 
-def test_pairs_without_an_interval_are_not_told_apart(make: Make) -> None:
+def test_pairs_without_an_interval_are_not_significant(make: Make) -> None:
     evidence = make(Made())
     bare = evidence.differences.assign(low=None, high=None, p=None, p_holm=None)
     evidence = replace(evidence, differences=bare)
     assert evidence.leaders("shapes") == ("alpha", "beta", "gamma")
-    (part,) = differences.build(evidence)
-    assert part.pairs.rows[0][3].text == "–"
+    (part,) = parts(differences.build(evidence))
+    assert part.grids[1].rows[0][3].text == "–"

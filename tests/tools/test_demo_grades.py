@@ -5,14 +5,14 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from stages.vary import read_template
 from tools.demo_grades import LETTERS, choice, edited, items, messages, right, set_size, swapped
 from vouch.datasets.loaders import pairs, shapes, shapes_dialog
+from vouch.prompts.build.template import read_template
 
 
 @pytest.mark.parametrize("module", [shapes, pairs, shapes_dialog])
 def test_every_dataset_of_the_demo_can_be_asked(module: ModuleType) -> None:
-    template = read_template("kostumov_joined" if module is pairs else "kostumov")
+    template = read_template("kostumov", "joined" if module is pairs else None)
     made = items(module, module.__name__.rpartition(".")[2], 8)
     asked = [choice(item, template) for item in made]
     for item, prompt in zip(made, asked, strict=True):

@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stages.vary import read_template
 from vouch.cli.printing import and_more, plain, table
 from vouch.cli.use import PROFILES, profile_text
 from vouch.datasets.cleaning.config import DatasetEntry
@@ -34,6 +33,8 @@ from vouch.pipeline.freshness import State, by_reason, states
 from vouch.pipeline.intact import intact
 from vouch.pipeline.yaml12 import load, loads
 from vouch.prompts.build.combination import load_variation
+from vouch.prompts.build.config import template_name
+from vouch.prompts.build.template import read_template
 from vouch.prompts.rewrites.table import kinds_of
 from vouch.prompts.variations.marks import ALPHABETS
 from vouch.tables.prompts import PROMPTS, TEXT, prompts_path
@@ -90,7 +91,7 @@ def _datasets(project: Project, items: Mapping[str, "Items"], counts: Mapping[st
         [
             *(name, entry.loader, items[name].said),
             *(counts[name].said if items[name].count is not None else "?", ", ".join(counts[name].outputs)),
-            *(entry.template, str(len(variations_of(project, name)))),
+            *(template_name(entry.template, entry.variant), str(len(variations_of(project, name)))),
         ]
         for name, entry in project.datasets.items()
     ]
@@ -275,7 +276,7 @@ def _times(output: str, config: Config) -> int:
 
 def estimate(items: int, entry: DatasetEntry, variations: Sequence[str]) -> Count:
     """Before there are prompts."""
-    template = read_template(entry.template)
+    template = read_template(entry.template, entry.variant)
     several = {"marks": len(ALPHABETS), "instruction": max(len(template.instructions), 1)}
     prompts = items * sum(
         math.prod(

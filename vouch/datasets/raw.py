@@ -6,7 +6,7 @@ A dataset file defines
     def count(source: Source, name: str, settings: Settings) -> int    items at most, before cleaning; cheap
 where the source carries published numbers,
     def published(source: Source, name: str, settings: Settings) -> Iterator[dict]   rows of PUBLISHED
-where it is known what a source holds (see vouch/datasets/cleaning/expected.py for the names that are counted),
+where it is known what a source holds (cleaning/expected.py lists the names that are counted),
     def expected(source: Source, settings: Settings) -> Expected | None     null: not known for this split
 and, where no program can fetch the source,
     PLACE = "what to get from where, and how to lay it out"

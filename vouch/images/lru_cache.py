@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 R = TypeVar("R")
 
 
-class Recent(Generic[R]):
+class LruCache(Generic[R]):
     """The last `held` results, by key. Threads that want one at the same time wait for the first of them.
 
     Errors are raised to all that wait and not kept.

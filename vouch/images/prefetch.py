@@ -10,7 +10,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def ahead(
+def prefetch(
     function: Callable[[T], R],
     items: Iterable[T],
     workers: int,
@@ -24,7 +24,7 @@ def ahead(
     An exception of the function is raised where its result would have come.
     """
     waiting: deque[Callable[[], R]] = deque()
-    with ThreadPoolExecutor(workers, thread_name_prefix="vouch-ahead") as pool:
+    with ThreadPoolExecutor(workers, thread_name_prefix="vouch-prefetch") as pool:
         try:
             for item in items:
                 waiting.append(partial(function, item) if light(item) else pool.submit(function, item).result)

@@ -8,13 +8,13 @@ import torch
 from PIL import Image
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from vouch.images.lru_cache import Recent
+from vouch.images.lru_cache import LruCache
 
 HELD = 8  # results
 
 _digests = WeakTensorKeyDictionary()
 # Of all threads: each has a processor of its own, set up like the others, and they show the same pictures.
-_results: Recent[tuple[Any, Any, Any]] = Recent(HELD)
+_results: LruCache[tuple[Any, Any, Any]] = LruCache(HELD)
 
 
 class ProcessedPictures:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
 
-from vouch.metrics.conformal.scores import SCORES, Settings
+from vouch.metrics.conformal.scores import SCORES
 from vouch.metrics.conformal.strata import STRATA
 from vouch.metrics.protocols import HEADLINE, MARGINAL
 from vouch.metrics.text.answers import ANSWERS
@@ -20,6 +20,32 @@ Alpha = Annotated[
 ]
 DEFAULT_PARSERS = ("tail", "letter", "option_text", "refusal", "first_mark")
 DEFAULT_ANSWER = "exact_match"
+
+
+class Raps(BaseModel):
+    """penalty: what each place beyond the first k_reg adds to a score (lambda in the paper)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    penalty: float = Field(default=0.1, ge=0)
+    k_reg: int = Field(default=2, ge=0)
+
+
+class Saps(BaseModel):
+    """penalty: what each place below the first adds to a score (lambda in the paper)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    penalty: float = Field(default=0.2, ge=0)
+
+
+class Settings(BaseModel):
+    """Parameters of the scores that have some."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    raps: Raps = Raps()
+    saps: Saps = Saps()
 
 
 def _known(table: Mapping[str, object]) -> AfterValidator:

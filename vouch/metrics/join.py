@@ -148,10 +148,10 @@ def matrix_block(variation: str, output: str, found: Arranged, where: str) -> Bl
 def _answered(letters: pa.Table, prompts: pa.Table, where: str) -> Bools:
     """Which rows hold an answer; refuses what is neither an answer nor a problem."""
     names, logits = prompts["id"], letters["logits"]
-    told = np.asarray(pc.is_null(letters["problem"]))
+    given = np.asarray(pc.is_null(letters["problem"]))
     count, options = lengths(logits), lengths(prompts["options"])
     refuse(
-        told & ((count < options) | (count == 0)),
+        given & ((count < options) | (count == 0)),
         names,
         lambda row: f"has {count[row]} logits for {options[row]} options; {AGAIN}",
         where,
@@ -160,8 +160,8 @@ def _answered(letters: pa.Table, prompts: pa.Table, where: str) -> Bools:
     censored = np.asarray(pc.is_valid(letters["upper"]))
     left_out = np.isneginf(flat) & censored[row]
     broken = np.bincount(row, ~np.isfinite(flat) & ~left_out, len(names)) > 0
-    refuse(told & broken, names, _not_finite, where)
-    return told & (np.bincount(row, ~left_out & (column < options[row]), len(names)) > 0)
+    refuse(given & broken, names, _not_finite, where)
+    return given & (np.bincount(row, ~left_out & (column < options[row]), len(names)) > 0)
 
 
 def _responses(

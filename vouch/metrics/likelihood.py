@@ -1,4 +1,4 @@
-"""Likelihoods of option texts, read out as letters are: the summed log-likelihood stands for the logit.
+"""Likelihoods of option texts, scored as letters are: the summed log-likelihood stands for the logit.
 
 The sum is what ReForm-Eval compares (Li et al. 2023). It prefers short options, so the accuracy by mean per
 token and per byte stands beside it.

@@ -1,4 +1,4 @@
-"""Readings as rows of the metrics and outcomes tables."""
+"""Protocols as rows of the metrics and outcomes tables."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -61,7 +61,7 @@ def categories_of(categories: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _outcomes(model: str, dataset: str, block: Block, protocols: list[Protocol]) -> pa.Table:
-    """What the prompt's own options say, for every row, and what the readings add."""
+    """What the prompt's own options say, for every row, and what the protocols add."""
     probabilities = clean_probabilities(block.responses)
     predicted = probabilities.tops.argmax(axis=1)
     rows = np.arange(len(predicted))

@@ -16,6 +16,7 @@ from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.validation import validated
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.build.combination import load_variation
+from vouch.prompts.build.template import read_template
 
 TRAINED = Path("data/trained")
 PINS = "data/models/NAME.json"
@@ -66,6 +67,10 @@ def _check_plugins(project: Project, where: str) -> None:
             raise UserError(f"{where}: datasets.{name}.source: holds this project; name a folder of its own")
         _known([entry.loader], loaders, where, f"datasets.{name}.loader")
         _known([entry.template], templates, where, f"datasets.{name}.template")
+        try:
+            read_template(entry.template, entry.variant)
+        except UserError as error:
+            raise UserError(f"{where}: datasets.{name}.variant: {error}") from None
         loader = importlib.import_module(f"vouch.datasets.loaders.{entry.loader}")
         validated(loader.Settings, entry.settings, f"{where}: datasets.{name}.settings")
         _check_variations(entry.variations or [], where, f"datasets.{name}.variations")
@@ -108,12 +113,19 @@ def _check_models(project: Project, locked: Models, where: str) -> None:
             _known([name], list(locked.models), where, f"{key} (entries of {MODELS})")
         if entry is not None:
             expected = entry.source.path if entry.source.kind == "folder" else str(MODELS)
-            if source != expected:
+            # answers that others released may be of a model that models.lock knows
+            if source != expected and (entry.source.kind == "folder" or _is_model(Path(source))):
                 raise UserError(
                     f"{where}: {key}: is {source!r}, but {MODELS} says {expected}; write that here"
                 )
     made = [Path(source).name for source in sources.values() if Path(source).parent == TRAINED]
     _known(project.train, made, where, f"train (models from {TRAINED})")
+
+
+def _is_model(source: Path) -> bool:
+    from vouch.models.pins.pinning import is_model  # only here: it takes as long to load as all the rest
+
+    return is_model(source)
 
 
 def _check_origins(project: Project, where: str) -> None:

@@ -90,9 +90,7 @@ def _stage(
         for file, keys in named.items():
             if file not in files:
                 files[file] = load(root / file)
-            if keys is None:  # the whole file
-                params.setdefault(file, {}).update(files[file])
-            for key in (_fill(key, context, where) for key in keys or ()):
+            for key in (_fill(key, context, where) for key in keys):
                 params.setdefault(file, {})[key] = _lookup(key, files[file], f"{file}, for {name}")
     entries = [entry for kind in ("outs", "metrics") for entry in body.get(kind) or ()]
     outs = list(_paths(entries, context, where))

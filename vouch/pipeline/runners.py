@@ -32,8 +32,8 @@ _held = ExitStack()
 def mend() -> None:
     """Puts right what DVC was killed in the middle of writing, and says so in a line.
 
-    The promise: nothing that was computed is lost, and one command (`vouch store sync`) is enough. In the place of
-    a dvc.lock that was cut short comes the copy that was kept when the last stage began; what stages have
+    The promise: nothing that was computed is lost, and one command (`vouch store sync`) is enough. The copy of
+    dvc.lock that was kept when the last stage began replaces one that was cut short; what stages have
     finished since is in their receipts, which `vouch store sync` then records. A book that was cut short holds
     nothing that outlives its processes, and goes. Raises UserError where another DVC is at work.
     """

@@ -1,11 +1,13 @@
 """report: a site of a few pages, tables, figures and numbers for `dvc metrics` and `dvc plots`.
 
-evidence.py  the tables of the earlier stages, and look-ups in them
-tables/      NAME.py: build(evidence) -> frame, written to reports/tables/NAME.csv
-figures/     NAME.py: draw(evidence, dataset) -> chart, in reports/figures: NAME-DATASET.svg, .png, .pdf
-papers/      NAME/: tables and figures of a paper, the latter NAME-figure-NUMBER-PLACE.svg and so on
-sections/    NAME.py: build(evidence) -> view of one section
-templates/   NAME.html.j2 turns that view into HTML
-pages/       NAME.py: which sections a page shows, and where it stands
-static/      what the pages load, copied to reports/assets
+load.py        reads the tables of the earlier stages into `Evidence` (evidence.py), with look-ups in them
+headline.py    the numbers that matter most; csv_tables.py: what is written to reports/tables
+figures/       NAME.py: draw(evidence, dataset) -> chart, in reports/figures: NAME-DATASET.svg, .png, .pdf
+papers/        NAME/: tables and figures of a paper, built from reproduce/
+table.py       `TableSpec`, the columns of a table with labels, help and units; table_files.py: CSV, LaTeX
+sections/      NAME.py: TITLE and build(evidence) -> `Section` (section.py), shown by
+               templates/section.html.j2, or a view that templates/NAME.html.j2 shows
+pages.py       which sections a page shows; site.py: from views to HTML; write.py: writes reports/
+static/        what the pages load, copied to reports/assets
+items/         reports/items, which the stage browse makes
 """

@@ -7,38 +7,39 @@ import pandas as pd
 
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
+from vouch.report.table import Cell
 
 # Takes the question its picture: it shows what words alone give.
 CONTROL = "blank"
 CONTROLS = (CONTROL, "image_only", "text_only")  # take away what an answer rests on: nobody would ask so
 MEANING = {
-    "blank": "grey sheets in place of the pictures",
+    "blank": "blank pictures",
     "circular": "options in every rotation",
-    "dialogue": "after the earlier questions and the model's own answers",
-    "dialogue_gold": "after the earlier questions and their correct answers",
+    "dialogue": "dialogue with the model's own earlier answers",
+    "dialogue_gold": "dialogue with correct earlier answers",
     "image_only": "pictures and options without the question",
-    "instruction": "other wordings of the instruction",
-    "jpeg": "pictures compressed",
-    "lr_c": "questions in fewer words",
-    "lr_i": "questions as instructions",
-    "lr_v": "questions in more words",
-    "ls_a": "questions turned by an antonym",
-    "ls_m": "`more` turned into `less`",
-    "ls_n": "questions negated",
-    "marks": "options called a, b, c; 1, 2, 3; A, B, C",
-    "no_response": "no beginning of the answer",
-    "no_sample": "no sample before the question",
+    "instruction": "reworded instruction",
+    "jpeg": "JPEG compression",
+    "lr_c": "concise question",
+    "lr_i": "question as an instruction",
+    "lr_v": "verbose question",
+    "ls_a": "question negated by an antonym",
+    "ls_m": "`more` replaced by `less`",
+    "ls_n": "negated question",
+    "marks": "options marked a, b, c; 1, 2, 3; A, B, C",
+    "no_response": "no prefix of the answer",
+    "no_sample": "no in-context sample",
     "option_order": "options in reversed order",
-    "shuffled": "options in several orders",
-    "tests": "several instructions and orders",
-    "text_only": "the question without its pictures",
-    "vr_b": "pictures blurred",
-    "vr_l": "pictures brightened",
-    "vr_r": "pictures turned by 90°",
-    "vs_e": "a picture exchanged so that the answer turns",
-    "vs_s": "pictures swapped so that the answer turns",
+    "shuffled": "shuffled options",
+    "tests": "several instructions and option orders",
+    "text_only": "question without its pictures",
+    "vr_b": "blurred pictures",
+    "vr_l": "brightened pictures",
+    "vr_r": "pictures rotated by 90°",
+    "vs_e": "picture replaced so that the answer flips",
+    "vs_s": "pictures swapped so that the answer flips",
 }
-"""In words, for readers who do not know the names; another variation goes by its name alone."""
+"""Long names of variations; a variation that is not here goes by its code alone."""
 COUNTED = ("shuffled", "tests")  # their number is how many prompts they make
 _LEVEL = re.compile(r"(.+)_([0-9]+)")
 ACCURACY = ("accuracy", "")
@@ -53,7 +54,7 @@ class Cost(NamedTuple):
     """A measure in a variation and in the original, on the same items.
 
     low, high: 95 % interval of the difference, None where the items are too few for one. eased: of accuracy,
-    how much more often a guess is right in the variation. Where the answer is turned, of k options k - 1 are.
+    how much more often a guess is right in the variation: of k options k - 1 are where the answer is flipped.
     """
 
     value: float
@@ -88,7 +89,7 @@ class Cost(NamedTuple):
 Costs = dict[tuple[str, str, str, str], Cost]
 COLUMNS = ("value", "original", "difference", "low", "high", "items")
 EVEN = 1e-9
-"""A guess among two options is right as often when they are turned, but for rounding."""
+"""A guess among two options is right as often when they are flipped, but for rounding."""
 
 
 def costs(evidence: Evidence, dataset: str) -> Costs:
@@ -115,7 +116,7 @@ def _eased(evidence: Evidence, dataset: str, model: str, variation: str) -> floa
 
 
 def eased_by(guess: float | None) -> float:
-    """What a guess gains where the answer is turned: right options and wrong ones change places.
+    """What a guess gains where the answer is flipped: right options and wrong ones change places.
 
     guess: its accuracy in the variation; None where nobody knows.
     """
@@ -143,9 +144,9 @@ def is_control(variation: str) -> bool:
 
 
 def dearest(found: Costs, model: str) -> str | None:
-    """The change that takes a model most accuracy, of those that surely take some; a control is none.
+    """The variation that costs a model most accuracy, of those that do so significantly; no control.
 
-    Where a guess gains or loses by the change, that is taken off first.
+    Where a guess gains or loses by the variation, that is subtracted first.
     """
     losses = {
         variation: cost.beyond
@@ -163,8 +164,8 @@ def meaning(variation: str) -> str:
 def beside_a_guess(cost: Cost) -> str:
     """Accuracy in the variation and in the original, each with that of a guess; only where `eased`."""
     return (
-        f"are right, where guessing gives {formatting.percent(cost.guess, 0)}; of the originals "
-        f"{formatting.percent(cost.original)}, where it gives {formatting.percent(1 - cost.guess, 0)}"
+        f"are right, with guessing {formatting.percent(cost.guess, 0)}; of the originals "
+        f"{formatting.percent(cost.original)}, with guessing {formatting.percent(1 - cost.guess, 0)}"
     )
 
 
@@ -183,6 +184,12 @@ def _part_in_words(part: str) -> str | None:
 
 
 def named(variation: str) -> str:
-    """A variation and what it does."""
+    """Its long name and its code: `negated question (ls_n)`."""
     said = in_words(variation)
-    return f"{variation} ({said})" if said else variation
+    return f"{said} ({variation})" if said else variation
+
+
+def variation_cell(variation: str) -> Cell:
+    """Its long name, and its code in small print."""
+    said = in_words(variation)
+    return Cell(said, variation) if said else Cell(variation)

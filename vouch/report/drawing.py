@@ -3,6 +3,7 @@
 import io
 import json
 import re
+from functools import cache
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -139,3 +140,12 @@ def inline(drawn: str, prefix: str) -> str:
 
     body = re.sub(r"<[^>]+>", tag, drawn)
     return body.replace("<svg", '<svg aria-hidden="true" focusable="false"', 1)
+
+
+@cache
+def script() -> str:
+    """vega, vega-lite and vega-embed: a script that defines `window.vegaEmbed` and `window.chartConfig`."""
+    libraries = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    # The function keeps the names of the libraries to itself.
+    config = json.dumps(CONFIG, sort_keys=True)
+    return f"(function () {{\n{libraries}\n}})();\nwindow.chartConfig = {config};\n"

@@ -51,12 +51,12 @@ class Evidence:
 
     @property
     def target(self) -> float:
-        """Coverage that the prediction sets promise."""
+        """Coverage that the prediction sets guarantee."""
         return 1 - self.scoring.alpha
 
     @cached_property
     def headlines(self) -> pd.DataFrame:
-        """The leaderboard without sets that are calibrated in parts or for another alpha than the main one."""
+        """The leaderboard without sets of other calibrations or another alpha than the main one."""
         frame = self.leaderboard
         alike = frame["alpha"].isna() | ((frame["alpha"] - self.scoring.alpha).abs() < 1e-9)
         return frame[alike & frame["calibration"].isin(("", MARGINAL))]
@@ -66,7 +66,7 @@ class Evidence:
         return Numbers(self.headlines, KEYS)
 
     @cached_property
-    def _asks(self) -> dict[str, tuple[str, ...]]:
+    def _outputs_of(self) -> dict[str, tuple[str, ...]]:
         frame = self.leaderboard[["dataset", "output"]].drop_duplicates()
         return {
             str(name): tuple(output for output in OUTPUTS if output in set(group["output"]))
@@ -75,7 +75,7 @@ class Evidence:
 
     def outputs(self, dataset: str) -> tuple[str, ...]:
         """What was read out on a dataset; the first is what all headlines rest on: letters where they are."""
-        return self._asks[dataset]
+        return self._outputs_of[dataset]
 
     @cached_property
     def datasets(self) -> tuple[str, ...]:
@@ -192,7 +192,7 @@ class Evidence:
         return self._pairs.get((dataset, first, second))
 
     @cached_property
-    def _detectable(self) -> dict[str, float]:
+    def _effects(self) -> dict[str, float]:
         found: dict[str, list[float]] = {}
         for (dataset, first, second), pair in self._pairs.items():
             if first < second and pair.minimum_detectable_effect is not None:
@@ -200,11 +200,11 @@ class Evidence:
         return {dataset: median(each) for dataset, each in found.items()}
 
     def minimum_detectable_effect(self, dataset: str) -> float | None:
-        """Smallest difference that the items of a dataset tell, for its median pair; None without pairs."""
-        return self._detectable.get(dataset)
+        """Minimum detectable effect, of the median pair of a dataset; None without pairs."""
+        return self._effects.get(dataset)
 
     def leaders(self, dataset: str) -> tuple[str, ...]:
-        """The model with the best accuracy, and those that the data cannot tell from it.
+        """The model with the best accuracy, and those not significantly worse.
 
         Paired comparisons decide; where there is none for a pair, the ranks that the intervals allow.
         """
@@ -214,7 +214,7 @@ class Evidence:
     def _behind(self, dataset: str, best: str, model: str) -> bool:
         pair = self.pair(dataset, best, model)
         if pair is not None:
-            return pair.told_apart
+            return pair.significant
         number = self.number(dataset, model, "accuracy")
         return number is None or (number.rank_low is not None and number.rank_low > 1)
 

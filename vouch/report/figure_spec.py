@@ -10,7 +10,7 @@ from vouch.report.vegalite import Chart
 
 
 @dataclass(frozen=True)
-class Sketch:
+class FigureSpec:
     """A chart and what stands beside it.
 
     kind: what figures that look alike share. file: name of its files, without what follows the point; no
@@ -27,17 +27,17 @@ class Sketch:
     narrow: Chart | None = None
 
 
-def of_dataset(name: str, evidence: Evidence, dataset: str) -> Iterator[Sketch]:
+def of_dataset(name: str, evidence: Evidence, dataset: str) -> Iterator[FigureSpec]:
     """The figure of figures/NAME.py, if it has something to show of the dataset."""
     module = plugins(figures)[name]
     chart = module.draw(evidence, dataset)
     if chart is not None:
         narrow = module.narrow(evidence, dataset) if hasattr(module, "narrow") else None
         said = module.describe(evidence, dataset)
-        yield Sketch(name, f"{name}-{dataset}", module.TITLE, dataset, said, chart, narrow)
+        yield FigureSpec(name, f"{name}-{dataset}", module.TITLE, dataset, said, chart, narrow)
 
 
-def of_datasets(evidence: Evidence) -> Iterator[Sketch]:
+def of_datasets(evidence: Evidence) -> Iterator[FigureSpec]:
     """All figures of all datasets."""
     for dataset in evidence.datasets:
         for name in plugins(figures):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-# Pairs with a smaller p-value after Holm's correction count as told apart.
+# Pairs with a smaller p-value after Holm's correction count as significantly different.
 SIGNIFICANCE = 0.05
 DETECTED = 1.959964 + 0.841621
 """Standard errors that a difference must have to be found with 80 % power at 5 %, two-sided (normal)."""
@@ -38,7 +38,7 @@ class Pair(NamedTuple):
     items: int
 
     @property
-    def told_apart(self) -> bool:
+    def significant(self) -> bool:
         """Whether the data separate the two models."""
         return self.p_holm is not None and self.p_holm < SIGNIFICANCE
 
@@ -47,7 +47,7 @@ class Pair(NamedTuple):
         """See the function of that name."""
         return minimum_detectable_effect(self.low, self.high)
 
-    def turned(self) -> "Pair":
+    def reversed(self) -> "Pair":
         """The same with the models in the other order."""
         low = None if self.high is None else -self.high
         high = None if self.low is None else -self.low
@@ -100,5 +100,5 @@ def pairs(frame: pd.DataFrame) -> dict[tuple[str, str, str], Pair]:
     for row in zip(*(frame[name].tolist() for name in columns), strict=True):
         dataset, first, second, difference, low, high, p_holm, items = row
         pair = Pair(float(difference), _some(low), _some(high), _some(p_holm), int(items))
-        found[dataset, first, second], found[dataset, second, first] = pair, pair.turned()
+        found[dataset, first, second], found[dataset, second, first] = pair, pair.reversed()
     return found

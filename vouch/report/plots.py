@@ -7,8 +7,8 @@ import pandas as pd
 
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
+from vouch.report.headline import METRICS, values
 from vouch.report.reliability import bins
-from vouch.report.tables.headline import METRICS
 
 # DVC puts its plots where {plot_divs} stands. Without {scripts} it loads nothing from the network, but the
 # libraries of the site, from as deep a folder as `dvc plots show -o` may have been given.
@@ -42,11 +42,7 @@ def _label(evidence: Evidence, dataset: str, model: str) -> str:
 def models(evidence: Evidence) -> pd.DataFrame:
     """One row per model and dataset: run, and its clean numbers."""
     rows = [
-        {"run": _label(evidence, dataset, model)}
-        | {
-            name: number.value if (number := evidence.number(dataset, model, metric, score)) else None
-            for name, (metric, score) in METRICS.items()
-        }
+        {"run": _label(evidence, dataset, model)} | values(evidence, dataset, model)
         for dataset in evidence.datasets
         for model in evidence.models(dataset)
     ]

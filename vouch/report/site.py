@@ -3,21 +3,20 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from vouch.report import formatting, pages, palette, sections
+from vouch.report import formatting, palette, sections
 from vouch.report.config import Config
 from vouch.report.evidence import Evidence
-from vouch.report.figure_spec import Sketch
-from vouch.report.grid_files import GridFiles
+from vouch.report.figure_spec import FigureSpec
+from vouch.report.pages import PAGES, Page
 from vouch.report.plugins import plugins
+from vouch.report.table_files import TableFiles
 
 STATIC = Path(__file__).parent / "static"
-INDEX = "index"
 
 
 @dataclass(frozen=True)
@@ -25,24 +24,14 @@ class Picture:
     """A figure as a page shows it. svg: the drawing. specification: the same in vega-lite, as JSON. narrow: a
     drawing for narrow screens, if it has one. All three are our own markup, not to be escaped."""
 
-    sketch: Sketch
+    spec: FigureSpec
     svg: str
     specification: str
     narrow: str = ""
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A page as the others link to it. address: its path under reports/."""
-
-    name: str
-    title: str
-    description: str
-    address: str
-
-
-@dataclass(frozen=True)
-class Part:
+class Link:
     """A section as the page's list of contents names it."""
 
     name: str
@@ -79,11 +68,6 @@ def environment() -> Environment:
     return env
 
 
-def address(name: str) -> str:
-    """Path of a page under reports/."""
-    return f"{name}.html" if name == INDEX else f"pages/{name}.html"
-
-
 def assets() -> dict[str, str]:
     """What the pages load, by its name under reports/assets.
 
@@ -107,16 +91,16 @@ def _dark() -> str:
     return f"@media screen {{\n{by_choice}\n}}\n@media {system} {{\n{by_system}\n}}\n"
 
 
-def _parts(page: ModuleType, views: Mapping[str, Any]) -> list[Part]:
+def _links(page: Page, views: Mapping[str, Any]) -> list[Link]:
     """The sections of a page that have something to say."""
     modules = plugins(sections)
-    return [Part(name, modules[name].TITLE) for name in page.SECTIONS if views[name]]
+    return [Link(name, modules[name].TITLE) for name in page.sections if views[name]]
 
 
 def _marked(picture: Picture) -> dict[str, Any]:
     """The same for a template, which escapes what is not marked."""
     drawn = {name: Markup(getattr(picture, name)) for name in ("svg", "specification", "narrow")}
-    return {**vars(picture.sketch), **drawn}
+    return {**vars(picture.spec), **drawn}
 
 
 def build(evidence: Evidence) -> dict[str, Any]:
@@ -135,31 +119,21 @@ def site(
     pictures: by name of their files; a missing one is left out. views: of the sections, where they are built.
     """
     views = build(evidence) if views is None else views
-    modules = sorted(plugins(pages).items(), key=lambda entry: (entry[1].PLACE, entry[0]))
-    parts = {name: found for name, module in modules if (found := _parts(module, views))}
-    entries = [
-        Entry(name, module.TITLE, module.DESCRIPTION, address(name))
-        for name, module in modules
-        if name in parts
-    ]
+    parts = {page.name: found for page in PAGES if (found := _links(page, views))}
+    entries = [page for page in PAGES if page.name in parts]
     env = environment()
-    tables = GridFiles(evidence.datasets)
+    tables = TableFiles(evidence.datasets)
     shared = {
         "site": config.title,
         "entries": entries,
         "evidence": evidence,
         "pictures": {name: _marked(picture) for name, picture in pictures.items()},
+        "views": views,
         "file_of": tables.add,
     }
     made = {}
-    for entry in entries:
-        template = env.select_template([f"pages/{entry.name}.html.j2", "page.html.j2"])
-        made[entry.address] = template.render(
-            **shared,
-            **views,
-            page=entry,
-            parts=parts[entry.name],
-            scripts=getattr(plugins(pages)[entry.name], "SCRIPTS", ()),
-            root="../" * entry.address.count("/"),
-        )
+    for page in entries:
+        template = env.select_template([f"pages/{page.name}.html.j2", "page.html.j2"])
+        root = "../" * page.address.count("/")
+        made[page.address] = template.render(**shared, **views, page=page, parts=parts[page.name], root=root)
     return made | {f"tables/shown/{name}": text for name, text in sorted(tables.files.items())}

@@ -1,20 +1,20 @@
-"""The questions beside the verdict: each answered in a few words, and why."""
+"""The summary cards beside the verdict: a question, its answer in a few words, and why."""
 
 from dataclasses import dataclass, replace
 
 from vouch.report import formatting
-from vouch.report.costs import ACCURACY, Cost, beside_a_guess, costs, dearest, meaning, real_changes
+from vouch.report.costs import ACCURACY, Cost, beside_a_guess, costs, dearest, named, real_changes
 from vouch.report.evidence import Evidence
 from vouch.report.numbers import SIGNIFICANCE, Number
 
-SURE = "How sure is it?"
-WEAK_SPOT = "Where is it unsure?"
-BREAKS = "Which change breaks it?"
-DIFFERENCES = "Which differences are real?"
+CERTAIN = "How certain is it?"
+WEAK_SPOT = "Where is it least certain?"
+BREAKS = "Which variation hurts most?"
+DIFFERENCES = "Which differences are significant?"
 
 
 @dataclass(frozen=True)
-class Tile:
+class Card:
     """question: what it answers. answer: a few words. why: one or two sentences. page: where to read on."""
 
     question: str
@@ -23,45 +23,42 @@ class Tile:
     page: str = "models"
 
 
-def tiles(evidence: Evidence, model: str, dataset: str) -> tuple[Tile, ...]:
+def summary_cards(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
     """All of them, about one model on one dataset; the last two only where there is what they speak of."""
     return (
-        _sureness(evidence, model, dataset),
+        _certainty(evidence, model, dataset),
         _weak_spot(evidence, model, dataset),
-        *(replace(tile, page="variations") for tile in _breaks(evidence, model, dataset)),
-        *(replace(tile, page="ranking") for tile in _differences(evidence, model)),
+        *(replace(card, page="variations") for card in _breaks(evidence, model, dataset)),
+        *(replace(card, page="ranking") for card in _differences(evidence, model)),
     )
 
 
-def _kept(evidence: Evidence, coverage: Number) -> bool:
+def _met(evidence: Evidence, coverage: Number) -> bool:
     """Whether the interval of a coverage reaches the target."""
     return (coverage.value if coverage.high is None else coverage.high) >= evidence.target
 
 
-def _sureness(evidence: Evidence, model: str, dataset: str) -> Tile:
-    """How many options it takes, and whether the sets hold the answer as often as they promise."""
+def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
+    """How large its sets are, and whether their coverage reaches the target."""
     size = evidence.number(dataset, model, "set_size", "lac")
     coverage = evidence.number(dataset, model, "coverage", "lac")
     if size is None or coverage is None:
-        return Tile(SURE, "Not measured", f"There are no prediction sets of {model} on {dataset}.")
-    kept = "kept" if _kept(evidence, coverage) else "broken"
+        return Card(CERTAIN, "Not measured", f"There are no prediction sets of {model} on {dataset}.")
+    met = "met" if _met(evidence, coverage) else "missed"
     span = formatting.bracketed(coverage.low, coverage.high, 1, 100)
-    return Tile(
-        SURE,
-        f"{_options(size.value)}; {formatting.percent(coverage.value)} of its sets hold the answer",
-        f"A set is what it cannot rule out on {dataset}. Promised {formatting.percent(evidence.target, 0)}: "
-        f"{kept}{span}{_everyone(evidence)}.{_undecided(evidence, model, dataset)}",
+    return Card(
+        CERTAIN,
+        f"{formatting.number(size.value, 2)} options in a set; {formatting.percent(coverage.value)} coverage",
+        f"A set holds the options it cannot rule out on {dataset}. Target coverage "
+        f"{formatting.percent(evidence.target, 0)}: {met}{span}{_everyone(evidence)}."
+        f"{_undecided(evidence, model, dataset)}",
     )
 
 
-def _options(size: float) -> str:
-    return f"{formatting.number(size, 2)} options in a set"
-
-
 def _everyone(evidence: Evidence) -> str:
-    """How many pairs of model and dataset keep the promise. Sets that hold every option prove nothing."""
+    """How many pairs of model and dataset meet the target. Sets that hold every option prove nothing."""
     everyone = [
-        _kept(evidence, other)
+        _met(evidence, other)
         for name in evidence.judged
         for asked in evidence.models(name)
         if (other := evidence.number(name, asked, "coverage", "lac"))
@@ -69,8 +66,8 @@ def _everyone(evidence: Evidence) -> str:
     if len(everyone) < 2:
         return ""
     every = "both" if len(everyone) == 2 else f"all {len(everyone)}"
-    kept = every if all(everyone) else f"{sum(everyone)} of {len(everyone)}"
-    return f"; {kept} pairs of model and dataset keep it"
+    met = every if all(everyone) else f"{sum(everyone)} of {len(everyone)}"
+    return f"; {met} pairs of model and dataset meet it"
 
 
 def _undecided(evidence: Evidence, model: str, dataset: str) -> str:
@@ -80,10 +77,10 @@ def _undecided(evidence: Evidence, model: str, dataset: str) -> str:
         return ""
     # Sizes are means over splits: nearer to two than to one.
     share = float((sizes > 1.5).mean())
-    return f" To {formatting.percent(share, 0)} of the questions it names more than one option."
+    return f" For {formatting.percent(share, 0)} of the questions the set has more than one option."
 
 
-def _weak_spot(evidence: Evidence, model: str, dataset: str) -> Tile:
+def _weak_spot(evidence: Evidence, model: str, dataset: str) -> Card:
     """The category, or the dataset where it has none, with the largest sets."""
     sizes = {
         place: number.value
@@ -97,7 +94,7 @@ def _weak_spot(evidence: Evidence, model: str, dataset: str) -> Tile:
     several = len(evidence.judged) > 1
     accuracy = evidence.number(worst[0], model, "accuracy", category=worst[1])
     right = f", {formatting.percent(accuracy.value, 0)} of the answers right" if accuracy else ""
-    return Tile(
+    return Card(
         WEAK_SPOT,
         _place(worst, several),
         f"Its largest sets: {formatting.number(sizes[worst], 2)} options{right}. The smallest: "
@@ -121,15 +118,15 @@ def _place(place: tuple[str, str], several: bool) -> str:
     return f"“{category}” on {dataset}" if several else f"“{category}”"
 
 
-def _doubt(evidence: Evidence, model: str, dataset: str) -> Tile:
+def _doubt(evidence: Evidence, model: str, dataset: str) -> Card:
     """Without categories or other datasets: how the least confident tenth of the answers does."""
     outcomes = evidence.plain_outcomes(dataset)
     own = outcomes[outcomes["model"] == model].dropna(subset=["confidence", "clean_correct"])
     if len(own) < 10:
-        return Tile(WEAK_SPOT, "Too few answers", "There are fewer than ten answers to look at.")
+        return Card(WEAK_SPOT, "Too few answers", "There are fewer than ten answers to look at.")
     doubtful = own.sort_values(["confidence", "prompt"]).head(len(own) // 10)
     edge, right = float(doubtful["confidence"].max()), float(doubtful["clean_correct"].mean())
-    return Tile(
+    return Card(
         WEAK_SPOT,
         f"Confidence below {formatting.percent(edge, 0)}",
         f"In the least confident tenth of its answers on {dataset}, {model} is right "
@@ -137,8 +134,8 @@ def _doubt(evidence: Evidence, model: str, dataset: str) -> Tile:
     )
 
 
-def _breaks(evidence: Evidence, model: str, dataset: str) -> tuple[Tile, ...]:
-    """The change of the prompt that takes most accuracy on any dataset, if any surely does."""
+def _breaks(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
+    """The variation that costs most accuracy on any dataset, if any does significantly."""
     found = {name: costs(evidence, name) for name in evidence.judged}
     tried = {
         change
@@ -150,54 +147,56 @@ def _breaks(evidence: Evidence, model: str, dataset: str) -> tuple[Tile, ...]:
         return ()
     worst = {name: change for name in found if (change := dearest(found[name], model))}
     if not worst:
-        every = formatting.plural(len(tried), "change")
+        every = formatting.plural(len(tried), "variation")
         where = f"on {dataset}" if len(found) == 1 else "over the datasets"
-        why = f"Of {every} of the prompt {where}, none takes {model} accuracy that can be measured."
-        return (Tile(BREAKS, "None measurably", why),)
+        why = f"Of {every} of the prompt {where}, none lowers the accuracy of {model} significantly."
+        return (Card(BREAKS, "None significantly", why),)
     losses = {name: found[name][model, change, *ACCURACY] for name, change in worst.items()}
     where = min(losses, key=lambda name: losses[name].beyond)
     cost = losses[where]
     assert cost.low is not None and cost.high is not None
     if cost.eased:
-        return (_turned(evidence, model, where, worst[where], cost),)
-    answer = f"{formatting.number(-100 * cost.difference, 1)} points lost: {meaning(worst[where])}"
+        return (_flipped(evidence, model, where, worst[where], cost),)
+    answer = f"{_capital(named(worst[where]))}: {formatting.number(-100 * cost.difference, 1)} points lost"
     why = (
-        f"Asked so ({worst[where]}), {formatting.percent(cost.value)} of its answers on {where} are right, not "
-        f"{formatting.percent(cost.original)} as on the same {formatting.plural(cost.items, 'question')} before: "
+        f"With it {formatting.percent(cost.value)} of the answers on {where} are right, without it "
+        f"{formatting.percent(cost.original)} on the same {formatting.plural(cost.items, 'question')}: "
         f"{formatting.span(-cost.high, -cost.low, 1, 100)} points lost."
         f"{_shift(evidence, model, where, worst[where])}"
     )
-    return (Tile(BREAKS, answer, why),)
+    return (Card(BREAKS, answer, why),)
 
 
-def _turned(evidence: Evidence, model: str, dataset: str, variation: str, cost: Cost) -> Tile:
-    """Of a change after which a guess is right more or less often: points would say nothing."""
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _flipped(evidence: Evidence, model: str, dataset: str, variation: str, cost: Cost) -> Card:
+    """Of a variation after which a guess is right more or less often: points would say nothing."""
     share = formatting.percent(cost.value)
-    why = f"Asked so ({variation}), {share} of its answers on {dataset} {beside_a_guess(cost)}."
-    side = "No better than a guess" if cost.value <= cost.guess else "Closer to a guess"
-    answer = f"{side}: {meaning(variation)}"
-    return Tile(BREAKS, answer, why + _shift(evidence, model, dataset, variation))
+    why = f"With it {share} of the answers on {dataset} {beside_a_guess(cost)}."
+    side = "no better than guessing" if cost.value <= cost.guess else "closer to guessing"
+    answer = f"{_capital(named(variation))}: {side}"
+    return Card(BREAKS, answer, why + _shift(evidence, model, dataset, variation))
 
 
 def _shift(evidence: Evidence, model: str, dataset: str, variation: str) -> str:
-    """What becomes of the promise where sets calibrated on the originals meet the change."""
+    """The coverage of sets calibrated on the originals, where it falls below the target."""
     held = evidence.number(dataset, model, "shift_coverage", "lac", variation=variation)
-    if held is None or _kept(evidence, held):
+    if held is None or _met(evidence, held):
         return ""
-    return (
-        f" Then {formatting.percent(held.value, 0)} of the sets calibrated on the originals hold the answer."
-    )
+    return f" Sets calibrated on the originals then cover {formatting.percent(held.value, 0)}."
 
 
-def _differences(evidence: Evidence, model: str) -> tuple[Tile, ...]:
-    """How many pairs of models the data can tell apart, and which models they cannot tell from this one."""
+def _differences(evidence: Evidence, model: str) -> tuple[Card, ...]:
+    """How many pairs of models differ significantly, and which models do not differ from this one."""
     every = [p for name in evidence.judged for p in evidence.leading_differences(name)["p_holm"]]
     if not every:
         return ()
     apart = sum(p < SIGNIFICANCE for p in every)
     several = len(evidence.judged) > 1
     answer = (
-        f"All {formatting.count(apart)}: no pair is left to chance"
+        f"All {formatting.count(apart)}"
         if apart == len(every) > 1
         else f"{formatting.count(apart)} of {formatting.plural(len(every), 'pair')} of models"
     )
@@ -211,9 +210,9 @@ def _differences(evidence: Evidence, model: str) -> tuple[Tile, ...]:
         for name, others in alike.items()
         if others
     ]
-    why = "By their accuracy on the same questions, corrected for the number of pairs."
+    why = "Pairs of models, by accuracy on the same questions, corrected for the number of pairs."
     if told:
-        why += f" {model} cannot be told from {formatting.listed(told, 2)}."
+        why += f" {model} does not differ significantly from {formatting.listed(told, 2)}."
     elif alike:
-        why += f" {model} is apart from every other where it is best."
-    return (Tile(DIFFERENCES, answer, why),)
+        why += f" {model} differs from every other model where it is best."
+    return (Card(DIFFERENCES, answer, why),)

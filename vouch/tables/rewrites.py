@@ -5,7 +5,7 @@ kind      one of KINDS
 rewrite   the other words, rejected ones included; null where there are none
 status    accepted: passed every check. rejected: no prompt is made of it. by_hand: a person decided;
           with a null in `rewrite` the person drops the question and every prompt of it
-failed    names of the checks that it failed (files in vouch/prompts/rewrites/checks)
+failed    names of the checks that it failed (vouch/prompts/rewrites/checks.py)
 reason    why it was rejected, or why the person decided so; else empty
 rewriter  `rules/REVISION`, or `ENGINE/REVISION MODEL PIN` with the first digits of the pin's digest; `hand`
 """

@@ -26,7 +26,7 @@ def prepare_greys(
     shades: Mapping[str, tuple[int, int]], size: tuple[int, int], variations: list[str], **entry: str
 ) -> None:
     """The dataset `greys`, prepared. shades: of the left and the right picture, by item; the lighter wins."""
-    entry = {"loader": "jsonl", "source": "greys", "template": "kostumov_joined", **entry}
+    entry = {"loader": "jsonl", "source": "greys", "template": "kostumov", "variant": "joined", **entry}
     set_params(datasets={"greys": entry}, variations=variations)
     Path("greys").mkdir()
     lines = []

@@ -196,7 +196,8 @@ def test_depths_turn_comparisons_of_compbench(project: None, tmp_path: Path) -> 
         row = {"image_1": paths[0], "image_2": paths[1], "question": "Which chair is closer to the camera?"}
         rows.append(row | {"answer": "Left" if left < right else "Right", "object": "chair"})
     (tmp_path / "nyu/depth_0_529_rebalanced.json").write_text(json.dumps(rows), "utf-8")
-    entry = {"loader": "compbench", "source": "nyu", "template": "kostumov_joined", "rows": "exchangeable"}
+    entry = {"loader": "compbench", "source": "nyu", "template": "kostumov", "variant": "joined"}
+    entry["rows"] = "exchangeable"
     set_params(datasets={"greys": {**entry, "settings": {"set": "depth", "expect": None}}})
     stage(prepare, "prepare", "greys")
     lines = "".join(f"{number},{left},{right}\n" for number, (left, right) in enumerate(depths))

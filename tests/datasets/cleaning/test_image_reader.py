@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from vouch.datasets.cleaning.cleaning import digest_of, examine
-from vouch.datasets.cleaning.image_reader import HELD, looked_at
+from vouch.datasets.cleaning.image_reader import HELD, with_images
 from vouch.datasets.raw import RawItem, Rejected
 from vouch.pipeline.errors import UserError
 from vouch.tables.images import IMAGES, images_path
@@ -39,7 +39,7 @@ def test_entries_come_in_their_order_and_are_drawn_a_little_ahead_by_one_thread(
             yield entry(number, png(number, side=4 if number % 3 else 900))
 
     found = []
-    for looked in looked_at(source(), {}):
+    for looked in with_images(source(), {}):
         found.append(looked)
         assert len(drawn) <= len(found) + HELD
     assert [looked.entry.id for looked in found] == [str(number) for number in range(40)]
@@ -57,7 +57,7 @@ def test_entries_without_a_picture_are_never_handed_to_threads(monkeypatch):
         ThreadPoolExecutor, "submit", lambda *given: (handed.append(given[2]), submit(*given))[1]
     )
     entries = [Rejected("line 1", "", "why"), entry(2), entry(3, png(3)), Rejected("line 4", "", "why")]
-    assert [looked.entry for looked in looked_at(entries, {})] == entries
+    assert [looked.entry for looked in with_images(entries, {})] == entries
     assert handed == [entries[2]]
 
 
@@ -67,7 +67,7 @@ def test_the_error_of_a_source_comes_after_the_entries_before_it():
         yield entry(2, b"no picture")
         raise UserError("line 3: unreadable")
 
-    looked = looked_at(source(), {})
+    looked = with_images(source(), {})
     assert next(looked).broken is None
     assert "image 1: is not an image" in str(next(looked).broken)
     with pytest.raises(UserError, match="line 3: unreadable"):
@@ -77,7 +77,7 @@ def test_the_error_of_a_source_comes_after_the_entries_before_it():
 def test_the_first_unusable_picture_is_the_one_that_is_named(tmp_path):
     (tmp_path / "good.png").write_bytes(png(3))
     rejected = Rejected("line 2", "b", "why")
-    first, second = looked_at([entry(1, "good.png", "gone.png", b"", root=tmp_path), rejected], {})
+    first, second = with_images([entry(1, "good.png", "gone.png", b"", root=tmp_path), rejected], {})
     assert "'gone.png': no such file" in str(first.broken)
     assert second.entry is rejected and not second.seen and second.broken is None
 
@@ -85,21 +85,21 @@ def test_the_first_unusable_picture_is_the_one_that_is_named(tmp_path):
 def test_known_pictures_are_not_kept_and_equal_ones_are_decoded_once():
     data = png(7)
     known = {digest_of(data): examine(data)}
-    (looked,) = looked_at([entry(1, data, png(8))], known)
+    (looked,) = with_images([entry(1, data, png(8))], known)
     assert [seen.data for seen in looked.seen] == [None, png(8)]
     assert looked.seen[0].picture is known[digest_of(data)]
-    both = list(looked_at([entry(number, png(9)) for number in range(6)], {}))
+    both = list(with_images([entry(number, png(9)) for number in range(6)], {}))
     assert len({id(looked.seen[0].picture) for looked in both}) == 1
 
 
 def test_closing_ends_the_threads_and_their_quick_turns():
     before = sys.getswitchinterval()
-    looked = looked_at((entry(number, png(number)) for number in range(30)), {})
+    looked = with_images((entry(number, png(number)) for number in range(30)), {})
     next(looked)
     assert sys.getswitchinterval() < before
     looked.close()
     assert sys.getswitchinterval() == before
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("vouch-ahead")]
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("vouch-prefetch")]
 
 
 def test_the_first_bad_line_is_the_one_that_is_told_whatever_is_found_sooner(project, item):

@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from tests.models.pins.loopback_hub import Handler, Repo, serving
+from tests.prompts.rows import template_of
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.datasets.raw import Unusable
 from vouch.datasets.read.boxes import with_boxes
@@ -79,9 +80,10 @@ def test_counts_add_up() -> None:
     assert sets()["scienceqa"].sample == (201,) and sets()["vsr"].full == (1811, 1181)
 
 
-def test_every_family_has_its_styles() -> None:
+def test_every_family_has_its_template(monkeypatch) -> None:
+    monkeypatch.chdir(ROOT)
     for one in sets().values():
-        assert (ROOT / f"vouch/prompts/templates/reform_{one.family}.yaml").is_file()
+        assert template_of(f"reform_{one.family}").response in ("The answer is", None)
 
 
 @pytest.mark.parametrize("name", list(sets()))
@@ -137,35 +139,6 @@ def test_answers_that_are_texts(project) -> None:
     put(project, "A-OKVQA/aokvqa_val_10p.json", record([{**VQA, "answer": "c"}]))
     with pytest.raises(UserError, match="answer 'c' is none of its options"):
         items(project, "a_okvqa")
-
-
-@pytest.mark.parametrize(
-    ("chosen", "file", "head", "more", "question", "hint"),
-    [
-        ("k_viquae", "K-ViQuAE/kviquae_test_10p.json", ("2.0", "test"), {"context": " c \n"}, "Why?", "c"),
-        ("a_okvqra", "A-OKVQRA/aokvqra_val_10p.json", ("1.0", "val"), {"rationale": "r"}, "Why?", "r"),
-        (
-            "mocheg",
-            "MOCHEG/mocheg_test_10p.json",
-            ("1.0", "test"),
-            {"claim": " It is. ", "text_evidence": "t\n", "instance_id": 3},
-            "What is the truthfulness of this claim? Claim: It is.",
-            "t",
-        ),
-    ],
-)
-def test_hints(project, chosen, file, head, more, question, hint) -> None:
-    put(project, file, record([{**VQA, **more}], *head))
-    (item,) = items(project, chosen)
-    assert (item["question"], item["hint"], item["answers"]) == (question, hint, [1])
-
-
-def test_rationales(project) -> None:
-    row = {**VQA, "answer": "a kite", "rationale": "y", "rationale_options": ["x", "y", "z"]}
-    put(project, "A-OKVQAR/aokvqar_val_10p.json", record([row]))
-    (item,) = items(project, "a_okvqar")
-    assert (item["question"], item["hint"], item["options"]) == ("Why?", "a kite", ["x", "y", "z"])
-    assert item["answers"] == [1]
 
 
 def test_lists_of_wordings(project) -> None:
@@ -239,30 +212,50 @@ def test_where_a_box_is() -> None:
 
 
 REGION = {"id": "r1", "img": picture(), "region": [[1, 2, 9, 9]], "options": ["a cup", "a cat"], "gt": 1}
+COCO = "MSCOCO/image-text-"
+RATIONALES = {**VQA, "answer": "a kite", "rationale": "y", "rationale_options": ["x", "y", "z"]}
+MOCHEG = {**VQA, "claim": " It is. ", "text_evidence": "t\n", "instance_id": 3}
+CLAIM = "What is the truthfulness of this claim? Claim: It is."
+GT_INFO = {"gt_info": {"0": "entailment", "1": "neutral", "2": "contradiction"}}
+
+
+def shown(name: str, **row: Any) -> dict[str, Any]:
+    """A file of the cross-modal sets."""
+    return {"dataset_name": name, "data": [{"img": picture(), **row}]}
 
 
 @pytest.mark.parametrize(
-    ("chosen", "file", "head", "row", "hint", "options", "answer"),
+    ("chosen", "file", "content", "question", "hint", "options", "answer"),
     [
-        ("coco_itm", "MSCOCO/image-text-matching-object-sampled.json", {"dataset_name": "MSCOCO"},
-         {"anno": "a cat", "gt": 1}, "a cat", ["no", "yes"], 1),
-        ("coco_its", "MSCOCO/image-text-selection-object-sampled.json", {"dataset_name": "MSCOCO"},
-         {"anno": ["a", "b", "c"], "gt": 2}, None, ["a", "b", "c"], 2),
-        ("wikihow", "WikiHow/wikihow-image-text-selection-in-method-sampled.json", {"dataset_name": "WikiHow"},
-         {"method": "Fly", "title": "t", "options": ["a", "b"], "gt": "0"}, "Fly", ["a", "b"], 0),
+        ("k_viquae", "K-ViQuAE/kviquae_test_10p.json", record([{**VQA, "context": " c \n"}], "2.0", "test"),
+         "Why?", "c", ["a", "b"], 1),
+        ("a_okvqra", "A-OKVQRA/aokvqra_val_10p.json", record([{**VQA, "rationale": "r"}]),
+         "Why?", "r", ["a", "b"], 1),
+        ("a_okvqar", "A-OKVQAR/aokvqar_val_10p.json", record([RATIONALES]), "Why?", "a kite", ["x", "y", "z"], 1),
+        ("mocheg", "MOCHEG/mocheg_test_10p.json", record([MOCHEG], "1.0", "test"), CLAIM, "t", ["a", "b"], 1),
+        ("coco_itm", f"{COCO}matching-object-sampled.json", shown("MSCOCO", anno="a cat", gt=1),
+         ..., "a cat", ["no", "yes"], 1),
+        ("coco_its", f"{COCO}selection-object-sampled.json", shown("MSCOCO", anno=["a", "b", "c"], gt=2),
+         ..., None, ["a", "b", "c"], 2),
+        ("wikihow", "WikiHow/wikihow-image-text-selection-in-method-sampled.json",
+         shown("WikiHow", method="Fly", title="t", options=["a", "b"], gt="0"), ..., "Fly", ["a", "b"], 0),
         ("snli_ve", "SNLI_VE/visual-entailment-matching-sampled.json",
-         {"gt_info": {"0": "entailment", "1": "neutral", "2": "contradiction"}},
-         {"anno": "It rains.", "gt": 2}, "It rains.", ["yes", "not sure", "no"], 2),
-        ("medic", "MEDIC/disaster-type-selection-sampled.json", {"dataset_name": "MEDIC"},
-         {"options": ["fire", "flood"], "gt": 1}, None, ["fire", "flood"], 1),
-        ("refcoco", "RefCOCO/referring-expression-selection-sampled.json", {"dataset_name": "RefCOCO"},
-         REGION, None, ["a cup", "a cat"], 1),
+         shown("SNLI_VE", anno="It rains.", gt=2) | GT_INFO, ..., "It rains.", ["yes", "not sure", "no"], 2),
+        ("medic", "MEDIC/disaster-type-selection-sampled.json",
+         shown("MEDIC", options=["fire", "flood"], gt=1), ..., None, ["fire", "flood"], 1),
+        ("refcoco", "RefCOCO/referring-expression-selection-sampled.json", shown("RefCOCO", **REGION),
+         ..., None, ["a cup", "a cat"], 1),
+        ("nocaps", "NoCaps/captions-sampled.json", shown("nocaps", annos=["x", "y"]), ..., None, [], None),
     ],
 )  # fmt: skip
-def test_sets_with_one_question_for_all(project, chosen, file, head, row, hint, options, answer) -> None:
-    put(project, file, {**head, "data": [{"img": picture(), **row}]})
+def test_one_row(project, chosen, file, content, question, hint, options, answer) -> None:
+    """question: ... for sets with one question for all."""
+    put(project, file, content)
     (item,) = items(project, chosen)
-    assert item["question"] and (item["hint"], item["options"], item["answers"]) == (hint, options, [answer])
+    assert item["question"] == question or (question is ... and item["question"])
+    assert (item["hint"], item["options"]) == (hint, options)
+    assert item["answers"] == ([] if answer is None else [answer])
+    assert item["references"] == (["x", "y"] if chosen == "nocaps" else [])
 
 
 def test_open_questions(project) -> None:
@@ -286,16 +279,6 @@ def test_several_answers_are_joined_as_the_authors_do(project) -> None:
         ["a b", "c"],
         ["d"],
     ]
-
-
-def test_captions(project) -> None:
-    put(
-        project,
-        "NoCaps/captions-sampled.json",
-        {"dataset_name": "nocaps", "data": [{"img": picture(), "annos": ["x", "y"]}]},
-    )
-    (item,) = items(project, "nocaps")
-    assert (item["kind"], item["references"], item["options"]) == ("text", ["x", "y"], [])
 
 
 def dialogue(project, **round_: Any) -> None:

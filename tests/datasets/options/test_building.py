@@ -110,7 +110,9 @@ def test_steps_in_wordnet(tmp_path):
 def test_written_ones(tmp_path):
     path = tmp_path / "wrong-options.csv"
     rows = [Asked("a", "a", "", "What?", "cat"), Asked("b", "b", "", "Is it?", "no")]
-    with pytest.raises(UserError, match="no such file; write it, or have it written by `vouch review distract`"):
+    with pytest.raises(
+        UserError, match="no such file; write it, or have it written by `vouch review distract`"
+    ):
         made("reform_written", rows=rows, folder=tmp_path)
     path.write_text('id,wrong_1,wrong_2,wrong_3\na,dog,"wolf, grey",rat\n')
     assert set(made("reform_written", rows=rows, folder=tmp_path)["a"]) == {"cat", "dog", "wolf, grey", "rat"}

@@ -1,6 +1,5 @@
-"""The stage as dvc.yaml declares it: the model folder and its pin."""
+"""The stage as dvc.yaml declares it: the model folder."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ import yaml
 from stages.train import main
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.stage import Run
-from vouch.tables.pins import folder_digests, pin_path, read_pin
+from vouch.tables.pins import folder_digests
 
 ROOT = Path(__file__).parents[3]
 
@@ -25,29 +24,26 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return Run(dag, dag.by_command("python -m stages.train tiny_a"), ["tiny_a"])
 
 
-def test_folder_and_pin(run: Run, tmp_path: Path) -> None:
+def test_what_is_trained(run: Run) -> None:
     main(run)
-    pin = read_pin(pin_path("tiny_a"))
-    assert (pin.model, pin.engine, pin.dtype) == ("tiny_a", "transformers", "float32")
-    assert (pin.source.kind, pin.source.path) == ("zoo", "data/models/tiny_a")
-    assert pin.files == folder_digests(Path("data/models/tiny_a"))
-    assert {"model.safetensors", "config.json", "tokenizer.json", "processor_config.json"} <= pin.files.keys()
+    folder = Path("data/trained/tiny_a")
+    assert {"model.safetensors", "config.json", "tokenizer.json", "processor_config.json"} <= set(
+        folder_digests(folder)
+    )
     from transformers import AutoModelForImageTextToText
 
-    model = AutoModelForImageTextToText.from_pretrained("data/models/tiny_a")
-    assert pin.parameters == sum(weight.numel() for weight in model.parameters())
+    assert AutoModelForImageTextToText.from_pretrained(folder).num_parameters() > 0
     assert run.notes["steps"] == 3 and 0 <= run.notes["dev_accuracy"] <= 1
-    assert 0 <= run.notes["dev_pair_accuracy"] <= 1 and pin.facts["family"] == "vouch-zoo"
-    assert sorted(path.name for path in Path("data/models").iterdir()) == ["tiny_a", "tiny_a.json"]
+    assert 0 <= run.notes["dev_pair_accuracy"] <= 1
 
 
 def test_a_second_run_writes_the_same_bytes(run: Run) -> None:
     main(run)
-    first = pin_path("tiny_a").read_bytes()
-    Path("data/models/tiny_a/left_over.txt").write_text("from an earlier run")
+    folder = Path("data/trained/tiny_a")
+    first = folder_digests(folder)
+    (folder / "left_over.txt").write_text("from an earlier run")
     main(run)
-    assert pin_path("tiny_a").read_bytes() == first
-    assert str(Path.cwd()) not in json.dumps(read_pin(pin_path("tiny_a")).model_dump())
+    assert folder_digests(folder) == first
 
 
 def test_shipped_profiles_have_valid_models() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.fuzz.pictures import PNG
 from vouch.datasets.cleaning.cleaning import check
-from vouch.datasets.cleaning.image_reader import looked_at
+from vouch.datasets.cleaning.image_reader import with_images
 from vouch.datasets.loaders.jsonl import Settings, count
 from vouch.datasets.loaders.jsonl import read as read_lines
 from vouch.datasets.raw import Rejected, Unusable
@@ -71,7 +71,7 @@ def read(data: bytes, folder: Path) -> None:
 def _reasons(settings: Settings, source: Source) -> Iterator[str]:
     """Why lines are rejected."""
     count(source, "mine", settings)
-    for looked in looked_at(read_lines(source, "mine", settings), {}):
+    for looked in with_images(read_lines(source, "mine", settings), {}):
         try:
             if isinstance(looked.entry, Rejected):
                 raise Unusable(looked.entry.reason)

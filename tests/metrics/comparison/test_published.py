@@ -44,7 +44,7 @@ def test_both_readings_stand_beside_the_published_number() -> None:
     }
 
 
-def test_scores_are_told_apart() -> None:
+def test_scores_are_significant() -> None:
     metrics = ours(
         *(
             {"protocol": "faithful", "metric": "coverage", "score": s, "value": v}

@@ -1,4 +1,4 @@
-"""Certainty: classes are merged where the answer is turned, and only native options count."""
+"""Certainty: classes are merged where the answer is flipped, and only native options count."""
 
 from dataclasses import replace
 
@@ -36,9 +36,9 @@ def probabilities(found: Responses) -> list[list[float]]:
 
 
 def test_correct_options_of_a_turned_prompt_are_one_class() -> None:
-    turned = classes(rows([[0.1, 0.2, 0.3, 0.4]], [[0, 2, 3]]), COMPLEMENT)
-    assert probabilities(turned) == [[0.2, 0.8]]
-    assert turned.answers.tolist()[0][:2] == [False, True]
+    flipped = classes(rows([[0.1, 0.2, 0.3, 0.4]], [[0, 2, 3]]), COMPLEMENT)
+    assert probabilities(flipped) == [[0.2, 0.8]]
+    assert flipped.answers.tolist()[0][:2] == [False, True]
     two = classes(rows([[0.25, 0.75]], [[1]]), SWAPPED)
     assert probabilities(two) == [[0.25, 0.75]]
     # Two options were right before: both are classes of their own beside the merged one.
@@ -67,8 +67,8 @@ def test_certainty_by_hand_in_the_faithful_reading() -> None:
     found = certainty(replace(given, answers=np.roll(given.answers, 1, axis=1)), KEPT, "faithful", settings)
     assert (found[~np.isnan(found)] == 0.5).all()
     # Merged, the two right ones are a class with p = 0.4: with the other one a set of both.
-    turned = replace(given, answers=~given.answers)
-    found = certainty(turned, COMPLEMENT, "faithful", settings)
+    flipped = replace(given, answers=~given.answers)
+    found = certainty(flipped, COMPLEMENT, "faithful", settings)
     assert (found[~np.isnan(found)] == 0).all()
 
 
@@ -97,8 +97,8 @@ def test_defective_rows_count_in_the_faithful_reading_alone() -> None:
 @given(st.integers(0, 10_000), st.sampled_from(EFFECTS), st.sampled_from(["faithful", "clean"]))
 def test_certainty_stays_between_0_and_1(seed: int, effect: str, protocol: str) -> None:
     plain = simulate(seed, 30, letters=5 if effect != SWAPPED else 4)
-    turned = plain if effect == KEPT else replace(plain, answers=(plain.roles >= 0) & ~plain.answers)
-    found = certainty(turned, effect, protocol, config(splits=5))
+    flipped = plain if effect == KEPT else replace(plain, answers=(plain.roles >= 0) & ~plain.answers)
+    found = certainty(flipped, effect, protocol, config(splits=5))
     known = found[~np.isnan(found)]
     assert len(known)
     assert ((known >= 0) & (known <= 1)).all()

@@ -1,4 +1,4 @@
-"""The signals table says item by item what the metrics are means of."""
+"""The table of label-free scores says item by item what the metrics are means of."""
 
 import numpy as np
 import pyarrow.compute as pc

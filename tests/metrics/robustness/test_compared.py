@@ -71,7 +71,7 @@ class Asked:
         return self
 
     def rows(self) -> Rows:
-        """Rows of METRICS by reading, ask, variation, score and metric."""
+        """Rows of METRICS by protocol, output, variation, score and metric."""
         prompts = pa.Table.from_pylist(self.prompts, PROMPTS.schema)
         compared = Compared(prompts, pa.Table.from_pylist(self.items, ITEMS.schema), CONFIG)
         for rows, words in self.said:
@@ -265,6 +265,6 @@ def test_numbers_are_those_of_the_prompts_ids() -> None:
         }
         for row in prompts
     ]
-    told = facts.told(pa.Table.from_pylist(rows, OUTCOMES.schema))
-    assert told is not None
-    assert told.tests.tolist() == [0, 12, 1]
+    found = facts.predictions(pa.Table.from_pylist(rows, OUTCOMES.schema))
+    assert found is not None
+    assert found.tests.tolist() == [0, 12, 1]

@@ -44,7 +44,7 @@ def rows_of(
     broken: Sequence[int] = (),
     settings: Config | None = None,
 ) -> Rows:
-    """Rows of METRICS of what compares prompts, by reading, variation, score and metric."""
+    """Rows of METRICS of what compares prompts, by protocol, variation, score and metric."""
     prompts, texts = [], []
     for (item, test), samples in said.items():
         number = f"/{test}" if variation != "original" else ""

@@ -69,7 +69,7 @@ def blocks(rows: list[dict[str, Any]], released: bool = False) -> list[TextBlock
 
 
 def scored(rows: list[dict[str, Any]], settings: Config | None = None) -> tuple[dict[Any, Any], list[Any]]:
-    """Metrics by reading, score and name over all categories, and the outcomes."""
+    """Metrics by protocol, score and name over all categories, and the outcomes."""
     (block,) = blocks(rows)
     found, outcomes = score_texts("m", "d", block, settings or config())
     assert outcomes.schema.equals(OUTCOMES.schema)

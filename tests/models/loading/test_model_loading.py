@@ -161,7 +161,10 @@ def test_cuda_where_there_is_none() -> None:
 
 
 def test_unknown_engine_lists_the_known_ones() -> None:
-    with pytest.raises(UserError, match="engine transfomers is unknown; did you mean transformers\\? valid: openai, transformers"):
+    with pytest.raises(
+        UserError,
+        match="engine transfomers is unknown; did you mean transformers\\? valid: openai, transformers",
+    ):
         engine_file("transfomers")
 
 

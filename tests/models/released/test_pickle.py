@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vouch.models.released.forms.pickle import parse
+from vouch.models.released.restricted_pickle import MAX_STEPS
 from vouch.models.released.rows import Rows
-from vouch.models.released.stack_machine import MAX_STEPS
 from vouch.pipeline.errors import UserError
 
 ARRAY = np.arange(4, dtype="f4")

@@ -18,6 +18,7 @@ from tests.prompts.every.asked import (
     options,
 )
 from tests.prompts.every.looks import Look, blurred, compressed, joined, lighter, nothing, same
+from tests.prompts.rows import family_of
 
 LOOKING = "Looking carefully at what is shown, could you please tell me "
 
@@ -254,7 +255,9 @@ def shapes_reform() -> Table:
 def _entry(loader: str, template: str) -> dict[str, Any]:
     """A dataset of params.yaml: the demo's own, cut short."""
     settings = {"seed": 20260, "items": 20}
-    return {"loader": loader, "source": "vouch/demo/scenes", "template": template, "settings": settings}
+    family, variant = family_of(template)
+    look = {"template": family, "variant": variant}
+    return {"loader": loader, "source": "vouch/demo/scenes", "settings": settings, **look}
 
 
 # dataset -> its entry, the item, and what must come of it

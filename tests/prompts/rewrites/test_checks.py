@@ -2,7 +2,7 @@
 
 import pytest
 
-from vouch.prompts.rewrites.checking import CHECKS, failures
+from vouch.prompts.rewrites.checks import CHECKS, failures
 from vouch.prompts.rewrites.instruction import instruction
 from vouch.tables.rewrites import KINDS
 
@@ -37,7 +37,7 @@ BAD = [
     ("lessened", "ls_m", Q, "Which of the 3 cups that Anna holds is more intact?"),
     ("lessened", "ls_m", Q, "Which of the 3 cups that Anna holds is more or less dented?"),
     ("instructs", "lr_i", Q, Q),
-    ("outputs", "ls_n", Q, "The 3 cups that Anna holds are not more dented."),
+    ("asks", "ls_n", Q, "The 3 cups that Anna holds are not more dented."),
     ("bare", "ls_n", Q, "Answer: Which of the 3 cups that Anna holds is not more dented?"),
     ("bare", "lr_i", Q, "Sure! Determine which of the 3 cups that Anna holds is more dented."),
     ("bare", "ls_n", Q, "Which of the 3 cups that Anna holds is not more dented? (A) Left (B) Right"),
@@ -68,7 +68,7 @@ def test_an_endless_rewrite_is_looked_at_no_further() -> None:
 
 
 def test_each_check_is_tested() -> None:
-    assert {check for check, *_ in BAD} == {path.stem for path in CHECKS.glob("[!_]*.py")}
+    assert {check for check, *_ in BAD} == set(CHECKS)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -2,37 +2,26 @@
 later run asks only for that.
 """
 
-import json
 import re
 import socket
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.models.loopback_server import Loopback, Reply, serving
+from tests.models.loopback_server import Loopback, Reply
 from tests.models.raw_server import http, raw
-from tests.prompts.rewrites.conftest import Project, item, words
+from tests.prompts.rewrites.conftest import KEY, Project, completion, item, words
 from vouch.models.server.server_bounds import MAX_BODY
 from vouch.pipeline.errors import UserError
 from vouch.prompts.rewrites.cache import LISTED
 from vouch.prompts.rewrites.engines.openai import IN_A_ROW
-from vouch.tables.pins import Pin, Source, write_pin
 from vouch.tables.rewrites import rewrites_path
-
-KEY = "sk-secret-123456"
 
 
 def said(request: dict[str, Any]) -> str:
     """The question at the end of a request."""
     return str(request["messages"][0]["content"]).splitlines()[-2].removeprefix('Q: "').removesuffix('"')
-
-
-def completion(text: object) -> Reply:
-    choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-    return Reply(200, json.dumps({"model": "writer", "choices": [choice]}))
 
 
 def good(request: dict[str, Any], _number: int = 0) -> Reply:
@@ -44,27 +33,12 @@ def question(number: int) -> str:
 
 
 @pytest.fixture
-def server() -> Iterator[Loopback]:
-    with serving(None) as loopback:  # type: ignore[arg-type]  # no model behind it: each test says what it answers
-        loopback.instead = good
-        yield loopback
-
-
-@pytest.fixture
-def toy(project: Project, server: Loopback, monkeypatch: pytest.MonkeyPatch) -> Project:
-    monkeypatch.setenv("VOUCH_SERVER_KEY_WRITER", KEY)
-    monkeypatch.setenv("VOUCH_SERVER_TRIES", "1")
+def toy(asking: Project, server: Loopback, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.setenv("VOUCH_SERVER_CONCURRENCY", "4")
-    project.variations = ["original", "lr_i"]
-    ask(project, server.url)
-    project.items(*(item(str(number), question(number)) for number in range(10)))
-    return project
-
-
-def ask(project: Project, url: str) -> None:
-    source = Source(kind="server", url=url, name="llama")
-    write_pin(Path("data/models/writer.json"), Pin(model="writer", engine="openai", source=source, files={}))
-    project.rewrite = {"rewriter": "data/models/writer.json"}
+    server.instead = good
+    asking.variations = ["original", "lr_i"]
+    asking.items(*(item(str(number), question(number)) for number in range(10)))
+    return asking
 
 
 def number_in(request: dict[str, Any]) -> int:
@@ -104,7 +78,7 @@ def test_one_that_hangs_half_way(
     assert words(toy.rows()) == {
         (question(number), "lr_i"): f"State the colour of circle {number}." for number in range(10)
     }
-    assert asked(server) == named and toy.notes["rewriter"]["asked"] == len(named)
+    assert asked(server) == named and toy.measures["rewriter"]["asked"] == len(named)
 
 
 @pytest.mark.parametrize("at_once", [1, 4])
@@ -139,7 +113,7 @@ def test_one_that_dies_half_way_is_not_asked_for_ever(
 def test_one_that_is_gone_ends_the_run_at_once(toy: Project) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        ask(toy, f"http://127.0.0.1:{free.getsockname()[1]}/v1")
+        toy.ask(f"http://127.0.0.1:{free.getsockname()[1]}/v1")
         with pytest.raises(
             UserError, match=r"answers no question: the connection failed .*0 of 10 are there"
         ):
@@ -239,7 +213,7 @@ def test_bytes_that_are_no_answer(
         monkeypatch.setenv("VOUCH_SERVER_TIMEOUT", "0.5")
     toy.items(item("a", question(1)))
     for url, callers in raw(answer, piece, pause):
-        ask(toy, url)
+        toy.ask(url)
         if says is None:
             (row,) = toy.rows()
             assert row["status"] == "rejected" and "(U+FFFD)" in row["reason"]

@@ -1,17 +1,15 @@
 """A server as rewriter, over real HTTP on this machine; its answers are written by the test."""
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.models.loopback_server import Loopback, Reply, error, serving
-from tests.prompts.rewrites.conftest import Project, item, words
+from tests.models.loopback_server import Loopback, Reply, error
+from tests.prompts.rewrites.conftest import KEY, Project, completion, item, words
 from vouch.pipeline.errors import UserError
 from vouch.prompts.rewrites.instruction import instruction
-from vouch.tables.pins import Pin, Source, write_pin
 
 COLOUR = "What colour is the circle?"
 ANSWERS = {
@@ -19,12 +17,6 @@ ANSWERS = {
     "negating": "A: What colour is the circle not?\nQ: And something else?",
     "questions. Keep": "What colour is the circle?",
 }
-
-
-def completion(text: str | None, reason: str = "stop") -> Reply:
-    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": reason}
-    usage = {"prompt_tokens": 100, "completion_tokens": 8}
-    return Reply(200, json.dumps({"model": "writer", "choices": [choice], "usage": usage}))
 
 
 def kind_of(request: dict[str, Any]) -> str:
@@ -37,23 +29,10 @@ def good(request: dict[str, Any], _number: int) -> Reply:
 
 
 @pytest.fixture
-def server() -> Iterator[Loopback]:
-    with serving(None) as loopback:  # type: ignore[arg-type]  # no model behind it: each test says what it answers
-        loopback.instead = good
-        yield loopback
-
-
-@pytest.fixture
-def toy(project: Project, server: Loopback, monkeypatch: pytest.MonkeyPatch) -> Project:
-    monkeypatch.setenv("VOUCH_SERVER_KEY_WRITER", "sk-secret-123456")
-    monkeypatch.setenv("VOUCH_SERVER_TRIES", "1")
-    pin = Pin(
-        model="writer", engine="openai", source=Source(kind="server", url=server.url, name="llama"), files={}
-    )
-    write_pin(Path("data/models/writer.json"), pin)
-    project.rewrite = {"rewriter": "data/models/writer.json"}
-    project.items(item("a", COLOUR))
-    return project
+def toy(asking: Project, server: Loopback) -> Project:
+    server.instead = good
+    asking.items(item("a", COLOUR))
+    return asking
 
 
 def test_what_is_asked_and_what_comes_of_it(toy: Project, server: Loopback) -> None:
@@ -71,8 +50,8 @@ def test_what_is_asked_and_what_comes_of_it(toy: Project, server: Loopback) -> N
     assert (
         'Q: "Which pants’ fit is more regular?"\nA: "Determine which pants’ fit is more regular."\n' in told
     )
-    assert set(server.keys) == {"sk-secret-123456"}
-    assert toy.notes["rewriter"]["asked"] == 2 and toy.notes["rewriter"]["input_tokens"] == 200
+    assert set(server.keys) == {KEY}
+    assert toy.measures["rewriter"]["asked"] == 2 and toy.measures["rewriter"]["input_tokens"] == 200
 
 
 def test_nothing_is_asked_twice(toy: Project, server: Loopback) -> None:
@@ -83,7 +62,8 @@ def test_nothing_is_asked_twice(toy: Project, server: Loopback) -> None:
     assert [row for row in toy.rows() if row["kind"] == "ls_n"] == [
         row for row in first if row["kind"] == "ls_n"
     ]
-    assert len(server.requests) == 2 and toy.notes["rewriter"] == {"name": first[0]["rewriter"], "asked": 0}
+    assert len(server.requests) == 2 and toy.measures["rewriter"] == {"asked": 0}
+    assert toy.notes["rewriter"] == first[0]["rewriter"]
     toy.decide()
     toy.rewrite["max_tokens"] = 100
     toy.rows()
@@ -132,10 +112,10 @@ def test_a_passing_trouble_fails_the_stage_and_keeps_the_rest(toy: Project, serv
 
 
 def test_a_wrong_key_is_one_line_without_the_key(toy: Project, server: Loopback) -> None:
-    server.instead = lambda request, number: error(401, "bad key sk-secret-123456")
+    server.instead = lambda request, number: error(401, f"bad key {KEY}")
     with pytest.raises(UserError, match="does not accept the key") as failed:
         toy.rows()
-    assert "sk-secret" not in str(failed.value)
+    assert KEY not in str(failed.value)
 
 
 def test_many_questions_few_at_once(toy: Project, server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,4 +147,4 @@ def test_a_server_that_turns_everything_down_is_at_fault(
     assert not Path("data/rewrites/toy.parquet").exists()
     server.instead = good
     toy.rows()
-    assert toy.notes["rewriter"]["asked"] == 40, "nothing of it was remembered"
+    assert toy.measures["rewriter"]["asked"] == 40, "nothing of it was remembered"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from vouch.demo.scenes.phrasings import HELD_OUT, TRAINED
-from vouch.prompts.rewrites.checking import NEGATION, failures, words
+from vouch.prompts.rewrites.checks import NEGATION, failures, words
 from vouch.prompts.rewrites.config import Config
 from vouch.prompts.rewrites.engine import Proposal, Task
 from vouch.prompts.rewrites.engines import rules

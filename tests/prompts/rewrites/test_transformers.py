@@ -117,8 +117,8 @@ def test_from_pin_to_table(tmp_path: Path, project: Project) -> None:
     rows = project.rows()
     assert [row["status"] for row in rows] == ["rejected"] * 2, "a random model rewrites nothing well"
     assert all(row["reason"] and row["rewriter"].startswith("transformers/1 writer ") for row in rows)
-    assert project.notes["rewriter"]["asked"] == 2
-    assert project.rows() == rows and project.notes["rewriter"]["asked"] == 0
+    assert project.measures["rewriter"]["asked"] == 2
+    assert project.rows() == rows and project.measures["rewriter"]["asked"] == 0
 
 
 def test_files_that_are_not_as_pinned_are_refused(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def test_answers_are_those_of_the_tables(inputs):
     assert only[1] == "picture is <b>damaged</b>" and not any(told[1:])
 
 
-def test_turned_as_compare_counts_flips(inputs):
+def test_flipped_as_compare_counts_flips(inputs):
     outcomes = pa.concat_tables(OUTCOMES.read(outcomes_path(model)) for model in sorted(MODELS))
     rows = {
         (row["model"], row["variation"], row["metric"]): row
@@ -121,11 +121,11 @@ def test_turned_as_compare_counts_flips(inputs):
     for number, model in enumerate(index["models"]):
         columns = packed(CHOICE, f"model-{number}")
         for variation, states in zip(index["variations"], columns["states"], strict=True):
-            turned = sum(state in "WRU" for state in states)
+            flipped = sum(state in "WRU" for state in states)
             metric = "unturned" if variation == "ls_n" else "flipped"
             row = rows.get((model, variation, metric))
-            assert turned == (0 if row is None else round(row["value"] * row["items"]))
-            assert variation == "original" or turned
+            assert flipped == (0 if row is None else round(row["value"] * row["items"]))
+            assert variation == "original" or flipped
 
 
 def test_columns_are_those_of_the_tables(inputs):

@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-from stages.vary import read_rows
 from vouch.cli.printing import file_argument
 from vouch.cli.review import project_with
 from vouch.cli.review.exchange_order import decided_by_order, read_order
@@ -37,6 +36,7 @@ from vouch.prompts.build.exchange_decisions import (
     decisions_text,
     read_decisions,
 )
+from vouch.prompts.build.items import read_rows
 from vouch.tables.decisions import are_there, csv_text
 from vouch.tables.images import ImageStore, images_path
 from vouch.tables.items import items_path

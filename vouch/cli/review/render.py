@@ -15,10 +15,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from stages.vary import item_rows, read_items, read_template
 from vouch.cli.printing import file_argument, long_name, plain
 from vouch.cli.review import project_with
 from vouch.cli.review.pages import check_folder, folder_of_pages, write_page
+from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.images.pictures import render
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import intact
@@ -26,7 +26,9 @@ from vouch.prompts.build.accepted_rewrites import Rewrites
 from vouch.prompts.build.combination import load_variation
 from vouch.prompts.build.exchange import Exchanges
 from vouch.prompts.build.exchange_decisions import decisions_path, read_decisions
-from vouch.prompts.build.items import Making
+from vouch.prompts.build.items import Making, read_items
+from vouch.prompts.build.rows import Before, Prompts
+from vouch.prompts.build.template import read_template
 from vouch.tables.decisions import are_there
 from vouch.tables.images import ImageStore, images_path
 from vouch.tables.items import items_path
@@ -55,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
         raise UserError(f"--items: give a number of items from 1, not {options.items}")
     folder = options.into or FOLDER / name / variation
     check_folder(folder, "render")
-    found = prompts(name, str(project.datasets[name].template), variation)
+    found = prompts(name, project.datasets[name], variation)
     first = [rows for _, rows in zip(range(options.items), found, strict=False)]
     if not first:
         raise UserError(f"{variation}: no item of {name} gets such a prompt; docs/variations.md says why")
@@ -71,21 +73,22 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def prompts(name: str, template: str, variation: str) -> Iterator[Sequence[Row]]:
+def prompts(name: str, entry: DatasetEntry, variation: str) -> Iterator[Sequence[Row]]:
     """Of each item that the variation applies to: its original prompt and then those of the variation."""
     names = dict.fromkeys((ORIGINAL, variation))
-    variations, look = [load_variation(each) for each in names], read_template(template)
+    template = read_template(entry.template, entry.variant)
+    made = Prompts([load_variation(each) for each in names], template, entry.template, None)
     path = decisions_path(name)
     making = Making(
         Rewrites(REWRITES.read(intact(rewrites_path(name))).to_pylist()),
         Exchanges(read_decisions(path) if are_there(path) else []),
         lambda _: True,
     )
-    group, before = None, dict[str, Sequence[str]]()
+    group, before = None, Before()
     for item in read_items(intact(items_path(name)), making):
         if item.group != group:
             group, before = item.group, {}
-        rows = list(item_rows(item, variations, look, template, None, before)) if item.kept else []
+        rows = list(made.rows(item, before)) if item.kept else []
         if rows and rows[-1]["variation"] == variation:
             yield rows
 

@@ -1,4 +1,4 @@
-"""What makes an entry an item: checks that refuse it, and its row. vouch/datasets/cleaning/flags says what is odd."""
+"""What makes an entry an item: checks that refuse it, and its row; flags/ says what is odd."""
 
 import hashlib
 import io

@@ -55,8 +55,9 @@ class DatasetEntry(BaseModel):
 
     loader: a file of vouch/datasets/loaders. source: file or folder; vouch/datasets/fetch for what is fetched
     from `origin`. settings: the loader's own. sample: a part of it. options: null leaves them as the source
-    has them. For `vary` (vouch/prompts/build/config.py says more): style, a file of vouch/prompts/templates; variations, in
-    place of the profile's; rows. For `browse`: images, whether item pages may show the dataset's pictures.
+    has them. For `vary` (vouch/prompts/build/config.py says more): template, a file of
+    vouch/prompts/templates; variant, one of its variants; variations, in place of the profile's;
+    rows. For `browse`: images, whether item pages may show the dataset's pictures.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -65,6 +66,7 @@ class DatasetEntry(BaseModel):
     source: str = Field(pattern=r"^[^\x00-\x1f\x7f]+$")
     origin: Origin | None = None
     template: str
+    variant: str | None = None
     settings: dict[str, Any] = {}
     sample: Sample | None = None
     options: Options | None = None
@@ -75,5 +77,7 @@ class DatasetEntry(BaseModel):
     @model_validator(mode="after")
     def _whole(self) -> Self:
         if self.sample and self.options and self.options.protocol == "faithful":
-            raise ValueError("a faithful protocol draws over all items; take out `sample`, or reading: clean")
+            raise ValueError(
+                "a faithful protocol draws over all items; take out `sample`, or set protocol: clean"
+            )
         return self

@@ -11,8 +11,8 @@ from vouch.datasets.cleaning.cleaning import Picture, check, clean
 from vouch.datasets.cleaning.config import DatasetEntry, Sample
 from vouch.datasets.cleaning.defects import Findings
 from vouch.datasets.cleaning.expected import Tally, expectation
-from vouch.datasets.cleaning.image_reader import Looked, looked_at
-from vouch.datasets.cleaning.item_buffer import Kept
+from vouch.datasets.cleaning.image_reader import EntryImages, with_images
+from vouch.datasets.cleaning.item_buffer import ItemBuffer
 from vouch.datasets.cleaning.second_pass import Flags
 from vouch.datasets.fetch.locate import locate
 from vouch.datasets.raw import BrokenImage, LoaderSettings, RawItem, Rejected, Unusable
@@ -60,7 +60,7 @@ class Images:
         self._writer = writer
         self.known: dict[str, Picture] = {}
 
-    def take(self, looked: Looked) -> list[Picture]:
+    def take(self, looked: EntryImages) -> list[Picture]:
         """The pictures of an entry, those for exchange last; new ones are written only when all are good.
 
         Raises Unusable.
@@ -80,7 +80,7 @@ def _image_row(picture: Picture, data: bytes) -> Mapping[str, Any]:
 
 
 class FirstPass:
-    """kept: the items. flags: what is odd about them, unless they get other options: see `Kept`.
+    """kept: the items. flags: what is odd about them, unless they get other options: see ItemBuffer.
 
     blind: items without a picture.
     """
@@ -91,7 +91,7 @@ class FirstPass:
         self._places: dict[str, str] = {}
         self.flags = Flags(self._images.known)
         # options of a scheme are what is odd or not
-        self.kept = Kept(None if dataset.config.options else self.flags.add)
+        self.kept = ItemBuffer(None if dataset.config.options else self.flags.add)
         self.blind = 0
 
     def read(self, run: Run) -> None:
@@ -99,7 +99,7 @@ class FirstPass:
         name, source = self._dataset.name, self._dataset.source
         tally = Tally(expectation(self._dataset.loader, source, name, self._dataset.settings))
         entries = sampled(tally.counting(self._dataset.entries(run)), self._dataset.config.sample)
-        with closing(looked_at(entries, self._images.known)) as all_looked:
+        with closing(with_images(entries, self._images.known)) as all_looked:
             for looked in all_looked:
                 self._take(looked)
         tally.check(f"datasets.{name}")
@@ -108,7 +108,7 @@ class FirstPass:
                 f"{source.path}: no usable item, {self._rejects.count} rejected; correct datasets.{name}"
             )
 
-    def _take(self, looked: Looked) -> None:
+    def _take(self, looked: EntryImages) -> None:
         entry = looked.entry
         try:
             if isinstance(entry, Rejected):
@@ -122,7 +122,7 @@ class FirstPass:
             self._rejects.row(reject_row(self._dataset.name, entry, str(error), stop))
             self._findings.reject(entry.id or entry.where, isinstance(error, BrokenImage))
 
-    def _row(self, raw: RawItem, looked: Looked) -> Mapping[str, Any]:
+    def _row(self, raw: RawItem, looked: EntryImages) -> Mapping[str, Any]:
         """The row of one entry. Raises Unusable."""
         check(raw)
         if raw.id in self._places:

@@ -20,8 +20,8 @@ from PIL import Image
 
 from vouch.datasets.cleaning.cleaning import Picture, digest_of, examine
 from vouch.datasets.raw import BrokenImage, RawItem, Rejected, Unusable
-from vouch.images.lru_cache import Recent
-from vouch.images.prefetch import ahead
+from vouch.images.lru_cache import LruCache
+from vouch.images.prefetch import prefetch
 from vouch.pipeline.streaming_digest import read_file
 
 MAX_IMAGE_BYTES = 256 * 2**20
@@ -39,7 +39,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Looked:
+class EntryImages:
     """An entry and its pictures, those for exchange last; `broken` in place of the first that is unusable."""
 
     entry: RawItem | Rejected
@@ -47,24 +47,24 @@ class Looked:
     broken: BrokenImage | None = None
 
 
-def looked_at(
+def with_images(
     entries: Iterable[RawItem | Rejected], known: Mapping[str, Picture]
-) -> Generator[Looked, None, None]:
+) -> Generator[EntryImages, None, None]:
     """Every entry in its order, with its pictures. known: by digest; may grow, is not examined again.
 
     An error of the source is raised where its entry would have come. Close it to end its threads.
     """
-    examined: Recent[Picture] = Recent(4 * HELD)
+    examined: LruCache[Picture] = LruCache(4 * HELD)
 
-    def look(entry: RawItem | Rejected | Exception) -> Looked:
+    def look(entry: RawItem | Rejected | Exception) -> EntryImages:
         if isinstance(entry, Exception):
             raise entry
-        return Looked(entry) if isinstance(entry, Rejected) else _looked(entry, known, examined)
+        return EntryImages(entry) if isinstance(entry, Rejected) else _read(entry, known, examined)
 
     with warnings.catch_warnings(), _quick_turns():
         # Such pictures are refused in words; and the filters must not be changed by several threads.
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-        yield from ahead(look, _with_error(entries), _workers(), HELD, _has_no_picture)
+        yield from prefetch(look, _with_error(entries), _workers(), HELD, _has_no_picture)
 
 
 @contextmanager
@@ -95,7 +95,7 @@ def _workers() -> int:
     return min(allowed, MOST_WORKERS)
 
 
-def _looked(raw: RawItem, known: Mapping[str, Picture], examined: Recent[Picture]) -> Looked:
+def _read(raw: RawItem, known: Mapping[str, Picture], examined: LruCache[Picture]) -> EntryImages:
     """Runs in a thread."""
     seen: list[Seen] = []
     for image in (*raw.images, *(image for image in raw.exchange if image is not None)):
@@ -107,11 +107,11 @@ def _looked(raw: RawItem, known: Mapping[str, Picture], examined: Recent[Picture
             else:
                 seen.append(Seen(examined.get(digest, partial(examine, data, digest)), data))
         except BrokenImage as error:
-            return Looked(raw, seen, error)
+            return EntryImages(raw, seen, error)
         except Unusable as error:
             which = repr(image) if isinstance(image, str) else str(len(seen) + 1)
-            return Looked(raw, seen, BrokenImage(f"image {which:.200}: {error}"))
-    return Looked(raw, seen)
+            return EntryImages(raw, seen, BrokenImage(f"image {which:.200}: {error}"))
+    return EntryImages(raw, seen)
 
 
 def read_image(image: str, root: Path | None) -> bytes:

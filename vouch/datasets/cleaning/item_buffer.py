@@ -11,7 +11,7 @@ NATIVE = "native"
 Each = Callable[[Mapping[str, Any], Sequence[str | None]], None]
 
 
-class Kept:
+class ItemBuffer:
     """Rows of the items table, and beside them the options as the source has them, None where missing.
 
     each: is shown every row and these options when they are added.

@@ -12,7 +12,7 @@ import pyarrow as pa
 from vouch.datasets.cleaning.cleaning import Picture, digest_of, known_options
 from vouch.datasets.cleaning.config import Options
 from vouch.datasets.cleaning.flags import copies, encoding, leaks, options, pictures, similar
-from vouch.datasets.cleaning.item_buffer import NATIVE, Kept
+from vouch.datasets.cleaning.item_buffer import NATIVE, ItemBuffer
 from vouch.datasets.options.building import Asked, choices
 from vouch.datasets.options.choice import Choice
 from vouch.pipeline.errors import UserError
@@ -51,7 +51,9 @@ class Flags:
         return [sorted(flags) for flags in self._own]
 
 
-def normalised(kept: Kept, flags: Flags, chosen: Options, rejected: int, name: str, folder: Path) -> Kept:
+def normalised(
+    kept: ItemBuffer, flags: Flags, chosen: Options, rejected: int, name: str, folder: Path
+) -> ItemBuffer:
     """The items with the options of a scheme, shown to `flags`. folder: the source.
 
     Raises UserError where `rejected` entries would shift every draw of a faithful protocol.
@@ -70,7 +72,7 @@ def normalised(kept: Kept, flags: Flags, chosen: Options, rejected: int, name: s
         if row["kind"] == "choice"
     ]
     found = iter((scheme.faithful if chosen.protocol == "faithful" else scheme.clean)(rows, chosen.seed))
-    after = Kept(flags.add)
+    after = ItemBuffer(flags.add)
     for row in kept.rows():
         choice = next(found) if row["kind"] == "choice" else Choice("", "", tuple(row[NATIVE]), ())
         shown = {"options": list(choice.native), "answers": sorted(choice.answers)}
@@ -78,12 +80,14 @@ def normalised(kept: Kept, flags: Flags, chosen: Options, rejected: int, name: s
     return after
 
 
-def _built(kept: Kept, flags: Flags, scheme: ModuleType, chosen: Options, name: str, folder: Path) -> Kept:
+def _built(
+    kept: ItemBuffer, flags: Flags, scheme: ModuleType, chosen: Options, name: str, folder: Path
+) -> ItemBuffer:
     """Open questions as choices; the others stay. Raises UserError."""
     if chosen.protocol == "faithful":
         raise UserError(
-            f"datasets.{name}.options: {chosen.scheme} has no faithful protocol, for its authors drew without "
-            "a seed; take reading: clean"
+            f"datasets.{name}.options: {chosen.scheme} has no faithful protocol, for its authors drew "
+            "without a seed; set protocol: clean"
         )
     rows = [
         Asked(row["id"], row["group"], row["category"], row["question"], row["references"][0])
@@ -91,7 +95,7 @@ def _built(kept: Kept, flags: Flags, scheme: ModuleType, chosen: Options, name: 
         if row["kind"] == "text"
     ]
     found = choices(rows, scheme.built(rows, chosen.seed, folder), chosen.seed)
-    after = Kept(flags.add)
+    after = ItemBuffer(flags.add)
     for row in kept.rows():
         if row["kind"] == "text":
             choice = next(found)
@@ -101,7 +105,7 @@ def _built(kept: Kept, flags: Flags, scheme: ModuleType, chosen: Options, name: 
     return after
 
 
-def flagged(kept: Kept, flags: Flags) -> Iterator[pa.Table]:
+def flagged(kept: ItemBuffer, flags: Flags) -> Iterator[pa.Table]:
     """Tables of items with all flags, which were shown every one of these items."""
     found = flags.found()
     place, field = ITEMS.schema.get_field_index("flags"), ITEMS.schema.field("flags")

@@ -10,7 +10,7 @@ from urllib.error import HTTPError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from vouch.datasets.fetch.origin import Download
-from vouch.datasets.fetch.store import MAX_BYTES, STORE, Kept, alone, check_room, digest_of
+from vouch.datasets.fetch.store import MAX_BYTES, STORE, StoredFile, alone, check_room, digest_of
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing_folder
 
@@ -37,7 +37,7 @@ class _Elsewhere(HTTPRedirectHandler):
 _OPENER = build_opener(_Elsewhere)
 
 
-def fetch_address(name: str, download: Download) -> Kept:
+def fetch_address(name: str, download: Download) -> StoredFile:
     """Brings one file into the store. name: the dataset's. Raises UserError."""
     known = download.sha256
     partial = STORE / "files" / f".{known or _unknown(download)}.partial"
@@ -55,7 +55,7 @@ def fetch_address(name: str, download: Download) -> Kept:
                 os.replace(partial, folder / download.filename)
             known = digest
     path = Path("files") / known / download.filename
-    return Kept(download.filename, str(path), (STORE / path).stat().st_size, known)
+    return StoredFile(download.filename, str(path), (STORE / path).stat().st_size, known)
 
 
 def _check_digest(name: str, download: Download, partial: Path, digest: str) -> None:

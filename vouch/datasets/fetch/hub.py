@@ -5,7 +5,7 @@ from typing import Any
 
 from vouch.datasets.fetch.card import CARD, choose, match
 from vouch.datasets.fetch.origin import Origin, check_name
-from vouch.datasets.fetch.store import STORE, Found, Kept, check_room, digest_of
+from vouch.datasets.fetch.store import STORE, Found, StoredFile, check_room, digest_of
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.hub import one_line
 
@@ -90,7 +90,7 @@ def _download(repo: str, commit: str, name: str) -> Path:
     return Path(hf_hub_download(repo, name, repo_type="dataset", revision=commit, cache_dir=cache))
 
 
-def _kept(repo: str, commit: str, name: str, sibling: Any) -> Kept:
+def _kept(repo: str, commit: str, name: str, sibling: Any) -> StoredFile:
     """The file, fetched and compared with the digest that the hub gives. Raises UserError."""
     path = _download(repo, commit, name)
     size = path.stat().st_size
@@ -105,4 +105,4 @@ def _kept(repo: str, commit: str, name: str, sibling: Any) -> Kept:
             f"{repo}: {name}: {size:,} bytes of digest {found}, but the hub says {expected}; it was "
             "damaged on its way and is removed, fetch it again"
         )
-    return Kept(name, str(path.absolute().relative_to(STORE.absolute())), size, expected)
+    return StoredFile(name, str(path.absolute().relative_to(STORE.absolute())), size, expected)

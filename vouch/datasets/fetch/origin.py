@@ -5,8 +5,8 @@
     origin: {url: "https://...", sha256: "64 hexadecimal digits"}
     origin: {parts: [{url: "https://...", sha256: "..."}, {url: "https://...", sha256: "..."}]}
 
-It is fetched where `source` is vouch/datasets/fetch. Any other `source` is a folder that already holds the files,
-laid out as the repository (or, for addresses, under the files' own names): nothing is fetched then.
+It is fetched where `source` is vouch/datasets/fetch. Any other `source` is a folder that already holds the
+files, laid out as the repository (or, for addresses, under the files' own names): nothing is fetched then.
 """
 
 import re
@@ -89,8 +89,8 @@ class Origin(_Entry):
 
     revision: a commit, or null while it is not known. config: a configuration of the repository's card, `*`
     for all of them; null for its only or default one. split: `a+b` for one after the other. files: names or
-    patterns (`data/*.json`), where the data are not tables in splits. unpinned: it may be read without a commit or
-    digest, so that nobody can tell later which data it was.
+    patterns (`data/*.json`), where the data are not tables in splits. unpinned: it may be read without
+    a commit or digest, so that nobody can tell later which data it was.
     """
 
     hub: str | None = None

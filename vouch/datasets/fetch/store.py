@@ -27,7 +27,7 @@ _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredFile:
     """A file in the store. path: below the store. size: bytes. digest: SHA-256, or a git blob's SHA-1."""
 
     name: str
@@ -41,7 +41,7 @@ class Found:
     """What an origin was found to be. revision: the commit, null for addresses."""
 
     revision: str | None
-    files: tuple[Kept, ...]
+    files: tuple[StoredFile, ...]
 
     def listed(self) -> tuple[File, ...]:
         """The files for a loader."""
@@ -57,7 +57,7 @@ def recall(origin: Origin) -> Found | None:
     """What is known of an origin, where all its files are still there in full; else null."""
     try:
         values: Any = json.loads(_record(origin).read_text(encoding="utf-8"))
-        files = tuple(Kept(**kept) for kept in values["files"])
+        files = tuple(StoredFile(**kept) for kept in values["files"])
         whole = all((STORE / kept.path).stat().st_size == kept.size for kept in files)
         return Found(values["revision"], files) if whole and files else None
     except (OSError, ValueError, TypeError, KeyError):
@@ -69,7 +69,7 @@ def is_whole(found: Found) -> bool:
     return all(_digest_like(kept) == kept.digest for kept in found.files)
 
 
-def _digest_like(kept: Kept) -> str:
+def _digest_like(kept: StoredFile) -> str:
     path = STORE / kept.path
     if len(kept.digest) == hashlib.sha256().digest_size * 2:
         return digest_of(path)

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
 from vouch.datasets.read.files import Source
 from vouch.datasets.read.row import Row, items
-from vouch.datasets.read.rows import count_rows, rows
+from vouch.datasets.read.rows import count_each, rows
 
 _NEEDED = ("type", "question", "answer", "image")
 
-
-class Settings(LoaderSettings):
-    """Nothing of its own."""
+Settings = LoaderSettings
+count = count_each
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
@@ -22,11 +21,6 @@ def expected(source: Source, settings: Settings) -> Expected | None:
     if source.split != "test":
         return None
     return {"items": {2500}, "category human_test": {1250}, "category augmented_test": {1250}}
-
-
-def count(source: Source, name: str, settings: Settings) -> int:
-    """Rows."""
-    return count_rows(source)
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:

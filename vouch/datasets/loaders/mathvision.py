@@ -13,7 +13,7 @@ from typing import Literal
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
 from vouch.datasets.read.files import Source
 from vouch.datasets.read.row import Row, items
-from vouch.datasets.read.rows import count_rows, rows
+from vouch.datasets.read.rows import count_each, rows
 
 _NEEDED = ("id", "question", "options", "decoded_image", "answer")
 _ANSWERS: Expected = {
@@ -27,6 +27,9 @@ class Settings(LoaderSettings):
     open: Literal["keep", "leave_out"] = "keep"
 
 
+count = count_each
+
+
 def expected(source: Source, settings: Settings) -> Expected | None:
     """Counts of the two splits."""
     every = settings.open == "keep"
@@ -35,11 +38,6 @@ def expected(source: Source, settings: Settings) -> Expected | None:
     if source.split == "testmini":
         return {"items": {304 if every else 190}, "choice": {190}}
     return None
-
-
-def count(source: Source, name: str, settings: Settings) -> int:
-    """Rows, before the filter."""
-    return count_rows(source)
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:

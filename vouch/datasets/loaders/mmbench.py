@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
 from vouch.datasets.read.files import Source
 from vouch.datasets.read.row import Row, items
-from vouch.datasets.read.rows import TSV, count_rows, rows
+from vouch.datasets.read.rows import TSV, count_each, rows
 from vouch.datasets.read.shared_images import images_of, shared_images
 
 COPIES = 1_000_000
@@ -43,9 +43,8 @@ _PAPERS: Expected = {
     **{f"options {k}": {n} for k, n in ((4, 3911), (3, 288), (2, 178))},
 }
 
-
-class Settings(LoaderSettings):
-    """Nothing of its own."""
+Settings = LoaderSettings
+count = count_each
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
@@ -56,11 +55,6 @@ def expected(source: Source, settings: Settings) -> Expected | None:
     if hub.endswith("/MMBench_EN") and source.split == "dev":
         return _PAPERS
     return _EDITIONS.get((source.config, source.split)) if hub.endswith("/MMBench") else None
-
-
-def count(source: Source, name: str, settings: Settings) -> int:
-    """Rows."""
-    return count_rows(source)
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:

@@ -17,7 +17,7 @@ from pydantic import Field
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
 from vouch.datasets.read.files import Source
 from vouch.datasets.read.row import Row, items, listed
-from vouch.datasets.read.rows import count_rows, rows
+from vouch.datasets.read.rows import count_each, rows
 from vouch.tables.items import IMAGE_MARK
 
 OTHER = "Other Answers"
@@ -44,6 +44,9 @@ class Settings(LoaderSettings):
     images: Literal["any", "one"] = "any"
 
 
+count = count_each
+
+
 def expected(source: Source, settings: Settings) -> Expected | None:
     """Counts of the splits and filters that the papers use."""
     filters = (settings.open, settings.max_options, settings.images)
@@ -61,11 +64,6 @@ def expected(source: Source, settings: Settings) -> Expected | None:
         return known.get(filters)
     sizes = {"dev": 150, "test": 10_500, "dev+validation": 1050}
     return {"items": {sizes[source.split]}} if whole and source.split in sizes else None
-
-
-def count(source: Source, name: str, settings: Settings) -> int:
-    """Rows, before the filters."""
-    return count_rows(source)
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:

@@ -16,7 +16,7 @@ from pydantic import Field
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
 from vouch.datasets.read.files import Source
 from vouch.datasets.read.row import Row, items
-from vouch.datasets.read.rows import columns, count_rows, rows
+from vouch.datasets.read.rows import columns, count_each, rows
 from vouch.tables.items import IMAGE_MARK
 
 VISION = "Answer the question in the picture."
@@ -31,6 +31,9 @@ class Settings(LoaderSettings):
     images: Literal["any", "one"] = "any"
 
 
+count = count_each
+
+
 def expected(source: Source, settings: Settings) -> Expected | None:
     """Counts of the configurations, and of the questions with ten options."""
     if source.split != "test":
@@ -41,11 +44,6 @@ def expected(source: Source, settings: Settings) -> Expected | None:
     if ten and settings.options == 10:
         return {"items": _TEN if settings.images == "any" else {1162, 1163}}
     return None
-
-
-def count(source: Source, name: str, settings: Settings) -> int:
-    """Rows, before the filters."""
-    return count_rows(source)
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:

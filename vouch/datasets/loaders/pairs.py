@@ -10,32 +10,18 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pydantic import Field
-
-from vouch.datasets.raw import LoaderSettings, RawItem
+from vouch.datasets.raw import RawItem
 from vouch.datasets.read.files import Source
+from vouch.datasets.read.scenes import SceneSettings, count_items
 from vouch.demo.scenes.pairs import PAIR_TASKS, SIDES, Pair, draw_pair, make_pair_question, winner
 from vouch.demo.scenes.questions import Question, wording
-from vouch.demo.scenes.sampling import PHRASINGS, Drawn, Phrasings, check_source, draw
+from vouch.demo.scenes.sampling import PHRASINGS, Drawn, check_source, draw
 from vouch.demo.scenes.scene import draw_half, png, render
 
 _TRIES = 30
 
-
-class Settings(LoaderSettings):
-    """seed: of everything drawn. items: how many.
-
-    phrasings: wordings that the demo models were trained on, or ones they never met.
-    """
-
-    seed: int = Field(ge=0)
-    items: int = Field(ge=1, le=1_000_000)
-    phrasings: Phrasings = "trained"
-
-
-def count(source: Source, name: str, settings: Settings) -> int:
-    """Number of items that `read` yields."""
-    return settings.items
+Settings = SceneSettings
+count = count_items
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem]:

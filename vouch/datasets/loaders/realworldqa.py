@@ -12,25 +12,19 @@ from collections.abc import Iterator
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
 from vouch.datasets.read.files import Source
 from vouch.datasets.read.row import Row, items
-from vouch.datasets.read.rows import count_rows, rows
+from vouch.datasets.read.rows import count_each, rows
 
 _NEEDED = ("image", "question", "answer")
 _OPTION = re.compile(r"\(?([A-Z])[.):]\s*(.*\S)\s*")
 _INSTRUCTION = "please answer"
 
-
-class Settings(LoaderSettings):
-    """Nothing of its own."""
+Settings = LoaderSettings
+count = count_each
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
     """All questions."""
     return {"items": {765}}
-
-
-def count(source: Source, name: str, settings: Settings) -> int:
-    """Rows."""
-    return count_rows(source)
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:

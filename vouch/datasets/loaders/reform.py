@@ -6,7 +6,7 @@ wherever they lie in it. Pictures are base64 texts in the rows.
 What the authors do at run time without a seed is done here once, with `settings.seed` and the question's id:
 wrong options of TDIUC and of COCO counting are drawn from the set's own pool. Boxes are drawn into pictures.
 Where a family's instruction is itself the question, the item's question is a short one with the same meaning,
-so that other styles can ask it, and what the instruction speaks of (a caption, a claim) is the hint.
+so that other templates can ask it, and what the instruction speaks of (a caption, a claim) is the hint.
 """
 
 from collections.abc import Iterator

@@ -2,8 +2,8 @@
 
 source is a folder with
   items-DATASET.parquet     id, question, hint, A, B, C, ... (null where the source lacks an option),
-                            answer (a letter), category, or situation in its place (OODCV-VQA); further columns
-                            are ignored
+                            answer (a letter), category, or situation in its place (OODCV-VQA); others are
+                            ignored
   published-DATASET.csv     dataset, model, metric, value: what the authors printed; may be missing
 Rows keep the file's order, because the authors' calibration split is drawn over it. An item's id is
 the id of its row as text, so that released logits join on it. Circular copies of a question (the same

@@ -14,7 +14,7 @@ from pydantic import Field
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
 from vouch.datasets.read.files import Source
 from vouch.datasets.read.row import Row, items
-from vouch.datasets.read.rows import count_rows, rows
+from vouch.datasets.read.rows import count_each, rows
 
 _NEEDED = ("image", "question", "choices", "answer")
 _OPTIONAL = ("hint", "task", "subject")
@@ -35,6 +35,9 @@ class Settings(LoaderSettings):
     pictures: bool = True
 
 
+count = count_each
+
+
 def expected(source: Source, settings: Settings) -> Expected | None:
     """Counts of the splits and filters that the papers use."""
     if not settings.pictures:
@@ -44,11 +47,6 @@ def expected(source: Source, settings: Settings) -> Expected | None:
         return {"items": {3953, 3954}} if closed else None
     known: dict[str, Expected] = {"test": _TEST, "validation": {"items": {2097}}}
     return known.get(source.split, {"items": {4114}} if source.split == "validation+test" else None)
-
-
-def count(source: Source, name: str, settings: Settings) -> int:
-    """Rows, those without a picture included."""
-    return count_rows(source)
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:

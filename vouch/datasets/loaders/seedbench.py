@@ -30,9 +30,7 @@ TYPES = {
 _OPTIONS = ("choice_a", "choice_b", "choice_c", "choice_d")
 _NEEDED = ("question_id", "question_type_id", "question", *_OPTIONS, "answer", "image")
 
-
-class Settings(LoaderSettings):
-    """Nothing of its own."""
+Settings = LoaderSettings
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:

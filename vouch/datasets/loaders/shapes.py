@@ -10,22 +10,17 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from vouch.datasets.raw import LoaderSettings, RawItem
+from vouch.datasets.raw import RawItem
 from vouch.datasets.read.files import Source
+from vouch.datasets.read.scenes import SceneSettings, count_items
 from vouch.demo.scenes.questions import CHOICE_TASKS, Question, choices, make_question, wording
-from vouch.demo.scenes.sampling import PHRASINGS, Drawn, Phrasings, check_source, draw
+from vouch.demo.scenes.sampling import PHRASINGS, Drawn, check_source, draw
 from vouch.demo.scenes.scene import Scene, draw_scene, png, render
 
 
-class Settings(LoaderSettings):
-    """seed: of everything drawn. items: how many. fewer: share of items with less than `max_options`.
+class Settings(SceneSettings):
+    """fewer: share of items with less than `max_options`."""
 
-    phrasings: wordings that the demo models were trained on, or ones they never met.
-    """
-
-    seed: int = Field(ge=0)
-    items: int = Field(ge=1, le=1_000_000)
-    phrasings: Phrasings = "trained"
     min_options: int = Field(default=2, ge=2, le=4)
     max_options: int = Field(default=4, ge=2, le=4)
     fewer: float = Field(default=0.15, ge=0, le=1)
@@ -39,9 +34,7 @@ class Settings(LoaderSettings):
         return self
 
 
-def count(source: Source, name: str, settings: Settings) -> int:
-    """Number of items that `read` yields."""
-    return settings.items
+count = count_items
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem]:

@@ -7,32 +7,18 @@ Only the first turn names the object that all of them are about, so the later on
 import random
 from collections.abc import Iterator
 
-from pydantic import Field
-
-from vouch.datasets.raw import LoaderSettings, RawItem
+from vouch.datasets.raw import RawItem
 from vouch.datasets.read.files import Source
+from vouch.datasets.read.scenes import SceneSettings, count_items
 from vouch.demo.scenes.dialogues import TURNS, make_dialogue
 from vouch.demo.scenes.questions import Question, choices, wording
-from vouch.demo.scenes.sampling import PHRASINGS, Phrasings, check_source
+from vouch.demo.scenes.sampling import PHRASINGS, check_source
 from vouch.demo.scenes.scene import Scene, draw_scene, png, render
 
 _OPTIONS = 4
 
-
-class Settings(LoaderSettings):
-    """seed: of everything drawn. items: how many turns; the last conversation may be cut.
-
-    phrasings: wordings that the demo models were trained on, or ones they never met.
-    """
-
-    seed: int = Field(ge=0)
-    items: int = Field(ge=1, le=1_000_000)
-    phrasings: Phrasings = "trained"
-
-
-def count(source: Source, name: str, settings: Settings) -> int:
-    """Number of items that `read` yields."""
-    return settings.items
+Settings = SceneSettings
+count = count_items
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem]:

@@ -10,24 +10,18 @@ from collections.abc import Iterator
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
 from vouch.datasets.read.files import Source
 from vouch.datasets.read.row import Row, items
-from vouch.datasets.read.rows import count_rows, rows
+from vouch.datasets.read.rows import count_each, rows
 
 SIZES = {"train": 34_602, "validation": 5000, "test": 5734}
 _NEEDED = ("image", "question_id", "question", "answers")
 
-
-class Settings(LoaderSettings):
-    """Nothing of its own."""
+Settings = LoaderSettings
+count = count_each
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
     """The sizes of the splits."""
     return {"items": {SIZES[source.split]}} if source.split in SIZES else None
-
-
-def count(source: Source, name: str, settings: Settings) -> int:
-    """Rows."""
-    return count_rows(source)
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:

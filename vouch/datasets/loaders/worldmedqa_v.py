@@ -13,16 +13,15 @@ from collections.abc import Iterator
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
 from vouch.datasets.read.files import Source
 from vouch.datasets.read.row import Row, items
-from vouch.datasets.read.rows import columns, count_rows, rows
+from vouch.datasets.read.rows import columns, count_each, rows
 
 SIZES = {"brazil": 89, "israel": 186, "japan": 168, "spain": 125}
 _LETTERS = ("A", "B", "C", "D")
 _ANSWERS = ("correct_option", "answer")  # names that the answer's column has in the editions seen
 _FILE = re.compile(r"(?:.*/)?([a-z]+)_(english|local)_processed\.tsv")
 
-
-class Settings(LoaderSettings):
-    """Nothing of its own."""
+Settings = LoaderSettings
+count = count_each
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
@@ -31,11 +30,6 @@ def expected(source: Source, settings: Settings) -> Expected | None:
     parts = parts or [(country, language) for country in SIZES for language in ("english", "local")]
     sizes = {f"category {country} {language}": SIZES.get(country, 0) for country, language in parts}
     return {"items": {sum(sizes.values())}, **{key: {size} for key, size in sizes.items()}}
-
-
-def count(source: Source, name: str, settings: Settings) -> int:
-    """Rows."""
-    return count_rows(source)
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:

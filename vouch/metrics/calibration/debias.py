@@ -32,7 +32,7 @@ PAIR = (ORIGINAL, "option_order")
 def debiased(blocks: Mapping[str, Block]) -> tuple[str, Figure] | None:
     """The figure and the variation that it belongs to; None where the questions were asked in one order.
 
-    blocks: by variation. Only sound questions that were answered in every order count.
+    blocks: by variation. Only questions without defects that were answered in every order count.
     """
     if CIRCULAR in blocks:
         return _averaged([blocks[CIRCULAR]], CIRCULAR)
@@ -48,10 +48,10 @@ def _averaged(blocks: Sequence[Block], variation: str) -> tuple[str, Figure] | N
     mass, right = np.zeros((len(names), width)), np.zeros((len(names), width), dtype=bool)
     asked, own = np.zeros(len(names), dtype=int), np.zeros(len(names), dtype=int)
     for block in blocks:
-        sound = ~block.responses.defective
-        rows = block.responses.take(sound)
+        kept = ~block.responses.defective
+        rows = block.responses.take(kept)
         probabilities = clean_probabilities(rows)
-        item = np.searchsorted(names, np.asarray(block.items)[sound])
+        item = np.searchsorted(names, np.asarray(block.items)[kept])
         row, letter = np.nonzero(probabilities.present)
         role = probabilities.roles[row, letter] - NONE_OF_ABOVE
         np.add.at(mass, (item[row], role), probabilities.p[row, letter])
@@ -64,6 +64,6 @@ def _averaged(blocks: Sequence[Block], variation: str) -> tuple[str, Figure] | N
         return None
     tops = mass[whole] == mass[whole].max(axis=1, keepdims=True)
     correct = (tops & right[whole]).sum(axis=1) / tops.sum(axis=1)
-    kept = np.asarray([group_of[name] for name in names])[whole]
-    low, high = cluster_mean(correct, np.unique(kept, return_inverse=True)[1])
+    groups = np.asarray([group_of[name] for name in names])[whole]
+    low, high = cluster_mean(correct, np.unique(groups, return_inverse=True)[1])
     return variation, Figure("", METRIC, float(correct.mean()), len(correct), low, high)

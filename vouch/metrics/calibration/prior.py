@@ -42,8 +42,8 @@ FLOOR = 1e-12
 def without_prior(blocks: Mapping[str, Block], config: Config) -> tuple[str, Figure] | None:
     """The figure and the variation that it belongs to: `circular`, else `original`; None without either.
 
-    blocks: by variation, of letters. Sound questions alone count. The mean over the splits with the 2.5 and
-    97.5 percentiles; every split estimates on one half and is right or wrong on the other.
+    blocks: by variation, of letters. Only questions without defects count. The mean over the splits with the
+    2.5 and 97.5 percentiles; every split estimates on one half and is right or wrong on the other.
     """
     variation = CIRCULAR if CIRCULAR in blocks else ORIGINAL
     block = blocks.get(variation)
@@ -56,7 +56,7 @@ def without_prior(blocks: Mapping[str, Block], config: Config) -> tuple[str, Fig
     splits = group_splits(rows.groups, config.calibration, config.seed, config.splits)
     if splits.sizes.max() == splits.rows:
         return None
-    right = np.zeros(len(splits.bits))
+    right = np.zeros(len(splits))
     for chosen, native in _patterns(probabilities):
         right += _right(probabilities, chosen, native, rows.groups, splits)
     accuracy = right / (splits.rows - splits.sizes)

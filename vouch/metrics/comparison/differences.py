@@ -96,7 +96,7 @@ def _p_values(mean: Array, sums: Array, counts: Array) -> Array:
     """Two-sided, from the group sums [groups, pairs].
 
     Never below 2^(1-D) for D groups whose models differ, the least that flipping their signs can give: the t
-    distribution promises too much of a few.
+    distribution is too sure of a few.
     """
     clusters = (counts > 0).sum(axis=0)
     freedom = np.maximum(clusters - 1, 1)

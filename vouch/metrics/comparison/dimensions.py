@@ -15,7 +15,7 @@ from vouch.tables.prompts import OUTPUTS
 
 METRIC, OF_CAPTIONS = "accuracy", "cider_d"
 """Captions have no accuracy: their CIDEr stands for it, 1 for what papers print as 100."""
-Place = tuple[str, int, str]  # variation, number of the output, reading
+Place = tuple[str, int, str]  # variation, number of the output, protocol
 Scores = Mapping[str, Mapping[str, float]]  # by model and dataset
 
 

@@ -1,4 +1,4 @@
-"""Published numbers beside ours, in the authors' reading and in the clean one."""
+"""Published numbers beside ours, in the faithful protocol and in the clean one."""
 
 import functools
 from collections.abc import Mapping

@@ -94,7 +94,7 @@ def _order(found: tuple[tuple[str, str, str], Any]) -> tuple[str, int, str]:
 def _values(pairs: pd.DataFrame, metric: str, column: str) -> tuple[Array, Array]:
     """In the variation and in the original, in units, NaN where a measure does not apply.
 
-    For flips whether an answer is another one, and 0; where answers turn, whether a right one stayed, and 0.
+    For flips whether an answer is another one, and 0; where answers flip, whether a right one stayed, and 0.
     """
     value, original = (pairs[name].to_numpy(float) for name in (column, f"{column}_original"))
     if column == SAID:

@@ -1,6 +1,6 @@
 """Certainty by the size of prediction sets over classes of options (Schmalfuss et al. 2025).
 
-Only the native options of a prompt count. Where a variation turns the answer, all options that are then
+Only the native options of a prompt count. Where a variation flips the answer, all options that are then
 correct are one class with the sum of their probabilities. A row's certainty is 1 - (|C| - 1) / (|P| - 1), C
 its LAC set and P its classes: 1 for a set of one class, 0 for a set of all.
 """
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vouch.metrics.calibration.probabilities import authors_probabilities
 from vouch.metrics.config import Config
-from vouch.metrics.conformal.membership import answer_scores, states
+from vouch.metrics.conformal.membership import answer_scores, set_membership
 from vouch.metrics.conformal.quantile import authors_threshold
 from vouch.metrics.conformal.ranked import rank
 from vouch.metrics.conformal.scores import AUTHORS, with_settings
@@ -91,5 +91,5 @@ def _clean(rows: Responses, config: Config) -> Array:
     all_alike = np.zeros(len(rows), dtype=np.int64)
     answers = answer_scores(ranked, scores)["lac"]
     limits = {"lac": thresholds(answers, all_alike, 1, splits, config.main_alpha)}
-    sizes, _ = states(ranked, scores, limits, all_alike)["lac"].row_means(splits)
+    sizes, _ = set_membership(ranked, scores, limits, all_alike)["lac"].row_means(splits)
     return np.where(splits.tests > 0, sizes, np.nan)

@@ -2,7 +2,8 @@
 
 Thresholds of different splits lie close together, so most rows have the same set in all of them: they
 are settled and counted once. Only the live rows, with a score between the smallest and the largest
-threshold, are looked at split by split.
+threshold, are looked at split by split. It keeps 100 splits of a million rows under twice the memory of their
+logits, and under four times the time of one split.
 """
 
 from collections.abc import Callable, Mapping
@@ -36,12 +37,12 @@ def answer_scores(ranked: Ranked, scores: Mapping[str, Scores]) -> dict[str, NDA
 
 
 @dataclass(frozen=True)
-class States:
-    """A state is 4 size + 2 covered + empty: of the filled set, and whether it was empty before.
+class SetMembership:
+    """A code is 4 size + 2 covered + empty: of the filled set, and whether it was empty before.
 
-    settled [n]             state of the rows that are not live; meaningless elsewhere
+    settled [n]             code of the rows that are not live; meaningless elsewhere
     live    [r]             the live rows
-    varying [splits, r]     their states
+    varying [splits, r]     their codes
     """
 
     settled: NDArray[np.uint8]
@@ -49,17 +50,17 @@ class States:
     varying: NDArray[np.uint8]
 
     def counts(self, splits: Splits) -> NDArray[np.int64]:
-        """[splits, s] how many test rows of each split are in each state."""
+        """[splits, s] how many test rows of each split have each code."""
         number = 1 + max(int(self.settled.max(initial=0)), int(self.varying.max(initial=0)))
-        counted = np.zeros((len(splits.bits), number), dtype=np.int64)
+        counted = np.zeros((len(splits), number), dtype=np.int64)
         fixed = np.ones(splits.rows, dtype=bool)
         fixed[self.live] = False
-        for state in range(number):
-            rows = fixed & (self.settled == state)
+        for code in range(number):
+            rows = fixed & (self.settled == code)
             if not rows.any():
                 continue
-            counted[:, state] = np.count_nonzero(rows) - splits.count(rows)
-        first = np.arange(len(splits.bits))[:, None] * number
+            counted[:, code] = np.count_nonzero(rows) - splits.count(rows)
+        first = np.arange(len(splits))[:, None] * number
         for start in range(0, len(self.live), LIVE):
             testing = ~splits.calibrating(self.live[start : start + LIVE])
             cells = (first + self.varying[:, start : start + LIVE])[testing]
@@ -82,7 +83,7 @@ class States:
 
 def mean_over_tests(values: np.ndarray, splits: Splits) -> NDArray[np.float64]:
     """[splits] mean of values [n] over the rows that test; exact sums of equal values at a time."""
-    total = np.zeros(len(splits.bits))
+    total = np.zeros(len(splits))
     # Sorting a million booleans to find out that there are two of them takes as long as all else here.
     for value in (False, True) if values.dtype == bool else np.unique(values):
         rows = values == value
@@ -90,13 +91,13 @@ def mean_over_tests(values: np.ndarray, splits: Splits) -> NDArray[np.float64]:
     return total / (splits.rows - splits.sizes)
 
 
-def states(
+def set_membership(
     ranked: Ranked,
     scores: Mapping[str, Scores],
     limits: Mapping[str, NDArray[np.float64]],
     strata: NDArray[np.integer] | None,
-) -> dict[str, States]:
-    """States of all rows in every split, by the names of the scores.
+) -> dict[str, SetMembership]:
+    """Set membership of all rows in every split, by the names of the scores.
 
     limits [splits, strata]: thresholds of each score. strata [n]: which of them a row has; None: each
     letter has that of its place in the prompt.
@@ -107,11 +108,11 @@ def states(
         where = part.letters if strata is None else strata[piece, None]
         for name, score in scores.items():
             made[name].add(part, piece, score(part), where)
-    return {name: made.pop(name).states() for name in scores}
+    return {name: made.pop(name).membership() for name in scores}
 
 
 class _Collected:
-    """States of one score, from one piece of rows after the other."""
+    """Set membership by one score, from one piece of rows after the other."""
 
     def __init__(self, settled: NDArray[np.uint8], limits: NDArray[np.float64]) -> None:
         self.settled, self.limits = settled, limits
@@ -127,7 +128,7 @@ class _Collected:
             # Not even an infinite threshold admits a letter that does not exist.
             found = np.where(part.present, found, np.nan)
         kept = found <= self.low[where]
-        self.settled[piece] = _state(part, count(kept), (kept & part.answers).any(axis=1))
+        self.settled[piece] = _code(part, count(kept), (kept & part.answers).any(axis=1))
         if (self.low == self.high).all():
             return
         moving = np.flatnonzero(((found <= self.high[where]) != kept).any(axis=1))
@@ -135,15 +136,15 @@ class _Collected:
             self.live.append(moving + piece.start)
             self.varying.append(_varying(part.take(moving), found[moving], self.limits, where[moving]))
 
-    def states(self) -> States:
+    def membership(self) -> SetMembership:
         """Those of all rows."""
-        return States(self.settled, np.concatenate(self.live), np.concatenate(self.varying, axis=1))
+        return SetMembership(self.settled, np.concatenate(self.live), np.concatenate(self.varying, axis=1))
 
 
 def _varying(
     part: Ranked, scores: Floats, limits: NDArray[np.float64], where: NDArray[np.integer]
 ) -> NDArray[np.uint8]:
-    """[splits, r] states of r rows; scores [r, k], where [r, k] or [r, 1] as columns of limits."""
+    """[splits, r] codes of r rows; scores [r, k], where [r, k] or [r, 1] as columns of limits."""
     size = np.zeros((len(limits), len(part)), dtype=np.uint8)
     covered = np.zeros(size.shape, dtype=bool)
     answers = part.answers
@@ -152,11 +153,11 @@ def _varying(
         kept = scores[:, letter] <= threshold
         size += kept
         covered |= kept & answers[:, letter]
-    return _state(part, size, covered)
+    return _code(part, size, covered)
 
 
-def _state(part: Ranked, size: NDArray[np.uint8], covered: Bools) -> NDArray[np.uint8]:
-    """[..., n] states of sets with that size and coverage; the most probable letters fill an empty one."""
+def _code(part: Ranked, size: NDArray[np.uint8], covered: Bools) -> NDArray[np.uint8]:
+    """[..., n] codes of sets with that size and coverage; the most probable letters fill an empty one."""
     empty = size == 0
     filled = size.copy()
     rows = np.flatnonzero(empty if empty.ndim == 1 else empty.any(axis=0))

@@ -15,7 +15,7 @@ SHARE_OF_SIZE = 0.05
 class SetCounts:
     """How many test rows have which prediction set.
 
-    counted [..., s]  rows in each state: 4 size + 2 covered + empty, the last before the set was filled
+    counted [..., s]  rows with each code: 4 size + 2 covered + empty, the last before the set was filled
     correct [...]     mean share of the prediction that is correct, over the same rows
     options [...]     their mean number of options
     """
@@ -26,7 +26,7 @@ class SetCounts:
 
     @property
     def size(self) -> NDArray[np.int64]:
-        """[s] size of a state's filled set."""
+        """[s] size of a code's filled set."""
         return np.arange(self.counted.shape[-1]) >> 2
 
     @property
@@ -40,7 +40,7 @@ class SetCounts:
         return np.arange(self.counted.shape[-1]) & 1
 
     def mean(self, values: NDArray[np.int64] | NDArray[np.bool_]) -> NDArray[np.float64]:
-        """[...] mean over the rows of a quantity [s] of the states."""
+        """[...] mean over the rows of a quantity [s] of the codes."""
         return np.asarray((self.counted * values).sum(axis=-1) / self.counted.sum(axis=-1))
 
 

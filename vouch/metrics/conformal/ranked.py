@@ -1,4 +1,5 @@
-"""Beliefs with the letters of each row in descending order of probability, and what follows from the order.
+"""Probabilities with the letters of each row in descending order of probability, and what follows from the
+order.
 
 Everything here is the same for letters of equal probability, so no number depends on how ties were sorted.
 """

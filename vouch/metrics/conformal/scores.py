@@ -10,41 +10,17 @@ several answers has the smallest score among them, because a set covers it as so
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
 
 from vouch.metrics.calibration.probabilities import Probabilities
 from vouch.metrics.conformal.ranked import Ranked
 from vouch.metrics.conformal.sets import Sets, measure
 from vouch.metrics.responses import Floats
 
-
-class Raps(BaseModel):
-    """penalty: what each place beyond the first k_reg adds to a score (lambda in the paper)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    penalty: float = Field(default=0.1, ge=0)
-    k_reg: int = Field(default=2, ge=0)
-
-
-class Saps(BaseModel):
-    """penalty: what each place below the first adds to a score (lambda in the paper)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    penalty: float = Field(default=0.2, ge=0)
-
-
-class Settings(BaseModel):
-    """Parameters of the scores that have some."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    raps: Raps = Raps()
-    saps: Saps = Saps()
+if TYPE_CHECKING:
+    from vouch.metrics.config import Settings
 
 
 class Authors(NamedTuple):
@@ -54,17 +30,17 @@ class Authors(NamedTuple):
     sets: Callable[[Probabilities, np.floating], Sets]
 
 
-def aps_randomised(ranked: Ranked, settings: Settings) -> Floats:
+def aps_randomised(ranked: Ranked, settings: "Settings") -> Floats:
     """APS with its random term: sum of all p_j > p_k, plus u times the sum of all p_j = p_k."""
     return np.asarray(ranked.before + ranked.noise[:, None] * (ranked.upto - ranked.before))
 
 
-def lac(ranked: Ranked, settings: Settings) -> Floats:
+def lac(ranked: Ranked, settings: "Settings") -> Floats:
     """LAC, least ambiguous classifier: 1 - p (Sadinle, Lei and Wasserman 2019)."""
     return np.asarray(1 - ranked.p)
 
 
-def margin(ranked: Ranked, settings: Settings) -> Floats:
+def margin(ranked: Ranked, settings: "Settings") -> Floats:
     """max_{j != k} p_j - p_k, in -1 ... 1; -p_k for a letter that stands alone (Löfström et al. 2015).
 
     Two-sided: negative for the most probable letter. Where nearly all answers are on top the threshold is
@@ -76,20 +52,20 @@ def margin(ranked: Ranked, settings: Settings) -> Floats:
     return np.asarray(scores)
 
 
-def raps(ranked: Ranked, settings: Settings) -> Floats:
+def raps(ranked: Ranked, settings: "Settings") -> Floats:
     """APS with its random term, plus penalty (place - k_reg)_+ (Angelopoulos, et al. 2021)."""
     extra = settings.raps.penalty * np.maximum(ranked.place - settings.raps.k_reg, 0)
     return np.asarray(aps_randomised(ranked, settings) + extra)
 
 
-def saps(ranked: Ranked, settings: Settings) -> Floats:
+def saps(ranked: Ranked, settings: "Settings") -> Floats:
     """u p_max for the most probable letters, p_max + (place - 2 + u) penalty else (Huang et al. 2024)."""
     noise, top = ranked.noise[:, None], ranked.p[:, :1]
     below = top + (ranked.place - 2 + noise) * settings.saps.penalty
     return np.asarray(np.where(ranked.place == 1, noise * top, below))
 
 
-SCORES: dict[str, Callable[[Ranked, Settings], Floats]] = {
+SCORES: "dict[str, Callable[[Ranked, Settings], Floats]]" = {
     # Sum of all p_j >= p_k: equation 4 of the benchmark's paper to the letter, equals included, without
     # the random term of Romano, Sesia and Candes (2020).
     "aps": lambda ranked, settings: ranked.upto,
@@ -104,7 +80,7 @@ SCORES: dict[str, Callable[[Ranked, Settings], Floats]] = {
 }
 
 
-def with_settings(name: str, settings: Settings) -> Callable[[Ranked], Floats]:
+def with_settings(name: str, settings: "Settings") -> Callable[[Ranked], Floats]:
     """The formula of a name with its settings."""
     formula = SCORES[name]
     return lambda ranked: formula(ranked, settings)

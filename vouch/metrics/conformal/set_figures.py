@@ -6,7 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vouch.metrics.config import Config
-from vouch.metrics.conformal.membership import Scores, States, answer_scores, mean_over_tests, states
+from vouch.metrics.conformal.membership import (
+    Scores,
+    SetMembership,
+    answer_scores,
+    mean_over_tests,
+    set_membership,
+)
 from vouch.metrics.conformal.metrics import OF_SETS, SetCounts
 from vouch.metrics.conformal.ranked import Ranked, rank
 from vouch.metrics.conformal.scores import with_settings
@@ -52,10 +58,10 @@ class Rows:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """Sets of one score: thresholds [splits, strata], the states of all rows, and their counts."""
+    """Sets of one score: thresholds [splits, strata], the set membership of all rows, and their counts."""
 
     limits: NDArray[np.float64]
-    states: States
+    membership: SetMembership
     counts: SetCounts
 
 
@@ -80,7 +86,7 @@ class Calibrations:
             score: thresholds(answers, strata.answers, strata.number, self.splits, alpha)
             for score, answers in self.rows.answers.items()
         }
-        found = states(self.rows.ranked, self.rows.scores, limits, strata.rows)
+        found = set_membership(self.rows.ranked, self.rows.scores, limits, strata.rows)
         return {
             score: Calibrated(
                 limits[score], each, SetCounts(each.counts(self.splits), self.correct, self.options)
@@ -91,8 +97,8 @@ class Calibrations:
 
 def set_figures(
     rows: Rows, groups: Ints, splits: Splits, config: Config
-) -> tuple[list[Figure], dict[str, States]]:
-    """All figures of sets, and the states of each score under the main calibration.
+) -> tuple[list[Figure], dict[str, SetMembership]]:
+    """All figures of sets, and the set membership by score under the main calibration.
 
     A kind of calibration with a single stratum is left out: it is the marginal one.
     """
@@ -107,7 +113,7 @@ def set_figures(
             found = calibrations.of(strata, alpha)
             made.add(found, kind, alpha)
             if kind == MARGINAL and alpha == config.main_alpha:
-                main = {score: each.states for score, each in found.items()}
+                main = {score: each.membership for score, each in found.items()}
     for share in config.shares:
         other = Calibrations(rows, group_splits(groups, share, config.seed, config.splits))
         made.sweep(other.of(rows.strata(MARGINAL), config.main_alpha), share, config.main_alpha)
@@ -160,11 +166,11 @@ class _Drawn:
         finite = np.asarray(np.isfinite(values).all(axis=1))
         lows, highs = np.percentile(np.where(finite[:, None], values, 0), SHARES, axis=1)
         figures = []
-        for name, row, low, high, told in zip(self.names, values, lows, highs, finite, strict=True):
+        for name, row, low, high, known in zip(self.names, values, lows, highs, finite, strict=True):
             score, metric, kind, alpha = name
             bounds: tuple[float | None, float | None] = (float(low), float(high))
             if metric == "infinite_threshold_rate":
                 bounds = (None, None)
-            if told:
+            if known:
                 figures.append(Figure(score, metric, float(row.mean()), self.items, *bounds, kind, alpha))
         return figures

@@ -1,17 +1,17 @@
 """Coverage under prompt shift: thresholds from plain prompts, sets of the same questions asked differently.
 
-A prediction set promises its coverage to prompts like those that calibrated it. Whoever calibrates on plain
-prompts and then meets others (another order of options, a blank picture) has what is measured here: in every
-split the calibration half of the plain prompts gives the thresholds, the test half of the others is
-tested, with the same groups in the same halves. A variation breaks exchangeability where the interval of
-that coverage leaves out 1 - alpha (Barber et al. 2023 bound how far it can fall short).
+The coverage guarantee of a prediction set holds for prompts like those that calibrated it. Whoever calibrates
+on plain prompts and then meets others (another order of options, a blank picture) has what is measured here:
+in every split the calibration half of the plain prompts gives the thresholds, the test half of the others is
+tested, with the same groups in the same halves. A variation breaks exchangeability where the interval of that
+coverage leaves out 1 - alpha (Barber et al. 2023 bound how far it can fall short).
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vouch.metrics.config import Config
-from vouch.metrics.conformal.membership import states
+from vouch.metrics.conformal.membership import set_membership
 from vouch.metrics.conformal.metrics import OF_SETS, SetCounts, unfilled_coverage
 from vouch.metrics.conformal.set_figures import Rows, rows_of
 from vouch.metrics.conformal.splits import Splits, group_splits
@@ -46,7 +46,7 @@ def shift_figures(plain: Block, other: Block, config: Config) -> list[Figure]:
     shift_broken      1 where the interval of shift_coverage leaves out 1 - alpha, else 0
     Nothing where a half is empty or a threshold infinite.
     """
-    sides = [_sound(block) for block in (plain, other)]
+    sides = [_without_defects(block) for block in (plain, other)]
     names = sorted({name for _, groups in sides for name in groups})
     if not all(len(rows) for rows, _ in sides) or len(names) < 2:
         return []
@@ -62,7 +62,7 @@ def shift_figures(plain: Block, other: Block, config: Config) -> list[Figure]:
     return figures
 
 
-def _sound(block: Block) -> tuple[Responses, list[str]]:
+def _without_defects(block: Block) -> tuple[Responses, list[str]]:
     kept = ~block.responses.defective
     return block.responses.take(kept), np.asarray(block.groups)[kept].tolist()
 
@@ -76,7 +76,7 @@ def _of_score(
         return []
     rows = testing.rows
     alike = np.zeros(rows, dtype=np.int64)
-    found = states(second.ranked, {score: second.scores[score]}, {score: limits[:, :1]}, alike)[score]
+    found = set_membership(second.ranked, {score: second.scores[score]}, {score: limits[:, :1]}, alike)[score]
     one = np.ones(len(limits))
     counts = SetCounts(found.counts(testing), one, one)
     covered = unfilled_coverage(counts)

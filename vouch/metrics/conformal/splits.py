@@ -1,6 +1,7 @@
 """Which items calibrate and which test."""
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -8,9 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vouch.metrics.responses import Bools, Ints
-
-WORDS = 1 << 16
-"""Words of bits that are counted at a time, so that memory stays flat."""
 
 
 @lru_cache(maxsize=8)
@@ -29,55 +27,54 @@ def authors_split(count: int, calibration: float, seed: int) -> tuple[Ints, Ints
 
 @dataclass(frozen=True)
 class Splits:
-    """Which of n rows calibrate in each split; the others test.
+    """Which of n rows calibrate in each split; the others test. Iterating gives a split [n] at a time.
 
-    bits [splits, words] one bit a row, rows in order from the lowest bit of the first word
-    rows n
+    packed: a split's rows by np.packbits, so that 100 splits of a million rows take 12 MiB.
     """
 
-    bits: NDArray[np.uint64]
+    packed: tuple[NDArray[np.uint8], ...]
     rows: int
+
+    @classmethod
+    def of(cls, splits: Iterable[Bools], rows: int) -> "Splits":
+        """From whether each of n rows calibrates [n], a split at a time."""
+        return cls(tuple(np.packbits(split) for split in splits), rows)
+
+    def __len__(self) -> int:
+        return len(self.packed)
+
+    def __iter__(self) -> Iterator[Bools]:
+        for packed in self.packed:
+            yield np.unpackbits(packed, count=self.rows).view(bool)
 
     def calibrating(self, rows: Ints | None = None) -> Bools:
         """[splits, r] whether the given rows (all by default) calibrate."""
-        octets = self.bits.view(np.uint8)
-        if rows is None:
-            return np.unpackbits(octets, axis=1, count=self.rows, bitorder="little").view(bool)
-        return ((octets[:, rows >> 3] >> (rows & 7).astype(np.uint8)) & 1).view(bool)
+        found = np.empty((len(self), self.rows if rows is None else len(rows)), dtype=bool)
+        for place, packed in enumerate(self.packed):
+            found[place] = np.unpackbits(packed, count=self.rows)[slice(None) if rows is None else rows]
+        return found
 
     def count(self, marked: Bools) -> Ints:
         """[splits] how many of the marked rows [n] calibrate."""
-        packed, found = pack(marked), np.empty(len(self.bits), dtype=np.int64)
-        step = max(1, WORDS // max(1, len(packed)))
-        for start in range(0, len(found), step):
-            both = self.bits[start : start + step] & packed
-            found[start : start + step] = np.bitwise_count(both).sum(axis=1, dtype=np.int64)
-        return found
+        bits = np.packbits(marked)
+        return np.array([np.bitwise_count(packed & bits).sum(dtype=np.int64) for packed in self.packed])
 
     def part(self, start: int, stop: int) -> "Splits":
         """The same splits of consecutive rows."""
-        rows = self.calibrating(np.arange(start, stop))
-        return Splits(np.array([pack(split) for split in rows]), stop - start)
+        return Splits.of((split[start:stop] for split in self), stop - start)
 
     @cached_property
     def sizes(self) -> Ints:
         """[splits] how many rows calibrate."""
-        return np.asarray(np.bitwise_count(self.bits).sum(axis=1, dtype=np.int64))
+        return np.array([np.count_nonzero(split) for split in self])
 
     @cached_property
     def tests(self) -> Ints:
         """[n] in how many splits a row tests."""
-        times = np.full(self.rows, len(self.bits), dtype=np.int64)
-        for octets in self.bits.view(np.uint8):
-            times -= np.unpackbits(octets, count=self.rows, bitorder="little")
+        times = np.full(self.rows, len(self))
+        for split in self:
+            times -= split
         return times
-
-
-def pack(marked: Bools) -> NDArray[np.uint64]:
-    """[words] the marks [n] as bits."""
-    octets = np.zeros(-(-len(marked) // 64) * 8, dtype=np.uint8)
-    octets[: -(-len(marked) // 8)] = np.packbits(marked, bitorder="little")
-    return octets.view(np.uint64)
 
 
 def group_splits(groups: Ints, calibration: float, seed: int, splits: int) -> Splits:
@@ -88,20 +85,21 @@ def group_splits(groups: Ints, calibration: float, seed: int, splits: int) -> Sp
     the smallest of G random numbers, of equals the first. Another share draws from the same numbers, so
     a larger calibration half holds the smaller one. Generator: SFC64, whose raw stream numpy has frozen.
     """
-    plain = np.array_equal(groups, np.arange(len(groups)))
-    numbers = groups if plain else np.unique(groups, return_inverse=True)[1]
+    numbers = np.unique(groups, return_inverse=True)[1]
     total = int(numbers.max(initial=-1)) + 1
     chosen = math.floor(calibration * total)
     source = np.random.SFC64(seed)
-    bits = np.empty((splits, -(-len(groups) // 64)), dtype=np.uint64)
-    for split in range(splits):
-        draws = source.random_raw(-(-total // 2)).astype("<u8", copy=False).view("<u4")[:total]
-        calibrating = _smallest(draws, chosen)
-        bits[split] = pack(calibrating if plain else calibrating[numbers])
-    return Splits(bits, len(groups))
+
+    def drawn() -> Iterator[Bools]:
+        for _ in range(splits):
+            raw = source.random_raw(-(-total // 2)).astype("<u8", copy=False).view("<u4")[:total]
+            yield _smallest(raw, chosen)[numbers]
+
+    return Splits.of(drawn(), len(groups))
 
 
 def _smallest(draws: NDArray[np.uint32], chosen: int) -> Bools:
+    """[n] the so many smallest of the draws [n], of equals the first."""
     if not chosen:
         return np.zeros(len(draws), dtype=bool)
     last = np.partition(draws, chosen - 1)[chosen - 1]

@@ -23,7 +23,7 @@ def thresholds(
     answer [n]: scores of the answers; strata [n]: each row's stratum in 0 ... count - 1. +inf where m is too
     small for the rank (Vovk, Gammerman and Shafer 2005, sections 2.2 and 4.5).
     """
-    found = np.full((len(splits.bits), count), np.inf)
+    found = np.full((len(splits), count), np.inf)
     for stratum in range(count):
         mine = np.asarray(strata == stratum)
         sizes = splits.count(mine)

@@ -1,6 +1,6 @@
-"""The two statistical readings of the same responses, one file each.
+"""The two statistical protocols for the same responses, one file each.
 
-Both give a Reading: figures for the metrics table and columns, one value a row, for outcomes.
+Both give a Protocol: figures for the metrics table and columns, one value a row, for outcomes.
 """
 
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The reading a statistician would stand for.
+"""The protocol a statistician would stand for.
 
 Rows that cleaning found defective are left out, only the options that the prompt shows count,
 arithmetic is float64 and no number depends on the order of options or on how ties are broken. Whole
@@ -19,7 +19,7 @@ from vouch.metrics.calibration.confidence_figures import confidence_figures
 from vouch.metrics.calibration.metrics import PER_ROW
 from vouch.metrics.calibration.probabilities import Probabilities, clean_probabilities
 from vouch.metrics.config import Config
-from vouch.metrics.conformal.membership import States
+from vouch.metrics.conformal.membership import SetMembership
 from vouch.metrics.conformal.set_figures import rows_of, set_figures
 from vouch.metrics.conformal.splits import Splits, group_splits
 from vouch.metrics.intervals import cluster_mean, cluster_number
@@ -67,7 +67,7 @@ def _row_figures(probabilities: Probabilities, groups: Ints) -> list[Figure]:
 
 
 def _columns(
-    probabilities: Probabilities, found: Mapping[str, States], splits: Splits, kept: Bools
+    probabilities: Probabilities, found: Mapping[str, SetMembership], splits: Splits, kept: Bools
 ) -> dict[str, Column]:
     columns = {"clean_correct": _spread(probabilities.correct, np.ones(splits.rows, dtype=bool), kept)}
     for score in HEADLINE:

@@ -34,11 +34,11 @@ class Ranking:
 def ranked(here: Sequence[Task], proxies: Sequence[Task], config: Config, alpha: float) -> list[Ranking]:
     """Every ranker that says something about two models at least, `combined` last; all on the same draws."""
     performance = np.rint(GRAIN * here[0].performance)
-    said = list(_said(here, proxies, alpha))
-    matrices = [performance, *(np.rint(GRAIN * values) for *_, values in said)]
+    every = list(_values(here, proxies, alpha))
+    matrices = [performance, *(np.rint(GRAIN * values) for *_, values in every)]
     means, draws = _resampled(matrices, here[0].groups, config)
     found = []
-    for number, (place, uncertainty, _) in enumerate(said, start=1):
+    for number, (place, uncertainty, _) in enumerate(every, start=1):
         known = np.flatnonzero(~np.isnan(means[number]) & ~np.isnan(means[0]))
         if len(known) > 1:
             found.append(
@@ -54,7 +54,7 @@ def ranked(here: Sequence[Task], proxies: Sequence[Task], config: Config, alpha:
     return [*found, *_combined([ranking for ranking in found if not ranking.place["proxy"]])]
 
 
-def _said(
+def _values(
     here: Sequence[Task], proxies: Sequence[Task], alpha: float
 ) -> Iterator[tuple[dict[str, str], bool, Numbers]]:
     """Place, whether the authors' score is an uncertainty, and values [models, items] of the task."""

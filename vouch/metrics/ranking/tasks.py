@@ -1,4 +1,4 @@
-"""Signals of all models as arrays: one task for each dataset and output on which models are ranked."""
+"""Label-free scores of all models as arrays: a task for each dataset and output to rank models on."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ NLL = "nll_min"
 class Task:
     """m models on n items of a dataset, by one output.
 
-    score        empty, or the temperature of the samples that `signals` holds, `t0.7`
+    score        empty, or the temperature of the samples that `label_free` holds, `t0.7`
     models       names, in alphabetical order
     groups       [n] number of the item's group
     performance  [m, n] how right an answer is; NaN where there is none

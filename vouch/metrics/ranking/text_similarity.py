@@ -1,4 +1,4 @@
-"""What a text encoder says of sampled texts, beside the other signals."""
+"""What a text encoder says of sampled texts, beside the other label-free scores."""
 
 import pandas as pd
 import pyarrow as pa

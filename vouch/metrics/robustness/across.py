@@ -15,7 +15,7 @@ from vouch.tables.prompts import ORIGINAL
 def across_variations(
     model: str, dataset: str, blocks: Sequence[Block], config: Config
 ) -> list[dict[str, Any]]:
-    """Rows of the clean reading from all blocks of one model, dataset and output."""
+    """Rows of the clean protocol from all blocks of one model, dataset and output."""
     named = {block.variation: block for block in blocks if len(block.responses)}
     found: list[tuple[str, Figure]] = []
     if ORIGINAL in named:

@@ -16,7 +16,7 @@ from vouch.metrics.robustness.first_samples import Firsts, first_figures, first_
 from vouch.metrics.robustness.gaps import gap_figures
 from vouch.metrics.robustness.metrics import Array
 from vouch.metrics.robustness.perturbation import original_figures
-from vouch.metrics.robustness.predictions import Facts, Told
+from vouch.metrics.robustness.predictions import Facts, Predictions
 from vouch.metrics.robustness.preference import preference_figures
 from vouch.metrics.robustness.repeated_prompts import number_figures
 from vouch.metrics.tables import ALL, PROTOCOLS
@@ -30,7 +30,7 @@ class Compared:
     def __init__(self, prompts: pa.Table, items: pa.Table, config: Config) -> None:
         """prompts, items: tables of the dataset with the columns that the stage reads."""
         self._facts, self._config = Facts(prompts, items), config
-        self._tolds: list[Told] = []
+        self._predictions: list[Predictions] = []
         self._firsts: list[Firsts] = []
         self._certainty: dict[tuple[str, str], Array] = {}
         self._blocks: dict[str, list[Block]] = {}
@@ -39,25 +39,25 @@ class Compared:
         """Rows of OUTCOMES of one variation and output, and what they rest on: numbers or texts."""
         if isinstance(said, Block):
             self._blocks.setdefault(said.output, []).append(said)
-            told = self._facts.told(outcomes)
-            if told is not None:
-                self._add_certainty(told, said)
+            predictions = self._facts.predictions(outcomes)
+            if predictions is not None:
+                self._add_certainty(predictions, said)
         else:
-            told = self._facts.told(outcomes, said)
-        if told is not None:
-            self._tolds.append(told)
+            predictions = self._facts.predictions(outcomes, said)
+        if predictions is not None:
+            self._predictions.append(predictions)
 
     def add_samples(self, outcomes: pa.Table, block: TextBlock, dataset: str) -> None:
         """What was sampled beside the greedy texts of a variation, whose rows of OUTCOMES are given."""
         self._firsts += first_samples(self._facts, outcomes, block, dataset, self._config)
 
-    def _add_certainty(self, told: Told, block: Block) -> None:
+    def _add_certainty(self, predictions: Predictions, block: Block) -> None:
         for protocol in PROTOCOLS:
-            place = (told.output, protocol)
+            place = (predictions.output, protocol)
             if place not in self._certainty:
                 self._certainty[place] = np.full(len(self._facts), np.nan)
-            found = certainty(block.responses, told.effect, protocol, self._config)
-            self._certainty[place][told.prompts] = found
+            found = certainty(block.responses, predictions.effect, protocol, self._config)
+            self._certainty[place][predictions.prompts] = found
 
     def rows(self, model: str, dataset: str) -> list[dict[str, Any]]:
         """Rows of METRICS in both protocols."""
@@ -72,21 +72,21 @@ class Compared:
         return rows
 
     def _figures(self, protocol: str) -> Iterator[tuple[str, str, Figure]]:
-        by_output: Mapping[str, list[Told]] = {
-            output: [told for told in self._tolds if told.output == output] for output in OUTPUTS
+        by_output: Mapping[str, list[Predictions]] = {
+            output: [each for each in self._predictions if each.output == output] for output in OUTPUTS
         }
         unknown = np.full(len(self._facts), np.nan)
-        for output, tolds in by_output.items():
+        for output, predictions in by_output.items():
             # How sure a model is of a text is read from the letters of the same prompt, as in PARC.
             sure = self._certainty.get((LETTERS if output == TEXT else output, protocol), unknown)
-            for variation, figure in original_figures(tolds, sure, protocol, self._config.seed):
+            for variation, figure in original_figures(predictions, sure, protocol, self._config.seed):
                 yield variation, output, figure
-            for told in tolds:
-                figures = list(number_figures(told, protocol, self._config.seed))
+            for each in predictions:
+                figures = list(number_figures(each, protocol, self._config.seed))
                 if output == TEXT:
-                    figures += preference_figures(told, self._facts, protocol, self._config.seed)
-                yield from ((told.variation, output, figure) for figure in figures)
-        yield from gap_figures(self._tolds, protocol)
+                    figures += preference_figures(each, self._facts, protocol, self._config.seed)
+                yield from ((each.variation, output, figure) for figure in figures)
+        yield from gap_figures(self._predictions, protocol)
         for firsts in self._firsts:
             for figure in first_figures(firsts, protocol, self._config.seed):
-                yield firsts.told.variation, TEXT, figure
+                yield firsts.predictions.variation, TEXT, figure

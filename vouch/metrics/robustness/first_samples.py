@@ -13,7 +13,7 @@ import pyarrow as pa
 from vouch.metrics.config import DEFAULT_ANSWER, Config
 from vouch.metrics.intervals import cluster_mean, cluster_number
 from vouch.metrics.protocols import Figure
-from vouch.metrics.robustness.predictions import CLEAN, Facts, Told
+from vouch.metrics.robustness.predictions import CLEAN, Facts, Predictions
 from vouch.metrics.robustness.repeated_prompts import number_figures
 from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.judging import SAID, judge
@@ -27,10 +27,10 @@ FIRST = "first_t"
 
 @dataclass(frozen=True)
 class Firsts:
-    """told: what the first samples at a temperature said, n rows. graded: by metric its values [n]."""
+    """predictions: what the first samples at a temperature said, n rows. graded: by metric its values [n]."""
 
     score: str
-    told: Told
+    predictions: Predictions
     graded: Mapping[str, Numbers]
 
 
@@ -53,27 +53,29 @@ def first_samples(
         columns = {name: [getattr(one, name) for one in judged] for name in SAID}
         columns["correct"] = pa.array(grades >= 0.5, mask=unknown)
         columns["clean_correct"] = pa.array(grades, mask=unknown | block.defective[rows])
-        told = facts.told(_replaced(outcomes.take(rows), columns), texts)
-        if told is not None:
-            yield Firsts(f"{FIRST}{temperature:g}", told, {"accuracy": grades} | graded)
+        predictions = facts.predictions(_replaced(outcomes.take(rows), columns), texts)
+        if predictions is not None:
+            yield Firsts(f"{FIRST}{temperature:g}", predictions, {"accuracy": grades} | graded)
 
 
 def first_figures(firsts: Firsts, protocol: str, seed: int) -> Iterator[Figure]:
     """Means of the metrics over all prompts, and what is made of their numbers; all with the score."""
-    told = firsts.told
+    predictions = firsts.predictions
     for metric, values in firsts.graded.items():
         known = ~np.isnan(values)
         if protocol == CLEAN:
-            known &= told.sound
+            known &= ~predictions.defective
         if not known.any():
             continue
         low: float | None = None
         high: float | None = None
         if protocol == CLEAN:
             bounded = metric == "accuracy" or ANSWERS[metric].bounded
-            low, high = (cluster_mean if bounded else cluster_number)(values[known], told.groups[known])
+            low, high = (cluster_mean if bounded else cluster_number)(
+                values[known], predictions.groups[known]
+            )
         yield Figure(firsts.score, metric, float(values[known].mean()), int(known.sum()), low, high)
-    for figure in number_figures(told, protocol, seed):
+    for figure in number_figures(predictions, protocol, seed):
         yield replace(figure, score=firsts.score)
 
 

@@ -1,6 +1,7 @@
 """How much more often one output is right than another on the same prompts (Li et al. 2023).
 
-faithful: all common rows, no interval. clean: sound ones, ties shared, sandwich interval over groups.
+faithful: all common rows, no interval. clean: those without defects, ties shared, sandwich interval over
+groups.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,7 +11,7 @@ import numpy as np
 from vouch.metrics.intervals import cluster_mean
 from vouch.metrics.protocols import Figure
 from vouch.metrics.registry import Metric
-from vouch.metrics.robustness.predictions import CLEAN, Told
+from vouch.metrics.robustness.predictions import CLEAN, Predictions
 from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT
 
 DECLARED = {
@@ -20,15 +21,15 @@ DECLARED = {
 PAIRS = ((LETTERS, LIKELIHOOD), (LETTERS, TEXT), (LIKELIHOOD, TEXT))
 
 
-def gap_figures(tolds: Sequence[Told], protocol: str) -> Iterator[tuple[str, str, Figure]]:
-    """(variation, ask, figure): accuracy of `ask` minus that of the output in the metric's name."""
-    by_place = {(told.variation, told.output): told for told in tolds}
-    for variation in dict.fromkeys(told.variation for told in tolds):
+def gap_figures(predictions: Sequence[Predictions], protocol: str) -> Iterator[tuple[str, str, Figure]]:
+    """(variation, output, figure): accuracy of `output` minus that of the output in the metric's name."""
+    by_place = {(each.variation, each.output): each for each in predictions}
+    for variation in dict.fromkeys(each.variation for each in predictions):
         for first, second in PAIRS:
             sides = [by_place.get((variation, output)) for output in (first, second)]
             if sides[0] is None or sides[1] is None:
                 continue
-            one, other = (side.reading(protocol) for side in sides if side is not None)
+            one, other = (side.counted(protocol) for side in sides if side is not None)
             _, here, there = np.intersect1d(one.prompts, other.prompts, return_indices=True)
             gaps = one.correct[here] - other.correct[there]
             known = ~np.isnan(gaps)

@@ -1,7 +1,7 @@
 """Accuracy, certainty, consistency and reliability of every variation (Schmalfuss et al. 2025, PARC).
 
-faithful: all rows, no interval. clean: sound rows, ties shared; 95 % percentile intervals of a bootstrap over
-groups, which moves the questions of all variations together.
+faithful: all rows, no interval. clean: rows without defects, ties shared; 95 % percentile intervals of
+a bootstrap over groups, which moves the questions of all variations together.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from vouch.metrics.intervals import SHARES, resampled
 from vouch.metrics.protocols import Figure
 from vouch.metrics.registry import Metric
 from vouch.metrics.robustness.metrics import OF_MEANS, Array, Means
-from vouch.metrics.robustness.predictions import CLEAN, Told
+from vouch.metrics.robustness.predictions import CLEAN, Predictions
 from vouch.tables.prompts import KEPT, ORIGINAL
 
 FIELDS = tuple(Means.__annotations__)
@@ -33,12 +33,15 @@ FAMILIES: dict[str, tuple[str, ...]] = {
 Found = tuple[str, Figure]
 
 
-def original_figures(tolds: Sequence[Told], certainty: Array, protocol: str, seed: int) -> Iterator[Found]:
+def original_figures(
+    predictions: Sequence[Predictions], certainty: Array, protocol: str, seed: int
+) -> Iterator[Found]:
     """(variation, figure) of one output, and with variation "" and its family as score what is averaged.
 
-    tolds: of several variations. certainty: of every prompt of the dataset in this protocol, NaN for unknown.
+    predictions: of several variations. certainty: of every prompt of the dataset in this protocol, NaN for
+    unknown.
     """
-    parts = [part for told in tolds if len(part := told.reading(protocol))]
+    parts = [part for each in predictions if len(part := each.counted(protocol))]
     plain = next((part for part in parts if part.variation == ORIGINAL), None)
     if not parts:
         return
@@ -69,33 +72,33 @@ def original_figures(tolds: Sequence[Told], certainty: Array, protocol: str, see
             yield part.variation, Figure("", SKIPPED, float(part.single.sum()), len(part))
 
 
-def consistent(told: Told, plain: Told) -> Array:
+def consistent(part: Predictions, plain: Predictions) -> Array:
     """[n] 1 where a prompt is answered as the answer to the original prompt of its item demands, else 0.
 
     NaN where the original prompt has no answer. What could not be read, there or here, is not consistent.
     """
-    size = int(max(told.items.max(initial=-1), plain.items.max(initial=-1))) + 1
+    size = int(max(part.items.max(initial=-1), plain.items.max(initial=-1))) + 1
     first = np.full(size, -1)
     first[plain.items[::-1]] = np.arange(len(plain))[::-1]
-    of = first[told.items]
-    same = np.asarray(told.answers == plain.answers[of], dtype=bool)
-    fine = (same if told.effect == KEPT else ~same) & told.read & plain.read[of]
+    of = first[part.items]
+    same = np.asarray(part.answers == plain.answers[of], dtype=bool)
+    fine = (same if part.effect == KEPT else ~same) & part.read & plain.read[of]
     return np.where(of >= 0, fine.astype(np.float64), np.nan)
 
 
-def _fields(told: Told, plain: Told | None, certainty: Array) -> Mapping[str, Array]:
-    nothing = np.full(len(told), np.nan)
-    paired = nothing if plain is None or told is plain else consistent(told, plain)
+def _fields(part: Predictions, plain: Predictions | None, certainty: Array) -> Mapping[str, Array]:
+    nothing = np.full(len(part), np.nan)
+    paired = nothing if plain is None or part is plain else consistent(part, plain)
     return {
-        "accuracy": told.correct,
-        "random_accuracy": np.where(np.isnan(told.correct), np.nan, told.random_accuracy),
-        "certainty": certainty[told.prompts],
+        "accuracy": part.correct,
+        "random_accuracy": np.where(np.isnan(part.correct), np.nan, part.random_accuracy),
+        "certainty": certainty[part.prompts],
         "consistency": paired,
-        "random_consistency": np.where(np.isnan(paired), np.nan, told.random_consistency),
+        "random_consistency": np.where(np.isnan(paired), np.nan, part.random_consistency),
     }
 
 
-def _sums(parts: Sequence[Told], rows: Sequence[Mapping[str, Array]]) -> Array:
+def _sums(parts: Sequence[Predictions], rows: Sequence[Mapping[str, Array]]) -> Array:
     """[G, v * fields * 2] by group the sums and numbers of the known values."""
     groups = np.unique(np.concatenate([part.groups for part in parts]))
     columns = []
@@ -116,7 +119,7 @@ def _means(totals: Array, variations: int) -> Means:
     return Means(**{name: found[..., place] for place, name in enumerate(FIELDS)})
 
 
-def _averages(parts: Sequence[Told], with_original: bool) -> Iterator[tuple[str, np.ndarray]]:
+def _averages(parts: Sequence[Predictions], with_original: bool) -> Iterator[tuple[str, np.ndarray]]:
     """Names and places of the variations that are averaged together; nothing without a variation."""
     for name, families in FAMILIES.items():
         chosen = [place for place, part in enumerate(parts) if part.family in families]

@@ -21,7 +21,7 @@ CLEAN = "clean"
 
 
 @dataclass(frozen=True)
-class Told:
+class Predictions:
     """Answers of one model to one variation in one output, n rows in the order of the items.
 
     variation, family, effect: as in PROMPTS. output: as in OUTCOMES
@@ -34,7 +34,7 @@ class Told:
     correct   [n] 0 ... 1, NaN where unknown
     random_accuracy, random_consistency  [n] what a guess among the native options gives; NaN without options
     single    [n] whether there is but one native option
-    sound     [n] whether cleaning found no defect
+    defective [n] whether cleaning found a defect
     """
 
     variation: str
@@ -54,20 +54,20 @@ class Told:
     random_accuracy: Array
     random_consistency: Array
     single: Bools
-    sound: Bools
+    defective: Bools
 
     def __len__(self) -> int:
         return len(self.items)
 
-    def take(self, rows: Bools | Ints) -> "Told":
+    def take(self, rows: Bools | Ints) -> "Predictions":
         """Some rows, by mask or by index."""
         values = ((f.name, getattr(self, f.name)) for f in fields(self))
         arrays: dict[str, Any] = {k: v[rows] for k, v in values if isinstance(v, np.ndarray)}
         return replace(self, **arrays)
 
-    def reading(self, name: str) -> "Told":
-        """The rows that a protocol counts: all of them, or the sound ones with ties shared."""
-        return replace(self, correct=self.clean_correct).take(self.sound) if name == CLEAN else self
+    def counted(self, protocol: str) -> "Predictions":
+        """The rows that a protocol counts: all, or those without defects, ties shared."""
+        return replace(self, correct=self.clean_correct).take(~self.defective) if protocol == CLEAN else self
 
 
 class Facts:
@@ -101,8 +101,8 @@ class Facts:
         return np.asarray(np.unique(groups, return_inverse=True)[1])
 
     @cached_property
-    def _sound(self) -> Bools:
-        return ~has_any(self._items["flags"], DROPPED)
+    def _defective(self) -> Bools:
+        return has_any(self._items["flags"], DROPPED)
 
     @cached_property
     def rows(self) -> Ints:
@@ -126,7 +126,7 @@ class Facts:
         """Whether any of the prompts is one of several of its item."""
         return bool(self._tests[self.prompt_rows(names)].any())
 
-    def told(self, outcomes: pa.Table, words: Sequence[str] | None = None) -> Told | None:
+    def predictions(self, outcomes: pa.Table, words: Sequence[str] | None = None) -> Predictions | None:
         """Rows of OUTCOMES of one variation and output; None without any.
 
         words: the texts as they were generated [n], of the output `text`.
@@ -140,7 +140,7 @@ class Facts:
         native = np.maximum(self._native[prompts], 1)
         same = np.where(self._native[prompts] > 0, 1 / native, np.nan)
         answers, read = _answers(outcomes, words if output == TEXT else None)
-        return Told(
+        return Predictions(
             self._prompts["variation"][first].as_py(),
             self._prompts["family"][first].as_py() or "",
             effect,
@@ -158,7 +158,7 @@ class Facts:
             self._random_accuracy[prompts],
             same if effect == KEPT else 1 - same,
             self._native[prompts] == 1,
-            self._sound[items],
+            self._defective[items],
         )
 
 
@@ -174,7 +174,7 @@ def _floats(column: pa.ChunkedArray) -> Array:
 
 
 def _answers(outcomes: pa.Table, words: Sequence[str] | None) -> tuple[np.ndarray, Bools]:
-    """answers, read of Told. A letter is the option that it stands for, a text the options that it names."""
+    """answers, read of Predictions. A letter is the option it stands for, a text the options it names."""
     if words is None:
         return outcomes["chosen"].to_numpy(), np.ones(outcomes.num_rows, dtype=bool)
     parsers = outcomes["parser"].to_pylist()

@@ -11,15 +11,15 @@ from vouch.metrics.calibration.metrics import OF_LETTERS, Letters
 from vouch.metrics.intervals import centred, group_sums, resampled
 from vouch.metrics.protocols import Figure
 from vouch.metrics.registry import named
-from vouch.metrics.robustness.predictions import CLEAN, Facts, Told
+from vouch.metrics.robustness.predictions import CLEAN, Facts, Predictions
 
 
-def preference_figures(told: Told, facts: Facts, protocol: str, seed: int) -> Iterator[Figure]:
+def preference_figures(predictions: Predictions, facts: Facts, protocol: str, seed: int) -> Iterator[Figure]:
     """chosen_share_A, right_share_A, ... by place, whatever its mark looks like; several right ones share.
 
     clean: intervals of a bootstrap over groups, as those of letters.
     """
-    rows = told.reading(protocol)
+    rows = predictions.counted(protocol)
     rows = rows.take(rows.place >= 0)
     right = facts.right_shares(rows.prompts)
     width = max(right.shape[1], int(rows.place.max(initial=0)) + 1)

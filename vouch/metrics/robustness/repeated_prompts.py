@@ -1,7 +1,7 @@
 """Metrics of numbered prompts: the tests of a question and the turns of a conversation (Li et al. 2023).
 
-faithful: all rows, no interval. clean: sound rows; 95 % intervals over groups, of single accuracies and
-instability by the sandwich formula, of what several accuracies make by the bootstrap.
+faithful: all rows, no interval. clean: rows without defects; 95 % intervals over groups, of single accuracies
+and instability by the sandwich formula, of what several accuracies make by the bootstrap.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ from vouch.metrics.protocols import Figure
 from vouch.metrics.registry import Formula, Metric
 from vouch.metrics.responses import Ints
 from vouch.metrics.robustness.metrics import OF_TESTS, OF_TURNS, PER_QUESTION, Array
-from vouch.metrics.robustness.predictions import CLEAN, Told
+from vouch.metrics.robustness.predictions import CLEAN, Predictions
 
 TEST, TURN = "test", "turn"
 DECLARED = {
@@ -22,9 +22,9 @@ DECLARED = {
 }
 
 
-def number_figures(told: Told, protocol: str, seed: int) -> Iterator[Figure]:
+def number_figures(predictions: Predictions, protocol: str, seed: int) -> Iterator[Figure]:
     """Figures of one variation and output; nothing where prompts are not numbered."""
-    rows = told.reading(protocol)
+    rows = predictions.counted(protocol)
     if rows.tests.any():
         yield from _instability(rows, protocol)
         whole = _whole(rows.take(~np.isnan(rows.correct)))
@@ -33,7 +33,7 @@ def number_figures(told: Told, protocol: str, seed: int) -> Iterator[Figure]:
     yield from _cells(known, known.turns - 1, TURN, protocol, seed)
 
 
-def _instability(rows: Told, protocol: str) -> Iterator[Figure]:
+def _instability(rows: Predictions, protocol: str) -> Iterator[Figure]:
     """Questions with two answered tests or more."""
     again = np.bincount(rows.items)[rows.items] > 1
     if not again.any():
@@ -45,14 +45,14 @@ def _instability(rows: Told, protocol: str) -> Iterator[Figure]:
         yield Figure("", name, float(values.mean()), len(questions), *ends)
 
 
-def _whole(rows: Told) -> Told:
+def _whole(rows: Predictions) -> Predictions:
     """The questions that have every test."""
     if not len(rows):
         return rows
     return rows.take((np.bincount(rows.items) == rows.tests.max())[rows.items])
 
 
-def _cells(rows: Told, cells: Ints, over: str, protocol: str, seed: int) -> Iterator[Figure]:
+def _cells(rows: Predictions, cells: Ints, over: str, protocol: str, seed: int) -> Iterator[Figure]:
     """Accuracy by test or turn, and what is made of them; nothing where there is but one."""
     number = int(cells.max(initial=0)) + 1
     counts = np.bincount(cells, minlength=number)
@@ -73,7 +73,7 @@ def _cells(rows: Told, cells: Ints, over: str, protocol: str, seed: int) -> Iter
             yield Figure("", name, value, len(rows), *_ends(drawn, value, resting=over == TURN))
 
 
-def _sums(rows: Told, cells: Ints, number: int) -> Array:
+def _sums(rows: Predictions, cells: Ints, number: int) -> Array:
     """[G, 2 * cells] by group the sums of the accuracies and the numbers of rows."""
     groups = np.unique(rows.groups, return_inverse=True)[1]
     place, size = groups * number + cells, (int(groups.max()) + 1) * number

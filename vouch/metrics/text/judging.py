@@ -54,13 +54,13 @@ def judge(
 
 
 def _choice(question: Question, text: str, parsers: Sequence[str]) -> Judged:
-    """Right with a correct option, unless the text names as well what a variation turned into a wrong one."""
+    """Right with a correct option, unless the text also names what a variation flipped into a wrong one."""
     assert question.choices is not None
     parser, named = read(text, question.choices, parsers)
     if not named:
         return Judged(UNPARSED if parser is None else REFUSAL, short(text), None, None, 0.0)
-    turned = question.native - question.answers
-    right = bool(question.answers & set(named)) and not turned & set(named)
+    flipped = question.native - question.answers
+    right = bool(question.answers & set(named)) and not flipped & set(named)
     shown = [place for place in named if place < len(question.order)]
     if not shown:
         return Judged(str(parser), short(text), None, None, 0.0)

@@ -20,8 +20,8 @@ class Question:
     """What a text answers.
 
     choices: the options as shown, None for an open question. order: for each its index among the item's
-    options. answers: places of the correct ones; native: of the item's own, which a variation may have turned
-    into wrong ones. references: correct texts of an open question.
+    options. answers: places of the correct ones; native: of the item's own, which a variation may have
+    flipped into wrong ones. references: correct texts of an open question.
     """
 
     choices: Choices | None

@@ -16,7 +16,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import torch
 
-from vouch.images.prefetch import ahead
+from vouch.images.prefetch import prefetch
 from vouch.models.decoder.prepared import Prepared
 from vouch.models.decoder.preparing import Preparer
 from vouch.models.requests.batches import Shaped, in_batches
@@ -90,7 +90,7 @@ class RowEngine(ABC, Generic[J]):
 
         def waiting() -> Iterator[J]:
             workers = self._config.workers
-            for output, prepared, refusals in ahead(prepare, packs, workers, 2 * workers):
+            for output, prepared, refusals in prefetch(prepare, packs, workers, 2 * workers):
                 refused.extend(refusals)
                 yield from self._jobs(output, prepared)
 

@@ -30,8 +30,9 @@ INDEX = "answers.yaml"
 class Answers(BaseModel):
     """One file of answers. file: its path, in answers.yaml from that folder on.
 
-    form: a file of vouch/models/released/forms where the suffix does not tell it. Of logs of samples, key: the
-    field that names the item (`doc.id`), by default the doc_id counts them; filter: which of several filters.
+    form: a file of vouch/models/released/forms where the suffix does not tell it. Of logs of samples, key:
+    the field that names the item (`doc.id`), by default the doc_id counts them; filter: which of several
+    filters.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

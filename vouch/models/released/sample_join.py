@@ -44,9 +44,9 @@ def join_samples(
     for prompt, sample in pairs:
         if sample.text is None and len(sample.choices) != len(prompt["options"]):
             raise UserError(
-                f"{where} line {sample.line}: doc_id {sample.doc_id}: {len(sample.choices)} choices, prompt "
-                f"{prompt['id']} shows {len(prompt['options'])} options; give {dataset} a prompt template that "
-                "adds none, or a log of the same options"
+                f"{where} line {sample.line}: doc_id {sample.doc_id}: {len(sample.choices)} choices, "
+                f"prompt {prompt['id']} shows {len(prompt['options'])} options; give {dataset} a template "
+                "that adds none, or a log of the same options"
             )
     return pairs
 

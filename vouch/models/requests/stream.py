@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from vouch.images import pictures
-from vouch.images.lru_cache import Recent
-from vouch.images.prefetch import ahead
+from vouch.images.lru_cache import LruCache
+from vouch.images.prefetch import prefetch
 from vouch.models.requests.engine import Answered, Decoding, Engine, Pack, Question, Refusal
 from vouch.models.requests.keys import Member, Wanted
 from vouch.models.requests.work_cache import WorkCache
@@ -57,8 +57,8 @@ class Questions:
         self._open: dict[str, dict[Decoding | None, Slot]] = {}
         self._flying: set[bytes] = set()
         self._refused: list[tuple[Answered, list[Slot]]] = []
-        self._rendered: Recent[Image] = Recent(HELD)
-        self._digests: Recent[str] = Recent(HELD)
+        self._rendered: LruCache[Image] = LruCache(HELD)
+        self._digests: LruCache[str] = LruCache(HELD)
 
     def ask(self, engine: Engine, wanted: Iterable[Wanted]) -> Iterator[tuple[Answered, list[Slot]]]:
         """Every answer with where it is to be kept: in several places for a text refused as a whole.
@@ -87,7 +87,7 @@ class Questions:
         self._flying.difference_update(slot.key for slot in slots)
 
     def _packs(self, wanted: Iterable[Wanted]) -> Iterator[Pack]:
-        for shown in ahead(self._shown, self._unknown(wanted), self._workers, AHEAD):
+        for shown in prefetch(self._shown, self._unknown(wanted), self._workers, AHEAD):
             self._refused += shown.refused
             self._open.update(shown.slots)
             if shown.pack.questions:

@@ -1,17 +1,36 @@
 """Rows of the items table become items, with all that a prompt of them can need."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from vouch.pipeline.errors import UserError
 from vouch.prompts.build.accepted_rewrites import Rewrites
 from vouch.prompts.build.exchange import Exchanges
+from vouch.prompts.build.template import Template
 from vouch.prompts.build.variation import Item
+from vouch.tables.items import ITEMS
 
 _LISTS = ("options", "answers", "images", "references", "phrasings")
 COLUMNS = ["id", "group", "question", "hint", "kind", *_LISTS, "exchange", "turns"]
+
+
+def read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    """Rows of the items table in their order, with their place. Raises UserError."""
+    found = (
+        row
+        for batch in ITEMS.open(path).iter_batches(columns=COLUMNS, use_threads=False)
+        for row in batch.to_pylist()
+    )
+    yield from ({**row, "place": place} for place, row in enumerate(found))
+
+
+def read_items(path: Path, making: "Making") -> Iterator[Item]:
+    """Items in their order, a group at a time, those left out too. Raises UserError."""
+    for _, group in groupby(read_rows(path), key=lambda row: row["group"]):
+        yield from making.items(list(group), path)
 
 
 @dataclass(frozen=True)
@@ -51,3 +70,22 @@ class Making:
             rewrites=self.rewrites.others(question),
         )
         return item if not item.kept or self.keeps(item) else replace(item, kept=False)
+
+
+def text_cap(template: Template, path: Path) -> int | None:
+    """Most tokens of a generated text; 0 where the references decide and no item has any."""
+    if not isinstance(template.max_tokens, str):
+        return template.max_tokens
+    batches = ITEMS.open(path).iter_batches(columns=["references"], use_threads=False)
+    references = (texts for batch in batches for texts in batch.column("references").to_pylist())
+    return upper_quartile(len(text.split()) for texts in references for text in texts or ())
+
+
+def upper_quartile(counts: Iterable[int]) -> int:
+    """The 75th percentile, interpolated linearly and rounded up, at least 1; 0 of nothing."""
+    ordered = sorted(counts)
+    if not ordered:
+        return 0
+    below, quarters = divmod(3 * (len(ordered) - 1), 4)
+    low, high = ordered[below], ordered[min(below + 1, len(ordered) - 1)]
+    return max(1, -(-(4 * low + quarters * (high - low)) // 4))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vouch.pipeline.errors import UserError
 from vouch.prompts.build.image_placeholders import Placing, in_words
@@ -20,30 +20,12 @@ class Frame(NamedTuple):
     system: str | None
 
 
-# Of items without marks: by the identity of an item, which is kept so that no other comes to bear it, its
-# style and whether options are shown: orders of the options have it in common.
 Frames = dict[tuple[int, Template, bool], tuple[Frame, Item]]
+"""Of items without marks, by the item's identity (kept, so that no other comes to bear it), the template and
+whether options are shown: orders of the options have it in common."""
 
-
-class Around(NamedTuple):
-    """What is said beside a prompt's text and options, most often the same for many items: columns of the
-    prompts table. turns: (question, answer) of each."""
-
-    system: str | None
-    turns: tuple[tuple[str, str], ...]
-    response: str | None
-    earlier: tuple[tuple[str, ...], ...]
-    order: tuple[int, ...]
-    marks: tuple[str, ...]
-    answers: tuple[int, ...]
-
-
-class Words(NamedTuple):
-    """What is said in a prompt: columns of the prompts table."""
-
-    text: str
-    options: Sequence[str]
-    around: Around
+Words = dict[str, Any]
+"""Columns of the prompts table: what is said in a prompt."""
 
 
 class _Layout(NamedTuple):
@@ -66,8 +48,8 @@ _Shown = tuple[str, list[str], _Layout, Frame]
 def words(draft: Draft, answers: tuple[int, ...], template: str, frames: Frames) -> Words:
     """What is said in a prompt. Raises UserError where the marks run out.
 
-    answers: indices of the correct ones of the item's options. template: name of its file. frames: those made so
-    far, which grow.
+    answers: indices of the correct ones of the item's options. template: name of its file.
+    frames: those made so far, which grow.
     """
     item, own, placing = draft.item, draft.template, _placing(draft)
     turns = _turns(draft, placing, template, frames) if draft.turns or own.sample is not None else []
@@ -82,11 +64,17 @@ def words(draft: Draft, answers: tuple[int, ...], template: str, frames: Frames)
             f"item {item.id}: its words hold `{{answer 1}}` or the like, where {draft.variation} puts what "
             "the model answered; leave the item or the variation out"
         )
-    correct = _places(layout.order, answers)
-    around = Around(
-        frame.system, tuple(turns), own.response, draft.earlier, layout.order, layout.marks, correct
-    )
-    return Words(text, options, around)
+    return {
+        "system": frame.system,
+        "turns": [{"question": question, "answer": answer} for question, answer in turns],
+        "text": text,
+        "response": own.response,
+        "earlier": draft.earlier,
+        "options": options,
+        "order": layout.order,
+        "marks": layout.marks,
+        "answers": _places(layout.order, answers),
+    }
 
 
 @lru_cache(maxsize=4096)
@@ -123,7 +111,11 @@ def _shown(draft: Draft, placing: Placing, template: str, frames: Frames) -> _Sh
     except UserError as error:
         raise UserError(f"item {item.id}: {error}") from None
     # hint and question are read before the options, so their marks are placed first
-    frame = _frame(draft, placing, bool(layout.order), frames)
+    key = (id(item), own, bool(layout.order))
+    frame = frames[key][0] if key in frames else _framed(item, own, placing, bool(layout.order))
+    if not item.marked:  # else its words depend on the places of the pictures
+        frames[key] = frame, item
+
     options = [item.options[index] for index in order]
     if item.marked:
         options = list(map(placing.option, options))
@@ -140,21 +132,11 @@ def _layout(template: Template, name: str, choice: bool, own: tuple[int, ...]) -
     if len(order) > len(marks):
         kind = "digits" if template.marks == "digits" else "letters"
         raise UserError(
-            f"{len(order)} options with the {len(added)} that template {name} adds, more than the {len(marks)} "
-            f"{kind}; use a template that adds none, or leave the item out"
+            f"{len(order)} options with the {len(added)} that template {name} adds, more than the "
+            f"{len(marks)} {kind}; use a template that adds none, or leave the item out"
         )
     marks_shown = tuple(marks) if template.shows_options else ()
     return _Layout(list(added.values()), order, marks_shown, template.listed(marks))
-
-
-def _frame(draft: Draft, placing: Placing, options: bool, frames: Frames) -> Frame:
-    item, own = draft.item, draft.template
-    if item.marked:  # its words depend on the places of the pictures
-        return _framed(item, own, placing, options)
-    key = (id(item), own, options)
-    if key not in frames:
-        frames[key] = _framed(item, own, placing, options), item
-    return frames[key][0]
 
 
 def _framed(item: Item, own: Template, placing: Placing, options: bool) -> Frame:
@@ -174,8 +156,8 @@ def _framed(item: Item, own: Template, placing: Placing, options: bool) -> Frame
 
 
 def correct_answer(draft: Draft) -> str | None:
-    """The first correct answer: the option as the template shows it, or its text where the template shows none, or
-    a reference; None without one.
+    """The first correct answer, None without one: the option as the template shows it, its text where the
+    template shows none, or a reference.
     """
     item = draft.item
     if item.kind != "choice":

@@ -22,12 +22,14 @@ pictures      first: all pictures stand before the text, and the text loses its 
               joined: two pictures are shown side by side as one, and marks become words
               merged: the same, scaled to one height and with a line between them, as CompBench (Kil et
               al. 2024) merges them
-outputs       what is read out of a prompt with options: letters, likelihood, text, or several of them
-open_asks     the same for open questions: text
+outputs       what is read out of a prompt with options: letters, likelihood, text, or several of them; of an
+              open question always text
 response      how the assistant's answer begins, or null
 max_tokens    most tokens of a generated text; `references`: the 75th percentile, rounded up, of the number
               of words of the dataset's references (as ReForm-Eval caps captions, Li et al. 2023); or null
 equal_options keep | drop: whether a variation that shuffles leaves out wrong options with the answer's text
+variants      name -> keys that replace those above. A dataset names one with `variant`. A file holds all
+              templates of one family this way, and a dataset's prompts still depend on one file
 """
 
 from collections.abc import Iterator, Sequence
@@ -47,8 +49,9 @@ from pydantic import (
 )
 
 from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.yaml12 import load
 from vouch.tables.items import IMAGE_MARK
-from vouch.tables.prompts import DONT_KNOW, LETTERS, NONE_OF_ABOVE, OUTPUTS, TEXT
+from vouch.tables.prompts import DONT_KNOW, LETTERS, NONE_OF_ABOVE, OUTPUTS
 
 TEMPLATES = Path("vouch/prompts/templates")
 ADDED = {"dont_know": DONT_KNOW, "none_of_above": NONE_OF_ABOVE}
@@ -60,7 +63,7 @@ INSTRUCTION = "{instruction}"
 OPTIONS = "{options}"
 
 
-def _template(needed: Sequence[str] = (), possible: Sequence[str] = ()) -> AfterValidator:
+def _pattern(needed: Sequence[str] = (), possible: Sequence[str] = ()) -> AfterValidator:
     """Checks that a text holds each needed field in braces once, a possible one at most once, no others."""
 
     def check(text: str) -> str:
@@ -83,18 +86,14 @@ def _listed(fields: Sequence[str]) -> str:
     return " and ".join(f"{{{field}}}" for field in fields)
 
 
-def _asks(known: Sequence[str]) -> AfterValidator:
-    """Checks that a list names some of `known`, each once."""
-
-    def check(names: tuple[str, ...]) -> tuple[str, ...]:
-        if not names or len(set(names)) < len(names):
-            raise ValueError(f"must name one or several of {', '.join(known)}, each once")
-        for name in names:
-            if name not in known:
-                raise ValueError(f"unknown name {name}; {did_you_mean(name, list(known))}")
-        return names
-
-    return AfterValidator(check)
+def _outputs(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Checks that a list names some of OUTPUTS, each once."""
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"must name one or several of {', '.join(OUTPUTS)}, each once")
+    for name in names:
+        if name not in OUTPUTS:
+            raise ValueError(f"unknown name {name}; {did_you_mean(name, list(OUTPUTS))}")
+    return names
 
 
 def _max_tokens(value: Any) -> Any:
@@ -110,31 +109,30 @@ class Sample(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     question: str = Field(min_length=1)
-    answer: Annotated[str, Field(min_length=1), _template(possible=["response"])]
+    answer: Annotated[str, Field(min_length=1), _pattern(possible=["response"])]
 
 
 class Template(BaseModel):
-    """A style; the module's docstring explains the keys."""
+    """A prompt template; the module's docstring explains the keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    body: Annotated[str, _template(possible=["question", "hint", "options", "instruction"])]
-    open_body: Annotated[str, _template(possible=["question", "hint", "instruction"])] = "{hint}{question}"
-    hint: Annotated[str, _template(["hint"])] = "{hint}\n"
+    body: Annotated[str, _pattern(possible=["question", "hint", "options", "instruction"])]
+    open_body: Annotated[str, _pattern(possible=["question", "hint", "instruction"])] = "{hint}{question}"
+    hint: Annotated[str, _pattern(["hint"])] = "{hint}\n"
     no_hint: str = ""
     absent_hints: tuple[str, ...] = ()
-    option: Annotated[str, _template(["mark", "text"])] = "{mark}. {text}"
+    option: Annotated[str, _pattern(["mark", "text"])] = "{mark}. {text}"
     separator: str = "\n"
     marks: Literal["upper", "lower", "digits"] = "upper"
     added: dict[Literal["dont_know", "none_of_above"], str] = {}
     pad_to: Annotated[int, Field(ge=2, le=26)] | None = None
-    instructions: tuple[Annotated[str, _template(possible=["hint", "question"])], ...] = ()
-    opening: Annotated[str, _template(possible=["instruction"])] = ""
+    instructions: tuple[Annotated[str, _pattern(possible=["hint", "question"])], ...] = ()
+    opening: Annotated[str, _pattern(possible=["instruction"])] = ""
     sample: Sample | None = None
-    system: Annotated[str, _template(possible=["instruction"])] | None = None
+    system: Annotated[str, _pattern(possible=["instruction"])] | None = None
     pictures: Literal["first", "marks", "joined", "merged"] = "first"
-    outputs: Annotated[tuple[str, ...], _asks(OUTPUTS)] = (LETTERS,)
-    open_asks: Annotated[tuple[str, ...], _asks((TEXT,))] = (TEXT,)  # no options, so nothing else to read
+    outputs: Annotated[tuple[str, ...], AfterValidator(_outputs)] = (LETTERS,)
     response: str | None = None
     max_tokens: Annotated[int | Literal["references"] | None, PlainValidator(_max_tokens)] = None
     equal_options: Literal["keep", "drop"] = "keep"
@@ -142,7 +140,7 @@ class Template(BaseModel):
     @model_validator(mode="after")
     def _fits(self) -> "Template":
         if LETTERS in self.outputs and not self.shows_options:
-            raise ValueError("body must hold {options}, because asks names letters")
+            raise ValueError("body must hold {options}, because outputs names letters")
         places = [text for text in (self.opening, self.system or "", self.body) if INSTRUCTION in text]
         if len(places) != bool(self.instructions):
             raise ValueError(
@@ -166,7 +164,7 @@ class Template(BaseModel):
     __hash__ = object.__hash__
 
     def changed(self, **values: Any) -> "Template":
-        """The style with other values, which are not checked: the same object for the same values."""
+        """The template with other values, which are not checked: the same object for the same values."""
         return _changed(self, tuple(values.items()))
 
     @property
@@ -236,14 +234,32 @@ def _changed(template: Template, values: tuple[tuple[str, Any], ...]) -> Templat
     return template if made.__dict__ == template.__dict__ else made
 
 
-def parse_template(value: Any, where: str) -> Template:
-    """The style that a YAML file holds; `where` names the file. Raises UserError for the first wrong key."""
+def read_template(name: str, variant: str | None = None) -> Template:
+    """The template of that name. Raises UserError."""
+    path = TEMPLATES / f"{name}.yaml"
+    return parse_template(load(path), str(path), variant)
+
+
+def parse_template(value: Any, where: str, variant: str | None = None) -> Template:
+    """The template that a YAML file holds. where: names it. Raises UserError for the first wrong key."""
     if not isinstance(value, dict):
         raise UserError(f"{where}: holds no keys; a template needs a body")
+    own = {key: kept for key, kept in value.items() if key != "variants"}
+    variants = value.get("variants", {})
+    if not isinstance(variants, dict) or not all(isinstance(keys, dict) for keys in variants.values()):
+        raise UserError(f"{where}: variants: must map each name to the keys that differ")
+    if variant is None:
+        return _checked(own, where)
+    if variant not in variants:
+        raise UserError(f"{where}: no variant {variant}; {did_you_mean(variant, list(variants))}")
+    return _checked({**own, **variants[variant]}, f"{where}: variants.{variant}")
+
+
+def _checked(value: Any, where: str) -> Template:
     try:
         return Template.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"])
-        valid = did_you_mean(key, list(Template.model_fields))
+        valid = did_you_mean(key, [*Template.model_fields, "variants"])
         raise UserError(f"{where}: {key or 'the template'}: {first['msg']}; keys: {valid}") from None

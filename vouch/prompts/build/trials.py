@@ -2,7 +2,7 @@
 the instruction and of the question, and an order of the options of its own.
 
 The order comes from a seed of the item and the test; the authors' code sets none. Every order is equally
-likely. A style with `equal_options: drop` leaves wrong options out that have the correct one's text, as
+likely. A template with `equal_options: drop` leaves wrong options out that have the correct one's text, as
 the authors do in some task families; elsewhere they stay.
 """
 

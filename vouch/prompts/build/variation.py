@@ -12,20 +12,19 @@ and, where it comes in several strengths, or for any number of tests, LEVELS, th
 `vary` gets a prompt as it stands, at first the item as its source has it (`start`), and gives it back
 changed (dataclasses.replace): so variations are done one after the other, and `ls_n+vs_s` needs no file
 of its own. It says what changes and leaves the rendering to vouch/prompts/build/prompt.py: other words are an
-`item` with other texts, another instruction is another `style`, another order of the options is another
+`item` with other texts, another instruction is another `template`, another order of the options is another
 `order`, a disturbed image has another step in `pictures`. It touches what it names in CHANGES and keeps
 the rest of the draft.
 
 The answers are no matter of `vary`: it never touches `item.answers` or `item.options`. EFFECT says which
 options are correct afterwards: KEPT the same ones, COMPLEMENT all others, SWAPPED the other one of two.
-Two that turn the answer turn it back: the effect of `ls_n+vs_s` is KEPT. An item whose answers cannot be
-turned (an open question, no correct option, no other one, SWAPPED with more than two) gets no prompt.
+Two that flip the answer flip it back: the effect of `ls_n+vs_s` is KEPT. An item whose answers cannot be
+flipped (an open question, no correct option, no other one, SWAPPED with more than two) gets no prompt.
 
 None means that the variation does not apply to this item: no row, which is not the same as a zero.
 Several prompts of one item are a sequence, numbered 1, 2, ... in its order, also where there is but one.
-It is a pure function: randomness comes from the item's id. So what it makes of one item is made of all that
-have in common what it looked at (vouch/prompts/build/item_template.py); a file need not know. A style is changed with
-`style.changed(marks="lower")`.
+It is a pure function: randomness comes from the item's id. A template is changed with
+`template.changed(marks="lower")`.
 """
 
 from collections.abc import Mapping

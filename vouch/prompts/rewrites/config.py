@@ -12,9 +12,9 @@ PINS = "data/models"
 class Config(BaseModel):
     """Who rewrites questions, and which datasets get proposals for cleaning.
 
-    rewriter: `vouch/prompts/rewrites/engines/rules.py`, or `data/models/NAME.json`, the pin of a model that writes;
-    a path because the stage depends on it. clean: names of datasets. device, threads, max_tokens (most
-    tokens of a rewrite): for models.
+    rewriter: `vouch/prompts/rewrites/engines/rules.py`, or `data/models/NAME.json`, the pin of a model that
+    writes; a path because the stage depends on it. clean: names of datasets. device, threads, max_tokens
+    (most tokens of a rewrite): for models.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from vouch.pipeline.errors import UserError
-from vouch.prompts.rewrites.checking import failures
+from vouch.prompts.rewrites.checks import failures
 from vouch.prompts.rewrites.decisions import ACCEPT, DROP, REJECT, Decision
 from vouch.prompts.rewrites.engine import Proposal, Task
 from vouch.tables.rewrites import ACCEPTED, BY_HAND, CLEAN, KINDS, NEGATIONS, REJECTED

@@ -7,17 +7,15 @@ import pandas as pd
 from vouch.report import formatting, labels, palette
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
+from vouch.report.marks import tips
 
-TITLE = "Right answers, and how many options it takes to be sure"
+TITLE = "Accuracy against set size"
 SIZE = (520.0, 430.0)
 NARROW = (270.0, 270.0)  # with its axes it fits a phone held upright
 FONT = 11
 TIPS = [
-    alt.Tooltip("model:N", title="Model"),
-    alt.Tooltip("y:Q", title="Accuracy", format=".1%"),
-    alt.Tooltip("y_low:Q", title="from", format=".1%"),
-    alt.Tooltip("y_high:Q", title="to", format=".1%"),
-    alt.Tooltip("x:Q", title="Options in a set", format=".2f"),
+    *tips(".1%", model_n="Model", y="Accuracy", y_low="from", y_high="to"),
+    *tips(".2f", x="Options in a set"),
 ]
 
 
@@ -91,7 +89,7 @@ def _drawn(evidence: Evidence, dataset: str, size: tuple[float, float]) -> Any:
 
     def across(column: str) -> Any:
         scale, steps = alt.Scale(domain=x, nice=False, zero=False), alt.Axis(tickCount=size[0] // 65)
-        return alt.X(f"{column}:Q", title="Options in a prediction set, mean (LAC)", scale=scale, axis=steps)
+        return alt.X(f"{column}:Q", title="Mean set size, options (LAC)", scale=scale, axis=steps)
 
     def up(column: str) -> Any:
         scale = alt.Scale(domain=y, nice=False, zero=False)
@@ -132,7 +130,7 @@ def describe(evidence: Evidence, dataset: str) -> str:
     first, small = data.iloc[0], data.loc[data["x"].idxmin()]
     return (
         f"Scatter plot of {formatting.plural(len(data), 'model')} on {dataset}. "
-        f"{first['model']} has most right answers, {formatting.percent(first['y'])}, "
+        f"{first['model']} has the highest accuracy, {formatting.percent(first['y'])}, "
         f"with {formatting.number(first['x'], 2)} options in a set; "
         f"{small['model']} has the smallest sets, {formatting.number(small['x'], 2)} options."
     )

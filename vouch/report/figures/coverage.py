@@ -1,4 +1,4 @@
-"""How often the prediction sets hold the answer, against the promise."""
+"""Coverage of the prediction sets against the target."""
 
 from typing import Any
 
@@ -7,17 +7,12 @@ import pandas as pd
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
+from vouch.report.marks import target, tips, whiskers
 
-TITLE = "Do the sets keep their promise?"
+TITLE = "Does coverage reach the target?"
 SCORES = {"lac": "LAC", "aps": "APS"}
 STEP = 17
-TIPS = [
-    alt.Tooltip("model:N", title="Model"),
-    alt.Tooltip("score:N", title="Score"),
-    alt.Tooltip("value:Q", title="Coverage", format=".1%"),
-    alt.Tooltip("low:Q", title="from", format=".1%"),
-    alt.Tooltip("high:Q", title="to", format=".1%"),
-]
+TIPS = tips(".1%", model_n="Model", score_n="Score", value="Coverage", low="from", high="to")
 
 
 def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
@@ -39,7 +34,7 @@ def draw(evidence: Evidence, dataset: str) -> Any:
     least = min(float(data[["value", "low"]].astype(float).min().min()), evidence.target) - 0.01
     across = alt.X(
         "value:Q",
-        title="Share of sets that hold the answer",
+        title="Coverage",
         scale=alt.Scale(domain=[least, 1.0], nice=False, zero=False),
         axis=alt.Axis(format=".0%", tickCount=7, tickMinStep=0.01),
     )
@@ -50,11 +45,9 @@ def draw(evidence: Evidence, dataset: str) -> Any:
     )
     shape = alt.Shape("score:N", scale=alt.Scale(domain=list(SCORES.values()), range=["circle", "diamond"]))
     base = alt.Chart(data).encode(x=across, y=rows, color=colour)
-    goal = alt.Chart(pd.DataFrame({"value": [evidence.target]}))
-    whiskers = base.transform_filter("isValid(datum.low)").transform_calculate(value="datum.low")
     return alt.layer(
-        goal.mark_rule(strokeDash=[4, 3], color=palette.INK).encode(x=across),
-        whiskers.mark_rule(strokeWidth=2, opacity=0.5).encode(x2="high:Q"),
+        target(evidence.target).encode(x=across),
+        whiskers(base).mark_rule(strokeWidth=2, opacity=0.5).encode(x2="high:Q"),
         base.mark_point(filled=True, size=45, opacity=1).encode(shape=shape, tooltip=TIPS),
     ).properties(width=420, height=alt.Step(STEP))
 
@@ -65,7 +58,7 @@ def describe(evidence: Evidence, dataset: str) -> str:
     said = []
     for name, group in data.groupby("score", sort=False):
         low, high = formatting.percent(group["value"].min()), formatting.percent(group["value"].max())
-        said.append(f"{name} sets hold the answer in {low} to {high} of the questions")
+        said.append(f"{name} sets cover {low} to {high} of the questions")
     return (
         f"Coverage on {dataset}: {'; '.join(said)}. The target is {formatting.percent(evidence.target, 0)}."
     )

@@ -1,4 +1,4 @@
-"""Which models the data can tell apart: a row against a column."""
+"""Which models differ significantly: a row against a column."""
 
 from typing import Any
 
@@ -7,15 +7,11 @@ import pandas as pd
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
+from vouch.report.marks import tips
 
-TITLE = "Which models can be told apart?"
+TITLE = "Which models differ significantly?"
 STEP = 17
-TIPS = [
-    alt.Tooltip("row:N", title="Model"),
-    alt.Tooltip("verdict:N", title="is"),
-    alt.Tooltip("other:N", title="than"),
-    alt.Tooltip("points:Q", title="Points", format=".1f"),
-]
+TIPS = tips(".1f", row_n="Model", verdict_n="is", other_n="than", points="Points")
 
 
 def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
@@ -27,7 +23,9 @@ def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
             pair = evidence.pair(dataset, model, other)
             if pair is None:
                 continue
-            verdict = ("better" if pair.difference > 0 else "worse") if pair.told_apart else "cannot tell"
+            verdict = (
+                ("better" if pair.difference > 0 else "worse") if pair.significant else "not significant"
+            )
             rows.append(
                 {"row": model, "column": place, "other": other}
                 | {"points": abs(100 * pair.difference), "verdict": verdict}
@@ -44,7 +42,7 @@ def draw(evidence: Evidence, dataset: str) -> Any:
     places = {model: f"{model}  {place}" for place, model in enumerate(models, start=1)}
     data["row"] = data["row"].map(places)
     verdicts = alt.Scale(
-        domain=["better", "worse", "cannot tell"], range=[palette.BLUE, palette.ORANGE, palette.RULE]
+        domain=["better", "worse", "not significant"], range=[palette.BLUE, palette.ORANGE, palette.RULE]
     )
     depth = alt.Scale(domain=[0, max(float(data["points"].max()), 1.0)], range=[0.35, 1.0])
     return (
@@ -67,7 +65,7 @@ def draw(evidence: Evidence, dataset: str) -> Any:
             color=alt.Color("verdict:N", scale=verdicts),
             tooltip=TIPS,
             opacity=alt.condition(
-                "datum.verdict == 'cannot tell'",
+                "datum.verdict == 'not significant'",
                 alt.value(0.6),
                 alt.Opacity("points:Q", scale=depth, legend=None),
             ),
@@ -79,8 +77,9 @@ def draw(evidence: Evidence, dataset: str) -> Any:
 def describe(evidence: Evidence, dataset: str) -> str:
     """The picture in words."""
     data = frame(evidence, dataset)
-    known = data[data["verdict"] != "cannot tell"]
+    known = data[data["verdict"] != "not significant"]
     return (
-        f"Grid of {formatting.plural(len(data) // 2, 'pair')} of models on {dataset}, in the order of accuracy: "
-        f"{formatting.count(len(known) // 2)} can be told apart. A row is better or worse than a column."
+        f"Grid of {formatting.plural(len(data) // 2, 'pair')} of models on {dataset}, in the order of "
+        f"accuracy: {formatting.count(len(known) // 2)} differ significantly. A row is better or worse "
+        "than a column."
     )

@@ -1,4 +1,4 @@
-"""The same answers read twice: as the authors' code does, and cleanly."""
+"""The same answers under the faithful and the clean protocol."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ import pandas as pd
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
+from vouch.report.marks import target, tips
 
 TITLE = "Faithful against clean"
 # heading, metric, score, format and least distance of the ticks
@@ -17,15 +18,11 @@ PANELS = {
 }
 PROTOCOLS = {"clean": "clean, with its interval", "faithful": "faithful"}
 STEP = 16
-TIPS = [
-    alt.Tooltip("model:N", title="Model"),
-    alt.Tooltip("reading:N", title="Reading"),
-    alt.Tooltip("value:Q", title="Value", format=".3f"),
-]
+TIPS = tips(".3f", model_n="Model", protocol_n="Protocol", value="Value")
 
 
 def frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
-    """One row per model and reading."""
+    """One row per model and protocol."""
     _, metric, score, _, _ = PANELS[panel]
     rows = [
         {"model": model, "protocol": name, "value": number.value}
@@ -51,8 +48,8 @@ def _panel(evidence: Evidence, dataset: str, panel: str, named: bool) -> Any:
         "value:Q", title=title, scale=scale, axis=alt.Axis(format=form, tickCount=5, tickMinStep=step)
     )
     names = list(PROTOCOLS.values())
-    colour = alt.Color("reading:N", scale=alt.Scale(domain=names, range=[palette.BLUE, palette.ORANGE]))
-    shape = alt.Shape("reading:N", scale=alt.Scale(domain=names, range=["circle", "diamond"]))
+    colour = alt.Color("protocol:N", scale=alt.Scale(domain=names, range=[palette.BLUE, palette.ORANGE]))
+    shape = alt.Shape("protocol:N", scale=alt.Scale(domain=names, range=["circle", "diamond"]))
     base = alt.Chart(data).encode(y=rows)
     layers = [
         base.transform_filter("isValid(datum.low)")
@@ -63,8 +60,7 @@ def _panel(evidence: Evidence, dataset: str, panel: str, named: bool) -> Any:
         ),
     ]
     if panel == "coverage":
-        goal = alt.Chart(pd.DataFrame({"value": [evidence.target]}))
-        layers.insert(0, goal.mark_rule(strokeDash=[4, 3], color=palette.INK).encode(x=across))
+        layers.insert(0, target(evidence.target).encode(x=across))
     return alt.layer(*layers).properties(width=205, height=alt.Step(STEP))
 
 
@@ -84,4 +80,4 @@ def describe(evidence: Evidence, dataset: str) -> str:
         if data.shape[1] == len(PROTOCOLS):
             gap = (data.iloc[:, 0] - data.iloc[:, 1]).abs().max()
             said.append(f"{title}: {formatting.number(gap, 3)}")
-    return f"Both readings of {dataset} for each model. Largest distance between them: {'; '.join(said)}."
+    return f"Both protocols on {dataset} for each model. Largest distance between the two: {'; '.join(said)}."

@@ -1,4 +1,4 @@
-"""Is 80 % sure right 80 % of the time? For a few models that span the field."""
+"""Reliability diagrams of a few models that span the field."""
 
 from typing import Any
 
@@ -7,15 +7,12 @@ import pandas as pd
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
+from vouch.report.marks import tips
 from vouch.report.reliability import bins
 
-TITLE = "Is 80 % sure right 80 % of the time?"
+TITLE = "Reliability diagram"
 MOST = 4
-TIPS = [
-    alt.Tooltip("confidence:Q", title="Confidence", format=".1%"),
-    alt.Tooltip("accuracy:Q", title="Accuracy", format=".1%"),
-    alt.Tooltip("answers:Q", title="Answers", format=","),
-]
+TIPS = [*tips(".1%", confidence="Confidence", accuracy="Accuracy"), *tips(",", answers="Answers")]
 
 
 def chosen(evidence: Evidence, dataset: str) -> tuple[str, ...]:

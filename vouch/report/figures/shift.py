@@ -12,27 +12,22 @@ from vouch.report import vegalite as alt
 from vouch.report.costs import is_control, meaning
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
-from vouch.report.shift import SCORE, promise, shifted
+from vouch.report.marks import target, tips, whiskers
+from vouch.report.sets import SCORE, guarantee, shifted
 
-TITLE = "Calibrated on originals, asked in another way"
-SELF = "the originals themselves"
-PROMISES = {
-    "broken": ("breaks the promise", palette.ORANGE),
-    "kept": ("keeps it", palette.BLUE),
-    "exceeded": ("holds more than promised", palette.GREEN),
+TITLE = "Coverage of sets calibrated on the original prompts"
+SELF = "original prompts"
+GUARANTEES = {
+    "violated": ("below the target", palette.ORANGE),
+    "met": ("meets the target", palette.BLUE),
+    "exceeded": ("above the target", palette.GREEN),
 }
 STEP, LABELS = 18, 270
-TIPS = [
-    alt.Tooltip("model:N", title="Model"),
-    alt.Tooltip("asked:N", title="Asked"),
-    alt.Tooltip("value:Q", title="Coverage", format=".1%"),
-    alt.Tooltip("low:Q", title="from", format=".1%"),
-    alt.Tooltip("high:Q", title="to", format=".1%"),
-]
+TIPS = tips(".1%", model_n="Model", asked_n="Asked", value="Coverage", low="from", high="to")
 
 
 def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
-    """One row per model and way of asking: value, low, high and what has become of the promise."""
+    """One row per model and way of asking: value, low, high and what becomes of the guarantee."""
     rows = []
     for model in chosen(evidence, dataset):
         found = shifted(evidence, dataset, model)
@@ -42,12 +37,12 @@ def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
             asked = {SELF: own} | asked
         for name, number in asked.items():
             row = {"model": model, "asked": name, "value": number.value, "low": number.low}
-            label, _ = PROMISES[promise(evidence, number)]
-            rows.append(row | {"high": number.high, "promise": label})
-    return pd.DataFrame(rows, columns=["model", "asked", "value", "low", "high", "promise"])
+            label, _ = GUARANTEES[guarantee(evidence, number)]
+            rows.append(row | {"high": number.high, "guarantee": label})
+    return pd.DataFrame(rows, columns=["model", "asked", "value", "low", "high", "guarantee"])
 
 
-def _panel(data: pd.DataFrame, model: str, order: list[str], least: float, target: float, first: bool) -> Any:
+def _panel(data: pd.DataFrame, model: str, order: list[str], least: float, aim: float, first: bool) -> Any:
     rows = alt.Y(
         "asked:N",
         sort=order,
@@ -64,18 +59,16 @@ def _panel(data: pd.DataFrame, model: str, order: list[str], least: float, targe
     )
     across = alt.X(
         "value:Q",
-        title="Share of sets that hold the answer",
+        title="Coverage",
         scale=alt.Scale(domain=[least, 1.0], nice=False, zero=False),
         axis=alt.Axis(format=".0%", tickCount=5, tickMinStep=0.01),
     )
-    labels, colours = zip(*PROMISES.values(), strict=True)
-    colour = alt.Color("promise:N", scale=alt.Scale(domain=list(labels), range=list(colours)))
+    labels, colours = zip(*GUARANTEES.values(), strict=True)
+    colour = alt.Color("guarantee:N", scale=alt.Scale(domain=list(labels), range=list(colours)))
     base = alt.Chart(data[data["model"] == model]).encode(x=across, y=rows, color=colour)
-    goal = alt.Chart(pd.DataFrame({"value": [target]}))
-    whiskers = base.transform_filter("isValid(datum.low)").transform_calculate(value="datum.low")
     return alt.layer(
-        goal.mark_rule(strokeDash=[4, 3], color=palette.INK).encode(x=across),
-        whiskers.mark_rule(strokeWidth=2, opacity=0.6).encode(x2="high:Q"),
+        target(aim).encode(x=across),
+        whiskers(base).mark_rule(strokeWidth=2, opacity=0.6).encode(x2="high:Q"),
         base.mark_circle(size=50, opacity=1).encode(tooltip=TIPS),
     ).properties(width=250, height=alt.Step(STEP), title=model)
 
@@ -100,9 +93,9 @@ def describe(evidence: Evidence, dataset: str) -> str:
     said = []
     for model, group in data[data["asked"] != SELF].groupby("model", sort=False):
         worst = group.loc[group["value"].idxmin()]
-        broken = int((group["promise"] == PROMISES["broken"][0]).sum())
+        broken = int((group["guarantee"] == GUARANTEES["violated"][0]).sum())
         said.append(
-            f"{model} breaks its promise in {broken} of {len(group)}, least coverage "
+            f"{model} falls below the target in {broken} of {len(group)}, lowest coverage "
             f"{formatting.percent(worst['value'])} with {worst['asked']}"
         )
     return (

@@ -8,18 +8,16 @@ from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
-from vouch.report.sweep import points
+from vouch.report.marks import target, tips
+from vouch.report.sets import points
 
-TITLE = "Sets by how many questions calibrate"
+TITLE = "Coverage and set size by calibration share"
 PANELS = {"coverage": ("Coverage, LAC", ".0%"), "size": ("Options in a set, LAC", ".1f")}
 COLOURS = [palette.BLUE, palette.ORANGE, palette.GREEN, palette.INK]
 SHAPES = ["circle", "diamond", "square", "triangle-up"]
 TIPS = [
-    alt.Tooltip("model:N", title="Model"),
-    alt.Tooltip("share:Q", title="Share %"),
-    alt.Tooltip("value:Q", title="Value", format=".3f"),
-    alt.Tooltip("low:Q", title="from", format=".3f"),
-    alt.Tooltip("high:Q", title="to", format=".3f"),
+    *tips(model_n="Model", share="Share %"),
+    *tips(".3f", value="Value", low="from", high="to"),
 ]
 
 
@@ -63,8 +61,7 @@ def draw(evidence: Evidence, dataset: str) -> Any:
             base.mark_point(filled=True, size=45, opacity=1).encode(y=up, shape=shape, tooltip=TIPS),
         ]
         if panel == "coverage":
-            goal = alt.Chart(pd.DataFrame({"value": [evidence.target]}))
-            layers.insert(0, goal.mark_rule(strokeDash=[4, 3], color=palette.INK).encode(y=up))
+            layers.insert(0, target(evidence.target).encode(y=up))
         panels.append(alt.layer(*layers).properties(width=270, height=190))
     return alt.hconcat(*panels, spacing=24)
 
@@ -77,7 +74,7 @@ def describe(evidence: Evidence, dataset: str) -> str:
         if found:
             first, last = found[0], found[-1]
             said.append(
-                f"{model} covers {formatting.percent(first.coverage.value)} when {first.share} % calibrate and "
-                f"{formatting.percent(last.coverage.value)} when {last.share} % do"
+                f"{model} covers {formatting.percent(first.coverage.value)} if {first.share} % calibrate, "
+                f"{formatting.percent(last.coverage.value)} if {last.share} % do"
             )
     return f"Coverage and set size by calibration share on {dataset}: {'; '.join(said)}."

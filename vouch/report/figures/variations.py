@@ -1,7 +1,7 @@
 """What each variation of the prompt costs in accuracy, confidence and set size.
 
 The control is left out: beside it nothing else could be seen. Of accuracy, what a guess gains where the
-answer is turned is taken off.
+answer is flipped is subtracted.
 """
 
 from typing import Any
@@ -13,23 +13,18 @@ from vouch.report import vegalite as alt
 from vouch.report.costs import ACCURACY, CONFIDENCE, SIZE_LAC, costs, dearest, meaning, real_changes
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
+from vouch.report.marks import tips, whiskers
 
-TITLE = "What each change of the prompt costs"
+TITLE = "What each variation of the prompt costs"
 # heading, measure, scale, whether it is judged, least distance of the ticks
 PANELS = {
     "accuracy": ("Accuracy over a guess, points", ACCURACY, 100.0, True, 1),
     "confidence": ("Confidence, points", CONFIDENCE, 100.0, True, 1),
     "size": ("Options in a set, LAC", SIZE_LAC, 1.0, False, 0.1),
 }
-VERDICTS = {"costs": palette.ORANGE, "gains": palette.BLUE, "cannot tell": palette.FAINT}
+VERDICTS = {"costs": palette.ORANGE, "gains": palette.BLUE, "not significant": palette.FAINT}
 STEP = 18
-TIPS = [
-    alt.Tooltip("model:N", title="Model"),
-    alt.Tooltip("variation:N", title="Variation"),
-    alt.Tooltip("value:Q", title="Difference", format=".2f"),
-    alt.Tooltip("low:Q", title="from", format=".2f"),
-    alt.Tooltip("high:Q", title="to", format=".2f"),
-]
+TIPS = tips(".2f", model_n="Model", variation_n="Variation", value="Difference", low="from", high="to")
 
 
 def frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
@@ -48,7 +43,9 @@ def frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
             }
             row = {"model": model, "variation": meaning(variation), "value": scale * cost.beyond}
             rows.append(
-                row | ends | {"verdict": "gains" if cost.rises else "costs" if cost.falls else "cannot tell"}
+                row
+                | ends
+                | {"verdict": "gains" if cost.rises else "costs" if cost.falls else "not significant"}
             )
     return pd.DataFrame(rows, columns=["model", "variation", "value", "low", "high", "verdict"])
 
@@ -76,10 +73,9 @@ def _panel(data: pd.DataFrame, panel: str, model: str, order: list[str], last: b
     colour = alt.Color("verdict:N", scale=scores) if judged else alt.value(palette.INK)
     base = alt.Chart(data[data["model"] == model]).encode(y=rows, color=colour)
     nothing = alt.Chart(pd.DataFrame({"value": [0.0]}))
-    whiskers = base.transform_filter("isValid(datum.low)").transform_calculate(value="datum.low")
     return alt.layer(
         nothing.mark_rule(color=palette.INK, strokeWidth=1).encode(x=across),
-        whiskers.mark_rule(strokeWidth=2, opacity=0.6).encode(x=across, x2="high:Q"),
+        whiskers(base).mark_rule(strokeWidth=2, opacity=0.6).encode(x=across, x2="high:Q"),
         base.mark_circle(size=50, opacity=1).encode(x=across, tooltip=TIPS),
     ).properties(width=190, height=alt.Step(STEP))
 
@@ -109,7 +105,7 @@ def describe(evidence: Evidence, dataset: str) -> str:
     for model in chosen(evidence, dataset):
         variation = dearest(found, model)
         if variation is None:
-            said.append(f"none costs {model} accuracy that can be measured")
+            said.append(f"none lowers the accuracy of {model} significantly")
         else:
             cost = found[model, variation, *ACCURACY]
             over = " over a guess" if cost.eased else ""

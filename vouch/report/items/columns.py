@@ -12,7 +12,7 @@ from vouch.report.items.outcomes import LETTERS, NONE, RIGHT, UNGRADED, WRONG, O
 from vouch.report.items.questions import Ints, Questions
 from vouch.tables.items import ITEMS
 
-_TURNED = len(LETTERS) // 2
+_FLIPPED = len(LETTERS) // 2
 
 
 def states(outcomes: Outcomes, questions: Questions, variation: int) -> str:
@@ -26,7 +26,7 @@ def states(outcomes: Outcomes, questions: Questions, variation: int) -> str:
     found = np.full(questions.items, NONE, dtype=np.uint8)
     for state in (UNGRADED, RIGHT, WRONG):
         found[some(outcomes.state == state)] = state
-    found[some(outcomes.turned)] += _TURNED
+    found[some(outcomes.flipped)] += _FLIPPED
     return np.frombuffer(LETTERS, dtype=np.uint8)[found].tobytes().decode("ascii")
 
 

@@ -1,4 +1,4 @@
-"""What came of one model's answers to a dataset: right or wrong, turned by a changed prompt, how sure."""
+"""What came of one model's answers to a dataset: right or wrong, flipped by a changed prompt, how sure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,20 +34,20 @@ COLUMNS = (
 NONE, WRONG, RIGHT, UNGRADED = range(4)
 LETTERS = b"-wru-WRU"
 """What stands for a state in the columns of an item: not answered, wrong, right, not graded; capitals where
-a change of the prompt turned the answer, or failed to where it should have."""
+a change of the prompt flipped the answer, or failed to where it should have."""
 
 
 @dataclass(frozen=True)
 class Outcomes:
     """Of one output, by prompt [P]: NaN, or NONE of `state`, where there is none.
 
-    state: NONE, WRONG, RIGHT or UNGRADED. turned: whether it is one of `flips`. predicted: place of
+    state: NONE, WRONG, RIGHT or UNGRADED. flipped: whether it is one of `flips`. predicted: place of
     the option. confidence: 0 ... 1. sizes: by name of the column. texts: number among `said` of what a
     generated answer came to, and the parser that read it, -1 for none.
     """
 
     state: NDArray[np.uint8]
-    turned: NDArray[np.bool_]
+    flipped: NDArray[np.bool_]
     predicted: Floats
     confidence: Floats
     sizes: Mapping[str, Floats]
@@ -55,13 +55,13 @@ class Outcomes:
     said: tuple[tuple[str, str], ...]
 
     def page(self, numbers: Ints) -> dict[str, Any]:
-        """For prompts by number: k, option taken; r, state; f, whether turned; L and A, mean sizes of sets
+        """For prompts by number: k, option taken; r, state; f, whether flipped; L and A, mean sizes of sets
         of the clean protocol, in tenths; of texts y, what it came to and what read it, and c, confidence per
         cent, which of options is the largest probability. -1 for what is not there."""
         found: dict[str, Any] = {
             "k": _whole(self.predicted[numbers]),
             "r": self.state[numbers].tolist(),
-            "f": self.turned[numbers].astype(int).tolist(),
+            "f": self.flipped[numbers].astype(int).tolist(),
         }
         if self.said:
             found["c"] = _whole(100 * self.confidence[numbers])
@@ -113,7 +113,7 @@ def _outcomes(table: pa.Table, questions: Questions) -> Outcomes:
     texts[rows] = [place.get((answer or "", parser), -1) for answer, parser in pairs]
     return Outcomes(
         state=state,
-        turned=_turned(table, rows, state, questions),
+        flipped=_flipped(table, rows, state, questions),
         predicted=spread("predicted"),
         confidence=spread("confidence"),
         sizes={name: spread(name) for name in COLUMNS if "size" in name},
@@ -122,7 +122,9 @@ def _outcomes(table: pa.Table, questions: Questions) -> Outcomes:
     )
 
 
-def _turned(table: pa.Table, rows: Ints, state: NDArray[np.uint8], questions: Questions) -> NDArray[np.bool_]:
+def _flipped(
+    table: pa.Table, rows: Ints, state: NDArray[np.uint8], questions: Questions
+) -> NDArray[np.bool_]:
     """Of prompts that stand in the table [rows] beside the original of their item."""
     answer, grade = np.full((2, len(state)), np.nan)
     answer[rows], grade[rows] = contents(table), grades(table)

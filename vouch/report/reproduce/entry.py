@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from vouch.report import formatting
-from vouch.report.grid import Grid
 from vouch.report.reproduce.lookup import Lookup
+from vouch.report.table import Grid
 from vouch.report.vegalite import Chart
 
 

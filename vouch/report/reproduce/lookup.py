@@ -46,10 +46,10 @@ class Measure:
 
 @dataclass(frozen=True)
 class Lookup:
-    """Metrics of all the evidence there is; what was looked up once is kept."""
+    """Metrics of all the evidence there is; what was looked up once is remembered."""
 
     evidence: Evidence
-    _kept: dict[str, tuple[pd.DataFrame, Mapping[Any, np.ndarray]]] = field(default_factory=dict, repr=False)
+    _found: dict[str, tuple[pd.DataFrame, Mapping[Any, np.ndarray]]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def _places(self) -> Mapping[Any, np.ndarray]:
@@ -61,8 +61,8 @@ class Lookup:
         return self.evidence.headlines.iloc[self._places.get(metric, [])]
 
     def _both(self, metric: str) -> tuple[pd.DataFrame, Mapping[Any, np.ndarray]]:
-        """Both readings of a metric side by side, and which rows belong to each place of WHERE."""
-        if metric not in self._kept:
+        """Both protocols of a metric side by side, and which rows belong to each place of WHERE."""
+        if metric not in self._found:
             frame = self.rows(metric)
             frame = frame[frame["value"].notna()]
             clean = frame.loc[frame["protocol"] == CLEAN, [*WHERE, *KEYS, "value", *CLEAN_ONLY, "items"]]
@@ -72,8 +72,8 @@ class Lookup:
             )
             both["items"] = both["rows"].fillna(both["items"])
             places = both.groupby(WHERE, sort=False).indices
-            self._kept[metric] = both[[*KEYS, *COLUMNS]], places
-        return self._kept[metric]
+            self._found[metric] = both[[*KEYS, *COLUMNS]], places
+        return self._found[metric]
 
     def of(self, measure: Measure) -> pd.DataFrame:
         """model, dataset and COLUMNS: one row for each pair that has the number in either protocol."""
@@ -99,6 +99,15 @@ class Lookup:
         known = sorted(mean.index, key=lambda model: (-mean[model], model))
         return (*map(str, known), *(name for name in self.evidence.all_models if name not in mean.index))
 
+    def in_order(self, frame: pd.DataFrame, by: Sequence[str], model: str = "model") -> pd.DataFrame:
+        """Rows sorted by columns, of which `model` goes by `order`; a name that is no model comes last."""
+        place = {name: place for place, name in enumerate(self.order)}
+
+        def key(column: pd.Series) -> pd.Series:
+            return column.map(place).fillna(len(place)) if column.name == model else column
+
+        return frame.sort_values(list(by), key=key, kind="stable")
+
 
 def with_mean(
     frame: pd.DataFrame,
@@ -119,3 +128,16 @@ def with_mean(
     mean = mean.where(counts == len(over)) if complete else mean
     mean = mean.dropna(how="all").reset_index().assign(dataset=MEAN)
     return pd.concat([frame, mean], ignore_index=True)
+
+
+def columns(datasets: Iterable[str], names: Mapping[str, str]) -> dict[str, str]:
+    """Datasets with the label of a column: those of the paper first and in its order, others as they are."""
+    here = list(datasets)
+    first = {name: label for name, label in names.items() if name in here}
+    return first | {name: name for name in here if name not in first}
+
+
+def own(datasets: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:
+    """The paper's own datasets that are here; all that are here where there is none of them."""
+    here = tuple(datasets)
+    return tuple(name for name in names if name in here) or here

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from vouch.report import formatting
-from vouch.report.grid import MISSING, Cell, Column, Grid
 from vouch.report.reproduce.entry import Absent, Built
 from vouch.report.reproduce.lookup import Measure
+from vouch.report.table import MISSING, Cell, Column, Grid
 
 Key = tuple[int, str, str]
 """measure, row, column"""
@@ -184,7 +184,8 @@ def published(
         body.append(_beside(layout, key, value, rank))
     if not body:
         return (), ()
-    said = f"{formatting.count(same)} of {formatting.plural(len(body), 'published figure')} agree to the printed digit"
+    every = formatting.plural(len(body), "published figure")
+    said = f"{formatting.count(same)} of {every} agree to the printed digit"
     said += f", {alike} of {formatting.plural(placed, 'published rank')}." if placed else "."
     caption = f"{layout.caption}: published beside ours"
     return (Grid(f"{layout.name}-published", caption, columns, body),), (said,)

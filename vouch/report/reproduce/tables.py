@@ -1,11 +1,10 @@
 """The table that most papers have most of: models by datasets, for one or several measures."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from vouch.report import formatting
 from vouch.report.reproduce.entry import Absent, Built
-from vouch.report.reproduce.labels import columns, own
-from vouch.report.reproduce.lookup import MEAN, Lookup, Measure, with_mean
+from vouch.report.reproduce.lookup import MEAN, Lookup, Measure, columns, own, with_mean
 from vouch.report.reproduce.pivot import Key, Layout, Print, pivot
 
 
@@ -23,15 +22,14 @@ def by_dataset(
     names: Mapping[str, str],
     models: Mapping[str, str] | None = None,
     prints: Mapping[Key, Print] | None = None,
-    only: Iterable[str] | None = None,
     ranked: bool = False,
 ) -> Built:
     """Measures by dataset, with the mean over the paper's own datasets, or over all where there is none.
 
     names: the paper's datasets to its labels. models: its models to its names. prints: published cells;
-    those of the mean count where all of the paper's datasets are here. only: these datasets alone.
+    those of the mean count where all of the paper's datasets are here.
     """
-    datasets = [dataset for dataset in lookup.evidence.datasets if only is None or dataset in set(only)]
+    datasets = lookup.evidence.datasets
     frame = lookup.long(measures, datasets)
     asked = set(frame["dataset"])
     over = tuple(dataset for dataset in own(datasets, names) if dataset in asked)

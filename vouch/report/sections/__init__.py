@@ -1,5 +1,5 @@
 """Sections of the pages. NAME.py defines
 
 TITLE                    how a page's list of contents names it
-build(evidence) -> view  false where there is nothing to say; templates/NAME.html.j2 shows it
+build(evidence) -> view  a `Section`, or what templates/NAME.html.j2 shows; None where there is nothing to say
 """

@@ -1,26 +1,19 @@
-"""Where models are unsure: categories of a dataset, largest prediction sets first."""
+"""Categories of a dataset, largest prediction sets first."""
 
-from dataclasses import dataclass
+from markupsafe import Markup
 
 from vouch.report.evidence import Evidence
-from vouch.report.grid import MISSING, Cell, Column, Grid, figure, whole
+from vouch.report.section import Part, Section, Text
+from vouch.report.table import MISSING, Column, Grid, cells, figure, percent, rounded
 
 TITLE = "Categories"
+HEADING = "Where the models are uncertain"
 
 
-@dataclass(frozen=True)
-class DatasetCategories:
-    """model: the one whose numbers stand in the table beside the mean of all."""
-
-    dataset: str
-    model: str
-    grid: Grid
-
-
-def build(evidence: Evidence) -> tuple[DatasetCategories, ...]:
+def build(evidence: Evidence) -> Section | None:
     """One part per dataset with at least two categories."""
-    wanted = [dataset for dataset in evidence.datasets if len(evidence.categories(dataset)) > 1]
-    return tuple(_part(evidence, dataset) for dataset in wanted)
+    parts = [_part(evidence, d) for d in evidence.datasets if len(evidence.categories(d)) > 1]
+    return Section(HEADING, Markup(""), parts) if parts else None
 
 
 def _mean(evidence: Evidence, dataset: str, category: str, metric: str, score: str) -> float | None:
@@ -31,7 +24,7 @@ def _mean(evidence: Evidence, dataset: str, category: str, metric: str, score: s
     return sum(known) / len(known) if known else None
 
 
-def _part(evidence: Evidence, dataset: str) -> DatasetCategories:
+def _part(evidence: Evidence, dataset: str) -> Part:
     model = evidence.leaders(dataset)[0]
     columns = (
         Column("Category", "as the source names it"),
@@ -45,20 +38,21 @@ def _part(evidence: Evidence, dataset: str) -> DatasetCategories:
     rows = []
     for category in evidence.categories(dataset):
         accuracy = evidence.number(dataset, model, "accuracy", category=category)
-        accuracies = _mean(evidence, dataset, category, "accuracy", "")
-        sizes = _mean(evidence, dataset, category, "set_size", "lac")
         rows.append(
-            (
-                Cell(category),
-                whole(accuracy.items) if accuracy else MISSING,
+            cells(
+                category,
+                accuracy.items if accuracy else MISSING,
                 figure(accuracy, 1, 100),
                 figure(evidence.number(dataset, model, "set_size", "lac", category=category), 2),
                 figure(evidence.number(dataset, model, "coverage", "lac", category=category), 1, 100),
-                MISSING if accuracies is None else Cell(f"{100 * accuracies:.1f}", key=accuracies),
-                MISSING if sizes is None else Cell(f"{sizes:.2f}", key=sizes),
+                percent(_mean(evidence, dataset, category, "accuracy", "")),
+                rounded(_mean(evidence, dataset, category, "set_size", "lac"), 2),
             )
         )
     rows.sort(key=lambda row: (-(row[3].key or 0), row[0].text))
-    return DatasetCategories(
-        dataset, model, Grid("categories", f"{dataset}: categories, largest sets first", columns, rows)
+    text = (
+        f"Numbers of {model}, beside the mean over all models. Each category is split and calibrated "
+        "separately, so the numbers of small categories are imprecise."
     )
+    grid = Grid("categories", f"{dataset}: categories, largest sets first", columns, rows)
+    return Part(dataset, [Text(text), grid])

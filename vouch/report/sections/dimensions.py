@@ -1,27 +1,24 @@
-"""Dimensions: accuracy by category over all datasets that have it, and what of it is one number."""
-
-from dataclasses import dataclass
+"""Dimensions: accuracy by category over all datasets that have it, and its mean."""
 
 import pandas as pd
+from markupsafe import Markup
 
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
-from vouch.report.grid import MISSING, Cell, Column, Grid
+from vouch.report.section import Part, Section
+from vouch.report.table import MISSING, Cell, Column, Grid, cells
 from vouch.tables.compared import OVERALL
 from vouch.tables.prompts import ORIGINAL, OUTPUTS
 
 TITLE = "Dimensions"
+HEADING = "Dimensions"
+TEXT = Markup("""\
+Each category over all datasets that have it, every dataset counted once, with the models' ranks, as
+ReForm-Eval (Li et al. 2023) summarises its dimensions. The last row holds the means over the dimensions.
+Ranks are those of the values alone, without intervals.""")
 
 
-@dataclass(frozen=True)
-class AskDimensions:
-    """output: what was read out, in words."""
-
-    output: str
-    grid: Grid
-
-
-def build(evidence: Evidence) -> tuple[AskDimensions, ...]:
+def build(evidence: Evidence) -> Section | None:
     """One part per output with at least two dimensions, of the original prompts in the clean protocol."""
     frame = evidence.dimensions
     frame = frame[(frame["variation"] == ORIGINAL) & (frame["protocol"] == "clean")]
@@ -29,15 +26,14 @@ def build(evidence: Evidence) -> tuple[AskDimensions, ...]:
     for output in OUTPUTS:
         here = frame[frame["output"] == output]
         if here.loc[here["dimension"] != OVERALL, "dimension"].nunique() > 1:
-            parts.append(
-                AskDimensions(formatting.OUTPUT_NAMES[output], _grid(formatting.OUTPUT_NAMES[output], here))
-            )
-    return tuple(parts)
+            name = formatting.OUTPUT_NAMES[output]
+            parts.append(Part(f"By {name}", [_grid(name, here)]))
+    return Section(HEADING, TEXT, parts) if parts else None
 
 
 def _grid(name: str, frame: pd.DataFrame) -> Grid:
     models = sorted(frame["model"].unique())
-    cells = {
+    found = {
         (dimension, model): _cell(value, rank)
         for dimension, model, value, rank in zip(
             *(frame[column].tolist() for column in ("dimension", "model", "value", "rank")), strict=True
@@ -46,10 +42,10 @@ def _grid(name: str, frame: pd.DataFrame) -> Grid:
     parts = frame.groupby("dimension")["parts"].max()
     dimensions = sorted(map(str, parts.index), key=lambda dimension: (dimension == OVERALL, dimension))
     rows = [
-        (
+        cells(
             Cell(dimension, tone="strong" if dimension == OVERALL else ""),
-            Cell(formatting.count(int(parts[dimension])), key=int(parts[dimension])),
-            *(cells.get((dimension, model), MISSING) for model in models),
+            int(parts[dimension]),
+            *(found.get((dimension, model), MISSING) for model in models),
         )
         for dimension in dimensions
     ]

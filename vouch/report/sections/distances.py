@@ -1,35 +1,33 @@
-"""How far datasets lie apart, and whether models are ordered less alike on those far apart."""
+"""How far datasets lie apart, and whether distant ones rank models less alike."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
+from markupsafe import Markup
 
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
-from vouch.report.grid import MISSING, Cell, Column, Grid
+from vouch.report.section import Figures, Part, Section, said
+from vouch.report.table import MISSING, Cell, Column, Grid, cells, rounded
 
 TITLE = "Distances"
+HEADING = "What does one dataset tell about another?"
+TEXT = Markup("""\
+Where models keep their order from one dataset to another, accuracy is said to be on the line, and the
+second dataset needs no labels. Tu et al. (2024, figures 2 and 4) ask whether that holds less for distant
+datasets. A distance is meaningful where it is well above its value by chance.""")
 ON_THE_LINE = "accuracy_on_the_line"
 FIGURES = ("tu-figure-4-1", "tu-figure-2-2")
 
 
-@dataclass(frozen=True)
-class Distances:
-    """sentences: the trend over all pairs of datasets. figures: names of their files."""
-
-    sentences: Sequence[str]
-    grid: Grid
-    figures: Sequence[str] = FIGURES
-
-
-def build(evidence: Evidence) -> Distances | None:
+def build(evidence: Evidence) -> Section | None:
     """None where no two datasets have a distance."""
     frame = evidence.distances.dropna(subset=["distance"])
     if frame.empty:
         return None
-    return Distances(tuple(trends(evidence)), _grid(evidence, frame))
+    blocks = [*said(trends(evidence)), Figures(FIGURES, beside=True), _grid(evidence, frame)]
+    return Section(HEADING, TEXT, [Part("", blocks)])
 
 
 def trends(evidence: Evidence) -> Iterator[str]:
@@ -37,8 +35,8 @@ def trends(evidence: Evidence) -> Iterator[str]:
     for row in evidence.trends.dropna(subset=["rho", "p"]).itertuples():
         yield (
             f"{row.of.capitalize()} and rankings by {formatting.OUTPUT_NAMES[row.output]}: Spearman's rho "
-            f"{formatting.number(row.rho, 2)} over {formatting.plural(int(row.pairs), 'pair')} of datasets; with "
-            f"datasets permuted (Mantel 1967) p is {formatting.p_value(row.p)}."
+            f"{formatting.number(row.rho, 2)} over {formatting.plural(int(row.pairs), 'pair')} of datasets; "
+            f"with datasets permuted (Mantel 1967) p is {formatting.p_value(row.p)}."
         )
 
 
@@ -49,17 +47,13 @@ def _grid(evidence: Evidence, frame: pd.DataFrame) -> Grid:
         Column("Other dataset"),
         Column("Of"),
         Column("Distance", "Fréchet distance of the embeddings", True),
-        Column("By chance", "its mean between random parts of both together, of the same sizes", True),
+        Column("By chance", "mean distance between random parts of both together, of the same sizes", True),
         Column("Same order, rho", "Spearman's rho between the models' performance on the two", True),
     )
     rows = [
-        (
-            Cell(row.dataset),
-            Cell(row.other),
-            Cell(row.of, row.encoder),
-            _distance(row.distance),
-            _distance(row.chance),
-            _rho(alike.get((row.dataset, row.other))),
+        cells(
+            *(row.dataset, row.other, Cell(row.of, row.encoder), _distance(row.distance)),
+            *(_distance(row.chance), rounded(alike.get((row.dataset, row.other)), 2)),
         )
         for row in frame.sort_values(["of", "distance", "dataset", "other"]).itertuples()
     ]
@@ -76,10 +70,6 @@ def _agreement(evidence: Evidence) -> dict[tuple[str, str], float]:
 
 
 def _distance(value: Any) -> Cell:
-    return (
-        MISSING if pd.isna(value) else Cell(f"{value:.3g}".replace("-", formatting.MINUS), key=float(value))
-    )
-
-
-def _rho(value: float | None) -> Cell:
-    return MISSING if value is None else Cell(formatting.number(value, 2), key=value)
+    if pd.isna(value):
+        return MISSING
+    return Cell(f"{value:.3g}".replace("-", formatting.MINUS), key=float(value))

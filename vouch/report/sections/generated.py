@@ -1,76 +1,65 @@
-"""Generated answers: open questions and choices answered in words, and how sure the model was of them."""
+"""Generated answers: open questions and choices answered in words, and how certain the model was of them."""
 
-from dataclasses import dataclass
+from markupsafe import Markup
 
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
-from vouch.report.grid import Cell, Column, Grid, figure, whole
-from vouch.tables.prompts import TEXT
+from vouch.report.section import Block, Part, Section, Text
+from vouch.report.table import Column, Grid, Measured, TableSpec
+from vouch.tables.prompts import TEXT as OUTPUT
 
 TITLE = "In words"
-
-# label, help, metric, decimals, scale
-SHOWN = (
-    ("Accuracy %", "an answer that is unparsed or refused is not right", "accuracy", 1, 100.0),
-    ("Unparsed %", "texts in which no answer is found", "unparsed_rate", 1, 100.0),
-    ("Refused %", "texts that decline to answer", "refusal_rate", 1, 100.0),
-    ("NLL", "mean negative log-likelihood of a text's tokens, nats: less is surer", "nll_avg", 3, 1.0),
-    ("Entropy %", "mean entropy before a token, of the largest possible: less is surer", "ent_avg", 1, 100.0),
-    ("ECE %", "gap between exp(−NLL) and accuracy", "ece", 1, 100.0),
+HEADING = "Answers in words"
+TEXT = Markup("""\
+Texts that the models generated, for questions without options and for options answered in words. A text in
+which no answer is found counts as wrong, so the rate of such texts stands beside the accuracy.""")
+CAPTION = f"generated answers, clean protocol, 95{formatting.NARROW}% intervals in small print"
+COLUMNS = (
+    Measured("accuracy", help="an answer that is unparsed or refused is not right"),
+    Measured("unparsed_rate"),
+    Measured("refusal_rate"),
+    Measured("nll_avg", help="mean negative log-likelihood per token, nats; lower is more certain"),
+    Measured("ent_avg"),
+    Measured("ece", help="gap between exp(−NLL) and accuracy"),
 )
 # Metrics of samples, whose score is the temperature.
 SAMPLED = {
-    "agreement": ("Agreement %", "share of samples that are the greedy text"),
+    "agreement": ("Agreement %", "share of samples equal to the greedy text"),
     "sample_bleu": ("Sample-BLEU %", "words that samples share with the greedy text"),
 }
 
 
-@dataclass(frozen=True)
-class DatasetGenerated:
-    """warnings: sentences a reader must see before the table."""
-
-    dataset: str
-    warnings: tuple[str, ...]
-    grid: Grid
-
-
-def build(evidence: Evidence) -> tuple[DatasetGenerated, ...]:
+def build(evidence: Evidence) -> Section | None:
     """One part per dataset on which texts were generated."""
-    wanted = [dataset for dataset in evidence.datasets if TEXT in evidence.outputs(dataset)]
-    return tuple(DatasetGenerated(d, _warnings(evidence, d), _grid(evidence, d)) for d in wanted)
+    wanted = [dataset for dataset in evidence.datasets if OUTPUT in evidence.outputs(dataset)]
+    parts = [Part(d, [*_warnings(evidence, d), _grid(evidence, d)]) for d in wanted]
+    return Section(HEADING, TEXT, parts) if parts else None
 
 
-def _warnings(evidence: Evidence, dataset: str) -> tuple[str, ...]:
-    said = []
-    for model in evidence.models(dataset):
-        number = evidence.number(dataset, model, "unparsed_rate", output=TEXT)
-        if number and number.value > 0:
-            said.append(f"No answer was found in {formatting.percent(number.value)} of the texts of {model}.")
-    return tuple(said)
+def _warnings(evidence: Evidence, dataset: str) -> list[Block]:
+    rates = {m: evidence.number(dataset, m, "unparsed_rate", output=OUTPUT) for m in evidence.models(dataset)}
+    return [
+        Text(f"No answer was found in {formatting.percent(rate.value)} of the texts of {model}.", "warning")
+        for model, rate in rates.items()
+        if rate and rate.value > 0
+    ]
 
 
 def _grid(evidence: Evidence, dataset: str) -> Grid:
     frame = evidence.headlines
     here = frame[
-        (frame["dataset"] == dataset) & (frame["output"] == TEXT) & frame["metric"].isin(list(SAMPLED))
+        (frame["dataset"] == dataset) & (frame["output"] == OUTPUT) & frame["metric"].isin(list(SAMPLED))
     ]
-    sampled = sorted(set(zip(here["metric"], here["score"], strict=True)))
-    columns = [Column("Model"), Column("Texts", "", True)]
-    columns += [Column(label, note, True) for label, note, *_ in SHOWN]
-    columns += [
-        Column(SAMPLED[metric][0], f"{SAMPLED[metric][1]}, temperature {score.removeprefix('t')}", True)
-        for metric, score in sampled
+    sampled = [
+        Measured(
+            metric, score, SAMPLED[metric][0], f"{SAMPLED[metric][1]}, temperature {score.removeprefix('t')}"
+        )
+        for metric, score in sorted(set(zip(here["metric"], here["score"], strict=True)))
     ]
-    rows = []
-    for model in evidence.models(dataset):
-        rate = evidence.number(dataset, model, "unparsed_rate", output=TEXT)
-        if rate is None:
-            continue
-        cells = [
-            figure(evidence.number(dataset, model, metric, output=TEXT), digits, scale)
-            for _, _, metric, digits, scale in SHOWN
-        ]
-        cells += [figure(evidence.number(dataset, model, *pair, output=TEXT), 1, 100) for pair in sampled]
-        rows.append([Cell(model), whole(rate.items), *cells])
-    caption = f"{dataset}: generated answers, clean protocol, 95{formatting.NARROW}% intervals in small print"
-    return Grid("generated", caption, columns, rows)
+    spec = TableSpec("generated", CAPTION, (Column("Model"), Column("Texts", "", True)), (*COLUMNS, *sampled))
+    rows = [
+        ((model, rate.items), {"model": model, "output": OUTPUT})
+        for model in evidence.models(dataset)
+        if (rate := evidence.number(dataset, model, "unparsed_rate", output=OUTPUT))
+    ]
+    return spec.grid(evidence, dataset, rows)

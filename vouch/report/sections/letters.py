@@ -1,44 +1,38 @@
-"""Letters: whether a model prefers some places to others, and how right it is without that."""
+"""Letters: whether a model prefers some positions, and how accurate it is without that bias."""
 
-from dataclasses import dataclass
+from markupsafe import Markup
 
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
-from vouch.report.grid import MISSING, Cell, Column, Grid, figure
 from vouch.report.numbers import Number
+from vouch.report.section import Section, folding, said
+from vouch.report.table import MISSING, Cell, Column, Grid, Measured, cells, figure
 from vouch.tables.prompts import LETTERS
 
 TITLE = "Letters"
-
+HEADING = "Does it prefer a letter?"
+TEXT = Markup("""\
+A model without position bias chooses each letter about as often as it is right. <em>Debiased</em> accuracy
+is that of the probabilities averaged over the orders in which the options were shown; two orders remove
+part of the bias.""")
 CHOSEN, RIGHT = "chosen_share_", "right_share_"
 DEBIASED = "accuracy_debiased"
-# label, help, metric
 RATES = (
-    ("I don't know %", "how often it is chosen; never right", "dont_know_rate"),
-    ("None of them %", "how often it is chosen; never right", "none_rate"),
-    ("Ties %", "questions with equal largest logits", "tie_rate"),
+    Measured("dont_know_rate", label="I don't know %", interval=False),
+    Measured("none_rate", label="None of them %", interval=False),
+    Measured("tie_rate", interval=False),
 )
 
 
-@dataclass(frozen=True)
-class DatasetLetters:
-    """sentences: the letters that are chosen too often."""
-
-    dataset: str
-    sentences: tuple[str, ...]
-    grid: Grid
-
-
-def build(evidence: Evidence) -> tuple[DatasetLetters, ...]:
+def build(evidence: Evidence) -> Section | None:
     """One part per dataset whose headlines rest on letters."""
     parts = []
     for dataset in evidence.datasets:
         letters = _letters(evidence, dataset)
         if letters and evidence.outputs(dataset)[0] == LETTERS:
-            said = [_sentence(evidence, dataset, model, letters) for model in evidence.models(dataset)]
-            grid = _grid(evidence, dataset, letters)
-            parts.append(DatasetLetters(dataset, tuple(filter(None, said)), grid))
-    return tuple(parts)
+            told = said(_sentence(evidence, dataset, m, letters) for m in evidence.models(dataset))
+            parts.append((dataset, [*told, _grid(evidence, dataset, letters)]))
+    return Section(HEADING, TEXT, folding(parts, 1)) if parts else None
 
 
 def _letters(evidence: Evidence, dataset: str) -> tuple[str, ...]:
@@ -61,8 +55,8 @@ def _sentence(evidence: Evidence, dataset: str, model: str, letters: tuple[str, 
     letter = max(excess, key=lambda name: excess[name][0])
     _, chosen, right = excess[letter]
     return (
-        f"{model} chooses {letter} for {formatting.percent(chosen.value)} of the questions; the answer stands "
-        f"there in {formatting.percent(right.value)}."
+        f"{model} chooses {letter} for {formatting.percent(chosen.value)} of the questions; it is right for "
+        f"{formatting.percent(right.value)}."
     )
 
 
@@ -77,25 +71,26 @@ def debiased(evidence: Evidence, dataset: str, model: str) -> tuple[Number | Non
 
 def _grid(evidence: Evidence, dataset: str, letters: tuple[str, ...]) -> Grid:
     models = evidence.models(dataset)
-    rates = [rate for rate in RATES if any(evidence.number(dataset, m, rate[2]) for m in models)]
-    columns = [
+    rates = [rate for rate in RATES if any(rate.number(evidence, dataset, m) for m in models)]
+    help = "how often {} is chosen, and how often it is right"
+    columns = (
         Column("Model"),
         Column("Bias %", "half the sum of the differences between chosen and right letters", True),
         Column("Accuracy %", "as asked", True),
-        Column("Debiased %", "probabilities of an option averaged over the places it stood at", True),
+        Column("Debiased %", "probabilities of an option averaged over its positions", True),
+        *(Column(f"{letter} %", help.format(letter), True) for letter in letters),
+        *(rate.column for rate in rates),
+    )
+    rows = [
+        cells(
+            model,
+            figure(evidence.number(dataset, model, "letter_bias"), 1, 100),
+            *(figure(number, 1, 100) for number in debiased(evidence, dataset, model)),
+            *(_share(evidence, dataset, model, letter) for letter in letters),
+            *(rate.cell(evidence, dataset, model) for rate in rates),
+        )
+        for model in models
     ]
-    said = "how often {} is chosen, and how often it is right"
-    columns += [Column(f"{letter} %", said.format(letter), True) for letter in letters]
-    columns += [Column(label, note, True) for label, note, _ in rates]
-    rows = []
-    for model in models:
-        accuracy, without = debiased(evidence, dataset, model)
-        row = [Cell(model), figure(evidence.number(dataset, model, "letter_bias"), 1, 100)]
-        row += [figure(accuracy, 1, 100), figure(without, 1, 100)]
-        row += [_share(evidence, dataset, model, letter) for letter in letters]
-        numbers = [evidence.number(dataset, model, metric) for *_, metric in rates]
-        row += [figure(number, 1, 100, interval=False) for number in numbers]
-        rows.append(row)
     caption = f"{dataset}: how often each letter is chosen; how often it is right in small print"
     return Grid("letters", caption, columns, rows)
 

@@ -1,56 +1,44 @@
-"""Read-outs side by side: letters, likelihood of options and generated text of the same questions."""
+"""Outputs side by side: letters, likelihood of options and generated text of the same questions."""
 
-from dataclasses import dataclass
+from markupsafe import Markup
 
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
-from vouch.report.grid import Cell, Column, Grid, figure
+from vouch.report.section import Part, Section, said
+from vouch.report.table import Column, Grid, Measured, TableSpec
 
-TITLE = "Read-outs"
-# label, help, metric, score, decimals, scale
-SHOWN = (
-    ("Accuracy %", "a text in which no answer is found is not right", "accuracy", "", 1, 100.0),
+TITLE = "Outputs"
+HEADING = "Does it matter how the answer is read?"
+TEXT = Markup("""\
+A model can be asked for the letter of an option, for the likelihood of each option's text, or for an answer
+in its own words. Likelihoods are sums over the tokens of an option, which favours short ones; the means per
+token and per byte stand beside them. A generated text has no prediction set.""")
+TABLE = TableSpec(
+    "outputs",
+    "the same questions by output, clean protocol",
+    (Column("Model"), Column("Output")),
     (
-        "per token %",
-        "accuracy by mean log-likelihood per token of an option",
-        "accuracy_per_token",
-        "",
-        1,
-        100.0,
+        Measured("accuracy", help="a text in which no answer is found is not right"),
+        Measured("accuracy_per_token"),
+        Measured("accuracy_per_byte"),
+        Measured("set_size", "lac"),
+        Measured("coverage", "lac", help="share of LAC sets that contain the answer"),
+        Measured("ece"),
+        Measured("unparsed_rate"),
     ),
-    (
-        "per byte %",
-        "accuracy by mean log-likelihood per byte of an option",
-        "accuracy_per_byte",
-        "",
-        1,
-        100.0,
-    ),
-    ("Set size LAC", "mean number of options in a LAC set", "set_size", "lac", 2, 1.0),
-    ("Coverage LAC %", "share of LAC sets that hold the answer", "coverage", "lac", 1, 100.0),
-    ("ECE %", "expected calibration error", "ece", "", 1, 100.0),
-    ("Unparsed %", "texts in which no answer is found", "unparsed_rate", "", 1, 100.0),
 )
 
 
-@dataclass(frozen=True)
-class DatasetReadOuts:
-    """sentences: where a model's accuracy hangs on how it is read out."""
-
-    dataset: str
-    sentences: tuple[str, ...]
-    grid: Grid
-
-
-def build(evidence: Evidence) -> tuple[DatasetReadOuts, ...]:
-    """One part per dataset that was read out in several ways."""
+def build(evidence: Evidence) -> Section | None:
+    """One part per dataset with several outputs."""
     wanted = [dataset for dataset in evidence.datasets if len(evidence.outputs(dataset)) > 1]
-    return tuple(DatasetReadOuts(d, _sentences(evidence, d), _grid(evidence, d)) for d in wanted)
+    parts = [Part(d, [*said(_sentences(evidence, d)), _grid(evidence, d)]) for d in wanted]
+    return Section(HEADING, TEXT, parts) if parts else None
 
 
-def _sentences(evidence: Evidence, dataset: str) -> tuple[str, ...]:
+def _sentences(evidence: Evidence, dataset: str) -> list[str]:
     """For each model whose intervals do not all overlap, the best and the worst output."""
-    said = []
+    told = []
     for model in evidence.models(dataset):
         found = {
             output: number
@@ -65,27 +53,19 @@ def _sentences(evidence: Evidence, dataset: str) -> tuple[str, ...]:
         worst, best = found[ordered[0]], found[ordered[-1]]
         assert worst.high is not None and best.low is not None
         if worst.high < best.low:
-            said.append(
-                f"{model} is right in {formatting.percent(best.value)} by {formatting.OUTPUT_NAMES[ordered[-1]]} and in "
-                f"{formatting.percent(worst.value)} by {formatting.OUTPUT_NAMES[ordered[0]]}."
-            )
-    return tuple(said)
+            shares = [
+                f"{formatting.percent(found[output].value)} by {formatting.OUTPUT_NAMES[output]}"
+                for output in (ordered[-1], ordered[0])
+            ]
+            told.append(f"{model} is right in {shares[0]} and in {shares[1]}.")
+    return told
 
 
 def _grid(evidence: Evidence, dataset: str) -> Grid:
-    columns = [Column("Model"), Column("Read-out"), *(Column(label, note, True) for label, note, *_ in SHOWN)]
     rows = [
-        [Cell(model), Cell(formatting.OUTPUT_NAMES[output]), *_cells(evidence, dataset, model, output)]
+        ((model, formatting.OUTPUT_NAMES[output]), {"model": model, "output": output})
         for model in evidence.models(dataset)
         for output in evidence.outputs(dataset)
         if evidence.number(dataset, model, "accuracy", output=output)
     ]
-    caption = f"{dataset}: the same questions read out in several ways, clean protocol"
-    return Grid("outputs", caption, columns, rows)
-
-
-def _cells(evidence: Evidence, dataset: str, model: str, output: str) -> list[Cell]:
-    return [
-        figure(evidence.number(dataset, model, metric, score, output=output), digits, scale)
-        for _, _, metric, score, digits, scale in SHOWN
-    ]
+    return TABLE.grid(evidence, dataset, rows)

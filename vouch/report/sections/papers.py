@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from vouch.report import formatting, papers
 from vouch.report.evidence import Evidence
-from vouch.report.figure_spec import Sketch
-from vouch.report.grid import Grid
+from vouch.report.figure_spec import FigureSpec
 from vouch.report.plugins import plugins
 from vouch.report.reproduce.entry import Built, Entry, Review, review
 from vouch.report.reproduce.lookup import Lookup
+from vouch.report.table import Grid
 
 TITLE = "Tables and figures of the papers"
 BESIDE = "-published"
@@ -26,7 +26,7 @@ class Shown:
     sentences: Sequence[str]
     grids: Sequence[Grid]
     beside: Sequence[Grid]
-    figures: Sequence[Sketch]
+    figures: Sequence[FigureSpec]
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ def build(evidence: Evidence) -> tuple[PaperView, ...]:
     return tuple(sorted(views, key=lambda view: (-view.compared, -len(view.shown), view.cite)))
 
 
-def sketches(views: Iterable[PaperView]) -> Iterator[Sketch]:
+def figure_specs(views: Iterable[PaperView]) -> Iterator[FigureSpec]:
     """The figures of all papers, in the order of the page."""
-    return (sketch for view in views for entry in view.shown for sketch in entry.figures)
+    return (spec for view in views for entry in view.shown for spec in entry.figures)
 
 
 def _view(found: Review) -> PaperView:
@@ -82,7 +82,7 @@ def _shown(slug: str, entry: Entry, built: Built) -> Shown:
         grids=[grid for grid in built.grids if not grid.name.endswith(BESIDE)],
         beside=[grid for grid in built.grids if grid.name.endswith(BESIDE)],
         figures=[
-            Sketch("of-paper", f"{anchor}-{place}", made.title, "", made.description, made.chart)
+            FigureSpec("of-paper", f"{anchor}-{place}", made.title, "", made.description, made.chart)
             for place, made in enumerate(built.drawings, start=1)
         ],
     )

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from vouch.report import tables
+from vouch.report.csv_tables import TABLES
 from vouch.report.evidence import Evidence
-from vouch.report.grid import Cell, Column, Grid
-from vouch.report.plugins import plugins
+from vouch.report.table import Cell, Column, Grid, cells
 
 TITLE = "Provenance"
 # The folder of a file, and the stage that makes it from a dataset or a model.
@@ -42,7 +41,7 @@ class Provenance:
 def build(evidence: Evidence) -> Provenance:
     """Inputs in the order of their paths."""
     return Provenance(
-        files=tuple(f"{name}.csv" for name in plugins(tables)),
+        files=tuple(f"{name}.csv" for name in TABLES),
         chain=_chain(),
         asked=_asked(evidence),
         models=_models(evidence),
@@ -65,16 +64,14 @@ def _chain() -> Grid:
     columns = (Column("Number"), Column("Rests on"), Column("Made by"))
     rows = (
         ("Ranks, differences, changes by variation", "data/compare", "compare"),
-        ("Accuracy, sets, calibration, signals", "data/scores/MODEL.*.parquet", "score@MODEL"),
+        ("Accuracy, sets, calibration, label-free scores", "data/scores/MODEL.*.parquet", "score@MODEL"),
         ("What a model answered", "data/responses/MODEL/DATASET.*.parquet", "extract@MODEL-DATASET"),
         ("Which weights answered", "data/models/MODEL.json", "pin@MODEL"),
         ("Every prompt, word by word", "data/prompts/DATASET.parquet", "vary@DATASET"),
-        ("Questions in other words", "data/rewrites/DATASET.parquet", "rewrite@DATASET"),
+        ("Rewritten questions", "data/rewrites/DATASET.parquet", "rewrite@DATASET"),
         ("Questions, answers, groups, flags", "data/items/DATASET.parquet", "prepare@DATASET"),
     )
-    return Grid(
-        "chain", "From a number back to its source", columns, [[Cell(t) for t in row] for row in rows]
-    )
+    return Grid("chain", "From a number back to its source", columns, [cells(*row) for row in rows])
 
 
 def _asked(evidence: Evidence) -> Grid | None:
@@ -92,8 +89,7 @@ def _asked(evidence: Evidence) -> Grid | None:
     for name, entry in datasets.items():
         rest = {key: value for key, value in entry.items() if key not in ("loader", "source", "template")}
         settings = ", ".join(_flat(rest))
-        rows.append([Cell(str(text)) for text in (name, entry["loader"], entry["source"], entry["template"])])
-        rows[-1].append(Cell(settings or "–"))
+        rows.append(cells(name, entry["loader"], entry["source"], str(entry["template"]), settings or "–"))
     said = ", ".join(map(str, evidence.setup.get("variations", ())))
     caption = (
         f"What was asked, and in which prompt template. Variations: {said}" if said else "What was asked"

@@ -1,36 +1,26 @@
 """Published numbers beside ours."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 import pandas as pd
+from markupsafe import Markup
 
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
-from vouch.report.grid import MISSING, Cell, Column, Grid, whole
+from vouch.report.section import Folded, Part, Section, Text
+from vouch.report.table import MISSING, Cell, Column, Grid, cells, rounded
 
-TITLE = "Published and ours"
+TITLE = HEADING = "Published and ours"
 TOLERANCE = 1e-6
 
 
-@dataclass(frozen=True)
-class DatasetPublished:
-    """summary: one line. metrics: agreement per metric. cells: every number, those that differ first."""
-
-    dataset: str
-    summary: str
-    agrees: bool
-    metrics: Grid
-    cells: Grid
+def build(evidence: Evidence) -> Section | None:
+    """One part per dataset with published numbers; None where there are none."""
+    parts = [_part(str(dataset), group) for dataset, group in evidence.reproduced.groupby("dataset")]
+    return Section(HEADING, Markup(""), parts) if parts else None
 
 
-def build(evidence: Evidence) -> tuple[DatasetPublished, ...]:
-    """One part per dataset with published numbers; none where there are none."""
-    groups = evidence.reproduced.groupby("dataset")
-    return tuple(_part(str(dataset), group) for dataset, group in groups)
-
-
-def _part(dataset: str, frame: pd.DataFrame) -> DatasetPublished:
+def _part(dataset: str, frame: pd.DataFrame) -> Part:
     frame = frame.assign(gap=frame["difference"].abs())
     frame["agrees"] = frame["gap"] <= TOLERANCE
     within, asked = int(frame["agrees"].sum()), len(frame)
@@ -41,9 +31,9 @@ def _part(dataset: str, frame: pd.DataFrame) -> DatasetPublished:
     elif within < asked:
         worst = frame.loc[frame["gap"].idxmax()]
         summary += f"; the largest difference is {worst['gap']:.2g} ({worst['model']}, {worst['metric']})"
-    return DatasetPublished(
-        dataset, summary, within == asked, _metrics(dataset, frame), _cells(dataset, frame)
-    )
+    tone = "good summary" if within == asked else "bad summary"
+    cells = Folded("Every number", [_cells(dataset, frame)])
+    return Part("", [Text(f"{summary}.", tone, bold=dataset), _metrics(dataset, frame), cells])
 
 
 def _metrics(dataset: str, frame: pd.DataFrame) -> Grid:
@@ -57,28 +47,17 @@ def _metrics(dataset: str, frame: pd.DataFrame) -> Grid:
     rows = []
     for metric, group in frame.groupby("metric"):
         known = group.dropna(subset=["clean_low", "clean_high"])
-        inside = (
-            (known["clean_low"] <= known["published"]) & (known["published"] <= known["clean_high"])
-        ).sum()
-        every = bool(group["agrees"].all())
+        inside = int(known["published"].between(known["clean_low"], known["clean_high"]).sum())
+        same = int(group["agrees"].sum())
         rows.append(
-            (
-                Cell(str(metric)),
-                whole(len(group)),
-                Cell(
-                    formatting.count(int(group["agrees"].sum())),
-                    key=group["agrees"].sum(),
-                    tone="good" if every else "bad",
-                ),
+            cells(
+                *(str(metric), len(group)),
+                Cell(formatting.count(same), key=same, tone="good" if same == len(group) else "bad"),
                 _gap(group["gap"].max()),
-                Cell(f"{inside} of {len(known)}", key=int(inside)) if len(known) else MISSING,
+                Cell(f"{inside} of {len(known)}", key=inside) if len(known) else MISSING,
             )
         )
     return Grid("published-metrics", f"{dataset}: agreement by metric", columns, rows)
-
-
-def _number(value: float) -> Cell:
-    return MISSING if pd.isna(value) else Cell(formatting.number(value, 6), key=float(value))
 
 
 def _gap(value: float, tone: Literal["", "bad"] = "") -> Cell:
@@ -99,10 +78,10 @@ def _cells(dataset: str, frame: pd.DataFrame) -> Grid:
     )
     rows = []
     for row in frame.sort_values(["agrees", "model", "metric"]).itertuples():
-        clean = _number(row.clean)
+        clean = rounded(row.clean, 6)
         if not pd.isna(row.clean_low) and not pd.isna(row.clean_high):
             clean = Cell(clean.text, formatting.span(row.clean_low, row.clean_high, 4), clean.key)
-        names = (Cell(row.model), Cell(row.name), Cell(row.metric))
+        numbers = (rounded(row.published, 6), rounded(row.ours, 6))
         gap = _gap(row.difference, "" if row.agrees else "bad")
-        rows.append((*names, _number(row.published), _number(row.ours), gap, clean))
+        rows.append(cells(row.model, row.name, row.metric, *numbers, gap, clean))
     return Grid("published-cells", f"{dataset}: published beside ours", columns, rows)

@@ -1,18 +1,26 @@
-"""Ranking without labels: how well what models give away of themselves orders them."""
+"""Ranking without labels: how well label-free scores order the models."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pandas as pd
+from markupsafe import Markup
 
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
-from vouch.report.grid import MISSING, Cell, Column, Grid
 from vouch.report.numbers import SIGNIFICANCE
+from vouch.report.section import Block, Folded, Part, Section, Text
+from vouch.report.table import MISSING, Cell, Column, Grid, rounded
 from vouch.tables.prompts import OUTPUTS
 from vouch.tables.rankings import COMBINED, FEW_LABELS, MEAN
 
 TITLE = "Without labels"
+HEADING = "Which model is best, without labels?"
+TEXT = Markup("""\
+More certain models are often better ones. Each row ranks the models by a score that needs no labels of the
+dataset, and says how well that order agrees with their performance: 1 is the same order, 0 none, −1 the
+reverse. Rows that take a threshold or performance from another dataset are means over the other datasets.
+The last row is what a few labels of the dataset itself would give. Intervals are over items, with the same
+models.""")
 FEWEST = 3
 """Two models are in the right order or not: that is no correlation."""
 # ranker, label, what it is; in the order of the table
@@ -25,8 +33,8 @@ RANKERS = (
     ("ent_last", "Entropy, last token", ""),
     ("ent_max", "Entropy, largest", ""),
     ("ent_avg", "Entropy, mean", ""),
-    ("sample_bleu", "Samples, BLEU-1", "likeness to the greedy text"),
-    ("sample_bert", "Samples, BERTScore", "likeness to the greedy text in a text encoder"),
+    ("sample_bleu", "Samples, BLEU-1", "similarity to the greedy text"),
+    ("sample_bert", "Samples, BERTScore", "similarity to the greedy text in a text encoder"),
     ("sample_bert_expanded", "Samples, BERTScore, spelled out", "letters with their option's text"),
     ("sample_cosine", "Samples, cosine", "of mean encodings, with the greedy text"),
     ("agreement", "Samples, agreement", "share that are the greedy text"),
@@ -37,52 +45,46 @@ RANKERS = (
     ("set_size", "Set size", "threshold from another dataset"),
     ("certainty", "Certainty", "share of options ruled out, threshold from another dataset"),
     ("atc", "Thresholded confidence", "threshold from another dataset"),
-    ("atc_literal", "The same, as printed", "counts the unsure items"),
+    ("atc_literal", "The same, as printed", "counts the uncertain items"),
     ("accuracy_on_the_line", "Other datasets", "performance there"),
     (FEW_LABELS, "A few labels", "mean over draws of labelled items ± its standard deviation"),
 )
 
 
-@dataclass(frozen=True)
-class OutputRanking:
-    """output: the output, in words. sentences: what so many models can say. rho, tau: rankers by datasets."""
-
-    output: str
-    sentences: tuple[str, ...]
-    rho: Grid
-    tau: Grid
-
-
-def build(evidence: Evidence) -> tuple[OutputRanking, ...]:
+def build(evidence: Evidence) -> Section | None:
     """One part per output on which three models or more are ranked."""
     frame = evidence.rankings
     frame = frame[(frame["models"] >= FEWEST) & frame["proxy"].isin(("", MEAN))]
     ranked = evidence.ranked
     ranked = ranked[(ranked["ranker"] == COMBINED) & (ranked["score"] == "")]
-    found = [
-        (output, frame[frame["output"] == output], ranked[ranked["output"] == output]) for output in OUTPUTS
+    parts = [
+        _part(output, frame[frame["output"] == output], ranked[ranked["output"] == output])
+        for output in OUTPUTS
+        if (frame["output"] == output).any()
     ]
-    return tuple(_part(output, here, picked) for output, here, picked in found if len(here))
+    return Section(HEADING, TEXT, parts) if parts else None
 
 
-def _part(output: str, here: pd.DataFrame, ranked: pd.DataFrame) -> OutputRanking:
-    grids = [
+def _part(output: str, here: pd.DataFrame, ranked: pd.DataFrame) -> Part:
+    rho, tau = (
         Grid(
             f"ranking-{output}-{name}",
-            f"{formatting.OUTPUT_NAMES[output]}: {title}",
-            _columns(here, help),
+            f"{formatting.OUTPUT_NAMES[output]}: {title} with performance",
+            _columns(here, f"{title}, 95{formatting.NARROW}% interval over items"),
             _rows(here, name),
         )
-        for name, title, help in (
-            ("rho", "Spearman's rho with performance", "Spearman's rho, 95\u202f% interval over items"),
-            ("tau", "weighted Kendall's tau with performance", "weighted tau, 95\u202f% interval over items"),
-        )
+        for name, title in (("rho", "Spearman's rho"), ("tau", "weighted Kendall's tau"))
+    )
+    blocks: list[Block] = [
+        *map(Text, (*_pick(ranked), *_sentences(here))),
+        rho,
+        Folded("Weighted tau, in which the best models count most", [tau]),
     ]
-    return OutputRanking(formatting.OUTPUT_NAMES[output], (*_pick(ranked), *_sentences(here)), *grids)
+    return Part(f"By {formatting.OUTPUT_NAMES[output]}", blocks)
 
 
 def _pick(ranked: pd.DataFrame) -> tuple[str, ...]:
-    """Which model the signals together would take for the best, and on how many datasets it is."""
+    """Which model the label-free scores together pick as the best, and on how many datasets it is."""
     datasets: dict[str, list[str]] = {}
     right = 0
     for dataset, group in ranked.groupby("dataset"):
@@ -97,7 +99,7 @@ def _pick(ranked: pd.DataFrame) -> tuple[str, ...]:
     ]
     of = sum(map(len, datasets.values()))
     return (
-        f"All of these signals together would pick {'; '.join(where)}. With labels that is the best on "
+        f"All label-free scores together would pick {'; '.join(where)}. With labels that is the best on "
         f"{formatting.count(right)} of {formatting.plural(of, 'dataset')}.",
     )
 
@@ -110,14 +112,14 @@ def _sentences(here: pd.DataFrame) -> tuple[str, ...]:
     least = float(tested["p_least"].min())
     told = int((tested["p"] < SIGNIFICANCE).sum())
     said = [
-        f"{formatting.plural(models, 'model')} are ranked; no order of them can have a p below {_p(least)}.",
+        f"{formatting.plural(models, 'model')} are ranked; no order can have a p below {_p(least)}.",
     ]
     if least >= SIGNIFICANCE:
-        said.append("Not even a perfect order can be told from chance: the numbers are an illustration.")
+        said.append("Even a perfect order would not be significant: the numbers are an illustration.")
     else:
         said.append(
-            f"{formatting.count(told)} of {formatting.plural(len(tested), 'correlation')} without a proxy have "
-            f"p < {SIGNIFICANCE:g}, uncorrected."
+            f"{formatting.count(told)} of {formatting.plural(len(tested), 'correlation')} without a proxy "
+            f"have p < {SIGNIFICANCE:g}, uncorrected."
         )
     return tuple(said)
 
@@ -165,4 +167,4 @@ def _mean(values: pd.Series, datasets: int) -> Sequence[Cell]:
         return ()
     if len(values) < datasets or values.isna().any():
         return (MISSING,)
-    return (Cell(formatting.number(float(values.mean()), 2), key=float(values.mean())),)
+    return (rounded(float(values.mean()), 2),)

@@ -1,90 +1,85 @@
 """Results: for each dataset the headline table and figures; other sections have what else was measured."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from markupsafe import Markup
 
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
-from vouch.report.grid import MISSING, Cell, Column, Grid, figure, ranges
 from vouch.report.numbers import Number
+from vouch.report.section import Block, Figures, Part, Section, Text, folding
 from vouch.report.sections.differences import said_detectable
-from vouch.report.tables.headline import METRICS
+from vouch.report.table import (
+    MISSING,
+    Cell,
+    Column,
+    Grid,
+    Measured,
+    Row,
+    TableSpec,
+    figure,
+    ranges,
+    rounded,
+)
 from vouch.tables.outcomes import UNPARSED
 
 TITLE = "Results"
 
-# label, help, decimals, scale
-SHOWN = {
-    "accuracy": ("Accuracy %", "share of right answers", 1, 100.0),
-    "coverage_lac": ("Coverage LAC %", "share of LAC sets that hold the answer", 1, 100.0),
-    "coverage_aps": ("Coverage APS %", "share of APS sets that hold the answer", 1, 100.0),
-    "set_size_lac": ("Set size LAC", "mean number of options in a LAC set", 2, 1.0),
-    "set_size_aps": ("Set size APS", "mean number of options in an APS set", 2, 1.0),
-    "uacc": (
-        "UAcc",
-        "accuracy times the root of the number of options over set size, mean of both scores",
-        2,
-        1.0,
+HEADING = "Results"
+TEXT = Markup("""\
+Clean protocol: copies of a question stay on one side of every split, and numbers have intervals. Ranks are
+those that the intervals allow: <em>1–3</em> means that any of the three is possible. Paired comparisons on
+the same questions (<em>Ranking</em>) separate more models; those in bold are not significantly worse than
+the best. Click a heading to sort. All numbers of whole datasets are in
+<a href="../tables/metrics.csv">tables/metrics.csv</a>, those of categories and of thresholds by stratum in
+<code>data/compare/leaderboard.parquet</code>.""")
+TABLE = TableSpec(
+    "headline",
+    f"clean protocol, 95{formatting.NARROW}% intervals in small print, best accuracy first",
+    (Column("Model"), Column("Rank", "by accuracy: the ranks that the intervals allow", True)),
+    (
+        Measured("accuracy"),
+        Measured("coverage", "lac", help="share of LAC sets that contain the answer"),
+        Measured("coverage", "aps", help="share of APS sets that contain the answer"),
+        Measured("set_size", "lac"),
+        Measured("set_size", "aps"),
+        Measured("uacc", "mean"),
+        Measured("ece"),
     ),
-    "ece": ("ECE %", "expected calibration error", 1, 100.0),
-}
+)
 FIGURES = ("accuracy_and_set_size", "coverage")
 
 
-@dataclass(frozen=True)
-class DatasetResults:
-    """warnings: sentences a reader must see before the table. detectable: which differences so many items
-    tell. figures: names of the figures to show."""
-
-    dataset: str
-    warnings: tuple[str, ...]
-    minimum_detectable_effect: str
-    headline: Grid
-    figures: tuple[str, ...] = FIGURES
-
-
-@dataclass(frozen=True)
-class Results:
-    """overview: models by datasets, where there are several datasets."""
-
-    overview: Grid | None
-    datasets: tuple[DatasetResults, ...]
-
-
-def build(evidence: Evidence) -> Results:
+def build(evidence: Evidence) -> Section:
     """All results of the clean protocol."""
-    parts = tuple(
-        DatasetResults(
-            dataset,
-            _warnings(evidence, dataset),
-            said_detectable(evidence, dataset).strip(),
-            _headline(evidence, dataset),
-        )
-        for dataset in evidence.datasets
-    )
-    return Results(_overview(evidence) if len(evidence.datasets) > 1 else None, parts)
+    parts = folding(((dataset, _blocks(evidence, dataset)) for dataset in evidence.datasets), 3)
+    overview = [Part("", [_overview(evidence)])] if len(evidence.datasets) > 1 else []
+    return Section(HEADING, TEXT, [*overview, *parts])
+
+
+def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
+    detectable = said_detectable(evidence, dataset).strip()
+    return [
+        *(Text(warning, "warning") for warning in _warnings(evidence, dataset)),
+        *([Text(detectable)] if detectable else []),
+        _headline(evidence, dataset),
+        Figures([f"{name}-{dataset}" for name in FIGURES], beside=True),
+    ]
 
 
 def _headline(evidence: Evidence, dataset: str) -> Grid:
-    models = evidence.models(dataset)
-    leaders = evidence.leaders(dataset)
-    columns = [Column("Model"), Column("Rank", "by accuracy: the ranks that the intervals allow", True)]
-    columns += [Column(label, note, True) for label, note, _, _ in SHOWN.values()]
+    leaders, models = evidence.leaders(dataset), evidence.models(dataset)
     accuracies = [evidence.number(dataset, model, "accuracy") for model in models]
-    drawings = ranges(accuracies)
-    rows = []
-    for model, accuracy, drawing in zip(models, accuracies, drawings, strict=True):
-        row = [Cell(model, tone="strong" if model in leaders else ""), _rank(accuracy)]
-        for name, (_, _, digits, scale) in SHOWN.items():
-            metric, score = METRICS[name]
-            cell = figure(evidence.number(dataset, model, metric, score), digits, scale)
-            if name == "accuracy":
-                cell = replace(cell, range=drawing)
-            row.append(cell)
-        rows.append(row)
-    caption = (
-        f"{dataset}: clean protocol, 95{formatting.NARROW}% intervals in small print, best accuracy first"
-    )
-    return Grid("headline", caption, columns, rows)
+    rows: list[Row] = [
+        ((Cell(model, tone="strong" if model in leaders else ""), _rank(accuracy)), {"model": model})
+        for model, accuracy in zip(models, accuracies, strict=True)
+    ]
+    grid = TABLE.grid(evidence, dataset, rows)
+    body = [
+        [*row[:2], replace(row[2], range=drawing), *row[3:]]
+        for row, drawing in zip(grid.rows, ranges(accuracies), strict=True)
+    ]
+    return replace(grid, rows=body)
 
 
 def _rank(number: Number | None) -> Cell:
@@ -98,15 +93,15 @@ def _warnings(evidence: Evidence, dataset: str) -> tuple[str, ...]:
     silent = outcomes["predicted"].isna() & outcomes["parser"].isna()
     lost = outcomes[silent | (outcomes["parser"] == UNPARSED)].groupby("model").size()
     said = [
-        f"{model} gave no answer that could be read to {formatting.plural(int(number), 'prompt')}."
+        f"{model} gave no readable answer to {formatting.plural(int(number), 'prompt')}."
         for model, number in lost.items()
     ]
     for model in evidence.models(dataset):
         number = evidence.number(dataset, model, "infinite_threshold_rate")
         if number and number.value > 0:
             said.append(
-                f"Too few rows calibrate {model} in {formatting.percent(number.value, 0)} of the splits: "
-                "sets then hold every option."
+                f"In {formatting.percent(number.value, 0)} of the splits too few rows calibrate {model}: "
+                "sets then contain every option."
             )
     return tuple(said)
 
@@ -120,15 +115,15 @@ def _overview(evidence: Evidence) -> Grid:
     )
     models = evidence.all_models
     uaccs = {m: [evidence.number(dataset, m, "uacc", "mean") for dataset in datasets] for m in models}
-    sure = any(all(numbers) for numbers in uaccs.values())
-    if sure:
+    complete = any(all(numbers) for numbers in uaccs.values())
+    if complete:
         columns.append(Column("Mean UAcc", "likewise", True))
     rows = []
     for model in models:
         numbers = [evidence.number(dataset, model, "accuracy") for dataset in datasets]
         mean = _mean(numbers, 1, 100)
         row = [Cell(model), *(figure(n, 1, 100) for n in numbers), mean]
-        rows.append([*row, _mean(uaccs[model], 2, 1)] if sure else row)
+        rows.append([*row, _mean(uaccs[model], 2, 1)] if complete else row)
     place = len(datasets) + 1
     rows.sort(key=lambda row: -(row[place].key or 0))
     return Grid("overview", "Accuracy on every dataset", columns, rows)
@@ -138,5 +133,4 @@ def _mean(numbers: list[Number | None], digits: int, scale: float) -> Cell:
     known = [n.value for n in numbers if n is not None]
     if len(known) < len(numbers):
         return MISSING
-    mean = sum(known) / len(known)
-    return Cell(formatting.number(scale * mean, digits), key=mean)
+    return rounded(sum(known) / len(known), digits, scale)

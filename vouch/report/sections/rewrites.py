@@ -1,33 +1,39 @@
-"""Questions in other words: how many were made, and which ones no prompt was made of."""
+"""Rewritten questions: how many were made, and which ones no prompt was made of."""
 
-from dataclasses import dataclass
+import pandas as pd
+from markupsafe import Markup
 
 from vouch.report import formatting
-from vouch.report.costs import meaning
+from vouch.report.costs import variation_cell
 from vouch.report.evidence import Evidence
-from vouch.report.grid import Cell, Column, Grid, whole
+from vouch.report.section import Block, Folded, Part, Section, Text
+from vouch.report.table import Column, Grid, cells
 from vouch.tables.rewrites import ACCEPTED, BY_HAND, REJECTED
 
 TITLE = "Rewrites"
+HEADING = "Rewritten questions"
+TEXT = Markup("""\
+What the variations <i>lr</i> and <i>ls</i> ask. A rewrite that fails a check is rejected, and no prompt is
+made of it: its question is missing from that variation, which is compared with the original on the other
+questions.""")
 MOST = 50
 LONGEST = 300  # characters of a question that is shown here; the CSV has it whole
 
 
-@dataclass(frozen=True)
-class Rewrites:
-    """rejected: None where every rewrite was accepted. more: how many rejected ones the table leaves out."""
-
-    counts: Grid
-    rejected: Grid | None
-    more: int
-
-
-def build(evidence: Evidence) -> Rewrites | None:
-    """None where no question was put in other words."""
-    if evidence.rewrites.empty:
+def build(evidence: Evidence) -> Section | None:
+    """None where no question was rewritten."""
+    frame = evidence.rewrites
+    if frame.empty:
         return None
-    gone = evidence.rewrites[evidence.rewrites["status"] == REJECTED]
-    return Rewrites(_counts(evidence), _rejected(evidence) if len(gone) else None, max(len(gone) - MOST, 0))
+    blocks: list[Block] = [_counts(evidence)]
+    rejected = frame[frame["status"] == REJECTED]
+    if len(rejected):
+        inner: list[Block] = [_rejected(rejected.head(MOST))]
+        if len(rejected) > MOST:
+            link = Markup('<a href="../tables/rewrites.csv">tables/rewrites.csv</a>')
+            inner.append(Text(Markup("{} more are in {}.").format(len(rejected) - MOST, link)))
+        blocks.append(Folded("What was rejected, and why", inner))
+    return Section(HEADING, TEXT, [Part("", blocks)])
 
 
 def _counts(evidence: Evidence) -> Grid:
@@ -44,19 +50,16 @@ def _counts(evidence: Evidence) -> Grid:
     for (dataset, kind), group in evidence.rewrites.groupby(["dataset", "kind"]):
         tally = group["status"].value_counts()
         rows.append(
-            (
-                Cell(str(dataset)),
-                Cell(str(kind), meaning(str(kind)) if meaning(str(kind)) != kind else ""),
-                whole(len(group)),
-                *(whole(int(tally.get(status, 0))) for status in (ACCEPTED, REJECTED, BY_HAND)),
-                Cell(formatting.listed(sorted(group["rewriter"].unique()))),
+            cells(
+                *(str(dataset), variation_cell(str(kind)), len(group)),
+                *(int(tally.get(status, 0)) for status in (ACCEPTED, REJECTED, BY_HAND)),
+                formatting.listed(sorted(group["rewriter"].unique())),
             )
         )
-    return Grid("rewrites", "Questions put in other words", columns, rows)
+    return Grid("rewrites", "Rewritten questions", columns, rows)
 
 
-def _rejected(evidence: Evidence) -> Grid:
-    frame = evidence.rewrites[evidence.rewrites["status"] == REJECTED]
+def _rejected(frame: pd.DataFrame) -> Grid:
     columns = (
         Column("Dataset"),
         Column("Kind"),
@@ -66,15 +69,12 @@ def _rejected(evidence: Evidence) -> Grid:
         Column("Why"),
     )
     rows = [
-        (
-            Cell(row.dataset),
-            Cell(row.kind),
-            Cell(_short(row.original)),
-            Cell(_short(row.rewrite) if isinstance(row.rewrite, str) else "–"),
-            Cell(", ".join(row.failed)),
-            Cell(row.reason),
+        cells(
+            *(row.dataset, variation_cell(row.kind), _short(row.original)),
+            _short(row.rewrite) if isinstance(row.rewrite, str) else "–",
+            *(", ".join(row.failed), row.reason),
         )
-        for row in frame.head(MOST).itertuples()
+        for row in frame.itertuples()
     ]
     return Grid("rejected-rewrites", "Rewrites that were rejected", columns, rows)
 

@@ -1,40 +1,34 @@
-"""Robustness: accuracy and consistency beside those of a guess, certainty, and what they make together."""
+"""Robustness: accuracy and consistency relative to chance, certainty, and reliability."""
 
-from dataclasses import dataclass
+from markupsafe import Markup
 
 from vouch.report import formatting
-from vouch.report.costs import in_words
+from vouch.report.costs import variation_cell
 from vouch.report.evidence import Evidence
-from vouch.report.grid import MISSING, Cell, Column, Grid, figure
+from vouch.report.section import Block, Section, Text, folding
+from vouch.report.table import MISSING, Cell, Column, Grid, Measured, TableSpec
 from vouch.tables.prompts import ORIGINAL
 
 TITLE = "Reliability"
+HEADING = "Is it certain where it is right?"
+TEXT = Markup("""\
+Accuracy and consistency are relative to guessing, so that questions with two and with five options can be
+compared, and variations that keep the answer with those that flip it. A <em>consistent</em> answer follows
+the one to the original prompt: the same where the variation keeps the correct answer, another one where it
+flips it. <em>Reliability</em> is certainty, negative where a model is right less often than a guess.""")
 EVERY = "every_prompt"
-# label, help, metric
-SHOWN = (
-    ("Reliability", "certainty with the sign of being right more often than a guess", "reliability"),
-    ("Accuracy, calibrated", "0 is a guess, 1 always right, −1 never", "accuracy_calibrated"),
-    ("Certainty", "1 where every prediction set holds one class, 0 where all", "certainty"),
-    ("Consistency, calibrated", "with the answer to the original; 0 is a guess", "consistency_calibrated"),
+TABLE = TableSpec(
+    "robustness",
+    f"relative to guessing, clean protocol, 95{formatting.NARROW}% intervals in small print",
+    (Column("Prompt"), Column("Model")),
+    tuple(map(Measured, ("reliability", "accuracy_calibrated", "certainty", "consistency_calibrated"))),
 )
 
 
-@dataclass(frozen=True)
-class DatasetRobustness:
-    """sentence: what stands out, or empty."""
-
-    dataset: str
-    sentence: str
-    grid: Grid
-
-
-def build(evidence: Evidence) -> tuple[DatasetRobustness, ...]:
+def build(evidence: Evidence) -> Section | None:
     """One part per dataset whose prompts were compared with the original ones."""
-    return tuple(
-        DatasetRobustness(dataset, _sentence(evidence, dataset), _grid(evidence, dataset))
-        for dataset in evidence.datasets
-        if _compared(evidence, dataset)
-    )
+    parts = [(d, _blocks(evidence, d)) for d in evidence.datasets if _compared(evidence, d)]
+    return Section(HEADING, TEXT, folding(parts, 2)) if parts else None
 
 
 def _compared(evidence: Evidence, dataset: str) -> bool:
@@ -45,32 +39,35 @@ def _compared(evidence: Evidence, dataset: str) -> bool:
     )
 
 
-def _sentence(evidence: Evidence, dataset: str) -> str:
+def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     found = [
         (number, model)
         for model in evidence.models(dataset)
         if (number := evidence.number(dataset, model, "reliability", EVERY, variation=""))
     ]
     if not found:
-        return ""
+        return [_grid(evidence, dataset)]
     number, model = max(found, key=lambda pair: pair[0].value)
     value = f"{formatting.number(number.value, 2)}{formatting.bracketed(number.low, number.high, 2)}"
-    return f"Over all kinds of prompts {model} has the highest reliability: {value}."
+    said = f"Over all kinds of prompts {model} has the highest reliability: {value}."
+    return [Text(said), _grid(evidence, dataset)]
 
 
 def _grid(evidence: Evidence, dataset: str) -> Grid:
-    columns = [Column("Prompt"), Column("Model"), *(Column(label, note, True) for label, note, _ in SHOWN)]
-    wanted = [(name, "", Cell(name, in_words(name) or "")) for name in evidence.variations(dataset)]
+    wanted = [(name, "", variation_cell(name)) for name in evidence.variations(dataset)]
     wanted.append(("", EVERY, Cell("all", "mean over the original and its language and vision variations")))
-    rows = []
-    for variation, score, name in wanted:
-        for model in evidence.models(dataset):
-            numbers = [
-                evidence.number(dataset, model, metric, score, variation=variation) for *_, metric in SHOWN
-            ]
-            if any(numbers):
-                # The original is consistent with itself.
-                cells = [figure(number, 2) for number in numbers]
-                rows.append([name, Cell(model), *cells[:3], MISSING if variation == ORIGINAL else cells[3]])
-    caption = f"{dataset}: beside a guess, clean protocol, 95{formatting.NARROW}% intervals in small print"
-    return Grid("robustness", caption, columns, rows)
+    rows = [
+        ((name, model), {"model": model, "variation": variation, "score": score})
+        for variation, score, name in wanted
+        for model in evidence.models(dataset)
+        if any(
+            each.number(evidence, dataset, model, variation=variation, score=score) for each in TABLE.measures
+        )
+    ]
+    grid = TABLE.grid(evidence, dataset, rows)
+    # The original is consistent with itself.
+    body = [
+        [*row[:-1], MISSING] if where["variation"] == ORIGINAL else row
+        for row, (_, where) in zip(grid.rows, rows, strict=True)
+    ]
+    return Grid(grid.name, grid.caption, grid.columns, body)

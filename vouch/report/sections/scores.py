@@ -1,16 +1,22 @@
 """Conformal scores side by side: what each way to rank options makes of the same answers."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
+from markupsafe import Markup
 
 from vouch.report import formatting
 from vouch.report.evidence import MARGINAL, Evidence
-from vouch.report.grid import Cell, Column, Grid, figure
 from vouch.report.numbers import Number
+from vouch.report.section import Block, Folded, Section, folding, said
+from vouch.report.table import Cell, Column, Grid, Measured, TableSpec, figure
 
 TITLE = "Scores"
+HEADING = "Which sets are most informative?"
+TEXT = Markup("""\
+A score ranks the options of a question; the threshold from calibration turns it into a set. All scores have
+the same coverage guarantee, so the better one has smaller sets, and covers sets of every size.""")
 NAMES = {
     "lac": "LAC",
     "aps": "APS",
@@ -26,42 +32,36 @@ KINDS = {
     "category": "each category",
     "options": "each number of options",
 }
-# label, help, metric, decimals, scale
-SHOWN = (
-    ("Set size", "mean number of options in a set", "set_size", 2, 1.0),
-    ("Coverage %", "share of sets that hold the answer", "coverage", 1, 100.0),
+TABLE = TableSpec(
+    "scores",
+    "every score on the same splits, intervals over the splits in small print",
+    (Column("Model"), Column("Score")),
     (
-        "Worst size, coverage %",
-        "lowest coverage among sets of one size that at least 5 % of the questions have",
-        "worst_size_coverage",
-        1,
-        100.0,
+        Measured("set_size"),
+        Measured("coverage", help="share of sets that contain the answer"),
+        Measured("worst_size_coverage"),
+        Measured("singleton_rate"),
+        Measured("empty_rate"),
     ),
-    ("One option %", "share of sets with a single option", "singleton_rate", 1, 100.0),
-    ("Empty %", "sets that were empty before the most probable option filled them", "empty_rate", 1, 100.0),
+)
+UNCALIBRATED = Measured(
+    "infinite_threshold_rate",
+    label="No threshold %",
+    help="splits and parts with too few questions to calibrate",
 )
 
 
-@dataclass(frozen=True)
-class DatasetScores:
-    """sentences: the smallest sets. kinds: LAC with a threshold for each part, where there are such."""
-
-    dataset: str
-    sentences: tuple[str, ...]
-    grid: Grid
-    kinds: Grid | None
-
-
-def build(evidence: Evidence) -> tuple[DatasetScores, ...]:
+def build(evidence: Evidence) -> Section | None:
     """One part per dataset with prediction sets."""
-    parts = []
+    parts: list[tuple[str, list[Block]]] = []
     for dataset in evidence.datasets:
         scores = _scores(evidence, dataset)
         if scores:
-            said = [_smallest(evidence, dataset, model, scores) for model in evidence.models(dataset)]
-            grid, kinds = _grid(evidence, dataset, scores), _kinds(evidence, dataset)
-            parts.append(DatasetScores(dataset, tuple(filter(None, said)), grid, kinds))
-    return tuple(parts)
+            told = (_smallest(evidence, dataset, model, scores) for model in evidence.models(dataset))
+            kinds = _kinds(evidence, dataset)
+            folded = [Folded("Thresholds for parts of the questions", [kinds])] if kinds else []
+            parts.append((dataset, [*said(told), _grid(evidence, dataset, scores), *folded]))
+    return Section(HEADING, TEXT, folding(parts, 1)) if parts else None
 
 
 def _scores(evidence: Evidence, dataset: str) -> tuple[str, ...]:
@@ -78,33 +78,26 @@ def _smallest(evidence: Evidence, dataset: str, model: str, scores: tuple[str, .
         return ""
     best, worst = min(sizes, key=lambda s: sizes[s]), max(sizes, key=lambda s: sizes[s])
     return (
-        f"{model}: smallest sets by {NAMES.get(best, best)}, {formatting.number(sizes[best], 2)} options; largest "
-        f"by {NAMES.get(worst, worst)}, {formatting.number(sizes[worst], 2)}."
+        f"{model}: smallest sets by {NAMES.get(best, best)}, {formatting.number(sizes[best], 2)} options; "
+        f"largest by {NAMES.get(worst, worst)}, {formatting.number(sizes[worst], 2)}."
     )
 
 
-def _coverage(evidence: Evidence, number: Number | None, cell: Cell) -> Cell:
-    """Stands out where the interval stays below the target."""
-    if number is None or number.high is None or number.high >= evidence.target:
-        return cell
-    return Cell(cell.text, cell.note, cell.key, tone="bad")
-
-
 def _grid(evidence: Evidence, dataset: str, scores: tuple[str, ...]) -> Grid:
-    columns = [Column("Model"), Column("Score"), *(Column(label, note, True) for label, note, *_ in SHOWN)]
-    rows = []
-    for model in evidence.models(dataset):
-        for score in scores:
-            if evidence.number(dataset, model, "set_size", score) is None:
-                continue
-            row = [Cell(model), Cell(NAMES.get(score, score))]
-            for _, _, metric, digits, scale in SHOWN:
-                number = evidence.number(dataset, model, metric, score)
-                cell = figure(number, digits, scale)
-                row.append(_coverage(evidence, number, cell) if metric == "coverage" else cell)
-            rows.append(row)
-    caption = f"{dataset}: every score on the same splits, intervals over the splits in small print"
-    return Grid("scores", caption, columns, rows)
+    rows = [
+        ((model, NAMES.get(score, score)), {"model": model, "score": score})
+        for model in evidence.models(dataset)
+        for score in scores
+        if evidence.number(dataset, model, "set_size", score)
+    ]
+    grid = TABLE.grid(evidence, dataset, rows)
+    body = []
+    for row, (_, where) in zip(grid.rows, rows, strict=True):
+        coverage = evidence.number(dataset, where["model"], "coverage", where["score"])
+        # Stands out where the interval stays below the target.
+        low = coverage is not None and coverage.high is not None and coverage.high < evidence.target
+        body.append([*row[:3], replace(row[3], tone="bad" if low else row[3].tone), *row[4:]])
+    return replace(grid, rows=body)
 
 
 def _kinds(evidence: Evidence, dataset: str) -> Grid | None:
@@ -119,27 +112,25 @@ def _kinds(evidence: Evidence, dataset: str) -> Grid | None:
         & ((frame["alpha"] - evidence.scoring.alpha).abs() < 1e-9)
         & frame["score"].isin(("lac", ""))
     ]
-    cells = {
+    found = {
         (row.model, row.calibration, row.metric): _number(row)
         for row in frame.itertuples()
         if not pd.isna(row.value)
     }
-    kinds = [kind for kind in KINDS if any(key[1] == kind for key in cells)]
+    kinds = [kind for kind in KINDS if any(key[1] == kind for key in found)]
     if len(kinds) < 2:
         return None
-    columns = [Column("Model"), Column("A threshold for")]
-    columns += [Column(label, note, True) for label, note, *_ in SHOWN[:3]]
-    columns.append(Column("No threshold %", "splits and parts with too few questions to calibrate", True))
-    rows = []
-    for model in evidence.models(dataset):
-        for kind in kinds:
-            if (model, kind, "set_size") not in cells:
-                continue
-            row = [Cell(model), Cell(KINDS[kind])]
-            for _, _, metric, digits, scale in SHOWN[:3]:
-                row.append(figure(cells.get((model, kind, metric)), digits, scale))
-            row.append(figure(cells.get((model, kind, "infinite_threshold_rate")), 1, 100))
-            rows.append(row)
+    shown = (*TABLE.measures[:3], UNCALIBRATED)
+    columns = [Column("Model"), Column("A threshold for"), *(each.column for each in shown)]
+    rows = [
+        [
+            *(Cell(model), Cell(KINDS[kind])),
+            *(figure(found.get((model, kind, each.metric)), *each.unit) for each in shown),
+        ]
+        for model in evidence.models(dataset)
+        for kind in kinds
+        if (model, kind, "set_size") in found
+    ]
     return Grid("kinds", f"{dataset}: LAC sets by what has a threshold of its own", columns, rows)
 
 

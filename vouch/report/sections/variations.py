@@ -1,8 +1,9 @@
-"""Variations: what another way to put the same question does to accuracy, confidence and set size."""
+"""Variations: how other ways to ask the same question change accuracy, confidence and set size."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from markupsafe import Markup
 
 from vouch.report import formatting
 from vouch.report.costs import (
@@ -19,62 +20,79 @@ from vouch.report.costs import (
     changes,
     costs,
     dearest,
-    in_words,
     named,
     real_changes,
+    variation_cell,
 )
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
-from vouch.report.grid import MISSING, Cell, Column, Grid
+from vouch.report.section import Figures, Section, folding, said
+from vouch.report.table import MISSING, Cell, Column, Grid, cells, percent
 
 TITLE = "Accuracy and confidence"
+HEADING = "Which variation of the prompt hurts most?"
+TEXT = Markup("""\
+The same items asked in another way, each against its original. Where a variation flips the answer of
+questions with more than two options, most options become right and guessing improves: the figure and the
+sentences subtract that, the table shows accuracy as it is, with that of a guess. Sets are smaller there as
+well, since one right option is enough. <em>Confidence</em> is the mean probability of the chosen option.
+Sets are recalibrated for every variation, so coverage is kept and the cost shows in their size. The
+intervals are over items and not corrected for the number of variations. Those of set sizes treat the
+thresholds as fixed, which makes them too narrow: set sizes are shown without a judgement.""")
+COLUMNS = (
+    Column("Variation"),
+    Column("Model"),
+    Column("Accuracy %", "in the variation; a guess, where it differs from that in the original", True),
+    Column("Accuracy, change", "in points, against the original on the same items", True),
+    Column("Confidence, change", "of the mean probability of the chosen option, in points", True),
+    Column("Set size LAC, change", "in options; sets recalibrated for the variation", True),
+    Column("Set size APS, change", "in options; sets recalibrated for the variation", True),
+    Column("Other answer %", "share of items for which another option was chosen", True),
+    Column(
+        "Did not flip %",
+        "where the variation flips the answer: of the items answered right before, the share for which the "
+        "same option was chosen again",
+        True,
+    ),
+)
 
 
-@dataclass(frozen=True)
-class DatasetVariations:
-    """sentences: what costs the models most, and what the control says."""
-
-    dataset: str
-    sentences: tuple[str, ...]
-    grid: Grid
-    figures: tuple[str, ...] = ("variations",)
-
-
-def build(evidence: Evidence) -> tuple[DatasetVariations, ...]:
+def build(evidence: Evidence) -> Section | None:
     """One part per dataset that was asked in another variation than the original."""
-    found = {dataset: costs(evidence, dataset) for dataset in evidence.datasets}
-    return tuple(
-        DatasetVariations(dataset, _sentences(evidence, dataset, of), _grid(evidence, dataset, of))
-        for dataset, of in found.items()
-        if of
-    )
+    parts = []
+    for dataset in evidence.datasets:
+        found = costs(evidence, dataset)
+        if found:
+            told = said(_sentences(evidence, dataset, found))
+            blocks = [*told, Figures([f"variations-{dataset}"]), _grid(evidence, dataset, found)]
+            parts.append((dataset, blocks))
+    return Section(HEADING, TEXT, folding(parts, 2)) if parts else None
 
 
-def _sentences(evidence: Evidence, dataset: str, found: Costs) -> tuple[str, ...]:
+def _sentences(evidence: Evidence, dataset: str, found: Costs) -> list[str]:
+    """What costs the models most, and what the control says."""
     models = chosen(evidence, dataset)
-    said = [_worst(found, model) for model in models] if real_changes(found) else []
-    said += [_turned(found, evidence.models(dataset), variation) for variation in real_changes(found)]
-    said += [_control(evidence, dataset, found, model) for model in models]
-    return tuple(filter(None, said))
+    told = [_worst(found, model) for model in models] if real_changes(found) else []
+    told += [_flipped(found, evidence.models(dataset), variation) for variation in real_changes(found)]
+    return told + [_control(evidence, dataset, found, model) for model in models]
 
 
 def _worst(found: Costs, model: str) -> str:
     variation = dearest(found, model)
     if variation is None:
-        return f"No change takes {model} accuracy that can be measured."
+        return f"No variation lowers the accuracy of {model} significantly."
     cost = found[model, variation, *ACCURACY]
     assert cost.low is not None and cost.high is not None
     if cost.eased:
         share = formatting.percent(cost.value)
-        return f"{named(variation)} costs {model} most: {share} of the answers {beside_a_guess(cost)}."
-    return (
-        f"{named(variation)} costs {model} most: {formatting.number(-100 * cost.difference, 1)} points of accuracy"
-        f"{formatting.bracketed(-cost.high, -cost.low, 1, 100)}."
-    )
+        return f"{model} loses most to {named(variation)}: {share} of the answers {beside_a_guess(cost)}."
+    points = formatting.number(-100 * cost.difference, 1)
+    span = formatting.bracketed(-cost.high, -cost.low, 1, 100)
+    return f"{model} loses most to {named(variation)}: {points} points of accuracy{span}."
 
 
-def _turned(found: Costs, models: Sequence[str], variation: str) -> str:
-    """What a guess gives where the answer is turned, and who stays below it."""
+def _flipped(found: Costs, models: Sequence[str], variation: str) -> str:
+    """What guessing gives where the answer is flipped, and who stays below it."""
     eased = {
         model: cost
         for model in models
@@ -86,8 +104,8 @@ def _turned(found: Costs, models: Sequence[str], variation: str) -> str:
     below = [model for model, cost in eased.items() if cost.value < cost.guess]
     who = formatting.listed(below) if below else "no model"
     return (
-        f"{named(variation)} makes other options right: guessing gives {formatting.percent(gives, 0)}, not "
-        f"{formatting.percent(1 - gives, 0)}; below that {'is' if len(below) < 2 else 'are'} {who}."
+        f"With {named(variation)} other options are right: guessing gives {formatting.percent(gives, 0)}, "
+        f"not {formatting.percent(1 - gives, 0)}; {who} {'is' if len(below) < 2 else 'are'} below that."
     )
 
 
@@ -96,27 +114,11 @@ def _control(evidence: Evidence, dataset: str, found: Costs, model: str) -> str:
     if cost is None:
         return ""
     guess = evidence.chance(dataset)
-    guessing = f", where guessing gives {formatting.percent(guess, 0)}" if guess else ""
-    return f"Without its pictures {model} answers {formatting.percent(cost.value)} right{guessing}."
+    guessing = f"; guessing gives {formatting.percent(guess, 0)}" if guess else ""
+    return f"Without its pictures {model} is right in {formatting.percent(cost.value)}{guessing}."
 
 
 def _grid(evidence: Evidence, dataset: str, found: Costs) -> Grid:
-    columns = (
-        Column("Variation"),
-        Column("Model"),
-        Column("Accuracy %", "in the variation; a guess, where it differs from that in the original", True),
-        Column("Accuracy, change", "in points, against the original on the same items", True),
-        Column("Confidence, change", "of the mean probability of the chosen option, in points", True),
-        Column("Set size LAC, change", "in options; sets calibrated anew for the variation", True),
-        Column("Set size APS, change", "in options; sets calibrated anew for the variation", True),
-        Column("Other answer %", "share of items for which another option was chosen", True),
-        Column(
-            "Did not turn %",
-            "where the change turns the answer: of the items answered right before, the share for which "
-            "the same option was chosen again",
-            True,
-        ),
-    )
     rows = []
     for variation in changes(found):
         for model in evidence.models(dataset):
@@ -124,22 +126,20 @@ def _grid(evidence: Evidence, dataset: str, found: Costs) -> Grid:
             if accuracy is None:
                 continue
             rows.append(
-                (
-                    Cell(variation, in_words(variation) or ""),
-                    Cell(model),
+                cells(
+                    *(variation_cell(variation), model),
                     Cell(formatting.number(100 * accuracy.value, 1), _guess(accuracy), accuracy.value),
                     _change(accuracy, 1, 100),
                     _change(found.get((model, variation, *CONFIDENCE)), 1, 100),
                     _change(found.get((model, variation, *SIZE_LAC)), 2, 1, judged=False),
                     _change(found.get((model, variation, *SIZE_APS)), 2, 1, judged=False),
-                    _rate(found.get((model, variation, *FLIPPED))),
-                    _rate(found.get((model, variation, *UNTURNED))),
+                    *(_rate(found.get((model, variation, *rate))) for rate in (FLIPPED, UNTURNED)),
                 )
             )
     caption = (
         f"{dataset}: every variation against the original, 95{formatting.NARROW}% intervals in small print"
     )
-    return Grid("variations", caption, columns, rows)
+    return Grid("variations", caption, COLUMNS, rows)
 
 
 def _guess(accuracy: Cost) -> str:
@@ -147,7 +147,7 @@ def _guess(accuracy: Cost) -> str:
 
 
 def _rate(cost: Cost | None) -> Cell:
-    return MISSING if cost is None else Cell(formatting.number(100 * cost.value, 1), key=cost.value)
+    return percent(None if cost is None else cost.value)
 
 
 def _change(cost: Cost | None, digits: int, scale: float, judged: bool = True) -> Cell:

@@ -1,12 +1,11 @@
-"""The verdict in words: which model to trust, how sure that is, and where to be careful."""
+"""The verdict in words: which model to trust, how certain that is, and where to be careful."""
 
 from dataclasses import dataclass
 
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
-from vouch.report.grid import Cell, Column, Grid, figure
-from vouch.report.sections.differences import points
-from vouch.report.summary_cards import Tile, tiles
+from vouch.report.summary_cards import Card, summary_cards
+from vouch.report.table import Column, Grid, cells, figure, percent
 
 TITLE = "Verdict"
 
@@ -17,7 +16,7 @@ class Verdict:
 
     headline: str
     because: str
-    tiles: tuple[Tile, ...]
+    cards: tuple[Card, ...]
     grid: Grid | None
     scope: str
 
@@ -38,7 +37,7 @@ def build(evidence: Evidence) -> Verdict:
         because=" ".join(
             filter(None, (*(_because(evidence, d) for d in evidence.judged[:1]), _left(evidence)))
         ),
-        tiles=tiles(evidence, lead, dataset),
+        cards=summary_cards(evidence, lead, dataset),
         grid=_grid(evidence) if len(datasets) > 1 else None,
         scope=" · ".join(scope),
     )
@@ -51,13 +50,13 @@ def _common(evidence: Evidence) -> list[str]:
 
 
 def _spokesman(evidence: Evidence) -> tuple[str, str]:
-    """The model and the dataset that the tiles speak of."""
+    """The model and the dataset that the summary cards speak of."""
     dataset = evidence.datasets[0]
     return (_common(evidence) or evidence.leaders(dataset))[0], dataset
 
 
 def _able(evidence: Evidence, dataset: str) -> bool:
-    """Whether the best model is surely better than a guess."""
+    """Whether the best model is significantly better than a guess."""
     best = evidence.number(dataset, evidence.models(dataset)[0], "accuracy")
     if best is None:
         return False
@@ -77,7 +76,7 @@ def _headline(evidence: Evidence) -> str:
         leads = [f"{formatting.listed(evidence.leaders(d), 2)} on {d}" for d in evidence.judged]
         return f"No model leads everywhere: {formatting.listed(leads, 3)}."
     if len(common) > 1:
-        return f"Cannot be told apart{where}: {formatting.listed(common, 3)}."
+        return f"No significant difference{where}: {formatting.listed(common, 3)}."
     alone = all(len(evidence.leaders(dataset)) == 1 for dataset in evidence.judged)
     return f"Trust {common[0]} first." if alone else f"Trust {common[0]} first: it is among the best{where}."
 
@@ -91,7 +90,7 @@ def _because(evidence: Evidence, dataset: str) -> str:
     if best.low is not None and best.high is not None:
         said += f" (95{formatting.NARROW}% interval {formatting.span(best.low, best.high, 1, 100)})"
     if evidence.chance(dataset):
-        said += f", where guessing gives {formatting.percent(evidence.chance(dataset), 0)}"
+        said += f"; guessing gives {formatting.percent(evidence.chance(dataset), 0)}"
     return f"{said}{_follower(evidence, dataset)}."
 
 
@@ -102,12 +101,12 @@ def _left(evidence: Evidence) -> str:
 
 
 def _follower(evidence: Evidence, dataset: str) -> str:
-    """How far behind the first model is that the data can tell from the best."""
+    """How far behind the best of the significantly worse models is."""
     leaders = evidence.leaders(dataset)
     rest = [model for model in evidence.models(dataset) if model not in leaders]
     if not rest:
         return ""
-    which = "the next model" if len(leaders) == 1 else "the best that can be told from it"
+    which = "the next model" if len(leaders) == 1 else "the best of the significantly worse models"
     pair = evidence.pair(dataset, leaders[0], rest[0])
     if pair is None:
         return f"; {which}, {rest[0]}, is behind"
@@ -118,23 +117,26 @@ def _follower(evidence: Evidence, dataset: str) -> str:
 def _grid(evidence: Evidence) -> Grid:
     columns = (
         Column("Dataset"),
-        Column("Trust", "The most accurate model, and those that the data cannot tell from it"),
+        Column("Trust", "the most accurate model, and those not significantly worse"),
         Column("Accuracy %", "of the first of them", True),
-        Column("Coverage %", "share of its LAC sets that hold the answer", True),
+        Column("Coverage %", "share of its LAC sets that contain the answer", True),
         Column("Set size", "mean number of options in its LAC sets", True),
-        Column("Detectable", "points of accuracy that its items tell, for the median pair of models", True),
+        Column(
+            "Minimum detectable effect",
+            f"points of accuracy, median over the pairs of models, 80{formatting.NARROW}% power",
+            True,
+        ),
     )
     rows = []
     for dataset in evidence.datasets:
         leaders = evidence.leaders(dataset)
         rows.append(
-            (
-                Cell(dataset),
-                Cell(formatting.listed(leaders)),
+            cells(
+                *(dataset, formatting.listed(leaders)),
                 figure(evidence.number(dataset, leaders[0], "accuracy"), 1, 100),
                 figure(evidence.number(dataset, leaders[0], "coverage", "lac"), 1, 100),
                 figure(evidence.number(dataset, leaders[0], "set_size", "lac"), 2),
-                points(evidence.minimum_detectable_effect(dataset)),
+                percent(evidence.minimum_detectable_effect(dataset)),
             )
         )
     return Grid("verdicts", "The verdict on each dataset", columns, rows)

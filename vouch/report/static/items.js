@@ -5,7 +5,7 @@
   const [form, status, list, pager, panel] = ["filters", "status", "list", "pager", "item"].map(find);
   const datasets = form.getAttribute("data-datasets").split(" ").filter(Boolean);
   const meanings = JSON.parse(form.getAttribute("data-meanings"));
-  const BLANK = { q: "", category: "", flag: "", model: "", answer: "", variation: "", turned: "", sort: "",
+  const BLANK = { q: "", category: "", flag: "", model: "", answer: "", variation: "", flipped: "", sort: "",
     sure_low: "", sure_high: "", size_low: "", size_high: "" };
   let asked = { ...BLANK, dataset: datasets[0] ?? "", item: "", from: 0 };
   let found = [], listed = null, turn = 0, pause = 0, opened = -1, described = "";
@@ -44,9 +44,9 @@
     const named = (values) => values.map((name) => [name, name]);
     choices("model", "every model", named(index.models));
     const changes = index.variations.filter((name) => name !== "original")
-      .map((name) => [name, meanings[name] ? `${name}: ${meanings[name]}` : name]);
+      .map((name) => [name, meanings[name] ? `${meanings[name]} (${name})` : name]);
     choices("variation", "original prompt", changes);
-    choices("turned", "–", [["any", "any change"], ...changes]);
+    choices("flipped", "–", [["any", "any change"], ...changes]);
     vouch.columns(dataset).then((columns) => {
       if (described !== dataset) return;
       choices("category", "all", named(columns.categories.filter(Boolean)));
@@ -70,10 +70,10 @@
     if (model?.states) {
       const state = model.states[index.variations.indexOf("original")]?.[at] ?? "-";
       const words = [query.RIGHT.includes(state) ? "right" : query.WRONG.includes(state) ? "wrong" : "not graded"];
-      if (model.confidence[at] >= 0) words.push(`${Math.round(model.confidence[at] / 10)} % sure`);
+      if (model.confidence[at] >= 0) words.push(`${Math.round(model.confidence[at] / 10)} % confident`);
       if (model.size[at] >= 0) words.push(`set of ${(model.size[at] / 100).toFixed(1)}`);
-      const turned = query.turns(model, at);
-      if (turned) words.push(`turned by ${turned}`);
+      const flips = query.flips(model, at);
+      if (flips) words.push(`flipped by ${flips}`);
       parts.push(`${model.model}: ${words.join(", ")}`);
     }
     return parts.join(" · ");

@@ -2,10 +2,10 @@
 // Which items the reader asked for, in which order. Loads only what that needs.
 const query = (() => {
   const NUMBERS = ["sure_low", "sure_high", "size_low", "size_high"];
-  const OF_MODEL = { answer: ["right", "wrong"], sort: ["sure", "unsure", "size", "turned"] };
-  const RIGHT = "rR", WRONG = "wW", TURNED = "WRU";
+  const OF_MODEL = { answer: ["right", "wrong"], sort: ["sure", "unsure", "size", "flipped"] };
+  const RIGHT = "rR", WRONG = "wW", FLIPPED = "WRU";
 
-  const needsModel = (asked) => Boolean(asked.turned) || NUMBERS.some((name) => asked[name] !== "")
+  const needsModel = (asked) => Boolean(asked.flipped) || NUMBERS.some((name) => asked[name] !== "")
     || Object.entries(OF_MODEL).some(([name, values]) => values.includes(asked[name]));
   const needsColumns = (asked) => Boolean(asked.category || asked.flag) || asked.sort === "hard"
     || ["all_right", "all_wrong", "mixed"].includes(asked.answer);
@@ -38,10 +38,10 @@ const query = (() => {
     const states = model.states[variations.indexOf(asked.variation || "original")] ?? "";
     if (asked.answer === "right") tests.push((at) => RIGHT.includes(states[at] ?? "-"));
     if (asked.answer === "wrong") tests.push((at) => WRONG.includes(states[at] ?? "-"));
-    if (asked.turned === "any") tests.push((at) => model.states.some((each) => TURNED.includes(each[at])));
-    else if (asked.turned) {
-      const turned = model.states[variations.indexOf(asked.turned)] ?? "";
-      tests.push((at) => TURNED.includes(turned[at] ?? "-"));
+    if (asked.flipped === "any") tests.push((at) => model.states.some((each) => FLIPPED.includes(each[at])));
+    else if (asked.flipped) {
+      const flipped = model.states[variations.indexOf(asked.flipped)] ?? "";
+      tests.push((at) => FLIPPED.includes(flipped[at] ?? "-"));
     }
     if (asked.sure_low !== "" || asked.sure_high !== "") {
       tests.push(between(model.confidence, asked.sure_low, asked.sure_high, 10));
@@ -52,14 +52,14 @@ const query = (() => {
     return tests;
   };
 
-  const turns = (model, at) => model.states.reduce((sum, each) => sum + TURNED.includes(each[at]), 0);
+  const flips = (model, at) => model.states.reduce((sum, each) => sum + FLIPPED.includes(each[at]), 0);
 
   const sorted = (found, asked, columns, model) => {
     const known = (values, sign) => (at) => (values[at] < 0 ? Infinity : sign * values[at]);
     const keys = {
       hard: () => (at) => (columns.answered[at] ? columns.right[at] / columns.answered[at] : Infinity),
       sure: () => known(model.confidence, -1), unsure: () => known(model.confidence, 1),
-      size: () => known(model.size, -1), turned: () => (at) => -turns(model, at),
+      size: () => known(model.size, -1), flipped: () => (at) => -flips(model, at),
     };
     if (!(asked.sort in keys)) return found;
     const key = keys[asked.sort]();
@@ -100,5 +100,5 @@ const query = (() => {
     return sorted(found, asked, columns, model?.states ? model : null);
   };
 
-  return { items, needsModel, turns, RIGHT, WRONG };
+  return { items, needsModel, flips, RIGHT, WRONG };
 })();

@@ -6,11 +6,11 @@ const view = (() => {
   const OUTPUTS = { letters: "Option letters", likelihood: "Likelihood of each option", text: "Generated text" };
 
   // The answer of one model to one prompt, by what was asked for.
-  const answers = (models, number, prompt) => Object.entries(models[number]).map(([ask, given]) => {
+  const answers = (models, number, prompt) => Object.entries(models[number]).map(([output, given]) => {
     const at = given.i ? given.i.indexOf(prompt.at) : prompt.at;
     const problem = given.problems.find(([row]) => row === prompt.at)?.[1];
     const has = at >= 0 && (given.p ?? given.t)[at] !== undefined && (given.i !== null || problem === undefined);
-    const one = { ask, problem, has };
+    const one = { output, problem, has };
     if (has) for (const [name, values] of Object.entries(given)) if (Array.isArray(values)) one[name] = values[at];
     return one;
   }).filter((one) => one.has || one.problem !== undefined);
@@ -18,14 +18,15 @@ const view = (() => {
   const letter = (prompt, place) => prompt.marks?.[place] ?? String(place + 1);
   const sure = (one) => (one.p ? Math.max(...one.p) : one.c);
 
-  // What a change of the prompt does, for readers who do not know its name.
-  const meaning = (index, name) => (index.meanings[name] ? make("span", { class: "meaning", text: ` ${index.meanings[name]}` }) : null);
+  const long = (index, name) => index.meanings[name] ?? name;
+  // The long name of a variation comes first, its code after it.
+  const code = (index, name) => (index.meanings[name] ? make("span", { class: "meaning", text: ` ${name}` }) : null);
 
-  const turnedWord = (prompt) => (prompt.effect ? "stayed" : "turned");
+  const flippedWord = (prompt) => (prompt.effect ? "not flipped" : "flipped");
   const verdict = (one, prompt) => {
     const words = [" ", make("b", { class: STATES[one.r] === "right" ? "good" : STATES[one.r] === "wrong" ? "bad" : "",
       text: STATES[one.r] ?? "not scored" })];
-    if (one.f) words.push(" ", make("span", { class: "turned", text: turnedWord(prompt) }));
+    if (one.f) words.push(" ", make("span", { class: "flipped", text: flippedWord(prompt) }));
     return words;
   };
 
@@ -64,7 +65,7 @@ const view = (() => {
     return box;
   };
 
-  // Rows: variations; columns: models. Which change turned whose answer.
+  // Rows: variations; columns: models. Which variation flipped whose answer.
   const matrix = (index, item) => {
     const table = make("table", { class: "matrix" }, make("caption", { text: "Each model's answer to each prompt" }));
     const head = make("tr", {}, make("th", { scope: "col", text: "Prompt" }));
@@ -72,9 +73,9 @@ const view = (() => {
     const body = make("tbody", {});
     for (const prompt of item.prompts) {
       const line = make("tr", {}, make("th", { scope: "row" },
-        make("a", { href: `#prompt-${prompt.at}`, text: index.variations[prompt.variation],
+        make("a", { href: `#prompt-${prompt.at}`, text: long(index, index.variations[prompt.variation]),
           on: { click: (event) => { event.preventDefault(); document.getElementById(`prompt-${prompt.at}`).scrollIntoView(); } } }),
-        meaning(index, index.variations[prompt.variation])));
+        code(index, index.variations[prompt.variation])));
       index.models.forEach((_, number) => {
         const [one] = answers(item.models, number, prompt);
         if (!one?.has) { line.append(make("td", { class: "none", text: one ? "no answer" : "–" })); return; }
@@ -84,7 +85,7 @@ const view = (() => {
           make("span", { "aria-hidden": "true", text: one.r === 2 ? "✓ " : one.r === 1 ? "✗ " : "" }),
           make("span", { class: "hidden", text: `${STATES[one.r] ?? "not scored"} ` }), said("b", mark.slice(0, 40)),
           one.c === -1 ? null : make("small", { text: ` ${sure(one)} %` }),
-          one.f ? make("small", { class: "turned", text: ` ${turnedWord(prompt)}` }) : null));
+          one.f ? make("small", { class: "flipped", text: ` ${flippedWord(prompt)}` }) : null));
       });
       body.append(line);
     }
@@ -106,9 +107,9 @@ const view = (() => {
   };
 
   // Rows: options in the order shown; columns: models. given: [name, answer or nothing].
-  const shares = (prompt, ask, given, several) => {
+  const shares = (prompt, output, given, several) => {
     const marked = given.some(([, one]) => one.l >= 0);
-    const title = (several ? OUTPUTS[ask] : "Probability of each option") + (marked ? "; LAC, APS: in the set of the faithful split" : "");
+    const title = (several ? OUTPUTS[output] : "Probability of each option") + (marked ? "; LAC, APS: in the set of the faithful split" : "");
     const table = make("table", { class: "shares", style: `min-width:${6 + 3.2 * given.length}rem` }, make("caption", { text: title }));
     const row = (name, cell) => make("tr", {}, make("th", { scope: "row", text: name }), ...given.map(([, one]) => cell(one)));
     const body = make("tbody", {}, ...(prompt.options ?? []).map((option, place) => {
@@ -145,16 +146,16 @@ const view = (() => {
   };
 
   const replies = (index, item, prompt, shown) => {
-    const byAsk = new Map();
+    const byOutput = new Map();
     for (const number of shown) {
       for (const one of answers(item.models, number, prompt)) {
-        if (!byAsk.has(one.ask)) byAsk.set(one.ask, []);
-        byAsk.get(one.ask).push([index.models[number], one]);
+        if (!byOutput.has(one.output)) byOutput.set(one.output, []);
+        byOutput.get(one.output).push([index.models[number], one]);
       }
     }
     const parts = [];
-    for (const [ask, given] of byAsk) {
-      if (ask !== "text") parts.push(shares(prompt, ask, given, byAsk.size > 1));
+    for (const [output, given] of byOutput) {
+      if (output !== "text") parts.push(shares(prompt, output, given, byOutput.size > 1));
       else parts.push(...given.map((each) => generated(prompt, each)));
       for (const [name, one] of given) {
         if (one.problem !== undefined) parts.push(make("p", { class: "note" }, `${name}, no answer: `, said("span", one.problem)));
@@ -177,7 +178,7 @@ const view = (() => {
   const card = (dataset, index, item, prompt, shown) => {
     const name = index.variations[prompt.variation];
     const box = make("article", { class: "prompt", id: `prompt-${prompt.at}` },
-      make("h3", {}, name, meaning(index, name)));
+      make("h3", {}, long(index, name), code(index, name)));
     if (prompt.effect) {
       box.append(make("p", { class: "note", text: prompt.effect === "swapped"
         ? "Here the other answer is right." : "Here all other answers are right." }));
@@ -191,7 +192,7 @@ const view = (() => {
     return box;
   };
 
-  // index.meanings: words for the names of variations. model: name of the one whose answers are drawn, or empty for all of them, MOST at most.
+  // index.meanings: long names of variations. model: name of the one whose answers are drawn, or empty for all of them, MOST at most.
   const build = (dataset, index, item, model) => {
     const all = index.models.map((_, number) => number);
     const shown = model ? [index.models.indexOf(model)] : all.slice(0, MOST);

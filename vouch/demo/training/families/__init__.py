@@ -1,1 +1,1 @@
-"""Families of demo models: one file each, named by `family` in params.yaml; see vouch/demo/training/family.py."""
+"""Families of demo models: one file each, named by `family` in params.yaml; see ../family.py."""

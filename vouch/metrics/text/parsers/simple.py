@@ -33,7 +33,7 @@ def contains(text: str, choices: Choices) -> Named:
     """Every option that the text contains, by its mark in brackets or its words, in the order shown (PARC).
 
     There a response is correct if it contains one or several correct answers, and wrong if it contains the
-    answer of the original question that a variation turned into its opposite (Schmalfuss et al. 2025). Words
+    answer of the original question that a variation flipped (Schmalfuss et al. 2025). Words
     inside a longer option's words do not count as the shorter option.
     """
     found = set(letter.parse(text, choices) or ())

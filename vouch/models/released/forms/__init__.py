@@ -2,5 +2,5 @@
 
 for logits             parse(data, where) -> Rows
 for logs of samples    responses(sample) -> Any      from the object of a line, see samples.py beside this
-                       sample(record) -> dict        the object that `vouch publish export` writes for a Record
+                       sample(record) -> dict        object that `vouch publish export` writes for a Record
 """

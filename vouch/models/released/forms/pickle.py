@@ -1,6 +1,6 @@
 """The pickle in which VLM-Uncertainty-Bench releases logits: a list of dicts, each with id and a numpy array.
 
-The file is never unpickled, see vouch/models/released/stack_machine.py.
+No code of the file runs, see vouch/models/released/restricted_pickle.py.
 """
 
 from collections.abc import Iterator
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from vouch.models.released.restricted_pickle import Array, Refused, unpickle
 from vouch.models.released.rows import Rows, checked, id_text
-from vouch.models.released.stack_machine import Array, Refused, interpret
 from vouch.pipeline.errors import UserError
 
 SUFFIXES = (".pkl", ".pickle")
@@ -20,7 +20,7 @@ _ADVICE = "convert the file to parquet with the columns id and logits"
 def parse(data: bytes, where: str) -> Rows:
     """The rows of a file's bytes; `where` names the file in errors. Raises UserError."""
     try:
-        rows = interpret(data)
+        rows = unpickle(data)
     except Refused as error:
         raise UserError(f"{where}: {error}; nothing of it was run; fetch it again, or {_ADVICE}") from None
     if not isinstance(rows, list) or not rows:

@@ -1,19 +1,28 @@
 """Rules: no model, no network, the same words everywhere. English, and shapes of questions that are plain.
 
-A kind is a file of vouch/prompts/rewrites/rules with `rewrite(text)`, which raises Cannot for what it does not
-know: a question without a rewrite is left out, a wrong one would be asked.
+A rule raises Cannot for what it does not know: a question without a rewrite is left out, a wrong one would be
+asked.
 """
 
-import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from vouch.prompts.rewrites.config import Config
 from vouch.prompts.rewrites.engine import Engine, Proposal, Task
+from vouch.prompts.rewrites.rules import ls_a, ls_m, ls_n, same
 from vouch.prompts.rewrites.rules.sentence import Cannot
 from vouch.tables.pins import Pin
 
 REVISION = 2
+RULES: Mapping[str, Callable[[str], str]] = {
+    "clean": same.clean,
+    "lr_i": same.lr_i,
+    "lr_c": same.lr_c,
+    "lr_v": same.lr_v,
+    "ls_n": ls_n.rewrite,
+    "ls_a": ls_a.rewrite,
+    "ls_m": ls_m.rewrite,
+}
 
 
 class Rules:
@@ -25,9 +34,8 @@ class Rules:
     def propose(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Proposal]]:
         """A proposal for every task, in their order."""
         for task in tasks:
-            rule = importlib.import_module(f"vouch.prompts.rewrites.rules.{task.kind}")
             try:
-                yield task, Proposal(rule.rewrite(task.question))
+                yield task, Proposal(RULES[task.kind](task.question))
             except Cannot as why:
                 yield task, Proposal(None, f"the rules refuse: {why}")
 

@@ -23,7 +23,7 @@ def load(pin: Pin | None, config: Config) -> Engine:
 
 
 class LocalRewriter:
-    """See vouch/prompts/rewrites/engine.py. One question at a time, so that none can change another's answer."""
+    """See vouch/prompts/rewrites/engine.py. One question at a time: none can change another's answer."""
 
     def __init__(self, folder: Path, pin: Pin, config: Config) -> None:
         import torch

@@ -16,7 +16,7 @@ _PLACED = re.compile(r"^(.*\b(?:which|what|that)\b.* is) in the (picture|image|p
 def rewrite(text: str) -> str:
     """The question with one word turned. Raises Cannot."""
     sentence = semantic(text)
-    body, end = sentence.lower, "?" if sentence.outputs else "."
+    body, end = sentence.lower, "?" if sentence.asks else "."
     if match := _DIRECTION.match(body):
         return capital(f"{sentence.lead}{match[1]} {match[3]} from {match[2]}{end}")
     if match := _PLACED.match(body):

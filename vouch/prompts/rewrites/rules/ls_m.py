@@ -19,7 +19,7 @@ _HOLDS = re.compile(r"(?:^|\b(?:has|have|shows?|contains?|holds?|with|are|see|se
 def rewrite(text: str) -> str:
     """The question with the comparison turned. Raises Cannot."""
     sentence = semantic(text)
-    body, end = sentence.body, "?" if sentence.outputs else "."
+    body, end = sentence.body, "?" if sentence.asks else "."
     if re.match(r"^how\b", body, re.IGNORECASE):
         raise Cannot("asks for a number, which less or fewer does not turn")
     more = list(re.finditer(r"\bmore\b", body, re.IGNORECASE))

@@ -25,7 +25,7 @@ def rewrite(text: str) -> str:
     sentence = semantic(text)
     if sentence.imperative:
         return capital(f"{sentence.lead}{_instruction(sentence.lower)}.")
-    if not sentence.outputs:
+    if not sentence.asks:
         raise Cannot("neither asks nor instructs")
     return capital(f"{sentence.lead}{_question(sentence.lower)}?")
 

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from vouch.prompts.rewrites.checking import NEGATION
+from vouch.prompts.rewrites.checks import NEGATION
 
 HERE = r" in the (?:picture|image|photo)"
 _END = re.compile(r"\s*([.?!？。！]*)$")
@@ -39,7 +39,7 @@ class Sentence:
 
     lead: str
     body: str
-    outputs: bool
+    asks: bool
 
     @property
     def negated(self) -> bool:
@@ -49,13 +49,13 @@ class Sentence:
     @property
     def imperative(self) -> bool:
         """Whether it tells to do something."""
-        return not self.outputs and _IMPERATIVE.match(self.body) is not None
+        return not self.asks and _IMPERATIVE.match(self.body) is not None
 
     @property
     def yes_no(self) -> bool:
         """Whether it asks for yes or no."""
         told = re.search(r"\b(?:if|whether)\b", self.body) is not None
-        return told or (self.outputs and _YES_NO.match(self.body) is not None)
+        return told or (self.asks and _YES_NO.match(self.body) is not None)
 
     @property
     def lower(self) -> str:

@@ -7,11 +7,12 @@ from vouch.report.papers.azad.figures import (
     by_score,
     by_size,
     correlations,
+    everyone,
+    families,
     letters,
     spread,
 )
 from vouch.report.papers.azad.measures import ACCURACY, COVERAGES, SIZES
-from vouch.report.papers.azad.radars import everyone, families
 from vouch.report.papers.azad.tables import counts, table
 from vouch.report.reproduce.entry import Entry, Paper
 from vouch.report.reproduce.lookup import Measure

@@ -1,4 +1,4 @@
-"""Figures 1 to 5, 8 and 9."""
+"""Figures 1 to 9."""
 
 from collections.abc import Sequence
 
@@ -6,12 +6,11 @@ import numpy as np
 import pandas as pd
 
 from vouch.report import formatting
-from vouch.report.facts import series, size
+from vouch.report.facts import family, series, size
 from vouch.report.papers.azad.measures import ACCURACY, COVERAGES, DATASETS, SIZES, scored, together
 from vouch.report.reproduce import charts
 from vouch.report.reproduce.entry import Absent, Built, figure
-from vouch.report.reproduce.labels import columns
-from vouch.report.reproduce.lookup import KEYS, Lookup, Measure
+from vouch.report.reproduce.lookup import KEYS, Lookup, Measure, columns
 
 
 def accuracy_and_size(lookup: Lookup) -> Built:
@@ -104,8 +103,7 @@ def by_score(
     )
     if rule is None:
         frame = frame.groupby(["row", "series"], sort=False, as_index=False)["value"].mean().assign(panel="")
-    order = {name: place for place, name in enumerate(lookup.order)}
-    frame = frame.sort_values("row", key=lambda names: names.map(order), kind="stable")
+    frame = lookup.in_order(frame, ["row"], "row")
     least = frame.loc[frame["value"].idxmin()]
     where = f" on {least['panel']}" if least["panel"] else ""
     said = (
@@ -161,3 +159,47 @@ def letters(lookup: Lookup) -> Built:
         f"{row.panel} most often {row.group}, {formatting.percent(row.value, 0)}" for row in most.itertuples()
     )
     return figure("9", "right answers by letter", f"Bars: {said}.", charts.bars(frame, 100, ".0%"))
+
+
+def _profiles(lookup: Lookup) -> pd.DataFrame:
+    """model, axis, value: accuracy, coverage and one over set size, all 0 to 1, means over the datasets."""
+    found = scored(lookup, SIZES)
+    covered = [measure for measure in COVERAGES if measure.label in found]
+    wide = together(lookup, (ACCURACY, *covered, *found.values()), clean=True)
+    axes = ["Acc", *(f"CR {label}" for label in found), *(f"1/SS {label}" for label in found)]
+    sizes = list(range(1 + len(found), len(axes)))
+    wide[sizes] = 1 / wide[sizes]
+    mean = wide.groupby("model").mean().set_axis(axes, axis=1)
+    return mean.reset_index().melt(id_vars="model", var_name="axis")
+
+
+def _radar(number: str, title: str, frame: pd.DataFrame) -> Built:
+    said = "; ".join(
+        f"{model} accuracy {formatting.percent(value)}"
+        for model, value in frame.loc[frame["axis"] == "Acc", ["model", "value"]].itertuples(index=False)
+    )
+    note = "Radar of accuracy, coverage and one over set size, clean protocol; far out is good"
+    return figure(number, title, f"{note}. {said}.", charts.radar(frame))
+
+
+def families(lookup: Lookup) -> Built:
+    """Figure 6: the models of a family together, where it has two."""
+    known = lookup.evidence.facts
+    long = _profiles(lookup)
+    long = long.assign(panel=[family(model, known) for model in long["model"]])
+    long = long[long.groupby("panel")["model"].transform("nunique") > 1]
+    if long.empty:
+        raise Absent("no two models of one family")
+    long = long.assign(size=[size(model, known) or 0.0 for model in long["model"]])
+    long = long.sort_values(["panel", "size", "model"], kind="stable")
+    place = long[["panel", "model"]].drop_duplicates().groupby("panel").cumcount() + 1
+    turn = {long.at[row, "model"]: f"size {number}" for row, number in place.items()}
+    alone = long["panel"].nunique() == 1
+    long = long.assign(series=long["model"] if alone else long["model"].map(turn))
+    return _radar("6", "profiles of families, smallest first", long)
+
+
+def everyone(lookup: Lookup) -> Built:
+    """Figure 7: a panel for each model."""
+    long = lookup.in_order(_profiles(lookup), ["model"])
+    return _radar("7", "profiles of all models", long.assign(panel=long["model"], series="model"))

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from vouch.report.reproduce.entry import Absent
-from vouch.report.reproduce.labels import own
-from vouch.report.reproduce.lookup import KEYS, Better, Lookup, Measure
+from vouch.report.reproduce.lookup import KEYS, Better, Lookup, Measure, own
 
 DATASETS = {
     "ai2d": "AI2D",

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from vouch.report import formatting
-from vouch.report.grid import Cell, Column, Grid, whole
 from vouch.report.papers.azad.measures import DATASETS
 from vouch.report.reproduce.entry import Absent, Built
-from vouch.report.reproduce.labels import columns
-from vouch.report.reproduce.lookup import Lookup, Measure
+from vouch.report.reproduce.lookup import Lookup, Measure, columns
 from vouch.report.reproduce.tables import by_dataset
+from vouch.report.table import Cell, Column, Grid, whole
 
 
 def table(number: str, caption: str, measures: Sequence[Measure], lookup: Lookup) -> Built:
@@ -22,8 +21,8 @@ def table(number: str, caption: str, measures: Sequence[Measure], lookup: Lookup
     clean = [measure.label for measure in measures if measure.only and measure.label not in lacking]
     if clean and len(clean) + len(lacking) < len(measures):
         said.append(
-            f"{formatting.listed(clean)} is of the clean protocol: compare it with the small print of the others, "
-            "which is, too."
+            f"{formatting.listed(clean)} is of the clean protocol: compare it with the small print of the "
+            "others, which is, too."
         )
     return replace(built, sentences=said) if said else built
 

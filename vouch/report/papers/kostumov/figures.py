@@ -10,8 +10,7 @@ from vouch.report.papers.kostumov.names import DATASETS, SEVENTH
 from vouch.report.papers.kostumov.tables import sets
 from vouch.report.reproduce import charts
 from vouch.report.reproduce.entry import Absent, Built, Entry, figure
-from vouch.report.reproduce.labels import columns, own
-from vouch.report.reproduce.lookup import Lookup
+from vouch.report.reproduce.lookup import Lookup, columns, own
 
 
 def _compared(number: str, title: str, models: Mapping[str, str], lookup: Lookup) -> Built:

@@ -2,8 +2,8 @@
 
 from functools import partial
 
+from vouch.report.papers.parc.answers import EVERY
 from vouch.report.papers.parc.figures import against, by_size, calibration, families, sizes_and_data
-from vouch.report.papers.parc.names import EVERY
 from vouch.report.papers.parc.planes import against_uacc, mapping
 from vouch.report.papers.parc.tables import combined, counts, models, same, varied
 from vouch.report.reproduce.entry import Entry, Paper

@@ -1,15 +1,85 @@
-"""Numbers of PARC by dataset, of the output that counts there."""
+"""The datasets, models and prompts of PARC, and its numbers by dataset, of the output that counts there."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pandas as pd
 
-from vouch.report.papers.parc.names import DATASETS, KINDS, NAMES, UNCHANGED, kind
 from vouch.report.reproduce.entry import Absent
-from vouch.report.reproduce.labels import columns, own
-from vouch.report.reproduce.lookup import MEAN, Lookup, Measure
+from vouch.report.reproduce.lookup import MEAN, Lookup, Measure, columns, own
 from vouch.tables.prompts import LETTERS, ORIGINAL, TEXT
+
+DATASETS = {
+    "mit_state": "M-S",
+    "mit_attribute": "M-A",
+    "vaw_state": "V-S",
+    "vaw_attribute": "V-A",
+    "nyu_depth": "NYU",
+    "fashion": "Fas",
+    "mmbench": "MMB",
+}
+# Which of the paper's columns is State and which Attribute is open: those four are never compared.
+CERTAIN = {name: label for name, label in DATASETS.items() if label in ("NYU", "Fas", "MMB")}
+MODELS = {
+    "llava_v1_5_7b": "LLaVA-1.5 7B",
+    "llava_v1_5_13b": "LLaVA-1.5 13B",
+    "llava_v1_6_vicuna_7b": "LLaVA-1.6 7B vic",
+    "llava_v1_6_mistral_7b": "LLaVA-1.6 7B mis",
+    "llava_v1_6_vicuna_13b": "LLaVA-1.6 13B vic",
+    "llava_v1_6_34b": "LLaVA-1.6 34B",
+    "qwen_vl": "Qwen-VL",
+    "qwen_vl_chat": "Qwen-VL Chat",
+    "cogvlm_chat_hf": "CogVLM Chat",
+    "cogagent_vqa_hf": "CogAgent",
+    "cogvlm_grounding_generalist_hf": "CogVLM GG",
+    "cogvlm2_llama3_chat_19b": "CogVLM2 19B",
+    "internvl2_1b": "InternVL2 1B",
+    "internvl2_2b": "InternVL2 2B",
+    "internvl2_4b": "InternVL2 4B",
+    "internvl2_8b": "InternVL2 8B",
+    "internvl2_26b": "InternVL2 26B",
+    "internvl2_40b": "InternVL2 40B",
+    "cambrian_phi3_3b": "Cambrian 3B",
+    "cambrian_8b": "Cambrian 8B",
+    "cambrian_13b": "Cambrian 13B",
+    "cambrian_34b": "Cambrian 34B",
+}
+KINDS = {
+    ORIGINAL: "O",
+    "lr_i": "LR-I",
+    "lr_c": "LR-C",
+    "lr_v": "LR-V",
+    "ls_n": "LS-N",
+    "ls_a": "LS-A",
+    "ls_m": "LS-M",
+    "vr_b": "VR-B",
+    "vr_r": "VR-R",
+    "vr_l": "VR-L",
+    "vs_s": "VS-S",
+    "vs_e": "VS-E",
+}
+FAMILIES = ("LR", "LS", "VR", "VS")
+EVERY = "every_prompt"
+NAMES = {
+    "reliability": "rel",
+    "accuracy_calibrated": "acc",
+    "certainty": "cert",
+    "consistency_calibrated": "cons",
+}
+PRINTED = {"reliability": 0, "accuracy": 1, "certainty": 2, "consistency": 3}
+UNCHANGED = "no variation of PARC was asked"
+
+
+def kind(variation: str) -> str | None:
+    """`vr_b_5` -> `VR-B 5`, `lr_i+vr_l` -> `LR-I/VR-L`; None for what is none of PARC's."""
+    labels = []
+    for part in variation.split("+"):
+        base, _, level = part.rpartition("_")
+        known = KINDS.get(part) or (f"{KINDS[base]} {level}" if level.isdigit() and base in KINDS else None)
+        if known is None:
+            return None
+        labels.append(known)
+    return "/".join(labels)
 
 
 def four(variation: str, score: str = "") -> tuple[Measure, ...]:

@@ -7,12 +7,10 @@ import pandas as pd
 
 from vouch.report import formatting
 from vouch.report.facts import series, size
-from vouch.report.papers.parc.answers import asked_kinds, long
-from vouch.report.papers.parc.names import DATASETS, EVERY, FAMILIES, UNCHANGED
+from vouch.report.papers.parc.answers import DATASETS, EVERY, FAMILIES, UNCHANGED, asked_kinds, long
 from vouch.report.reproduce import charts
 from vouch.report.reproduce.entry import Absent, Built, figure
-from vouch.report.reproduce.labels import columns
-from vouch.report.reproduce.lookup import Lookup, Measure
+from vouch.report.reproduce.lookup import Lookup, Measure, columns
 from vouch.report.reproduce.tables import joined
 from vouch.tables.prompts import ORIGINAL
 
@@ -49,10 +47,7 @@ def calibration(number: str, title: str, average: bool, lookup: Lookup) -> Built
         ordered = sorted(guess, key=lambda name: (guess[name], name))
         shown = list(dict.fromkeys((ordered[0], ordered[-1])))
         frame = frame[frame["dataset"].isin(shown)].assign(where=lambda part: part["dataset"].map(labels))
-    order = {name: place for place, name in enumerate(lookup.order)}
-    frame = frame.assign(place=frame["model"].map(order)).sort_values(
-        ["where", "measure", "place"], kind="stable"
-    )
+    frame = lookup.in_order(frame, ["where", "measure", "model"])
     dots = pd.DataFrame(
         {
             "row": frame["model"],
@@ -78,10 +73,7 @@ def families(lookup: Lookup) -> Built:
     paired = set(frame.loc[frame["measure"] == 3, "dataset"])
     where = frame["dataset"].isin(paired).map({True: "pairs of pictures", False: "one picture"})
     mean = frame.assign(panel=where).groupby(["panel", "measure", "model"], as_index=False)["value"].mean()
-    order = {name: place for place, name in enumerate(lookup.order)}
-    mean = mean.assign(place=mean["model"].map(order)).sort_values(
-        ["panel", "place", "measure"], kind="stable"
-    )
+    mean = lookup.in_order(mean, ["panel", "model", "measure"])
     dots = pd.DataFrame(
         {
             "row": mean["model"],
@@ -194,7 +186,8 @@ def against(lookup: Lookup) -> Built:
     )
     means = frame.groupby("group", sort=False)[["rel", "cons"]].mean()
     said = "; ".join(
-        f"{group}: reliability {formatting.number(row['rel'], 2)}, consistency {formatting.number(row['cons'], 2)}"
+        f"{group}: reliability {formatting.number(row['rel'], 2)}, "
+        f"consistency {formatting.number(row['cons'], 2)}"
         for group, row in means.iterrows()
     )
     chart = charts.scatter(points, "Consistency", "Reliability", shared=("x", "y"))

@@ -43,7 +43,7 @@ def mapping(lookup: Lookup) -> Built:
         f"guess {formatting.number(random, 2)}": _reliability(accuracy, certainty, random)
         for random in dict.fromkeys((0.5, least if least < 0.5 else 0.27))
     }
-    said = "Reliability is 1 for sure and right, −1 for sure and wrong, 0 for unsure or as good as a guess."
+    said = "Reliability is 1 for certain and right, −1 for certain and wrong, 0 for uncertain or guessing."
     return _surface("2", "from accuracy and certainty to reliability", said, planes)
 
 
@@ -54,5 +54,5 @@ def against_uacc(_: Lookup) -> Built:
     for options in (4, 16):
         size = 1 + (1 - certainty) * (options - 1)
         planes[f"UAcc / {formatting.number(options**0.5, 0)}, {options} options"] = accuracy / size
-    said = "UAcc, a share of the most it can be, is never negative and hangs on the number of options."
+    said = "UAcc, a share of the most it can be, is never negative and depends on the number of options."
     return _surface("A6", "reliability and UAcc", said, planes)

@@ -5,15 +5,26 @@ from collections.abc import Sequence
 import pandas as pd
 
 from vouch.report import formatting
-from vouch.report.grid import Cell, Column, Grid, whole
-from vouch.report.papers.parc.answers import asked_kinds, four, heads, long, notes, over
-from vouch.report.papers.parc.names import CERTAIN, DATASETS, EVERY, MODELS, PRINTED, UNCHANGED
+from vouch.report.papers.parc.answers import (
+    CERTAIN,
+    DATASETS,
+    EVERY,
+    MODELS,
+    PRINTED,
+    UNCHANGED,
+    asked_kinds,
+    four,
+    heads,
+    long,
+    notes,
+    over,
+)
 from vouch.report.reproduce import printed
 from vouch.report.reproduce.entry import Absent, Built
-from vouch.report.reproduce.labels import columns
-from vouch.report.reproduce.lookup import MEAN, Lookup, with_mean
+from vouch.report.reproduce.lookup import MEAN, Lookup, columns, with_mean
 from vouch.report.reproduce.pivot import Layout, pivot
 from vouch.report.reproduce.tables import rows
+from vouch.report.table import Cell, Column, Grid, whole
 from vouch.tables.prompts import ORIGINAL
 
 
@@ -101,7 +112,7 @@ def same(lookup: Lookup) -> Built:
 
 
 def counts(lookup: Lookup) -> Built:
-    """Table A5: how many questions can be turned by exchanging a picture, and how the best model does."""
+    """Table A5: how many questions can be flipped by replacing a picture, and how the best model does."""
     evidence = lookup.evidence
     frame = evidence.outcomes
     exchanged = frame[frame["variation"] == "vs_e"]

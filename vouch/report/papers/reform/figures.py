@@ -59,16 +59,14 @@ def gap(lookup: Lookup) -> Built:
     if frame.shape[1] < 2 or frame.dropna().empty:
         raise Absent("no model was asked for both texts and likelihoods")
     pairs = _both(lookup)
-    order = {name: place for place, name in enumerate(lookup.order)}
-    pairs = pairs.assign(place=pairs["model"].map(order)).sort_values(
-        ["panel", "measure", "place"], kind="stable"
-    )
+    pairs = lookup.in_order(pairs, ["panel", "measure", "model"])
     dots = pairs.assign(
         row=pairs["model"], series=pairs["measure"].map(dict(enumerate(OUTPUT_NAMES.values())))
     )
     wide = pairs.pivot(index=["panel", "model"], columns="measure", values="value")
     gap = 100 * (wide[1] - wide[0])
-    said = f"Likelihood minus generation: {formatting.number(gap.min(), 1)} to {formatting.number(gap.max(), 1)} points."
+    low, high = formatting.number(gap.min(), 1), formatting.number(gap.max(), 1)
+    said = f"Likelihood minus generation: {low} to {high} points."
     return figure("5", "generation and likelihood", said, charts.dots(dots, "Accuracy"))
 
 
@@ -98,9 +96,8 @@ def preference(lookup: Lookup) -> Built:
     if frame.empty:
         raise Absent("no model chose among options")
     dataset = next(name for name in lookup.evidence.datasets if name in set(frame["dataset"]))
-    order = {name: place for place, name in enumerate((*lookup.order, "right answers"))}
-    frame = frame[frame["dataset"] == dataset].assign(panel="", place=frame["row"].map(order))
-    frame = frame.sort_values(["place", "column"], kind="stable")
+    frame = frame[frame["dataset"] == dataset].assign(panel="")
+    frame = lookup.in_order(frame, ["row", "column"], "row")
     models = frame[frame["row"] != "right answers"]
     most = models.loc[models["value"].idxmax()]
     said = (

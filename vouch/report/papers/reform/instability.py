@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from vouch.report.papers.reform.names import BY_LABEL, MODELS, SUFFIX
-from vouch.report.papers.reform.sampled import beside, with_sampled
+from vouch.report.papers.reform.published import beside, with_sampled
 from vouch.report.reproduce.entry import Absent, Built
 from vouch.report.reproduce.lookup import Lookup, Measure
 from vouch.report.reproduce.pivot import Key, Layout, Print, pivot

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from vouch.report import formatting
-from vouch.report.grid import MISSING, Cell, Column, Grid, whole
 from vouch.report.papers.reform.answers import means
 from vouch.report.papers.reform.names import COGNITION, MODELS, NO_SETS, OUTPUT_NAMES, PERCEPTION, SUFFIX
 from vouch.report.reproduce.entry import Absent, Built
 from vouch.report.reproduce.lookup import MEAN, Lookup, Measure
 from vouch.report.reproduce.pivot import Layout, pivot
 from vouch.report.reproduce.tables import rows
+from vouch.report.table import MISSING, Cell, Column, Grid, whole
 
 
 def statistics(number: str, sets: Sequence[str], others: bool, lookup: Lookup) -> Built:

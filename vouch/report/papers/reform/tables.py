@@ -8,7 +8,7 @@ from vouch.report import formatting
 from vouch.report.papers.reform import published
 from vouch.report.papers.reform.answers import accuracy, long
 from vouch.report.papers.reform.names import CAPTIONS, MODELS, NO_SETS, OUTPUT_NAMES, TESTS
-from vouch.report.papers.reform.sampled import beside, with_sampled
+from vouch.report.papers.reform.published import beside, with_sampled
 from vouch.report.reproduce.entry import Absent, Built
 from vouch.report.reproduce.lookup import CLEAN, FAITHFUL, MEAN, Lookup, Measure, with_mean
 from vouch.report.reproduce.pivot import Layout, pivot
@@ -74,16 +74,16 @@ def dialogue(lookup: Lookup) -> Built:
             )
         )
         frame = long(lookup, measures, None)
-        turned = set(frame.loc[frame["measure"] == 1, "dataset"]) if len(frame) else set()
-        if not turned:
+        with_turns = set(frame.loc[frame["measure"] == 1, "dataset"]) if len(frame) else set()
+        if not with_turns:
             continue
-        frame = frame[frame["dataset"].isin(turned)]
+        frame = frame[frame["dataset"].isin(with_turns)]
         layout = Layout(
             f"reform-table-20-{noun}",
             f"Table 20: dialogues, {noun}; accuracy against the number of the turn",
             measures,
             rows(lookup, MODELS),
-            {name: name for name in sorted(turned)},
+            {name: name for name in sorted(with_turns)},
             prints=beside(published.cells(lookup, output, ("accuracy", "correlation")), frame, measures),
             ranked=False,
         )

@@ -8,7 +8,7 @@ PAPER = Paper(
     "Ranked from Within: ranking large multimodal models without labels",
     "Tu et al. 2024 (Ranked from Within)",
     "Tables of the first version of the preprint. All correlations are with the performance of the clean "
-    "reading; how each method works is in docs/ranking.md.",
+    "protocol; how each method works is in docs/ranking.md.",
     (
         Entry("Table 1", "How well each method orders the models, by dataset.", methods),
         Entry(

@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 
 from vouch.report import formatting
-from vouch.report.papers.tu.names import DATASETS, FEWEST
+from vouch.report.papers.tu.tables import DATASETS, FEWEST
 from vouch.report.reproduce import charts
 from vouch.report.reproduce.entry import Absent, Built, figure
-from vouch.report.reproduce.labels import columns
-from vouch.report.reproduce.lookup import Lookup
+from vouch.report.reproduce.lookup import Lookup, columns
 from vouch.report.reproduce.tables import joined
 from vouch.report.sections.distances import trends
 

@@ -1,0 +1,193 @@
+"""Tables as a page shows them, and the columns that hold numbers of the leaderboard."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, NamedTuple
+
+from vouch.metrics import registry
+from vouch.report import formatting
+from vouch.report.evidence import Evidence
+from vouch.report.numbers import Number
+
+Tone = Literal["", "good", "bad", "strong", "quiet"]
+
+
+@dataclass(frozen=True)
+class Range:
+    """A small drawing of a value in its interval: per cent of the cell's width."""
+
+    low: float
+    value: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Cell:
+    """text: what is read. note: in small print after it. key: what the column sorts by, `text` if None."""
+
+    text: str
+    note: str = ""
+    key: float | None = None
+    range: Range | None = None
+    tone: Tone = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """label: heading. help: one sentence that explains it. numeric: aligned right."""
+
+    label: str
+    help: str = ""
+    numeric: bool = False
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table with a caption; the first column names the row."""
+
+    kind: ClassVar[str] = "grid"
+    name: str
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]] = field(default_factory=tuple)
+
+
+MISSING = Cell("–", key=-1e308, tone="quiet")
+
+
+def figure(number: Number | None, digits: int, scale: float = 1.0, interval: bool = True) -> Cell:
+    """A number with its interval in small print; a dash where it is missing."""
+    if number is None:
+        return MISSING
+    note = ""
+    if interval and number.low is not None and number.high is not None:
+        note = formatting.span(number.low, number.high, digits, scale)
+    return Cell(formatting.number(scale * number.value, digits), note, number.value)
+
+
+def whole(value: int) -> Cell:
+    """A count."""
+    return Cell(formatting.count(value), key=value)
+
+
+def rounded(value: float | None, digits: int, scale: float = 1.0) -> Cell:
+    """A number without an interval; a dash where it is missing."""
+    if value is None or value != value:  # only NaN differs from itself
+        return MISSING
+    return Cell(formatting.number(scale * value, digits), key=float(value))
+
+
+def percent(value: float | None) -> Cell:
+    """A share in per cent, without an interval."""
+    return rounded(value, 1, 100)
+
+
+def cells(*values: Cell | str | int) -> list[Cell]:
+    """A row: texts and counts become cells."""
+    return [v if isinstance(v, Cell) else Cell(v) if isinstance(v, str) else whole(v) for v in values]
+
+
+class Unit(NamedTuple):
+    """How numbers are written: digits after the point, and what they are multiplied by."""
+
+    digits: int
+    scale: float = 1.0
+
+
+SETS = ("lac", "aps")
+UNITS = {registry.SHARE: Unit(1, 100), registry.OPTIONS: Unit(2), "": Unit(2)}
+OTHER = Unit(3)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A column with one metric of the leaderboard, as the registry of metrics declares it.
+
+    label, help: in place of the declared ones. interval: in small print.
+    """
+
+    metric: str
+    score: str = ""
+    label: str = ""
+    help: str = ""
+    interval: bool = True
+
+    @property
+    def declared(self) -> registry.Metric:
+        """What the registry says of the metric; its bare name where it knows none."""
+        return registry.find(self.metric) or registry.Metric(self.metric, "", unit="")
+
+    @property
+    def unit(self) -> Unit:
+        """How its numbers are written: shares in per cent."""
+        return UNITS.get(self.declared.unit, OTHER)
+
+    @property
+    def column(self) -> Column:
+        """Its heading; scores of prediction sets stand in it where sets of several are side by side."""
+        found = self.declared
+        score = f" {self.score.upper()}" if self.score in SETS else ""
+        label = f"{found.label}{score}{' %' if found.unit == registry.SHARE else ''}"
+        return Column(self.label or label, self.help or found.help, True)
+
+    def number(self, evidence: Evidence, dataset: str, model: str, **where: str) -> Number | None:
+        """Its number. where: keywords of `Evidence.number`, which go before the column's own score."""
+        return evidence.number(dataset, model, self.metric, **{"score": self.score, **where})
+
+    def cell(self, evidence: Evidence, dataset: str, model: str, **where: str) -> Cell:
+        """The same as a cell."""
+        found = self.number(evidence, dataset, model, **where)
+        return figure(found, *self.unit, self.interval)
+
+
+Row = tuple[Sequence[Cell | str | int], Mapping[str, str]]
+"""The cells that name a row, and where its numbers stand: `model` and other keywords of `Evidence.number`."""
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """A table of numbers of the leaderboard, the same for every dataset.
+
+    name: of its files. caption: what follows `DATASET: `. keys: columns that name a row.
+    """
+
+    name: str
+    caption: str
+    keys: Sequence[Column]
+    measures: Sequence[Measured]
+
+    def grid(self, evidence: Evidence, dataset: str, rows: Iterable[Row] | None = None) -> Grid:
+        """The table of a dataset. rows: one for each model where none are given."""
+        if rows is None:
+            rows = [((model,), {"model": model}) for model in evidence.models(dataset)]
+        body = [
+            [*cells(*names), *(each.cell(evidence, dataset, **where) for each in self.measures)]
+            for names, where in rows
+        ]
+        columns = [*self.keys, *(each.column for each in self.measures)]
+        return Grid(self.name, f"{dataset}: {self.caption}", columns, body)
+
+    def known(self, evidence: Evidence, dataset: str) -> "TableSpec":
+        """The same without the columns in which no model has a number."""
+        models = evidence.models(dataset)
+        found = [m for m in self.measures if any(m.number(evidence, dataset, model) for model in models)]
+        return TableSpec(self.name, self.caption, self.keys, found)
+
+
+def ranges(numbers: Sequence[Number | None]) -> list[Range | None]:
+    """Where each value and its interval lie between the least and the greatest of all of them."""
+    known = [n for n in numbers if n is not None]
+    edges = [edge for n in known for edge in (n.value, n.low, n.high) if edge is not None]
+    if len(known) < 2 or min(edges) == max(edges):
+        return [None] * len(numbers)
+    start, width = min(edges), max(edges) - min(edges)
+
+    def place(value: float) -> float:
+        return round(100 * (value - start) / width, 2)
+
+    return [
+        None
+        if n is None or n.low is None or n.high is None
+        else Range(place(n.low), place(n.value), place(n.high))
+        for n in numbers
+    ]

@@ -1,1 +1,0 @@
-"""Tables. NAME.py defines `build(evidence) -> frame`; nothing is rounded."""
