@@ -18,11 +18,10 @@ from contextlib import chdir
 from pathlib import Path
 from typing import NamedTuple
 
-from vouch.cli.planned import count_prompts
-
 from tests.checkouts.checkout import ROOT, Checkout
 from tests.checkouts.small import small
 from tools.ending import add_line, ended, read_lines
+from vouch.cli.plan import count_prompts
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
