@@ -5,7 +5,7 @@
 #             its log ends
 # make flips  bit flips in a copy of all results here, after make demo or dvc pull: docs/internals/fault-tolerance.md
 # make crash  kills runs, fills disks and the like, some hours on two cores: docs/internals/fault-tolerance.md;
-#             SEED=2 tries other points, CRASH=FOLDER keeps them elsewhere
+#             SEED=2 tries other points, POINTS=20 only the first 20, which are kills, CRASH=FOLDER keeps them elsewhere
 # make scale  what the full matrix costs: runs at parts of it (PARTS="1000 100 10"), the engines on all of it
 # make reproduce   two clones, two engines, every byte compared (PROFILE=small takes minutes, the demo longer)
 # make slurm  the pipeline on a real Slurm of this machine, disturbed; needs root, slurm-wlm and munge (Debian)
@@ -19,6 +19,7 @@ EXTRAS ?=
 CORES ?= 2
 MINUTES ?= 30
 SEED ?= 1
+POINTS ?=
 CRASH ?= $(or $(TMPDIR),/tmp)/vouch-crash
 PARTS ?= 1000 100
 PROFILE ?= demo
@@ -54,10 +55,10 @@ everything:
 	@$(INSTALL) remotes slurm test tools $(EXTRAS)
 
 browser:
-	@$(PYTHON) tools/browser.py
+	@$(PYTHON) tools/programs.py browser
 
 servers:
-	@$(PYTHON) tools/servers.py
+	@$(PYTHON) tools/programs.py servers
 
 flips: everything
 	@$(RUN) python -m tools.flips
@@ -71,7 +72,7 @@ bench: everything
 	@for name in $(BENCHMARKS); do $(RUN) python -m benchmarks.$$name || exit 1; done
 
 crash: everything
-	@$(RUN) python -m tools.crash --seed $(SEED) $(CRASH)
+	@$(RUN) python -m tools.crash --seed $(SEED) $(addprefix --first ,$(POINTS)) $(CRASH)
 
 scale: everything
 	@$(RUN) python -m tools.scale $(PARTS)

@@ -1,4 +1,4 @@
-"""What the two engines cost on the full matrix: `python -m benchmarks.engines` from the repository root.
+"""What the two runners cost on the full matrix: `python -m benchmarks.engines` from the repository root.
 
 A checkout of 26 models x 14 datasets (489 stages) with simulated, fresh outputs. First `vouch store sync`
 records them in dvc.lock; then everything is up to date, and what finds that out is timed in turn:

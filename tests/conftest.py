@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-pytest.register_assert_rewrite("tests.checkouts.edits", "tests.checkouts.exchanged")
 os.environ["DVC_NO_ANALYTICS"] = "1"
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -19,9 +18,17 @@ settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 
+# The files that take longest, so that no worker begins one when the others have ended. The first makes the
+# checkout that most of them share; the second and third can begin without it.
+LONGEST = ["runners", "released", "real_data", "edits", "crash", "pulled", "switches", "secrets"]
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whole pipelines first: a long file that one worker begins last would leave the others idle."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    """Whole checkouts first, the longest files before others; within a file the order stays."""
+    place = {f"test_{name}": number for number, name in enumerate(LONGEST)}
+
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: (item.path not in slow, place.get(item.path.stem, len(place))))
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,12 @@
-"""How a tool of this folder ends: with a line for a person where somebody stopped it or something failed."""
+"""How a tool of this folder ends, and its log of JSON lines, with which it goes on after it was stopped."""
 
+import json
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from vouch.pipeline.errors import UserError
 
@@ -34,3 +37,26 @@ def ended(name: str, main: Callable[[], int], again: str) -> int:
         where = f"{error.filename}: " if error.filename else ""
         print(f"{name}: {where}{error.strerror or error}; correct it, then {again}", file=sys.stderr)
     return 1
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """The whole lines of a log, none where it is not there; half of one that a killed run left is no line."""
+    found = []
+    for line in path.read_bytes().splitlines() if path.exists() else []:
+        try:
+            record = json.loads(line)
+        except ValueError:  # not UTF-8 is one as well
+            continue
+        if isinstance(record, dict):  # half a line may be a number
+            found.append(record)
+    return found
+
+
+def add_line(path: Path, record: dict[str, Any]) -> None:
+    """Adds a line. After half a line it begins a new one, or both would be lost."""
+    line = json.dumps(record, sort_keys=True) + "\n"
+    with path.open("ab+") as file:
+        if file.tell():
+            file.seek(-1, 2)
+            line = line if file.read(1) == b"\n" else f"\n{line}"
+        file.write(line.encode())

@@ -1,13 +1,13 @@
-"""Every kind of file that is read here, and who would notice a turned bit in one (tools/flips.py)."""
+"""Every kind of file that is read here, and who would notice a bit flip in one (tools/flips.py)."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import md5
-from importlib import import_module
 from pathlib import Path
 
 import pyarrow as pa
 
+from tools.simulated import tables
 from vouch.models.decoder.self_check import known_mode
 from vouch.models.loading.model_folder import pinned_folder
 from vouch.models.requests.work_cache import ROOT, WorkCache
@@ -16,8 +16,7 @@ from vouch.pipeline.digests import MEMORY, Digests
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.freshness import RECEIPTS, read_receipt
 from vouch.pipeline.intact import Recorded, damaged
-from vouch.tables.pins import read_pin
-from vouch.tables.table import Table
+from vouch.tables.pins import Pin, read_pin
 
 CACHE = Path(".dvc/cache/files/md5")
 NOTICED, HARMLESS, HARMFUL = "noticed", "harmless", "harmful"
@@ -44,8 +43,9 @@ def kinds() -> Iterator[Kind]:
     tables = [path for out in outs for path in _files(out) if path.suffix == ".parquet"]
     yield Kind("tables that no record knows", tables, _by_reader)
     pins = [out for out in outs if out.parent == Path("data/models") and out.suffix == ".json"]
-    models = [path for pin in pins for path in _files(pin.with_suffix(""))]
-    yield Kind("model folders, by the pin", models, _by_pin)
+    pinned = [pin for pin in map(read_pin, pins) if pin.source.path]
+    models = {path: pin for pin in pinned for path in _files(Path(pin.source.path or ""))}
+    yield Kind("model folders, by the pin", list(models), lambda path: _by_pin(models[path]))
     yield Kind("work cache", sorted(ROOT.glob("*-*/*/*/*/*.parquet")), _by_name)
     yield Kind("modes", sorted((ROOT / "modes").glob("*.json")), _by_seal)
     receipts = {path.stem: path for path in RECEIPTS.glob("*.json")}
@@ -70,7 +70,8 @@ def _by_reader(path: Path) -> Callable[[], str]:
     """The format alone: a checksum for each page, none for the footer."""
     import pyarrow.parquet as pq
 
-    table = _tables()[pq.read_schema(path).metadata[b"vouch"].decode()]
+    kinds = {f"{table.name}/{table.version}": table for table in tables()}
+    table = kinds[pq.read_schema(path).metadata[b"vouch"].decode()]
     before = table.read(path)
 
     def judge() -> str:
@@ -90,15 +91,7 @@ def _same(before: pa.Table, after: pa.Table) -> bool:
     return before.equals(after) or bool(before.to_pylist() == after.to_pylist())
 
 
-def _tables() -> dict[str, Table]:
-    found = [import_module(f"vouch.tables.{path.stem}") for path in Path("vouch/tables").glob("*.py")]
-    tables = [value for module in found for value in vars(module).values() if isinstance(value, Table)]
-    return {f"{table.name}/{table.version}": table for table in tables}
-
-
-def _by_pin(path: Path) -> Callable[[], str]:
-    pin = read_pin(path.parent.with_suffix(".json"))
-
+def _by_pin(pin: Pin) -> Callable[[], str]:
     def judge() -> str:
         try:
             pinned_folder(pin)

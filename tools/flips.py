@@ -1,4 +1,4 @@
-"""Turns bits in everything that is read here, one at a time, and counts who notices (`make flips`).
+"""Flips bits in everything that is read here, one at a time, and counts who notices (`make flips`).
 
 Works on a copy of this checkout's results, records and caches, with the same bits each time.
 A flip is noticed by the record of the stage that wrote the file, by a digest that is part of the file's name

@@ -19,20 +19,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.checkouts.checkout import ROOT, Checkout
-from tools.ending import ended
-from tools.lines import add, read
+from tests.checkouts.small import small
+from tools.ending import add_line, ended, read_lines
 from vouch.cli.plan import count_prompts
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.files import write_json
 from vouch.pipeline.yaml12 import load
 from vouch.tables.prompts import prompts_path
 
 FOLDER = ROOT / "build/scale"
 VARIATIONS = ["original", "option_order", "lr_i", "lr_c", "lr_v", "ls_n", "vr_b_3", "vr_b_5", "vr_l", "vs_s"]
 VARIATIONS += ["vs_e", "blank"]
-KINDS = ["train", "prepare", "rewrite", "vary", "embed", "extract", "score", "liken", "compare", "browse"]
-KINDS += ["report"]
+KINDS = ["train", "pin", "prepare", "rewrite", "vary", "embed", "extract", "score", "embed_texts", "compare"]
+KINDS += ["browse", "report"]
 GROWING = ["data/items", "data/images", "data/prompts", "data/responses", "data/scores", "data/embeddings"]
 GROWING += ["data/compare", "reports", ".vouch/work", ".dvc/cache", "dvc.lock"]
 
@@ -55,20 +54,16 @@ class Cost(NamedTuple):
     mebibytes: float
 
 
-def params(part: Part) -> dict[str, object]:
+def params(part: Part) -> str:
     """The profile of a part: small, with so many models and datasets."""
-    values: dict[str, object] = load(ROOT / "profiles/small.yaml")
-    tiny = {"family": "llava", "width": 16, "layers": 2, "heads": 2, "pictures": 16, "read_steps": 1}
-    tiny |= {"name_steps": 1, "choose_steps": 1, "target": 1, "batch": 4, "learning_rate": 0.003}
-    train = {f"tiny_{number:02d}": {"seed": number, **tiny} for number in range(part.models)}
     scenes = {"loader": "shapes", "source": "vouch/demo/scenes", "template": "kostumov"}
     datasets = {
         f"set_{number:02d}": {**scenes, "settings": {"seed": number, "items": part.items}}
         for number in range(part.datasets)
     }
     asked = {"batch": 32, "bucket": 32, "threads": 1, "device": "cpu"}
-    changed = {"profile": "part", "variations": VARIATIONS, "extract": asked, "train": train}
-    return {**values, **changed, "models": list(train), "datasets": datasets}
+    train = [f"tiny_{number:02d}" for number in range(part.models)]
+    return small(train=train, datasets=datasets, profile="part", variations=VARIATIONS, extract=asked)
 
 
 def checkout(number: int) -> Checkout:
@@ -79,7 +74,7 @@ def checkout(number: int) -> Checkout:
     if path.exists():
         sys.exit(f"scale: {path}: was stopped while it was made; delete it and run this again")
     made = Checkout(path)
-    write_json(path / "params.yaml", params(PARTS[number]))  # JSON is YAML
+    (path / "params.yaml").write_text(params(PARTS[number]), "utf-8")
     made.commit("a part of the matrix")
     (path / "ready").touch()
     return made
@@ -101,12 +96,12 @@ def run(number: int) -> None:
     """Runs what is left of a part, and prints all its figures."""
     where = checkout(number)
     figures = where.path / "figures.jsonl"
-    done = {row["kind"]: row for row in read(figures)}
+    done = {row["kind"]: row for row in read_lines(figures)}
     for kind in KINDS:
         if kind not in done:
             seconds, mebibytes = repro(where, kind)
             done[kind] = {"kind": kind, "seconds": round(seconds, 1), "mebibytes": round(mebibytes)}
-            add(figures, done[kind])
+            add_line(figures, done[kind])
             print(f"1/{number}: {kind} has run", flush=True)
     report(number, where, list(done.values()))
 

@@ -7,17 +7,39 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import chdir
 from dataclasses import dataclass, field
+from importlib.util import cache_from_source
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
+import yaml
 from dvc.repo import Repo
 
 from vouch.pipeline.dag import read_dag
+from vouch.pipeline.freshness import states
+from vouch.pipeline.yaml12 import load
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"
 LIMIT = 900  # seconds for one command
+# Stages one after the other as DVC would start them, in one process: most of a small stage is importing torch.
+# Its words: names of stages, or of all stages of an entry of dvc.yaml; none: all.
+ONE_PROCESS = """
+import runpy, sys
+from vouch.pipeline.dag import read_dag
+wanted = sys.argv[1:]
+for stage in read_dag().ordered():
+    if wanted and not {stage.name, stage.name.partition("@")[0]} & set(wanted):
+        continue
+    module, *keys = stage.cmd.removeprefix("python -m ").split()
+    sys.argv = [module, *keys]
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        if end.code not in (0, None):
+            raise
+"""
 
 
 @dataclass(frozen=True)
@@ -49,9 +71,9 @@ class Checkout:
             source = ROOT / name
             # neither results nor their storage: tests make their own
             if source.is_file() and name != "dvc.lock" and not name.startswith(".dvc/storage/"):
-                target = path / name
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(source.read_bytes())
+                _copy(source, path / name)
+                if name.endswith(".py"):  # compiled here, it need not be compiled again in every checkout
+                    _copy(Path(cache_from_source(str(source))), Path(cache_from_source(str(path / name))))
         (path / "params.yaml").write_bytes((ROOT / "profiles/small.yaml").read_bytes())
         self.git("init", "-q")
         self.commit("start")
@@ -108,6 +130,10 @@ class Checkout:
         self.git("add", "-A")
         self.git("commit", "-q", "--allow-empty", "-m", message)
 
+    def store(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """`vouch store ...`."""
+        return self.vouch("store", *arguments, check=check)
+
     def vouch(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         return self.run(sys.executable, "-m", "vouch.cli.main", *arguments, check=check)
 
@@ -116,11 +142,15 @@ class Checkout:
 
     def repro(self) -> set[str]:
         """`dvc repro`; names of the stages whose command it ran."""
-        return set(re.findall(r"Running stage '([^']+)'", self.dvc("repro").stdout))
+        return ran(self.dvc("repro").stdout)
+
+    def stages(self, *names: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """Runs stages (default: all) in one process, without a runner; `vouch store sync` records them for DVC."""
+        return self.run(sys.executable, "-c", ONE_PROCESS, *names, check=check)
 
     def dvc_status(self) -> dict[str, object]:
         """`dvc status` by stage, empty where all is clean."""
-        with Repo(str(self.path)) as repo:
+        with chdir(self.path), Repo() as repo:  # elsewhere it would name stages by paths
             return dict(repo.status())
 
     def snakemake(self, check: bool = True) -> subprocess.CompletedProcess[str]:
@@ -135,6 +165,11 @@ class Checkout:
         names = self.names()
         return {names[rule] for rule in rules}
 
+    def stale(self) -> set[str]:
+        """Names of the stages that no record fits: what Snakemake plans, but for what is downstream."""
+        with chdir(self.path):
+            return {state.stage.name for state in states(read_dag()) if not state.fresh}
+
     def names(self) -> dict[str, str]:
         """Rule name -> stage name."""
         return {stage.slug: stage.name for stage in read_dag(self.path).stages.values()}
@@ -146,6 +181,16 @@ class Checkout:
         assert old in text, f"{file} does not hold {old!r}"
         path.write_text(text.replace(old, new), "utf-8")
 
+    def set(self, key: str, value: Any) -> None:
+        """Gives a key of params.yaml, dots between its parts, another value."""
+        path = self.path / "params.yaml"
+        values = nested = load(path)
+        *parents, last = key.split(".")
+        for parent in parents:
+            nested = nested[parent]
+        nested[last] = value
+        path.write_text(dumped(values), "utf-8")
+
     def digests(self) -> dict[str, str]:
         """Digest of every output."""
         return {
@@ -154,3 +199,21 @@ class Checkout:
             for file in sorted((self.path / root).rglob("*"))
             if file.is_file() and file.name != ".snakemake_timestamp"
         }
+
+
+def _copy(source: Path, target: Path) -> None:
+    """With its time, which says whether compiled code is that of its source."""
+    if source.is_file():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, target)
+
+
+def ran(said: str) -> set[str]:
+    """Names of the stages whose command DVC ran, by what it said."""
+    return set(re.findall(r"Running stage '([^']+)'", said))
+
+
+def dumped(values: Mapping[str, Any]) -> str:
+    """The text of a params.yaml."""
+    text: str = yaml.safe_dump(dict(values), sort_keys=False, default_flow_style=None, width=10**6)
+    return text

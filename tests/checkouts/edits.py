@@ -1,61 +1,95 @@
-"""One edit at a time: exactly which stages each engine runs, in both orders of the engines.
-
-DVC stops where an output came out the same; Snakemake runs all that is downstream of what it runs.
-"""
+"""Edits of a finished checkout, and what each makes stale; used by test_edits.py and test_runners.py."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from tests.checkouts.checkout import Checkout
+from tests.checkouts.small import BROWSE, END, EXTRACT, MODELS, SCORE, TEXTS
 
-Edit = Callable[[Checkout], None]
-Copies = tuple[Checkout, Checkout]
+RIGHT = {name for name in EXTRACT if name.endswith("-right")}
+PIN = {f"pin@{model}" for model in MODELS}  # each watches the whole of models.lock
+ENTRY = {
+    "prepare@right",
+    "rewrite@right",
+    "vary@right",
+    "browse@right",
+    "compare",
+    "report",
+}  # read the whole entry
+MADE = {"prepare@right", "rewrite@right", "vary@right", "embed@right"}
+VARY = {"vary@left", "vary@right"}
+REWRITE = {"rewrite@left", "rewrite@right"}  # may be a model, and watch all of vouch/models
+ENGINE = "vouch/models/engines/transformers.py"
 
 
-def comment(file: str) -> Edit:
+@dataclass(frozen=True)
+class Edit:
+    """make(checkout) edits. stale: whose own inputs changed. below: those and all downstream, which Snakemake
+    runs. by_dvc: what DVC runs, which stops where an output came out the same; None: not tried."""
+
+    name: str
+    make: Callable[[Checkout], None]
+    stale: set[str]
+    below: set[str]
+    by_dvc: set[str] | None = None
+
+
+def _comment(file: str) -> Callable[[Checkout], None]:
     def edit(checkout: Checkout) -> None:
-        path = checkout.path / file
-        path.write_text(path.read_text("utf-8") + "\n# a remark\n", "utf-8")
+        with (checkout.path / file).open("a", encoding="utf-8") as handle:
+            handle.write("\n# a remark\n")
 
     return edit
 
 
-def replace(file: str, old: str, new: str) -> Edit:
+def _replace(file: str, old: str, new: str) -> Callable[[Checkout], None]:
     return lambda checkout: checkout.edit(file, old, new)
 
 
-def raise_revision(checkout: Checkout) -> None:
-    path = checkout.path / "vouch/models/engines/transformers.py"
-    line = next(line for line in path.read_text("utf-8").splitlines() if line.startswith("REVISION"))
-    checkout.edit("vouch/models/engines/transformers.py", line, "REVISION = 999")
+def _set(key: str, value: object) -> Callable[[Checkout], None]:
+    return lambda checkout: checkout.set(key, value)
 
 
-def runs_exactly(copies: Copies, edit: Edit, by_dvc: set[str], by_snakemake: set[str]) -> None:
-    """Makes the edit in both copies, runs each by both engines, and looks what ran at every step."""
-    dvc_first, snakemake_first = copies
-    edit(dvc_first)
-    assert dvc_first.planned() == by_snakemake, "snakemake -n right after the edit"
-    before = (dvc_first.path / "dvc.lock").read_text("utf-8")
-    refused = dvc_first.vouch("store", "sync", check=False)
-    assert (refused.returncode != 0) == bool(by_dvc), refused.stdout + refused.stderr
-    assert (dvc_first.path / "dvc.lock").read_text("utf-8") == before, "sync blessed something stale"
-    assert dvc_first.repro() == by_dvc
-    assert dvc_first.planned() == set(), "snakemake -n after dvc repro"
-    assert dvc_first.dvc_status() == {}
-
-    edit(snakemake_first)
-    started = receipts(snakemake_first)
-    snakemake_first.snakemake()
-    assert changed(started, receipts(snakemake_first), snakemake_first) == by_snakemake
-    assert snakemake_first.dvc_status() == {}
-    assert snakemake_first.repro() == set()
-    assert snakemake_first.digests() == dvc_first.digests()
+def _raise_revision(checkout: Checkout) -> None:
+    lines = (checkout.path / ENGINE).read_text("utf-8").splitlines()
+    checkout.edit(ENGINE, next(line for line in lines if line.startswith("REVISION")), "REVISION = 999")
 
 
-def receipts(checkout: Checkout) -> dict[str, int]:
-    folder = checkout.path / ".vouch/receipts"
-    return {path.stem: path.stat().st_mtime_ns for path in folder.glob("*.json")}
-
-
-def changed(before: dict[str, int], after: dict[str, int], checkout: Checkout) -> set[str]:
-    names = checkout.names()
-    return {names[slug] for slug, when in after.items() if before.get(slug) != when}
+# The engine's name and revision are a column of the letters, which the report tells; the scores do not change.
+REVISION = Edit(
+    "the engine's REVISION",
+    _raise_revision,
+    REWRITE | EXTRACT,
+    REWRITE | VARY | EXTRACT | SCORE | TEXTS | END,
+    REWRITE | EXTRACT | SCORE | TEXTS | BROWSE | {"report"},
+)
+# prepare and rewrite watch the whole entry, and come out the same
+VARIATIONS = Edit(
+    "one dataset's variations",
+    _set("datasets.right.variations", ["original", "vr_b"]),
+    ENTRY,
+    MADE | RIGHT | SCORE | TEXTS | END,
+    (MADE - {"embed@right"}) | RIGHT | SCORE | TEXTS | END,
+)
+EDITS = [
+    Edit("nothing", lambda checkout: None, set(), set()),
+    Edit("a comment in runtime code", _comment("vouch/pipeline/stamps.py"), set(), set()),
+    Edit("a comment in report code", _comment("stages/report.py"), {"report"}, {"report"}),
+    Edit("a comment in the engine", _comment(ENGINE), REVISION.stale, REVISION.below),
+    Edit("alpha", _set("score.alpha", 0.2), SCORE | {"compare", "report"}, SCORE | END),
+    Edit(
+        "one model's pin",
+        _replace("models.lock", "dtype: float32", "dtype: bfloat16"),
+        {*PIN, "report"},
+        PIN | EXTRACT | SCORE | TEXTS | END,
+    ),
+    Edit("one dataset", _set("datasets.right.settings.items", 18), ENTRY, MADE | RIGHT | SCORE | TEXTS | END),
+    Edit(
+        "one prompt template",
+        _replace("vouch/prompts/templates/plain.yaml", "Answer with", "Reply with"),
+        {"vary@right"},
+        {"vary@right", *RIGHT, *SCORE, *TEXTS, *END},
+    ),
+    REVISION,
+    VARIATIONS,
+]

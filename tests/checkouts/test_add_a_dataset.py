@@ -57,12 +57,12 @@ def checkout(tmp_path_factory):
     return checkout
 
 
-def test_the_plan_lists_them_and_dvc_prepares_and_varies_them(checkout):
+def test_the_plan_lists_them_and_they_are_prepared_and_varied(checkout):
     lines = [line.split() for line in checkout.vouch("plan").stdout.splitlines()]
     counts = {line[0]: line[1:5] for line in lines if line[:1] in (["kites"], ["quiz"])}
     assert counts == {"kites": ["jsonl", "1", "about", "1"], "quiz": ["quiz", "2", "about", "2"]}
-    checkout.dvc("repro", "vary@kites", "vary@quiz", "vary@signs")
     names = [*counts, "signs"]
+    checkout.stages(*(f"{stage}@{name}" for stage in ("prepare", "rewrite", "vary") for name in names))
     tables = {name: pq.read_table(checkout.path / f"data/items/{name}.parquet") for name in names}
     assert tables["kites"]["id"].to_pylist() == ["kite-1"]
     assert tables["quiz"]["answers"].to_pylist() == [[1], [0]]
@@ -83,8 +83,8 @@ def test_what_the_page_gives_is_in_the_style_of_the_house(checkout):
 
 def test_another_count_stops_it(checkout):
     checkout.edit("vouch/datasets/loaders/quiz.py", '"items": {2}', '"items": {500}')
-    done = checkout.dvc("repro", "prepare@quiz", check=False)
-    assert done.returncode and "datasets.quiz: items: 500 expected, 2 found" in done.stdout + done.stderr
+    done = checkout.stages("prepare@quiz", check=False)
+    assert done.returncode and "datasets.quiz: items: 500 expected, 2 found" in done.stderr
 
 
 def test_a_folder_with_braces_in_its_name_is_no_pattern(checkout):

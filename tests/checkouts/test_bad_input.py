@@ -1,36 +1,55 @@
 """Bad input at the stages' own doors: one line, exit status 1, nothing that looks whole."""
 
 import json
+import os
+import re
+import runpy
 import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
-from tests.checkouts.checkout import Checkout
+from tests.checkouts.checkout import ROOT
+
+MEANT = ("dvc.yaml", "stages", "vouch", "docs", "decisions")
 
 
-@pytest.fixture(scope="module")
-def checkout(tmp_path_factory):
-    return Checkout(tmp_path_factory.mktemp("bad") / "one")
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """The present folder: as much of a checkout as a stage reads, profile small."""
+    for name in MEANT:
+        (tmp_path / name).symlink_to(ROOT / name)
+    shutil.copy(ROOT / "profiles/small.yaml", tmp_path / "params.yaml")
+    shutil.copy(ROOT / "models.lock", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    before = signal.getsignal(signal.SIGTERM)
+    yield tmp_path
+    signal.signal(signal.SIGTERM, before)  # a stage listens to it
 
 
-@pytest.fixture
-def params(checkout):
-    """Restores params.yaml and models.lock after each test."""
-    kept = {name: (checkout.path / name).read_bytes() for name in ("params.yaml", "models.lock")}
-    yield checkout
-    for name, content in kept.items():
-        (checkout.path / name).write_bytes(content)
-    shutil.rmtree(checkout.path / "data", ignore_errors=True)
+def edit(old, new):
+    text = Path("params.yaml").read_text("utf-8")
+    assert old in text
+    Path("params.yaml").write_text(text.replace(old, new), "utf-8")
 
 
-def refuse(checkout, *command):
-    done = checkout.run("python", "-m", *command, check=False)
-    assert done.returncode == 1, done.stdout + done.stderr
-    lines = done.stderr.strip().splitlines()
-    assert len(lines) == 1 and lines[0].startswith("vouch: "), done.stderr
-    data = checkout.path / "data"
-    assert not data.exists() or not [p for p in data.rglob("*") if p.is_file()], "something was left behind"
-    return lines[0]
+def start(monkeypatch, module, *words):
+    """What a stage's process would exit with: 0, or the line of its error, which means status 1."""
+    monkeypatch.setattr(sys, "argv", [module, *words])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    return ended.value.code
+
+
+def refuse(monkeypatch, *command):
+    line = start(monkeypatch, *command)
+    assert isinstance(line, str) and line.startswith("vouch: ") and "\n" not in line
+    assert not [path for path in Path("data").rglob("*") if path.is_file()], "something was left behind"
+    return line
 
 
 @pytest.mark.parametrize(
@@ -42,18 +61,18 @@ def refuse(checkout, *command):
         ("alpha: 0.1", "alpha: 1.5", ["params.yaml", "score.alpha", "1.5"]),
         ("loader: shapes, source: vouch/demo/scenes, template: plain", "loader: shpaes, source: vouch/demo/scenes, template: plain",
          ["params.yaml", "datasets.right.loader", "shpaes", "did you mean shapes?"]),
-        ("template: plain", "template: plian", ["datasets.right.style", "did you mean plain?"]),
+        ("template: plain", "template: plian", ["datasets.right.template", "did you mean plain?"]),
         ("items: 20", "itmes: 20", ["datasets.right.settings", "itmes", "did you mean items?"]),
         ("variations: [original]", "variations: [orignal]", ["variations", "did you mean original?"]),
-        ("models: [tiny_a, tiny_b]", "models: [tiny_a, tiny_c]", ["models", "tiny_c", "did you mean tiny_"]),
-        ("models: [tiny_a, tiny_b]", "models: [tiny_a]", ["tiny_b"]),
+        ("tiny_b: data/trained/tiny_b", "tiny_c: data/trained/tiny_c", ["models.tiny_c", "did you mean tiny_"]),
+        ("\n  tiny_b: data/trained/tiny_b", "", ["tiny_b"]),
         ("engines/rules.py}", "engines/ruels.py}", ["params.yaml", "rewrite.rewriter", "data/models/NAME.json"]),
-        ("vouch/prompts/rewrites/engines/rules.py}", "data/models/tiny_a.json}", ["rewrite.rewriter", "tiny_a", "valid: none"]),
-        ("encoders/colours.py}", "encoders/colour.py}", ["params.yaml", "embed.encoder", "data/models/NAME.json"]),
-        ("vouch/models/encoders/liken_none.py}", "data/models/tiny_a.json}", ["liken.encoder", "tiny_a", "valid: none"]),
+        ("vouch/prompts/rewrites/engines/rules.py}", "data/models/nobody.json}", ["rewrite.rewriter", "nobody", "tiny_a"]),
+        ("encoders/colours.py}", "encoders/colour.py}", ["params.yaml", "embed.pictures.encoder", "data/models/NAME.json"]),
+        ("vouch/models/encoders/none.py}", "data/models/nobody.json}", ["embed.texts.encoder", "nobody", "tiny_a"]),
         ("engines/rules.py}", "engines/rules.py, clean: [lfet]}", ["rewrite.clean", "lfet", "did you mean left?"]),
         ("rewrite: {rewriter", "rewrite: {rewriters", ["unknown key rewrite.rewriters", "did you mean rewriter?"]),
-        ("pin: {}", "pin: {nowhere: ../x}", ["models.lock", "nowhere"]),
+        ("helpers: {}", "helpers: {nowhere: models.lock}", ["models.lock", "nowhere"]),
         ("  left:", "  Left:", ["Left"]),
         ("width: 16", "width: sixteen", ["train.tiny_a.width"]),
         ("profile: small", "profile: [small", ["params.yaml", "YAML"]),
@@ -66,9 +85,9 @@ def refuse(checkout, *command):
         ("  right:", "  r" + "i" * 100 + "ght:", ["at most 100 characters"]),
     ],
 )  # fmt: skip
-def test_params(params, old, new, words):
-    params.edit("params.yaml", old, new)
-    line = refuse(params, "stages.prepare", "left")
+def test_params(monkeypatch, old, new, words):
+    edit(old, new)
+    line = refuse(monkeypatch, "stages.prepare", "left")
     assert all(word in line for word in words), line
 
 
@@ -81,18 +100,23 @@ def test_params(params, old, new, words):
         ("modles: {}", ["models.lock"]),
     ],
 )
-def test_models_lock(params, text, words):
-    (params.path / "models.lock").write_text(text + "\n", "utf-8")
-    line = refuse(params, "stages.prepare", "left")
+def test_models_lock(monkeypatch, text, words):
+    Path("models.lock").write_text(text + "\n", "utf-8")
+    line = refuse(monkeypatch, "stages.prepare", "left")
     assert all(word in line for word in words), line
 
 
-def test_a_stage_that_is_not_in_the_profile(params):
-    assert "valid: left, right" in refuse(params, "stages.prepare", "middle")
+def test_what_is_not_there(monkeypatch):
+    assert "valid: left, right" in refuse(monkeypatch, "stages.prepare", "middle")
+    assert "data/items/left.parquet" in refuse(monkeypatch, "stages.vary", "left")
 
 
-def test_inputs_that_are_not_there(params):
-    assert "data/items/left.parquet" in refuse(params, "stages.vary", "left")
+def test_a_process_ends_with_that_line():
+    Path("params.yaml").write_text("profile: [small", "utf-8")
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "stages.prepare", "left"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and re.fullmatch(r"vouch: .*params\.yaml.*\n", done.stderr), done.stderr
 
 
 @pytest.mark.parametrize(
@@ -117,19 +141,18 @@ def test_inputs_that_are_not_there(params):
         ),
     ],
 )
-def test_own_data_stops_or_is_listed(params, tmp_path, line, words):
+def test_own_data_stops_or_is_listed(monkeypatch, line, words):
     good = '{"id": "a", "question": "q?", "options": ["x", "y"], "answer": 0}'
-    (tmp_path / "items.jsonl").write_text(f"{good}\n{line}\n", "utf-8")
-    entry = f"datasets:\n  own: {{loader: jsonl, source: {tmp_path}, template: plain, settings: {{on_error: stop}}}}"
-    params.edit("params.yaml", "datasets:", entry)
-    message = refuse(params, "stages.prepare", "own")
+    Path("own").mkdir()
+    Path("own/items.jsonl").write_text(f"{good}\n{line}\n", "utf-8")
+    entry = "own: {loader: jsonl, source: own, template: plain, settings: {on_error: stop}}"
+    edit("datasets:", f"datasets:\n  {entry}")
+    message = refuse(monkeypatch, "stages.prepare", "own")
     assert all(word in message for word in words), message
     assert "items.jsonl" in message and "2" in message
 
-    params.edit("params.yaml", "on_error: stop", "on_error: skip")
-    params.run("python", "-m", "stages.prepare", "own")
-    import pyarrow.parquet as pq
-
-    assert pq.read_table(params.path / "data/items/own.parquet").num_rows == 1
-    rejects = pq.read_table(params.path / "data/rejects/own.parquet").to_pylist()
+    edit("on_error: stop", "on_error: skip")
+    assert start(monkeypatch, "stages.prepare", "own") == 0
+    assert pq.read_table("data/items/own.parquet").num_rows == 1
+    rejects = pq.read_table("data/rejects/own.parquet").to_pylist()
     assert len(rejects) == 1 and "2" in rejects[0]["where"]

@@ -1,34 +1,57 @@
-"""Edits of code and of the parameters of late stages run exactly what depends on them."""
+"""What an edit makes stale, as DVC and our own records see it; times, right or wrong, make nothing stale."""
+
+import os
+import time
+from contextlib import chdir
+from pathlib import Path
 
 import pytest
 
-from tests.checkouts.edits import comment, raise_revision, replace, runs_exactly
-from tests.checkouts.exchanged import BROWSE, END, EXTRACT, LIKEN, SCORE
+from tests.checkouts.edits import EDITS, Edit
+from tests.checkouts.small import END, SCORE
+from vouch.cli.main import main
+from vouch.pipeline.dag import read_dag
 
 pytestmark = pytest.mark.slow
 
-EDITS = [
-    # name, edit, stages DVC runs, stages Snakemake runs
-    ("nothing", lambda checkout: None, set(), set()),
-    ("a comment in report code", comment("stages/report.py"), {"report"}, {"report"}),
-    (
-        "a comment in the engine",
-        comment("vouch/models/engines/transformers.py"),
-        EXTRACT,
-        EXTRACT | SCORE | LIKEN | END,
-    ),
-    ("alpha", replace("params.yaml", "alpha: 0.1", "alpha: 0.2"), SCORE | END, SCORE | END),
-    # the engine's name and revision are a column of the letters, which the report tells; the scores do not change
-    (
-        "the engine's REVISION",
-        raise_revision,
-        EXTRACT | SCORE | LIKEN | BROWSE | {"report"},
-        EXTRACT | SCORE | LIKEN | END,
-    ),
-    ("a comment in runtime code", comment("vouch/pipeline/terminal.py"), set(), set()),
-]
+
+@pytest.fixture(scope="module")
+def checkout(finished, tmp_path_factory):
+    return finished.copy(tmp_path_factory.mktemp("edits") / "one")
 
 
-@pytest.mark.parametrize(("name", "edit", "by_dvc", "by_snakemake"), EDITS, ids=[e[0] for e in EDITS])
-def test_an_edit_runs_exactly_this(copies, name, edit, by_dvc, by_snakemake):
-    runs_exactly(copies, edit, by_dvc, by_snakemake)
+@pytest.mark.parametrize("edit", EDITS, ids=[edit.name for edit in EDITS])
+def test_an_edit_makes_exactly_this_stale(checkout, edit: Edit):
+    edit.make(checkout)
+    lock = (checkout.path / "dvc.lock").read_bytes()
+    try:
+        assert checkout.stale() == edit.stale
+        assert checkout.dvc_status().keys() == edit.stale
+        with chdir(checkout.path):
+            assert edit.stale | set(read_dag().downstream(edit.stale)) == edit.below
+            assert main(["store", "sync"]) == (1 if edit.stale else 0)
+        assert (checkout.path / "dvc.lock").read_bytes() == lock, "sync blessed something stale"
+    finally:
+        checkout.git("checkout", "--", ".")
+
+
+def from_the_future(path: Path) -> None:
+    ahead = time.time() + 3 * 86400
+    os.utime(path, (ahead, ahead))
+
+
+def test_times_in_the_future_change_nothing(checkout):
+    """Results of a clock that was ahead, an archive from another time zone, a share whose server is ahead."""
+    for root in ("data", "reports", "docs/published", "decisions/exchange"):
+        for path in (checkout.path / root).rglob("*"):
+            from_the_future(path)
+    from_the_future(checkout.path / "models.lock")
+    assert checkout.planned() == set()
+    checkout.edit("docs/published/kostumov.csv", "\n", "\r\n")
+    from_the_future(checkout.path / "docs/published/kostumov.csv")
+    assert checkout.planned() == {"report"}
+    checkout.set("score.alpha", 0.2)
+    stale = checkout.planned()
+    assert SCORE <= stale <= SCORE | END
+    checkout.snakemake()
+    assert checkout.planned() == set() and checkout.dvc_status() == {}

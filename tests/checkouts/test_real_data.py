@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.checkouts.checkout import SHARED, Checkout
+from tests.checkouts.small import small
 
 REAL = SHARED / "reference/realdata"
 pytestmark = [
@@ -18,21 +19,12 @@ SETS = ("ai2d_mini", "ccbench_samples", "mathvision_test", "mmbench_samples", "p
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
-    """The small profile with all real sets as its data and one tiny model."""
+    """The small profile with all real sets as its data and one tiny model; every stage has run."""
     checkout = Checkout(tmp_path_factory.mktemp("real") / "one")
-    text = (checkout.path / "params.yaml").read_text("utf-8")
-    entries = "".join(
-        f"  {name}: {{loader: jsonl, source: {REAL / name}, template: kostumov, settings: {{on_error: skip}}}}\n"
-        for name in SETS
-    )
-    lines = [
-        line
-        for line in text.splitlines(keepends=True)
-        if not line.startswith(("  left", "  right", "  tiny_b"))
-    ]
-    text = "".join(lines).replace("datasets:\n", "datasets:\n" + entries).replace("tiny_a, tiny_b", "tiny_a")
-    (checkout.path / "params.yaml").write_text(text, "utf-8")
-    checkout.snakemake()
+    entry = {"loader": "jsonl", "template": "kostumov", "settings": {"on_error": "skip"}}
+    datasets = {name: {**entry, "source": str(REAL / name)} for name in SETS}
+    (checkout.path / "params.yaml").write_text(small(train=["tiny_a"], datasets=datasets), "utf-8")
+    checkout.stages()
     return checkout
 
 

@@ -16,11 +16,11 @@ def test_a_simulated_matrix_is_fresh_for_both_engines(tmp_path: Path) -> None:
     before = [path.stat().st_ino for path in outs]
     (checkout.path / ".dvc/tmp").mkdir(exist_ok=True)
     with Lock(str(checkout.path / ".dvc/tmp/lock")):
-        busy = checkout.vouch("store", "sync", check=False)
+        busy = checkout.store("sync", check=False)
     assert busy.returncode == 1 and busy.stderr == (
         "vouch: dvc.lock: another DVC command is at work; wait until it ends, then sync again\n"
     )
-    done = checkout.vouch("store", "sync")
+    done = checkout.store("sync")
     assert done.stdout == f"sync: {count} of {count} stages fit their records, {count} newly recorded\n"
     assert [path.stat().st_ino for path in outs] == before, "a kill would have left none in their place"
     assert not list(checkout.path.glob(".*.part"))

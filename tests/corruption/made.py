@@ -1,19 +1,16 @@
 """A project in which every stage has left its outputs and its receipt: a few random rows in every table."""
 
 import random
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
+from tools.simulated import write
 from vouch.models.decoder.self_check import keep_mode
 from vouch.models.requests.work_cache import ROOT, WorkCache
 from vouch.pipeline.dag import Dag, is_folder, read_dag
 from vouch.pipeline.digests import Digests
 from vouch.pipeline.freshness import present, write_receipt
-from vouch.tables.pins import Pin, Source, folder_digests, write_pin
-from vouch.tables.table import Table
 
 CHECKOUT = Path(__file__).parents[2]
 ROWS = 5
@@ -29,7 +26,7 @@ def make(folder: Path) -> Dag:
     (folder / "decisions/rewrites/left.csv").write_text("question,kind,decision,text\nWhat?,ls_n,accept,\n")
     dag, dice = read_dag(), random.Random(3)
     for out in sorted(dag.maker, key=lambda out: not is_folder(out)):  # a pin names its folder's files
-        write(Path(out), dice)
+        write(Path(out), ROWS)
     cache = WorkCache(ROOT / "letters-2/engine-1/asked/left", pa.schema([("logits", pa.list_(pa.float32()))]))
     cache.add(dice.randbytes(32), {"logits": [0.5, 1.5]})
     cache.flush()
@@ -39,47 +36,3 @@ def make(folder: Path) -> Dag:
         write_receipt(stage, present(stage, digests))
     digests.save()
     return dag
-
-
-def write(out: Path, dice: random.Random) -> None:
-    """One output of its kind."""
-    if is_folder(str(out)):
-        out.mkdir(parents=True)
-        for name in ("model.safetensors", "config.json", "tokenizer.json"):
-            (out / name).write_text(f'{{"{name}": "{dice.random()}"}}\n')
-    elif out.suffix == ".parquet":
-        table = table_of(out)
-        table.write(
-            out, [{field.name: value(field.type, dice) for field in table.schema} for _ in range(ROWS)]
-        )
-    elif out.parent == Path("data/models"):
-        folder = out.with_suffix("")
-        source = Source(kind="folder", path=str(folder))
-        write_pin(
-            out, Pin(model=out.stem, engine="transformers", source=source, files=folder_digests(folder))
-        )
-    else:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(f'{{"value": {dice.random()}}}\n')
-
-
-def table_of(out: Path) -> Table:
-    """The contract of a path: data/KIND/NAME, NAME.KIND, or KIND alone."""
-    found = [import_module(f"vouch.tables.{path.stem}") for path in Path("vouch/tables").glob("*.py")]
-    tables = {one.name: one for module in found for one in vars(module).values() if isinstance(one, Table)}
-    return next(tables[name] for name in (*reversed(out.stem.split(".")), out.parent.name) if name in tables)
-
-
-def value(kind: pa.DataType, dice: random.Random) -> Any:
-    """A random value of an arrow type."""
-    if pa.types.is_list(kind):
-        return [value(kind.value_type, dice) for _ in range(dice.randrange(1, 4))]
-    if pa.types.is_struct(kind):
-        return {field.name: value(field.type, dice) for field in kind}
-    if pa.types.is_binary(kind):
-        return dice.randbytes(9)
-    if pa.types.is_boolean(kind):
-        return dice.random() < 0.5
-    if pa.types.is_integer(kind):
-        return dice.randrange(100)
-    return dice.random() if pa.types.is_floating(kind) else f"text {dice.randrange(10**6)}"

@@ -1,4 +1,4 @@
-"""A bit turned in anything that is read: noticed before a number is made of it, whatever the times say."""
+"""A bit flipped in anything that is read: noticed before a number is made of it, whatever the times say."""
 
 from pathlib import Path
 
@@ -14,10 +14,10 @@ from vouch.pipeline.dag import Dag
 from vouch.pipeline.errors import UserError
 
 KINDS = {
-    "data/compare", "data/defects", "data/embeddings", "data/images", "data/items", "data/likeness.parquet",
+    "data/compare", "data/defects", "data/embeddings", "data/images", "data/items", 
     "data/models", "data/prompts", "data/published", "data/rejects", "data/responses", "data/rewrites",
     "data/runs", "data/scores", "reports/assets", "reports/figures", "reports/index.html", "reports/items",
-    "reports/metrics.json", "reports/pages", "reports/plots", "reports/tables", "decisions", "work cache",
+    "reports/metrics.json", "reports/pages", "reports/plots", "reports/tables", "data/text_similarity.parquet", "data/trained", "decisions", "work cache",
     "model folders, by the pin", "modes", "receipts", "memory of digests", "tables that no record knows",
 }  # fmt: skip
 
@@ -46,7 +46,7 @@ def test_every_kind_of_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert others <= {"tables that no record knows"}, "all else is noticed, bit by bit"
 
 
-def test_no_stage_begins_on_a_turned_bit(dag: Dag, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_stage_begins_on_a_bit_flip(dag: Dag, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each kind of stage with each kind of its inputs; its body would be reached, and is for whole ones."""
     reached: list[str] = []
     pairs = {}
@@ -59,15 +59,17 @@ def test_no_stage_begins_on_a_turned_bit(dag: Dag, monkeypatch: pytest.MonkeyPat
         _, _, module, *words = stage.cmd.split()
 
         def run(module: str = module, words: list[str] = words) -> None:
-            running._run(module.removeprefix("stages."), words, lambda run: reached.append(run.stage))
+            running._run(
+                module.removeprefix("stages."), words, lambda run: reached.append(run.stage), lambda: None
+            )
 
         def judge(path: str = path, stage: str = stage.name) -> str:
             with pytest.raises(UserError, match=rf"^{path}: damaged, or .* `vouch store verify --mend`"):
                 run()
             return NOTICED
 
-        size = Path(path).stat().st_size
-        assert flipped(Path(path), size // 2, 3, judge) == NOTICED and not reached
+        file = Path(path) / "model.safetensors" if Path(path).is_dir() else Path(path)
+        assert flipped(file, file.stat().st_size // 2, 3, judge) == NOTICED and not reached
     run()
     assert len(reached) == 1
 

@@ -1,5 +1,5 @@
 """The finished checkout of tests/checkouts, made once for all."""
 
-from tests.checkouts.conftest import finished, once
+from tests.checkouts.conftest import finished
 
-__all__ = ["finished", "once"]
+__all__ = ["finished"]

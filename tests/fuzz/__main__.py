@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz.judging import ALL, Report, fuzz, load, record, targets
-from tools.ending import ended
-from tools.lines import add, read
+from tools.ending import add_line, ended, read_lines
 
 TURN = 60.0  # seconds of processor time that one target has before the next has its turn
 
@@ -27,7 +26,7 @@ class Log:
 
     def turns(self, name: str) -> list[dict[str, Any]]:
         """The turns of a target so far."""
-        return [one for one in read(self._path) if one["target"] == name]
+        return [one for one in read_lines(self._path) if one["target"] == name]
 
     def seconds(self, name: str) -> float:
         """Of processor time that a target had."""
@@ -43,7 +42,7 @@ class Log:
             data = bytes.fromhex(crash["data"])
             name = f"{report.target}-{hashlib.sha256(data).hexdigest()[:16]}"
             (self._folder / name).write_bytes(data)
-        add(self._path, record(report))
+        add_line(self._path, record(report))
 
 
 def main() -> int:

@@ -195,7 +195,7 @@ def judged(target: ModuleType, data: bytes, folder: Path) -> tuple[str, bool]:
 
 def _place(count: int) -> str:
     frames = traceback.extract_tb(sys.exc_info()[2])
-    ours = [frame for frame in frames if "/stages/" in frame.filename] or list(frames)
+    ours = [frame for frame in frames if "/vouch/" in frame.filename] or list(frames)
     return " < ".join(f"{Path(f.filename).name}:{f.name}" for f in reversed(ours[-count:]))
 
 

@@ -18,9 +18,7 @@ from vouch.pipeline.errors import UserError
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [
-    *ROOT.glob("stages/**/*.py"),
-    *ROOT.glob("tools/*.py"),
-    *ROOT.glob("benchmarks/*.py"),
+    path for name in ("stages", "vouch", "tools", "benchmarks") for path in (ROOT / name).rglob("*.py")
 ]
 MODULES = {
     "pickle",

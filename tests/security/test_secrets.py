@@ -22,7 +22,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from tests.checkouts.checkout import Checkout
+from tests.checkouts.checkout import ONE_PROCESS, Checkout
+from tests.checkouts.small import small
 from tests.fuzz.pictures import picture
 from vouch.pipeline.errors import UserError, hidden
 
@@ -40,21 +41,6 @@ SECRETS = {
 PASSWORD = "planted-password-0123"
 ODD = "said-by-the-server"  # no secret: shows that what a server says is found where it is kept
 _PACKED = re.compile(rb"H4sI[0-9A-Za-z+/=]+")  # gzip in base64
-_STAGES = """
-import runpy, sys
-from vouch.pipeline.dag import read_dag
-wanted = sys.argv[1:]
-for stage in read_dag().ordered():
-    name, *keys = stage.cmd.removeprefix("python -m stages.").split()
-    if wanted and name not in wanted:
-        continue
-    sys.argv = [name, *keys]
-    try:
-        runpy.run_module(f"stages.{name}", run_name="__main__", alter_sys=True)
-    except SystemExit as end:
-        if end.code not in (0, None):
-            raise
-"""
 
 
 class Hostile(ThreadingHTTPServer):
@@ -151,14 +137,10 @@ class Run:
             for n, name in enumerate(names)
         ]
         (own / "items.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-        params = yaml.safe_load((self.checkout.path / "params.yaml").read_text("utf-8"))
-        params |= {
-            "datasets": {"mine": {"loader": "jsonl", "source": "mine", "template": "kostumov"}},
-            "models": ["served"],
-            "train": {},
-        }
-        params["extract"] |= {"max_tokens": 4}
-        self.write("params.yaml", params)
+        own_set = {"loader": "jsonl", "source": "mine", "template": "kostumov"}
+        text = small(train=(), models={"served": "models.lock"}, datasets={"mine": own_set})
+        (self.checkout.path / "params.yaml").write_text(text, "utf-8")
+        self.checkout.set("extract.max_tokens", 4)
         self.entry: dict[str, Any] = {
             "engine": "openai",
             "source": {"kind": "server", "url": url, "name": "m"},
@@ -179,7 +161,7 @@ class Run:
         return done.returncode
 
     def stages(self, *names: str) -> int:
-        return self(sys.executable, "-c", _STAGES, *names)
+        return self(sys.executable, "-c", ONE_PROCESS, *names)
 
 
 @pytest.fixture(scope="module")

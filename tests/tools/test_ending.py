@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.checkouts.checkout import Checkout
-from tools import lines
-from tools.ending import ended
+from tools.ending import add_line, ended, read_lines
 from vouch.pipeline.errors import UserError
 
 
@@ -78,10 +77,10 @@ def test_what_a_command_said_comes_before_the_line(
 @pytest.mark.parametrize("half", [b'{"a": 2, "b', b"17", b'"\xff', b""])
 def test_half_a_line_costs_nothing_but_itself(half: bytes, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
-    assert lines.read(log) == []
-    lines.add(log, {"a": 1})
+    assert read_lines(log) == []
+    add_line(log, {"a": 1})
     with log.open("ab") as file:
         file.write(half)
-    assert lines.read(log) == [{"a": 1}]
-    lines.add(log, {"a": 3})
-    assert lines.read(log) == [{"a": 1}, {"a": 3}]
+    assert read_lines(log) == [{"a": 1}]
+    add_line(log, {"a": 3})
+    assert read_lines(log) == [{"a": 1}, {"a": 3}]

@@ -1,6 +1,6 @@
-"""`python -m tools.crash [--seed 1] [--kills 60] [--points 3,7-9] [--workers 2] FOLDER`
+"""`python -m tools.crash [--seed 1] [--first 20] [--points 3,7-9] [--workers 2] FOLDER`
 
-Kills runs, fills disks, takes memory, shifts clocks and runs two engines at once, on copies of a small
+Kills runs, fills disks, takes memory, shifts clocks and runs two runners at once, on copies of a small
 project; after each the next plain command has to end as if nothing had happened. FOLDER/log.jsonl takes
 a line for each point; points that are in it are not tried again. Ends with a table, and with 1 where a
 point found a fault; says how many points this machine could not try. Needs Linux; a full or read-only
@@ -16,12 +16,11 @@ from threading import Lock
 from typing import Any
 
 from tools.crash import bed
-from tools.crash.hurting import Unable
-from tools.crash.points import KILLS, Point, plan
+from tools.crash.disturbing import Unable
+from tools.crash.points import Point, plan
 from tools.crash.summary import summary
 from tools.crash.trying import attempt, clear
-from tools.ending import ended
-from tools.lines import add, read
+from tools.ending import add_line, ended, read_lines
 from vouch.pipeline.errors import UserError
 
 
@@ -29,7 +28,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.crash", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--kills", type=int, default=KILLS)
+    parser.add_argument("--first", type=int, metavar="N", help="only the first N points; those are kills")
     parser.add_argument("--points", type=numbers, metavar="3,7-9", help="only these")
     parser.add_argument("--workers", type=int, default=1, help="points tried at once")
     return parser.parse_args()
@@ -59,7 +58,7 @@ class Matrix:
 
     def logged(self) -> list[dict[str, Any]]:
         """What the log holds of this seed."""
-        return [line for line in read(self.log) if line["seed"] == self._seed]
+        return [line for line in read_lines(self.log) if line["seed"] == self._seed]
 
     def attempt(self, point: Point) -> bool:
         """Tries a point and logs it; its folder stays where it found a fault. Whether it could be tried."""
@@ -72,9 +71,11 @@ class Matrix:
             print(f"point {point.number}: {point.kind}: not tried: {reason}", file=sys.stderr)
             return False
         with self._lock:
-            add(self.log, {"seed": self._seed, **found})
-        verdict = "; ".join(found["faults"]) or ("survived" if found["hit"] else "ended before it was hurt")
-        print(f"point {point.number}: {point.kind} {point.stage}, {point.engine}: {verdict}", flush=True)
+            add_line(self.log, {"seed": self._seed, **found})
+        verdict = "; ".join(found["faults"]) or (
+            "no fault" if found["hit"] else "ended before it was disturbed"
+        )
+        print(f"point {point.number}: {point.kind} {point.stage}, {point.runner}: {verdict}", flush=True)
         if not found["faults"] and place.exists():
             clear(place)
         return True
@@ -91,7 +92,7 @@ def main() -> int:
     """1 where a point in the log has a fault."""
     options = arguments()
     matrix = Matrix(options.folder, options.seed)
-    points = wanted(plan(options.seed, matrix.stages, options.kills), options.points)
+    points = wanted(plan(options.seed, matrix.stages)[: options.first], options.points)
     known = {line["point"]["number"] for line in matrix.logged()}
     left = [point for point in points if point.number not in known]
     if len(left) < len(points):

@@ -5,18 +5,12 @@ from pathlib import Path
 
 from ruamel.yaml import YAML
 
-from tests.checkouts.checkout import ROOT, Checkout
+from tests.checkouts.checkout import Checkout
+from tests.checkouts.small import small
 from vouch.pipeline.dag import Stage, read_dag
 from vouch.pipeline.freshness import receipt_path
 
 COMMANDS = {"dvc": ["dvc", "repro"], "snakemake": ["snakemake", "--cores", "2"]}
-
-
-def params() -> str:
-    """Profile small with one dataset, of more answers than a shard of the work cache has, and one model."""
-    lines = (ROOT / "profiles/small.yaml").read_text("utf-8").splitlines(keepends=True)
-    text = "".join(line for line in lines if not line.startswith(("  right:", "  tiny_b:")))
-    return text.replace("[tiny_a, tiny_b]", "[tiny_a]").replace("items: 24", "items: 300")
 
 
 def reference(folder: Path) -> Checkout:
@@ -27,10 +21,12 @@ def reference(folder: Path) -> Checkout:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     checkout = Checkout(folder / "one")
-    (checkout.path / "params.yaml").write_text(params(), "utf-8")
+    # one dataset, of more answers than a shard of the work cache has, and one model
+    (checkout.path / "params.yaml").write_text(small(train=["tiny_a"], datasets={"left": None}), "utf-8")
+    checkout.set("datasets.left.settings.items", 300)
     checkout.commit("start")
     checkout.dvc("repro")
-    checkout.vouch("store", "sync")
+    checkout.store("sync")
     done.touch()
     return checkout
 

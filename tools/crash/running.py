@@ -1,4 +1,4 @@
-"""An engine in a session of its own, what it has started, and what its stage has written so far."""
+"""An runner in a session of its own, what it has started, and what its stage has written so far."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ LIMIT = 600.0  # seconds for one command
 _POLL = 0.002
 
 
-class Engine:
+class Runner:
     """A running `dvc repro` or `snakemake`."""
 
     def __init__(self, checkout: Checkout, command: Sequence[str], log: Path) -> None:
@@ -62,7 +62,7 @@ class Engine:
         """SIGKILL; whether what it was meant for was alive."""
         everyone = self.members()
         targets = {
-            "engine": [pid for pid in (self.process.pid,) if pid in everyone],
+            "runner": [pid for pid in (self.process.pid,) if pid in everyone],
             "stage": [pid for pid in (self.stage(stage),) if pid],
             "group": list(everyone),
         }[victim]
@@ -95,7 +95,7 @@ class Engine:
 
 
 def end_within(place: Path) -> None:
-    """Ends engines and stages of checkouts in a folder, by their environment: a shell there is not one."""
+    """Ends runners and stages of checkouts in a folder, by their environment: a shell there is not one."""
     deadline = time.monotonic() + 30
     while (found := list(_within(place))) and time.monotonic() < deadline:
         for pid in found:
@@ -156,18 +156,18 @@ def _names(folder: Path) -> set[str]:
     return found
 
 
-def wait_for(engine: Engine, watch: Watch, stage: Stage, event: str, nth: int) -> bool:
-    """Waits for an event of a stage; False where the engine ended before."""
-    while time.monotonic() < engine.deadline:
+def wait_for(runner: Runner, watch: Watch, stage: Stage, event: str, nth: int) -> bool:
+    """Waits for an event of a stage; False where the runner ended before."""
+    while time.monotonic() < runner.deadline:
         happened = {
-            "begun": lambda: engine.stage(stage) is not None,
+            "begun": lambda: runner.stage(stage) is not None,
             "file": lambda: watch.count() >= nth,
             "receipt": watch.receipt.exists,
             "lock": watch.lock_is_being_written,
         }[event]()
         if happened:
             return True
-        if engine.process.poll() is not None:
+        if runner.process.poll() is not None:
             return False
         time.sleep(_POLL if event != "begun" else 0.02)
     return False

@@ -9,8 +9,8 @@ WAYS = ("dvc", "snakemake", "dvc, then snakemake", "snakemake, then dvc")
 
 
 def _way(line: Line) -> str:
-    engine, finisher = line["point"]["engine"], line["point"]["finisher"]
-    return str(engine) if engine == finisher else f"{engine}, then {finisher}"
+    runner, finisher = line["point"]["runner"], line["point"]["finisher"]
+    return str(runner) if runner == finisher else f"{runner}, then {finisher}"
 
 
 def _table(title: str, columns: Sequence[str], rows: Mapping[str, Counter[str]]) -> list[str]:
@@ -32,10 +32,10 @@ def _counted(lines: Iterable[Line], row: str) -> dict[str, Counter[str]]:
 
 
 def summary(lines: Sequence[Line]) -> str:
-    """Tables of what was tried (only points that did hurt), then what it cost and what was found."""
-    hurt = [line for line in lines if line["hit"]]
-    kills = [line for line in hurt if line["point"]["kind"] == "kill"]
-    others = [line for line in hurt if line["point"]["kind"] != "kill"]
+    """Tables of what was tried (only points that did disturb), then what it cost and what was found."""
+    disturbed = [line for line in lines if line["hit"]]
+    kills = [line for line in disturbed if line["point"]["kind"] == "kill"]
+    others = [line for line in disturbed if line["point"]["kind"] != "kill"]
     victims: dict[str, Counter[str]] = {}
     for line in kills:
         victims.setdefault(line["point"]["victim"], Counter())[_way(line)] += 1
@@ -44,10 +44,10 @@ def summary(lines: Sequence[Line]) -> str:
     text += _table("other", WAYS, _counted(others, "kind"))
     faulty = [line for line in lines if line["faults"]]
     text += [
-        f"points: {len(lines)} tried, {len(hurt)} hurt, {len(lines) - len(faulty)} without a fault",
+        f"points: {len(lines)} tried, {len(disturbed)} disturbed, {len(lines) - len(faulty)} without a fault",
         f"bytes finished at the time: {sum(line['bytes']['finished'] for line in lines)}",
         f"bytes lost: {sum(line['bytes']['lost'] for line in lines)}",
-        f"answers stored at the time: {sum(line['answers']['kept'] for line in hurt)}",
+        f"answers stored at the time: {sum(line['answers']['kept'] for line in disturbed)}",
         f"answers asked twice though stored: {sum(line['answers']['twice'] for line in lines)}",
         f"points at which dvc.lock was mended: {sum(bool(line.get('mended')) for line in lines)}",
         f"points that left temporary files: {sum(bool(line['left']) for line in lines)}, "

@@ -11,9 +11,9 @@ from typing import Any
 from tests.checkouts.checkout import Checkout
 from tools.crash import judging
 from tools.crash.bed import COMMANDS, undone
-from tools.crash.hurting import kill, limited, read_only, shifted, small_disk, two, unmount_within
+from tools.crash.disturbing import kill, limited, read_only, shifted, small_disk, two, unmount_within
 from tools.crash.points import Point
-from tools.crash.running import Engine, end_within
+from tools.crash.running import Runner, end_within
 from vouch.pipeline.dag import Stage
 from vouch.pipeline.files import replacing
 from vouch.pipeline.runners import REPLACED
@@ -29,7 +29,7 @@ def attempt(point: Point, made: Checkout, place: Path) -> dict[str, Any]:
         checkout, stage = undone(made, place / "one", point.stage)
         found: dict[str, Any] = {"point": asdict(point), "hit": True, "faults": []}
         reference = judging.kept(made.path)
-        orphan, before = _hurt(point, checkout, stage, place, found, free)
+        orphan, before = _disturb(point, checkout, stage, place, found, free)
         told = judging.extractions(checkout.path)
         _finish(point, checkout, stage, place, found)
         if orphan:
@@ -39,41 +39,41 @@ def attempt(point: Point, made: Checkout, place: Path) -> dict[str, Any]:
     return found
 
 
-def _hurt(
+def _disturb(
     point: Point, checkout: Checkout, stage: Stage, place: Path, found: dict[str, Any], free: Any
-) -> tuple[Engine | None, judging.Kept]:
+) -> tuple[Runner | None, judging.Kept]:
     """The run that goes wrong; what it left running, and what was finished when it did."""
     log = place / "first.log"
     if point.kind in ("kill", "lock"):
-        engine, found["hit"] = kill(checkout, stage, point, log)
+        runner, found["hit"] = kill(checkout, stage, point, log)
         if point.victim == "stage" or not found["hit"]:
-            engine.wait()
-        return engine, _after(checkout, engine, found)
+            runner.wait()
+        return runner, _after(checkout, runner, found)
     if point.kind == "two":
         first, second = two(checkout, point, log)
         found["second"] = {"status": second.process.returncode, "said": _line(second)}
         return None, _after(checkout, first, found)
     if point.kind == "memory":
-        engine = limited(checkout, point, log)
+        runner = limited(checkout, point, log)
     elif point.kind == "full":
         free(point.amount)
-        engine = Engine(checkout, COMMANDS[point.engine], log)
-        engine.wait()
+        runner = Runner(checkout, COMMANDS[point.runner], log)
+        runner.wait()
         free(None)
     elif point.kind == "readonly":
         with read_only(checkout.path / Path(stage.outs[-1]).parts[0]):
-            engine = Engine(checkout, COMMANDS[point.engine], log)
-            engine.wait()
+            runner = Runner(checkout, COMMANDS[point.runner], log)
+            runner.wait()
     else:
-        engine = Engine(checkout, shifted(point.amount, COMMANDS[point.engine]), log)
-        engine.wait()
+        runner = Runner(checkout, shifted(point.amount, COMMANDS[point.runner]), log)
+        runner.wait()
         _edit(checkout, stage)
-    found["hit"] = point.kind == "clock" or engine.process.returncode != 0
-    return None, _after(checkout, engine, found)
+    found["hit"] = point.kind == "clock" or runner.process.returncode != 0
+    return None, _after(checkout, runner, found)
 
 
-def _after(checkout: Checkout, engine: Engine, found: dict[str, Any]) -> judging.Kept:
-    found["first"] = {"status": engine.process.poll(), "said": _line(engine)}
+def _after(checkout: Checkout, runner: Runner, found: dict[str, Any]) -> judging.Kept:
+    found["first"] = {"status": runner.process.poll(), "said": _line(runner)}
     found["faults"] += [f"looked whole: {fault}" for fault in judging.not_whole(checkout.path)]
     found["left"] = judging.leftovers(checkout.path)
     return judging.kept(checkout.path)
@@ -93,20 +93,20 @@ def _finish(point: Point, checkout: Checkout, stage: Stage, place: Path, found: 
 
     A dvc.lock that was cut short is what DVC refuses by itself: there `vouch store sync` is the way.
     """
-    engine = Engine(checkout, COMMANDS[point.finisher], place / "next.log")
-    status = engine.wait()
-    found["next"] = {"status": status, "waited": "waiting for it" in engine.said()}
+    runner = Runner(checkout, COMMANDS[point.finisher], place / "next.log")
+    status = runner.wait()
+    found["next"] = {"status": status, "waited": "waiting for it" in runner.said()}
     if status:
         if point.kind != "lock":
-            found["faults"].append(f"the next {point.finisher} failed: {_line(engine)}")
-        checkout.vouch("store", "sync", check=False)
-        engine = Engine(checkout, COMMANDS[point.finisher], place / "again.log")
-        found["next"]["after_sync"] = engine.wait()
+            found["faults"].append(f"the next {point.finisher} failed: {_line(runner)}")
+        checkout.store("sync", check=False)
+        runner = Runner(checkout, COMMANDS[point.finisher], place / "again.log")
+        found["next"]["after_sync"] = runner.wait()
         if point.kind == "lock" and found["next"]["after_sync"]:
-            found["faults"].append(f"after `vouch store sync` {point.finisher} failed: {_line(engine)}")
+            found["faults"].append(f"after `vouch store sync` {point.finisher} failed: {_line(runner)}")
     found["mended"] = (checkout.path / REPLACED).exists()
     if point.kind == "lock":
-        rerun = set(re.findall(r"Running stage '([^']+)'", engine.said())) - {point.stage}
+        rerun = set(re.findall(r"Running stage '([^']+)'", runner.said())) - {point.stage}
         found["faults"] += [f"made again: {name}" for name in sorted(rerun)]
 
 
@@ -127,11 +127,11 @@ def _judge(
     faults += [f"not the undisturbed bytes: {name}" for name in dict.fromkeys(differ)]
     faults += [f"not whole: {fault}" for fault in judging.not_whole(root)]
     faults += [f"damaged in DVC's cache: {name}" for name in judging.damaged_objects(root)]
-    synced = checkout.vouch("store", "sync", check=False)
+    synced = checkout.store("sync", check=False)
     if synced.returncode:
         faults.append(f"not up to date: {(synced.stderr or synced.stdout).strip().splitlines()[0]:.200}")
     if remain := judging.leftovers(root):
-        checkout.vouch("store", "prune", check=False)
+        checkout.store("prune", check=False)
         found["pruned"] = remain
         faults += [f"left behind: {name}" for name in judging.leftovers(root)]
     lost = judging.lost(before, after)
@@ -142,16 +142,16 @@ def _judge(
         faults.append(f"answers asked twice: {counted}")
 
 
-def _line(engine: Engine) -> str:
+def _line(runner: Runner) -> str:
     """The line that says why a run ended."""
-    lines = [line.strip() for line in engine.said().splitlines() if line.strip()]
+    lines = [line.strip() for line in runner.said().splitlines() if line.strip()]
     telling = [line for line in lines if line.startswith("vouch: ")]
     telling = telling[:1] or [line for line in lines if any(word in line for word in _SAID)]
     return (telling or lines or [""])[-1][:200]
 
 
 def clear(place: Path) -> None:
-    """Removes what a point has made, engines and mounts of a matrix that was killed as well."""
+    """Removes what a point has made, runners and mounts of a matrix that was killed as well."""
     end_within(place)
     unmount_within(place)
     shutil.rmtree(place)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tools.slurm.running import Log, Running, Slurmed
+from tools.slurm.running import DATASETS, MODELS, Log, Running, Slurmed
 
 
 class Bed:
@@ -16,9 +16,8 @@ class Bed:
         """Prompts and models without Slurm, where all runs begin."""
         self.begun = Slurmed(self.folder / "begun")
         self.begun.small()
-        datasets, models = ("left", "right", "third"), ("tiny_a", "tiny_b", "tiny_c")
-        prompts = [f"data/prompts/{name}.parquet" for name in datasets]
-        pins = [f"data/models/{name}.json" for name in models]
+        prompts = [f"data/prompts/{name}.parquet" for name in DATASETS]
+        pins = [f"data/models/{name}.json" for name in MODELS]
         self.begun.run("snakemake", "--cores", "2", *prompts, *pins)
 
     def reference(self) -> None:

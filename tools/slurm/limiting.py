@@ -4,8 +4,6 @@ import json
 import shlex
 import sys
 
-import yaml
-
 from tools.slurm.comparing import Bed
 from tools.slurm.running import Slurmed
 
@@ -13,11 +11,8 @@ from tools.slurm.running import Slurmed
 def time_limit(bed: Bed) -> None:
     """A job that meets its limit: `--signal` stops it before, and the next one goes on."""
     checkout = bed.begun.again("limit")
-    path = checkout.path / "params.yaml"
-    params = yaml.safe_load(path.read_text("utf-8"))
-    params["datasets"]["left"]["settings"]["items"] = 6000
-    params["extract"]["batch"] = 1
-    path.write_text(yaml.safe_dump(params, sort_keys=False), "utf-8")
+    checkout.set("datasets.left.settings.items", 6000)
+    checkout.set("extract.batch", 1)
     checkout.run("snakemake", "--cores", "2", "data/prompts/left.parquet")
     other = checkout.again("limit-dvc")
     repro = other.dvc_repro("--single-item", "extract@tiny_a-left")

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tests.checkouts.checkout import Checkout
+from tests.checkouts.small import small
 
+MODELS, DATASETS = ("tiny_a", "tiny_b", "tiny_c"), ("left", "right", "third")
 LIMIT = 2400.0  # seconds of one run
 SNAKEMAKE = ["snakemake", "--workflow-profile", "profiles/slurm"]
 # What makes waiting shorter on a machine without a queue, and asks squeue: `sacct` needs a database.
@@ -53,13 +53,10 @@ class Slurmed(Checkout):
 
     def small(self) -> None:
         """The small profile with a third model and dataset."""
-        path = self.path / "params.yaml"
-        params = yaml.safe_load(path.read_text("utf-8"))
-        params["train"]["tiny_c"] = {**params["train"]["tiny_b"], "seed": 2}
-        params["models"].append("tiny_c")
-        params["datasets"]["third"] = {**params["datasets"]["left"], "settings": {"seed": 3, "items": 16}}
-        params["variations"] = ["original", "option_order"]
-        path.write_text(yaml.safe_dump(params, sort_keys=False), "utf-8")
+        third = {"loader": "shapes", "source": "vouch/demo/scenes", "template": "kostumov"}
+        datasets = {"left": None, "right": None, "third": {**third, "settings": {"seed": 3, "items": 16}}}
+        text = small(train=MODELS, datasets=datasets, variations=["original", "option_order"])
+        (self.path / "params.yaml").write_text(text, "utf-8")
         self.commit("three models, three datasets")
 
     def again(self, name: str) -> "Slurmed":
@@ -76,7 +73,7 @@ class Slurmed(Checkout):
 
 
 class Running:
-    """One of the engines at work in a checkout."""
+    """One of the runners at work in a checkout."""
 
     def __init__(self, checkout: Slurmed, command: list[str]) -> None:
         self.name = command[0]

@@ -6,21 +6,9 @@ from vouch.pipeline.errors import UserError
 from vouch.prompts.build.exchange_decisions import read_decisions as exchange
 from vouch.prompts.rewrites.decisions import read_decisions as rewrites
 
-WORDS = [
-    b",",
-    b'"',
-    b"\n",
-    b"\r",
-    b"\r\n",
-    b";",
-    b"\t",
-    b"'=",
-    b"=HYPERLINK(",
-    b"accept",
-    b"winner",
-    b"\xef\xbb\xbf",
-    b"\0",
-]
+WORDS = b", | \" | \n | \r | \r\n | ; | \t | '= | =HYPERLINK( | accept | winner | \xef\xbb\xbf | \x00".split(
+    b" | "
+)
 
 
 def CORPUS() -> list[bytes]:

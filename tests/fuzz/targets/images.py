@@ -7,21 +7,10 @@ from vouch.datasets.cleaning.cleaning import examine
 from vouch.datasets.raw import Unusable
 from vouch.pipeline.errors import UserError
 
-WORDS = [
-    b"IHDR",
-    b"IDAT",
-    b"acTL",
-    b"\xff\xd8",
-    b"\xff\xc0",
-    b"GIF89a",
-    b"RIFF",
-    b"VP8X",
-    b"II*\0",
-    b"MM\0*",
-    b"BM",
-    b"Exif\0\0",
-    b"zTXt",
-]
+WORDS = (
+    b"IHDR | IDAT | acTL | \xff\xd8 | \xff\xc0 | GIF89a | RIFF | VP8X | II*\x00 | MM\x00* | BM | "
+    b"Exif\x00\x00 | zTXt"
+).split(b" | ")
 
 
 def CORPUS() -> list[bytes]:

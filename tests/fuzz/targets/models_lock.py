@@ -7,20 +7,10 @@ from vouch.params.project import Models
 from vouch.pipeline.validation import validated
 from vouch.pipeline.yaml12 import load, loads
 
-WORDS = [
-    b"kind: hub",
-    b"kind: server",
-    b"kind: folder",
-    b"url: https://u:p@h/v1",
-    b"path: /",
-    b"revision: ",
-    b"&a ",
-    b"*a",
-    b"files: {",
-    b"{",
-    b"[",
-    b"\n  ",
-]
+WORDS = (
+    b"kind: hub | kind: server | kind: folder | url: https://u:p@h/v1 | path: / | revision:  | "
+    b"&a  | *a | files: { | { | [ | \n  "
+).split(b" | ")
 
 
 def CORPUS() -> list[bytes]:

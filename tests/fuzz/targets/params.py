@@ -7,24 +7,10 @@ from vouch.params.check import check_params
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.yaml12 import load, loads
 
-WORDS = [
-    b"&a ",
-    b"*a",
-    b"<<: *a",
-    b"!!python/object/apply:os.system ",
-    b"- ",
-    b": ",
-    b"{",
-    b"[",
-    b"|",
-    b"? ",
-    b"---\n",
-    b"%YAML 1.1\n",
-    b"\n  ",
-    b"~",
-    b"1e5",
-    b"2024-01-01",
-]
+WORDS = (
+    b"&a  | *a | <<: *a | !!python/object/apply:os.system  | -  | :  | { | [ | | | ?  | ---\n | "
+    b"%YAML 1.1\n | \n   | ~ | 1e5 | 2024-01-01"
+).split(b" | ")
 
 
 def CORPUS() -> list[bytes]:

@@ -7,24 +7,10 @@ import numpy as np
 
 from vouch.models.released.forms.pickle import parse
 
-WORDS = [
-    b"cos\nsystem\n",
-    b"R.",
-    b"\x93",
-    b"\x81",
-    b"2",
-    b"b",
-    b"(",
-    b"u",
-    b"e",
-    b"\x94",
-    b"h\0",
-    b"\x8c\2id",
-    b"cnumpy\ndtype\n",
-    b"]",
-    b"}",
-    b")",
-]
+WORDS = (
+    b"cos\nsystem\n | R. | \x93 | \x81 | 2 | b | ( | u | e | \x94 | h\x00 | \x8c\x02id | "
+    b"cnumpy\ndtype\n | ] | } | )"
+).split(b" | ")
 
 
 def CORPUS() -> list[bytes]:

@@ -8,16 +8,7 @@ from vouch.models.released.forms import Record, lm_eval, lmms_eval
 from vouch.models.released.samples import read_samples
 from vouch.pipeline.errors import UserError
 
-WORDS = [
-    b'"resps":',
-    b'"filtered_resps":',
-    b'"doc_id":',
-    b'"-inf"',
-    b"NaN",
-    b"Infinity",
-    b"[[[[",
-    b"\x1f\x8b",
-]
+WORDS = b'"resps": | "filtered_resps": | "doc_id": | "-inf" | NaN | Infinity | [[[[ | \x1f\x8b'.split(b" | ")
 
 
 def CORPUS() -> list[bytes]:

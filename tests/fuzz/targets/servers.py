@@ -31,17 +31,9 @@ ERRORS = (
     {"error": "top_logprobs must be <= 5", "code": 400},
     {"detail": [{"loc": ["body"], "msg": "no"}]},
 )
-WORDS = [
-    b'"logprob":',
-    b"-1e400",
-    b"NaN",
-    b'"token":',
-    b'"choices":',
-    b"[[[[",
-    b"\\u0041",
-    b"sk-planted-key",
-    b"null",
-]
+WORDS = b'"logprob": | -1e400 | NaN | "token": | "choices": | [[[[ | \\u0041 | sk-planted-key | null'.split(
+    b" | "
+)
 
 
 def CORPUS() -> list[bytes]:

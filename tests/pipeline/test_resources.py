@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.checkouts.small import small as small_profile
 from vouch.pipeline.dag import Stage, read_dag
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.resources import Model, Site, count_prompts, needs, read_models, resources
-from vouch.pipeline.yaml12 import load
+from vouch.pipeline.yaml12 import load, loads
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 H100 = Site(gpu_gb=80, longest=1440, cpu_partition="cpu", gpu_partition="gpu")
 
 
@@ -167,9 +168,8 @@ def checkout(folder: Path) -> dict[str, Any]:
     """What Snakemake reads, in a folder; the values for its params.yaml: a tiny model and one that needs a GPU."""
     for name in ("dvc.yaml", "stages", "vouch", "docs", "decisions", "models.lock", "Snakefile", "profiles"):
         (folder / name).symlink_to(ROOT / name)
-    values: dict[str, Any] = load(ROOT / "profiles/small.yaml")
-    values["models"] = {"tiny_a": "data/trained/tiny_a", "llava_v1_5_7b": "models.lock"}
-    del values["train"]["tiny_b"]
+    text = small_profile(train=["tiny_a"], models={"llava_v1_5_7b": "models.lock"})
+    values: dict[str, Any] = loads(text, "params.yaml")
     values["extract"]["device"] = "auto"
     return values
 

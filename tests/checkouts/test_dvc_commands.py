@@ -1,12 +1,12 @@
-"""What people do with DVC's own commands: metrics, plots, experiments, the graph."""
+"""What people do with DVC's own commands: metrics, plots, experiments, the graph; and with `vouch show --rev`."""
 
 import json
 import re
 
 import pytest
 
-from tests.checkouts.checkout import ROOT
-from tests.checkouts.exchanged import END
+from tests.checkouts.checkout import ROOT, ran
+from tests.checkouts.small import DATASETS, END, MODELS, SCORE
 
 pytestmark = pytest.mark.slow
 README = (ROOT / "README.md").read_text("utf-8")
@@ -14,37 +14,39 @@ README = (ROOT / "README.md").read_text("utf-8")
 
 @pytest.fixture(scope="module")
 def checkout(finished, tmp_path_factory):
-    return finished.copy(tmp_path_factory.mktemp("tools") / "one")
+    return finished.copy(tmp_path_factory.mktemp("commands") / "one")
 
 
 def test_metrics(checkout):
     shown = json.loads(checkout.dvc("metrics", "show", "--json").stdout)
     values = shown[""]["data"]["reports/metrics.json"]["data"]
-    assert set(values) == {"left", "right"} and set(values["left"]) == {"tiny_a", "tiny_b"}
+    assert set(values) == set(DATASETS) and set(values["left"]) == set(MODELS)
     assert 0 <= values["left"]["tiny_a"]["accuracy"] <= 1
 
 
 def test_an_experiment_changes_scores_only_and_is_compared(checkout):
     lock = checkout.path / "dvc.lock"
     mine = lock.read_text("utf-8")
-    others, records = re.subn(r"(path: data/runs/.*\n +hash: md5\n +md5: ).*", rf"\g<1>{'ab' * 16}", mine)
-    assert records
-    lock.write_text(others, "utf-8")
-    checkout.commit("with the records of runs on another machine, as in a fresh clone")
-    lock.write_text(mine, "utf-8")
-    done = checkout.dvc("exp", "run", "-S", "score.alpha=0.4")
-    ran = set(re.findall(r"Running stage '([^']+)'", done.stdout))
-    assert ran == {"score@tiny_a", "score@tiny_b", *END}
-    diff = json.loads(checkout.dvc("metrics", "diff", "--json").stdout)
-    changed = diff["reports/metrics.json"]
+    same = checkout.vouch("show", "--rev", "HEAD").stdout
+    assert re.search(r"^(\d+) of \1 lines are unchanged$", same, re.M)
+    assert ran(checkout.dvc("exp", "run", "-S", "score.alpha=0.4").stdout) == SCORE | END
+    assert checkout.planned() == set()
+    changed = json.loads(checkout.dvc("metrics", "diff", "--json").stdout)["reports/metrics.json"]
     assert any("set_size" in key or "coverage" in key for key in changed)
     assert not any(key.endswith(".accuracy") for key in changed)
     assert "alpha: 0.4" in (checkout.path / "params.yaml").read_text("utf-8")
+    shown = checkout.vouch("show", "--rev", "HEAD").stdout
+    assert re.search(r"tiny_a +0\.\d+ +[^( ].*\([-+]\d+\.\d+\)", shown), "accuracy stays, set sizes do not"
     (undone,) = re.findall(r"`(git checkout [^`]+)` and `dvc repro` undo it", README)
     checkout.run(*undone.split())
     assert checkout.repro() == set(), "what was computed before comes from the cache"
     assert lock.read_text("utf-8") == mine
     assert checkout.dvc("metrics", "diff").stdout.strip() == ""
+
+
+def test_a_revision_that_is_not_there(checkout):
+    wrong = checkout.vouch("show", "--rev", "nowhere", check=False)
+    assert wrong.returncode == 1 and "nowhere" in wrong.stderr and wrong.stderr.count("\n") == 1
 
 
 def test_plots_need_no_network(checkout):

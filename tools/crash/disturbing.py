@@ -1,4 +1,4 @@
-"""Ways to hurt a run, each as it really happens: signals, a full disk, limits of memory, a wrong clock."""
+"""Ways to disturb a run, each as it really happens: signals, a full disk, limits of memory, a wrong clock."""
 
 import os
 import re
@@ -12,55 +12,55 @@ from pathlib import Path
 from tests.checkouts.checkout import Checkout
 from tools.crash.bed import COMMANDS
 from tools.crash.points import Point
-from tools.crash.running import Engine, Watch, wait_for
+from tools.crash.running import Runner, Watch, wait_for
 from vouch.pipeline.dag import Stage
 
 MB = 1 << 20
 CGROUPS = Path("/sys/fs/cgroup/memory")
-ADDRESS_SPACE_MB = 900  # what an engine alone needs, where there are no control groups
+ADDRESS_SPACE_MB = 900  # what an runner alone needs, where there are no control groups
 
 
 class Unable(Exception):
     """This machine cannot do it: not root, or a tool is missing."""
 
 
-def kill(checkout: Checkout, stage: Stage, point: Point, log: Path) -> tuple[Engine, bool]:
-    """Starts the engine and kills when the event of the point comes; whether something was killed."""
+def kill(checkout: Checkout, stage: Stage, point: Point, log: Path) -> tuple[Runner, bool]:
+    """Starts the runner and kills when the event of the point comes; whether something was killed."""
     watch = Watch(checkout, stage)
-    engine = Engine(checkout, COMMANDS[point.engine], log)
-    if not wait_for(engine, watch, stage, point.event, point.nth):
-        return engine, False
+    runner = Runner(checkout, COMMANDS[point.runner], log)
+    if not wait_for(runner, watch, stage, point.event, point.nth):
+        return runner, False
     time.sleep(point.delay)
-    return engine, engine.kill(point.victim, stage)
+    return runner, runner.kill(point.victim, stage)
 
 
-def two(checkout: Checkout, point: Point, log: Path) -> tuple[Engine, Engine]:
-    """Two engines at once, one a little later; both have ended."""
-    first = Engine(checkout, COMMANDS[point.engine], log)
+def two(checkout: Checkout, point: Point, log: Path) -> tuple[Runner, Runner]:
+    """Two runners at once, one a little later; both have ended."""
+    first = Runner(checkout, COMMANDS[point.runner], log)
     time.sleep(point.delay)
-    second = Engine(checkout, COMMANDS[point.finisher], log.with_suffix(".second.log"))
-    for engine in (first, second):
-        engine.wait()
+    second = Runner(checkout, COMMANDS[point.finisher], log.with_suffix(".second.log"))
+    for runner in (first, second):
+        runner.wait()
     return first, second
 
 
-def limited(checkout: Checkout, point: Point, log: Path) -> Engine:
+def limited(checkout: Checkout, point: Point, log: Path) -> Runner:
     """A run in a control group that has so many MB; without control groups, with so little address space."""
-    command = COMMANDS[point.engine]
+    command = COMMANDS[point.runner]
     group = CGROUPS / f"vouch-crash-{os.getpid()}-{point.number}"
     try:
         group.mkdir()
     except OSError:
         size = str(int((ADDRESS_SPACE_MB + point.amount) * MB))
-        engine = Engine(checkout, ["prlimit", f"--as={size}", *command], log)
-        engine.wait()
-        return engine
+        runner = Runner(checkout, ["prlimit", f"--as={size}", *command], log)
+        runner.wait()
+        return runner
     try:
         (group / "memory.limit_in_bytes").write_text(str(int(point.amount * MB)))
         enter = f"echo $$ > {group}/cgroup.procs && exec {' '.join(command)}"
-        engine = Engine(checkout, ["sh", "-c", enter], log)
-        engine.wait()
-        return engine
+        runner = Runner(checkout, ["sh", "-c", enter], log)
+        runner.wait()
+        return runner
     finally:
         _retry(group.rmdir)
 

@@ -1,0 +1,82 @@
+"""Gets what some tests need beside Python: `browser` (chromium, axe-core) or `servers` (Debian's sshd).
+
+Run by the Makefile; standard library only. Installed where it is missing and this is root; else a line says
+what is missing, and the tests that need it are skipped (with CI=true they fail). sshd is installed without
+being started, and not at all where systemd runs, which would start it for others to reach.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+HERE = Path("tests/browser")
+LOCK = HERE / "package-lock.json"
+MARK = HERE / "node_modules/.package-lock.json"  # npm writes it last
+PACKAGES = {"browser": {"chromium": "chromium", "npm": "npm"}, "servers": {"sshd": "openssh-server"}}
+PLACES = "/usr/sbin:/usr/local/sbin:" + os.environ.get("PATH", "")
+POLICY = Path("/usr/sbin/policy-rc.d")  # Debian asks it before a package starts a server; 101 is no
+LONGEST = 400  # characters of a message that are passed on
+
+
+def run(*command: str, folder: Path | None = None) -> str:
+    """Runs a command; returns nothing, or the end of its message where it fails."""
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    except OSError as error:
+        return f"{command[0]}: {error.strerror}"
+    return "" if done.returncode == 0 else (done.stderr or done.stdout).strip()[-LONGEST:] or "failed"
+
+
+@contextmanager
+def _nothing_starts() -> Iterator[None]:
+    """No package starts a server meanwhile."""
+    ours = not POLICY.exists()
+    if ours:
+        POLICY.write_text("#!/bin/sh\nexit 101\n", encoding="utf-8")
+        POLICY.chmod(0o755)
+    try:
+        yield
+    finally:
+        if ours:
+            POLICY.unlink(missing_ok=True)
+
+
+def programs(kind: str) -> str:
+    """Installs what is missing of a kind; returns nothing, or what is missing and why."""
+    missing = [name for program, name in PACKAGES[kind].items() if not shutil.which(program, path=PLACES)]
+    if not missing:
+        return ""
+    served = kind == "servers" and Path("/run/systemd/system").exists()
+    if not shutil.which("apt-get") or os.geteuid() != 0 or served:
+        stop = " (and stop it, if nobody should reach this machine by SSH)" if kind == "servers" else ""
+        return f"no {' and no '.join(missing)}; run `sudo apt-get install {' '.join(missing)}`{stop}"
+    print(f"{kind}: apt-get install {' '.join(missing)}", flush=True)
+    with _nothing_starts():
+        run("apt-get", "update", "-q")
+        return run("apt-get", "install", "-qy", "--no-install-recommends", *missing)
+
+
+def axe() -> str:
+    """Installs axe-core as locked; returns nothing, or why not."""
+    if MARK.exists() and MARK.stat().st_mtime >= LOCK.stat().st_mtime:
+        return ""
+    return run("npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", folder=HERE)
+
+
+def main() -> None:
+    """Installs a kind; where that fails says so and leaves the rest to the tests."""
+    kind = sys.argv[1]
+    problems = [programs(kind), axe() if kind == "browser" else ""]
+    for problem in filter(None, problems):
+        print(
+            f"{kind}: {problem}; the tests of tests/{'browser' if kind == 'browser' else 'remotes'} need it",
+            file=sys.stderr,
+        )
+
+
+if __name__ == "__main__":
+    main()
