@@ -23,7 +23,7 @@ from benchmarks._stage import ROOT
 from vouch.models.requests.config import Config
 from vouch.models.requests.dataset_requests import DatasetRequests
 from vouch.models.requests.engine import Answered, Engine, Pack
-from vouch.models.requests.keys import Wanted
+from vouch.models.requests.keys import KeyedPack
 from vouch.models.requests.session import Session
 from vouch.models.requests.stream import Questions
 from vouch.pipeline.yaml12 import load
@@ -59,7 +59,7 @@ class Watched:
             yield pack
 
 
-def asked(dataset: DatasetRequests, packs: list[Wanted], engine: Engine | None) -> tuple[float, float]:
+def asked(dataset: DatasetRequests, packs: list[KeyedPack], engine: Engine | None) -> tuple[float, float]:
     """Seconds that all packs took, and those of them that the engine waited."""
     watched = Watched(engine)
     images = ImageStore(images_path(dataset.name))
