@@ -32,10 +32,10 @@ _held = ExitStack()
 def mend() -> None:
     """Puts right what DVC was killed in the middle of writing, and says so in a line.
 
-    The promise: nothing that was computed is lost, and one command (`vouch store sync`) is enough. The copy of
-    dvc.lock that was kept when the last stage began replaces one that was cut short; what stages have
-    finished since is in their receipts, which `vouch store sync` then records. A book that was cut short holds
-    nothing that outlives its processes, and goes. Raises UserError where another DVC is at work.
+    Promise: nothing that was computed is lost, and one command (`vouch store sync`) is enough. The copy
+    of dvc.lock that was kept when the last stage began replaces one that was cut short; receipts tell
+    what stages have finished since, and `vouch store sync` then records it. A book that was cut short
+    holds nothing that outlives its processes, and goes. Raises UserError where another DVC is at work.
     """
     if _cut_short(_read(LOCK)):
         with _dvc_lock():  # under which DVC writes it: nobody is writing it now
