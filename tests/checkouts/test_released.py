@@ -84,5 +84,5 @@ def test_pickles_of_the_authors_give_the_same_letters(checkout, tmp_path):
 def test_a_folder_that_is_not_one(checkout, tmp_path):
     refused = checkout.vouch("use", "released", "--set", f"released.path={tmp_path}", check=False)
     assert refused.returncode == 1
-    assert refused.stderr.count("\n") == 1 and "items-mmbench.parquet" in refused.stderr
+    assert refused.stderr.count("\n") == 1 and "items-DATASET.parquet" in refused.stderr
     assert checkout.dvc_status() == {}, "a refused switch changes nothing"
