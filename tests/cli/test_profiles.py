@@ -83,7 +83,7 @@ def test_a_study_counts_entries_of_one_dataset_once(here: Path) -> None:
     names = {entry.settings["set"] for entry in reform.datasets.values()}
     assert len(names) == 61 and len(reform.datasets) == 61 + 42
     likelihood = [name for name in reform.datasets if name.endswith("_likelihood")]
-    assert all(reform.datasets[name].template.endswith("_likelihood") for name in likelihood)
+    assert all((reform.datasets[name].variant or "").endswith("likelihood") for name in likelihood)
     fewer = reform.model_copy(update={"datasets": {name: reform.datasets[name] for name in likelihood}})
     assert sizes(fewer) == [(16, 42)] and prompt_sets(fewer) == (42 * 2 + 1, 0)
 

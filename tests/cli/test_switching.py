@@ -274,7 +274,7 @@ def test_a_copy_without_git_is_refused_in_one_line_and_keeps_its_profile(
 def test_what_snakemake_puts_into_folders_keeps_no_profile(kept: Checkout, vouch: Vouch) -> None:
     """DVC ignores its marks, so no cache holds them; they are nobody's results."""
     kept.run("snakemake", "--cores", "1", "train-tiny_a")
-    (mark,) = kept.path.glob("data/models/tiny_a/.snakemake_timestamp")
+    (mark,) = kept.path.glob("data/trained/tiny_a/.snakemake_timestamp")
     vouch("use", "demo")
     assert not mark.parent.exists()
     vouch("use", "small")

@@ -1,5 +1,6 @@
 """A named, versioned parquet table: checked on reading, written atomically, same rows same bytes."""
 
+import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -43,6 +44,25 @@ def _encodings(schema: pa.Schema, measured: bool) -> dict[str, Any]:
         "use_dictionary": [leaf for leaf in inner if leaf not in (*floats, *blobs)],
         "compression_level": dict.fromkeys(blobs, QUICK),
     }
+
+
+class _NoPandas:
+    """Keeps pyarrow from importing pandas (0.35 s) to ask whether a list of rows is one of its arrays.
+
+    pyarrow asks once; `to_pandas` imports it all the same.
+    """
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        """Refuses pandas alone."""
+        if name == "pandas":
+            raise ImportError(name)
+
+
+if "pandas" not in sys.modules:
+    sys.meta_path.insert(0, _NoPandas)
+    pa.array([0])
+    sys.meta_path.remove(_NoPandas)
 
 
 @dataclass(frozen=True)
