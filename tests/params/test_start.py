@@ -34,7 +34,9 @@ def imported(*arguments: str) -> set[str]:
     assert ran.returncode == 0, ran.stderr[-2000:]
     lines = (line for line in ran.stderr.splitlines() if line.startswith("import time:"))
     found = {line.rpartition("|")[2].strip() for line in lines}
-    return found - {"pandas"}  # pyarrow asks for it and is refused (vouch/tables/table.py); its parts would be here
+    return found - {
+        "pandas"
+    }  # pyarrow asks for it and is refused (vouch/tables/table.py); its parts would be here
 
 
 @pytest.fixture
