@@ -6,8 +6,8 @@
 # make flips  bit flips in a copy of all results here, after make demo or dvc pull: docs/internals/fault-tolerance.md
 # make crash  kills runs, fills disks and the like, some hours on two cores: docs/internals/fault-tolerance.md;
 #             SEED=2 tries other points, POINTS=20 only the first 20, which are kills, CRASH=FOLDER keeps them elsewhere
-# make scale  what the full matrix costs: runs at parts of it (PARTS="1000 100 10"), the engines on all of it
-# make reproduce   two clones, two engines, every byte compared (PROFILE=small takes minutes, the demo longer)
+# make scale  what the full matrix costs: runs at parts of it (PARTS="1000 100 10"), the runners on all of it
+# make reproduce   two clones, two runners, every byte compared (PROFILE=small takes minutes, the demo longer)
 # make slurm  the pipeline on a real Slurm of this machine, disturbed; needs root, slurm-wlm and munge (Debian)
 # make install  .venv with what the demo needs; EXTRAS="remotes slurm video" adds some of pyproject.toml's extras
 # make lock     resolves all dependencies again, into uv.lock, with PyPI's addresses whatever mirror is set here
@@ -76,7 +76,7 @@ crash: everything
 
 scale: everything
 	@$(RUN) python -m tools.scale $(PARTS)
-	@$(RUN) python -m benchmarks.engines
+	@$(RUN) python -m benchmarks.runners
 
 reproduce: everything
 	@$(RUN) python -m tools.reproduce $(PROFILE)

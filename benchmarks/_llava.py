@@ -184,7 +184,7 @@ def load(shape: Shape, device: str) -> LoadedModel:
     model.eval()
     if shape.dtype != "float32":
         head_in_float32(model)
-    return LoadedModel(model, _processor(shape), device, CONTEXT, NAMED.index("<image>"))
+    return LoadedModel(model, _processor(shape), device)
 
 
 def as_published(model: Any) -> Any:

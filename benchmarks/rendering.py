@@ -1,6 +1,6 @@
 """Speed of rendering pictures: `python -m benchmarks.rendering` from the root.
 
-Blurred, lit, compressed and turned ones, from the bytes of a JPEG to pixels, against the same calls of
+Blurred, lit, compressed and rotated ones, from the bytes of a JPEG to pixels, against the same calls of
 Pillow. Processor time, because neighbours on a shared machine count less in it.
 """
 

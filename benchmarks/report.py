@@ -19,15 +19,14 @@ from typing import TypeVar
 
 from benchmarks._figure import figure
 from tests.report.project import SCORING, Made, write_tables
-from vouch.report import figures
+from vouch.report import figures, plugins
 from vouch.report.config import Config
 from vouch.report.csv_tables import TABLES, csv_text
+from vouch.report.drawing import RenderCache
 from vouch.report.evidence import Evidence
-from vouch.report.figure_spec import of_dataset
+from vouch.report.figures import of_dataset
 from vouch.report.headline import metrics_json
 from vouch.report.load import load
-from vouch.report.plugins import plugins
-from vouch.report.render_cache import RenderCache
 from vouch.report.sections import papers
 from vouch.report.sections.papers import figure_specs
 from vouch.report.site import site

@@ -25,10 +25,9 @@ from tests.metrics.simulated import SHARED, labels_of, simulate, tables, values
 from vouch.metrics.calibration.probabilities import authors_probabilities, softmax
 from vouch.metrics.comparison.differences import differences
 from vouch.metrics.config import Config
-from vouch.metrics.conformal.quantile import authors_threshold
-from vouch.metrics.conformal.scores import AUTHORS
+from vouch.metrics.conformal.authors import AUTHORS, authors_split, authors_threshold
 from vouch.metrics.conformal.set_figures import Calibrations, rows_of
-from vouch.metrics.conformal.splits import authors_split, group_splits
+from vouch.metrics.conformal.splits import group_splits
 from vouch.metrics.join import Block, join
 from vouch.metrics.protocols.clean import clean
 from vouch.metrics.protocols.faithful import faithful

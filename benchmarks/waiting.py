@@ -21,10 +21,9 @@ from typing import Any
 from benchmarks._figure import figure
 from benchmarks._stage import ROOT
 from vouch.models.requests.config import Config
-from vouch.models.requests.dataset_requests import DatasetRequests
+from vouch.models.requests.dataset_requests import DatasetRequests, Session
 from vouch.models.requests.engine import Answered, Engine, Pack
 from vouch.models.requests.keys import KeyedPack
-from vouch.models.requests.session import Session
 from vouch.models.requests.stream import Questions
 from vouch.pipeline.yaml12 import load
 from vouch.tables.images import ImageStore, images_path

@@ -1,1 +1,5 @@
-"""The stages of the pipeline: one package per stage, run as `python -m stages.NAME KEY...`."""
+"""The stages of the pipeline: one script each, run as `python -m stages.NAME KEY...`."""
+
+from vouch.pipeline.processor import keep_to_avx2
+
+keep_to_avx2()

@@ -19,10 +19,9 @@ from vouch.params.start import run_stage
 from vouch.pipeline.files import replacing_folder
 from vouch.pipeline.stage import Run
 from vouch.report.items import packing
-from vouch.report.items.columns import of_items
 from vouch.report.items.config import Config, config_of
 from vouch.report.items.models import write_models
-from vouch.report.items.pages import ROWS, briefs, items_a_page, pages, recipes
+from vouch.report.items.pages import ROWS, briefs, items_a_page, of_items, pages, recipes
 from vouch.report.items.questions import Questions, read_questions
 from vouch.report.items.sheets import Sheets
 from vouch.tables.images import ImageStore, images_path
@@ -76,13 +75,12 @@ def write(dataset: str, config: Config, inputs: Sequence[Path], run: Run | None 
     with replacing_folder(REPORTS / dataset) as folder:
         sheets = write_pictures(folder, dataset, config)
         size = items_a_page(questions, len(models))
-        tally, leads = write_models(folder, dataset, models, questions, size)
+        rightly, leads = write_models(folder, dataset, models, questions, size)
         write_pages(folder, dataset, questions, size, len(models), sheets)
         for number, rows in enumerate(briefs(items_path(dataset), sheets.tiles if sheets else {})):
             packing.write(folder, dataset, f"rows-{number:03d}", packing.text(rows))
         columns, ids = of_items(items_path(dataset))
-        columns |= {"right": tally.right.tolist(), "answered": tally.answered.tolist()}
-        packing.write(folder, dataset, "columns", packing.text(columns))
+        packing.write(folder, dataset, "columns", packing.text(columns | rightly))
         packing.write(folder, dataset, "ids", packing.text(ids))
         index = {
             "dataset": dataset,

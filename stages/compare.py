@@ -1,9 +1,10 @@
 """`python -m stages.compare`: scores of all models -> the tables of data/compare."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from vouch.metrics.comparison.config import Config
 from vouch.metrics.comparison.differences import differences
@@ -11,9 +12,10 @@ from vouch.metrics.comparison.dimensions import dimensions
 from vouch.metrics.comparison.leaderboard import leaderboard
 from vouch.metrics.comparison.published import reproduced
 from vouch.metrics.comparison.variations import variations
+from vouch.metrics.letter_mass import LOW_MASS_RATE, Place, answers_in_another_form, comparable
 from vouch.metrics.ranking.distances import Cloud, cloud, distances, trends
 from vouch.metrics.ranking.ranking import rankings
-from vouch.metrics.ranking.text_similarity import with_similarity
+from vouch.metrics.ranking.tasks import with_similarity
 from vouch.params.start import run_stage
 from vouch.pipeline.stage import Run
 from vouch.tables.compared import (
@@ -65,20 +67,26 @@ def main(run: Run) -> None:
         for path in run.inputs
         if path == items_path(path.stem)
     }
-    DIMENSIONS.write(DIMENSIONS_PATH, dimensions(metrics, categories))
-    LEADERBOARD.write(LEADERBOARD_PATH, leaderboard(metrics))
-    DIFFERENCES.write(DIFFERENCES_PATH, differences(outcomes, config.seed, config.resamples))
+    away = answers_in_another_form(metrics.filter(pc.equal(metrics["metric"], LOW_MASS_RATE)).to_pylist())
+    DIMENSIONS.write(DIMENSIONS_PATH, dimensions(_comparable(metrics, away), categories))
+    LEADERBOARD.write(LEADERBOARD_PATH, leaderboard(metrics, away))
+    tested = differences(_comparable(outcomes, away), config.seed, config.resamples)
+    DIFFERENCES.write(DIFFERENCES_PATH, tested)
     REPRODUCED.write(REPRODUCED_PATH, reproduced(published, metrics))
     VARIATIONS.write(VARIATIONS_PATH, variations(outcomes, config.seed, config.resamples))
     alpha = run.params["score"]["alpha"]  # of several the first, which is that of all headlines
     main_alpha = alpha[0] if isinstance(alpha, list) else alpha
-    label_free = with_similarity(label_free, TEXT_SIMILARITY.read(TEXT_SIMILARITY_PATH))
+    label_free = with_similarity(_comparable(label_free, away), TEXT_SIMILARITY.read(TEXT_SIMILARITY_PATH))
     summaries, values = rankings(label_free, config, main_alpha)
     RANKINGS.write(RANKINGS_PATH, summaries)
     RANKED.write(RANKED_PATH, values)
     apart = distances(_clouds(list(categories)), config.seed)
     DISTANCES.write(DISTANCES_PATH, apart)
     TRENDS.write(TRENDS_PATH, trends(apart, summaries, config.seed))
+
+
+def _comparable(table: pa.Table, away: Collection[Place]) -> pa.Table:
+    return table.filter(pa.array(comparable(table, away))) if away else table
 
 
 def _clouds(datasets: Sequence[str]) -> dict[tuple[str, str], Cloud]:

@@ -54,7 +54,7 @@ def _texts(run: Run) -> None:
     encoder = TextEncoder(read_pin(Path(config.encoder)), config)
     paths = sorted(path for path in run.inputs if path.name.endswith(".text.parquet"))
     with TEXT_SIMILARITY.writer(TEXT_SIMILARITY_PATH) as writer:
-        for path in run.progress(paths, label="embed texts"):
+        for path in run.progress(paths, len(paths), "embed texts"):
             for row in similarities(path, encoder):
                 writer.row(row)
     run.note("encoder", encoder.name)

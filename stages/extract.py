@@ -7,9 +7,8 @@ Outputs  data/responses/MODEL/DATASET.{letters,likelihood,text}.parquet, in the 
 
 from vouch.models.released.answers import write_released
 from vouch.models.requests.config import Config
-from vouch.models.requests.dataset_requests import DatasetRequests, answer
+from vouch.models.requests.dataset_requests import DatasetRequests, Session, answer
 from vouch.models.requests.responses import write
-from vouch.models.requests.session import Session
 from vouch.params.start import run_stage
 from vouch.pipeline.stage import Run
 from vouch.tables.pins import pin_path, read_pin

@@ -1,6 +1,7 @@
 """prepare: `python -m stages.prepare NAME` reads the source of one dataset.
 
-Inputs   the source, as datasets.NAME of params.yaml says; fetched where it names an origin
+Inputs   the source, as datasets.NAME of params.yaml says; fetched where it names an origin; the dataset's
+         prompt template, vouch/prompts/templates/TEMPLATE.yaml, for what of a question a prompt can show
 Outputs  data/items, data/images, data/rejects, data/defects, data/published: NAME.parquet each
 """
 
@@ -12,6 +13,9 @@ from vouch.datasets.cleaning.first_pass import Dataset, FirstPass
 from vouch.datasets.cleaning.second_pass import flagged, normalised
 from vouch.params.start import run_stage
 from vouch.pipeline.stage import Run
+from vouch.prompts.build.config import template_name
+from vouch.prompts.build.fit import Fit
+from vouch.prompts.build.template import read_template
 from vouch.tables.defects import DEFECTS, REJECTS, defects_path, rejects_path
 from vouch.tables.images import IMAGES, images_path
 from vouch.tables.items import ITEMS, items_path
@@ -22,6 +26,9 @@ def main(run: Run) -> None:
     """Writes the five tables, all or none."""
     (name,) = run.keys
     dataset = Dataset.of(name, run.params["datasets"][name])
+    config = dataset.config
+    template = read_template(config.template, config.variant)
+    fit = Fit(template, template_name(config.template, config.variant), counted=config.options is None)
     findings = Findings()
     with ExitStack() as stack:
         items = stack.enter_context(ITEMS.writer(items_path(name)))
@@ -29,12 +36,12 @@ def main(run: Run) -> None:
         rejects = stack.enter_context(REJECTS.writer(rejects_path(name)))
         defects = stack.enter_context(DEFECTS.writer(defects_path(name)))
         published = stack.enter_context(PUBLISHED.writer(published_path(name)))
-        first = FirstPass(dataset, images, rejects, findings)
+        first = FirstPass(dataset, images, rejects, findings, fit.problem)
         first.read(run)
-        kept, options = first.kept, dataset.config.options
+        kept, options = first.kept, config.options
         if options:
-            kept = normalised(kept, first.flags, options, rejects.count, name, dataset.source.path)
-        for table in flagged(kept, first.flags):
+            kept = normalised(kept, options, rejects.count, name, dataset.source.path)
+        for table in flagged(kept, first.known, fit.flags):
             items.table(table)
             findings.items(table)
         for row in findings.rows():

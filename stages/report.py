@@ -12,8 +12,8 @@ from vouch.report.load import load
 from vouch.report.write import write
 
 LOCK = Path("models.lock")
-SETUP = ("datasets", "models", "variations", "train")
-"""Parameters that the provenance page shows."""
+SETUP = ("datasets", "extract", "models", "variations", "train")
+"""Parameters that the pages speak of."""
 
 
 def main(run: Run) -> None:

@@ -10,10 +10,9 @@ from vouch.metrics.join import Asked, join
 from vouch.metrics.likelihood import likelihood_blocks
 from vouch.metrics.ranking.label_free import option_scores, text_scores
 from vouch.metrics.robustness.compared import Compared
-from vouch.metrics.tables import Scored, score_block
+from vouch.metrics.tables import UNANSWERED, Scored, score_block
 from vouch.metrics.text.scoring import score_texts
 from vouch.metrics.text.texts import text_blocks
-from vouch.metrics.unanswered import METRIC
 from vouch.params.start import run_stage
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.stage import Run
@@ -30,7 +29,7 @@ OF_PROMPTS = (
     *("id", "item", "variation", "family", "effect", "options", "order", "marks", "answers", "outputs"),
 )
 OF_ITEMS = ("id", "group", "category", "turns", "flags", "kind", "answers", "references")
-OF_LETTERS = ("prompt", "logits", "upper", "problem")
+OF_LETTERS = ("prompt", "logits", "upper", "letter_mass", "problem")
 OF_LIKELIHOOD = ("prompt", "option", "nll", "tokens", "bytes", "problem")
 OF_TEXT = ("prompt", "temperature", "sample", "text", "logprobs", "entropies", "eos", "problem")
 
@@ -51,7 +50,7 @@ def main(run: Run) -> None:
     outcomes = [OUTCOMES.schema.empty_table()]
     label_free = [LABEL_FREE.schema.empty_table()]
     silent: dict[str, int] = {}
-    for dataset in run.progress(datasets, label=f"score {model}"):
+    for dataset in run.progress(datasets, len(datasets), f"score {model}"):
         for name, asked, (figures, table), found in _scored(model, dataset, config, released):
             rows += figures
             outcomes.append(table)
@@ -59,7 +58,7 @@ def main(run: Run) -> None:
             if asked is not None and not asked.answered.all():
                 silent[name] = int((~asked.answered).sum())
     if silent:
-        run.note(METRIC, silent)
+        run.note(UNANSWERED, silent)
     METRICS.write(metrics_path(model), rows)
     OUTCOMES.write(outcomes_path(model), pa.concat_tables(outcomes))
     LABEL_FREE.write(label_free_path(model), pa.concat_tables(label_free))

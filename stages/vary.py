@@ -13,12 +13,11 @@ from pathlib import Path
 from vouch.params.start import run_stage
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.stage import Run
-from vouch.prompts.build.accepted_rewrites import Rewrites
 from vouch.prompts.build.combination import load_variation
 from vouch.prompts.build.config import Config, config_of
 from vouch.prompts.build.exchange import Exchanges, comparable
 from vouch.prompts.build.exchange_decisions import check_known, decisions_path, read_decisions
-from vouch.prompts.build.items import Making, read_items, read_rows, text_cap
+from vouch.prompts.build.items import Making, Rewrites, read_items, read_rows, text_cap
 from vouch.prompts.build.rows import Before, Prompts
 from vouch.prompts.build.template import Template, read_template
 from vouch.prompts.build.variation import Item

@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from vouch.pipeline.processor import keep_to_avx2
+
+keep_to_avx2()
 os.environ["DVC_NO_ANALYTICS"] = "1"
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -20,7 +23,17 @@ settings.load_profile("untimed")
 
 # The files that take longest, so that no worker begins one when the others have ended. The first makes the
 # checkout that most of them share; the second and third can begin without it.
-LONGEST = ["runners", "released", "real_data", "edits", "crash", "pulled", "switches", "secrets"]
+LONGEST = [
+    "runners",
+    "released",
+    "real_data",
+    "dvc_commands",
+    "edits",
+    "crash",
+    "pulled",
+    "switches",
+    "secrets",
+]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

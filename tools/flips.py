@@ -26,7 +26,7 @@ LINKED = ("stages", "vouch", "docs", "dvc.yaml")
 
 
 def flipped(path: Path, place: int, bit: int, judge: Callable[[], str]) -> str:
-    """What is said of one bit turned in place, size and modification time as before; put back afterwards."""
+    """What is said of one bit flipped in place, size and modification time as before; put back afterwards."""
     before, stat = path.read_bytes(), path.stat()
 
     def put(data: bytes) -> None:
@@ -87,7 +87,7 @@ def main() -> int:
     options = parser.parse_args()
     if not (Path("data").is_dir() and Path("reports").is_dir()):
         raise UserError(
-            "no results here whose bits could be turned; `make demo` makes some, `dvc pull` gets them"
+            "no results here whose bits could be flipped; `make demo` makes some, `dvc pull` gets them"
         )
     print("| kind | files | flips | noticed | harmless | harmful |\n|---|---|---|---|---|---|")
     harm = 0

@@ -1,4 +1,4 @@
-"""`make reproduce`: two fresh clones, two engines, two users; every byte of every result compared.
+"""`make reproduce`: two fresh clones, two runners, two users; every byte of every result compared.
 
 `python -m tools.reproduce [PROFILE]` clones what is committed here twice, runs the profile (default: demo)
 by `dvc repro` in the first clone and by Snakemake in the second, whose path has spaces and letters beyond

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from tests.checkouts.checkout import ROOT, Checkout
 from tests.checkouts.small import small
 from tools.ending import add_line, ended, read_lines
-from vouch.cli.plan import count_prompts
+from vouch.cli.counts import count_prompts
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load

@@ -14,10 +14,10 @@ from tests.report.items.project import CHOICE, MODELS, OPEN, write_project
 from tests.report.project import SCORING, Made, write_tables
 from vouch.report.config import Config
 from vouch.report.csv_tables import TABLES, csv_text
-from vouch.report.figure_spec import of_dataset
+from vouch.report.drawing import RenderCache
+from vouch.report.figures import of_dataset
 from vouch.report.items.config import Config as Pictures
 from vouch.report.load import load
-from vouch.report.render_cache import RenderCache
 from vouch.report.sections.papers import figure_specs
 from vouch.report.site import build, site
 from vouch.report.write import draw, write_site

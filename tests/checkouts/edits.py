@@ -1,10 +1,10 @@
-"""Edits of a finished checkout, and what each makes stale; used by test_edits.py and test_runners.py."""
+"""Edits of a finished checkout, and what each makes stale."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.checkouts.checkout import Checkout
-from tests.checkouts.small import BROWSE, END, EXTRACT, MODELS, SCORE, TEXTS
+from tests.checkouts.small import END, EXTRACT, MODELS, SCORE, TEXTS
 
 RIGHT = {name for name in EXTRACT if name.endswith("-right")}
 PIN = {f"pin@{model}" for model in MODELS}  # each watches the whole of models.lock
@@ -25,13 +25,12 @@ ENGINE = "vouch/models/engines/transformers.py"
 @dataclass(frozen=True)
 class Edit:
     """make(checkout) edits. stale: whose own inputs changed. below: those and all downstream, which Snakemake
-    runs. by_dvc: what DVC runs, which stops where an output came out the same; None: not tried."""
+    runs."""
 
     name: str
     make: Callable[[Checkout], None]
     stale: set[str]
     below: set[str]
-    by_dvc: set[str] | None = None
 
 
 def _comment(file: str) -> Callable[[Checkout], None]:
@@ -61,7 +60,6 @@ REVISION = Edit(
     _raise_revision,
     REWRITE | EXTRACT,
     REWRITE | VARY | EXTRACT | SCORE | TEXTS | END,
-    REWRITE | EXTRACT | SCORE | TEXTS | BROWSE | {"report"},
 )
 # prepare and rewrite watch the whole entry, and come out the same
 VARIATIONS = Edit(
@@ -69,7 +67,6 @@ VARIATIONS = Edit(
     _set("datasets.right.variations", ["original", "vr_b"]),
     ENTRY,
     MADE | RIGHT | SCORE | TEXTS | END,
-    (MADE - {"embed@right"}) | RIGHT | SCORE | TEXTS | END,
 )
 EDITS = [
     Edit("nothing", lambda checkout: None, set(), set()),

@@ -6,7 +6,8 @@ import re
 import pytest
 
 from tests.checkouts.checkout import ROOT, ran
-from tests.checkouts.small import DATASETS, END, MODELS, SCORE
+from tests.checkouts.edits import REVISION, REWRITE
+from tests.checkouts.small import BROWSE, DATASETS, END, EXTRACT, MODELS, SCORE, TEXTS, begun
 
 pytestmark = pytest.mark.slow
 README = (ROOT / "README.md").read_text("utf-8")
@@ -15,6 +16,14 @@ README = (ROOT / "README.md").read_text("utf-8")
 @pytest.fixture(scope="module")
 def checkout(finished, tmp_path_factory):
     return finished.copy(tmp_path_factory.mktemp("commands") / "one")
+
+
+def test_dvc_makes_everything_from_nothing(finished, tiny, tmp_path):
+    """The bytes of stages run in one process, and nothing left for Snakemake."""
+    checkout = begun(tmp_path / "dvc", tiny)
+    assert checkout.repro() == set(checkout.names().values())
+    assert checkout.digests() == finished.digests()
+    assert checkout.planned() == set() and checkout.dvc_status() == {}
 
 
 def test_metrics(checkout):
@@ -61,3 +70,11 @@ def test_plots_need_no_network(checkout):
 def test_graph(checkout):
     out = checkout.dvc("dag", "--dot").stdout
     assert re.search(r'"extract@tiny_a-left"\s*->\s*"score@tiny_a"', out)
+
+
+def test_dvc_runs_exactly_this(checkout):
+    """It stops where an output came out the same: the letters name the revision, the scores do not."""
+    REVISION.make(checkout)
+    assert checkout.planned() == REVISION.below, "snakemake -n right after the edit"
+    assert checkout.repro() == REWRITE | EXTRACT | SCORE | TEXTS | BROWSE | {"report"}
+    assert checkout.planned() == set() and checkout.dvc_status() == {}

@@ -1,4 +1,4 @@
-"""Two runners, users and places: the same bytes, the hand-over, and exactly what each runs after an edit."""
+"""Snakemake from an empty checkout: the bytes of stages run by hand, the hand-over to DVC, what an edit runs."""
 
 import pytest
 
@@ -10,12 +10,8 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def by_dvc(finished, tmp_path_factory):
-    return finished.copy(tmp_path_factory.mktemp("dvc") / "one")
-
-
-@pytest.fixture(scope="module")
 def by_snakemake(tiny, tmp_path_factory):
+    """Made by another user in another place than `finished`."""
     checkout = begun(tmp_path_factory.mktemp("snake") / SECOND_PATH, tiny, SECOND)
     checkout.snakemake()
     return checkout
@@ -28,20 +24,15 @@ def receipts(checkout: Checkout) -> dict[str, int]:
     return {names[path.stem]: path.stat().st_mtime_ns for path in folder.glob("*.json")}
 
 
-def test_same_bytes(by_dvc, by_snakemake):
-    assert len(by_dvc.digests()) > 20
-    assert by_dvc.digests() == by_snakemake.digests()
+def test_same_bytes(finished, by_snakemake):
+    assert len(finished.digests()) > 20
+    assert finished.digests() == by_snakemake.digests()
 
 
 def test_snakemake_ends_by_recording_for_dvc(by_snakemake):
     assert by_snakemake.dvc_status() == {}
     assert by_snakemake.planned() == set()
     assert by_snakemake.repro() == set()
-
-
-def test_after_dvc_snakemake_has_nothing_to_do(by_dvc):
-    assert by_dvc.dvc_status() == {}
-    assert by_dvc.planned() == set()
 
 
 def test_a_report_of_snakemake_carries_every_figure(by_snakemake):
@@ -53,21 +44,18 @@ def test_a_report_of_snakemake_carries_every_figure(by_snakemake):
     assert by_snakemake.planned() == set()
 
 
-@pytest.mark.parametrize("edit", [REVISION, VARIATIONS], ids=lambda edit: edit.name)
-def test_dvc_runs_exactly_this(by_dvc, edit):
-    edit.make(by_dvc)
-    assert by_dvc.planned() == edit.below, "snakemake -n right after the edit"
-    assert by_dvc.repro() == edit.by_dvc
-    assert by_dvc.planned() == set() and by_dvc.dvc_status() == {}
-
-
-def test_snakemake_runs_exactly_this(by_dvc, by_snakemake):
-    """Both edits at once."""
-    REVISION.make(by_snakemake)
-    VARIATIONS.make(by_snakemake)
-    before = receipts(by_snakemake)
+def test_snakemake_runs_exactly_this(finished, by_snakemake, tmp_path):
+    """Two edits at once; what comes of them is what the same stages make in one process."""
+    other = finished.copy(tmp_path / "one")
+    for checkout in (by_snakemake, other):
+        REVISION.make(checkout)
+        VARIATIONS.make(checkout)
+    below = REVISION.below | VARIATIONS.below
+    began, items = receipts(by_snakemake), by_snakemake.digests()["data/items/right.parquet"]
     by_snakemake.snakemake()
-    after = receipts(by_snakemake)
-    assert {name for name in after if before.get(name) != after[name]} == REVISION.below | VARIATIONS.below
+    ended = receipts(by_snakemake)
+    assert {name for name in ended if began.get(name) != ended[name]} == below
     assert by_snakemake.dvc_status() == {} and by_snakemake.repro() == set()
-    assert by_snakemake.digests() == by_dvc.digests()
+    assert by_snakemake.digests()["data/items/right.parquet"] == items, "where DVC stops"
+    other.stages(*below)
+    assert by_snakemake.digests() == other.digests()

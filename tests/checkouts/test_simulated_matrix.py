@@ -1,4 +1,4 @@
-"""The simulated outputs that benchmarks/engines.py measures on: both engines take them for fresh."""
+"""The simulated outputs that benchmarks/runners.py measures on: both runners take them for fresh."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from benchmarks._matrix import matrix
 from vouch.pipeline.runners import HOST
 
 
-def test_a_simulated_matrix_is_fresh_for_both_engines(tmp_path: Path) -> None:
+def test_a_simulated_matrix_is_fresh_for_both_runners(tmp_path: Path) -> None:
     checkout = matrix(tmp_path / "one", models=2, datasets=2)
     count = len(checkout.names())
     (checkout.path / ".dvc.lock.1.part").write_text("of one that was killed")
@@ -21,7 +21,7 @@ def test_a_simulated_matrix_is_fresh_for_both_engines(tmp_path: Path) -> None:
         "vouch: dvc.lock: another DVC command is at work; wait until it ends, then sync again\n"
     )
     done = checkout.store("sync")
-    assert done.stdout == f"sync: {count} of {count} stages fit their records, {count} newly recorded\n"
+    assert done.stdout == f"sync: {count} of {count} stages are up to date ({count} newly recorded)\n"
     assert [path.stat().st_ino for path in outs] == before, "a kill would have left none in their place"
     assert not list(checkout.path.glob(".*.part"))
     assert checkout.dvc_status() == {}

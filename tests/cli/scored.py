@@ -1,7 +1,7 @@
 """A small project whose stages score and compare have really run, on answers made here."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +40,11 @@ def names() -> list[str]:
     return [*(f"kite-{number:03d}" for number in range(COUNT - 1)), HOSTILE]
 
 
-def build(folder: Path) -> None:
-    """Writes tables and runs the stages; the present folder is the project."""
+def build(folder: Path, mass: Mapping[str, Sequence[float | None]] | None = None) -> None:
+    """Writes tables and runs the stages; the present folder is the project.
+
+    mass: of a model the letter masses of its answers, in turn.
+    """
     picture = folder / "p.png"
     Image.new("RGB", (8, 6), "red").save(picture)
     held = {"digest": DIGEST, "bytes": picture.read_bytes(), "format": "PNG", "mode": "RGB"}
@@ -56,7 +59,7 @@ def build(folder: Path) -> None:
     for model, skill in SKILL.items():
         source = Source(kind="folder", path=f"data/trained/{model}")
         write_pin(pin_path(model), Pin(model=model, engine="transformers", source=source, files={}))
-        _answer(model, skill)
+        _answer(model, skill, (mass or {}).get(model, [None]))
         stage(score, "score", model)
     stage(compare, "compare")
 
@@ -110,7 +113,7 @@ def _prompts(dataset: str) -> Iterator[dict[str, Any]]:
             }
 
 
-def _answer(model: str, skill: float) -> None:
+def _answer(model: str, skill: float, mass: Sequence[float | None]) -> None:
     chance = random.Random(model)
     letters, texts = [], []
     for place, name in enumerate(names()):
@@ -119,7 +122,7 @@ def _answer(model: str, skill: float) -> None:
             said = (said + 1) % 3 if effect == COMPLEMENT and chance.random() < 0.5 else said
             logits = [2.0 * (k == said) + chance.random() for k in range(3)]
             prompt = f"{name}/{variation}"
-            letters.append({"prompt": prompt, "logits": logits})
+            letters.append({"prompt": prompt, "logits": logits, "letter_mass": mass[place % len(mass)]})
             words = f"{ESCAPE} ({MARKS[said]}) because\n" + "long " * 400
             texts.append(
                 {"prompt": prompt, "temperature": 0.0, "sample": 0, "text": words}

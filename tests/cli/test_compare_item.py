@@ -18,6 +18,7 @@ from vouch.tables.compared import DIFFERENCES, DIFFERENCES_PATH, LEADERBOARD_PAT
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.metrics import METRICS
 from vouch.tables.outcomes import OUTCOMES, outcomes_path
+from vouch.tables.prompts import KEPT
 
 
 @pytest.fixture(autouse=True)
@@ -138,7 +139,7 @@ def test_flips_agree_with_the_table_of_variations(vouch: Vouch) -> None:
     flipped = dict.fromkeys(shares, 0)
     for name in ITEMS.read(items_path("right"))["id"].to_pylist():
         for entry in json.loads(vouch("item", name, "--dataset", "right", "--json"))["answers"]:
-            if entry["against_original"] == "flipped":
+            if entry["against_original"] == "flipped" and entry["effect"] == KEPT:
                 flipped[entry["model"], entry["variation"]] += 1
     assert {key: count / COUNT for key, count in flipped.items()} == pytest.approx(shares) and len(
         shares
@@ -209,7 +210,7 @@ def test_a_card_that_the_hub_reads(vouch: Vouch, made: Path, tmp_path: Path) -> 
     sets = [result for result in results if result.metric_type == "set_size"]
     assert all(each.metric_args["alpha"] == 0.1 and len(each.metric_args["interval"]) == 2 for each in sets)
     text = card.text
-    assert "guaranteed to cover 90 %" in text and "Of 2 changes of the prompt" in text and "(vr_b)" in text
+    assert "guaranteed to cover 90 %" in text and "Of 2 prompt variations" in text and "(vr_b)" in text
     assert "verified" in text and vouch("publish", "card", "tiny_a").endswith(text.split("\n\n", 1)[1])
 
 

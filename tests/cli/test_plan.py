@@ -1,22 +1,28 @@
 """What `vouch plan` counts."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Vouch
+from tests.cli.conftest import Vouch, set_params
 from tests.models.project import ROOT, prompt
-from vouch.cli.plan import count_prompts, estimate
+from tests.prompts.rows import item_rows, template_of
+from vouch.cli.counts import Items, count_prompts, estimate
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.models.requests.config import Config, Sampling
 from vouch.models.requests.keys import PACK_PROMPTS
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.digests import Digests
 from vouch.pipeline.freshness import present, write_receipt
+from vouch.pipeline.yaml12 import load
+from vouch.prompts.build.combination import load_variation
+from vouch.prompts.build.variation import Item
 from vouch.tables.prompts import LETTERS, OUTPUTS, PROMPTS, TEXT, prompts_path
 
 GREEDY = Config(batch=4, bucket=8, threads=1)
+TEN = Items(10, here=True)
 SAMPLED = Config(
     batch=4,
     bucket=8,
@@ -47,12 +53,61 @@ def test_an_estimate_says_so_and_follows_the_style(monkeypatch: pytest.MonkeyPat
     entry = DatasetEntry.model_validate(
         {"loader": "shapes", "source": "vouch/demo/scenes", "template": "kostumov", "settings": {}}
     )
-    count = estimate(10, entry, ["original", "vr_b", "ls_n+vs_s"])
-    assert count.said == "about 30" and count.answers(SAMPLED) == 30 and count.passes(GREEDY) == 8
-    assert (
-        estimate(10, entry, ["tests", "marks", "instruction", "shuffled+vr_b"]).prompts == 50 + 30 + 10 + 50
+    count = estimate(TEN, entry, ["original", "vr_b", "ls_n+vs_s"])
+    assert count.said == "at most 30" and count.answers(SAMPLED) == 30 and count.passes(GREEDY) == 8
+    # the template has one instruction, so `instruction` applies to nothing
+    assert estimate(TEN, entry, ["tests", "marks", "instruction", "shuffled+vr_b"]).prompts == 50 + 30 + 50
+    assert estimate(TEN, entry, ["tests_7", "shuffled_2+vr_b_5"]).prompts == 70 + 20
+    count = estimate(TEN, entry, ["original", "circular", "circular+vr_b"])
+    assert count.said == "about 90" and count.answers(GREEDY) == 80, "circular/1 is the original once more"
+
+
+@pytest.mark.parametrize(
+    ("loader", "settings", "template", "outputs", "prompts"),
+    [
+        ("shapes", {"seed": 1, "items": 1}, "kostumov", [LETTERS], 60),
+        ("chartqa", {}, "kostumov", [TEXT], 30),
+        ("ocrvqa", {}, "tu_open", [TEXT], 30),
+        ("jsonl", {"file": "items.jsonl"}, "kostumov", [LETTERS, TEXT], 60),
+        ("mmmu", {"open": "keep"}, "tu_choice", [LETTERS, TEXT], 60),
+        ("mmmu", {"open": "leave_out"}, "kostumov", [LETTERS], 60),
+        ("reform", {"set": "textvqa"}, "reform_vqa", [TEXT], 30),
+        ("reform", {"set": "scienceqa"}, "kostumov", [LETTERS], 60),
+    ],
+)
+def test_open_questions_are_asked_for_text_and_for_less(
+    loader: str, settings: Any, template: str, outputs: list[str], prompts: int, monkeypatch: Any
+) -> None:
+    """Of six variations three turn answers or move options, which an open question has not."""
+    monkeypatch.chdir(ROOT)
+    entry = {"loader": loader, "source": "there", "template": template, "settings": settings}
+    found = estimate(
+        TEN,
+        DatasetEntry.model_validate(entry),
+        ["original", "vr_b", "lr_i", "option_order", "ls_n", "vs_s"],
     )
-    assert estimate(10, entry, ["tests_7", "shuffled_2+vr_b_5"]).prompts == 70 + 20
+    assert (list(found.outputs), found.prompts) == (outputs, prompts)
+
+
+def test_a_mixed_dataset_has_at_most_what_is_planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half the items are open, and every other choice has no picture."""
+    monkeypatch.chdir(ROOT)
+    names = ["original", "option_order", "circular", "vr_b", "text_only", "shuffled_2"]
+    choice = Item("", "g", "?", None, ("a", "b"), (0,), (), "choice")
+    text = replace(choice, options=(), answers=(), references=("x",), images=("d",), kind="text")
+    items = [replace(choice, id=f"q{n}", images=("d",) * (n % 2)) for n in range(6)]
+    items += [replace(text, id=f"t{n}") for n in range(6)]
+    entry = {"loader": "jsonl", "source": "there", "template": "kostumov", "settings": {"file": "a"}}
+    found = estimate(Items(12, here=True), DatasetEntry.model_validate(entry), names)
+    loaded, before = list(map(load_variation, names)), dict[str, Any]()
+    template = template_of("kostumov")
+    made = counted(
+        tmp_path,
+        [row for item in items for row in item_rows(item, loaded, template, "kostumov", None, before)],
+    )
+    assert made.prompts == 6 * (1 + 1 + 2 + 2) + 3 * 2 + 6 * 3 < found.prompts and not made.bound
+    assert made.answers(GREEDY) == 3 * (1 + 1 + 1 + 2 + 1 + 1) + 6 * 3 < found.answers(GREEDY)
+    assert list(found.outputs) == list(made.outputs) == [LETTERS, TEXT]
 
 
 def test_nothing_to_ask(tmp_path: Path) -> None:
@@ -66,8 +121,8 @@ def test_a_dataset_with_variations_of_its_own(bare: Path, vouch: Vouch) -> None:
     params = params.replace("items: 20}}", "items: 20}, variations: [original, vr_b, lr_i]}")
     (bare / "params.yaml").write_text(params, "utf-8")
     lines = [line.split() for line in vouch("plan").splitlines()]
-    counts = {line[0]: line[2:5] for line in lines if line[:1] in (["left"], ["right"])}
-    assert counts == {"left": ["24", "about", "24"], "right": ["20", "about", "60"]}
+    counts = {line[0]: line[2:6] for line in lines if line[:1] in (["left"], ["right"])}
+    assert counts == {"left": ["24", "at", "most", "24"], "right": ["20", "at", "most", "60"]}
     assert "made by no stage" not in " ".join(map(" ".join, lines))
 
 
@@ -98,8 +153,25 @@ def test_a_new_variation_counts_what_follows_from_it(bare: Path, vouch: Vouch) -
     assert longer != params
     (bare / "params.yaml").write_text(longer, "utf-8")
     out = vouch("plan")
-    assert "4 cells (model x dataset) to extract, 4 of them only if their inputs change: 176 prompts" in out
+    assert (
+        "4 cells (model x dataset) to extract, 4 of them only if their inputs change: at most 176 prompts"
+        in out
+    )
     assert "5 stages are not up to date: 2 rewrite, 2 vary, 1 report\n" in out
     assert (
         "10 more run if their inputs change: 4 extract, 2 score, 2 browse, 1 embed_texts, 1 compare\n" in out
     )
+
+
+def test_what_a_split_keeps_together_in_files_of_ones_own(bare: Path, vouch: Vouch) -> None:
+    said = (
+        "questions about one picture are one group, which no split parts: kites (another: `group` on a line)"
+    )
+    assert "one group" not in vouch("plan")
+    (bare / "kites").mkdir()
+    (bare / "kites/items.jsonl").write_text("{}\n", "utf-8")
+    entry = {"loader": "jsonl", "source": "kites", "template": "plain"}
+    named = {**entry, "settings": {"group": "talk"}}
+    datasets = load(bare / "params.yaml")["datasets"]
+    set_params(datasets={**datasets, "kites": entry, "talks": named})
+    assert f"{said}\n" in vouch("plan")

@@ -1,5 +1,7 @@
 """`vouch plan` on the profiles of the papers: their sizes, without data and without a network."""
 
+import csv
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,12 +10,15 @@ import pytest
 
 from tests.cli.conftest import Vouch, lay_out
 from tests.models.project import ROOT
-from vouch.cli.plan import prompt_sets, sizes
+from vouch.cli.counts import prompt_sets, sizes
+from vouch.datasets.read.reform import sets
+from vouch.datasets.read.reform_rows import DRAWN, SHAPES
 from vouch.params.check import check_params
 from vouch.params.project import Project
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
+from vouch.prompts.build.template import read_template
 
 # What the papers print: models x datasets, datasets x variations, and of these the ones with two at once.
 PAPERS = {
@@ -29,7 +34,7 @@ ROWS = {
         "ai2d": 3088, "scienceqa": 2017, "mathvision": 1532, "worldmedqa_v": 1136, "mmmu": 794,
         "mmmu_pro": 1213,
     },
-    "tu": {"scienceqa": 2017, "ai2d": 3088, "mmmu": 1050, "realworldqa": 765, "chartqa": 2500},
+    "tu": {"scienceqa": 2017, "ai2d": 3088, "mmmu": 1050, "realworldqa": 765, "chartqa": 2500, "ocrvqa": 3072},
     "parc": {"mmbench": 4377, "mit_attribute": 183, "vaw_state": 470, "nyu_depth": 1858, "fashion": 2435},
     "reform": {"scienceqa": 201, "scienceqa_likelihood": 201, "flowers102": 818, "refcoco": 240},
 }  # fmt: skip
@@ -88,6 +93,20 @@ def test_a_study_counts_entries_of_one_dataset_once(here: Path) -> None:
     assert sizes(fewer) == [(16, 42)] and prompt_sets(fewer) == (42 * 2 + 1, 0)
 
 
+def test_options_of_reform_are_those_that_the_authors_built(here: Path) -> None:
+    """Their files hold them, or their lists of answers do; no scheme would draw the same."""
+    entries = project("reform").datasets.values()
+    assert {entry.loader for entry in entries} == {"reform"} and not any(entry.options for entry in entries)
+    shapes = {name: SHAPES.get(one.shape[0]) for name, one in sets().items()}
+    drawn = {name for name, shape in shapes.items() if shape is not None and shape.options == DRAWN}
+    assert (
+        drawn == {"coco_counting"} | {name for name in sets() if name.startswith("tdiuc_")}
+        and len(drawn) == 8
+    )
+    lists = [entry.origin.files for entry in entries if entry.settings["set"] in drawn and entry.origin]
+    assert all("_list/" in names[-1] for names in lists)
+
+
 @pytest.mark.parametrize("name", PAPERS)
 def test_dvc_reads_a_profile_as_we_do(name: str) -> None:
     from dvc.utils.serialize import parse_yaml
@@ -102,6 +121,74 @@ def test_what_has_no_commit_is_named(name: str, here: Path) -> None:
     assert all(origin.unpinned != origin.pinned for origin in origins)
     locked = load(ROOT / "models.lock")["models"]
     assert not any(entry.get("unpinned") for entry in locked.values()), "refused until it is locked"
+
+
+# Most new tokens in the last VLMEvalKit before the paper (854caaca, 9 December 2024), by its class of the model.
+# InstructBLIP: its `max_length` is not passed on, so the default of LAVIS's `generate` holds.
+CAPS = {"llava": 512, "paligemma": 512, "mantis": 1024, "instructblip": 256}
+
+
+def test_texts_of_tu_are_as_long_as_in_vlmevalkit(here: Path) -> None:
+    tu = project("tu")
+    caps = {name: tu.extract.max_tokens_of.get(name, tu.extract.max_tokens) for name in tu.models}
+    assert caps == {name: CAPS[name.partition("_")[0]] for name in caps}
+    assert not any(read_template(entry.template, entry.variant).max_tokens for entry in tu.datasets.values())
+
+
+def test_instructblip_of_tu_gets_the_prompt_alone(here: Path) -> None:
+    """`self.model.generate(dict(image=image_tensor, prompt=prompt))` in VLMEvalKit."""
+    locked = load(ROOT / "models.lock")["models"]
+    asked = [name for name in project("tu").models if name.startswith("instructblip")]
+    assert len(asked) == 4 and {locked[name]["template"] for name in asked} == {"plain"}
+    assert {locked[name]["template"] for name in project("reform").models} == {"question_answer"}
+
+
+def test_a_cap_of_a_model_that_is_not_asked(here: Path) -> None:
+    values = load(ROOT / "profiles/tu.yaml")
+    values["extract"]["max_tokens_of"]["mantis"] = 5
+    with pytest.raises(UserError, match=r"extract\.max_tokens_of: unknown name mantis; valid: instructblip"):
+        check_params(values, "tu")
+
+
+def test_mmmu_pro_of_azad_keeps_questions_of_several_images(here: Path) -> None:
+    """Table 7 counts to tens: 1,210 are the 1,213 with ten options, not the 1,162 of them about one image."""
+    with (ROOT / "docs/published/azad_7.csv").open(encoding="utf-8", newline="") as lines:
+        printed = {row["dataset"]: int(row["questions"]) for row in csv.DictReader(lines)}
+    entry = project("azad").datasets["mmmu_pro"]
+    assert entry.settings == {"options": 10} and printed["mmmu_pro"] == 1210
+    answers = ROOT.parent / "shared/reference/outputs/mmmu_pro/InternVL2-8B__direct__Standard_10opts_.jsonl"
+    if not answers.exists():
+        pytest.skip("needs ../shared/reference/outputs/mmmu_pro")
+    rows = [json.loads(line) for line in answers.read_text("utf-8").splitlines()]
+    ten = sum(row["n_options"] == 10 for row in rows)
+    assert (len(rows), ten) == (1730, 1213)
+    assert [round(count, -1) for count in (ten, ten - 51)] == [printed["mmmu_pro"], 1160]
+
+
+@pytest.mark.parametrize(
+    ("changes", "template"),
+    [
+        (["template=kostumov_qwen"], "kostumov_qwen"),
+        (["template=kostumov_qwen", "variant=nan"], "kostumov_qwen_nan"),
+        (["variant=xcomposer"], "kostumov_xcomposer"),
+        (["variant=yi"], "kostumov_yi"),
+    ],
+)
+def test_prompts_of_model_families_are_asked_of_a_server(
+    changes: list[str], template: str, here: Path, vouch: Vouch
+) -> None:
+    """The commands of docs/profiles.md."""
+    locked = load(here / "models.lock")
+    server = {"source": {"kind": "server", "url": "http://127.0.0.1:8000/v1", "name": "Qwen/Qwen-VL-Chat"}}
+    locked["models"]["qwen_vl_chat"] = {**server, "engine": "openai"}
+    (here / "models.lock").write_text(json.dumps(locked), "utf-8")
+    sets = [f"datasets.{name}.{change}" for name in project("kostumov").datasets for change in changes]
+    sets.append("models={qwen_vl_chat: models.lock}")
+    vouch("use", "kostumov", *(word for one in sets for word in ("--set", one)))
+    out = vouch("plan")
+    lines = [line.split() for line in out.splitlines() if line.startswith(tuple(ROWS["kostumov"]))]
+    assert [line[-2] for line in lines] == [template] * 5
+    assert "5 cells (model x dataset) to extract" in out
 
 
 def test_an_unknown_profile(here: Path, vouch: Vouch) -> None:

@@ -85,7 +85,18 @@ def test_use_sets_values_and_keeps_comments(kept: Checkout, vouch: Vouch) -> Non
         (["small", "--set", "variations=[vr_b_9]"], ["variations", "valid: vr_b_1 to vr_b_5"]),
         (["small", "--set", "variations=[vr_b+]"], ["variations"]),
         (["small", "--set", "datasets={}"], ["datasets: ", "at least 1 item"]),
-        (["released", "--set", "released=[]"], ["unknown key released"]),
+        (["released", "--set", "released=[]"], ["released must be {path: FOLDER"]),
+        (["released", "--set", "released.path=3"], ["released.path must be a folder, found 3"]),
+        (
+            ["released", "--set", "released.path=dvc.yaml"],
+            ["released.path must be a folder, found 'dvc.yaml'"],
+        ),
+        (
+            ["released", "--set", "released.datasets=3"],
+            ["released.datasets must be a list of names, found 3"],
+        ),
+        (["released", "--set", "released.datasets=demo"], ["found 'demo'; write [demo]"]),
+        (["released", "--set", "released.datasets=[a, a]"], ["released.datasets: a stands twice"]),
     ],
 )
 def test_a_refused_switch_changes_nothing(
@@ -167,7 +178,7 @@ def test_prune_removes_what_a_record_names_and_nothing_else(kept: Checkout, vouc
 @pytest.mark.parametrize(
     "command", [["use", "demo"], ["store", "prune", "--force"], ["store", "verify", "--mend"]]
 )
-def test_nothing_is_removed_while_an_engine_works(kept: Checkout, vouch: Vouch, command: list[str]) -> None:
+def test_nothing_is_removed_while_a_runner_works(kept: Checkout, vouch: Vouch, command: list[str]) -> None:
     kept.dvc("repro", "prepare@left")
     made, lock = kept.path / "data/items/left.parquet", kept.path / "dvc.lock"
     kept.edit("params.yaml", "  left: {loader: shapes", "  moved: {loader: shapes")

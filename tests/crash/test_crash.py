@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.checkouts.checkout import Checkout
-from tools.crash.__main__ import numbers, wanted
+from tools.crash.__main__ import numbers, summary, wanted
 from tools.crash.points import KILLS, LOCKS, OTHERS, RUNNERS, Point, plan
-from tools.crash.summary import summary
 from tools.crash.trying import attempt, clear
 from vouch.pipeline.errors import UserError
 

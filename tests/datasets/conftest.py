@@ -19,6 +19,7 @@ from vouch.tables.items import ITEMS, items_path
 from vouch.tables.published import PUBLISHED, published_path
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "reference"
+TEMPLATES = Path(__file__).resolve().parents[2] / "vouch/prompts/templates"
 
 
 class Project:
@@ -27,6 +28,8 @@ class Project:
     def __init__(self, root: Path) -> None:
         self.root, self.source = root, root / "toy"
         self.source.mkdir()
+        (root / "vouch/prompts").mkdir(parents=True)
+        (root / "vouch/prompts/templates").symlink_to(TEMPLATES)
         self.notes: dict[str, Any] = {}
         self.entry: dict[str, Any] = {}  # further keys of the dataset's entry
 

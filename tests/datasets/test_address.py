@@ -114,8 +114,6 @@ def test_several_parts_keep_their_order(server):
 
 
 def test_refusals_are_one_line(server):
-    with pytest.raises(UserError, match=r"nothing\.tsv: the server answered 404; correct origin"):
-        fetch("toy", Origin(url=f"{server}/nothing.tsv", sha256=DIGEST))
     with pytest.raises(UserError, match=r"Connection refused\); run `vouch fetch toy` on a machine with the"):
         fetch("toy", Origin(url="http://127.0.0.1:9/items.tsv", sha256=DIGEST))
     with pytest.raises(UserError, match="nothing to fetch: get it from X"):
@@ -191,8 +189,6 @@ def test_a_damaged_partial_file_is_not_blamed_on_the_server(server):
         ({"hub": "a/b", "files": ["x.pkl"]}, "can run code"),
         ({"url": "file:///etc/passwd"}, "give an address"),
         ({"url": "https://me:secret@host/x.tsv"}, "without user and password"),
-        ({"url": "https://host/é.tsv"}, "letters beyond ASCII as %XX"),
-        ({"url": "https://host/x y.tsv"}, "write blanks"),
         ({"url": "https://host/model.pt"}, "can run code"),
         ({"url": "https://host/"}, "no file name"),
         ({"url": "https://host/%2e%2e"}, "no file name"),

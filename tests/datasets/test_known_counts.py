@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from vouch.cli.plan import count_items
+from vouch.cli.counts import count_items
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.datasets.cleaning.expected import Tally, expectation
 from vouch.datasets.fetch.locate import promised

@@ -23,7 +23,7 @@ def test_one_item(project, item):
             "group": default_group("What is shown?", [digest]),
             "question": "What is shown?",
             "phrasings": [],
-            "hint": "",
+            "hint": None,
             "options": ["a kite", "a hat", "a cat"],
             "answers": [1],
             "references": [],
@@ -33,7 +33,7 @@ def test_one_item(project, item):
             "turns": [],
             "exchange": [],
             "source_id": "q1",
-            "flags": ["blank_image", "empty_hint", "non_rgb", "tiny_image"],
+            "flags": ["blank_image", "non_rgb", "tiny_image"],
         }
     ]
     picture = {"digest": digest, "bytes": data, "format": "PNG", "mode": "RGBA", "width": 4, "height": 3}
@@ -85,6 +85,7 @@ def _damaged(project):
     os.mkfifo(project.source / "pipe.png")
 
 
+OPEN = {"options": ..., "answer": ...}
 BAD = {
     "image is missing": ({"image": "nowhere.png"}, "'nowhere.png': no such file"),
     "image is a folder": ({"image": "."}, "no such file"),
@@ -125,6 +126,22 @@ BAD = {
     "no options": ({"options": ...}, "has no options"),
     "no answer": ({"answer": ...}, "has no answer"),
     "half a surrogate": ({"question": "\ud800"}, "surrogate"),
+    "answer far outside": ({"answer": 10**30}, "lies outside the options, 0 to 2"),
+    "image and images": ({"images": ["one.png"]}, "both image and images"),
+    "image is a list": ({"image": ["one.png"]}, "image is a list"),
+    "images are a text": ({"image": ..., "images": "one.png"}, "not a list of paths"),
+    "images hold a number": ({"image": ..., "images": [1]}, "not a list of paths"),
+    "category is a number": ({"category": 4}, "category is a int"),
+    "options and references": ({"references": ["a kite"]}, "both options and references"),
+    "a reference is a number": ({**OPEN, "references": [3]}, "references is not a text or a list of texts"),
+    "no reference": ({**OPEN, "references": []}, "an open question needs at least one reference answer"),
+    "references are blank": ({**OPEN, "references": ["", " "]}, "no reference answer holds a text"),
+    "references are null": ({**OPEN, "references": None}, "has no answer, options"),
+    "exchange is too long": ({"exchange": ["one.png", None]}, "has 1 images, but 2 entries"),
+    "exchange is a text": ({"exchange": "one.png"}, "exchange is not a list of paths and nulls"),
+    "exchange holds a number": ({"exchange": [3]}, "exchange is not a list of paths and nulls"),
+    "exchange goes up": ({"exchange": ["../one.png"]}, "not a path inside"),
+    "exchange is missing": ({"exchange": ["gone.png"]}, "gone.png.*no such file"),
 }
 BAD_LINES = {
     "not JSON": (b'{"id": 1,', "not JSON"),

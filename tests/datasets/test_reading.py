@@ -1,6 +1,5 @@
 """Tables and trees: memory stays flat, hidden files and links do not count, cells of every kind."""
 
-import io
 import os
 import random
 import tracemalloc
@@ -10,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.datasets.loaders.built import IMAGE
 from vouch.datasets.fetch.card import choose, match
 from vouch.datasets.raw import Unusable
 from vouch.datasets.read.files import File, Source
@@ -18,7 +18,6 @@ from vouch.datasets.read.rows import count_rows, rows
 from vouch.datasets.read.tree import Tree
 from vouch.pipeline.errors import UserError
 
-IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 HERE = File("t.parquet", None)  # type: ignore[arg-type]
 
 
@@ -92,10 +91,7 @@ def test_cells():
         (lambda: one.integer("e"), "is not an integer"),
         (lambda: one.texts("i"), "i holds a int"),
         (lambda: one.texts("g"), "g is a NoneType"),
-        (lambda: row(x="[" * 300).texts("x"), "is no list written as text"),
-        (lambda: row(x="open('/etc/passwd')").texts("x"), "is no list written as text"),
         (lambda: row(x="{}").texts("x"), "is no list written as text"),
-        (lambda: row(x="[{[]: 1}]").texts("x"), "is no list written as text"),
         (lambda: row(x=f"['{'x' * 100_000}']").texts("x"), "is no list written as text"),
         (lambda: one.images("a"), "a is a int, not an image"),
         (lambda: row(x="AB").letter("x", 4), "'AB' is not one of the letters of its 4"),
@@ -193,29 +189,6 @@ def test_a_time_beyond_the_calendar_is_damage(tmp_path):
     pq.write_table(pa.table({"q": pa.array([2**62], pa.timestamp("us"))}), tmp_path / "a.parquet")
     with pytest.raises(UserError, match="damaged after row 0"):
         list(rows(Source(tmp_path), ["q"]))
-
-
-@pytest.mark.parametrize(
-    "method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
-)
-def test_damaged_archives_are_refused_whatever_is_wrong(tmp_path, method):
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", method) as archive:
-        archive.writestr("a.json", b"[1, 2, 3]" * 50)
-        archive.writestr("b/c.png", bytes(range(256)))
-    draw, refused = random.Random(7), 0
-    for _ in range(100):
-        data = bytearray(out.getvalue())
-        for _ in range(draw.choice((1, 3, 8))):
-            data[draw.randrange(len(data))] = draw.randrange(256)
-        (tmp_path / "a.zip").write_bytes(data)
-        try:
-            with Tree(Source(tmp_path)) as tree:
-                for name in tree.names:
-                    tree.read(name)
-        except (UserError, Unusable):
-            refused += 1
-    assert refused > 50
 
 
 def test_pipes_and_links_to_themselves_are_not_read(tmp_path):

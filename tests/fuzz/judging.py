@@ -100,23 +100,17 @@ def _process(report: Report, examples: int, seconds: float) -> None:
             if told is None:
                 alive = False
             else:
-                report.examples, report.refused, report.outcomes = (
-                    told["count"],
-                    report.refused + told["refused"],
-                    report.outcomes + told["outcomes"],
-                )
+                report.examples = told["count"]
+                report.refused += told["refused"]
+                report.outcomes += told["outcomes"]
                 report.crashes += told["crashes"]
         here.close()
         _, status, usage = os.wait4(child, 0)
         report.seconds += usage.ru_utime + usage.ru_stime
         if alive:
             report.examples += 1
-            report.crashes.append(
-                {
-                    "what": f"the process ended with status {status}",
-                    "data": Path(current.name).read_bytes().hex(),
-                }
-            )
+            data = Path(current.name).read_bytes().hex()
+            report.crashes.append({"what": f"the process ended with status {status}", "data": data})
 
 
 def _speaks(pipe: Any, child: int) -> bool:

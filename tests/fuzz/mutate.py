@@ -7,62 +7,12 @@ from typing import Any
 
 NUMBERS = (0, -1, 1, 2**31 - 1, 2**31, -(2**31), 2**63, 2**64, 10**400, 0.1, -0.0, 1e308, 5e-324)
 WORDS = (
-    *(
-        "",
-        " ",
-        "\0",
-        "\n",
-        "\r\n",
-        "\t",
-        "\x1b[2J",
-        "\u2028",
-        "\ufeff",
-        "\u202e",
-        "\ud800",
-        "é",
-        "e\u0301",
-        "🎈",
-        "İ",
-    ),
-    *(
-        "../../etc/passwd",
-        "/etc/passwd",
-        "C:\\x",
-        "~",
-        "nan",
-        "inf",
-        "-inf",
-        "1e999",
-        "0x",
-        "1_0",
-        "None",
-        "null",
-    ),
-    *(
-        "{{7*7}}",
-        "${x}",
-        "%s%n",
-        "=1+1",
-        "<b>",
-        "<image 1>",
-        "\\u0000",
-        '"',
-        "'",
-        "`",
-        "&a *a",
-        "!!python/name:os",
-    ),
-    *(
-        "a" * 300,
-        "(" * 300,
-        "[" * 3000,
-        "{" * 3000,
-        "*" * 300,
-        " " * 3000,
-        "A) " * 300,
-        "9" * 5000,
-        "-" * 300,
-    ),
+    *("", " ", "\0", "\n", "\r\n", "\t", "\x1b[2J", "\u2028", "\ufeff", "\u202e", "\ud800"),
+    *("é", "e\u0301", "🎈", "İ", "../../etc/passwd", "/etc/passwd", "C:\\x", "~", "nan", "inf", "-inf"),
+    *("1e999", "0x", "1_0", "None", "null", "{{7*7}}", "${x}", "%s%n", "=1+1", "<b>", "\\u0000", '"', "'"),
+    *("`", "!!python/name:os", "<image 1>", "&a *a"),
+    *(" " * 3000, "A) " * 300, "9" * 5000, "[" * 3000, "{" * 3000),
+    *(character * 300 for character in "a(*-"),
 )
 LONGEST = 1 << 19  # bytes of a damaged copy
 Mutation = Callable[[random.Random, bytes, Sequence[bytes]], bytes]
@@ -148,21 +98,8 @@ def _changed(dice: random.Random, value: Any, whole: Any) -> Any:
         else:
             kept[key] = _changed(dice, value[key], whole)
         return kept
-    odd = (
-        *WORDS,
-        *NUMBERS,
-        None,
-        True,
-        False,
-        [],
-        {},
-        [value],
-        {"a": value},
-        [value] * 40,
-        float("nan"),
-        whole,
-    )
-    return dice.choice(odd)
+    odd = (None, True, False, [], {}, [value], {"a": value}, [value] * 40, float("nan"), whole)
+    return dice.choice((*WORDS, *NUMBERS, *odd))
 
 
 _MUTATIONS: tuple[Mutation, ...] = (_flip, _byte, _integer, _cut, _again, _splice, _word, _value)

@@ -56,6 +56,7 @@ def block(model: str) -> Block:
     logits = pq.read_table(SHARED / "logits-mmbench" / f"{model}.parquet")
     prompt = pa.array([f"{name}/original" for name in logits["id"].to_pylist()])
     absent = {
+        "letter_mass": pa.nulls(len(prompt), pa.float32()),
         "upper": pa.nulls(len(prompt), pa.list_(pa.float32())),
         "problem": pa.nulls(len(prompt), pa.string()),
     }

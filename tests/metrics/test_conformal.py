@@ -1,5 +1,6 @@
 """Every nonconformity score by hand, with equals, and the properties that all of them have."""
 
+import tracemalloc
 from dataclasses import replace
 from functools import cache
 
@@ -12,14 +13,13 @@ from scipy import stats
 
 from tests.metrics.simulated import by_name, config, simulate, values
 from vouch.metrics.config import Raps, Saps, Settings
-from vouch.metrics.conformal.noise import uniform
 from vouch.metrics.conformal.ranked import rank
 from vouch.metrics.conformal.scores import SCORES as FORMULAS
 from vouch.metrics.conformal.set_figures import Calibrations, rows_of
 from vouch.metrics.conformal.splits import group_splits
 from vouch.metrics.protocols import Figure
 from vouch.metrics.protocols.clean import clean
-from vouch.metrics.responses import Responses
+from vouch.metrics.responses import Responses, uniform
 
 SCORES = ["lac", "aps", "margin", "raps", "saps", "aps_randomised", "aps_crossing"]
 STRATA = ["marginal", "class", "category", "options"]
@@ -246,14 +246,32 @@ def test_a_copy_of_an_item_in_its_group_moves_no_mean_of_rows_twice(seed: int) -
                 assert (after.low, after.high) == pytest.approx((before.low, before.high), abs=1e-9)
 
 
-def test_unknown_names_are_refused_with_the_valid_ones() -> None:
-    with pytest.raises(ValidationError, match=r"unknown name rasp; did you mean raps"):
-        config(scores=["lac", "aps", "rasp"])
-    with pytest.raises(ValidationError, match=r"unknown name classes; did you mean class"):
-        config(strata=["marginal", "classes"])
-    with pytest.raises(ValidationError, match="aps is missing"):
-        config(scores=["lac"])
-    with pytest.raises(ValidationError, match="marginal is missing"):
-        config(strata=["class"])
-    with pytest.raises(ValidationError, match="stands twice"):
-        config(alpha=[0.1, 0.1])
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"scores": ["lac", "aps", "rasp"]}, "unknown name rasp; did you mean raps"),
+        ({"strata": ["marginal", "classes"]}, "unknown name classes; did you mean class"),
+        ({"scores": ["lac"]}, "aps is missing"),
+        ({"strata": ["class"]}, "marginal is missing"),
+        ({"strata": ["marginal", "marginal"]}, "each once"),
+        ({"alpha": [0.1, 0.1]}, "stands twice"),
+        ({"parsers": ["leter"]}, "unknown name leter; .*letter"),
+        ({"parsers": ["letter", "letter"]}, "each once"),
+        ({"answers": {"d": ["anl"]}}, "unknown name anl; .*anls"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(changes: dict[str, object], problem: str) -> None:
+    with pytest.raises(ValidationError, match=problem):
+        config(**changes)
+
+
+def test_sets_of_a_million_rows_take_less_than_three_times_their_logits() -> None:
+    rows = simulate(7, 1_000_000)
+    assert rows.logits.dtype == np.float32
+    tracemalloc.start()
+    splits = group_splits(rows.groups, 0.5, 42, 100)
+    calibrations = Calibrations(rows_of(rows, np.zeros(len(rows), dtype=bool), config()), splits)
+    calibrations.of(calibrations.rows.strata("marginal"), 0.1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3 * rows.logits.nbytes

@@ -1,6 +1,7 @@
 """The faithful protocol against a row-by-row twin, and its quirks one by one."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.metrics.reference_loop import network_argsort, score_rows
+from tests.metrics.released import block, needs_released
 from tests.metrics.simulated import CONFIG, config, labels_of, simulate, values
 from vouch.metrics.calibration.probabilities import authors_probabilities
+from vouch.metrics.conformal.authors import AUTHORS
 from vouch.metrics.conformal.ordering import descending
-from vouch.metrics.conformal.scores import AUTHORS
 from vouch.metrics.protocols.faithful import faithful
 from vouch.metrics.responses import Responses
 
@@ -84,6 +86,33 @@ def test_network_matches_its_scalar_twin(rows: list[list[int]]) -> None:
         assert carried.tolist() == expected
 
 
+def by_the_page(logits: np.ndarray, answer: np.ndarray) -> dict[str, float]:
+    """The formulas of docs/statistics.md, as they stand there."""
+    page = (Path(__file__).parents[2] / "docs/statistics.md").read_text("utf-8")
+    (code,) = [part.partition("```")[0] for part in page.split("```python\n")[1:] if "def faithful(" in part]
+    names: dict[str, Any] = {"np": np}
+    exec(code, names)  # the page is ours
+    found: dict[str, float] = names["faithful"](logits, answer)
+    return found
+
+
+def assert_page(responses: Responses) -> None:
+    said = by_the_page(responses.logits, responses.answers.argmax(axis=1))
+    found = values(faithful(responses, CONFIG).figures)
+    ours = {name: found[name.partition(" ")[2], name.partition(" ")[0]] for name in said}
+    assert ours == pytest.approx(said, abs=2e-6)
+
+
+def test_the_formulas_of_the_page() -> None:
+    assert_page(simulate(1, 501, step=1e-6))
+
+
+@needs_released
+@pytest.mark.parametrize("model", ["llava-v1.6-vicuna-7b", "Yi-VL-6B", "cogagent-vqa-hf"])
+def test_the_formulas_of_the_page_on_released_logits(model: str) -> None:
+    assert_page(block(model).responses)
+
+
 def test_nothing_from_nothing() -> None:
     protocol = faithful(simulate(0, 0), CONFIG)
     assert (protocol.figures, protocol.columns) == ([], {})
@@ -108,33 +137,24 @@ def test_a_tie_at_the_top_goes_to_the_lowest_letter() -> None:
         assert found["", "tie_rate"] == 1
 
 
-def test_aps_keeps_the_first_letter_of_an_empty_set_only() -> None:
-    logits = np.log(np.array([[0.6, 0.3, 0.1]]))
-    responses = replace(simulate(0, 1, 3), logits=logits, answers=np.array([[False, True, False]]))
-    probabilities = authors_probabilities(responses)
-    for threshold, size, covered in ((0.5, 1, False), (0.61, 1, False), (0.91, 2, True), (np.inf, 3, True)):
-        sets = AUTHORS["aps"].sets(probabilities, np.float64(threshold))
+@pytest.mark.parametrize(
+    ("score", "p", "answer", "found"),
+    [
+        # The first letter of an empty set is kept, and no more than it.
+        ("aps", [0.6, 0.3, 0.1], 1, {0.5: (1, False), 0.61: (1, False), 0.91: (2, True), np.inf: (3, True)}),
+        # An empty set gets the most probable letter.
+        ("lac", [0.4, 0.3, 0.3], 0, {0.1: (1, True)}),
+        ("lac", [0.2, 0.3, 0.5], 0, {0.1: (1, False)}),
+        # A letter on the threshold is in the set.
+        ("lac", [0.5, 0.25, 0.25], 2, {0.74: (1, False), 0.75: (3, True), 0.76: (3, True)}),
+    ],
+)
+def test_sets_by_hand(score: str, p: list[float], answer: int, found: dict[float, tuple[int, bool]]) -> None:
+    rows = replace(simulate(0, 1, 3), logits=np.log([p]), answers=np.arange(3)[None] == answer)
+    probabilities = replace(authors_probabilities(rows), p=np.array([p]))
+    for threshold, (size, covered) in found.items():
+        sets = AUTHORS[score].sets(probabilities, np.float64(threshold))
         assert (sets.size.tolist(), sets.covered.tolist()) == ([size], [covered])
-
-
-def test_lac_falls_back_to_the_most_probable_letter() -> None:
-    logits = np.log(np.array([[0.4, 0.3, 0.3], [0.2, 0.3, 0.5]]))
-    answers = np.array([[True, False, False], [True, False, False]])
-    probabilities = authors_probabilities(replace(simulate(0, 2, 3), logits=logits, answers=answers))
-    sets = AUTHORS["lac"].sets(probabilities, np.float64(0.1))
-    assert (sets.size.tolist(), sets.covered.tolist()) == ([1, 1], [True, False])
-
-
-def test_lac_keeps_a_letter_on_the_threshold() -> None:
-    logits = np.log(np.array([[0.5, 0.25, 0.25]]))
-    answers = np.array([[False, False, True]])
-    probabilities = replace(
-        authors_probabilities(replace(simulate(0, 1, 3), logits=logits, answers=answers)),
-        p=np.array([[0.5, 0.25, 0.25]]),
-    )
-    for threshold, size in ((0.74, 1), (0.75, 3), (0.76, 3)):
-        sets = AUTHORS["lac"].sets(probabilities, np.float64(threshold))
-        assert (sets.size.tolist(), sets.covered.tolist()) == ([size], [size == 3])
 
 
 def test_several_answers_count_as_the_best_of_them() -> None:
@@ -179,7 +199,7 @@ def test_siblings_of_the_calibration_half_are_counted() -> None:
 
 def test_columns_speak_of_test_rows_only() -> None:
     protocol = faithful(simulate(0, 101), CONFIG)
-    testing = protocol.columns["testing"].values
+    testing = protocol.columns["half"].values == "test"
     assert testing.sum() == 51
     for name in ("size_lac", "size_aps", "covered_lac", "covered_aps"):
         assert (protocol.columns[name].known == testing).all()

@@ -8,7 +8,7 @@ import pytest
 
 from vouch.metrics.calibration.bins import Bins, tally
 from vouch.metrics.calibration.metrics import Order, aurc, auroc, ece, selective_accuracy
-from vouch.metrics.intervals import centred, cluster_mean, group_sums, resampled
+from vouch.metrics.intervals import centred, group_sums, mean_interval, resampled
 
 LEVEL = 0.9
 SAMPLES, ROWS, COPIES, LEVELS = 400, 100, 2, 8
@@ -37,7 +37,7 @@ def test_the_sandwich_holds_a_rate_whose_rows_hang_together(groups: int) -> None
         sizes = random.randint(1, 6, groups)
         chance = np.repeat(random.beta(3, 2, groups), sizes)
         rows = random.rand(len(chance)) < chance
-        return cluster_mean(rows.astype(float), np.repeat(np.arange(groups), sizes), LEVEL)
+        return mean_interval(rows.astype(float), np.repeat(np.arange(groups), sizes), level=LEVEL)
 
     assert 0.88 <= covered(1000, 0.6, interval) <= 0.92
 
@@ -51,9 +51,7 @@ def rows(random: np.random.RandomState, slope: float) -> tuple[np.ndarray, np.nd
 
 def sums(groups: np.ndarray, level: np.ndarray, *columns: np.ndarray) -> Any:
     """Sums of columns by group and level."""
-    cells = np.concatenate([level + k * LEVELS for k in range(len(columns))])
-    values = np.concatenate(columns)
-    return group_sums(np.tile(groups, len(columns)), cells, values, len(columns) * LEVELS)
+    return group_sums(groups, [(level, values, LEVELS) for values in columns])
 
 
 def test_the_bootstrap_holds_metrics_of_ordered_rows() -> None:
@@ -92,4 +90,4 @@ def test_without_an_error_there_is_no_auroc() -> None:
 
 def test_one_group_says_nothing_of_the_spread() -> None:
     assert centred(0.5, np.full(1000, 0.5)) == (None, None)
-    assert cluster_mean(np.array([0.0, 1.0]), np.array([3, 3])) == (None, None)
+    assert mean_interval(np.array([0.0, 1.0]), np.array([3, 3])) == (None, None)

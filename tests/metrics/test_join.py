@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from tests.metrics.simulated import replace_row, simulate, tables
-from vouch.metrics.conformal.noise import uniform
 from vouch.metrics.join import join
+from vouch.metrics.responses import uniform
 from vouch.pipeline.errors import UserError
 
 WHERE = "data/responses/m/d.letters.parquet"
@@ -82,42 +82,35 @@ def test_released_letters_may_lack_whole_variations_only() -> None:
     assert "prompt 0/blurred (and 4 more) was asked" in refused(letters, both, items)
 
 
-def test_a_missing_row_is_named() -> None:
+NUMBER = "prompt 3/original has a logit that is NaN, infinite or null"
+NO_ANSWER = "prompt 5/original has no answer among its options"
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "changes", "problem"),
+    [
+        *((0, 3, {"logits": [1.0, 2.0, float(x), 0.0, 0.0, 0.0]}, NUMBER) for x in ("nan", "inf", "-inf")),
+        (0, 3, {"logits": [1.0, 2.0, None, 0.0, 0.0, 0.0]}, NUMBER),
+        (0, 3, {"logits": [1.0, 2.0]}, "has 2 logits for 6 options"),
+        *((0, 3, {"logits": logits}, "has 0 logits for 6 options") for logits in ([], None)),
+        (0, 2, {"prompt": "99/original"}, "prompt 99/original is no prompt"),
+        *((1, 5, {"answers": answers}, NO_ANSWER) for answers in ([], [6], [-1], [0, 17], None)),
+    ],
+)
+def test_what_does_not_fit_is_named(table: int, row: int, changes: dict[str, Any], problem: str) -> None:
+    found = list(tables(simulate(0, 6)))
+    found[table] = replace_row(found[table], row, changes)
+    assert problem in refused(*found)
+
+
+def test_missing_and_repeated_rows_are_named() -> None:
     letters, prompts, items = tables(simulate(0, 6))
     message = refused(letters.slice(1), prompts, items)
-    assert "prompt 0/original was asked but has no row" in message
-    assert "dvc repro" in message
+    assert "prompt 0/original was asked but has no row" in message and "dvc repro" in message
     assert "(and 5 more)" in refused(letters.slice(0, 0), prompts, items)
-
-
-def test_an_unknown_and_a_repeated_prompt_are_named() -> None:
-    letters, prompts, items = tables(simulate(0, 6))
-    stray = replace_row(letters, 2, {"prompt": "99/original"})
-    assert "prompt 99/original is no prompt" in refused(stray, prompts, items)
     twice = pa.concat_tables([letters, letters.slice(4, 1)])
     assert "prompt 4/original stands twice" in refused(twice, prompts, items)
     assert "prompt 3/original (and 2 more) belongs to no item" in refused(letters, prompts, items.slice(0, 3))
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), None])
-def test_a_logit_that_is_no_number_is_named(value: float | None) -> None:
-    letters, prompts, items = tables(simulate(0, 6))
-    broken = replace_row(letters, 3, {"logits": [1.0, 2.0, value, 0.0, 0.0, 0.0]})
-    assert "prompt 3/original has a logit that is NaN, infinite or null" in refused(broken, prompts, items)
-
-
-@pytest.mark.parametrize("logits", [[1.0, 2.0], [], None])
-def test_fewer_logits_than_options_are_refused(logits: list[float] | None) -> None:
-    letters, prompts, items = tables(simulate(0, 6))
-    broken = replace_row(letters, 3, {"logits": logits})
-    assert f"has {len(logits or [])} logits for 6 options" in refused(broken, prompts, items)
-
-
-@pytest.mark.parametrize("answers", [[], [6], [-1], [0, 17], None])
-def test_a_prompt_needs_an_answer_among_its_options(answers: list[int] | None) -> None:
-    letters, prompts, items = tables(simulate(0, 6))
-    broken = replace_row(prompts, 5, {"answers": answers})
-    assert "prompt 5/original has no answer among its options" in refused(letters, broken, items)
 
 
 def unanswer(letters: pa.Table, *rows: int) -> pa.Table:

@@ -8,9 +8,7 @@ import pytest
 
 from tests.metrics.simulated import SHARED
 from vouch.metrics.calibration.probabilities import authors_probabilities
-from vouch.metrics.conformal.quantile import authors_threshold
-from vouch.metrics.conformal.scores import AUTHORS
-from vouch.metrics.conformal.splits import authors_split
+from vouch.metrics.conformal.authors import AUTHORS, authors_split, authors_threshold
 from vouch.metrics.responses import Responses
 
 FOLDER = SHARED.parent / "outputs/conformalllm"

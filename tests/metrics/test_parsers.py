@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tests.metrics.simulated import SHARED
 from vouch.metrics.config import DEFAULT_PARSERS
-from vouch.metrics.text.marks import Choices
 from vouch.metrics.text.parsers import PARSERS, read
+from vouch.metrics.text.parsers.marks import Choices
 
 OUTPUTS = SHARED.parent / "outputs"
 needs_outputs = pytest.mark.skipif(not OUTPUTS.is_dir(), reason="needs ../shared/reference/outputs")

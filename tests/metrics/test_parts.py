@@ -3,13 +3,27 @@
 import numpy as np
 import pytest
 
+from tests.metrics.simulated import ROOT
 from vouch.metrics.calibration.bins import Bins, equal_slots, tally, torchmetrics_slots
-from vouch.metrics.calibration.metrics import ece, mce
+from vouch.metrics.calibration.metrics import (
+    OF_BINS,
+    OF_LETTERS,
+    OF_MASS,
+    OF_ORDER,
+    OF_SCALED,
+    PER_ROW,
+    ece,
+    mce,
+)
+from vouch.metrics.conformal.authors import authors_split, authors_threshold
 from vouch.metrics.conformal.metrics import OF_SETS, SetCounts
-from vouch.metrics.conformal.quantile import authors_threshold, exact_rank
-from vouch.metrics.conformal.splits import authors_split, group_splits, sibling_share
-from vouch.metrics.intervals import RESAMPLES, centred, cluster_mean, resampled
+from vouch.metrics.conformal.splits import group_splits
+from vouch.metrics.conformal.thresholds import exact_rank
+from vouch.metrics.intervals import RESAMPLES, centred, mean_interval, resampled
+from vouch.metrics.ranking.scores import PER_SAMPLE, PER_TEXT
 from vouch.metrics.registry import find, metrics, named
+from vouch.metrics.robustness.metrics import OF_MEANS, OF_TESTS, OF_TURNS
+from vouch.metrics.text.answers import ANSWERS
 
 
 def test_the_authors_threshold_is_numpys_higher_quantile() -> None:
@@ -50,11 +64,6 @@ def test_group_splits_keep_groups_whole() -> None:
     assert (calibrating != group_splits(groups, 0.4, 2, 50).calibrating()).any()
 
 
-def test_sibling_share() -> None:
-    groups = np.array([0, 0, 1, 1, 2, 3])
-    assert sibling_share(groups, np.array([0, 2, 4, 5]), np.array([1, 3])) == 0.5
-
-
 def test_a_confidence_of_one_has_a_bin_of_its_own_with_the_authors() -> None:
     confidence, correct = np.array([1.0, 0.96], dtype=np.float32), np.array([0.0, 1.0])
     theirs = tally(torchmetrics_slots(confidence, 15), 16, confidence, correct)
@@ -87,7 +96,7 @@ def test_set_metrics_by_hand() -> None:
     sets = SetCounts(counted, np.array(0.5), np.array(4.0))
     found = {}
     for metric, formula in OF_SETS.items():
-        found |= named(metric, formula.of(sets))
+        found |= named(metric, formula(sets))
     assert found == {
         "coverage": 0.75,
         "unfilled_coverage": 0.5,
@@ -108,25 +117,42 @@ def test_every_metric_is_declared_once() -> None:
     assert find("selective_accuracy_80") is metrics()["selective_accuracy"]
     assert find("coverage_calibrated_on_10") is metrics()["coverage_calibrated_on"]
     assert find("acuracy") is None
+    names = [
+        row.partition(",")[0] for row in (ROOT / "vouch/metrics/metrics.csv").read_text("utf-8").splitlines()
+    ]
+    assert sorted(set(names[1:])) == names[1:], "each once, in the order of the alphabet"
+    tables = (
+        PER_ROW,
+        OF_BINS,
+        OF_MASS,
+        OF_ORDER,
+        OF_LETTERS,
+        OF_SCALED,
+        OF_SETS,
+        OF_MEANS,
+        OF_TESTS,
+        OF_TURNS,
+    )
+    assert {name for table in (*tables, PER_TEXT, PER_SAMPLE, ANSWERS) for name in table} <= set(names)
 
 
 def test_cluster_interval_equals_the_plain_one_without_clusters() -> None:
     values = (np.random.RandomState(0).rand(400) < 0.3).astype(float)
-    low, high = cluster_mean(values, np.arange(400))
+    low, high = mean_interval(values, np.arange(400))
     error = values.std(ddof=1) / 20
     quantile = 1.965927  # of Student's t with 399 degrees of freedom
     assert (low, high) == pytest.approx(
         (values.mean() - quantile * error, values.mean() + quantile * error), abs=1e-6
     )
-    wide = cluster_mean(np.repeat(values, 4), np.repeat(np.arange(400), 4))
+    wide = mean_interval(np.repeat(values, 4), np.repeat(np.arange(400), 4))
     assert wide == pytest.approx((low, high))
 
 
 def test_cluster_interval_at_the_ends_is_not_a_point() -> None:
     ones = np.ones(20)
-    assert cluster_mean(ones, np.arange(20)) == pytest.approx((0.025 ** (1 / 20), 1.0))
-    assert cluster_mean(ones, np.repeat(np.arange(5), 4)) == pytest.approx((0.025 ** (1 / 5), 1.0))
-    assert cluster_mean(0 * ones, np.arange(20)) == pytest.approx((0.0, 1 - 0.025 ** (1 / 20)))
+    assert mean_interval(ones, np.arange(20)) == pytest.approx((0.025 ** (1 / 20), 1.0))
+    assert mean_interval(ones, np.repeat(np.arange(5), 4)) == pytest.approx((0.025 ** (1 / 5), 1.0))
+    assert mean_interval(0 * ones, np.arange(20)) == pytest.approx((0.0, 1 - 0.025 ** (1 / 20)))
 
 
 def test_resampling_draws_whole_groups() -> None:

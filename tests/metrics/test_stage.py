@@ -1,6 +1,7 @@
 """The stage reads and writes tables where dvc.yaml says, with its own parameters."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +30,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     for dataset in ("left", "right"):
         for output in ("likelihood", "text"):
             RESPONSES[output].table.write(RESPONSES[output].path("tiny_a", dataset), [])
+    give("left", simulate(0, 60))
+    give("right", simulate(1, 40))
     return found
 
 
@@ -36,8 +39,8 @@ def fill(table: Table, path: Path, found: pa.Table) -> None:
     table.write(path, found.to_pylist())
 
 
-def give(dataset: str, responses: Responses, categories: tuple[str, ...] = ("",)) -> None:
-    letters, prompts, items = tables(responses, categories=categories)
+def give(dataset: str, responses: Responses, **changes: Any) -> None:
+    letters, prompts, items = tables(responses, **changes)
     fill(LETTERS, letters_path("tiny_a", dataset), letters)
     fill(PROMPTS, prompts_path(dataset), prompts)
     fill(ITEMS, items_path(dataset), items)
@@ -46,7 +49,7 @@ def give(dataset: str, responses: Responses, categories: tuple[str, ...] = ("",)
 def test_every_dataset_is_scored_in_both_readings(run: Run) -> None:
     broken = simulate(0, 60, copies=2)
     broken.defective[:3] = True
-    give("left", broken, ("colour", "shape", ""))
+    give("left", broken, categories=("colour", "shape", ""))
     give("right", simulate(1, 40, 5))
     main(run)
     metrics = METRICS.read(metrics_path("tiny_a"))
@@ -88,8 +91,6 @@ def test_outcomes_hold_a_row_per_prompt(run: Run) -> None:
 
 
 def test_same_tables_same_bytes(run: Run) -> None:
-    give("left", simulate(0, 60))
-    give("right", simulate(1, 40))
     main(run)
     before = [path("tiny_a").read_bytes() for path in (metrics_path, outcomes_path)]
     main(run)
@@ -98,10 +99,8 @@ def test_same_tables_same_bytes(run: Run) -> None:
 
 def test_schema_only_answers_give_empty_tables(run: Run) -> None:
     for dataset in ("left", "right"):
-        letters, prompts, items = tables(simulate(0, 6), outputs=())
-        fill(LETTERS, letters_path("tiny_a", dataset), letters.slice(0, 0))
-        fill(PROMPTS, prompts_path(dataset), prompts)
-        fill(ITEMS, items_path(dataset), items)
+        give(dataset, simulate(0, 6), outputs=())
+        fill(LETTERS, letters_path("tiny_a", dataset), LETTERS.schema.empty_table())
     main(run)
     assert METRICS.read(metrics_path("tiny_a")).num_rows == 0
     assert OUTCOMES.read(outcomes_path("tiny_a")).num_rows == 0
@@ -111,7 +110,6 @@ def test_all_rows_defective_leave_only_the_count_of_them(run: Run) -> None:
     broken = simulate(0, 20)
     broken.defective[:] = True
     give("left", broken)
-    give("right", simulate(1, 40))
     main(run)
     rows = METRICS.read(metrics_path("tiny_a")).to_pylist()
     clean = [row for row in rows if row["dataset"] == "left" and row["protocol"] == "clean"]
@@ -122,8 +120,6 @@ def test_all_rows_defective_leave_only_the_count_of_them(run: Run) -> None:
 
 
 def test_a_refusal_names_the_file_and_the_prompt_and_writes_nothing(run: Run) -> None:
-    give("left", simulate(0, 60))
-    give("right", simulate(1, 40))
     letters, _, _ = tables(simulate(1, 40))
     nan = replace_row(letters, 7, {"logits": [float("nan")] * 6})
     fill(LETTERS, letters_path("tiny_a", "right"), nan)
@@ -134,7 +130,7 @@ def test_a_refusal_names_the_file_and_the_prompt_and_writes_nothing(run: Run) ->
 
 def give_silent(dataset: str, responses: Responses, silent: list[int], categories: tuple[str, ...]) -> None:
     """Like `give`, with rows that have no answer."""
-    give(dataset, responses, categories)
+    give(dataset, responses, categories=categories)
     letters = LETTERS.read(letters_path("tiny_a", dataset))
     for row in silent:
         letters = replace_row(letters, row, {"logits": None, "problem": "no answer in 60 s"})
@@ -154,7 +150,6 @@ def test_unanswered_prompts_are_counted_beside_every_other_metric(run: Run) -> N
     broken = simulate(0, 60)
     broken.defective[:6] = True
     give_silent("left", broken, [0, 1, 7, 9, 11], ("a", "b"))
-    give("right", simulate(1, 40))
     main(run)
     assert figures("left", "unanswered") == {
         ("faithful", "all"): (5 / 60, 60, False),
@@ -194,7 +189,6 @@ def test_the_others_are_scored_as_if_only_they_had_been_asked(run: Run) -> None:
 def test_a_model_that_never_answered_has_no_other_metric(run: Run) -> None:
     """One dead server must not hide the scores of other datasets, so it is no error."""
     give_silent("left", simulate(0, 20), list(range(20)), ("a", "b"))
-    give("right", simulate(1, 40))
     main(run)
     rows = [row for row in METRICS.read(metrics_path("tiny_a")).to_pylist() if row["dataset"] == "left"]
     assert {row["metric"] for row in rows} == {"unanswered"} and {row["value"] for row in rows} == {1}
@@ -203,8 +197,6 @@ def test_a_model_that_never_answered_has_no_other_metric(run: Run) -> None:
 
 
 def test_censored_letters_are_scored_at_their_lower_end(run: Run) -> None:
-    give("left", simulate(0, 60))
-    give("right", simulate(1, 40))
     letters = LETTERS.read(letters_path("tiny_a", "left"))
     logits = [2.0, float("-inf"), 1.0, *[float("-inf")] * 3]
     letters = replace_row(letters, 4, {"logits": logits, "upper": [2.0, -1.0, 1.0, -1.0, -1.0, -1.0]})
@@ -257,7 +249,6 @@ def test_variations_of_the_same_questions_are_compared(run: Run) -> None:
     fill(LETTERS, letters_path("tiny_a", "left"), pa.concat_tables([side[0] for side in sides]))
     fill(PROMPTS, prompts_path("left"), pa.concat_tables([side[1] for side in sides]))
     fill(ITEMS, items_path("left"), sides[0][2])
-    give("right", simulate(1, 40))
     main(run)
     rows = METRICS.read(metrics_path("tiny_a")).to_pylist()
     found = {row["metric"]: row for row in rows if row["variation"] == "blank" and row["score"] == "lac"}

@@ -51,7 +51,7 @@ RULES = {
 @pytest.mark.parametrize("name", PER_TEXT)
 def test_every_metric_follows_its_definition(name: str) -> None:
     kind, rule, *with_end = name.split("_")
-    found = PER_TEXT[name].of(tokens())
+    found = PER_TEXT[name](tokens())
     for value, (nll, entropy, ended) in zip(found, TEXTS, strict=True):
         counted = nll if kind == "nll" else entropy
         if ended and not with_end:
@@ -65,7 +65,7 @@ def test_every_metric_follows_its_definition(name: str) -> None:
 def test_unknown_entropies_stay_unknown() -> None:
     known = tokens()
     entropy = np.where(np.arange(len(known.entropy)) < 4, np.nan, known.entropy)
-    found = PER_TEXT["ent_avg"].of(Tokens(known.nll, entropy, known.starts, known.counts, known.ended))
+    found = PER_TEXT["ent_avg"](Tokens(known.nll, entropy, known.starts, known.counts, known.ended))
     assert np.isnan(found[0]) and found[1] == pytest.approx(0.3)
 
 
@@ -73,7 +73,7 @@ def test_no_texts_at_all() -> None:
     nothing = np.zeros(0)
     none = Tokens(nothing, nothing, nothing.astype(int), nothing.astype(int), nothing.astype(bool))
     for formula in PER_TEXT.values():
-        assert len(formula.of(none)) == 0
+        assert len(formula(none)) == 0
 
 
 def test_sample_bleu() -> None:

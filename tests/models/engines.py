@@ -1,17 +1,29 @@
 """Engines of small models, and what the simplest code says of the same prompts: one prompt, all logits."""
 
+import math
 import random
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
 from PIL import Image
+from pytest import approx
 
 from tests.models.tiny import sentence
 from vouch.models.requests.config import Config
-from vouch.models.requests.engine import Answered, Engine, Pack, Question
+from vouch.models.requests.engine import (
+    Answered,
+    Decoding,
+    Engine,
+    LetterAnswer,
+    Pack,
+    Question,
+    Refusal,
+    TextAnswer,
+)
 
 CONFIG = Config(batch=4, bucket=8, threads=1, device="cpu")
 
@@ -30,7 +42,7 @@ def shared(
 
     own: a model that the test may change.
     """
-    from vouch.models.decoder.decoding import Decoder, ends
+    from vouch.models.decoder.decoding import ends
     from vouch.models.decoder.forward import Forward
     from vouch.models.decoder.preparing import Preparer
     from vouch.models.decoder.shared_prefix import SharedPrefix
@@ -38,8 +50,7 @@ def shared(
     loaded = (_kept.__wrapped__ if own else _kept)(folder, dtype, template)
     ready = Preparer.of(loaded, template)
     forward = Forward(loaded.model, loaded.device, ready.vocabulary, loaded.processor.tokenizer.pad_token_id)
-    decoder = Decoder(ready.decode, ends(loaded.model))
-    return SharedPrefix(forward, ready, CONFIG.model_copy(update=config), "trie", decoder)
+    return SharedPrefix(forward, ready, CONFIG.model_copy(update=config), "trie", ends(loaded.model))
 
 
 def apart(folder: Path, template: str, own: bool = False, **config: Any) -> Any:
@@ -90,6 +101,38 @@ def loaded(folder: Path) -> tuple[Any, Any]:
     return AutoModelForImageTextToText.from_pretrained(folder).eval(), processor
 
 
+OPTIONS = ("red one", "blue", "dog house the", "a cat", "red dog two")
+
+
+def packs_of(output: str, most: int = 2) -> list[list[Question]]:
+    """Packs of an output: with one picture, with two (at most so many), and without any."""
+    asked = []
+    for pack, sizes in enumerate([(3, 5, 12), (1,), (7, 2), (4, 4, 9), (2, 8)]):
+        shown = [[pack], [pack], [pack, 9][:most], [pack], []][pack]
+        asked.append([question(10 * pack + number, size, shown) for number, size in enumerate(sizes)])
+    if output == "likelihood":
+        return [[replace(one, marks=(), options=OPTIONS[: 2 + len(one.id)]) for one in p] for p in asked]
+    if output == "text":
+        given: dict[str, Any] = {"marks": (), "decodings": (Decoding(), Decoding(0.7, 1, 5))}
+        return [[replace(one, max_tokens=1 + len(p), **given)] for p in asked for one in p]
+    return asked
+
+
+def letters_of(one: Answered) -> LetterAnswer:
+    assert isinstance(one.answer, LetterAnswer), one.answer
+    return one.answer
+
+
+def text_of(one: Answered) -> TextAnswer:
+    assert isinstance(one.answer, TextAnswer), one.answer
+    return one.answer
+
+
+def refusal(one: Answered) -> str:
+    assert isinstance(one.answer, Refusal), one.answer
+    return one.answer.problem
+
+
 def ids_of(folder: Path, words: Sequence[str]) -> list[int]:
     ids: list[int] = loaded(folder)[1].tokenizer.convert_tokens_to_ids(list(words))
     return ids
@@ -113,3 +156,25 @@ def written(question: Question) -> str:
         lines += [f"ASSISTANT: {answer}"] if answer is not None else []
     response = f" {question.response}" if question.response else ""
     return "\n".join([*lines, "ASSISTANT:" + response])
+
+
+def check_generated(folder: Path, one: Question, inputs: Any, answer: TextAnswer, end: int) -> None:
+    """A greedy answer is what transformers itself generates, with the logits of its own steps."""
+    model, processor = loaded(folder)
+    words = len(processor.tokenizer)
+    result = model.generate(
+        **inputs,
+        max_new_tokens=one.max_tokens,
+        do_sample=False,
+        suppress_tokens=list(range(words, words + 3)),  # rows of the vocabulary without a token
+        return_dict_in_generate=True,
+        output_logits=True,
+    )
+    log_probs = torch.stack(result.logits)[:, 0, :words].log_softmax(-1)
+    tokens = result.sequences[0, -len(log_probs) :]
+    assert answer.text == processor.tokenizer.decode(tokens, skip_special_tokens=True)
+    assert torch.tensor(answer.logprobs) == approx(log_probs.gather(1, tokens[:, None])[:, 0], abs=1e-4)
+    entropies = -(log_probs.exp() * log_probs).sum(-1) / math.log(words)
+    assert answer.entropies is not None
+    assert torch.tensor(answer.entropies) == approx(entropies, abs=1e-4)
+    assert answer.eos == (len(tokens) - 1 if tokens[-1] == end else None)

@@ -7,7 +7,6 @@ import pytest
 from tests.models.plain import Plain
 from tests.models.project import Project, picture, prompt
 from vouch.images.pictures import decode
-from vouch.pipeline.errors import UserError
 from vouch.tables.prompts import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 
 NOISE = picture(1)
@@ -52,18 +51,6 @@ def test_three_turns_in_one_run(project: Project) -> None:
     assert project.bytes() == before
 
 
-def test_the_most_common_of_several_answers(project: Project) -> None:
-    asked = ["what", "the dog", "what ", "a house is red"]
-    rows = [prompt(f"q/a/{n}", text, [NOISE], outputs=[TEXT]) for n, text in enumerate(asked)]
-    names = [row["id"] for row in rows]
-    rows.append(prompt("q/b", "{answer 1}", [NOISE], outputs=[TEXT], earlier=[names]))
-    project.ask(rows, [NOISE])
-    project.extract()
-    said = texts(project)
-    assert said["q/a/0"] == said["q/a/2"] not in (said["q/a/1"], said["q/a/3"])
-    assert said["q/b"] == Plain(project.model).text(said["q/a/0"], decode(NOISE), 4)
-
-
 def test_a_refused_answer_refuses_what_repeats_it(
     project: Project, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -93,38 +80,3 @@ def test_a_refused_answer_refuses_what_repeats_it(
         "q/c": False,
         "r/b": True,
     }
-
-
-@pytest.mark.parametrize("outputs", [[TEXT], [LETTERS]])
-def test_a_hole_that_nothing_before_can_fill_is_one_line(project: Project, outputs: list[str]) -> None:
-    rows = [
-        prompt("q/a", "{answer 1}", outputs=[TEXT], earlier=[["q/b"]]),
-        prompt("q/b", "what", outputs=outputs),
-    ]
-    project.ask(rows if outputs == [TEXT] else rows[::-1], [NOISE])
-    with pytest.raises(
-        UserError, match=r"^data/prompts/quiz.parquet: prompt q/a repeats .* that of q/b, which"
-    ):
-        project.extract()
-    assert not project.shards(), "nothing was asked in vain"
-
-
-def test_hostile_braces_come_through_as_they_are(project: Project) -> None:
-    hostile = "{answer 9} {answer 1} {0} {} {{ }} {%"
-    rows = [
-        prompt("q/a", hostile, [NOISE], outputs=[TEXT]),
-        prompt(
-            "q/b",
-            "{answer 2} what",
-            [NOISE],
-            outputs=[TEXT],
-            turns=[(hostile, "{answer 1}")],
-            earlier=[["q/a"]],
-        ),
-    ]
-    project.ask(rows, [NOISE])
-    project.extract()
-    said, plain, shown = texts(project), Plain(project.model), decode(NOISE)
-    assert said["q/a"] == plain.text(hostile, shown, 4)
-    filled = hostile.replace("{answer 1}", said["q/a"])
-    assert said["q/b"] == plain.text("{answer 2} what", shown, 4, [(filled, said["q/a"])])

@@ -5,24 +5,22 @@ from collections.abc import Sequence
 import pytest
 import torch
 
-from tests.models.families.asked import asked, generated
-from tests.models.families.family import EOS, WORDS, Family, family, fresh
 from tests.models.families.family import LETTERS as LETTER_IDS
+from tests.models.families.family import Family, family, fresh
+from tests.models.families.table import EOS, FAMILIES, WORDS
 from vouch.models.decoder.forward import Forward
 from vouch.models.decoder.jobs import Mode
-from vouch.models.decoder.preparing import Prepared
+from vouch.models.decoder.prepared import Prepared
 from vouch.models.requests.engine import Answered, LetterAnswer, LikelihoodAnswer, TextAnswer
 from vouch.pipeline.errors import UserError
 from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT
 
-NAMES = """blip_2 gemma3 gemma3_narrow idefics3 instructblip internvl llava llava_next llava_onevision mllama
-molmo2 paligemma qwen2_5_vl qwen2_vl qwen3_5 qwen3_vl smolvlm""".split()  # noqa: SIM905
 CLOSE = 1e-4  # of the logits' standard deviation
 TOKENS = 6
 LENGTHS = (3, 9, 14, 21)
 
 
-@pytest.fixture(params=NAMES)
+@pytest.fixture(params=FAMILIES)
 def one(request: pytest.FixtureRequest) -> Family:
     return family(request.param)
 
@@ -37,7 +35,7 @@ def packs(one: Family, **more: int) -> list[list[Prepared]]:
 
 def test_letters(one: Family) -> None:
     prompts = packs(one)
-    found = asked(one, LETTERS, prompts)
+    found = one.asked(LETTERS, prompts)
     for prompt in (prompt for pack in prompts for prompt in pack):
         answered = found[prompt.question.id]
         assert isinstance(answered.answer, LetterAnswer)
@@ -65,7 +63,7 @@ def check_likelihood(one: Family, mode: Mode) -> None:
     for pack in packs(one):
         prompts.append([])
         for prompt in pack:
-            written, logits = generated(one, prompt, 3)
+            written, logits = one.generated(prompt, 3)
             options = (written, [71, 72], [*written[:1], 73, 74])
             name = prompt.question.id
             prompts[-1].append(one.prepared(name, int(name.split()[1]), int(name[0]), options))
@@ -73,7 +71,7 @@ def check_likelihood(one: Family, mode: Mode) -> None:
                 nll(logits, written),
                 *(nll(alone(one, prompt, option), option) for option in options[1:]),
             )
-    found = asked(one, LIKELIHOOD, prompts, mode)
+    found = one.asked(LIKELIHOOD, prompts, mode)
     for name, right in rights.items():
         answer = found[name].answer
         assert found[name].mode == mode
@@ -91,12 +89,12 @@ def nll(logits: torch.Tensor, tokens: Sequence[int]) -> float:
 
 def test_text(one: Family) -> None:
     prompts = packs(one, max_tokens=TOKENS)
-    found = asked(one, TEXT, [[prompt] for pack in prompts for prompt in pack])
+    found = one.asked(TEXT, [[prompt] for pack in prompts for prompt in pack])
     written: set[int] = set()
     for prompt in (prompt for pack in prompts for prompt in pack):
         answered: Answered = found[prompt.question.id]
         assert isinstance(answered.answer, TextAnswer)
-        tokens, logits = generated(one, prompt, TOKENS)
+        tokens, logits = one.generated(prompt, TOKENS)
         assert answered.answer.text.split() == [str(token) for token in tokens if token != EOS]
         right = logits.log_softmax(dim=-1)[range(len(tokens)), tokens]
         assert answered.answer.logprobs == pytest.approx(right.tolist(), abs=2e-3)
@@ -122,10 +120,10 @@ def test_bits_do_not_depend_on_the_company(name: str, dtype: torch.dtype, output
     prompts = packs(one, **({"max_tokens": 3} if output == TEXT else {}))
     if output == TEXT:
         prompts = [[prompt] for pack in prompts for prompt in pack]
-    whole = asked(one, output, prompts)
+    whole = one.asked(output, prompts)
     assert len(whole) == 2 * len(LENGTHS)
     for part in (prompts[::-1], prompts[:1], prompts[1::2]):
-        found = asked(one, output, part)
+        found = one.asked(output, part)
         assert found and found.items() <= whole.items()
 
 
@@ -134,7 +132,7 @@ def test_prompt_without_a_picture_after_others(name: str) -> None:
     one = family(name)
     seen = packs(one)[0]
     bare = [one.bare(f"bare {words}", words) for words in LENGTHS]
-    found = asked(one, LETTERS, [seen, bare])
+    found = one.asked(LETTERS, [seen, bare])
     for prompt in bare:
         answered = found[prompt.question.id]
         assert isinstance(answered.answer, LetterAnswer)

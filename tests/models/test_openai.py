@@ -11,7 +11,6 @@ import time
 import traceback
 from collections.abc import Iterator
 from email.utils import formatdate
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,8 @@ import pytest
 from PIL import Image
 
 from tests.models.loopback_server import NAME, Loopback, Reply, TinyModel, error, serving
-from tests.models.project import DATASET, MODEL, Project
+from tests.models.project import DATASET, MODEL, Project, prompt
+from tests.models.project import picture as png
 from tests.models.raw_server import http, raw
 from tests.models.tiny import sentence
 from vouch.models.requests.config import Config
@@ -34,6 +34,7 @@ from vouch.models.requests.engine import (
     TextAnswer,
     engine_file,
 )
+from vouch.models.server.asking import ENOUGH
 from vouch.models.server.client import MAX_BODY, error_message, retry_after
 from vouch.models.server.completions import (
     NoLogprobs,
@@ -42,7 +43,7 @@ from vouch.models.server.completions import (
     largest_allowed,
     text,
 )
-from vouch.models.server.engine import ENOUGH, ServerEngine
+from vouch.models.server.engine import ServerEngine
 from vouch.models.server.requests import data_url
 from vouch.models.server.settings import OPENAI, Settings, read_settings
 from vouch.pipeline.errors import UserError
@@ -328,7 +329,8 @@ def test_a_wait_that_is_too_long_is_not_waited_for(server: Loopback) -> None:
     }
     assert retry_after({"retry-after": "1.5"}) == 1.5
     assert 50 < retry_after({"retry-after": formatdate(time.time() + 60, usegmt=True)}) <= 60
-    assert [retry_after({"retry-after": odd}) for odd in ("", "soon", "-3")] == [0, 0, 0]
+    no_date = "Mon, 01 Jan 2024 00:00:00 +99999999999999"
+    assert [retry_after({"retry-after": odd}) for odd in ("", "soon", "-3", no_date)] == [0] * 4
 
 
 def test_an_answer_that_never_comes_is_given_up(server: Loopback) -> None:
@@ -495,7 +497,7 @@ def test_a_rate_spaces_the_requests(server: Loopback) -> None:
 
 
 def test_tokens_and_cost_are_counted_as_the_server_does(server: Loopback) -> None:
-    tested = engine(server, prices=(2.0, 8.0))
+    tested = engine(server, price_input=2.0, price_output=8.0)
     told(tested.answer(letters(questions(3))))
     notes = tested.notes
     assert notes["output_tokens"] == 3 and notes["input_tokens"] > 9
@@ -534,42 +536,29 @@ def test_the_key_is_sent_and_found_nowhere_else(
     assert KEY not in repr(Settings(key=KEY))
 
 
-def test_the_key_is_not_in_what_a_server_says_of_itself(server: Loopback) -> None:
-    server.edit = lambda answer: answer.update(model=f"{NAME} {KEY}", system_fingerprint=KEY)
-    tested = engine(server)
-    told(tested.answer(letters(questions(1))))
-    assert tested.notes["models"] == {f"{NAME} [key]": 1} and tested.notes["fingerprints"] == ["[key]"]
-
-
-def test_load_takes_the_key_of_the_model_before_the_common_one(
+def test_load_takes_the_key_of_the_model_before_the_common_one_and_sends_it_nowhere_else(
     server: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pin = Pin(
-        model="my_model", engine="openai", source=Source(kind="server", url=server.url, name=NAME), files={}
-    )
-    file = engine_file("openai")
-    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-    for name, key in [("OPENAI_API_KEY", "common-key"), ("VOUCH_SERVER_KEY_MY_MODEL", "own-key-1")]:
-        monkeypatch.setenv(name, key)
-        loaded = file.load(pin, CONFIG)
-        assert loaded.device == "server" and len(list(loaded.answer(letters(questions(1))))) == 1
-        assert server.keys[-1] == key
-    with pytest.raises(UserError, match="my_model: engine openai wants source"):
-        file.load(pin.model_copy(update={"source": Source(kind="folder", path="x")}), CONFIG)
-
-
-def test_what_is_openais_is_sent_nowhere_else(server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     source = Source(kind="server", url=server.url, name=NAME)
     pin = Pin(model="my_model", engine="openai", source=source, files={})
+    file = engine_file("openai")
+
+    def sent() -> str:
+        loaded = file.load(pin, CONFIG)
+        assert loaded.device == "server" and len(list(loaded.answer(letters(questions(1))))) == 1
+        return server.keys[-1]
+
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
         monkeypatch.setenv(name, KEY)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    assert len(list(engine_file("openai").load(pin, CONFIG).answer(letters(questions(1))))) == 1
-    assert server.keys == ["none"] and KEY not in str(server.headers)
+    assert sent() == "none" and KEY not in str(server.headers)
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-    assert len(list(engine_file("openai").load(pin, CONFIG).answer(letters(questions(1))))) == 1
-    assert server.keys[-1] == KEY
+    assert sent() == KEY
     assert [server.headers[-1][name] for name in ("openai-organization", "openai-project")] == [KEY, KEY]
+    monkeypatch.setenv("VOUCH_SERVER_KEY_MY_MODEL", "own-key-1")
+    assert sent() == "own-key-1"
+    with pytest.raises(UserError, match="my_model: engine openai wants source"):
+        file.load(pin.model_copy(update={"source": Source(kind="folder", path="x")}), CONFIG)
 
 
 @pytest.mark.parametrize(
@@ -613,7 +602,7 @@ def test_settings_come_from_the_environment() -> None:
         "OPENAI_API_KEY": " k ",
     }
     assert read_settings("m", OPENAI, given) == Settings(
-        "k", concurrency=4, rate=90.5, tries=2, timeout=7.0, prices=(0.15, 0.6)
+        key="k", concurrency=4, rate=90.5, tries=2, timeout=7.0, price_input=0.15, price_output=0.6
     )
     assert Settings(key="EMPTY").redact("EMPTY box") == "EMPTY box"
 
@@ -657,27 +646,6 @@ def test_what_servers_say_is_understood() -> None:
     assert not is_about_question("no pictures here")
 
 
-def _row(item: str, words: str, data: bytes | None, outputs: list[str]) -> dict[str, Any]:
-    """A row of PROMPTS about one picture or none."""
-    pictures = [] if data is None else [{"images": [sha256(data).hexdigest()], "steps": []}]
-    return {
-        "id": f"{item}/original",
-        "item": item,
-        "variation": "original",
-        "template": "plain",
-        "turns": [],
-        "text": words,
-        "earlier": [],
-        "options": ["a cat", "a dog", "a house"],
-        "order": [0, 1, 2],
-        "marks": list("ABC"),
-        "answers": [0],
-        "pictures": pictures,
-        "outputs": outputs,
-        "max_tokens": 4,
-    }
-
-
 @pytest.fixture
 def project(server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     """A project whose model is the server, pinned; the key is in the environment."""
@@ -689,48 +657,31 @@ def project(server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     return made
 
 
-def _holds_key(project: Project) -> bool:
-    files = [
-        path
-        for path in project.path.rglob("*")
-        if path.is_file() and not {"stages", "vouch"} & set(path.parts)
-    ]
-    assert len(files) > 5
-    return any(KEY.encode() in path.read_bytes() for path in files)
-
-
 def test_a_whole_stage_asks_once_and_writes_no_key(
     server: Loopback, project: Project, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    sink = io.BytesIO()
-    picture(1).save(sink, "PNG")
-    data = sink.getvalue()
+    data = png(1)
+    asking = {"marks": "ABC", "outputs": ["letters", "text"]}
     rows = [
-        _row(f"i{n}", f"what is shown {n % 3} here", data if n % 2 else None, ["letters", "text"])
-        for n in range(4)
+        prompt(f"i{n}/original", f"what is shown {n % 3} here", [data] * (n % 2), **asking) for n in range(4)
     ]
     project.ask(rows, [data])
-    server.edit = lambda answer: answer.update(system_fingerprint=KEY)
+    server.edit = lambda answer: answer.update(model=f"{NAME} {KEY}", system_fingerprint=KEY)
     server.instead = lambda request, number: error(500, f"not with {KEY}") if number == 1 else None
     run = project.extract()
     project.extract()
     assert len(server.requests) == 4 + 4 + 1
+    told = run.measured["engine"]
+    assert told["models"] == {f"{NAME} [key]": 8} and told["fingerprints"] == ["[key]"]
     answers = project.letters()
     assert [row["prompt"] for row in answers] == [f"i{n}/original" for n in range(4)]
     assert {(row["device"], row["mode"], row["problem"]) for row in answers} == {("server", None, None)}
     assert all(len(row["logits"]) == 3 for row in answers)
     texts = pq.read_table(text_path(MODEL, DATASET)).to_pylist()
     assert len(texts) == 4 and all(row["entropies"] is None and row["logprobs"] for row in texts)
-    assert not _holds_key(project) and KEY not in f"{vars(run)} {capfd.readouterr()}"
-
-
-def test_a_stage_that_fails_says_why_in_one_line_without_the_key(server: Loopback, project: Project) -> None:
-    project.ask([_row("i", "what", None, ["letters"])], [])
-    server.instead = lambda request, number: error(401, f"no such key: {KEY}")
-    with pytest.raises(UserError, match="set VOUCH_SERVER_KEY_") as caught:
-        project.extract()
-    assert "\n" not in str(caught.value) and KEY not in "".join(traceback.format_exception(caught.value))
-    assert not _holds_key(project)
+    files = [path for name in ("data", ".vouch") for path in Path(name).rglob("*") if path.is_file()]
+    assert len(files) > 5 and not any(KEY.encode() in path.read_bytes() for path in files)
+    assert KEY not in f"{vars(run)} {capfd.readouterr()}"
 
 
 @pytest.mark.parametrize(
@@ -740,19 +691,13 @@ def test_a_stage_that_fails_says_why_in_one_line_without_the_key(server: Loopbac
         (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 99, 6, 0.1, "no answer within 0.5 s"),
         (b"HTTP/1.1 100 Continue\r\n\r\n" * 99, 25, 0.1, "no answer within 0.5 s"),
         (http(gzip.compress(b" " * 9999), "Content-Encoding: gzip"), 1 << 20, 0, r"\(AnswerCompressed\)"),
+        (http(b" " * (MAX_BODY + 1)), 1 << 20, 0, r"\(AnswerTooLarge\)"),
     ],
 )
 def test_a_server_that_never_comes_to_an_end(answer: bytes, piece: int, pause: float, says: str) -> None:
     for url, _ in raw(answer, piece, pause):
         tested = ServerEngine(url, NAME, Settings(key=KEY, backoff=0.001, tries=1, timeout=0.5))
         with pytest.raises(UserError, match=rf"answers no question: .*{says}, after 1 try"):
-            list(tested.answer(letters(questions(1))))
-
-
-def test_a_body_beyond_all_measure() -> None:
-    for url, _ in raw(http(b" " * (MAX_BODY + 1))):
-        tested = ServerEngine(url, NAME, Settings(key=KEY, backoff=0.001, tries=1))
-        with pytest.raises(UserError, match=r"answers no question: .*\(AnswerTooLarge\)"):
             list(tested.answer(letters(questions(1))))
 
 
@@ -791,10 +736,6 @@ def test_what_a_server_says_of_itself_is_bounded(server: Loopback) -> None:
 @pytest.mark.parametrize("tokens", [-1, 10**400])
 def test_numbers_of_tokens_that_cannot_be(server: Loopback, tokens: int) -> None:
     server.edit = lambda answer: answer["usage"].update(prompt_tokens=tokens)
-    tested = engine(server, tries=1, prices=(1.0, 2.0))
+    tested = engine(server, tries=1, price_input=1.0, price_output=2.0)
     (answered,) = tested.answer(letters(questions(1)))
     assert isinstance(answered.answer, Refusal) and "usage.prompt_tokens" in answered.answer.problem
-
-
-def test_a_date_that_no_clock_shows() -> None:
-    assert retry_after({"retry-after": "Mon, 01 Jan 2024 00:00:00 +99999999999999"}) == 0.0

@@ -56,7 +56,8 @@ def test_a_pair_in_every_variation(project: Project) -> None:
     names = ("original", "circular", "image_only", "vs_s", "vs_e", "option_order+vr_r", "blank+circular")
     rows = prompts(STYLE, PAIR, variations=(*names, "text_only"))
     project.ask(rows, IMAGES)
-    project.extract()
+    asked = project.extract().measured["answers"]
+    assert asked == {"known": 0, "asked": 27}, "ten prompts, of which circular/1 is the original once more"
     plain, of = Plain(project.model), {row["id"]: row for row in rows}
     letters, likelihood, text = (project.rows(output) for output in (LETTERS, LIKELIHOOD, TEXT))
     assert len(letters) == len(text) == len(rows) == 10 and len(likelihood) == 20
@@ -77,7 +78,7 @@ def test_a_pair_in_every_variation(project: Project) -> None:
         asked = of[row["prompt"]]
         assert row["text"] == plain.text(asked["text"], expected(asked["variation"]), 3)
     said = {row["prompt"]: row["logits"] for row in letters}
-    assert said["q/vs_s"] != said["q/original"] != said["q/text_only"]
+    assert said["q/vs_s"] != said["q/original"] == said["q/circular/1"] != said["q/text_only"]
 
 
 def test_a_conversation_repeats_what_the_model_said(project: Project) -> None:

@@ -1,6 +1,7 @@
 """Real models of random weights, small enough to build in a test."""
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -39,7 +40,9 @@ def tokenizer(letters: str = ascii_uppercase, chat: str | None = CHAT) -> Any:
     )
 
 
-def _towers(words: Any, width: int, layers: int, context: int, size: int = SIZE) -> dict[str, Any]:
+def _towers(
+    words: Any, context: int = 256, width: int = 32, layers: int = 2, side: int = SIZE
+) -> dict[str, Any]:
     from transformers import CLIPVisionConfig, LlamaConfig
 
     vision = CLIPVisionConfig(
@@ -48,7 +51,7 @@ def _towers(words: Any, width: int, layers: int, context: int, size: int = SIZE)
         projection_dim=16,
         num_hidden_layers=1,
         num_attention_heads=2,
-        image_size=size,
+        image_size=side,
         patch_size=PATCH,
         initializer_range=0.3,
     )
@@ -76,6 +79,16 @@ def _towers(words: Any, width: int, layers: int, context: int, size: int = SIZE)
     }
 
 
+def _saved(folder: Path, processor: Any, model: Callable[[], Any], seed: int) -> Path:
+    import torch
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model().save_pretrained(folder)
+    processor.save_pretrained(folder)
+    return folder
+
+
 def save_llava(
     folder: Path,
     letters: str = ascii_uppercase,
@@ -85,52 +98,31 @@ def save_llava(
     context: int = 256,
     seed: int = 0,
     side: int = SIZE,
+    words: Any = None,
 ) -> Path:
     """LLaVA-1.5's classes: every picture becomes `side` x `side` pixels, at 32 that is 4 tokens."""
-    import torch
     from transformers import LlavaConfig, LlavaForConditionalGeneration
 
-    words = tokenizer(letters, chat)
-    processor = llava_processor(words, side, chat)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        towers = _towers(words, width, layers, context, side)
-        model = LlavaForConditionalGeneration(LlavaConfig(image_seq_length=(side // PATCH) ** 2, **towers))
-    model.save_pretrained(folder)
-    processor.save_pretrained(folder)
-    return folder
+    words = words or tokenizer(letters, chat)
+    config = LlavaConfig(
+        image_seq_length=(side // PATCH) ** 2, **_towers(words, context, width, layers, side)
+    )
+    return _saved(
+        folder, llava_processor(words, chat, side), lambda: LlavaForConditionalGeneration(config), seed
+    )
+
+
+GRID = [[SIZE, 2 * SIZE], [2 * SIZE, SIZE], [2 * SIZE, 2 * SIZE]]
 
 
 def save_llava_next(folder: Path) -> Path:
     """LLaVA-NeXT's classes: the number of tokens of a picture depends on its size."""
-    import torch
-    from transformers import (
-        LlavaNextConfig,
-        LlavaNextForConditionalGeneration,
-        LlavaNextImageProcessorPil,
-        LlavaNextProcessor,
-    )
+    from transformers import LlavaNextConfig, LlavaNextForConditionalGeneration
 
     words = tokenizer()
-    grid = [[SIZE, 2 * SIZE], [2 * SIZE, SIZE], [2 * SIZE, 2 * SIZE]]
-    pictures = LlavaNextImageProcessorPil(
-        size={"shortest_edge": SIZE}, crop_size={"height": SIZE, "width": SIZE}, image_grid_pinpoints=grid
-    )
-    processor = LlavaNextProcessor(
-        pictures,
-        words,
-        patch_size=PATCH,
-        vision_feature_select_strategy="default",
-        num_additional_image_tokens=1,
-        chat_template=CHAT,
-    )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        towers = _towers(words, 32, 2, 256)
-        model = LlavaNextForConditionalGeneration(LlavaNextConfig(image_grid_pinpoints=grid, **towers))
-    model.save_pretrained(folder)
-    processor.save_pretrained(folder)
-    return folder
+    config = LlavaNextConfig(image_grid_pinpoints=GRID, **_towers(words))
+    processor = llava_processor(words, next=True)
+    return _saved(folder, processor, lambda: LlavaNextForConditionalGeneration(config), 0)
 
 
 def pieces() -> Any:
@@ -177,13 +169,19 @@ def byte_pairs(chat: str) -> Any:
     )
 
 
-def llava_processor(words: Any, side: int = SIZE, chat: str | None = CHAT) -> Any:
-    """LLaVA-1.5's processor for a tokenizer."""
-    from transformers import CLIPImageProcessorPil, LlavaProcessor
+def llava_processor(words: Any, chat: str | None = CHAT, side: int = SIZE, next: bool = False) -> Any:
+    """LLaVA-1.5's processor for a tokenizer, or LLaVA-NeXT's, which cuts pictures into tiles."""
+    import transformers as t
 
     size = {"height": side, "width": side}
-    return LlavaProcessor(
-        CLIPImageProcessorPil(size=size, crop_size=size, do_center_crop=False),
+    if next:
+        pictures = t.LlavaNextImageProcessorPil(
+            size={"shortest_edge": side}, crop_size=size, image_grid_pinpoints=GRID
+        )
+    else:
+        pictures = t.CLIPImageProcessorPil(size=size, crop_size=size, do_center_crop=False)
+    return (t.LlavaNextProcessor if next else t.LlavaProcessor)(
+        pictures,
         words,
         patch_size=PATCH,
         vision_feature_select_strategy="default",
@@ -192,7 +190,7 @@ def llava_processor(words: Any, side: int = SIZE, chat: str | None = CHAT) -> An
     )
 
 
-def save_blip(folder: Path, instruct: bool = False, seed: int = 0) -> Path:
+def save_blip(folder: Path, instruct: bool = False) -> Path:
     """BLIP-2's classes on T5, or InstructBLIP's; like the real ones without a chat template."""
     import torch
     import transformers as t
@@ -233,17 +231,17 @@ def save_blip(folder: Path, instruct: bool = False, seed: int = 0) -> Path:
         image_token_index=words.convert_tokens_to_ids("<image>"),
         **shared,
     )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        model = getattr(t, f"{kind}ForConditionalGeneration")(config)
+
+    def model() -> Any:
+        made = getattr(t, f"{kind}ForConditionalGeneration")(config)
         with torch.no_grad():
-            model.query_tokens.normal_()
-            for name, value in model.language_model.named_parameters():
+            made.query_tokens.normal_()
+            for name, value in made.language_model.named_parameters():
                 if "layer_norm" not in name:
                     value.normal_(0, 0.5)
-    model.save_pretrained(folder)
-    processor.save_pretrained(folder)
-    return folder
+        return made
+
+    return _saved(folder, processor, model, 0)
 
 
 def sentence(rng: random.Random, words: int) -> str:

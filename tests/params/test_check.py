@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
-from vouch.params.check import check_params
+from vouch.params.check import TRAINED, WRITTEN, check_params
+from vouch.params.project import Models
+from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError
+from vouch.pipeline.validation import validated
 from vouch.pipeline.yaml12 import load
 
 ROOT = Path(__file__).parents[2]
@@ -36,6 +39,10 @@ def test_an_entry_may_name_variations_and_rows(monkeypatch: pytest.MonkeyPatch) 
         ({"variations": "vr_b"}, "datasets.left.variations: "),
         ({"variations": ["vr_b+"]}, "unknown variation ; valid"),
         ({"rows": "some"}, "datasets.left.rows: Input should be 'all' or 'exchangeable', found 'some'"),
+        ({"loader": "x" * 99}, f"datasets.left.loader: unknown name {'x' * 60}; valid: "),
+        ({"variant": "x" * 99}, f"no variant {'x' * 60}; valid: "),
+        ({"variations": ["x" * 99]}, f"unknown variation {'x' * 60}; valid: "),
+        ({"style": "plain"}, "unknown key datasets.left.style; it is template now"),
         ({"row": "all"}, "unknown key datasets.left.row; did you mean rows? valid: "),
     ],
 )
@@ -55,6 +62,23 @@ def test_what_an_entry_may_not_say(monkeypatch: pytest.MonkeyPatch, entry: dict[
             "train",
             {"m": {"target": float("inf")}},
             "train.m.target: Input should be a finite number, found inf",
+        ),
+        (
+            "score",
+            {"settings": {"raps": {"penalty": 1e308}}},
+            "score.settings.raps.penalty: Input should be less",
+        ),
+        (
+            "score",
+            {"settings": {"saps": {"penalty": 1e308}}},
+            "score.settings.saps.penalty: Input should be less",
+        ),
+        ("score", {"scores": ["x" * 99]}, f"score.scores: unknown name {'x' * 60}; valid: "),
+        ("score", {"x" * 99: 1}, f"unknown key score.{'x' * 60}; valid: "),
+        (
+            "embed",
+            {"encoder": "x"},
+            "unknown key embed.encoder; it is embed.pictures.encoder and embed.texts.enc",
         ),
         ("score", {"alpha": []}, "score.alpha: List should have at least 1 item"),
         (
@@ -82,6 +106,89 @@ def test_a_dataset_does_not_lie_around_the_project(monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(ROOT)
     with pytest.raises(UserError, match=r"^params\.yaml: datasets\.left\.source: holds this project; "):
         checked(source=source)
+
+
+@pytest.mark.parametrize(
+    "source", [".", "/", "data", "data/models", "reports/items", ".dvc", "data/trained/.."]
+)
+@pytest.mark.parametrize("place", ["models", "helpers", "datasets"])
+def test_no_source_is_the_project_or_what_it_writes(
+    monkeypatch: pytest.MonkeyPatch, place: str, source: str
+) -> None:
+    """Before anything walks it: a model's folder is hashed, and `/` takes hours."""
+    monkeypatch.chdir(ROOT)
+    values = load(ROOT / "profiles/small.yaml")
+    if place == "datasets":
+        values["datasets"]["left"]["source"] = source
+    else:
+        values[place]["nope"] = source
+    with pytest.raises(UserError) as refused:
+        check_params(values, "params.yaml")
+    key = "datasets.left.source" if place == "datasets" else f"{place}.nope"
+    said = "holds this project" if source in (".", "/") else "is what this project writes"
+    assert str(refused.value).startswith(f"params.yaml: {key}: ") and said in str(refused.value)
+
+
+def test_every_output_but_the_demo_models_is_known_as_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    outputs = list(map(Path, read_dag().maker))
+    assert outputs
+    assert not [path for path in outputs if not any(path.is_relative_to(n) for n in (*WRITTEN, TRAINED))]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("zoo", {}, "unknown key zoo; it is train now"),
+        ("liken", {}, "unknown key liken; it is embed.texts now"),
+        ("pin", [], "unknown key pin; it is models now"),
+        ("unpinned", [], "unknown key unpinned; it is models, with `unpinned: true` in models.lock now"),
+        ("ingest", {}, "unknown key ingest; it is models now"),
+        ("released", {}, "unknown key released; it is models now"),
+        ("models", ["vouch_s"], "models: is a list; write NAME: source for each"),
+        ("helpers", ["vouch_s"], "helpers: is a list; write NAME: source for each"),
+    ],
+)
+def test_an_earlier_name_is_one_line_with_its_new_one(
+    monkeypatch: pytest.MonkeyPatch, key: str, value: Any, said: str
+) -> None:
+    monkeypatch.chdir(ROOT)
+    values = load(ROOT / "profiles/small.yaml") | {key: value}
+    with pytest.raises(UserError) as error:
+        check_params(values, "params.yaml")
+    assert str(error.value).startswith(f"params.yaml: {said}")
+
+
+HUGE = 10**40
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["seed", "width", "layers", "heads", "pictures", "batch", "read_steps", "name_steps", "choose_steps"],
+)
+def test_numbers_of_a_training_have_an_end(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.chdir(ROOT)
+    values = load(ROOT / "profiles/demo.yaml")
+    values["train"]["vouch_s"][key] = HUGE
+    with pytest.raises(UserError) as error:
+        check_params(values, "params.yaml")
+    assert str(error.value).startswith(f"params.yaml: train.vouch_s.{key}: Input should be less than ")
+    assert len(str(error.value)) < 200
+
+
+def test_a_seed_of_scenes_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(
+        UserError, match=r"^params\.yaml: datasets\.left\.settings: seed: Input should be less"
+    ):
+        checked(settings={"seed": HUGE})
+
+
+def test_a_kind_of_source_is_quoted_in_part() -> None:
+    entry = {"models": {"m": {"source": {"kind": "x" * 99}}}}
+    with pytest.raises(UserError) as error:
+        validated(Models, entry, "models.lock")
+    assert "x" * 60 in str(error.value) and "x" * 61 not in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["my-kites", "Kites", "2kites", "my kites"])

@@ -36,7 +36,7 @@ def imported(*arguments: str) -> set[str]:
     found = {line.rpartition("|")[2].strip() for line in lines}
     return found - {
         "pandas"
-    }  # pyarrow asks for it and is refused (vouch/tables/table.py); its parts would be here
+    }  # pyarrow asks for it and is refused (vouch/tables/writing.py); its parts would be here
 
 
 @pytest.fixture

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from dvc.repo import Repo
 
-from vouch.pipeline.dag import read_dag
+from vouch.pipeline.dag import Stage, read_dag
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.yaml12 import loads
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,17 +37,22 @@ NONE = MANY.replace(
 LOCK = 'models:\n  two: {source: {kind: folder, path: "0123456"}}\n  three: {source: {kind: hub, revision: "12e4567"}}\n'
 
 
-@pytest.fixture(params=["demo", "many", "no models"])
-def checkout(request, tmp_path, monkeypatch):
-    shutil.copy(ROOT / "dvc.yaml", tmp_path)
+@pytest.fixture(scope="module", params=["demo", "many", "no models"])
+def made(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("checkout")
+    shutil.copy(ROOT / "dvc.yaml", folder)
     for name in ("stages", "vouch"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     texts = {"demo": (ROOT / "params.yaml").read_text("utf-8"), "many": MANY, "no models": NONE}
-    (tmp_path / "params.yaml").write_text(texts[request.param], "utf-8")
-    (tmp_path / "models.lock").write_text(LOCK, "utf-8")
-    monkeypatch.chdir(tmp_path)
-    Repo.init(no_scm=True).close()
-    return tmp_path
+    (folder / "params.yaml").write_text(texts[request.param], "utf-8")
+    (folder / "models.lock").write_text(LOCK, "utf-8")
+    Repo.init(str(folder), no_scm=True).close()
+    return folder
+
+
+@pytest.fixture
+def checkout(made, monkeypatch):
+    monkeypatch.chdir(made)
 
 
 def of_dvc(stage):
@@ -124,30 +128,14 @@ def test_unknown_command_lists_what_is_known(checkout):
         read_dag().by_command("python -m stages.prepare nothing")
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("yes", "yes"), ("on", "on"), ("1:30", "1:30"), ("0o17", 15), ("010", 10), ("12e4567", float("inf")),
-        ("0x1F", 31), ("1e3", 1000.0), (".5", 0.5), ("~", None), ("", None), ("null", None), ("true", True),
-        ("'1'", "1"), ("1_000", 1000), ("0b11", 3), ("1_0.5", 10.5), ("-.inf", float("-inf")),
-    ],
-)  # fmt: skip
-def test_scalars_are_yaml_1_2(text, value):
-    found = loads(text, "here")
-    assert (found, type(found)) == (value, type(value))
-
-
-def test_a_plain_date_is_refused():
-    with pytest.raises(UserError, match=r"p\.yaml line 1: .*quotes"):
-        loads("k: 2026-11-20", "p.yaml")
-
-
-def test_scalars_agree_with_dvc(tmp_path):
-    from dvc.utils.serialize import load_yaml
-
-    scalars = ["yes", "off", "1:30", "010", "0o17", "1e3", "12e4567", "0x1F", ".5", "5.", "~", "null", "True", "-1",
-               "+1", "1_000", "0b11", "1_0.5", "+.inf", "'q'", "[1, two]", "{a: 1}", "1e-3", "<<x"]  # fmt: skip
-    path = tmp_path / "p.yaml"
-    path.write_text("\n".join(f"k{i}: {scalar}" for i, scalar in enumerate(scalars)), "utf-8")
-    theirs, ours = load_yaml(str(path)), loads(path.read_text("utf-8"), "p.yaml")
-    assert {k: repr(v) for k, v in ours.items()} == {k: repr(v) for k, v in theirs.items()}
+def test_names_fit_files_and_rules_and_no_two_stages_share_one() -> None:
+    names = [
+        "extract@a-b_c",
+        "extract@a_b-c",
+        "extract@a_b_c-d",
+        "score@released_x",
+        "score_released@x",
+        "compare",
+    ]
+    slugs = [Stage(name, "", (), (), {}).slug for name in names]
+    assert len(set(slugs)) == len(names) and (slugs[0], slugs[-1]) == ("extract-a-b_c", "compare")

@@ -58,7 +58,8 @@ def test_what_is_deep_enough_for_anybody_is_read():
 @pytest.mark.parametrize(
     "text",
     ["1_0", "0o17", "0b1", "0x1F", "017", "1e-1", ".5", "-0.0", "1e5", "yes", "on", "12e03", "1:30", "~", "True",
-     ".inf", "'1'", "_", "a\ufeff", "&a [1, 2]", "!!str 12", "\ufeffb"],
+     ".inf", "'1'", "_", "a\ufeff", "&a [1, 2]", "!!str 12", "\ufeffb", "off", "010", "12e4567", "5.", "", "null",
+     "true", "+1", "1_000", "0b11", "1_0.5", "-.inf", "+.inf", "[1, two]", "{a: 1}", "1e-3", "<<x"],
 )  # fmt: skip
 def test_values_are_those_of_dvc(text):
     from ruamel.yaml import YAML

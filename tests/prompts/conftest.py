@@ -8,10 +8,8 @@ from typing import Any
 
 import pytest
 
-from stages.vary import main
-from tests.prompts.rows import family_of
-from vouch.pipeline.dag import Dag, Stage
-from vouch.pipeline.stage import Run
+from stages.vary import main as vary
+from tests.prompts.rows import family_of, item_row, run_stage
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.prompts import PROMPTS, prompts_path
 from vouch.tables.rewrites import REWRITES, rewrites_path
@@ -46,10 +44,7 @@ class Project:
             "datasets.toy": {"template": family, "variant": variant, **entry},
             "variations": list(variations),
         }
-        stage = Stage("vary@toy", "python -m stages.vary toy", (), (), {"params.yaml": values})
-        run = Run(Dag([stage]), stage, ["toy"])
-        main(run)
-        self.notes = run.notes
+        self.notes = run_stage(vary, "vary", "toy", values).notes
         rows: list[dict[str, Any]] = PROMPTS.read(prompts_path("toy")).to_pylist()
         return rows
 
@@ -62,23 +57,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 @pytest.fixture
 def item() -> Callable[..., dict[str, Any]]:
-    """A row of the items table with changes."""
+    """A row of the items table with changes; `id` names it, all are of one group."""
 
     def make(**changes: Any) -> dict[str, Any]:
-        return {
-            "id": "q1",
-            "group": "g",
-            "question": "What is shown?",
-            "hint": None,
-            "options": ["a kite", "a hat"],
-            "answers": [1],
-            "references": [],
-            "images": ["d1"],
-            "category": "",
-            "kind": "choice",
-            "source_id": "q1",
-            "flags": [],
-            **changes,
-        }
+        return item_row(changes.get("id", "q1"), **{"group": "g", **changes})
 
     return make

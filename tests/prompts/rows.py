@@ -1,15 +1,45 @@
-"""Prompts of one item, and templates by the name that the prompts table gives them."""
+"""Rows of items and of their prompts, templates by the name that the prompts table has, and stages run here."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
+from vouch.pipeline.dag import Dag, Stage
+from vouch.pipeline.stage import Run
 from vouch.prompts.build.combination import Variation
 from vouch.prompts.build.rows import Before, Prompts
 from vouch.prompts.build.template import TEMPLATES, Template, read_template
 from vouch.prompts.build.variation import Item
 from vouch.tables.prompts import PROMPTS
+
+
+def run_stage(main: Callable[[Run], None], name: str, dataset: str, params: Mapping[str, Any]) -> Run:
+    """The body of a stage on one dataset, with these values of params.yaml, in the present folder."""
+    stage = Stage(f"{name}@{dataset}", f"python -m stages.{name} {dataset}", (), (), {"params.yaml": params})
+    run = Run(Dag([stage]), stage, [dataset])
+    main(run)
+    return run
+
+
+def item_row(name: str = "q1", question: str = "What is shown?", **changes: Any) -> dict[str, Any]:
+    """A row of the items table."""
+    return {
+        "id": name,
+        "group": name,
+        "question": question,
+        "hint": None,
+        "options": ["a kite", "a hat"],
+        "answers": [1],
+        "references": [],
+        "images": ["d1"],
+        "category": "",
+        "kind": "choice",
+        "turns": [],
+        "source_id": name,
+        "flags": [],
+        **changes,
+    }
 
 
 def family_of(name: str) -> tuple[str, str | None]:

@@ -17,10 +17,10 @@ from tests.prompts.every.demo_items import DEMO
 from tests.prompts.every.made import Made, checkout, correct
 from tests.prompts.every.real_items import REAL
 from vouch.images.pictures import pixel_digest
-from vouch.prompts.build.combination import FILES
+from vouch.prompts.build.combination import variation_names
 from vouch.prompts.rewrites.decisions import COLUMNS, decisions_path
 
-NAMES = {path.stem for path in FILES.glob("[!_]*.py")}
+NAMES = set(variation_names())
 SETS = Path(__file__).resolve().parents[3] / "shared" / "reference" / "realdata"
 
 

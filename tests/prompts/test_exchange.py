@@ -7,9 +7,8 @@ import pytest
 
 from tests.prompts.conftest import Project
 from vouch.pipeline.errors import UserError
-from vouch.prompts.build.exchange import candidates, compared
+from vouch.prompts.build.exchange import candidates, compared, sides
 from vouch.prompts.build.exchange_decisions import LOSER, WINNER, decisions_path
-from vouch.prompts.build.image_references import sides
 from vouch.tables.prompts import prompts_path
 
 WHITER, TALLER = "Which cloud is whiter?", "Which tree is taller?"
@@ -152,12 +151,6 @@ def test_a_bad_decision_is_one_line(project: Project, lines: list[str], said: st
         project.vary(ITEMS, variations=["vs_e"])
     assert said in str(error.value) and "decisions/exchange/toy.csv line" in str(error.value)
     assert not prompts_path("toy").exists()
-
-
-def test_bad_columns_are_one_line(project: Project) -> None:
-    decide(head="question,replaced,first,second,wins")
-    with pytest.raises(UserError, match=r"toy\.csv: unknown column wins; did you mean winner"):
-        project.vary(ITEMS)
 
 
 def test_rows_that_can_be_exchanged_for_all_variations(project: Project) -> None:

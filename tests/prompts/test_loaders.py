@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,9 @@ from PIL import Image
 from stages.prepare import main as prepare
 from stages.vary import main as vary
 from tests.prompts.conftest import Project
+from tests.prompts.rows import run_stage
 from vouch.demo.scenes.scene import COLOURS
 from vouch.images.pictures import render
-from vouch.pipeline.dag import Dag, Stage
-from vouch.pipeline.stage import Run
 from vouch.tables.images import IMAGES, images_path
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.prompts import PROMPTS, prompts_path
@@ -29,19 +28,13 @@ TALK = ("dialogue", "dialogue_gold", "dialogue+vr_b")
 Rows = list[dict[str, Any]]
 
 
-def run(stage: Callable[[Run], None], name: str, params: dict[str, Any]) -> None:
-    """One stage of the dataset `toy`."""
-    made = Stage(f"{name}@toy", f"python -m stages.{name} toy", (), (), {"params.yaml": params})
-    stage(Run(Dag([made]), made, ["toy"]))
-
-
 def made(
     loader: str, variations: Sequence[str], source: str = "vouch/demo/scenes", template: str = "talk"
 ) -> Rows:
     """The prompts of a dataset, of 40 items where they are drawn; questions about pairs are negated as well."""
     settings = {"seed": 3, "items": 40} if source == "vouch/demo/scenes" else {}
     entry = {"loader": loader, "source": source, "template": template, "settings": settings}
-    run(prepare, "prepare", {"datasets.toy": entry})
+    run_stage(prepare, "prepare", "toy", {"datasets.toy": entry})
     questions = dict.fromkeys(row["question"] for row in ITEMS.read(items_path("toy")).to_pylist())
     negated = [
         {"original": text, "kind": "ls_n", "rewrite": f"not: {text}", "status": "accepted"}
@@ -49,7 +42,7 @@ def made(
         if loader == "pairs"
     ]
     REWRITES.write(rewrites_path("toy"), negated)
-    run(vary, "vary", {"datasets.toy": {"template": template}, "variations": list(variations)})
+    run_stage(vary, "vary", "toy", {"datasets.toy": {"template": template}, "variations": list(variations)})
     rows: Rows = PROMPTS.read(prompts_path("toy")).to_pylist()
     return rows
 
@@ -107,27 +100,6 @@ def test_pairs_that_are_swapped_or_exchanged_have_the_other_answer_by_their_pixe
         assert left != right
         checked += row["variation"] in PAIR
     assert checked > 20
-
-
-def test_conversations() -> None:
-    rows = made("shapes_dialog", (*CHOICE, *PAIR, *TALK))
-    plain = {row["item"]: row for row in of(rows, "original")}
-    turns = {row["id"]: row["turns"] for row in ITEMS.read(items_path("toy")).to_pylist()}
-    assert len(plain) == 40 and not any(of(rows, name) for name in PAIR)
-    for name in TALK:
-        # the last conversation was cut after its first turn: it is none
-        assert [row["item"] for row in of(rows, name)] == list(plain)[:39]
-    for row in of(rows, "dialogue_gold"):
-        before = [plain[turn] for turn in turns[row["item"]]]
-        assert [turn["question"] for turn in row["turns"]] == [one["text"] for one in before]
-        right = [
-            f"{one['marks'][place]}. {one['options'][place]}" for one in before for place in one["answers"]
-        ]
-        assert [turn["answer"] for turn in row["turns"]] == right
-    for row in of(rows, "dialogue+vr_b"):
-        assert row["earlier"] == [[f"{turn}/dialogue+vr_b"] for turn in turns[row["item"]]]
-    assert [len(row["turns"]) for row in of(rows, "dialogue")] == [0, 1, 2] * 13
-    assert np.array_equal(*(seen(of(rows, name)[2])[0] for name in ("original", "dialogue")))
 
 
 def test_a_folder_of_pictures_of_two_sizes() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.prompts.rows import item_rows, template_of
-from vouch.prompts.build.combination import FILES, load_variation
+from vouch.prompts.build.combination import load_variation, variation_names
 from vouch.prompts.build.template import Template
 from vouch.prompts.build.variation import Draft, Item, start
 from vouch.tables.prompts import COMPLEMENT, KEPT, SWAPPED
@@ -22,7 +22,7 @@ STYLE_NAMES = (
     "reform_vqa",
     "reform_vqa_likelihood",
 )
-NAMES = sorted(path.stem for path in FILES.glob("[!_]*.py"))
+NAMES = variation_names()
 ORDERS = ("option_order", "circular", "shuffled", "tests", "marks", "option_order+marks", "circular+marks")
 TURNING = [name for name in NAMES if load_variation(name).effect != KEPT]
 REWRITES = {kind: f"{kind} of it?" for kind in ("lr_i", "lr_c", "lr_v", "ls_n", "ls_a", "ls_m")}

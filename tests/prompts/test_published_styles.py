@@ -86,6 +86,23 @@ def test_instructions_of_reform_eval(family: str) -> None:
     assert {literal(name, tail) for name in names} == {likelihood} == {literal(f"reform_{family}_free")}
 
 
+# build/MOCHEG/mcv_dataset.py of FudanDISC/ReForm-Eval @df1cfa7: its list of instructions, to each of which lines 158
+# and 159 append TAIL `if self.args.infer_method == 'likelihood'`.
+MOCHEG = (
+    "Based on the text and image evidence, predict the truthfulness of the claim.",
+    "Using textual and visual evidence, make an educated guess about the accuracy of the statement.",
+    "Assess the credibility of the assertion by analyzing both the text and image proof.",
+    "Evaluate the validity of the claim by considering both textual and visual evidence.",
+    "Determine the likelihood of the statement being true based on the provided text and image.",
+)
+
+
+def test_likelihood_instructions_of_mocheg_to_the_letter() -> None:
+    assert template_of("reform_mocheg_free").instructions == MOCHEG
+    for name in ("reform_mocheg_likelihood", "reform_mocheg_simple_likelihood"):
+        assert template_of(name).instructions == tuple(text + TAIL for text in MOCHEG)
+
+
 @pytest.mark.parametrize("family", [*FAMILIES, *SAME_AS])
 def test_samples_of_reform_eval(family: str) -> None:
     like, sample = SAME_AS.get(family, (family, None))
@@ -163,6 +180,15 @@ def test_question_and_answer_of_reform_eval() -> None:
     )
     assert rendered("question_answer.jinja", prompt("reform_vqa_simple_likelihood")) == (
         "Assess this image and provide an answer to the question.\nQuestion: Which? Answer:"
+    )
+
+
+def test_instructblip_of_tu_et_al() -> None:
+    """VLMEvalKit hands InstructBLIP the text of the prompt and nothing else."""
+    row = prompt("tu_choice_llava")
+    assert rendered("plain.jinja", row) == row["text"] and row["system"] is None
+    assert rendered("plain.jinja", prompt("tu_open")) == (
+        "Which?\nAnswer the question using a single word or phrase."
     )
 
 

@@ -9,12 +9,12 @@ from tests.prompts.rows import item_rows
 from vouch.images.operations import revision_of
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
-from vouch.prompts.build.combination import FILES, load_variation
+from vouch.prompts.build.combination import load_variation, variation_names
 from vouch.prompts.build.template import TEMPLATES, parse_template
 from vouch.prompts.build.variation import FAMILIES, PARTS, Item
-from vouch.tables.prompts import DONT_KNOW, EFFECTS, NONE_OF_ABOVE
+from vouch.tables.prompts import EFFECTS
 
-NAMES = sorted(path.stem for path in FILES.glob("[!_]*.py"))
+NAMES = variation_names()
 STYLE = parse_template(load(TEMPLATES / "kostumov.yaml"), "kostumov.yaml")
 JOINED = STYLE.model_copy(update={"pictures": "joined"})
 ITEM = Item("q", "g", "What?", None, ("x", "y", "z"), (0,), ("d1", "d2"), "choice")
@@ -36,54 +36,16 @@ def steps(row: dict[str, Any]) -> list[Any]:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_says_what_it_is(name: str) -> None:
     (part,) = load_variation(name).parts
-    assert set(part.changes) <= set(PARTS) and part.effect in EFFECTS and part.family in FAMILIES
+    assert (
+        set(part.kind.changes) <= set(PARTS) and part.kind.effect in EFFECTS and part.kind.family in FAMILIES
+    )
     for row in rows(name):
         assert row["variation"] == name and row["id"].startswith(f"q/{name}")
-        assert (row["family"], row["effect"]) == (part.family, part.effect)
+        assert (row["family"], row["effect"]) == (part.kind.family, part.kind.effect)
         for step in (step for recipe in row["pictures"] for step in recipe["steps"]):
             assert step["revision"] == revision_of(step["operation"]), (
                 "recipes are those that extract renders"
             )
-
-
-@pytest.mark.parametrize(
-    ("name", "operation", "severity"),
-    [
-        ("vr_b", "blur", 3),
-        ("vr_b_5", "blur", 5),
-        ("vr_l", "brighten", 3),
-        ("vr_l_1", "brighten", 1),
-        ("jpeg_2", "jpeg", 2),
-        ("vr_r", "rotate", 0),
-        ("blank", "blank", 0),
-    ],
-)
-def test_pictures_are_disturbed_one_by_one(name: str, operation: str, severity: int) -> None:
-    (original,), (row,) = rows("original"), rows(name)
-    assert row["id"] == f"q/{name}"
-    step = (operation, severity)
-    assert steps(row) == [(["d1"], step), (["d2"], step)]
-    assert all(row[key] == original[key] for key in ("text", "order", "options", "answers", "outputs"))
-    (joined,) = rows(name, template=JOINED)
-    assert steps(joined) == [(["d1", "d2"], step, ("side_by_side", 0))], "before they are joined"
-
-
-@pytest.mark.parametrize("name", ["vr_b", "vr_l", "vr_r", "blank"])
-def test_without_a_picture_there_is_nothing_to_disturb(name: str) -> None:
-    assert rows(name, replace(ITEM, images=())) == []
-
-
-def test_options_are_reversed_and_added_ones_stay_last() -> None:
-    (row,) = rows("option_order")
-    assert row["order"] == [2, 1, 0, DONT_KNOW, NONE_OF_ABOVE]
-    assert row["options"][:3] == ["z", "y", "x"] and row["answers"] == [2]
-    assert row["text"].splitlines()[1:4] == ["A. z", "B. y", "C. x"]
-    assert steps(row) == [(["d1"],), (["d2"],)]
-
-
-@pytest.mark.parametrize("options", [(), ("x",)])
-def test_there_is_no_other_order_of_less_than_two_options(options: tuple[str, ...]) -> None:
-    assert rows("option_order", replace(ITEM, options=options, answers=())) == []
 
 
 @pytest.mark.parametrize(
@@ -114,26 +76,22 @@ def test_two_names_of_one_variation() -> None:
     assert len({load_variation(name).same_as for name in different}) == len(different)
 
 
-def test_a_combination_does_one_after_the_other() -> None:
-    (row,) = rows("option_order+vr_b_2", template=JOINED)
-    assert row["id"] == "q/option_order+vr_b_2" and (row["family"], row["effect"]) == ("VR", "kept")
-    assert row["order"][:3] == [2, 1, 0]
-    assert steps(row) == [(["d1", "d2"], ("blur", 2), ("side_by_side", 0))]
-    assert rows("vr_b+option_order", replace(ITEM, images=())) == []
-
-
 PAIR = Item("p", "g", "Which has more?", None, ("Left", "Right"), (0,), ("d1", "d2"), "choice")
 
 
-def test_swapped_pictures_turn_the_answer() -> None:
-    (row,) = rows("vs_s", PAIR)
-    assert steps(row) == [(["d2"],), (["d1"],)] and row["answers"] == [1]
-    assert (row["family"], row["effect"]) == ("VS", "swapped")
-    assert row["text"] == rows("original", PAIR)[0]["text"]
-    (joined,) = rows("vs_s", PAIR, JOINED)
-    assert steps(joined) == [(["d2", "d1"], ("side_by_side", 0))]
-    (reversed_,) = rows("option_order+vs_s", PAIR)
-    assert reversed_["options"][:2] == ["Right", "Left"] and reversed_["answers"] == [0]
+@pytest.mark.parametrize(
+    ("names", "item", "changes"),
+    [
+        (["vr_b", "vr_l", "jpeg", "vr_r", "blank", "image_only", "vr_b+option_order"], ITEM, {"images": ()}),
+        (["option_order", "circular"], ITEM, {"options": ("x",)}),
+        (["option_order", "circular", "image_only"], ITEM, {"kind": "text", "options": (), "answers": ()}),
+        *((["vs_s"], PAIR, {"images": images}) for images in ((), ("d1",), ("d1", "d2", "d3"))),
+        *((["vs_s"], PAIR, {"answers": answers}) for answers in ((), (0, 1))),
+    ],
+)
+def test_items_that_a_variation_does_not_apply_to(names: list[str], item: Item, changes: Any) -> None:
+    for name in names:
+        assert rows(name, item) and not rows(name, replace(item, **changes)), name
 
 
 @pytest.mark.parametrize(
@@ -156,12 +114,6 @@ def test_swapped_pictures_turn_the_answer() -> None:
 )
 def test_options_that_name_the_two_pictures(options: tuple[str, ...], sides: bool) -> None:
     assert bool(rows("vs_s", replace(PAIR, options=options))) == sides
-
-
-def test_one_picture_or_three_have_nothing_to_swap() -> None:
-    for images in ((), ("d1",), ("d1", "d2", "d3")):
-        assert rows("vs_s", replace(PAIR, images=images)) == []
-    assert rows("vs_s", replace(PAIR, answers=())) == rows("vs_s", replace(PAIR, answers=(0, 1))) == []
 
 
 def test_an_exchanged_picture_turns_the_answer() -> None:
@@ -189,21 +141,3 @@ def test_without_its_pictures_an_item_is_asked_in_the_same_words(pictures: str, 
     assert rows("original", replace(item, images=()))[0]["outputs"] == [], (
         "nobody asks an item without a picture"
     )
-
-
-def test_pictures_and_options_without_a_question() -> None:
-    item = replace(ITEM, hint="Look up.", question="Which?\n<image 1>")
-    (row,) = rows("image_only", item)
-    assert row["text"].startswith("A. x\nB. y\n") and steps(row) == steps(rows("original", item)[0])
-    assert rows("image_only", replace(item, images=())) == []
-    assert rows("image_only", replace(item, kind="text", options=(), answers=())) == []
-
-
-def test_every_rotation_of_the_options() -> None:
-    made = rows("circular")
-    assert [row["id"] for row in made] == ["q/circular/1", "q/circular/2", "q/circular/3"]
-    assert [row["order"][:3] for row in made] == [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
-    assert all(row["order"][3:] == [DONT_KNOW, NONE_OF_ABOVE] for row in made)
-    assert [row["answers"] for row in made] == [[0], [2], [1]]
-    assert made[0]["text"] == rows("original")[0]["text"]
-    assert rows("circular", replace(ITEM, options=("x",))) == []

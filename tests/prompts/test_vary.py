@@ -1,5 +1,4 @@
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,12 +8,11 @@ from hypothesis import strategies as st
 from tests.prompts.rows import item_rows
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
-from vouch.prompts.build.accepted_rewrites import Rewrites
 from vouch.prompts.build.combination import Part, Variation, load_variation
 from vouch.prompts.build.exchange import Exchanges
-from vouch.prompts.build.items import Making, read_items, upper_quartile
+from vouch.prompts.build.items import Making, Rewrites, read_items, upper_quartile
 from vouch.prompts.build.template import TEMPLATES, parse_template
-from vouch.prompts.build.variation import Item, Picture, Step, prompt_id
+from vouch.prompts.build.variation import Item, Kind, Picture, Step, prompt_id
 from vouch.tables.items import items_path
 from vouch.tables.prompts import DONT_KNOW, NONE_OF_ABOVE, prompts_path
 
@@ -152,9 +150,9 @@ def test_a_draft_in_another_order(project):
     template = parse_template(load(TEMPLATES / "kostumov.yaml"), "kostumov.yaml")
 
     def vary(draft):
-        return replace(draft, order=(2, 0), pictures=(Picture("d1", (Step("blur", 3, 2),)), Picture("d2")))
+        return draft._replace(order=(2, 0), pictures=(Picture("d1", (Step("blur", 3, 2),)), Picture("d2")))
 
-    own = [Variation("own", (Part("own", None, vary, ("order", "pictures"), "kept", ""),))]
+    own = [Variation("own", (Part("own", None, Kind(("order", "pictures"), "kept", "", vary)),))]
     (row,) = item_rows(source, own, template, "kostumov", None, before={})
     assert row["id"] == "q/own" and row["order"] == [2, 0, DONT_KNOW, NONE_OF_ABOVE]
     assert row["options"][:2] == ["z", "x"] and row["answers"] == [1]
@@ -233,10 +231,10 @@ def made(project, *drafts, outputs="[letters, text]"):
     source = Item("q", "g", "What?", None, ("x", "y"), (0,), ("d1",), "choice")
 
     def vary(draft):
-        found = [replace(draft, **changes) for changes in drafts]
+        found = [draft._replace(**changes) for changes in drafts]
         return found[0] if len(found) == 1 and not drafts[0] else found
 
-    dialogue = Variation("dialogue", (Part("dialogue", None, vary, ("turns",), "kept", ""),))
+    dialogue = Variation("dialogue", (Part("dialogue", None, Kind(("turns",), "kept", "", vary)),))
     variations = [load_variation("original"), dialogue]
     return list(item_rows(source, variations, template, name, None, before={}))
 

@@ -1,5 +1,6 @@
 """DVC's own caches: what it does not check is checked here, and what it remembers of runs comes back."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,18 @@ def test_a_damaged_cache_is_found_and_mended(there: Repository, capsys: pytest.C
     with Repo() as repo:
         repo.pull()
     assert there.contents() == before and main(["store", "verify"]) == 0
+
+
+def test_where_nothing_is_nothing_is_called_whole(
+    there: Repository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in [*Path("data").iterdir(), Path(".dvc/cache")]:
+        shutil.rmtree(path, ignore_errors=True)
+    assert main(["store", "verify"]) == 1
+    assert capsys.readouterr() == (
+        "",
+        "vouch: nothing to verify: no output is here; `dvc pull` fetches them\n",
+    )
 
 
 def test_what_was_not_compared_is_not_called_whole(

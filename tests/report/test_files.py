@@ -1,9 +1,10 @@
-"""What can be taken away from a page: tables as CSV and LaTeX, figures as SVG and PDF."""
+"""What can be taken away from a page: tables as CSV and LaTeX, figures as SVG and PDF, drawn once."""
 
 import csv
 import io
 import json
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -63,7 +64,7 @@ def test_latex_prints_any_text_as_it_stands() -> None:
 
 @pytest.fixture(scope="module")
 def chart() -> alt.Chart:
-    """A chart whose every text is hoscard."""
+    """A chart whose every text is hostile."""
     data = pd.DataFrame({"name": [HOSTILE, "b"], "value": [1.0, 2.5]})
     encoded = alt.Chart(data, title=HOSTILE).encode(x="value:Q", y=alt.Y("name:N", title=HOSTILE))
     return encoded.mark_circle(opacity=0.5)
@@ -84,3 +85,36 @@ def test_a_drawing_is_well_formed_says_what_it_shows_and_has_the_same_bytes(char
     assert drawing.pdf(drawn) == drawing.pdf(drawn)
     assert drawing.pdf(drawn).startswith(b"%PDF-")
     assert ' opacity="' not in drawn and 'fill-opacity="0.5"' in drawn
+
+
+def unasked() -> bytes:
+    pytest.fail("it was drawn before")
+
+
+def test_what_was_drawn_is_not_drawn_again_and_other_things_are(tmp_path: Path) -> None:
+    assert drawing.RenderCache(tmp_path)("svg", "a", lambda: b"drawn") == b"drawn"
+    again = drawing.RenderCache(tmp_path)
+    assert again("svg", "a", unasked) == b"drawn"
+    assert again("svg", "b", lambda: b"other") == b"other"
+    assert again("png", "a", lambda: b"pixels") == b"pixels"
+
+
+@pytest.mark.parametrize("damage", [lambda held: held[:-1], lambda held: held[:-1] + b"X", lambda held: b""])
+def test_what_is_damaged_is_drawn_again(tmp_path: Path, damage: object) -> None:
+    drawing.RenderCache(tmp_path)("svg", "a", lambda: b"drawn")
+    (path,) = tmp_path.iterdir()
+    assert callable(damage)
+    path.write_bytes(damage(path.read_bytes()))
+    assert drawing.RenderCache(tmp_path)("svg", "a", lambda: b"drawn") == b"drawn"
+    assert drawing.RenderCache(tmp_path)("svg", "a", unasked) == b"drawn"
+
+
+def test_what_a_report_did_not_need_is_forgotten(tmp_path: Path) -> None:
+    for text in "ab":
+        drawing.RenderCache(tmp_path)("svg", text, text.encode)
+    (tmp_path / ".left.1.part").touch()
+    kept = drawing.RenderCache(tmp_path)
+    kept("svg", "b", unasked)
+    kept.forget_others()
+    assert len(list(tmp_path.iterdir())) == 1
+    assert drawing.RenderCache(tmp_path)("svg", "b", unasked) == b"b"

@@ -5,11 +5,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from vouch.report import figures, formatting, sections
-from vouch.report.labels import CHARACTER, place
+from vouch.report import formatting
+from vouch.report.figures.accuracy_and_set_size import CHARACTER, place_labels
+from vouch.report.figures.reliability import bins
 from vouch.report.numbers import Number, Pair
-from vouch.report.plugins import plugins
-from vouch.report.reliability import bins
 from vouch.report.table import MISSING, figure, ranges
 
 
@@ -52,7 +51,7 @@ def test_labels_cover_neither_points_nor_one_another() -> None:
     generator = np.random.default_rng(1)
     points = [(float(x), float(y)) for x, y in generator.uniform((60, 20), (460, 380), (25, 2))]
     names = [f"model_{number}" for number in range(25)]
-    placed = place(points, names, (520, 400), 11)
+    placed = place_labels(points, names, (520, 400))
     boxes = []
     for name, label in zip(names, placed, strict=True):
         if label is None:
@@ -65,11 +64,11 @@ def test_labels_cover_neither_points_nor_one_another() -> None:
         assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
     for box in boxes:
         assert not any(box[0] < x < box[2] and box[1] < y < box[3] for x, y in points)
-    assert placed == place(points, names, (520, 400), 11)
+    assert placed == place_labels(points, names, (520, 400))
 
 
 def test_a_label_that_fits_nowhere_is_left_out() -> None:
-    assert place([(5, 5)], ["far_too_long_a_name"], (10, 10), 11) == [None]
+    assert place_labels([(5, 5)], ["far_too_long_a_name"], (10, 10)) == [None]
 
 
 def test_ranges_share_one_scale() -> None:
@@ -90,15 +89,3 @@ def test_a_pair_read_backwards() -> None:
     pair = Pair(0.2, 0.1, 0.3, 0.01, 9)
     assert pair.reversed() == Pair(-0.2, -0.3, -0.1, 0.01, 9)
     assert pair.reversed().reversed() == pair
-
-
-@pytest.mark.parametrize(
-    ("package", "needs"),
-    [(figures, {"TITLE", "draw", "describe"}), (sections, {"TITLE", "build"})],
-)
-def test_every_file_is_a_part_and_has_what_it_needs(package, needs: set[str]) -> None:
-    found = plugins(package)
-    assert list(found) == sorted(found)
-    assert found
-    for name, module in found.items():
-        assert needs <= set(dir(module)), name

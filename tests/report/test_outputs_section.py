@@ -1,4 +1,4 @@
-"""Likelihood and generated text stand beside letters, and alone where nothing else was read out."""
+"""Likelihood and generated text stand beside letters, and alone where there is no other output."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,7 +16,7 @@ Make = Callable[[Made], Evidence]
 ALL = ("letters", "likelihood", "text")
 
 
-def test_headlines_rest_on_the_first_read_out(make: Make) -> None:
+def test_headlines_rest_on_the_first_output(make: Make) -> None:
     evidence = make(Made(outputs=ALL))
     assert evidence.outputs("shapes") == ALL
     number = evidence.number("shapes", "alpha", "accuracy")
@@ -28,7 +28,7 @@ def test_headlines_rest_on_the_first_read_out(make: Make) -> None:
     assert part == alone
 
 
-def test_read_outs_stand_side_by_side(make: Make) -> None:
+def test_outputs_stand_side_by_side(make: Make) -> None:
     (part,) = parts(outputs.build(make(Made(outputs=ALL))))
     rows = {(row[0].text, row[1].text): row for row in part.grids[0].rows}
     assert len(rows) == 9
@@ -40,12 +40,12 @@ def test_read_outs_stand_side_by_side(make: Make) -> None:
     assert part.sentences[0].startswith("alpha is right in 80.0\u202f% by letters and in 50.0\u202f% by ")
 
 
-def test_read_outs_that_the_data_cannot_tell_apart_make_no_sentence(make: Make) -> None:
+def test_outputs_that_the_data_cannot_tell_apart_make_no_sentence(make: Make) -> None:
     (part,) = parts(outputs.build(make(Made(outputs=ALL, half_width=0.4))))
     assert len([said for said in part.sentences if "likelihood" in said]) == 0
 
 
-def test_one_read_out_has_nothing_beside_it(make: Make) -> None:
+def test_one_output_has_nothing_beside_it(make: Make) -> None:
     assert outputs.build(make(Made())) is None
     assert generated.build(make(Made())) is None
     assert outputs.build(make(Made(outputs=("text",)))) is None

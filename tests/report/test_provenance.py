@@ -29,7 +29,7 @@ def test_who_answered(make: Callable[[Made], Evidence]) -> None:
     evidence = replace(
         make(Made()), setup=setup, engines={"hub": ["transformers/3.1"], "others": ["released/1"]}
     )
-    found = build(evidence).models
+    found = build(evidence)["models"]
     assert found is not None
     said = {row[0].text: [f"{cell.text} {cell.note}".strip() for cell in row[1:]] for row in found.rows}
     assert said["hub"] == [
@@ -56,6 +56,6 @@ def test_engines_and_digests_of_answers(tmp_path: Path, monkeypatch: pytest.Monk
         paths.append(letters_path("alpha", dataset))
     evidence = load(paths, SCORING)
     assert evidence.engines == {"alpha": ["transformers/2.1", "transformers/3.1"]}
-    inputs = {row[0].text: (row[1].text, row[2].text) for row in build(evidence).inputs.rows}
+    inputs = {row[0].text: (row[1].text, row[2].text) for row in build(evidence)["inputs"].rows}
     stage, digest = inputs["data/responses/alpha/shapes.letters.parquet"]
     assert stage == "extract@alpha-shapes" and len(digest) == 64

@@ -9,12 +9,11 @@ import pytest
 
 from tests.report.html_page import Page
 from tests.report.project import Made
-from vouch.report import figures, sections
+from vouch.report import figures, plugins, sections
 from vouch.report.config import Config
 from vouch.report.evidence import Evidence
-from vouch.report.figure_spec import FigureSpec
+from vouch.report.figures import FigureSpec
 from vouch.report.pages import PAGES
-from vouch.report.plugins import plugins
 from vouch.report.site import Picture, site
 from vouch.report.write import write
 
@@ -124,7 +123,7 @@ def test_says_what_the_tables_hold(rich: Site) -> None:
         ("datasets", "A is the answer of 100.0 %"),
         ("datasets", "shapes: looked for and not found: animated, "),
         ("variations", "blurred pictures vr_b"),
-        ("variations", "alpha loses most to rotated: 20.0 points of accuracy (15.0–25.0)"),
+        ("variations", "Most costly for alpha: rotated, 20.0 points of accuracy (15.0–25.0)"),
         ("models", "overall 2 80.0 rank 1"),
         ("datasets", "negated question ls_n 2 1 1 0 rules/1"),
         ("datasets", "Is it red? Is it rejected? negated it says the same"),

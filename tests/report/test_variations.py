@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from tests.report.project import Made, parts
-from vouch.prompts.build.combination import FILES
+from vouch.prompts.build.combination import variation_names
 from vouch.report.costs import ACCURACY, MEANING, changes, in_words, meaning, real_changes
 from vouch.report.evidence import Evidence
 from vouch.report.figures import variations as figure
@@ -68,7 +68,7 @@ def test_the_control_is_no_change_of_the_prompt(make: Make) -> None:
     )
     assert "blank" not in verdict.build(evidence).cards[2].why
     (part,) = parts(variations.build(evidence))
-    assert "Without its pictures alpha is right in 30.0\u202f%; guessing gives 29\u202f%." in part.sentences
+    assert "Without images, alpha is 30.0\u202f% correct (chance 29\u202f%)." in part.sentences
     assert not any("blank" in sentence and "costs" in sentence for sentence in part.sentences)
     assert set(figure.frame(evidence, "shapes", "accuracy")["variation"]) == {
         "options in reversed order",
@@ -112,7 +112,7 @@ def flipped(
         make(Made(accuracy=dict.fromkeys(models, 0.5), variations=("original", "ls_n"))), "ls_n", **changes
     )
     costs = evidence.costs.copy()
-    costs.loc[costs["metric"] == "flipped", "metric"] = "unturned"
+    costs.loc[costs["metric"] == "flipped", "metric"] = "not_flipped"
     rows = evidence.leaderboard[evidence.leaderboard["metric"] == "accuracy"].query("protocol == 'clean'")
     guesses = rows[rows["variation"] == "ls_n"].assign(metric="random_accuracy", value=guess)
     return replace(
@@ -125,8 +125,8 @@ def test_accuracy_that_a_guess_gains_is_no_gain(make: Make) -> None:
     evidence = flipped(make, 0.75, value=0.6, original=0.5, difference=0.1, low=0.05, high=0.15)
     (part,) = parts(variations.build(evidence))
     said = (
-        "alpha loses most to negated question (ls_n): 60.0\u202f% of the answers are right, with guessing 75\u202f%; "
-        "of the originals 50.0\u202f%, with guessing 25\u202f%."
+        "Most costly for alpha: negated question (ls_n), 60.0\u202f% correct, chance 75\u202f%; "
+        "originals 50.0\u202f%, chance 25\u202f%."
     )
     below = (
         "With negated question (ls_n) other options are right: guessing gives 75\u202f%, not 25\u202f%; "
@@ -136,7 +136,7 @@ def test_accuracy_that_a_guess_gains_is_no_gain(make: Make) -> None:
     assert (part.grids[0].rows[0][2].text, part.grids[0].rows[0][2].note) == ("60.0", "guess 75")
     card = verdict.build(evidence).cards[2]
     assert (card.question, card.answer) == (BREAKS, "Negated question (ls_n): no better than guessing")
-    assert "60.0\u202f% of the answers on shapes are right, with guessing 75\u202f%" in card.why
+    assert "With it on shapes: 60.0\u202f% correct, chance 75\u202f%" in card.why
     frame = figure.frame(evidence, "shapes", "accuracy")
     assert frame["verdict"].tolist() == ["costs"]
     assert frame[["value", "low", "high"]].to_numpy()[0] == pytest.approx([-40, -45, -35])
@@ -154,7 +154,7 @@ def test_of_two_options_a_guess_is_right_as_often_when_they_are_flipped(make: Ma
     evidence = flipped(make, 0.5, value=0.3, original=0.5, difference=-0.2, low=-0.25, high=-0.15)
     (part,) = parts(variations.build(evidence))
     assert part.sentences == (
-        "alpha loses most to negated question (ls_n): 20.0 points of accuracy (15.0–25.0).",
+        "Most costly for alpha: negated question (ls_n), 20.0 points of accuracy (15.0–25.0).",
     )
     assert part.grids[0].rows[0][2].note == ""
     assert verdict.build(evidence).cards[2].answer == "Negated question (ls_n): 20.0 points lost"
@@ -189,7 +189,7 @@ def test_levels_and_combinations_in_words(name: str, words: str | None) -> None:
 
 
 def test_every_variation_of_the_project_has_words_and_a_control_is_no_change() -> None:
-    assert set(MEANING) | {"original"} >= {path.stem for path in FILES.glob("[!_]*.py")}
+    assert set(MEANING) | {"original"} >= set(variation_names())
     found = {("m", name, *ACCURACY): None for name in ("vr_b", "text_only", "dialogue+text_only", "blank")}
     assert changes(found) == ("vr_b", "blank", "dialogue+text_only", "text_only")
     assert real_changes(found) == ("vr_b",)

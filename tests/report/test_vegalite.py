@@ -9,10 +9,9 @@ from altair.utils.schemapi import validate_jsonschema
 from altair.vegalite.v6.schema.core import load_schema
 
 from tests.report.project import Made
-from vouch.report import figures
+from vouch.report import figures, plugins
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
-from vouch.report.plugins import plugins
 from vouch.report.reproduce import charts
 
 PANELS = ["a", "b"] * 3

@@ -69,27 +69,34 @@ def test_datasets_that_disagree(make: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    ("high", "said"), [(0.93, "met (87.0–93.0); all 3"), (0.89, "missed (87.0–89.0); 0 of 3")]
+    ("high", "said", "lie"),
+    [(0.93, "met (87.0–93.0)", "no interval lies"), (0.89, "missed (87.0–89.0)", "3 intervals lie")],
 )
-def test_coverage_meets_its_target_within_its_interval(make: Make, high: float, said: str) -> None:
+def test_coverage_meets_its_target_within_its_interval(make: Make, high: float, said: str, lie: str) -> None:
     evidence = make(Made())
     leaderboard = evidence.leaderboard.copy()
     leaderboard.loc[leaderboard["metric"] == "coverage", "high"] = high
     card = verdict.build(replace(evidence, leaderboard=leaderboard)).cards[0]
     assert card.answer == "1.40 options in a set; 90.0\u202f% coverage"
-    assert f"Target coverage 90\u202f%: {said} pairs of model and dataset meet it." in card.why
+    assert (
+        f"Target coverage 90\u202f%: {said}; of 3 pairs of model and dataset, {lie} below 90\u202f%."
+        in card.why
+    )
 
 
 def test_sets_that_hold_every_option_do_not_count_as_coverage(make: Make) -> None:
     evidence = make(Made(datasets=("cubes", "shapes")))
-    assert "all 6 pairs of model and dataset meet it." in verdict.build(evidence).cards[0].why
+    assert (
+        "of 6 pairs of model and dataset, no interval lies below 90\u202f%."
+        in verdict.build(evidence).cards[0].why
+    )
     leaderboard = evidence.leaderboard
     rows = leaderboard[(leaderboard["metric"] == "mce") & (leaderboard["dataset"] == "cubes")]
     rows = rows[rows["protocol"] == "clean"].assign(metric="infinite_threshold_rate", value=1.0)
     small = replace(evidence, leaderboard=pd.concat([leaderboard, rows], ignore_index=True))
     view = verdict.build(small)
     assert "Too small to judge by: cubes." in view.because
-    assert "all 3 pairs of model and dataset meet it." in view.cards[0].why
+    assert "of 3 pairs of model and dataset, no interval lies below 90\u202f%." in view.cards[0].why
 
 
 def test_the_weak_spot_is_a_category_else_a_dataset_else_a_confidence(make: Make) -> None:

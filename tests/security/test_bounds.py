@@ -1,14 +1,11 @@
 """Names stay in their folders, and small files stay small in memory."""
 
-import io
 import json
 import zipfile
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
-from vouch.datasets.cleaning.cleaning import examine
 from vouch.datasets.cleaning.image_reader import read_image
 from vouch.datasets.fetch.card import choose
 from vouch.datasets.fetch.origin import Download, check_name
@@ -117,21 +114,6 @@ def test_metadata_of_a_card_too_long_to_be_read() -> None:
 def test_what_yaml_may_not_hold(text: str) -> None:
     with pytest.raises(UserError, match=r"^x line \d"):
         loads(text, "x")
-
-
-def test_a_picture_that_unpacks_to_gigabytes() -> None:
-    sink = io.BytesIO()
-    Image.new("1", (12_000, 12_000)).save(sink, "PNG", compress_level=9)
-    assert len(sink.getvalue()) < 100_000
-    with pytest.raises(Unusable, match="more than 89,478,485 pixels"):
-        examine(sink.getvalue())
-
-
-def test_a_member_that_unpacks_to_gigabytes(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("a.json", bytes(1 << 26))
-    with Tree(Source(tmp_path)) as tree, pytest.raises(Unusable, match="as only a trap does"):
-        tree.read("a.json")
 
 
 def test_a_member_without_a_name(tmp_path: Path) -> None:

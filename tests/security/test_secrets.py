@@ -117,8 +117,8 @@ class Run:
         own.mkdir()
         (own / "1.png").write_bytes(picture("PNG"))
         names = (
-            "../../evil",
-            "/etc/evil",
+            "../../astray",
+            "/etc/astray",
             "<script>evil</script>",
             "=1+1",
             "a b",
@@ -175,7 +175,7 @@ def run(tmp_path_factory: pytest.TempPathFactory, server: Hostile) -> Run:
     server.mode = ""
     assert made.stages() == 0, made.printed
     assert made(sys.executable, "-m", "vouch.cli.main", "store", "sync") == 0, made.printed
-    assert made(sys.executable, "-m", "vouch.cli.main", "item", "../../evil") == 0, made.printed
+    assert made(sys.executable, "-m", "vouch.cli.main", "item", "../../astray") == 0, made.printed
     return made
 
 
@@ -229,7 +229,7 @@ def test_what_the_server_said_otherwise_is_found(run: Run) -> None:
 
 
 def test_hostile_ids_lead_nowhere(run: Run) -> None:
-    outside = [path for path in run.checkout.path.parent.parent.rglob("*evil*") if ".git" not in path.parts]
+    outside = [path for path in run.checkout.path.parent.parent.rglob("*astray*") if ".git" not in path.parts]
     assert outside == []
     assert not any(
         b"<script>evil" in path.read_bytes() for path in run.checkout.path.glob("reports/**/*.html")

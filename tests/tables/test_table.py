@@ -4,6 +4,7 @@ import hashlib
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -78,7 +79,7 @@ def test_blobs_are_those_that_came(tmp_path, monkeypatch, blobs):
     contract.write(tmp_path / "a.parquet", rows)
     whole = [{"n": None, "blob": None} | row for row in rows]
     assert contract.read(tmp_path / "a.parquet").to_pylist() == whole
-    monkeypatch.setattr("vouch.tables.table._LONGEST", 3)  # as where two gigabytes meet
+    monkeypatch.setattr("vouch.tables.writing._LONGEST", 3)  # as where two gigabytes meet
     contract.write(tmp_path / "b.parquet", rows)
     assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
 
@@ -167,3 +168,33 @@ def test_json_has_one_spelling(tmp_path):
     with pytest.raises(ValueError):
         write_json(Path(tmp_path / "c"), float("nan"))
     assert not (tmp_path / "c").exists()
+
+
+ROWS = 10_000
+
+
+@pytest.fixture
+def prompts(tmp_path: Path) -> Path:
+    rows = ({"id": f"{number:05d}", "item": f"i{number // 2:05d}"} for number in range(ROWS))
+    PROMPTS.write(tmp_path / "prompts.parquet", rows)
+    return tmp_path / "prompts.parquet"
+
+
+def test_the_same_rows_as_reading_everything(prompts: Path) -> None:
+    wanted = ["i00000", "i04999", "none"]
+    assert pq.ParquetFile(prompts).num_row_groups > 1
+    parts = list(PROMPTS.rows_with(prompts, "item", wanted, ["id"]))
+    assert [name for part in parts for name in part["id"].to_pylist()] == ["00000", "00001", "09998", "09999"]
+    (whole,) = PROMPTS.rows_with(prompts, "item", ["i00001"])
+    table = PROMPTS.read(prompts)
+    assert whole.equals(table.filter(pc.equal(table["item"], "i00001")).combine_chunks())
+
+
+def test_damage_is_told_in_one_line_and_only_where_it_is_read(prompts: Path) -> None:
+    last = pq.ParquetFile(prompts).metadata.row_group(pq.ParquetFile(prompts).num_row_groups - 1).column(0)
+    data = bytearray(prompts.read_bytes())
+    data[last.data_page_offset + last.total_compressed_size // 2] ^= 0xFF
+    prompts.write_bytes(data)
+    assert sum(part.num_rows for part in PROMPTS.rows_with(prompts, "id", ["00001"])) == 1
+    with pytest.raises(UserError, match="damaged"):
+        list(PROMPTS.rows_with(prompts, "id", [f"{ROWS - 1:05d}"]))

@@ -9,19 +9,22 @@ disk needs root, the clock needs faketime.
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from tools.crash import bed
 from tools.crash.disturbing import Unable
 from tools.crash.points import Point, plan
-from tools.crash.summary import summary
-from tools.crash.trying import attempt, clear
+from tools.crash.trying import attempt, clear, reference
 from tools.ending import add_line, ended, read_lines
+from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError
+
+Line = Mapping[str, Any]
+WAYS = ("dvc", "snakemake", "dvc, then snakemake", "snakemake, then dvc")
 
 
 def arguments() -> argparse.Namespace:
@@ -53,8 +56,8 @@ class Matrix:
         self._folder, self._seed = folder.resolve(), seed
         self.log = self._folder / "log.jsonl"
         self._lock = Lock()
-        self._made = bed.reference(self._folder / "reference")
-        self.stages = bed.stages(self._made)
+        self._made = reference(self._folder / "reference")
+        self.stages = [stage.name for stage in read_dag(self._made.path).ordered()]
 
     def logged(self) -> list[dict[str, Any]]:
         """What the log holds of this seed."""
@@ -86,6 +89,56 @@ def wanted(points: Sequence[Point], named: set[int] | None) -> list[Point]:
     if unknown := sorted((named or set()) - {point.number for point in points}):
         raise UserError(f"--points: no point {unknown[0]}; the plan has 0 to {len(points) - 1}")
     return [point for point in points if named is None or point.number in named]
+
+
+def _way(line: Line) -> str:
+    runner, finisher = line["point"]["runner"], line["point"]["finisher"]
+    return str(runner) if runner == finisher else f"{runner}, then {finisher}"
+
+
+def _table(title: str, columns: Sequence[str], rows: Mapping[str, Counter[str]]) -> list[str]:
+    head = ["| " + " | ".join([title, *columns, "all"]) + " |", "|---|" + "---|" * (len(columns) + 1)]
+    body = [
+        "| "
+        + " | ".join([name, *(str(counts[column] or "") for column in columns), str(counts.total())])
+        + " |"
+        for name, counts in rows.items()
+    ]
+    return [*head, *body, ""]
+
+
+def _counted(lines: Iterable[Line], row: str) -> dict[str, Counter[str]]:
+    found: dict[str, Counter[str]] = {}
+    for line in lines:
+        found.setdefault(line["point"][row].partition("@")[0], Counter())[_way(line)] += 1
+    return dict(sorted(found.items()))
+
+
+def summary(lines: Sequence[Line]) -> str:
+    """Tables of what was tried (only points that did disturb), then what it cost and what was found."""
+    disturbed = [line for line in lines if line["hit"]]
+    kills = [line for line in disturbed if line["point"]["kind"] == "kill"]
+    others = [line for line in disturbed if line["point"]["kind"] != "kill"]
+    victims: dict[str, Counter[str]] = {}
+    for line in kills:
+        victims.setdefault(line["point"]["victim"], Counter())[_way(line)] += 1
+    text = _table("kill -9 in stage", WAYS, _counted(kills, "stage"))
+    text += _table("killed", WAYS, dict(sorted(victims.items())))
+    text += _table("other", WAYS, _counted(others, "kind"))
+    faulty = [line for line in lines if line["faults"]]
+    text += [
+        f"points: {len(lines)} tried, {len(disturbed)} disturbed, {len(lines) - len(faulty)} without a fault",
+        f"bytes finished at the time: {sum(line['bytes']['finished'] for line in lines)}",
+        f"bytes lost: {sum(line['bytes']['lost'] for line in lines)}",
+        f"answers stored at the time: {sum(line['answers']['kept'] for line in disturbed)}",
+        f"answers asked twice though stored: {sum(line['answers']['twice'] for line in lines)}",
+        f"points at which dvc.lock was mended: {sum(bool(line.get('mended')) for line in lines)}",
+        f"points that left temporary files: {sum(bool(line['left']) for line in lines)}, "
+        f"still there after the next run: {sum(bool(line.get('pruned')) for line in lines)}",
+    ]
+    for line in faulty:
+        text += [f"fault at point {line['point']['number']}: {fault}" for fault in line["faults"]]
+    return "\n".join(text)
 
 
 def main() -> int:

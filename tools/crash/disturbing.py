@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.checkouts.checkout import Checkout
-from tools.crash.bed import COMMANDS
 from tools.crash.points import Point
 from tools.crash.running import Runner, Watch, wait_for
 from vouch.pipeline.dag import Stage
 
+COMMANDS = {"dvc": ["dvc", "repro"], "snakemake": ["snakemake", "--cores", "2"]}
 MB = 1 << 20
 CGROUPS = Path("/sys/fs/cgroup/memory")
-ADDRESS_SPACE_MB = 900  # what an runner alone needs, where there are no control groups
+ADDRESS_SPACE_MB = 900  # what a runner alone needs, where there are no control groups
 
 
 class Unable(Exception):

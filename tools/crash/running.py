@@ -1,4 +1,4 @@
-"""An runner in a session of its own, what it has started, and what its stage has written so far."""
+"""A runner in a session of its own, what it has started, and what its stage has written so far."""
 
 import os
 import signal
@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
+
+import psutil
 
 from tests.checkouts.checkout import Checkout
 from vouch.pipeline.dag import Stage
@@ -37,24 +39,18 @@ class Runner:
     def members(self) -> dict[int, list[str]]:
         """Live processes of its session -> their command lines."""
         found = {}
-        for entry in os.listdir("/proc"):
-            if entry.isdigit():
-                try:
-                    fields = (
-                        Path(f"/proc/{entry}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-                    )
-                    if int(fields[3]) == self.process.pid and fields[0] != "Z":
-                        line = Path(f"/proc/{entry}/cmdline").read_bytes().decode("utf-8", "replace")
-                        found[int(entry)] = line.split("\0")
-                except (FileNotFoundError, ProcessLookupError):
-                    continue
+        for pid in psutil.pids():
+            with suppress(psutil.Error, ProcessLookupError):  # it has ended
+                one = psutil.Process(pid)
+                if os.getsid(pid) == self.process.pid and one.status() != psutil.STATUS_ZOMBIE:
+                    found[pid] = one.cmdline()
         return found
 
     def stage(self, stage: Stage) -> int | None:
         """The process of a stage."""
         words = stage.cmd.split()[1:]
         for pid, line in self.members().items():
-            if "python" in Path(line[0]).name and line[1 : 1 + len(words)] == words:
+            if line and "python" in Path(line[0]).name and line[1 : 1 + len(words)] == words:
                 return pid
         return None
 
@@ -98,19 +94,17 @@ def end_within(place: Path) -> None:
     """Ends runners and stages of checkouts in a folder, by their environment: a shell there is not one."""
     deadline = time.monotonic() + 30
     while (found := list(_within(place))) and time.monotonic() < deadline:
-        for pid in found:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        for one in found:
+            with suppress(psutil.Error):
+                one.kill()
         time.sleep(0.05)
 
 
-def _within(place: Path) -> Iterator[int]:
-    mark = os.fsencode(f"\0PYTHONPATH={place}/")  # of Checkout.env
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            with suppress(OSError):  # it has ended, or is another user's
-                if mark in b"\0" + Path(f"/proc/{entry}/environ").read_bytes():
-                    yield int(entry)
+def _within(place: Path) -> Iterator[psutil.Process]:
+    for one in psutil.process_iter():
+        with suppress(psutil.Error):  # it has ended, or is another user's
+            if one.environ().get("PYTHONPATH", "").startswith(f"{place}/"):  # of Checkout.env
+                yield one
 
 
 class Watch:

@@ -1,4 +1,4 @@
-"""One point, from a checkout with a stage undone to the findings."""
+"""One point of the plan: a checkout with a stage undone, a disturbed run, the next command, the findings."""
 
 import re
 import shutil
@@ -9,16 +9,65 @@ from pathlib import Path
 from typing import Any
 
 from tests.checkouts.checkout import Checkout
+from tests.checkouts.small import small
 from tools.crash import judging
-from tools.crash.bed import COMMANDS, undone
-from tools.crash.disturbing import kill, limited, read_only, shifted, small_disk, two, unmount_within
+from tools.crash.disturbing import (
+    COMMANDS,
+    kill,
+    limited,
+    read_only,
+    shifted,
+    small_disk,
+    two,
+    unmount_within,
+)
 from tools.crash.points import Point
 from tools.crash.running import Runner, end_within
-from vouch.pipeline.dag import Stage
+from vouch.pipeline.dag import Stage, read_dag
 from vouch.pipeline.files import replacing
+from vouch.pipeline.freshness import receipt_path
 from vouch.pipeline.runners import REPLACED
+from vouch.pipeline.yaml12 import dumped, load
 
 _SAID = ("ERROR", "No space left", "Read-only", "emory", "(PID", "Killed", "SIGKILL", "busy")
+
+
+def reference(folder: Path) -> Checkout:
+    """The undisturbed run: made by DVC where it is not there yet."""
+    done = folder / "done"
+    if done.exists():
+        return Checkout.at(folder / "one")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    checkout = Checkout(folder / "one")
+    # one dataset, of more answers than a shard of the work cache has, and one model
+    (checkout.path / "params.yaml").write_text(small(train=["tiny_a"], datasets={"left": None}), "utf-8")
+    checkout.set("datasets.left.settings.items", 300)
+    checkout.commit("start")
+    checkout.dvc("repro")
+    checkout.store("sync")
+    done.touch()
+    return checkout
+
+
+def undone(made: Checkout, place: Path, name: str) -> tuple[Checkout, Stage]:
+    """A copy in which a stage has never run: no outputs, no records, no answers of a model."""
+    checkout = made.copy(place)
+    stage = read_dag(place)[name]
+    for out in stage.outs:
+        path = place / out
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    (place / receipt_path(stage)).unlink()
+    lock = load(place / "dvc.lock")
+    del lock["stages"][name]
+    (place / "dvc.lock").write_text(dumped(lock), "utf-8")
+    shutil.rmtree(place / ".dvc/cache/runs", ignore_errors=True)
+    if name.startswith("extract"):
+        shutil.rmtree(place / ".vouch/work")
+    return checkout, stage
 
 
 def attempt(point: Point, made: Checkout, place: Path) -> dict[str, Any]:

@@ -9,10 +9,8 @@ import tempfile
 from pathlib import Path
 
 from tools.slurm.cluster import Cluster, check
-from tools.slurm.comparing import Bed
-from tools.slurm.disturbing import Disturbances
-from tools.slurm.limiting import time_limit
-from tools.slurm.running import Log, end_all
+from tools.slurm.disturbing import Disturbances, time_limit
+from tools.slurm.running import Bed, Log, end_all
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 Each line has the answer, how confident the model was, the members of its LAC and APS prediction sets (for
 items that calibrate, which have none in the faithful protocol: `about` the mean size), and how the answer
 compares with that to the original prompt. Where a variation keeps the correct answer: same or flipped. Where
-it changes the correct answer, and the original was answered correctly: turned or unturned.
+it changes the correct answer, and the original was answered correctly: flipped or not_flipped.
 
 Examples:
   vouch item kite-004 --dataset kites
@@ -11,15 +11,11 @@ Examples:
 """
 
 import argparse
-import heapq
-import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
+from vouch.cli.answers import FLIPPED, NOT_FLIPPED, Row, answers, models, prompts_of, rows_of
 from vouch.cli.printing import (
     as_json,
     check_name,
@@ -36,15 +32,10 @@ from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import intact
 from vouch.tables.images import ImageStore, images_path
 from vouch.tables.items import ITEMS, items_path
-from vouch.tables.outcomes import OUTCOMES, contents, flips, grades, outcomes_path
-from vouch.tables.prompts import KEPT, LETTERS, LIKELIHOOD, ORIGINAL, OUTPUTS, PROMPTS, TEXT, prompts_path
-from vouch.tables.responses import RESPONSES
-from vouch.tables.row_groups import rows_with
-from vouch.tables.table import Table
+from vouch.tables.outcomes import outcomes_path
+from vouch.tables.prompts import KEPT, ORIGINAL
 
 WIDTH = 60  # characters of a text in a table; --json has it whole
-FLIPPED, SAME, TURNED, UNTURNED = "flipped", "same", "turned", "unturned"
-Row = Mapping[str, Any]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -160,8 +151,9 @@ def flips_by_model(entries: Sequence[Row]) -> list[str]:
         if ORIGINAL not in variations or len(variations) == 1:  # nothing to compare, or to compare with
             continue
         words = []
-        for word, meaning in ((FLIPPED, "flipped by"), (UNTURNED, "wrongly unchanged by")):
-            names = [variation(entry) for entry in own if entry["against_original"] == word]
+        wrong = [one for one in own if one["effect"] in (None, KEPT) or one["against_original"] != FLIPPED]
+        for word, meaning in ((FLIPPED, "flipped by"), (NOT_FLIPPED, "wrongly unchanged by")):
+            names = [variation(entry) for entry in wrong if entry["against_original"] == word]
             words += [f"{meaning} {', '.join(names)}"] if names else []
         lines.append(plain(f"{model}, {output}: {'; '.join(words) or 'the answer held in every variation'}"))
     return lines
@@ -190,13 +182,10 @@ def find_item(wanted: str, dataset: str | None) -> tuple[str, dict[str, Any]]:
     if dataset is not None:
         check_name("dataset", dataset, known, folder)
     places = [dataset] if dataset else known
-    found = [(name, row) for name in places for row in _rows(ITEMS, items_path(name), "id", [wanted])]
+    found = [(name, row) for name in places for row in rows_of(ITEMS, items_path(name), "id", [wanted])]
     if not found:
-        ids = [
-            name
-            for place in places
-            for name in ITEMS.read(intact(items_path(place)), ["id"])["id"].to_pylist()
-        ]
+        tables = (ITEMS.read(intact(items_path(place)), ["id"]) for place in places)
+        ids = [name for table in tables for name in table["id"].to_pylist()]
         raise UserError(
             f"{dataset or folder}: no item {wanted[:80]!r}; did you mean {', '.join(close(wanted, ids))}?"
         )
@@ -207,115 +196,8 @@ def find_item(wanted: str, dataset: str | None) -> tuple[str, dict[str, Any]]:
 
 
 def close(wanted: str, ids: Collection[str]) -> list[str]:
-    """The five ids that share most trigrams with the wanted one, quoted and cut: difflib takes minutes for
-    100,000 ids."""
+    """The five ids most like the wanted one, quoted and cut: difflib takes minutes for 100,000 ids."""
+    from rapidfuzz import fuzz, process
 
-    def trigrams(name: str) -> set[str]:
-        padded = f" {name.casefold()} "
-        return {padded[place : place + 3] for place in range(len(padded) - 2)}
-
-    parts = trigrams(wanted)
-    shares = ((-len(parts & own) / len(parts | own), name) for name in ids if (own := trigrams(name)))
-    return [repr(name[:80]) for _, name in heapq.nsmallest(5, shares)]
-
-
-def prompts_of(dataset: str, item: str) -> dict[str, dict[str, Any]]:
-    """The item's prompts by id, in the order of their table."""
-    return {row["id"]: row for row in _rows(PROMPTS, prompts_path(dataset), "item", [item])}
-
-
-def models() -> list[str]:
-    """Models with outcomes, by name."""
-    suffix = outcomes_path("").name
-    return sorted(path.name.removesuffix(suffix) for path in outcomes_path("").parent.glob(f"*{suffix}"))
-
-
-def answers(model: str, dataset: str, prompts: Mapping[str, Row]) -> list[dict[str, Any]]:
-    """An entry for each prompt that the model was asked, and each output, as JSON has it."""
-    rows = [
-        row
-        for row in _rows(OUTCOMES, outcomes_path(model), "prompt", list(prompts))
-        if row["dataset"] == dataset
-    ]
-    given: dict[str, dict[str, list[Row]]] = {
-        output: {} for output in sorted({row["output"] for row in rows})
-    }
-    for output, by_prompt in given.items():
-        responses, path = RESPONSES[output]
-        for row in _rows(responses, path(model, dataset), "prompt", list(prompts)):
-            by_prompt.setdefault(row["prompt"], []).append(row)
-    order = {name: place for place, name in enumerate(prompts)}
-    rows.sort(key=lambda row: (OUTPUTS.index(row["output"]), order[row["prompt"]]))
-    return [
-        _entry(row, prompts[row["prompt"]], given[row["output"]].get(row["prompt"], []), became)
-        for row, became in zip(rows, against(rows), strict=True)
-    ]
-
-
-def _entry(row: Row, prompt: Row, given: Sequence[Row], became: str) -> dict[str, Any]:
-    ranked = likely(row["output"], prompt, given)
-    texts = [each["text"] for each in given if row["output"] == TEXT and each["temperature"] == 0]
-    chosen = row["predicted"]
-    return {
-        **{key: row[key] for key in ("model", "output", "variation", "prompt", "effect")},
-        "answer": row["answer"] if chosen is None else option(prompt, chosen),
-        "right": row["correct"],
-        "kept": row["clean_correct"] is not None,
-        **{key: row[key] for key in ("confidence", "half")},
-        **{score: _members(prompt, ranked, row[f"size_{score}"]) for score in ("lac", "aps")},
-        "clean_size": {score: row[f"clean_size_{score}"] for score in ("lac", "aps")},
-        "text": texts[0] if texts else None,
-        "problem": next((each["problem"] for each in given if each["problem"]), None),
-        "against_original": became,
-    }
-
-
-def option(prompt: Row, index: int) -> str:
-    """An option as it is shown, with its mark."""
-    mark = f"{prompt['marks'][index]}. " if index < len(prompt["marks"] or ()) else ""
-    return f"{mark}{prompt['options'][index]}"
-
-
-def likely(output: str, prompt: Row, given: Sequence[Row]) -> list[int]:
-    """Indices of the options, likeliest first (ties: lowest); none for texts and without an answer."""
-    if output == LETTERS and given and given[0]["logits"]:
-        worth = list(given[0]["logits"])[: len(prompt["options"])]
-    elif output == LIKELIHOOD and given and not any(row["nll"] is None for row in given):
-        nll = {row["option"]: row["nll"] for row in given}
-        worth = [-nll.get(index, math.inf) for index in range(len(prompt["options"]))]
-    else:
-        return []
-    return sorted(range(len(worth)), key=lambda index: (-worth[index], index))
-
-
-def _members(prompt: Row, ranked: Sequence[int], size: int | None) -> list[str] | None:
-    """The options of a prediction set of the faithful split: LAC and APS both take the likeliest ones.
-
-    None for rows that calibrate, which have no set.
-    """
-    if size is None or not ranked:
-        return None
-    return [option(prompt, index) for index in ranked[:size]]
-
-
-def against(rows: Sequence[Row]) -> list[str]:
-    """What became of the answer to the original prompt, a word for each row of OUTCOMES; empty where it does
-    not count.
-
-    Where the variation keeps the answers: same or flipped. Where it turns them, and the original was
-    answered right: turned or unturned.
-    """
-    table = pa.Table.from_pylist(list(rows), OUTCOMES.schema)
-    originals = {row["output"]: place for place, row in enumerate(rows) if row["variation"] == ORIGINAL}
-    first = np.array([originals.get(row["output"], place) for place, row in enumerate(rows)], dtype=int)
-    answer, kept = contents(table), np.array([row["effect"] in (None, KEPT) for row in rows], dtype=bool)
-    found = flips(answer, answer[first], grades(table)[first], kept)
-    words = np.where(kept, np.where(found, FLIPPED, SAME), np.where(found, UNTURNED, TURNED))
-    counts = (first != np.arange(len(rows))) & ~np.isnan(found)
-    return [str(word) for word in np.where(counts, words, "")]
-
-
-def _rows(table: Table, path: Path, column: str, wanted: list[str]) -> Iterator[dict[str, Any]]:
-    """Rows whose column has one of the wanted values."""
-    for part in rows_with(table, intact(path), column, wanted):
-        yield from part.to_pylist()
+    found = process.extract(wanted, ids, scorer=fuzz.ratio, processor=str.casefold, limit=5)
+    return [repr(name[:80]) for name, *_ in found]

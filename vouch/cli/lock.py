@@ -15,15 +15,12 @@ Examples:
 
 import argparse
 from collections.abc import Mapping, Sequence
-from io import StringIO
 from pathlib import Path
-from typing import Any
 
-from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
-from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
 
+from vouch.cli.entries import as_block, edited, editor, fill, flow
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.datasets.fetch.hub import commit_of
 from vouch.datasets.fetch.locate import fetch
@@ -107,10 +104,10 @@ def locked(
     Raises UserError.
     """
     _validated(text)
-    document = _yaml().load(text)
+    document = editor().load(text)
     entry = _entry(document["models"], name, repo, revision, others)
     # a new name or repository may be wrong: say so before the hub is asked
-    source = _validated(_dumped(document)).models[name].source
+    source = _validated(edited(document)).models[name].source
     if isinstance(source, HubSource):
         said = _pin_repository(entry, name, source, revision)
     elif isinstance(source, FolderSource):
@@ -119,7 +116,7 @@ def locked(
         raise UserError(
             f"{MODELS}: {name} is answered by a server, which has no files to pin; use it as it is"
         )
-    changed = _dumped(document)
+    changed = edited(document)
     _validated(changed)
     return changed, said
 
@@ -137,10 +134,10 @@ def _entry(
             known = did_you_mean(name, [*models, *others])
             raise UserError(f"{MODELS}: no model {name}; give --repo OWNER/NAME to add it; {known}")
         models.fa.set_block_style()  # an empty `models: {}`
-        models[name] = CommentedMap(source=_flow(kind="hub", repo=repo, revision=None))
+        models[name] = CommentedMap(source=flow(kind="hub", repo=repo, revision=None))
     elif repo:
         models[name]["source"]["repo"] = repo
-    return _as_block(models, name)
+    return as_block(models, name)
 
 
 def _pin_repository(entry: CommentedMap, name: str, source: HubSource, revision: str | None) -> str:
@@ -148,7 +145,7 @@ def _pin_repository(entry: CommentedMap, name: str, source: HubSource, revision:
     found = resolve(source.repo, revision or BRANCH, f"vouch lock {name}")
     entry["source"]["revision"] = Quoted(found.revision)
     facts = {"licence": found.licence} if found.licence else {}
-    _fill(entry, found.files, found.dtype, found.parameters, facts)
+    fill(entry, found.files, found.dtype, found.parameters, facts)
     return f"{source.repo} at {found.revision[:12]}, {len(found.files)} files"
 
 
@@ -158,7 +155,7 @@ def _pin_folder(entry: CommentedMap, folder: Path) -> str:
     config = read_json(folder / "config.json")
     check_model_type(config, str(folder))
     files = folder_digests(folder)
-    _fill(entry, files, dtype_of(config), count_parameters(folder), {})
+    fill(entry, files, dtype_of(config), count_parameters(folder), {})
     return f"{folder}, {len(files)} files"
 
 
@@ -205,7 +202,7 @@ def locked_data(text: str, name: str, revision: str | None) -> tuple[str, str]:
         raise UserError(
             f"datasets.{name} is read from {entry.source}, which DVC watches: there is nothing to pin"
         )
-    document = _yaml().load(text)
+    document = editor().load(text)
     written = document["datasets"][name]["origin"]
     if origin.hub is not None:
         commit = commit_of(name, origin.model_copy(update={"revision": None}), revision or BRANCH)
@@ -221,88 +218,8 @@ def locked_data(text: str, name: str, revision: str | None) -> tuple[str, str]:
             part["sha256"] = Quoted(file.digest)
         said = f"{origin}: {len(files)} files by their SHA-256"
     written.pop("unpinned", None)
-    return _dumped(document), said
-
-
-def _as_block(models: CommentedMap, name: str) -> CommentedMap:
-    """The entry, over several lines if it stood on one; what follows it stays behind it."""
-    entry: CommentedMap = models[name]
-    if entry.fa.flow_style():
-        entry.fa.set_block_style()
-        if name in models.ca.items:
-            entry.ca.items[next(reversed(entry))] = models.ca.items.pop(name)
-            entry.ca.comment = None  # ruamel.yaml keeps the same comment here
-    return entry
-
-
-def _fill(
-    entry: CommentedMap, files: dict[str, str], dtype: str, parameters: int, facts: Mapping[str, str]
-) -> None:
-    """Replaces the digests, and adds what is missing."""
-    _put(entry, "engine", "transformers")
-    _put(entry, "dtype", dtype)
-    _put(entry, "parameters", parameters)
-    if facts:
-        _put(entry, "facts", _flow())
-        for key, value in facts.items():
-            if entry["facts"].get(key) is None:
-                entry["facts"].pop(key, None)
-                _put(entry["facts"], key, value)
-    if "files" not in entry:
-        _put(entry, "files", CommentedMap())
-    entry["files"] = _digests(entry["files"], files)
-
-
-def _put(entry: CommentedMap, key: str, value: Any) -> None:
-    """Adds a key that is missing, before the last one: comments behind that one belong to what follows."""
-    if key not in entry:
-        entry.insert(max(len(entry) - 1, 0) if _has_tail(entry) else len(entry), key, value)
-
-
-def _has_tail(entry: CommentedMap) -> bool:
-    """Whether a comment or empty line stands behind the last line of a mapping."""
-    last = next(reversed(entry), None)
-    value = entry.get(last)
-    if isinstance(value, CommentedMap) and not value.fa.flow_style():
-        return _has_tail(value)
-    return last in entry.ca.items
-
-
-def _digests(old: CommentedMap, files: dict[str, str]) -> CommentedMap:
-    """Sorted digests, with the comments that stood beside the old ones and behind the last of them."""
-    new = CommentedMap((name, files[name]) for name in sorted(files))
-    last = next(reversed(old), None)
-    for name, comment in old.ca.items.items():
-        if name in new and name != last:
-            new.ca.items[name] = comment
-    if last in old.ca.items:
-        new.ca.items[next(reversed(new))] = old.ca.items[last]
-    return new
-
-
-def _flow(**values: Any) -> CommentedMap:
-    mapping = CommentedMap(values)
-    mapping.fa.set_flow_style()
-    return mapping
+    return edited(document), said
 
 
 def _validated(text: str) -> Models:
     return validated(Models, loads(text, str(MODELS)), str(MODELS))
-
-
-def _yaml() -> YAML:
-    """A reader and writer that leaves what it does not change as it is: comments, order, quotes, null."""
-    yaml = YAML()
-    yaml.Representer = type("Representer", (RoundTripRepresenter,), {})
-    yaml.Representer.add_representer(
-        type(None), lambda self, _: self.represent_scalar("tag:yaml.org,2002:null", "null")
-    )
-    yaml.preserve_quotes = True
-    yaml.width = 100_000  # digests stay on their lines
-    return yaml
-
-
-def _dumped(document: Any) -> str:
-    out = StringIO()
-    _yaml().dump(document, out)
-    return out.getvalue()

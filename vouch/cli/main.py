@@ -72,6 +72,7 @@ Numbers:
   set size      mean number of options in a prediction set; smaller is more certain
   UAcc          accuracy, weighted up for small sets and down for large ones
   ECE           expected calibration error: how far stated confidence is from accuracy
+  Low letter mass  share of prompts where an answer more probably begins with no option letter
   [low, high]   95 % interval
 Full precision, for programs: reports/metrics.json and reports/tables (CSV).
 

@@ -1,7 +1,11 @@
 """Say what would run before anything runs: datasets, models, prompts, forward passes, stages.
 
 Of the present params.yaml, or of another profile, which changes nothing and needs neither a network nor data.
-Numbers of prompts marked `about` are estimates: every variation applied to every item.
+A dataset without prompts yet has `at most` so many: what its loader counts before cleaning, every variation
+applied to each item of a kind that it can apply to. `about`: the number of items or rotations is a guess.
+
+Forward passes are a lower bound: texts need one a token, models that keep the size of pictures one a row, and
+passes over the pictures' prefixes are not counted. Answers in the work cache are not asked again.
 
 Examples:
   vouch plan
@@ -9,35 +13,32 @@ Examples:
 """
 
 import argparse
-import importlib
-import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
+from vouch.cli.counts import (
+    Count,
+    Items,
+    count_items,
+    count_prompts,
+    estimate,
+    prompt_sets,
+    sizes,
+    variations_of,
+)
 from vouch.cli.printing import and_more, plain, table
 from vouch.cli.use import PROFILES, profile_text
-from vouch.datasets.cleaning.config import DatasetEntry
-from vouch.datasets.cleaning.expected import expectation
-from vouch.datasets.fetch.locate import is_here, locate, promised
 from vouch.datasets.fetch.origin import REMOTE
-from vouch.datasets.read.files import Source
-from vouch.models.requests.config import Config
-from vouch.models.requests.keys import PACK_PROMPTS
 from vouch.params.check import check_params
 from vouch.params.project import MODELS, Models, Project
 from vouch.pipeline.dag import PARAMS, read_dag
-from vouch.pipeline.errors import UserError
 from vouch.pipeline.freshness import State, by_reason, states
-from vouch.pipeline.intact import intact
 from vouch.pipeline.yaml12 import load, loads
-from vouch.prompts.build.combination import load_variation
 from vouch.prompts.build.config import template_name
-from vouch.prompts.build.template import read_template
 from vouch.prompts.rewrites.table import kinds_of
-from vouch.prompts.variations.marks import ALPHABETS
-from vouch.tables.prompts import PROMPTS, TEXT, prompts_path
+from vouch.tables.prompts import prompts_path
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     touched = stale.union(following)
     items = {name: count_items(name, entry) for name, entry in project.datasets.items()}
     counts = {
-        name: estimate(items[name].count or 0, entry, variations_of(project, name))
+        name: estimate(items[name], entry, variations_of(project, name))
         if f"vary@{name}" in touched
         else count_prompts(prompts_path(name))
         for name, entry in project.datasets.items()
@@ -86,7 +87,7 @@ def _head(project: Project) -> str:
     return f"{text}prompt sets of a model (dataset x variation): {single}{more}\n"
 
 
-def _datasets(project: Project, items: Mapping[str, "Items"], counts: Mapping[str, "Count"]) -> str:
+def _datasets(project: Project, items: Mapping[str, Items], counts: Mapping[str, Count]) -> str:
     rows = [
         [
             *(name, entry.loader, items[name].said),
@@ -96,10 +97,18 @@ def _datasets(project: Project, items: Mapping[str, "Items"], counts: Mapping[st
         for name, entry in project.datasets.items()
     ]
     head = ["dataset", "loader", "items", "prompts", "outputs", "template", "variations"]
-    return table(head, rows, right={2, 3, 6})
+    by_picture = [
+        name
+        for name, entry in project.datasets.items()
+        if entry.loader == "jsonl" and not entry.settings.get("group")
+    ]
+    said = plain(f"questions about one picture are one group, which no split parts: {', '.join(by_picture)}")
+    return table(head, rows, right={2, 3, 6}) + (
+        f"{said} (another: `group` on a line)\n" if by_picture else ""
+    )
 
 
-def _cells(project: Project, counts: Mapping[str, "Count"], stale: set[str], touched: set[str]) -> str:
+def _cells(project: Project, counts: Mapping[str, Count], stale: set[str], touched: set[str]) -> str:
     names = {
         f"extract@{model}-{dataset}": counts[dataset]
         for model in project.models
@@ -111,15 +120,14 @@ def _cells(project: Project, counts: Mapping[str, "Count"], stale: set[str], tou
     prompts = sum(cell.prompts for cell in cells)
     answers = sum(cell.answers(project.extract) for cell in cells)
     passes = sum(cell.passes(project.extract) for cell in cells)
+    most, least = ("at most ", "about") if any(cell.bound for cell in cells) else ("", "at least")
     return (
-        f"{len(cells)} cells (model x dataset) to extract{where}: {prompts} prompts, {answers} answers, "
-        f"at least {passes} forward passes of {project.extract.batch} rows (more for texts, one a token, and "
-        "for models that keep the size of pictures, one row a pass; passes over the pictures' prefixes are "
-        "not counted); answers in the work cache are not asked again\n"
+        f"{len(cells)} cells (model x dataset) to extract{where}: {most}{prompts} prompts, {most}{answers} "
+        f"answers, {least} {passes:,} forward passes of {project.extract.batch} rows\n"
     )
 
 
-def _rewrites(project: Project, items: Mapping[str, "Items"], stale: set[str]) -> str:
+def _rewrites(project: Project, items: Mapping[str, Items], stale: set[str]) -> str:
     count = sum(
         (items[name].count or 0)
         * (len(kinds_of(variations_of(project, name))) + (name in project.rewrite.clean))
@@ -131,7 +139,7 @@ def _rewrites(project: Project, items: Mapping[str, "Items"], stale: set[str]) -
     return f"at most {count} rewrites to ask of {project.rewrite.model}, one a distinct question and kind\n"
 
 
-def _away(project: Project, items: Mapping[str, "Items"]) -> str:
+def _away(project: Project, items: Mapping[str, Items]) -> str:
     """What is still to be brought here, and pinned."""
     away = [name for name, found in items.items() if not found.here]
     fetched = [name for name in away if project.datasets[name].source == REMOTE]
@@ -173,132 +181,3 @@ def _stages(waiting: list[State], following: list[str]) -> str:
 def _kinds_of(names: list[str]) -> str:
     kinds = Counter(name.partition("@")[0] for name in names)
     return ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-
-
-def variations_of(project: Project, dataset: str) -> list[str]:
-    """The variations that a dataset is asked with."""
-    return project.datasets[dataset].variations or project.variations
-
-
-def prompt_sets(project: Project) -> tuple[int, int]:
-    """Pairs of dataset and variation that every model answers: of one variation, and of two at once."""
-    names = [name for dataset in project.datasets for name in variations_of(project, dataset)]
-    combined = sum("+" in name for name in names)
-    return len(names) - combined, combined
-
-
-def sizes(project: Project) -> list[tuple[int, int]]:
-    """(models, datasets) of the profile with what it leaves out, the largest first: the size of the paper.
-
-    Models that are asked the same datasets count together. Entries that read the same questions (with another
-    template or other variations) are one dataset.
-    """
-    different = {
-        name: repr((entry.loader, entry.source, entry.origin, entry.sample, sorted(entry.settings.items())))
-        for name, entry in project.datasets.items()
-    }
-    counts = Counter({frozenset(different.values()): len(project.models)})
-    for absent in project.paper.absent if project.paper else ():
-        asked = absent.datasets or list(project.datasets)
-        counts[frozenset(different[name] for name in asked)] += absent.count
-    return sorted(((models, len(datasets)) for datasets, models in counts.items()), reverse=True)
-
-
-@dataclass(frozen=True)
-class Items:
-    """Entries of a dataset, None where nobody knows. here: whether they were counted in its source.
-
-    groups: they are dialogues, or pictures with several questions each, so there are more items.
-    """
-
-    count: int | None
-    here: bool
-    groups: bool = False
-
-    @property
-    def said(self) -> str:
-        """Their number for a person."""
-        return "?" if self.count is None else f"over {self.count}" if self.groups else str(self.count)
-
-
-def count_items(name: str, entry: DatasetEntry) -> Items:
-    """Items by the loader's own count, before cleaning; where the source is not here, what it should hold."""
-    share = entry.sample.share if entry.sample else 1
-    loader = importlib.import_module(f"vouch.datasets.loaders.{entry.loader}")
-    settings = loader.Settings.model_validate(entry.settings)
-    place = getattr(loader, "PLACE", "")
-    away = entry.source != REMOTE and not Path(entry.source).exists() and hasattr(loader, "expected")
-    if not away and is_here(entry.source, entry.origin):
-        source = locate(name, entry.source, entry.origin, place)
-        return Items(round(loader.count(source, name, settings) * share), here=True)
-    try:
-        source = promised(entry.origin) if entry.origin else Source(Path(entry.source))
-        counts = expectation(loader, source, name, settings)
-    except UserError:
-        counts = {}  # said when it is read
-    known = counts.get("items") or counts.get("groups")
-    found = round(min(known) * share) if known else None
-    return Items(found, here=False, groups=bool(known) and "items" not in counts)
-
-
-@dataclass(frozen=True)
-class Count:
-    """Prompts of a dataset. asks: how many ask for what; packs: in how many packs (see asking.py).
-
-    exact: counted from the prompts; else from the items, as if every variation applied to each of them.
-    """
-
-    prompts: int
-    outputs: Mapping[str, int]
-    packs: Mapping[str, int]
-    exact: bool
-
-    @property
-    def said(self) -> str:
-        """The number of prompts for a person."""
-        return str(self.prompts) if self.exact else f"about {self.prompts}"
-
-    def answers(self, config: Config) -> int:
-        """Of one model."""
-        return sum(count * _times(output, config) for output, count in self.outputs.items())
-
-    def passes(self, config: Config) -> int:
-        """Fewest forward passes of one model, those over pictures' prefixes not counted."""
-        return sum(
-            math.ceil(count / config.batch) * _times(output, config) for output, count in self.packs.items()
-        )
-
-
-def _times(output: str, config: Config) -> int:
-    """Answers to a prompt: of texts the greedy one and every sample."""
-    return 1 + sum(sampling.samples for sampling in config.sampling) if output == TEXT else 1
-
-
-def estimate(items: int, entry: DatasetEntry, variations: Sequence[str]) -> Count:
-    """Before there are prompts."""
-    template = read_template(entry.template, entry.variant)
-    several = {"marks": len(ALPHABETS), "instruction": max(len(template.instructions), 1)}
-    prompts = items * sum(
-        math.prod(
-            part.level or 1 if part.file in ("tests", "shuffled") else several.get(part.file, 1)
-            for part in load_variation(variation).parts
-        )
-        for variation in variations
-    )
-    outputs = dict.fromkeys(template.outputs, prompts)
-    return Count(prompts, outputs, outputs, exact=False)
-
-
-def count_prompts(path: Path) -> Count:
-    """What a table of prompts holds. Raises UserError."""
-    prompts, groups = 0, Counter[tuple[str, str, str]]()
-    columns = ["item", "variation", "outputs"]
-    for batch in PROMPTS.open(intact(path)).iter_batches(columns=columns, use_threads=False):
-        for row in batch.to_pylist():
-            prompts += 1
-            groups.update((output, row["item"], row["variation"]) for output in row["outputs"])
-    outputs, packs = Counter[str](), Counter[str]()
-    for (output, _, _), count in groups.items():
-        outputs[output] += count
-        packs[output] += count if output == TEXT else math.ceil(count / PACK_PROMPTS)
-    return Count(prompts, outputs, packs, exact=True)

@@ -1,4 +1,4 @@
-"""Show how often each model is right, how certain it is, and whether that certainty is honest.
+"""Show how often each model is right, how certain it is, and whether it is calibrated.
 
 One line for each dataset, variation, output and model, the most accurate model first. Intervals are 95 %.
 `vouch --help` explains the numbers; with --rev every number is followed by its change since a revision.
@@ -6,14 +6,14 @@ One line for each dataset, variation, output and model, the most accurate model 
 Examples:
   vouch show
   vouch show --variations                changed questions and pictures as well
-  vouch show --protocol faithful         one split into halves, broken questions kept, as published
+  vouch show --protocol faithful         one split, questions with defects included, as published
   vouch show --rev v1.0                  what changed since a commit, tag or branch
 """
 
 import argparse
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +24,11 @@ from vouch.tables.compared import LEADERBOARD, LEADERBOARD_PATH
 from vouch.tables.prompts import ORIGINAL, OUTPUTS
 
 _UNSEEN = ("(+0.000)", "(-0.000)")  # changes in digits that are not shown
-_COLUMNS = (
-    ("accuracy", "", "accuracy"),
-    ("coverage", "lac", "coverage LAC"),
-    ("coverage", "aps", "coverage APS"),
-    ("set_size", "lac", "set size LAC"),
-    ("set_size", "aps", "set size APS"),
-    ("uacc", "mean", "UAcc"),
-    ("ece", "", "ECE"),
+_COLUMNS = (  # metric and score
+    *(("accuracy", ""), ("coverage", "lac"), ("coverage", "aps"), ("set_size", "lac"), ("set_size", "aps")),
+    *(("uacc", "mean"), ("ece", "")),
 )
+_LOW_MASS = ("low_mass_rate", "")
 REPORT = Path("reports/index.html")
 _MISSING = "No storage files available"  # as DVC says it
 
@@ -53,13 +49,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prints the table and where the report is."""
-    now = cells(LEADERBOARD.read(intact(LEADERBOARD_PATH)).to_pylist(), options.protocol, options.variations)
+    rows = LEADERBOARD.read(intact(LEADERBOARD_PATH)).to_pylist()
+    now = cells(rows, options.protocol, options.variations)
     if options.rev is not None:
         then = cells(leaderboard_at(options.rev), options.protocol, options.variations)
         print(f"now, and in brackets what changed since {plain(options.rev)}")
         print(compared(now, then), end="")
         return 0
     print(headline(now), end="")
+    print(other_form(rows), end="")
     if REPORT.exists():
         print(f"report: {REPORT}")
     warn_if_outdated()
@@ -111,11 +109,19 @@ def cells(rows: list[dict[str, Any]], protocol: str, variations: bool = False) -
 
 def headline(now: Cells) -> str:
     """A line per dataset, variation, output and model, best accuracy first."""
-    lines = [
-        [*_names(key), *(interval(now[key].get((metric, score))) for metric, score, _ in _COLUMNS)]
-        for key in _ordered(now)
-    ]
-    return _table(lines)
+    shown = _shown(now)
+    lines = [[*_names(key), *(interval(now[key].get(column)) for column in shown)] for key in _ordered(now)]
+    return _table(shown, lines)
+
+
+def other_form(rows: Iterable[Mapping[str, Any]]) -> str:
+    """A line for each model and dataset of these rows of the leaderboard that claims leave out."""
+    from vouch.metrics.letter_mass import answers_in_another_form
+    from vouch.report.other_form import MARK, REMEDY
+
+    away = sorted(answers_in_another_form(rows), key=lambda place: (place[1], place[0]))
+    lines = [plain(f"{dataset}: {model} {MARK}. {REMEDY}") + "\n" for model, dataset in away]
+    return "".join(lines)
 
 
 def compared(now: Cells, then: Cells) -> str:
@@ -124,11 +130,9 @@ def compared(now: Cells, then: Cells) -> str:
     Lines that changed in digits beyond those shown, as on another processor, are counted only.
     """
     lines, close = [], 0
+    shown = _shown(now, then)
     for key in _ordered(now):
-        changes = [
-            _change(now[key].get((metric, score)), then.get(key, {}).get((metric, score)))
-            for metric, score, _ in _COLUMNS
-        ]
+        changes = [_change(now[key].get(column), then.get(key, {}).get(column)) for column in shown]
         if key not in then:
             lines.append([*_names(key), *(change.replace(" (new)", "") for change in changes), "new"])
         elif any("(" in change and not change.endswith(_UNSEEN) for change in changes):
@@ -137,9 +141,16 @@ def compared(now: Cells, then: Cells) -> str:
             close += any("(" in change for change in changes)
     same = len(now) - len(lines) - close
     more = f", {close} more differ only in digits that are not shown" if close else ""
-    lines += [[*_names(key), *[""] * len(_COLUMNS), "gone"] for key in _ordered(then) if key not in now]
-    text = _table(lines, " ") if lines else ""
+    lines += [[*_names(key), *[""] * len(shown), "gone"] for key in _ordered(then) if key not in now]
+    text = _table(shown, lines, " ") if lines else ""
     return text + f"{same} of {len(now)} lines are unchanged{more}\n"
+
+
+def label(metric: str, score: str) -> str:
+    """What heads a column: the metric's label in the registry, and the nonconformity score."""
+    from vouch.metrics.registry import metrics
+
+    return " ".join([metrics()[metric].label, *([score.upper()] if score in ("lac", "aps") else [])])
 
 
 def _names(key: Line) -> list[str]:
@@ -147,8 +158,14 @@ def _names(key: Line) -> list[str]:
     return [dataset, long_name(variation), output, model]
 
 
-def _table(lines: list[list[str]], *further: str) -> str:
-    head = ["dataset", "variation", "output", "model", *(label for _, _, label in _COLUMNS)]
+def _shown(*found: Cells) -> list[tuple[str, str]]:
+    """The columns; that of letter mass only where it is known, which that of released logits is not."""
+    known = any(_LOW_MASS in of for cells in found for of in cells.values())
+    return [*_COLUMNS, *([_LOW_MASS] if known else [])]
+
+
+def _table(shown: Sequence[tuple[str, str]], lines: list[list[str]], *further: str) -> str:
+    head = ["dataset", "variation", "output", "model", *(label(*column) for column in shown)]
     return table([*head, *further], lines, right=range(4, len(head)))
 
 

@@ -1,9 +1,9 @@
 """Switch to a profile: check it, write params.yaml, and remove the results that no longer belong.
 
-A profile is a params.yaml in profiles/. Results are recorded first, so switching back computes nothing. A
-params.yaml of your own, which no profile equals, is kept in .vouch/params. Where a profile has a section
-`released` ({path, datasets}: a folder laid out as VLM-Uncertainty-Bench releases its files), the datasets and
-models found there are written out.
+A profile is a params.yaml in profiles/. Results are recorded first: after switching back,
+`dvc repro` restores them without computing. A params.yaml of your own, which no profile equals, is kept in
+.vouch/params. Where a profile has a section `released` ({path, datasets}: a folder laid out as
+VLM-Uncertainty-Bench releases its files), the datasets and models found there are written out.
 
 Examples:
   vouch use small
@@ -13,7 +13,6 @@ Examples:
 
 import argparse
 import hashlib
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +20,17 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
 from vouch.cli.printing import check_name, plain
-from vouch.cli.released import expand_released
 from vouch.cli.store.prune import Pruning, prune
 from vouch.cli.store.sync import record
+from vouch.models.released.files import released_models
 from vouch.params.check import check_params
 from vouch.pipeline.dag import PARAMS, read_dag
-from vouch.pipeline.errors import UserError
+from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.files import replacing, write_text
 from vouch.pipeline.freshness import states
 from vouch.pipeline.runners import none_at_work
-from vouch.pipeline.yaml12 import loads
+from vouch.pipeline.yaml12 import dumped, loads
+from vouch.tables.published import model_slug
 
 PROFILES = Path("profiles")
 BEFORE = Path(".vouch/params")
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     )
     for path in pruning.left:
         print(f"use: left {plain(path)}: no record says that a stage made it")
-    print("use: `vouch plan` says what would run, `dvc repro` runs it")
+    print("use: `vouch plan` says what would run; `dvc repro` runs it, and restores what was computed before")
     return 0
 
 
@@ -110,18 +110,16 @@ def profile_text(name: str, settings: list[str]) -> str:
     path = PROFILES / f"{name}.yaml"
     text = path.read_text(encoding="utf-8")
     values = loads(text, str(path))
-    if not settings and not isinstance(values.get("released"), dict):
+    if not settings and "released" not in values:
         return text
     yaml = YAML()
     yaml.width = 200
     document = yaml.load(text)
     for setting in settings:
         _set(document, setting, str(path))
-    if isinstance(document.get("released"), dict):
-        expand_released(document, str(path))
-    out = StringIO()
-    yaml.dump(document, out)
-    return out.getvalue()
+    if "released" in document:
+        _expand_released(document, str(path))
+    return dumped(document, yaml)
 
 
 def _set(document: CommentedMap, setting: str, where: str) -> None:
@@ -136,3 +134,56 @@ def _set(document: CommentedMap, setting: str, where: str) -> None:
         known = map(str, level if isinstance(level, dict) else document)
         check_name("key", last, list(known), f"--set {key}: {where}")
     level[last] = loads(text, f"--set {key}")
+
+
+def _released(section: dict[str, Any], where: str) -> tuple[Path, list[str]]:
+    """The folder and the datasets that are named. Raises UserError for anything else than their kinds."""
+    path, names = section["path"], section.get("datasets") or []
+    if not isinstance(path, str) or not path or Path(path).is_file():
+        raise UserError(f"{where}: released.path must be a folder, found {path!r:.60}")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        example = f"; write [{names:.60}]" if isinstance(names, str) else ""
+        raise UserError(f"{where}: released.datasets must be a list of names, found {names!r:.60}{example}")
+    for name in names:
+        if names.count(name) > 1:
+            raise UserError(f"{where}: released.datasets: {name:.60} stands twice; name it once")
+    return Path(path), names
+
+
+def _expand_released(document: dict[str, Any], where: str) -> None:
+    """Replaces `released: {path, datasets}` by `datasets` and `models`, in place.
+
+    path: a folder laid out as VLM-Uncertainty-Bench releases its files. datasets: of its, all where none are
+    named. Raises UserError where the folder holds no such files.
+    """
+    section = document.pop("released")
+    section = dict(section) if isinstance(section, dict) else {}
+    unknown = section.keys() - {"datasets", "path"}
+    if unknown or "path" not in section:
+        raise UserError(
+            f"{where}: released must be {{path: FOLDER, datasets: [NAME, ...]}}, found keys {sorted(section)}"
+        )
+    folder, datasets = _released(section, where)
+    here = [path.stem.removeprefix("items-") for path in sorted(folder.glob("items-*.parquet"))]
+    if not here:
+        raise UserError(
+            f"{folder}/items-DATASET.parquet: no such file; point released.path to a folder laid out like "
+            "VLM-Uncertainty-Bench's (docs/add-a-model.md): `vouch use released --set released.path=FOLDER`"
+        )
+    for dataset in datasets or here:
+        if dataset not in here:
+            raise UserError(
+                f"{folder}/items-{dataset:.60}.parquet: no such file; {did_you_mean(dataset, here)}"
+            )
+        models = released_models(folder, dataset)
+        if not models:
+            raise UserError(
+                f"{folder}: no logits-{dataset}/*.parquet and no pickles/*.{dataset}.pkl; nothing to score"
+            )
+        document["datasets"][model_slug(dataset)] = {
+            "loader": "released",
+            "source": str(folder),
+            "template": "kostumov",
+            "settings": {"dataset": dataset},
+        }
+        document["models"].update(dict.fromkeys(sorted(models), str(folder)))

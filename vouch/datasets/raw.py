@@ -8,6 +8,8 @@ where the source carries published numbers,
     def published(source: Source, name: str, settings: Settings) -> Iterator[dict]   rows of PUBLISHED
 where it is known what a source holds (cleaning/expected.py lists the names that are counted),
     def expected(source: Source, settings: Settings) -> Expected | None     null: not known for this split
+where its questions need no options,
+    def kinds(settings: Settings) -> Collection[str]     of `RawItem.kind` those that its items can have
 and, where no program can fetch the source,
     PLACE = "what to get from where, and how to lay it out"
 `source` (vouch/datasets/read/files.py) has a path and the files that `origin` chose. `name` is the
@@ -17,7 +19,7 @@ as a whole cannot be read.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -39,13 +41,18 @@ class LoaderSettings(BaseModel):
     expect: dict[str, int] | None = {}
 
 
+def open_questions(_: LoaderSettings) -> Collection[str]:
+    """`kinds` of a loader whose questions have no options."""
+    return ("text",)
+
+
 @dataclass(frozen=True)
 class RawItem:
     """One question as its source has it.
 
     where: file and line (or row) for error messages. options: None marks a missing option text.
     answers: 0-based indices. images: encoded bytes, or paths inside `root`. root: the folder that
-    image paths may not leave. group: None lets prepare group by question and images.
+    image paths may not leave. group: None lets prepare group by images, or by question without any.
     turns: ids of the earlier items of the conversation. exchange: for each image one that turns the
     answer when it is put in its place, or None; empty where the source has none. phrasings: all wordings
     of the question, `question` among them; empty where it has one.
@@ -64,7 +71,6 @@ class RawItem:
     kind: Literal["choice", "text"] = "choice"
     source_id: str = ""
     group: str | None = None
-    flags: Sequence[str] = field(default_factory=tuple)
     turns: Sequence[str] = ()
     exchange: Sequence[bytes | str | None] = ()
     phrasings: Sequence[str] = ()

@@ -37,9 +37,14 @@ class Look:
     blank: bool
 
 
-def turned(image: Image.Image) -> bool:
+def rotated(image: Image.Image) -> bool:
     """Whether EXIF says that the picture is to be rotated or mirrored before it is shown."""
     return image.getexif().get(_ORIENTATION, 1) not in (0, 1)
+
+
+def sideways(image: Image.Image) -> bool:
+    """Whether EXIF says that width and height change places before the picture is shown."""
+    return image.getexif().get(_ORIENTATION, 1) in (5, 6, 7, 8)
 
 
 def reduced(image: Image.Image) -> tuple[float, float] | None:
@@ -48,7 +53,7 @@ def reduced(image: Image.Image) -> tuple[float, float] | None:
     Returned are the width and height of the picture in those pixels, not whole where the last ones of a row
     or column stand for less. None: all pixels come, for it is no such JPEG, or too small.
     """
-    if image.format != "JPEG" or turned(image):
+    if image.format != "JPEG" or rotated(image):
         return None
     before = image.size
     drafted = image.draft(None, LEAST)
@@ -64,7 +69,7 @@ def look(image: Image.Image, size: tuple[float, float] | None = None) -> Look | 
     size: of one that was `reduced`, whose look is None where all of its pixels may have one colour: only
     the whole picture tells.
     """
-    opaque = _rgb(image if size or not turned(image) else ImageOps.exif_transpose(image))
+    opaque = _rgb(image if size or not rotated(image) else ImageOps.exif_transpose(image))
     box = (0.0, 0.0, *(size or opaque.size))
     small = opaque.resize((SIDE, SIDE), Image.Resampling.BILINEAR, box, _GAP)
     data = small.tobytes()

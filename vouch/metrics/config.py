@@ -3,10 +3,19 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    field_validator,
+)
 
 from vouch.metrics.conformal.scores import SCORES
-from vouch.metrics.conformal.strata import STRATA
+from vouch.metrics.conformal.thresholds import STRATA
 from vouch.metrics.protocols import HEADLINE, MARGINAL
 from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.parsers import PARSERS
@@ -20,6 +29,7 @@ Alpha = Annotated[
 ]
 DEFAULT_PARSERS = ("tail", "letter", "option_text", "refusal", "first_mark")
 DEFAULT_ANSWER = "exact_match"
+MOST_PENALTY = 1e6  # scores stay finite, and differences of probabilities still show
 
 
 class Raps(BaseModel):
@@ -27,8 +37,8 @@ class Raps(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    penalty: float = Field(default=0.1, ge=0)
-    k_reg: int = Field(default=2, ge=0)
+    penalty: float = Field(default=0.1, ge=0, le=MOST_PENALTY)
+    k_reg: int = Field(default=2, ge=0, le=1000)
 
 
 class Saps(BaseModel):
@@ -36,7 +46,7 @@ class Saps(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    penalty: float = Field(default=0.2, ge=0)
+    penalty: float = Field(default=0.2, ge=0, le=MOST_PENALTY)
 
 
 class Settings(BaseModel):
@@ -55,7 +65,7 @@ def _known(table: Mapping[str, object]) -> AfterValidator:
         valid = sorted(table)
         for name in names:
             if name not in valid:
-                raise ValueError(f"unknown name {name}; {did_you_mean(name, valid)}")
+                raise ValueError(f"unknown name {name:.60}; {did_you_mean(name, valid)}")
         if not names or len(set(names)) < len(names):
             raise ValueError(f"must name one or several of {', '.join(valid)}, each once")
         return names
@@ -68,7 +78,7 @@ class Config(BaseModel):
 
     calibration: share of the items that calibrate. splits: repeated splits of the clean protocol. bins: of
     ECE and MCE. Of the clean protocol alone: scores, of vouch/metrics/conformal/scores.py; settings of some
-    of them; strata, what has a threshold of its own (vouch/metrics/conformal/strata.py); shares, further
+    of them; strata, what has a threshold of its own (vouch/metrics/conformal/thresholds.py); shares, further
     calibration shares, for which coverage and set size are given beside those of the main one. parsers: rules
     that read an option out of a generated text, in the order in which they are tried. answers: by dataset,
     the metrics of its open questions, `exact_match` where none are named; the first is its accuracy.
@@ -83,7 +93,7 @@ class Config(BaseModel):
     bins: int = Field(ge=1, le=10_000)
     scores: Annotated[list[str], _known(SCORES)] = list(HEADLINE)
     settings: Settings = Settings()
-    strata: list[str] = [MARGINAL]
+    strata: Annotated[list[str], _known(STRATA)] = [MARGINAL]
     shares: list[Share] = []
     parsers: Annotated[list[str], _known(PARSERS)] = list(DEFAULT_PARSERS)
     answers: dict[str, Annotated[list[str], _known(ANSWERS)]] = {}
@@ -102,27 +112,18 @@ class Config(BaseModel):
         """The same without strata and without the sweep over shares: for categories and variations."""
         return self.model_copy(update={"strata": [MARGINAL], "shares": []})
 
-    @field_validator("alpha", "strata", "shares")
+    @field_validator("alpha", "shares")
     @classmethod
     def _each_once(cls, value: list[object] | float) -> list[object] | float:
         if isinstance(value, list) and len(set(value)) < len(value):
             raise ValueError("something stands twice; name it once")
         return value
 
-    @field_validator("scores")
+    @field_validator("scores", "strata")
     @classmethod
-    def _headline(cls, value: list[str]) -> list[str]:
-        missing = [name for name in HEADLINE if name not in value]
+    def _headlines(cls, value: list[str], info: ValidationInfo) -> list[str]:
+        needed = HEADLINE if info.field_name == "scores" else (MARGINAL,)
+        missing = [name for name in needed if name not in value]
         if missing:
-            raise ValueError(f"{missing[0]} is missing; the headlines rest on {' and '.join(HEADLINE)}")
-        return value
-
-    @field_validator("strata")
-    @classmethod
-    def _known_strata(cls, value: list[str]) -> list[str]:
-        for name in value:
-            if name not in STRATA:
-                raise ValueError(f"unknown name {name}; {did_you_mean(name, list(STRATA))}")
-        if MARGINAL not in value:
-            raise ValueError(f"{MARGINAL} is missing; the headlines rest on it")
+            raise ValueError(f"{missing[0]} is missing; the headlines rest on {' and '.join(needed)}")
         return value

@@ -7,8 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.metrics.conformal.noise import uniform
-from vouch.metrics.responses import NO_ROLE, Bools, Ints, Responses
+from vouch.metrics.responses import NO_ROLE, Bools, Floats, Ints, Responses, uniform
 from vouch.pipeline.errors import UserError
 from vouch.tables.defects import DROPPED
 from vouch.tables.prompts import LETTERS
@@ -20,17 +19,19 @@ AGAIN = "run `dvc repro` to make it anew, or correct the released file"
 class Asked:
     """All m prompts of one variation in the order of the items, answered or not; arrays [m].
 
-    groups and defective as in Responses.
+    groups and defective as in Responses. mass: probability on the letters, see LETTERS; NaN where unknown,
+    None where no letters were asked.
     """
 
     answered: Bools
     groups: Ints
     defective: Bools
     categories: np.ndarray
+    mass: Floats | None = None
 
 
 @dataclass(frozen=True)
-class Arranged:
+class Aligned:
     """Answers, prompts and items of one variation, row by row in the order of the items [m].
 
     groups: names; numbers, defective: as groups and defective of Asked.
@@ -46,7 +47,10 @@ class Arranged:
     def asked(self, answered: Bools) -> Asked:
         """The prompts, of which some are answered [m]."""
         categories = np.array(self.items["category"].to_pylist())
-        return Asked(answered, self.numbers, self.defective, categories)
+        mass = None
+        if "letter_mass" in self.answers.column_names:
+            mass = self.answers["letter_mass"].cast(pa.float64()).to_numpy()
+        return Asked(answered, self.numbers, self.defective, categories, mass)
 
 
 @dataclass(frozen=True)
@@ -81,20 +85,20 @@ def join(
     """
     return [
         matrix_block(variation, LETTERS, found, where)
-        for variation, found in arranged(letters, prompts, items, where, LETTERS, released)
+        for variation, found in aligned(letters, prompts, items, where, LETTERS, released)
     ]
 
 
-def arranged(
+def aligned(
     answers: pa.Table, prompts: pa.Table, items: pa.Table, where: str, output: str, released: bool
-) -> Iterator[tuple[str, Arranged]]:
+) -> Iterator[tuple[str, Aligned]]:
     """The variations that have answers, and these; answers: one row a prompt. Refuses as `join` does."""
     rows = _rows_of_prompts(answers, prompts, where, output, released)
     for variation in prompts["variation"].unique().to_pylist():
         chosen = np.asarray(pc.equal(prompts["variation"], variation)) & (rows >= 0)
         asked = prompts.filter(pa.array(chosen))
         if asked.num_rows:
-            yield variation, _arrange(answers.take(rows[chosen]), asked, items, where)
+            yield variation, _align(answers.take(rows[chosen]), asked, items, where)
 
 
 def _rows_of_prompts(answers: pa.Table, prompts: pa.Table, where: str, output: str, released: bool) -> Ints:
@@ -114,7 +118,7 @@ def _rows_of_prompts(answers: pa.Table, prompts: pa.Table, where: str, output: s
     return rows
 
 
-def _arrange(answers: pa.Table, prompts: pa.Table, items: pa.Table, where: str) -> Arranged:
+def _align(answers: pa.Table, prompts: pa.Table, items: pa.Table, where: str) -> Aligned:
     of_item = pc.index_in(prompts["item"], items["id"].combine_chunks())
     known = np.asarray(pc.is_valid(of_item))
     refuse(~known, prompts["id"], lambda _: "belongs to no item; run `dvc repro`", where)
@@ -123,10 +127,10 @@ def _arrange(answers: pa.Table, prompts: pa.Table, items: pa.Table, where: str) 
     groups = np.array(items["group"].to_pylist())
     numbers = np.unique(groups, return_inverse=True)[1]
     defective = has_any(items["flags"], DROPPED)
-    return Arranged(answers.take(order), prompts.take(order), items, groups, numbers, defective)
+    return Aligned(answers.take(order), prompts.take(order), items, groups, numbers, defective)
 
 
-def matrix_block(variation: str, output: str, found: Arranged, where: str) -> Block:
+def matrix_block(variation: str, output: str, found: Aligned, where: str) -> Block:
     """The block of answers that give each option a number, in the columns of LETTERS."""
     answered = _answered(found.answers, found.prompts, where)
     kept = found.prompts.filter(pa.array(answered))
@@ -160,7 +164,7 @@ def _answered(letters: pa.Table, prompts: pa.Table, where: str) -> Bools:
     censored = np.asarray(pc.is_valid(letters["upper"]))
     left_out = np.isneginf(flat) & censored[row]
     broken = np.bincount(row, ~np.isfinite(flat) & ~left_out, len(names)) > 0
-    refuse(given & broken, names, _not_finite, where)
+    refuse(given & broken, names, lambda _: f"has a logit that is NaN, infinite or null; {AGAIN}", where)
     return given & (np.bincount(row, ~left_out & (column < options[row]), len(names)) > 0)
 
 
@@ -186,10 +190,6 @@ def _responses(
     groups, categories, defective = of_items
     noise = uniform(prompts["item"].to_pylist())
     return Responses(values, answers, roles, count, options, groups, categories, noise, defective)
-
-
-def _not_finite(_: int) -> str:
-    return f"has a logit that is NaN, infinite or null; {AGAIN}"
 
 
 def lengths(lists: pa.ChunkedArray) -> Ints:

@@ -12,24 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vouch.metrics.calibration.probabilities import authors_probabilities, clean_probabilities
-from vouch.metrics.intervals import cluster_mean
-from vouch.metrics.join import AGAIN, Arranged, Block, arranged, cells, matrix_block
-from vouch.metrics.protocols import Figure
-from vouch.metrics.registry import Metric
-from vouch.metrics.responses import Bools, Floats, Responses
+from vouch.metrics.join import AGAIN, Aligned, Block, aligned, cells, matrix_block
+from vouch.metrics.protocols import CLEAN, Figure, mean_figure
+from vouch.metrics.responses import Bools, Responses
 from vouch.pipeline.errors import UserError
 from vouch.tables.prompts import LIKELIHOOD
 
 REDUCTIONS = {"accuracy_per_token": "tokens", "accuracy_per_byte": "bytes"}
 """Metric -> column of LIKELIHOOD that divides the sum."""
-DECLARED = {
-    "accuracy_per_token": Metric(
-        "per token", "accuracy by mean log-likelihood per token of an option", "higher", ranked=True
-    ),
-    "accuracy_per_byte": Metric(
-        "per byte", "accuracy by mean log-likelihood per byte of an option", "higher", ranked=True
-    ),
-}
 
 
 def likelihood_blocks(
@@ -38,7 +28,7 @@ def likelihood_blocks(
     """One block per variation that has likelihoods, with its reductions. Raises UserError as `join` does."""
     answers = by_prompt(likelihood, where)
     blocks = []
-    for variation, found in arranged(answers, prompts, items, where, LIKELIHOOD, released):
+    for variation, found in aligned(answers, prompts, items, where, LIKELIHOOD, released):
         block = matrix_block(variation, LIKELIHOOD, found, where)
         blocks.append(replace(block, reduced=_reductions(found, block)))
     return blocks
@@ -79,7 +69,7 @@ def by_prompt(likelihood: pa.Table, where: str) -> pa.Table:
     )
 
 
-def _reductions(found: Arranged, block: Block) -> Mapping[str, Responses]:
+def _reductions(found: Aligned, block: Block) -> Mapping[str, Responses]:
     """The block's responses by mean per token and per byte; without those whose lengths are not all known."""
     reduced = {}
     for metric, name in REDUCTIONS.items():
@@ -95,14 +85,9 @@ def _reductions(found: Arranged, block: Block) -> Mapping[str, Responses]:
 def reduced(protocol: str, block: Block, kept: Bools) -> list[Figure]:
     """The accuracies by mean: of all the kept rows [n] and plain, or of the clean ones with intervals."""
     figures = []
+    view = clean_probabilities if protocol == CLEAN else authors_probabilities
     for metric, responses in block.reduced.items():
-        rows = responses.take(kept & ~responses.defective if protocol == "clean" else kept)
-        if not len(rows):
-            continue
-        if protocol == "clean":
-            correct: Floats | Bools = clean_probabilities(rows).correct
-            low, high = cluster_mean(correct, rows.groups)
-        else:
-            correct, low, high = authors_probabilities(rows).correct, None, None
-        figures.append(Figure("", metric, float(correct.mean()), len(rows), low, high))
+        rows = responses.take(kept & ~responses.defective if protocol == CLEAN else kept)
+        if len(rows):
+            figures.append(mean_figure(metric, view(rows).correct, rows.groups, protocol))
     return figures

@@ -1,78 +1,51 @@
-"""What each metric is: its label, direction, unit and source, declared once, beside its formula.
-
-    from vouch.metrics.registry import find, metrics
+"""What each metric is: its label, direction, unit and source, a line of metrics.csv each.
 
     metrics()["ece"].better     # "lower"
     find("chosen_share_A")      # that of `chosen_share`: a name may end in `_KEY`
 
-A module that makes metrics has a table DECLARED of Metric by name, and stands in MODULES.
+To add a metric, add its formula to a table and a line to metrics.csv.
 """
 
-from collections.abc import Callable, Mapping
+import csv
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
-
-T = TypeVar("T")
-Better = Literal["higher", "lower"]
+from importlib.resources import files
+from typing import Any
 
 SHARE = "share"
 """Unit of values in 0 ... 1 that are printed as percentages."""
-NATS = "nats"
 OPTIONS = "options"
-
-MODULES = (
-    *("calibration.debias", "calibration.metrics", "calibration.prior"),
-    *("conformal.metrics", "conformal.set_figures", "conformal.shift"),
-    *("likelihood", "protocols.clean", "protocols.faithful", "ranking.scores"),
-    *("robustness.gaps", "robustness.metrics", "robustness.perturbation", "robustness.repeated_prompts"),
-    *("text.answers", "text.scoring", "unanswered"),
-)
-"""Modules of vouch.metrics that declare metrics."""
 
 
 @dataclass(frozen=True)
 class Metric:
     """label: heads a column. help: one line on what it is. source: the paper or papers.
 
-    better: whether more or less of it is better; None where neither is.
+    better: whether `higher` or `lower` values are better; empty where neither is.
     unit: SHARE for values in 0 ... 1; empty for a plain number.
     ranked: whether the leaderboard ranks models by it.
-    """
-
-    label: str
-    help: str
-    better: Better | None = None
-    unit: str = SHARE
-    source: str = ""
-    ranked: bool = False
-
-
-class Formula(NamedTuple, Generic[T]):
-    """A metric and its formula, from whatever its family rests on.
-
-    It returns a number, whose name is the metric's, or numbers by key, whose names are `METRIC_KEY`.
     authors: the rows over which Kostumov et al. (2024) average it, `test` or `all`; empty where they have
     none.
     """
 
-    metric: Metric
-    of: Callable[[T], Any]
+    label: str
+    help: str
+    better: str = ""
+    unit: str = ""
+    ranked: bool = False
     authors: str = ""
+    source: str = ""
 
 
 @cache
 def metrics() -> Mapping[str, Metric]:
-    """All metrics by name. Raises ValueError where two modules declare the same name."""
-    found: dict[str, Metric] = {}
-    for module in MODULES:
-        declared: Mapping[str, Metric] = import_module(f"vouch.metrics.{module}").DECLARED
-        twice = found.keys() & declared.keys()
-        if twice:
-            raise ValueError(f"vouch/metrics: {min(twice)} is declared twice; name it once")
-        found |= declared
-    return found
+    """All metrics by name."""
+    with files(__package__).joinpath("metrics.csv").open(encoding="utf-8") as file:
+        return {
+            row.pop("name"): Metric(**row | {"ranked": row["ranked"] == "yes"})
+            for row in csv.DictReader(file)
+        }
 
 
 def find(name: str) -> Metric | None:
@@ -83,6 +56,12 @@ def find(name: str) -> Metric | None:
         if not name:
             return None
     return known[name]
+
+
+def is_share(name: str) -> bool:
+    """Whether a metric's values lie in 0 ... 1."""
+    found = find(name)
+    return found is not None and found.unit == SHARE
 
 
 def named(metric: str, values: Any) -> Mapping[str, Any]:

@@ -4,7 +4,9 @@ Every [n, k] array has one row per prompt and one column per letter. Arrays are 
 column (Fortran order), because every rule below works on whole columns.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,12 @@ def count(marked: Bools) -> NDArray[np.uint8]:
     return np.asarray(marked.view(np.uint8).sum(axis=1, dtype=np.uint8))
 
 
+def uniform(items: Sequence[str]) -> NDArray[np.float64]:
+    """[n] in 0 ... 1 without 1; depends on the item's id alone, whatever else is scored, in which order."""
+    digests = b"".join(blake2b(item.encode(), digest_size=8).digest() for item in items)
+    return np.asarray((np.frombuffer(digests, dtype="<u8") >> np.uint64(11)) * 2.0**-53)
+
+
 @dataclass(frozen=True)
 class Responses:
     """n prompts with at most k letters, in the order of the items.
@@ -33,7 +41,7 @@ class Responses:
     options   [n] how many options its prompt shows, never more than letters
     groups    [n] number of the row's group: items that belong together share it
     categories [n] number of the item's category
-    noise     [n] a uniform number in 0 ... 1 that hangs on the item alone
+    noise     [n] a uniform number in 0 ... 1 that depends on the item alone
     defective [n] whether cleaning found a defect that a fair score cannot repair
     """
 

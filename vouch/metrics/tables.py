@@ -1,28 +1,31 @@
 """Protocols as rows of the metrics and outcomes tables."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from vouch.metrics.calibration.probabilities import Probabilities, clean_probabilities
 from vouch.metrics.config import Config
-from vouch.metrics.join import Block
+from vouch.metrics.join import Asked, Block
+from vouch.metrics.letter_mass import letter_mass
 from vouch.metrics.likelihood import reduced
-from vouch.metrics.protocols import Column, Protocol
+from vouch.metrics.protocols import CLEAN, FAITHFUL, Column, Figure, mean_figure
 from vouch.metrics.protocols.clean import clean
 from vouch.metrics.protocols.faithful import faithful
-from vouch.metrics.responses import Ints
-from vouch.metrics.unanswered import unanswered
+from vouch.metrics.responses import Bools, Ints
+from vouch.metrics.text.texts import TextBlock
 from vouch.tables.outcomes import OUTCOMES
 from vouch.tables.prompts import LETTERS, ORIGINAL
 
-PROTOCOLS = {"faithful": faithful, "clean": clean}
+PROTOCOLS = {FAITHFUL: faithful, CLEAN: clean}
 # The authors who read out likelihoods average all rows: their split is only there for the sets.
-PLAIN_PROTOCOLS = PROTOCOLS | {"faithful": partial(faithful, every_row=True)}
+PLAIN_PROTOCOLS = PROTOCOLS | {FAITHFUL: partial(faithful, every_row=True)}
 ALL = "all"
+UNANSWERED = "unanswered"
 Scored = tuple[list[dict[str, Any]], pa.Table]
 
 
@@ -30,29 +33,51 @@ def score_block(model: str, dataset: str, block: Block, config: Config) -> Score
     """Rows of the metrics table and the outcomes table of one model, dataset and variation.
 
     Where the items have several categories, each is split and calibrated on its own, as the
-    benchmark's tables by category are; outcomes come from all items together. Prompts without an answer
-    are counted by `unanswered` and rest in nothing else: where none is answered, it stands alone.
+    benchmark's tables by category are; outcomes come from all items together.
     """
-    rows, protocols = [], []
-    asked = block.asked
-    for name, protocol in (PROTOCOLS if block.output == LETTERS else PLAIN_PROTOCOLS).items():
-        place = {"model": model, "dataset": dataset, "variation": block.variation}
-        place |= {"output": block.output, "protocol": name}
-        for category, chosen in categories_of(asked.categories):
-            kept = chosen[asked.answered]
-            whole = category == ALL and block.variation == ORIGINAL
-            settings = config if whole else config.with_one_threshold()
-            part = protocol(block.responses.take(kept), settings) if kept.any() else Protocol([])
-            if category == ALL:
-                protocols.append(part)
-            figures = [*part.figures, *reduced(name, block, kept), *unanswered(name, asked, chosen)]
-            rows += [place | {"category": category} | vars(figure) for figure in figures]
+    protocols = PROTOCOLS if block.output == LETTERS else PLAIN_PROTOCOLS
+    columns: dict[str, Column] = {}
+
+    def figures(protocol: str, category: str, kept: Bools) -> list[Figure]:
+        whole = category == ALL and block.variation == ORIGINAL
+        settings = config if whole else config.with_one_threshold()
+        part = protocols[protocol](block.responses.take(kept), settings)
+        if category == ALL:
+            columns.update(part.columns)
+        return [*part.figures, *reduced(protocol, block, kept)]
+
+    rows = metric_rows(model, dataset, block, figures)
     if not len(block.responses):
         return rows, OUTCOMES.schema.empty_table()
-    return rows, _outcomes(model, dataset, block, protocols)
+    return rows, outcome_table(model, dataset, block, _said(block) | columns)
 
 
-def categories_of(categories: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+def metric_rows(
+    model: str,
+    dataset: str,
+    block: Block | TextBlock,
+    figures: Callable[[str, str, Bools], list[Figure]],
+) -> list[dict[str, Any]]:
+    """Rows of METRICS in both protocols, of all items and of each category.
+
+    figures(protocol, category, kept): of those answered rows [n] that are kept, where there are any. Prompts
+    without an answer are counted by `unanswered` and, where their letter mass is known, by letter_mass and
+    low_mass_rate, and rest in nothing else.
+    """
+    rows, asked = [], block.asked
+    for protocol in PROTOCOLS:
+        place = {"model": model, "dataset": dataset, "variation": block.variation}
+        place |= {"output": block.output, "protocol": protocol}
+        for category, chosen in _categories(asked.categories):
+            kept = chosen[asked.answered]
+            found = figures(protocol, category, kept) if kept.any() else []
+            counted = chosen & ~asked.defective if protocol == CLEAN else chosen
+            found += [*_unanswered(protocol, asked, counted), *letter_mass(protocol, asked, counted)]
+            rows += [place | {"category": category} | vars(figure) for figure in found]
+    return rows
+
+
+def _categories(categories: np.ndarray) -> Iterator[tuple[str, Bools]]:
     """Every part that is scored by itself, and which rows [m] it has."""
     yield ALL, np.ones(len(categories), dtype=bool)
     names = [str(name) for name in np.unique(categories)]
@@ -60,32 +85,25 @@ def categories_of(categories: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
         yield from ((name, categories == name) for name in names if name not in ("", ALL))
 
 
-def _outcomes(model: str, dataset: str, block: Block, protocols: list[Protocol]) -> pa.Table:
-    """What the prompt's own options say, for every row, and what the protocols add."""
+def _unanswered(protocol: str, asked: Asked, rows: Bools) -> list[Figure]:
+    """The share of the rows [m] that count without an answer; nothing where none counts."""
+    return (
+        [mean_figure(UNANSWERED, ~asked.answered[rows], asked.groups[rows], protocol)] if rows.any() else []
+    )
+
+
+def _said(block: Block) -> dict[str, Any]:
+    """What the prompt's own options say, for every row."""
     probabilities = clean_probabilities(block.responses)
     predicted = probabilities.tops.argmax(axis=1)
-    rows = np.arange(len(predicted))
     surprise = -np.log(np.where(probabilities.p > 0, probabilities.p, 1))
-    columns: dict[str, Any] = {
-        "model": [model] * len(rows),
-        "dataset": [dataset] * len(rows),
-        "prompt": block.prompts,
-        "item": block.items,
-        "group": block.groups,
-        "variation": [block.variation] * len(rows),
-        "output": [block.output] * len(rows),
-        "effect": block.effects,
+    return {
         "predicted": predicted,
         "chosen": _chosen(probabilities),
-        "correct": probabilities.answers[rows, predicted],
+        "correct": probabilities.answers[np.arange(len(predicted)), predicted],
         "confidence": probabilities.confidence,
         "entropy": (probabilities.p * surprise).sum(axis=1),
     }
-    for protocol in protocols:
-        columns |= protocol.columns
-    columns["half"] = np.where(columns.pop("testing").values, "test", "calibration")
-    arrays = [_array(columns.get(field.name), len(rows), field.type) for field in OUTCOMES.schema]
-    return pa.Table.from_arrays(arrays, schema=OUTCOMES.schema)
 
 
 def _chosen(probabilities: Probabilities) -> Ints:
@@ -96,10 +114,28 @@ def _chosen(probabilities: Probabilities) -> Ints:
     return np.asarray(probabilities.roles[np.arange(len(place)), place])
 
 
-def _array(values: Any, count: int, kind: pa.DataType) -> pa.Array:
-    """Null where a column is not known, and everywhere where a protocol without rows made none."""
+def outcome_table(model: str, dataset: str, block: Block | TextBlock, columns: Mapping[str, Any]) -> pa.Table:
+    """Rows of OUTCOMES from what was found of each answered row."""
+    return filled(OUTCOMES.schema, names_of(model, dataset, block) | dict(columns))
+
+
+def names_of(model: str, dataset: str, block: Block | TextBlock) -> dict[str, Any]:
+    """Columns that say which rows these are."""
+    whole = {"model": model, "dataset": dataset, "variation": block.variation, "output": block.output}
+    every = {"prompt": block.prompts, "item": block.items, "group": block.groups, "effect": block.effects}
+    return every | {name: [value] * len(block.prompts) for name, value in whole.items()}
+
+
+def filled(schema: pa.Schema, columns: Mapping[str, Any]) -> pa.Table:
+    """A table with these columns, among them `prompt`; null where one is missing or not known."""
+    rows = len(columns["prompt"])
+    arrays = [_array(columns.get(field.name), rows, field.type) for field in schema]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _array(values: Any, rows: int, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
     if values is None:
-        return pa.nulls(count, kind)
+        return pa.nulls(rows, kind)
     if isinstance(values, Column):
         return pa.array(values.values, mask=~values.known).cast(kind)
-    return pa.array(values).cast(kind)
+    return pc.cast(values, kind) if isinstance(values, pa.ChunkedArray) else pa.array(values, kind)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from vouch.datasets.fetch.origin import REMOTE
+from vouch.params.moved import check_moved
 from vouch.params.project import MODELS, PARAMS, Models, Project
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.validation import validated
@@ -19,6 +20,12 @@ from vouch.prompts.build.combination import load_variation
 from vouch.prompts.build.template import read_template
 
 TRAINED = Path("data/trained")
+# What this project writes, but for the demo models: a source there would change with every run.
+WRITTEN = (
+    *(".dvc", ".git", ".vouch", "reports", "data/compare", "data/defects", "data/embeddings", "data/images"),
+    *("data/items", "data/models", "data/prompts", "data/published", "data/rejects", "data/responses"),
+    *("data/rewrites", "data/runs", "data/scores", "data/text_similarity.parquet"),
+)
 PINS = "data/models/NAME.json"
 
 
@@ -29,6 +36,7 @@ def check_project() -> Project:
 
 def check_params(values: Any, where: str) -> Project:
     """The content of a params file, validated against the plugins and models there are."""
+    check_moved(values, where)
     project = validated(Project, values, where)
     locked = validated(Models, load(MODELS), str(MODELS))
     _check_plugins(project, where)
@@ -50,21 +58,19 @@ def plugins(folder: str) -> list[str]:
 def _known(names: Iterable[str], known: list[str], where: str, key: str) -> None:
     for name in names:
         if name not in known:
-            raise UserError(f"{where}: {key}: unknown name {name}; {did_you_mean(name, known)}")
+            raise UserError(f"{where}: {key}: unknown name {name:.60}; {did_you_mean(name, known)}")
 
 
 def _once(names: list[str], where: str, key: str) -> None:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
-        raise UserError(f"{where}: {key}: {twice} stands twice; name it once")
+        raise UserError(f"{where}: {key}: {twice:.60} stands twice; name it once")
 
 
 def _check_plugins(project: Project, where: str) -> None:
     loaders, templates = plugins("vouch/datasets/loaders"), plugins("vouch/prompts/templates")
     for name, entry in project.datasets.items():
-        if Path.cwd().resolve().is_relative_to(os.path.realpath(entry.source)):
-            # DVC would watch what the stages write, and the way up to `/`
-            raise UserError(f"{where}: datasets.{name}.source: holds this project; name a folder of its own")
+        _check_place(entry.source, where, f"datasets.{name}.source")
         _known([entry.loader], loaders, where, f"datasets.{name}.loader")
         _known([entry.template], templates, where, f"datasets.{name}.template")
         try:
@@ -76,6 +82,18 @@ def _check_plugins(project: Project, where: str) -> None:
         _check_variations(entry.variations or [], where, f"datasets.{name}.variations")
     _check_variations(project.variations, where, "variations")
     _known(project.score.answers, list(project.datasets), where, "score.answers")
+    _known(project.extract.max_tokens_of, list(project.models), where, "extract.max_tokens_of")
+
+
+def _check_place(source: str, where: str, key: str) -> None:
+    """DVC and the pins would watch what the stages write, and the way up to `/`."""
+    path = Path(os.path.realpath(source))
+    if Path.cwd().resolve().is_relative_to(path):
+        raise UserError(f"{where}: {key}: holds this project; name a folder of its own")
+    for name in WRITTEN:
+        written = Path(os.path.realpath(name))
+        if path.is_relative_to(written) or written.is_relative_to(path):
+            raise UserError(f"{where}: {key}: {name} is what this project writes; name a folder of its own")
 
 
 def _check_paper(project: Project, where: str) -> None:
@@ -92,7 +110,7 @@ def _check_variations(names: list[str], where: str, key: str) -> None:
             raise UserError(f"{where}: {key}: {error}") from None
         first = same.setdefault(variation.same_as, name)
         if first != name:
-            raise UserError(f"{where}: {key}: {name} is the same as {first}; name it once")
+            raise UserError(f"{where}: {key}: {name:.60} is the same as {first}; name it once")
     _once(names, where, key)
 
 
@@ -106,6 +124,7 @@ def _check_models(project: Project, locked: Models, where: str) -> None:
     sources = project.models | project.helpers
     for name, source in sources.items():
         key = f"models.{name}" if name in project.models else f"helpers.{name}"
+        _check_place(source, where, key)
         if Path(source).parent == TRAINED:
             _known([Path(source).name], list(project.train), where, f"{key} (entries of train)")
         entry = locked.models.get(name)
@@ -116,7 +135,7 @@ def _check_models(project: Project, locked: Models, where: str) -> None:
             # answers that others released may be of a model that models.lock knows
             if source != expected and (entry.source.kind == "folder" or _is_model(Path(source))):
                 raise UserError(
-                    f"{where}: {key}: is {source!r}, but {MODELS} says {expected}; write that here"
+                    f"{where}: {key}: is {source!r:.60}, but {MODELS} says {expected}; write that here"
                 )
     made = [Path(source).name for source in sources.values() if Path(source).parent == TRAINED]
     _known(project.train, made, where, f"train (models from {TRAINED})")

@@ -11,6 +11,7 @@ from typing import Any
 
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
+from vouch.pipeline.yaml12 import dumped
 
 _NAME = re.compile(r"[0-9a-f]{32}(\.dir)?")  # temporary files of transfers lie beside the objects
 _CHUNK = 1 << 20
@@ -134,17 +135,11 @@ def remember(entries: Iterable[dict[str, Any]]) -> None:
     when results are pulled: these dvc.lock alone knows, and forgets with the next profile, so that they would
     be computed anew although the cache holds them.
     """
-    from io import StringIO
-
     from dvc.stage.cache import _get_cache_hash
-    from ruamel.yaml import YAML
 
     with repository() as repo:
         for entry in entries:
             key = _get_cache_hash(deepcopy(entry), key=True)  # which puts names in the place of its outputs
             path = Path(repo.stage_cache._get_cache_path(key, _get_cache_hash(entry)))
             if not path.exists():
-                path.parent.mkdir(parents=True, exist_ok=True)
-                text = StringIO()
-                YAML().dump(entry, text)
-                write_text(path, text.getvalue())
+                write_text(path, dumped(entry))

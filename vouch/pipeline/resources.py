@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -222,9 +221,16 @@ def resources(stage: Stage, needed: Needs, site: Site) -> dict[str, Any]:
     """The same for `resources:` of a rule; the time of extract once its prompts are known."""
     partition = site.gpu_partition if needed.gpus else site.cpu_partition
     prompts = next((dep for dep in stage.deps if needed.model and dep.startswith("data/prompts/")), None)
+
+    def memory(wildcards: Any, attempt: int) -> int:  # the names are Snakemake's
+        return needed.memory(attempt)
+
+    def runtime(wildcards: Any, input: Any, attempt: int) -> int:
+        return needed.runtime(count_prompts(prompts) if prompts else 0, site.longest, attempt)
+
     found: dict[str, Any] = {
-        "mem_mb": partial(_memory, needed=needed),
-        "runtime": partial(_runtime, needed=needed, longest=site.longest, prompts=prompts),
+        "mem_mb": memory,
+        "runtime": runtime,
         "cpus_per_task": needed.processors,
         "gpu": needed.gpus,
         "nodes": 1 if needed.gpus else 0,  # else Slurm may take several GPUs from several
@@ -232,16 +238,6 @@ def resources(stage: Stage, needed: Needs, site: Site) -> dict[str, Any]:
         "slurm_account": site.account,
     }
     return {name: value for name, value in found.items() if value}
-
-
-def _memory(wildcards: Any, attempt: int, needed: Needs) -> int:
-    return needed.memory(attempt)
-
-
-def _runtime(
-    wildcards: Any, input: Any, attempt: int, needed: Needs, longest: int, prompts: str | None
-) -> int:
-    return needed.runtime(count_prompts(prompts) if prompts else 0, longest, attempt)
 
 
 def count_prompts(table: str) -> int:

@@ -38,13 +38,15 @@ def _explain(error: ValidationError, model: type[BaseModel], where: str) -> str:
     first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
     others = error.error_count() - 1
     more = f" (and {others} more problem{'s' * (others > 1)})" if others else ""
-    key = ".".join(str(part) for part in first["loc"] if part not in _NO_KEYS) or "the whole file"
+    key = ".".join(f"{part!s:.60}" for part in first["loc"] if part not in _NO_KEYS) or "the whole file"
     if first["type"] == "extra_forbidden":
         known = _keys_at(model, first["loc"][:-1])
         return f"{where}: unknown key {key}; {did_you_mean(str(first['loc'][-1]), known)}{more}"
     if first["type"] == "missing":
         return f"{where}: key {key} is missing; add it{more}"
     message = first["msg"].removeprefix("Value error, ")
+    if tag := str(first.get("ctx", {}).get("tag", "")):
+        message = message.replace(tag, tag[:60])
     if first.get("ctx", {}).get("pattern") == NAME:
         message = "a name is a lower-case letter, then lower-case letters, digits and _"
     return f"{where}: {key}: {message}, found {str(first['input'])[:60]!r}{more}"

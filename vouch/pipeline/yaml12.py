@@ -177,3 +177,14 @@ def load(path: Path) -> Any:
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read ({error}); it must be UTF-8 text") from None
     return loads(text, str(path))
+
+
+def dumped(document: Any, yaml: Any = None) -> str:
+    """The text of a document as ruamel.yaml writes it; yaml: one of its writers, with settings of its own."""
+    from io import StringIO
+
+    from ruamel.yaml import YAML
+
+    text = StringIO()
+    (yaml or YAML()).dump(document, text)
+    return text.getvalue()

@@ -1,9 +1,9 @@
 """report: a site of a few pages, tables, figures and numbers for `dvc metrics` and `dvc plots`.
 
 load.py        reads the tables of the earlier stages into `Evidence` (evidence.py), with look-ups in them
-headline.py    the numbers that matter most; csv_tables.py: what is written to reports/tables
+headline.py    the numbers that matter most, for DVC and a table; csv_tables.py: all of reports/tables
 figures/       NAME.py: draw(evidence, dataset) -> chart, in reports/figures: NAME-DATASET.svg, .png, .pdf
-papers/        NAME/: tables and figures of a paper, built from reproduce/
+papers/        NAME.py or NAME/: tables and figures of a paper, built from reproduce/
 table.py       `TableSpec`, the columns of a table with labels, help and units; table_files.py: CSV, LaTeX
 sections/      NAME.py: TITLE and build(evidence) -> `Section` (section.py), shown by
                templates/section.html.j2, or a view that templates/NAME.html.j2 shows
@@ -11,3 +11,13 @@ pages.py       which sections a page shows; site.py: from views to HTML; write.p
 static/        what the pages load, copied to reports/assets
 items/         reports/items, which the stage browse makes
 """
+
+import importlib
+import pkgutil
+from types import ModuleType
+
+
+def plugins(package: ModuleType) -> dict[str, ModuleType]:
+    """Module of every file of a package whose files register by their name, in alphabetical order."""
+    names = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
+    return {name: importlib.import_module(f"{package.__name__}.{name}") for name in names}

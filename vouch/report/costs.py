@@ -3,10 +3,9 @@
 import re
 from typing import NamedTuple
 
-import pandas as pd
-
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
+from vouch.report.numbers import columns
 from vouch.report.table import Cell
 
 # Takes the question its picture: it shows what words alone give.
@@ -47,7 +46,7 @@ CONFIDENCE = ("confidence", "")
 SIZE_LAC = ("set_size", "lac")
 SIZE_APS = ("set_size", "aps")
 FLIPPED = ("flipped", "")
-UNTURNED = ("unturned", "")
+NOT_FLIPPED = ("not_flipped", "")
 
 
 class Cost(NamedTuple):
@@ -87,7 +86,6 @@ class Cost(NamedTuple):
 
 
 Costs = dict[tuple[str, str, str, str], Cost]
-COLUMNS = ("value", "original", "difference", "low", "high", "items")
 EVEN = 1e-9
 """A guess among two options is right as often when they are flipped, but for rounding."""
 
@@ -96,23 +94,16 @@ def costs(evidence: Evidence, dataset: str) -> Costs:
     """Everything about the first output of a dataset by model, variation, metric and score."""
     frame = evidence.costs
     frame = frame[(frame["dataset"] == dataset) & (frame["output"] == evidence.outputs(dataset)[0])]
-    columns = [frame[name].tolist() for name in ("model", "variation", "metric", "score", *COLUMNS)]
+    names = ("model", "variation", "metric", "score", *Cost._fields[:-1])
+    rows = zip(*columns(frame, names), strict=True)
     found = {
-        (model, variation, metric, score): Cost(value, original, difference, _end(low), _end(high), items)
-        for model, variation, metric, score, value, original, difference, low, high, items in zip(
-            *columns, strict=True
-        )
+        (model, variation, metric, score): Cost(*cost) for model, variation, metric, score, *cost in rows
     }
     for model, variation, *measure in found:
-        if tuple(measure) == UNTURNED and (cost := found.get((model, variation, *ACCURACY))):
-            eased = _eased(evidence, dataset, model, variation)
-            found[model, variation, *ACCURACY] = cost._replace(eased=eased)
+        if tuple(measure) == NOT_FLIPPED and (cost := found.get((model, variation, *ACCURACY))):
+            guess = evidence.number(dataset, model, "random_accuracy", variation=variation)
+            found[model, variation, *ACCURACY] = cost._replace(eased=eased_by(guess and guess.value))
     return found
-
-
-def _eased(evidence: Evidence, dataset: str, model: str, variation: str) -> float:
-    guess = evidence.number(dataset, model, "random_accuracy", variation=variation)
-    return eased_by(None if guess is None else guess.value)
 
 
 def eased_by(guess: float | None) -> float:
@@ -122,10 +113,6 @@ def eased_by(guess: float | None) -> float:
     """
     eased = 0.0 if guess is None else 2 * guess - 1
     return eased if abs(eased) > EVEN else 0.0
-
-
-def _end(value: float) -> float | None:
-    return None if pd.isna(value) else float(value)
 
 
 def changes(found: Costs) -> tuple[str, ...]:
@@ -162,25 +149,24 @@ def meaning(variation: str) -> str:
 
 
 def beside_a_guess(cost: Cost) -> str:
-    """Accuracy in the variation and in the original, each with that of a guess; only where `eased`."""
+    """Accuracy in the variation and in the original, each with chance level; only where `eased`."""
     return (
-        f"are right, with guessing {formatting.percent(cost.guess, 0)}; of the originals "
-        f"{formatting.percent(cost.original)}, with guessing {formatting.percent(1 - cost.guess, 0)}"
+        f"{formatting.percent(cost.value)} correct, chance {formatting.percent(cost.guess, 0)}; originals "
+        f"{formatting.percent(cost.original)}, chance {formatting.percent(1 - cost.guess, 0)}"
     )
 
 
 def in_words(variation: str) -> str | None:
     """What a variation does, of a combination all that it does; None where a part has no words."""
-    said = [_part_in_words(part) for part in variation.split("+")]
-    return None if None in said else ", ".join(filter(None, said))
-
-
-def _part_in_words(part: str) -> str | None:
-    leveled = None if part in MEANING else _LEVEL.fullmatch(part)
-    if leveled is None:
-        return MEANING.get(part)
-    level = leveled[2] if leveled[1] in COUNTED else f"level {leveled[2]}"
-    return f"{MEANING[leveled[1]]} ({level})" if leveled[1] in MEANING else None
+    said = []
+    for part in variation.split("+"):
+        leveled = None if part in MEANING else _LEVEL.fullmatch(part)
+        name, level = leveled.groups() if leveled else (part, "")
+        if name not in MEANING:
+            return None
+        level = level if name in COUNTED or not level else f"level {level}"
+        said.append(f"{MEANING[name]} ({level})" if level else MEANING[name])
+    return ", ".join(said)
 
 
 def named(variation: str) -> str:

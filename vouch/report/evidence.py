@@ -2,16 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import combinations
 from statistics import median
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
+from vouch.metrics.letter_mass import LOW_MASS_RATE, Place, answers_in_another_form
 from vouch.report.config import Scoring
 from vouch.report.numbers import Number, Numbers, Pair, pairs
-from vouch.tables.prompts import ORIGINAL, OUTPUTS
+from vouch.tables.prompts import LETTERS, ORIGINAL, OUTPUTS
 
 MARGINAL = "marginal"
 KEYS = ("dataset", "output", "variation", "protocol", "category", "score", "metric", "model")
@@ -19,10 +20,10 @@ KEYS = ("dataset", "output", "variation", "protocol", "category", "score", "metr
 
 @dataclass(frozen=True)
 class Evidence:
-    """Frames with the columns of the contract tables of the same names, `costs` of the table `variations`;
+    """Frames with the columns of the tables of the same names in vouch/tables, `costs` of `variations`;
     `items`, `defects` and `rewrites` have `dataset` as well.
 
-    setup: the parameters datasets, models, variations and train, and `locked`, the entries of
+    setup: the parameters datasets, extract, models, variations and train, and `locked`, the entries of
     models.lock. engines: of each model, the engines of its answers with their revisions. facts: what
     is known of a model, `facts` of models.lock, by model. digests: SHA-256 of every data file that was read,
     by path. printed: what papers printed, by name of the file, all columns text.
@@ -66,7 +67,7 @@ class Evidence:
         return Numbers(self.headlines, KEYS)
 
     @cached_property
-    def _outputs_of(self) -> dict[str, tuple[str, ...]]:
+    def _outputs(self) -> dict[str, tuple[str, ...]]:
         frame = self.leaderboard[["dataset", "output"]].drop_duplicates()
         return {
             str(name): tuple(output for output in OUTPUTS if output in set(group["output"]))
@@ -74,8 +75,14 @@ class Evidence:
         }
 
     def outputs(self, dataset: str) -> tuple[str, ...]:
-        """What was read out on a dataset; the first is what all headlines rest on: letters where they are."""
-        return self._outputs_of[dataset]
+        """The outputs of a dataset; the first is what all headlines rest on: letters where they are."""
+        return self._outputs[dataset]
+
+    def of_first_output(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The rows of any of the tables that are of the first output of their dataset."""
+        return frame[
+            frame["output"] == frame["dataset"].map({name: self.outputs(name)[0] for name in self._outputs})
+        ]
 
     @cached_property
     def datasets(self) -> tuple[str, ...]:
@@ -85,71 +92,81 @@ class Evidence:
 
     @cached_property
     def judged(self) -> tuple[str, ...]:
-        """Datasets that a verdict may rest on; all of them where all are too small."""
-        return tuple(name for name in self.datasets if name not in self._small) or self.datasets
+        """Datasets that a verdict may rest on: with candidates, and of these the large enough ones.
+
+        Where none is large enough all of them; where there are no candidates at all, all datasets.
+        """
+        able = tuple(name for name in self.datasets if self.candidates(name)) or self.datasets
+        return tuple(name for name in able if name not in self._small) or able
+
+    @cached_property
+    def _away(self) -> frozenset[Place]:
+        frame = self.leaderboard
+        return answers_in_another_form(frame[frame["metric"] == LOW_MASS_RATE].to_dict("records"))
+
+    def candidates(self, dataset: str) -> tuple[str, ...]:
+        """Models that claims about a dataset may name, in the order of `models`: the gate of all claims.
+
+        Left out is who should answer by letters and does not (vouch/metrics/letter_mass.py).
+        """
+        if self.outputs(dataset)[0] != LETTERS:
+            return self.models(dataset)
+        return tuple(model for model in self.models(dataset) if (model, dataset) not in self._away)
+
+    def left_out(self, dataset: str) -> tuple[str, ...]:
+        """The other models of a dataset."""
+        return tuple(model for model in self.models(dataset) if model not in self.candidates(dataset))
 
     @cached_property
     def _small(self) -> frozenset[str]:
         """Datasets where too few rows calibrate in most splits: their sets hold every option."""
         frame = self.headlines
         rows = frame[(frame["metric"] == "infinite_threshold_rate") & (frame["protocol"] == "clean")]
-        rows = rows[rows["category"] == "all"]
-        return frozenset(str(name) for name, group in rows.groupby("dataset") if group["value"].min() > 0.5)
+        least = rows[rows["category"] == "all"].groupby("dataset")["value"].min()
+        return frozenset(map(str, least.index[least > 0.5]))
+
+    @cached_property
+    def _leading(self) -> dict[str, pd.DataFrame]:
+        groups = self.of_first_output(self.headlines).groupby("dataset", sort=False)
+        return {str(name): group for name, group in groups}
 
     def leading(self, dataset: str) -> pd.DataFrame:
         """The headlines of a dataset, of its first output."""
-        return self.headlines.iloc[self._places.get((dataset, self.outputs(dataset)[0]), [])]
-
-    @cached_property
-    def _places(self) -> Mapping[tuple[str, str], np.ndarray]:
-        found: Mapping[tuple[str, str], np.ndarray] = self.headlines.groupby(
-            ["dataset", "output"], sort=False
-        ).indices
-        return found
-
-    @cached_property
-    def _measured(self) -> dict[str, dict[str, frozenset[str]]]:
-        """Of the leading headlines of each dataset: the names of metrics and of categories."""
-        frame = self.headlines[["dataset", "output", "metric", "category"]].drop_duplicates()
-        first = frame["output"] == frame["dataset"].map(
-            {name: self.outputs(name)[0] for name in self.datasets}
-        )
-        return {
-            str(dataset): {name: frozenset(group[name].unique()) for name in ("metric", "category")}
-            for dataset, group in frame[first].groupby("dataset")
-        }
+        return self._leading.get(dataset, self.headlines.iloc[:0])
 
     def metrics(self, dataset: str) -> frozenset[str]:
         """Names of the metrics that a dataset has in its first output."""
-        return self._measured.get(dataset, {}).get("metric", frozenset())
+        return frozenset(self.leading(dataset)["metric"].unique())
+
+    def categories(self, dataset: str) -> tuple[str, ...]:
+        """Categories of a dataset that have scores, in alphabetical order."""
+        return tuple(sorted(set(self.leading(dataset)["category"].unique()) - {"all"}))
 
     @cached_property
     def _variations(self) -> dict[str, tuple[str, ...]]:
         # Means over several variations are of none.
         frame = self.leaderboard.loc[self.leaderboard["variation"] != "", ["dataset", "variation"]]
-        frame = frame.drop_duplicates()
-        found = {name: sorted(group["variation"]) for name, group in frame.groupby("dataset")}
-        return {str(k): tuple(sorted(v, key=lambda name: (name != ORIGINAL, name))) for k, v in found.items()}
+        found = frame.drop_duplicates().groupby("dataset")["variation"]
+        return {str(k): tuple(sorted(v, key=lambda name: (name != ORIGINAL, name))) for k, v in found}
 
     def variations(self, dataset: str) -> tuple[str, ...]:
         """Variations of a dataset; the first, `original` where there is one, is the one of all headlines."""
         return self._variations[dataset]
 
     @cached_property
-    def _ordered(self) -> dict[str, tuple[str, ...]]:
-        ordered: dict[str, tuple[str, ...]] = {}
-        for name, group in self.leaderboard.groupby("dataset"):
-            dataset = str(name)
-            accuracy = {
-                str(model): number.value if (number := self.number(dataset, str(model), "accuracy")) else -1.0
-                for model in group["model"].unique()
-            }
-            ordered[dataset] = tuple(sorted(accuracy, key=lambda model: (-accuracy[model], model)))
-        return ordered
+    def _models(self) -> dict[str, tuple[str, ...]]:
+        def order(dataset: str, model: str) -> tuple[float, str]:
+            number = self.number(dataset, model, "accuracy")
+            return (-number.value if number else 1.0, model)
+
+        return {
+            str(name): tuple(sorted(map(str, models.unique()), key=partial(order, str(name))))
+            for name, models in self.leaderboard.groupby("dataset")["model"]
+        }
 
     def models(self, dataset: str) -> tuple[str, ...]:
         """Models with scores on a dataset, best accuracy of the clean protocol first, ties by name."""
-        return self._ordered[dataset]
+        return self._models[dataset]
 
     @cached_property
     def all_models(self) -> tuple[str, ...]:
@@ -176,6 +193,11 @@ class Evidence:
         asked = (dataset, output or self.outputs(dataset)[0], variation)
         return self._numbers.get((*asked, protocol, category, score, metric, model))
 
+    def numbers(self, dataset: str, metric: str, score: str = "", **where: str) -> dict[str, Number]:
+        """The number of each model that has one, best accuracy first. where: keywords of `number`."""
+        found = {model: self.number(dataset, model, metric, score, **where) for model in self.models(dataset)}
+        return {model: number for model, number in found.items() if number}
+
     def leading_differences(self, dataset: str) -> pd.DataFrame:
         """The differences of a dataset in its first output."""
         frame = self.differences
@@ -183,33 +205,31 @@ class Evidence:
 
     @cached_property
     def _pairs(self) -> dict[tuple[str, str, str], Pair]:
-        frame = self.differences
-        first = frame["dataset"].map({name: self.outputs(name)[0] for name in self.datasets})
-        return pairs(frame[frame["output"] == first])
+        return pairs(self.of_first_output(self.differences))
 
     def pair(self, dataset: str, first: str, second: str) -> Pair | None:
         """The paired comparison of two models, as `first` minus `second`; None where it was not made."""
         return self._pairs.get((dataset, first, second))
 
-    @cached_property
-    def _effects(self) -> dict[str, float]:
-        found: dict[str, list[float]] = {}
-        for (dataset, first, second), pair in self._pairs.items():
-            if first < second and pair.minimum_detectable_effect is not None:
-                found.setdefault(dataset, []).append(pair.minimum_detectable_effect)
-        return {dataset: median(each) for dataset, each in found.items()}
-
     def minimum_detectable_effect(self, dataset: str) -> float | None:
         """Minimum detectable effect, of the median pair of a dataset; None without pairs."""
-        return self._effects.get(dataset)
+        found = [self.pair(dataset, *names) for names in combinations(self.models(dataset), 2)]
+        effects = [effect for each in found if each and (effect := each.minimum_detectable_effect)]
+        return median(effects) if effects else None
 
     def leaders(self, dataset: str) -> tuple[str, ...]:
-        """The model with the best accuracy, and those not significantly worse.
+        """The candidate with the best accuracy, and those not significantly worse; empty without candidates.
 
         Paired comparisons decide; where there is none for a pair, the ranks that the intervals allow.
         """
-        best, *rest = self.models(dataset)
-        return (best, *(model for model in rest if not self._behind(dataset, best, model)))
+        candidates = self.candidates(dataset)
+        return tuple(
+            m for m in candidates if m == candidates[0] or not self._behind(dataset, candidates[0], m)
+        )
+
+    def shown(self, dataset: str) -> str:
+        """The model that stands for all where one is shown: the first of the leaders, else of the models."""
+        return (self.leaders(dataset) or self.models(dataset))[0]
 
     def _behind(self, dataset: str, best: str, model: str) -> bool:
         pair = self.pair(dataset, best, model)
@@ -228,21 +248,11 @@ class Evidence:
         """Accuracy of a guess among the native options; 0 where there are none to guess among."""
         return self._chances.get(dataset, 0.0)
 
-    def categories(self, dataset: str) -> tuple[str, ...]:
-        """Categories of a dataset that have scores, in alphabetical order."""
-        return tuple(sorted(self._measured.get(dataset, {}).get("category", frozenset()) - {"all"}))
-
     @cached_property
     def _plain(self) -> dict[str, pd.DataFrame]:
-        frames = {}
-        for name, group in self.outcomes.groupby("dataset"):
-            dataset = str(name)
-            if dataset in self._variations:
-                first = (group["variation"] == self.variations(dataset)[0]) & (
-                    group["output"] == self.outputs(dataset)[0]
-                )
-                frames[dataset] = group[first]
-        return frames
+        frame = self.of_first_output(self.outcomes)
+        plain = frame["variation"] == frame["dataset"].map({k: v[0] for k, v in self._variations.items()})
+        return {str(name): group for name, group in frame[plain].groupby("dataset")}
 
     def plain_outcomes(self, dataset: str) -> pd.DataFrame:
         """Outcomes of all models on a dataset in the variation and output of the headlines."""

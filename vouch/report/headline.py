@@ -4,18 +4,23 @@ from typing import Any
 
 import pandas as pd
 
+from vouch.metrics.letter_mass import LOW_MASS_RATE
 from vouch.report.evidence import Evidence
+from vouch.report.figures.reliability import frame
+from vouch.report.table import SETS, Measured
 
-# Column: metric and score in the leaderboard.
-METRICS = {
-    "accuracy": ("accuracy", ""),
-    "coverage_lac": ("coverage", "lac"),
-    "coverage_aps": ("coverage", "aps"),
-    "set_size_lac": ("set_size", "lac"),
-    "set_size_aps": ("set_size", "aps"),
-    "uacc": ("uacc", "mean"),
-    "ece": ("ece", ""),
-}
+HEADLINES = (
+    Measured("accuracy"),
+    Measured("coverage", "lac", help="share of LAC sets that contain the answer"),
+    Measured("coverage", "aps", help="share of APS sets that contain the answer"),
+    Measured("set_size", "lac"),
+    Measured("set_size", "aps"),
+    Measured("uacc", "mean"),
+    Measured("ece"),
+    Measured(LOW_MASS_RATE),
+)
+METRICS = {f"{each.metric}_{each.score}" if each.score in SETS else each.metric: each for each in HEADLINES}
+"""By the name that they have in files."""
 PROTOCOLS = ("clean", "faithful")
 
 
@@ -35,8 +40,8 @@ def headline(evidence: Evidence) -> pd.DataFrame:
 
 def _row(evidence: Evidence, dataset: str, model: str, protocol: str) -> dict[str, object]:
     row: dict[str, object] = {"dataset": dataset, "model": model, "protocol": protocol}
-    for name, (metric, score) in METRICS.items():
-        number = evidence.number(dataset, model, metric, score, protocol)
+    for name, each in METRICS.items():
+        number = each.number(evidence, dataset, model, protocol=protocol)
         if number is None:
             continue
         row |= {name: number.value, f"{name}_low": number.low, f"{name}_high": number.high}
@@ -50,8 +55,8 @@ def values(evidence: Evidence, dataset: str, model: str, protocol: str = "clean"
     """The numbers that a model has."""
     return {
         name: number.value
-        for name, (metric, score) in METRICS.items()
-        if (number := evidence.number(dataset, model, metric, score, protocol))
+        for name, each in METRICS.items()
+        if (number := each.number(evidence, dataset, model, protocol=protocol))
     }
 
 
@@ -68,3 +73,28 @@ def metrics_json(evidence: Evidence) -> dict[str, Any]:
         }
         for dataset in evidence.datasets
     }
+
+
+def _label(evidence: Evidence, dataset: str, model: str) -> str:
+    return model if len(evidence.datasets) == 1 else f"{model} on {dataset}"
+
+
+def plotted_models(evidence: Evidence) -> pd.DataFrame:
+    """One row per model and dataset: run, and its clean numbers."""
+    rows = [
+        {"run": _label(evidence, dataset, model)} | values(evidence, dataset, model)
+        for dataset in evidence.datasets
+        for model in evidence.models(dataset)
+    ]
+    return pd.DataFrame(rows, columns=["run", *METRICS])
+
+
+def plotted_reliability(evidence: Evidence) -> pd.DataFrame:
+    """One row per bin of the models that are drawn: run, confidence, accuracy, answers."""
+    columns = ["run", "confidence", "accuracy", "answers"]
+    parts = [
+        data.assign(run=[_label(evidence, dataset, model) for model in data["model"]])[columns]
+        for dataset in evidence.datasets
+        if len(data := frame(evidence, dataset))
+    ]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)

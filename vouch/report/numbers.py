@@ -1,7 +1,7 @@
 """Numbers as the report looks them up: one cell of the leaderboard, one comparison of two models."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -23,6 +23,11 @@ class Number(NamedTuple):
     rank: int | None
     rank_low: int | None
     rank_high: int | None
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Of its interval; its value where there is none."""
+        return self.value if self.low is None else self.low, self.value if self.high is None else self.high
 
 
 class Pair(NamedTuple):
@@ -63,16 +68,13 @@ def minimum_detectable_effect(low: float | None, high: float | None) -> float | 
     return None if low is None or high is None else DETECTED * (high - low) / INTERVAL
 
 
-def _missing(value: object) -> bool:
-    return value is None or value is pd.NA or value != value  # only NaN differs from itself
+WHOLE = ("items", "rank", "rank_low", "rank_high")
 
 
-def _some(value: float) -> float | None:
-    return None if _missing(value) else float(value)
-
-
-def _whole(value: float) -> int | None:
-    return None if _missing(value) else int(value)
+def columns(frame: pd.DataFrame, names: Iterable[str]) -> list[list[Any]]:
+    """Columns as lists: None for null, counts and ranks as whole numbers."""
+    found = (frame[name].astype("Int64") if name in WHOLE else frame[name] for name in names)
+    return [column.astype(object).where(column.notna(), None).tolist() for column in found]
 
 
 class Numbers:
@@ -82,23 +84,19 @@ class Numbers:
         frame = frame.dropna(subset=["value"])
         names = zip(*(frame[name].tolist() for name in keys), strict=True)
         self._place = {key: place for place, key in enumerate(names)}
-        self._values = [frame[name].tolist() for name in Number._fields]
+        self._values = columns(frame, Number._fields)
 
     def get(self, key: tuple[str, ...]) -> Number | None:
         """The cell with these names; None where it is missing or null."""
         place = self._place.get(key)
-        if place is None:
-            return None
-        value, low, high, items, *ranks = (column[place] for column in self._values)
-        return Number(float(value), _some(low), _some(high), int(items), *map(_whole, ranks))
+        return None if place is None else Number(*(column[place] for column in self._values))
 
 
 def pairs(frame: pd.DataFrame) -> dict[tuple[str, str, str], Pair]:
     """The comparisons in a frame of differences, both ways, by dataset and the two models."""
     found: dict[tuple[str, str, str], Pair] = {}
-    columns = ["dataset", "first", "second", *Pair._fields]
-    for row in zip(*(frame[name].tolist() for name in columns), strict=True):
-        dataset, first, second, difference, low, high, p_holm, items = row
-        pair = Pair(float(difference), _some(low), _some(high), _some(p_holm), int(items))
+    names = ("dataset", "first", "second", *Pair._fields)
+    for dataset, first, second, *values in zip(*columns(frame, names), strict=True):
+        pair = Pair(*values)
         found[dataset, first, second], found[dataset, second, first] = pair, pair.reversed()
     return found

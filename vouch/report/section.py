@@ -1,11 +1,12 @@
 """What sections of a page are made of; templates/section.html.j2 shows them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from markupsafe import Markup
 
+from vouch.report.evidence import Evidence
 from vouch.report.table import Grid
 
 
@@ -63,33 +64,6 @@ class Part:
     folds: bool = False
     opens: bool = False
 
-    @property
-    def grids(self) -> list[Grid]:
-        """All its tables, those that are folded away included."""
-        return [block for block in _flat(self.blocks) if isinstance(block, Grid)]
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """All its sentences and paragraphs."""
-        return tuple(
-            line
-            for block in _flat(self.blocks)
-            for line in (
-                block.sentences
-                if isinstance(block, Sentences)
-                else [block.text]
-                if isinstance(block, Text)
-                else []
-            )
-        )
-
-
-def _flat(blocks: Iterable[Block]) -> Iterator[Block]:
-    for block in blocks:
-        yield block
-        if isinstance(block, Folded):
-            yield from _flat(block.blocks)
-
 
 @dataclass(frozen=True)
 class Section:
@@ -100,8 +74,23 @@ class Section:
     parts: Sequence[Part]
 
 
-def folding(parts: Iterable[tuple[str, Sequence[Block]]], opened: int) -> list[Part]:
-    """Parts of which the first few are open."""
-    return [
-        Part(title, blocks, folds=True, opens=place < opened) for place, (title, blocks) in enumerate(parts)
-    ]
+def by_dataset(
+    heading: str,
+    text: Markup,
+    blocks: Callable[[Evidence, str], Sequence[Block]],
+    opened: int | None = None,
+) -> Callable[[Evidence], Section | None]:
+    """The `build` of a section with a part for each dataset that has blocks; without any there is no section.
+
+    opened: how many of them are open at first; None where they cannot be folded away.
+    """
+
+    def build(evidence: Evidence) -> Section | None:
+        found = [(dataset, each) for dataset in evidence.datasets if (each := blocks(evidence, dataset))]
+        parts = [
+            Part(title, each, folds=opened is not None, opens=place < (opened or 0))
+            for place, (title, each) in enumerate(found)
+        ]
+        return Section(heading, text, parts) if parts else None
+
+    return build

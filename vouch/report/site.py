@@ -8,12 +8,11 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from vouch.report import formatting, palette, sections
+from vouch.report import formatting, palette, plugins, sections
 from vouch.report.config import Config
 from vouch.report.evidence import Evidence
-from vouch.report.figure_spec import FigureSpec
+from vouch.report.figures import FigureSpec
 from vouch.report.pages import PAGES, Page
-from vouch.report.plugins import plugins
 from vouch.report.table_files import TableFiles
 
 STATIC = Path(__file__).parent / "static"
@@ -97,12 +96,6 @@ def _links(page: Page, views: Mapping[str, Any]) -> list[Link]:
     return [Link(name, modules[name].TITLE) for name in page.sections if views[name]]
 
 
-def _marked(picture: Picture) -> dict[str, Any]:
-    """The same for a template, which escapes what is not marked."""
-    drawn = {name: Markup(getattr(picture, name)) for name in ("svg", "specification", "narrow")}
-    return {**vars(picture.spec), **drawn}
-
-
 def build(evidence: Evidence) -> dict[str, Any]:
     """The view of every section, by its name."""
     return {name: module.build(evidence) for name, module in plugins(sections).items()}
@@ -127,7 +120,7 @@ def site(
         "site": config.title,
         "entries": entries,
         "evidence": evidence,
-        "pictures": {name: _marked(picture) for name, picture in pictures.items()},
+        "pictures": pictures,
         "views": views,
         "file_of": tables.add,
     }

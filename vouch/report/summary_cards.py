@@ -1,9 +1,9 @@
 """The summary cards beside the verdict: a question, its answer in a few words, and why."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from vouch.report import formatting
-from vouch.report.costs import ACCURACY, Cost, beside_a_guess, costs, dearest, named, real_changes
+from vouch.report.costs import ACCURACY, beside_a_guess, costs, dearest, named, real_changes
 from vouch.report.evidence import Evidence
 from vouch.report.numbers import SIGNIFICANCE, Number
 
@@ -28,14 +28,19 @@ def summary_cards(evidence: Evidence, model: str, dataset: str) -> tuple[Card, .
     return (
         _certainty(evidence, model, dataset),
         _weak_spot(evidence, model, dataset),
-        *(replace(card, page="variations") for card in _breaks(evidence, model, dataset)),
-        *(replace(card, page="ranking") for card in _differences(evidence, model)),
+        *_breaks(evidence, model),
+        *_differences(evidence, model),
     )
+
+
+def _judged(evidence: Evidence, model: str) -> list[str]:
+    """The datasets on which a model may be judged."""
+    return [name for name in evidence.judged if model in evidence.candidates(name)]
 
 
 def _met(evidence: Evidence, coverage: Number) -> bool:
     """Whether the interval of a coverage reaches the target."""
-    return (coverage.value if coverage.high is None else coverage.high) >= evidence.target
+    return coverage.ends[1] >= evidence.target
 
 
 def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
@@ -44,48 +49,45 @@ def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
     coverage = evidence.number(dataset, model, "coverage", "lac")
     if size is None or coverage is None:
         return Card(CERTAIN, "Not measured", f"There are no prediction sets of {model} on {dataset}.")
-    met = "met" if _met(evidence, coverage) else "missed"
-    span = formatting.bracketed(coverage.low, coverage.high, 1, 100)
-    return Card(
-        CERTAIN,
-        f"{formatting.number(size.value, 2)} options in a set; {formatting.percent(coverage.value)} coverage",
+    why = (
         f"A set holds the options it cannot rule out on {dataset}. Target coverage "
-        f"{formatting.percent(evidence.target, 0)}: {met}{span}{_everyone(evidence)}."
-        f"{_undecided(evidence, model, dataset)}",
+        f"{formatting.percent(evidence.target, 0)}: {'met' if _met(evidence, coverage) else 'missed'}"
+        f"{formatting.bracketed(coverage.low, coverage.high, 1, 100)}"
     )
-
-
-def _everyone(evidence: Evidence) -> str:
-    """How many pairs of model and dataset meet the target. Sets that hold every option prove nothing."""
-    everyone = [
-        _met(evidence, other)
+    # Sets that hold every option prove nothing.
+    judged = [
+        number
         for name in evidence.judged
-        for asked in evidence.models(name)
-        if (other := evidence.number(name, asked, "coverage", "lac"))
+        for model, number in evidence.numbers(name, "coverage", "lac").items()
+        if model in evidence.candidates(name)
     ]
-    if len(everyone) < 2:
-        return ""
-    every = "both" if len(everyone) == 2 else f"all {len(everyone)}"
-    met = every if all(everyone) else f"{sum(everyone)} of {len(everyone)}"
-    return f"; {met} pairs of model and dataset meet it"
-
-
-def _undecided(evidence: Evidence, model: str, dataset: str) -> str:
+    every = len(judged)
+    below = sum(not _met(evidence, number) for number in judged)
+    if every > 1:
+        lie = {0: "no interval lies", 1: "1 interval lies"}.get(below, f"{below} intervals lie")
+        why += (
+            f"; of {every} pairs of model and dataset, {lie} below {formatting.percent(evidence.target, 0)}"
+        )
     outcomes = evidence.plain_outcomes(dataset)
     sizes = outcomes.loc[outcomes["model"] == model, "clean_size_lac"].dropna()
-    if not len(sizes):
-        return ""
-    # Sizes are means over splits: nearer to two than to one.
-    share = float((sizes > 1.5).mean())
-    return f" For {formatting.percent(share, 0)} of the questions the set has more than one option."
+    why += "."
+    if len(sizes):
+        # Sizes are means over splits: nearer to two than to one.
+        share = formatting.percent(float((sizes > 1.5).mean()), 0)
+        why += f" For {share} of the questions the set has more than one option."
+    answer = (
+        f"{formatting.number(size.value, 2)} options in a set; {formatting.percent(coverage.value)} coverage"
+    )
+    return Card(CERTAIN, answer, why)
 
 
 def _weak_spot(evidence: Evidence, model: str, dataset: str) -> Card:
     """The category, or the dataset where it has none, with the largest sets."""
     sizes = {
-        place: number.value
-        for place in _places(evidence)
-        if (number := evidence.number(place[0], model, "set_size", "lac", category=place[1]))
+        (name, category): number.value
+        for name in _judged(evidence, model)
+        for category in (evidence.categories(name) if len(evidence.categories(name)) > 1 else ("all",))
+        if (number := evidence.number(name, model, "set_size", "lac", category=category))
     }
     if len(sizes) < 2:
         return _doubt(evidence, model, dataset)
@@ -93,22 +95,13 @@ def _weak_spot(evidence: Evidence, model: str, dataset: str) -> Card:
     best, worst = ordered[0], ordered[-1]
     several = len(evidence.judged) > 1
     accuracy = evidence.number(worst[0], model, "accuracy", category=worst[1])
-    right = f", {formatting.percent(accuracy.value, 0)} of the answers right" if accuracy else ""
+    right = f", at {formatting.percent(accuracy.value, 0)} accuracy" if accuracy else ""
     return Card(
         WEAK_SPOT,
         _place(worst, several),
-        f"Its largest sets: {formatting.number(sizes[worst], 2)} options{right}. The smallest: "
+        f"Largest mean set: {formatting.number(sizes[worst], 2)} options{right}. Smallest: "
         f"{formatting.number(sizes[best], 2)}, {_place(best, several)}.",
     )
-
-
-def _places(evidence: Evidence) -> list[tuple[str, str]]:
-    """Datasets that can be judged by, each with its categories, or as a whole where it has none."""
-    found = []
-    for name in evidence.judged:
-        categories = evidence.categories(name)
-        found += [(name, category) for category in (categories if len(categories) > 1 else ("all",))]
-    return found
 
 
 def _place(place: tuple[str, str], several: bool) -> str:
@@ -134,50 +127,37 @@ def _doubt(evidence: Evidence, model: str, dataset: str) -> Card:
     )
 
 
-def _breaks(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
+def _breaks(evidence: Evidence, model: str) -> tuple[Card, ...]:
     """The variation that costs most accuracy on any dataset, if any does significantly."""
-    found = {name: costs(evidence, name) for name in evidence.judged}
+    found = {name: costs(evidence, name) for name in _judged(evidence, model)}
     tried = {
-        change
-        for name in found
-        for change in real_changes(found[name])
-        if (model, change, *ACCURACY) in found[name]
+        change for of in found.values() for change in real_changes(of) if (model, change, *ACCURACY) in of
     }
     if not tried:
         return ()
     worst = {name: change for name in found if (change := dearest(found[name], model))}
     if not worst:
         every = formatting.plural(len(tried), "variation")
-        where = f"on {dataset}" if len(found) == 1 else "over the datasets"
+        where = f"on {next(iter(found))}" if len(found) == 1 else "over the datasets"
         why = f"Of {every} of the prompt {where}, none lowers the accuracy of {model} significantly."
-        return (Card(BREAKS, "None significantly", why),)
+        return (Card(BREAKS, "None significantly", why, "variations"),)
     losses = {name: found[name][model, change, *ACCURACY] for name, change in worst.items()}
     where = min(losses, key=lambda name: losses[name].beyond)
-    cost = losses[where]
+    cost, change = losses[where], worst[where]
     assert cost.low is not None and cost.high is not None
-    if cost.eased:
-        return (_flipped(evidence, model, where, worst[where], cost),)
-    answer = f"{_capital(named(worst[where]))}: {formatting.number(-100 * cost.difference, 1)} points lost"
-    why = (
-        f"With it {formatting.percent(cost.value)} of the answers on {where} are right, without it "
-        f"{formatting.percent(cost.original)} on the same {formatting.plural(cost.items, 'question')}: "
-        f"{formatting.span(-cost.high, -cost.low, 1, 100)} points lost."
-        f"{_shift(evidence, model, where, worst[where])}"
-    )
-    return (Card(BREAKS, answer, why),)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _flipped(evidence: Evidence, model: str, dataset: str, variation: str, cost: Cost) -> Card:
-    """Of a variation after which a guess is right more or less often: points would say nothing."""
-    share = formatting.percent(cost.value)
-    why = f"With it {share} of the answers on {dataset} {beside_a_guess(cost)}."
-    side = "no better than guessing" if cost.value <= cost.guess else "closer to guessing"
-    answer = f"{_capital(named(variation))}: {side}"
-    return Card(BREAKS, answer, why + _shift(evidence, model, dataset, variation))
+    if cost.eased:  # a guess is right more or less often: points would say nothing
+        answer = "no better than guessing" if cost.value <= cost.guess else "closer to guessing"
+        why = f"With it on {where}: {beside_a_guess(cost)}."
+    else:
+        answer = f"{formatting.number(-100 * cost.difference, 1)} points lost"
+        why = (
+            f"With it {formatting.percent(cost.value)} of the answers on {where} are right, without it "
+            f"{formatting.percent(cost.original)} on the same {formatting.plural(cost.items, 'question')}: "
+            f"{formatting.span(-cost.high, -cost.low, 1, 100)} points lost."
+        )
+    name = named(change)
+    why += _shift(evidence, model, where, change)
+    return (Card(BREAKS, f"{name[:1].upper()}{name[1:]}: {answer}", why, "variations"),)
 
 
 def _shift(evidence: Evidence, model: str, dataset: str, variation: str) -> str:
@@ -215,4 +195,4 @@ def _differences(evidence: Evidence, model: str) -> tuple[Card, ...]:
         why += f" {model} does not differ significantly from {formatting.listed(told, 2)}."
     elif alike:
         why += f" {model} differs from every other model where it is best."
-    return (Card(DIFFERENCES, answer, why),)
+    return (Card(DIFFERENCES, answer, why, "ranking"),)

@@ -55,14 +55,17 @@ class Grid:
 MISSING = Cell("–", key=-1e308, tone="quiet")
 
 
-def figure(number: Number | None, digits: int, scale: float = 1.0, interval: bool = True) -> Cell:
-    """A number with its interval in small print; a dash where it is missing."""
-    if number is None:
-        return MISSING
-    note = ""
-    if interval and number.low is not None and number.high is not None:
-        note = formatting.span(number.low, number.high, digits, scale)
-    return Cell(formatting.number(scale * number.value, digits), note, number.value)
+def interval(
+    value: float, low: float | None, high: float | None, digits: int, scale: float = 1.0, tone: Tone = ""
+) -> Cell:
+    """A number with its interval, if it has one, in small print."""
+    note = "" if low is None or high is None else formatting.span(low, high, digits, scale)
+    return Cell(formatting.number(scale * value, digits), note, value, tone=tone)
+
+
+def figure(number: Number | None, digits: int, scale: float = 1.0) -> Cell:
+    """A number of the leaderboard with its interval; a dash where it is missing."""
+    return MISSING if number is None else interval(number.value, number.low, number.high, digits, scale)
 
 
 def whole(value: int) -> Cell:
@@ -110,6 +113,7 @@ class Measured:
     score: str = ""
     label: str = ""
     help: str = ""
+    protocol: str = "clean"
     interval: bool = True
 
     @property
@@ -131,13 +135,14 @@ class Measured:
         return Column(self.label or label, self.help or found.help, True)
 
     def number(self, evidence: Evidence, dataset: str, model: str, **where: str) -> Number | None:
-        """Its number. where: keywords of `Evidence.number`, which go before the column's own score."""
-        return evidence.number(dataset, model, self.metric, **{"score": self.score, **where})
+        """Its number. where: keywords of `Evidence.number`, which go before the column's own."""
+        own = {"score": self.score, "protocol": self.protocol}
+        return evidence.number(dataset, model, self.metric, **{**own, **where})
 
     def cell(self, evidence: Evidence, dataset: str, model: str, **where: str) -> Cell:
         """The same as a cell."""
         found = self.number(evidence, dataset, model, **where)
-        return figure(found, *self.unit, self.interval)
+        return figure(found if self.interval or not found else found._replace(low=None), *self.unit)
 
 
 Row = tuple[Sequence[Cell | str | int], Mapping[str, str]]

@@ -1,8 +1,8 @@
 """Charts as vega-lite, in the words of altair: `Chart(frame).mark_rule().encode(x=X("low:Q"), x2="high:Q")`.
 
-What the figures need of that language and no more. Every part is a plain value; a chart is never changed,
-each call returns another one, so that charts with much in common cost little. `Chart.to_dict` is checked
-against the published schema in the tests.
+What the figures need of that language and no more; at the end, what several of them draw alike. Every part
+is a plain value; a chart is never changed, each call returns another one, so that charts with much in common
+cost little. `Chart.to_dict` is checked against the published schema in the tests.
 """
 
 import hashlib
@@ -14,6 +14,8 @@ from functools import partialmethod, reduce
 from typing import Any
 
 import pandas as pd
+
+from vouch.report import palette
 
 Part = dict[str, Any]
 
@@ -166,3 +168,23 @@ def _beside(kind: str) -> Callable[..., Chart]:
 
 
 concat, hconcat, vconcat = _beside("concat"), _beside("hconcat"), _beside("vconcat")
+
+
+def tips(numbers: str = "", **titles: str) -> list[Part]:
+    """What a mark shows on hover. titles: of columns, those of names end in `_n`. numbers: their format."""
+    return [
+        Tooltip(f"{column.removesuffix('_n')}:N", title=title)
+        if column.endswith("_n")
+        else Tooltip(f"{column}:Q", title=title, **({"format": numbers} if numbers else {}))
+        for column, title in titles.items()
+    ]
+
+
+def target(value: float) -> Any:
+    """A dashed line at `value`, to be placed by `encode`."""
+    return Chart(pd.DataFrame({"value": [value]})).mark_rule(strokeDash=[4, 3], color=palette.INK)
+
+
+def whiskers(base: Chart) -> Chart:
+    """The rows that have an interval, `value` being its lower end."""
+    return base.transform_filter("isValid(datum.low)").transform_calculate(value="datum.low")

@@ -6,18 +6,21 @@ from functools import partial
 from pathlib import Path
 
 from vouch.pipeline.files import replacing_folder, write_json, write_text
-from vouch.report import drawing, plots
+from vouch.report import drawing
 from vouch.report.config import Config
 from vouch.report.csv_tables import TABLES, csv_text
+from vouch.report.drawing import RenderCache
 from vouch.report.evidence import Evidence
-from vouch.report.figure_spec import FigureSpec, of_datasets
-from vouch.report.headline import metrics_json
-from vouch.report.render_cache import RenderCache
+from vouch.report.figures import FigureSpec, of_datasets
+from vouch.report.headline import metrics_json, plotted_models, plotted_reliability
 from vouch.report.sections.papers import figure_specs
 from vouch.report.site import Picture, assets, build, site
 from vouch.report.vegalite import Chart
 
 REPORTS = Path("reports")
+# DVC fills in {plot_divs}. Without {scripts} it loads nothing from the network, but the libraries of the
+# site, from as deep a folder as `dvc plots show -o` may have been given. .dvc/config names it.
+PLOTS_PAGE = Path(__file__).parent / "templates/plots.html.j2"
 Watch = Callable[[list[FigureSpec]], Iterable[FigureSpec]]
 
 
@@ -44,9 +47,9 @@ def draw(specs: Iterable[FigureSpec], folder: Path, cache: RenderCache) -> dict[
 def write_plots(evidence: Evidence) -> None:
     """Writes what `dvc plots` needs."""
     with replacing_folder(REPORTS / "plots") as folder:
-        write_text(folder / "models.csv", csv_text(plots.models(evidence)))
-        write_text(folder / "reliability.csv", csv_text(plots.reliability(evidence)))
-        write_text(folder / "page.html", plots.PAGE)
+        write_text(folder / "models.csv", csv_text(plotted_models(evidence)))
+        write_text(folder / "reliability.csv", csv_text(plotted_reliability(evidence)))
+        write_text(folder / "page.html", PLOTS_PAGE.read_text("utf-8"))
 
 
 def write_site(files: Mapping[str, str], tables: Mapping[str, str], cache: RenderCache) -> None:

@@ -1,29 +1,14 @@
-"""defects: what cleaning looked for in a dataset, how often it was there, and what the clean protocol does.
+"""What cleaning looked for in a dataset, and which entries of its source it left out.
 
-defect     a name of KNOWN, or a flag that the source gave itself
-items      how many items have it; 0 where it was looked for and not found. Of `broken_image` and
-           `unusable_entry` these are entries of the source that became no item
-share      items / all items; for the two, / all entries
-examples   ids of the first of them, at most EXAMPLES, or places in the source where there is no id
-treatment  what the clean protocol does: see TREATMENTS
-p_value    of a test behind the defect, null where there is none
-detail     what the numbers do not say, or empty
-
-rejects: items that were left out, and why. Empty where every item went in.
-
-dataset  name of the dataset
-where    file and line, or row, or member of the source
-id       id of the item, empty where it has none
-reason   one line: what is wrong with it
+defects: how often each was there, and what the clean protocol does.
+rejects: items that were left out, and why; empty where every item went in.
 """
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import pyarrow as pa
-
-from vouch.tables.table import Table
+from vouch.tables.table import Table, columns
 
 EXAMPLES = 5
 
@@ -47,6 +32,7 @@ class Defect:
 
 
 KNOWN: dict[str, Defect] = {
+    "added_option_twice": Defect("kept", "an option says what the prompt template adds, as `None of these`"),
     "animated": Defect("repaired", "a picture has several frames; the first one counts"),
     "answer_in_question": Defect("kept", "the question holds the correct option's text, and no other's"),
     "answer_position_skew": Defect("kept", "answers stand at one letter more often than chance allows", True),
@@ -62,9 +48,14 @@ KNOWN: dict[str, Defect] = {
     "empty_hint": Defect("kept", "the hint is there but holds no text"),
     "empty_option": Defect("dropped", "an option holds no text"),
     "exif_rotated": Defect("repaired", "EXIF says to rotate or mirror a picture; that is done"),
+    "mark_dropped": Defect(
+        "kept", "prompts leave out a mark like <image 1>; the pictures stand before the text"
+    ),
+    "mark_in_words": Defect("kept", "prompts say `image 1` where a mark like <image 1> stands"),
     "missing_option": Defect("dropped", "the source lacks an option text; the list ends before it"),
     "near_duplicate_image": Defect("kept", "a picture looks like one of another group; the bytes differ"),
     "non_rgb": Defect("repaired", "a picture's mode is not RGB; it is converted, on a white ground"),
+    "placeholder": Defect("kept", "a text holds a mark like [[name]], in whose place something is missing"),
     "repeated_answer_text": Defect("dropped", "a wrong option has the text of a correct one"),
     "repeated_item": Defect("kept", "another item has the same question, pictures, options and order"),
     "respelled_answer": Defect("kept", "a wrong option differs from a correct one only in its spelling"),
@@ -85,17 +76,16 @@ DROPPED = tuple(name for name, defect in KNOWN.items() if defect.treatment == "d
 DEFECTS = Table(
     "defects",
     1,
-    pa.schema(
-        [
-            ("defect", pa.string()),
-            ("items", pa.int64()),
-            ("share", pa.float64()),
-            ("examples", pa.list_(pa.string())),
-            ("treatment", pa.string()),
-            ("p_value", pa.float64()),
-            ("detail", pa.string()),
-        ]
-    ),
+    columns("""
+defect     string    a name of KNOWN
+items      int64     how many items have it; 0 where it was looked for and not found. Of `broken_image` and
+                     `unusable_entry` these are entries of the source that became no item
+share      float64   items / all items; for the two, / all entries
+examples   string[]  ids of the first of them, at most EXAMPLES, or places in the source where there is no id
+treatment  string    what the clean protocol does: see TREATMENTS
+p_value    float64   of a test behind the defect, null where there is none
+detail     string    what the numbers do not say, or empty
+"""),
 )
 
 
@@ -107,9 +97,12 @@ def defects_path(dataset: str) -> Path:
 REJECTS = Table(
     "rejects",
     1,
-    pa.schema(
-        [("dataset", pa.string()), ("where", pa.string()), ("id", pa.string()), ("reason", pa.string())]
-    ),
+    columns("""
+dataset  string  name of the dataset
+where    string  file and line, or row, or member of the source
+id       string  id of the item, empty where it has none
+reason   string  one line: what is wrong with it
+"""),
 )
 
 

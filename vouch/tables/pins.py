@@ -5,13 +5,14 @@ engine      file in vouch/models/engines, or `released` for answers that others 
 source      {"kind": "folder" | "hub" | "server" | "released", "path", "repo" and
             "revision", or "url" and "name"}
 template    text of the chat template that stands in for the model's own, null for its own
+processor   settings of the image processor over those of the model folder, left out where there are none
 files       name -> SHA-256 of every file of the model folder that may be loaded, or of every file of answers
 dtype       float32 | bfloat16 | float16
 parameters  number of parameters, null where unknown
 facts       what analyses group by: family, base or chat, licence, ... (from models.lock)
 
-The pin's digest covers what can change an answer (files, template, engine, dtype, a server's name for the
-model) and nothing else: not the path or address, so that moving a folder repeats no work.
+The pin's digest covers what can change an answer (files, template, processor, engine, dtype, a server's
+name for the model) and nothing else: not the path or address, so that moving a folder repeats no work.
 """
 
 import hashlib
@@ -20,7 +21,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import canonical_json, write_json
@@ -57,6 +58,8 @@ class Pin(BaseModel):
     source: Source
     files: dict[str, str]
     template: str | None = None
+    # a pin without settings has the bytes and the digest that it had before there were any
+    processor: dict[str, Any] = Field(default={}, exclude_if=lambda value: not value)
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     parameters: int | None = None
     facts: dict[str, Any] = {}
@@ -70,6 +73,7 @@ class Pin(BaseModel):
             "template": self.template,
             "dtype": self.dtype,
             "name": self.source.name,
+            **({"processor": self.processor} if self.processor else {}),
         }
         return hashlib.sha256(canonical_json(relevant).encode()).hexdigest()
 

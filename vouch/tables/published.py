@@ -1,25 +1,20 @@
-"""published: numbers that the authors of a paper printed or released for a dataset. Often empty.
-
-model   slug of the model, see `model_slug`
-name    the model's name as published
-metric  acc, coverage_all_LAC, set_sizes_LAC, ... as the source names it
-value   full precision where the source has it
-"""
+"""published: numbers that the authors of a paper printed or released for a dataset. Often empty."""
 
 import re
 from pathlib import Path
 
-import pyarrow as pa
-
 from vouch.pipeline.errors import UserError
-from vouch.tables.table import Table
+from vouch.tables.table import Table, columns
 
 PUBLISHED = Table(
     "published",
     1,
-    pa.schema(
-        [("model", pa.string()), ("name", pa.string()), ("metric", pa.string()), ("value", pa.float64())]
-    ),
+    columns("""
+model   string   slug of the model, see `model_slug`
+name    string   the model's name as published
+metric  string   acc, coverage_all_LAC, set_sizes_LAC, ... as the source names it
+value   float64  full precision where the source has it
+"""),
 )
 
 

@@ -1,59 +1,15 @@
 """What a model answers, in three tables of a model and dataset: letters, likelihood, text.
 
-letters: what a model gives to each option letter at the first position of its answer.
-
-The letters of a prompt are its `marks` (prompts): A-Z, or a-z or 1-9 where those were shown.
-
-prompt        id of the prompt
-logits        one per option letter, in their order, in the dtype in which the source gave them; released
-              files may hold more letters than the prompt has options, never fewer. An API model gives
-              log-probabilities; a letter that its server left out is -inf. Null without an answer
-upper         where letters were left out (flag censored): the largest values `logits` can have; null
-              elsewhere. The truth lies between, so a score is taken at both ends
-spelling      what stood before each letter of `logits`: nothing or a space; null where unknown
-other_logits  the same letters in the other spelling, null where it has no tokens of its own
-letter_mass   share of the full vocabulary's probability on the letters of both spellings; null where unknown
-bracket_mass  the same on `(`, with which some models begin; null where unknown
-nll           of the most likely first token, nats; null where unknown
-entropy       of the full vocabulary at that position, nats; null where unknown
-pixels        SHA-256 over the decoded pictures that were shown, or empty
-engine        name of the engine, its revision and that of how pictures are decoded, `transformers/2.1`
-mode          how the engine computed it, trie | batch | plain | ...; null where unknown
-rows          rows of the forward pass; smaller than `extract.batch` where memory ran out; null where unknown
-device        cpu | cuda | ... | released | server
-flags         low_mass (letter mass < 0.5), other_spelling (the model prefers `A` where ` A` is read, or the
-              reverse), control_tokens (the text holds a token with a meaning of its own), close (the two best
-              letters are less than 0.25 apart), censored, other_model (a server answered for another model)
-problem       why there is no answer, one line; null where there is one
-
-Scores read prompt, logits, upper and problem. The other columns are for people and exports so far.
+letters: what a model gives to each option letter at the first position of its answer. The letters of a prompt
+are its `marks` (prompts): A-Z, or a-z or 1-9 where those were shown. Scores read prompt, logits, upper,
+letter_mass and problem.
 
 likelihood: how likely a model finds each option text as its answer to a prompt. A row for each option.
-
-prompt  id of the prompt
-option  0-based index of the option as shown
-nll     summed negative log-likelihood of the option's tokens, nats; null without an answer. With the
-        end-of-sequence token for encoder-decoder models, without for the others (as in ReForm-Eval,
-        Li et al. 2023)
-tokens  number of tokens in that sum, bytes: UTF-8 bytes of the option; so every reduction comes from one pass
-pixels, engine, mode, rows, device, flags, problem   as in letters
-
 Scores read prompt, option, nll, tokens, bytes and problem; a null among tokens or bytes leaves out what is
 divided by them.
 
-text: what a model generates for a prompt. A row for the greedy text and one for each sample.
-
-prompt       id of the prompt
-temperature  of sampling; 0 for greedy decoding
-sample       0 for greedy decoding, 1 ... T for the samples at a temperature
-text         the generated text without the end-of-sequence token; null without an answer
-logprobs     log-probability (at temperature 1) of each generated token, nats; with the end-of-sequence token
-entropies    of the full vocabulary (at temperature 1) at each of these steps, divided by the logarithm of
-             the number of tokens; null where a server does not tell
-eos          0-based position of the end-of-sequence token, null where `max_tokens` cut the text
-pixels, engine, mode, rows, device, flags, problem   as in letters
-
-Scores read all of this but the columns that are as in letters, of which they read problem.
+text: what a model generates for a prompt. A row for the greedy text and one for each sample. Scores read all
+but the columns of every answer, of which they read problem.
 """
 
 from collections.abc import Callable, Mapping
@@ -63,38 +19,85 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from vouch.tables.prompts import OUTPUTS
-from vouch.tables.table import Table
+from vouch.tables.table import Table, columns
 
-# Of every answer, whatever was asked.
-ANSWER_FIELDS = [
-    ("pixels", pa.string()),
-    ("engine", pa.string()),
-    ("mode", pa.string()),
-    ("rows", pa.int32()),
-    ("device", pa.string()),
-    ("flags", pa.list_(pa.string())),
-    ("problem", pa.string()),
-]
+LOW_MASS = 0.5
+"""Letter mass below which an answer more probably begins with something else than with a letter."""
+ANSWER = """
+pixels   string    SHA-256 over the decoded pictures that were shown, or empty
+engine   string    name of the engine, its revision and that of how pictures are decoded, `transformers/2.1`
+mode     string    how the engine computed it, trie | batch | plain | ...; null where unknown
+rows     int32     rows of the forward pass; smaller than `extract.batch` where memory ran out; null where
+                   unknown
+device   string    cpu | cuda | ... | released | server
+flags    string[]  low_mass (letter mass < 0.5, LOW_MASS), other_spelling (the model prefers `A` where ` A`
+                   is read, or the reverse), control_tokens (the text holds a token with a meaning of its
+                   own), close (the two best letters are less than 0.25 apart), censored, other_model (a
+                   server answered for another model)
+problem  string    why there is no answer, one line; null where there is one
+"""
+"""Columns of every answer, whatever was asked."""
+ANSWER_FIELDS = list(columns(ANSWER))
 
 LETTERS = Table(
     "letters",
     2,
-    pa.schema(
-        [
-            ("prompt", pa.string()),
-            ("logits", pa.list_(pa.float32())),
-            ("upper", pa.list_(pa.float32())),
-            ("spelling", pa.string()),
-            ("other_logits", pa.list_(pa.float32())),
-            ("letter_mass", pa.float32()),
-            ("bracket_mass", pa.float32()),
-            ("nll", pa.float32()),
-            ("entropy", pa.float32()),
-            *ANSWER_FIELDS,
-        ]
+    columns(
+        """
+prompt        string     id of the prompt
+logits        float32[]  one per option letter, in their order, in the dtype in which the source gave them;
+                         released files may hold more letters than the prompt has options, never fewer. An API
+                         model gives log-probabilities; a letter that its server left out is -inf. Null
+                         without an answer
+upper         float32[]  where letters were left out (flag censored): the largest values `logits` can have;
+                         null elsewhere. The truth lies between, so a score is taken at both ends
+spelling      string     what stood before each letter of `logits`: nothing or a space; null where unknown
+other_logits  float32[]  the same letters in the other spelling, null where it has no tokens of its own
+letter_mass   float32    share of the full vocabulary's probability on the letters of both spellings; null
+                         where unknown
+bracket_mass  float32    the same on `(`, with which some models begin; null where unknown
+nll           float32    of the most likely first token, nats; null where unknown
+entropy       float32    of the full vocabulary at that position, nats; null where unknown
+"""
+        + ANSWER
     ),
     alternatives={"logits": (pa.list_(pa.float64()),)},
     measured=True,
+)
+LIKELIHOOD = Table(
+    "likelihood",
+    2,
+    columns(
+        """
+prompt  string   id of the prompt
+option  int32    0-based index of the option as shown
+nll     float64  summed negative log-likelihood of the option's tokens, nats; null without an answer. With the
+                 end-of-sequence token for encoder-decoder models, without for the others (as in ReForm-Eval,
+                 Li et al. 2023)
+tokens  int32    number of tokens in that sum
+bytes   int32    UTF-8 bytes of the option; so every reduction comes from one pass
+"""
+        + ANSWER
+    ),
+    measured=True,
+)
+TEXT = Table(
+    "text",
+    2,
+    columns(
+        """
+prompt       string     id of the prompt
+temperature  float32    of sampling; 0 for greedy decoding
+sample       int32      0 for greedy decoding, 1 ... T for the samples at a temperature
+text         string     the generated text without the end-of-sequence token; null without an answer
+logprobs     float32[]  log-probability (at temperature 1) of each generated token, nats; with the
+                        end-of-sequence token
+entropies    float32[]  of the full vocabulary (at temperature 1) at each of these steps, divided by the
+                        logarithm of the number of tokens; null where a server does not tell
+eos          int32      0-based position of the end-of-sequence token, null where `max_tokens` cut the text
+"""
+        + ANSWER
+    ),
 )
 
 
@@ -103,44 +106,9 @@ def letters_path(model: str, dataset: str) -> Path:
     return Path("data/responses") / model / f"{dataset}.letters.parquet"
 
 
-LIKELIHOOD = Table(
-    "likelihood",
-    2,
-    pa.schema(
-        [
-            ("prompt", pa.string()),
-            ("option", pa.int32()),
-            ("nll", pa.float64()),
-            ("tokens", pa.int32()),
-            ("bytes", pa.int32()),
-            *ANSWER_FIELDS,
-        ]
-    ),
-    measured=True,
-)
-
-
 def likelihood_path(model: str, dataset: str) -> Path:
     """Where the option likelihoods of a model on a dataset lie."""
     return Path("data/responses") / model / f"{dataset}.likelihood.parquet"
-
-
-TEXT = Table(
-    "text",
-    2,
-    pa.schema(
-        [
-            ("prompt", pa.string()),
-            ("temperature", pa.float32()),
-            ("sample", pa.int32()),
-            ("text", pa.string()),
-            ("logprobs", pa.list_(pa.float32())),
-            ("entropies", pa.list_(pa.float32())),
-            ("eos", pa.int32()),
-            *ANSWER_FIELDS,
-        ]
-    ),
-)
 
 
 def text_path(model: str, dataset: str) -> Path:
@@ -155,15 +123,11 @@ class Response(NamedTuple):
     path: Callable[[str, str], Path]
 
 
-# What is asked -> where its answers go.
 RESPONSES: Mapping[str, Response] = dict(
     zip(
         OUTPUTS,
-        (
-            Response(LETTERS, letters_path),
-            Response(LIKELIHOOD, likelihood_path),
-            Response(TEXT, text_path),
-        ),
+        (Response(LETTERS, letters_path), Response(LIKELIHOOD, likelihood_path), Response(TEXT, text_path)),
         strict=True,
     )
 )
+"""What is asked -> where its answers go."""

@@ -1,68 +1,44 @@
 """A named, versioned parquet table: checked on reading, written atomically, same rows same bytes."""
 
-import sys
-from array import array
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing
 from vouch.pipeline.streaming_digest import followed
+from vouch.tables.writing import Row, Writer, encodings
 
-Row = Mapping[str, Any]
 T = TypeVar("T")
-QUICK = -1  # a level of zstd
-_LONGEST = 2**31 - 1  # bytes of the values of one array of arrow's type `binary`
 # What pyarrow raises on damage; ValueError: a name in the footer that is not UTF-8 any more.
 _DAMAGE = (OSError, ValueError, pa.ArrowException)
 
 
-def _encodings(schema: pa.Schema, measured: bool) -> dict[str, Any]:
-    """What the parquet writer is told: measured floats are stored byte by byte, pictures are packed quickly.
+_COLUMN = re.compile(r"(\w+(?:, \w+)*) +(\w+)((?:\[\])*)(?: .*)?")
 
-    Their dictionary would be given up after a megabyte. Most of them are packed already; bitmaps become at
-    most a tenth larger than at zstd's usual level where that helps them at all.
+
+def columns(text: str, **structs: pa.DataType) -> pa.Schema:
+    """The schema that a text declares and explains, `NAME, NAME TYPE MEANING` on a line; indented ones go on.
+
+    TYPE: arrow's name (`float32`) or one of `structs`; with `[]` behind it lists of that. Raises ValueError.
     """
-    kinds = {
-        f"{field.name}.list.element" if pa.types.is_list(field.type) else field.name: field.type
-        for field in schema
-    }
-    inner = {leaf: kind.value_type if pa.types.is_list(kind) else kind for leaf, kind in kinds.items()}
-    floats = [leaf for leaf, kind in inner.items() if measured and pa.types.is_floating(kind)]
-    blobs = [leaf for leaf, kind in inner.items() if pa.types.is_binary(kind)]
-    if not floats and not blobs:
-        return {}
-    return {
-        "use_byte_stream_split": floats,
-        "use_dictionary": [leaf for leaf in inner if leaf not in (*floats, *blobs)],
-        "compression_level": dict.fromkeys(blobs, QUICK),
-    }
-
-
-class _NoPandas:
-    """Keeps pyarrow from importing pandas (0.35 s) to ask whether a list of rows is one of its arrays.
-
-    pyarrow asks once; `to_pandas` imports it all the same.
-    """
-
-    @staticmethod
-    def find_spec(name: str, path: object = None, target: object = None) -> None:
-        """Refuses pandas alone."""
-        if name == "pandas":
-            raise ImportError(name)
-
-
-if "pandas" not in sys.modules:
-    sys.meta_path.insert(0, _NoPandas)
-    pa.array([0])
-    sys.meta_path.remove(_NoPandas)
+    fields = []
+    for line in text.splitlines():
+        if line and not line.startswith(" "):
+            if (found := _COLUMN.fullmatch(line)) is None:
+                raise ValueError(f"{line!r}: no column; write NAME TYPE MEANING")
+            kind = structs.get(found[2]) or pa.type_for_alias(found[2])
+            for _ in range(found[3].count("[")):
+                kind = pa.list_(kind)
+            fields += [(name, kind) for name in found[1].split(", ")]
+    return pa.schema(fields)
 
 
 @dataclass(frozen=True)
@@ -91,7 +67,7 @@ class Table:
         return {b"vouch": f"{self.name}/{self.version}".encode()}
 
     @contextmanager
-    def writer(self, path: Path, schema: pa.Schema | None = None) -> Iterator["Writer"]:
+    def writer(self, path: Path, schema: pa.Schema | None = None) -> Iterator[Writer]:
         """A streaming writer of rows; the file appears only when the block succeeds."""
         marked = (schema or self.schema).with_metadata(self._mark)
         with (
@@ -103,7 +79,7 @@ class Table:
                 compression="zstd",
                 write_page_checksum=True,
                 store_schema=False,
-                **_encodings(marked, self.measured),
+                **encodings(marked, self.measured),
             ) as sink,
         ):
             # Without store_schema the metadata of the schema stays out of the file.
@@ -143,6 +119,26 @@ class Table:
     def read(self, path: Path, columns: Sequence[str] | None = None) -> pa.Table:
         """All rows, or some columns of them. Raises UserError."""
         return self.open(path).read(columns=list(columns) if columns else None, use_threads=False)
+
+    def rows_with(
+        self, path: Path, column: str, wanted: Sequence[str], columns: Sequence[str] | None = None
+    ) -> Iterator[pa.Table]:
+        """Rows whose column of strings has one of the values, part by part, in the order of the file.
+
+        Parts of the file that cannot hold any are not read. columns: those to read, all by default. Raises
+        UserError.
+        """
+        values, file = pa.array(wanted, pa.string()), self.open(path)
+        leaf = [file.schema.column(place).path for place in range(len(file.schema))].index(column)
+        for group in range(file.num_row_groups):
+            known = file.metadata.row_group(group).column(leaf).statistics
+            if known and known.has_min_max and not any(known.min <= one <= known.max for one in wanted):
+                continue
+            found = file.read_row_group(group, columns=[column], use_threads=False)[column]
+            mask = pc.is_in(found, value_set=values)
+            if pc.any(mask).as_py():
+                chosen = list(columns) if columns else None
+                yield file.read_row_group(group, columns=chosen, use_threads=False).filter(mask)
 
     def _check(self, schema: pa.Schema, path: Path) -> None:
         for field in self.schema:
@@ -197,57 +193,3 @@ def _same(found: pa.DataType, expected: pa.DataType) -> bool:
             for i in range(found.num_fields)
         )
     return bool(found == expected)
-
-
-class Writer:
-    """Buffers rows into row groups of a fixed size, so that memory stays flat."""
-
-    def __init__(self, sink: pq.ParquetWriter, schema: pa.Schema, rows_per_group: int) -> None:
-        self._sink, self._schema, self._size = sink, schema, rows_per_group
-        self._names = frozenset(schema.names)
-        self._rows: list[Row] = []
-        self.count = 0
-
-    def row(self, row: Row) -> None:
-        """Adds one row; a missing key is null, an unknown key is an error."""
-        if not row.keys() <= self._names:
-            raise KeyError(f"not columns of this table: {sorted(row.keys() - self._names)}")
-        self._rows.append(row)
-        self.count += 1
-        if len(self._rows) >= self._size:
-            self.flush()
-
-    def table(self, table: pa.Table) -> None:
-        """Adds the rows of an arrow table."""
-        self.flush()
-        ordered = table.select(self._schema.names).cast(self._schema)
-        self._sink.write_table(ordered, row_group_size=self._size)
-        self.count += table.num_rows
-
-    def flush(self) -> None:
-        """Writes what is buffered as one row group."""
-        if self._rows:
-            self._sink.write_table(_table(self._rows, self._schema))
-            self._rows = []
-
-
-def _table(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:
-    """As `pa.Table.from_pylist`, which takes 20 times as long over pictures: it copies them as it appends."""
-    blobs: dict[str, pa.Array] = {}
-    for field in schema:
-        if pa.types.is_binary(field.type):
-            joined = _joined([row.get(field.name) for row in rows])
-            blobs |= {} if joined is None else {field.name: joined}
-    others = pa.Table.from_pylist(rows, pa.schema([field for field in schema if field.name not in blobs]))
-    columns = [blobs[name] if name in blobs else others[name] for name in schema.names]
-    return pa.Table.from_arrays(columns, schema=schema)
-
-
-def _joined(values: Sequence[bytes | None]) -> pa.Array | None:
-    """None where one is missing, or where they are too long for one array."""
-    present = [value for value in values if value is not None]
-    ends = list(accumulate(map(len, present), initial=0))
-    if len(present) < len(values) or ends[-1] > _LONGEST:
-        return None
-    offsets, data = pa.py_buffer(array("i", ends)), pa.py_buffer(b"".join(present))
-    return pa.Array.from_buffers(pa.binary(), len(values), [None, offsets, data])

@@ -1,4 +1,4 @@
-"""What a card says of changes of the prompt, beside what a guess gains by them."""
+"""What a card says of prompt variations, beside what a guess gains by them."""
 
 from typing import Any
 
@@ -15,18 +15,18 @@ def cost(variation: str, original: float, value: float, metric: str = "accuracy"
 
 
 def said(guess: float, *rows: dict[str, Any]) -> list[str]:
-    """Sentences; guess: accuracy of a guess on negated questions, whose answer is turned."""
-    turned = cost("ls_n", 0, 0.4, "unturned")
+    """Sentences; guess: accuracy of a guess on negated questions, whose answer is flipped."""
+    opposite = cost("ls_n", 0, 0.4, "not_flipped")
     line = ("kites", "ls_n", "letters", "alpha")
     every = {line: {("random_accuracy", ""): {"value": guess}}}
-    return list(sensitivity(with_guesses([*rows, turned], every)))
+    return list(sensitivity(with_guesses([*rows, opposite], every)))
 
 
 def test_a_gain_that_is_less_than_a_guess_gains_is_the_loss() -> None:
     """Of four options one is right, and three are once the question is negated."""
     rows = cost("vr_b", 0.5, 0.4), cost("ls_n", 0.5, 0.6)
     assert said(0.75, *rows) == [
-        f"Of 2 changes of the prompt the costliest: {long_name('ls_n')}; 60.0 % are right, "
+        f"Of 2 prompt variations the costliest: {long_name('ls_n')}; 60.0 % are right, "
         "where a guess gives 75 %, and of the originals 50.0 %, where it gives 25 %."
     ]
 
@@ -34,13 +34,13 @@ def test_a_gain_that_is_less_than_a_guess_gains_is_the_loss() -> None:
 def test_of_two_options_a_guess_gains_nothing() -> None:
     rows = cost("vr_b", 0.5, 0.4), cost("ls_n", 0.5, 0.6)
     assert said(0.5, *rows) == [
-        f"Of 2 changes of the prompt the costliest: {long_name('vr_b')}; accuracy -10.0 [-15.0, -5.0] points."
+        f"Of 2 prompt variations the costliest: {long_name('vr_b')}; accuracy -10.0 [-15.0, -5.0] points."
     ]
 
 
 def test_no_change_that_surely_costs() -> None:
     rows = cost("vr_b", 0.5, 0.48), cost("ls_n", 0.3, 0.8)
     assert said(0.75, *rows) == [
-        "Of 2 changes of the prompt none costs accuracy significantly; the lowest: "
+        "Of 2 prompt variations none costs accuracy significantly; the lowest: "
         f"{long_name('vr_b')}; accuracy -2.0 [-7.0, +3.0] points."
     ]

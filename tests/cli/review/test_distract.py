@@ -13,7 +13,7 @@ from tests.prompts.rewrites.conftest import item
 from tests.prompts.rewrites.test_openai import completion
 from vouch.cli.main import main
 from vouch.cli.review.distract import read_options
-from vouch.datasets.options.reform_written import read_written
+from vouch.datasets.options.reform import read_written
 from vouch.pipeline.yaml12 import load
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.pins import Pin, Source, write_pin

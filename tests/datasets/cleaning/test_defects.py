@@ -1,10 +1,11 @@
-"""The table of defects, on made and on real data."""
+"""The table of defects; of real data: tests/datasets/loaders/test_jsonl.py and test_released.py."""
 
 import io
 
 import pyarrow as pa
 import pytest
 from PIL import Image
+from scipy import stats
 
 from vouch.datasets.cleaning.defects import Findings
 from vouch.tables.defects import DROPPED, EXAMPLES, KNOWN, TREATMENTS
@@ -22,28 +23,48 @@ def counted(*rows):
 
 
 def test_counts_shares_and_examples():
-    tally = counted(
-        *(row(f"q{n}", ["non_rgb"] if n else ["own", "empty_hint"], answer=n % 4) for n in range(8))
-    )
+    tally = counted(*(row(f"q{n}", ["non_rgb"] if n else ["empty_hint"], answer=n % 4) for n in range(8)))
     tally.reject("q8", broken=True)
     tally.reject("file line 9", broken=False)
     rows = {found["defect"]: found for found in tally.rows()}
-    assert list(rows) == [*KNOWN, "own"]
+    assert list(rows) == [*KNOWN]
     assert rows["non_rgb"]["items"] == 7 and rows["non_rgb"]["share"] == 0.875
     assert rows["non_rgb"]["examples"] == [f"q{n}" for n in range(1, 1 + EXAMPLES)]
     assert rows["non_rgb"]["treatment"] == "repaired"
     assert (rows["broken_image"]["items"], rows["broken_image"]["share"]) == (1, 0.1)
     assert rows["unusable_entry"]["examples"] == ["file line 9"]
-    assert rows["own"]["treatment"] == "kept" and "source" in rows["own"]["detail"]
     assert rows["tiny_image"]["items"] == 0 and rows["tiny_image"]["examples"] == []
-    assert rows["answer_position_skew"]["detail"] == "too few items to tell"
 
 
-def test_skew_has_its_own_row():
-    tally = counted(*(row(str(n), answer=0 if n < 70 else n % 4) for n in range(100)))
-    (skew,) = (found for found in tally.rows() if found["defect"] == "answer_position_skew")
-    assert skew["items"] == 52 and skew["share"] == 0.52 and skew["p_value"] < 1e-10
-    assert skew["detail"].startswith("A is the answer of 77.0 %, by chance 25.0 %; chi-square ")
+def skew(*pairs):
+    """The row of the test for (number of options, answer) of every item."""
+    tally = counted(*(row(str(n), options=size, answer=place) for n, (size, place) in enumerate(pairs)))
+    (found,) = (found for found in tally.rows() if found["defect"] == "answer_position_skew")
+    return found
+
+
+def test_skew_of_one_size_is_the_plain_test():
+    counts = [70, 30, 30, 30]
+    found = skew(*((4, place) for place, count in enumerate(counts) for _ in range(count)))
+    plain = stats.chisquare(counts)
+    assert found["p_value"] == pytest.approx(plain.pvalue)
+    assert (found["items"], found["share"]) == (30, 30 / 160)
+    assert found["detail"] == (
+        "A is the answer of 43.8 %, by chance 25.0 %; "
+        f"chi-square {plain.statistic:.1f} on 3 degrees of freedom"
+    )
+
+
+def test_fewer_options_alone_are_no_skew():
+    """Many items with two options put more answers at A and B than at C and D; that is no preference."""
+    found = skew(*((2, n % 2) for n in range(200)), *((4, n % 4) for n in range(100)))
+    assert found["p_value"] == 1 and found["items"] == 0 and "chi-square 0.0 on 4" in found["detail"]
+
+
+def test_too_few_to_tell_a_skew():
+    for found in (skew(), skew(*[(4, 0)] * 19)):
+        assert found["p_value"] is None and found["detail"] == "too few items to tell"
+    assert skew(*[(4, 0)] * 20)["items"] == 15
 
 
 def test_the_contract_is_whole():
@@ -79,7 +100,6 @@ def test_the_stage_tells_what_was_left_out_and_what_was_found(project, item):
         "conflicting_answer": ["first", "turned", "again"],
         "damaged_text": ["garbled"],
         "near_duplicate_image": ["first", "turned", "again"],
-        "shared_image": ["tiny", "garbled", "leak"],
         "tiny_image": ["tiny", "garbled", "leak"],
         "unusable_entry": ["bad answer"],
     }
@@ -87,39 +107,6 @@ def test_the_stage_tells_what_was_left_out_and_what_was_found(project, item):
     assert flags["again"] == ["conflicting_answer", "near_duplicate_image"]
     known = {flag for row in flags.values() for flag in row}
     assert known <= set(KNOWN) - {name for name, defect in KNOWN.items() if defect.whole}
-
-
-REAL = {
-    "mmbench": {
-        "circular_copy": 4377,
-        "duplicate_options": 16,
-        "missing_option": 17,
-        "repeated_answer_text": 8,
-        "answer_position_skew": 70,
-    },
-    "scienceqa_test": {
-        "answer_in_question": 1,
-        "near_duplicate_image": 47,
-        "shared_image": 30,
-        "empty_hint": 81,
-    },
-    "puzzlevqa": {"circular_copy": 4, "empty_hint": 104, "non_rgb": 4},
-    "mmbench_samples": {"empty_hint": 38, "shared_image": 38},
-    "ai2d_mini": {"empty_hint": 10},
-    "ccbench_samples": {"empty_hint": 12},
-}
-
-
-@pytest.mark.parametrize("name", REAL)
-def test_known_defects_of_real_data(project, shared, name):
-    if name == "mmbench":
-        tables = project.prepare("released", str(shared("vlm-uncertainty-bench")), dataset="mmbench")
-        dropped = [row for row in tables["items"].to_pylist() if set(row["flags"]) & set(DROPPED)]
-        assert len(dropped) == 33
-    else:
-        tables = project.prepare("jsonl", str(shared(f"realdata/{name}")))
-    found = {row["defect"]: row["items"] for row in tables["defects"].to_pylist() if row["items"]}
-    assert found == REAL[name]
 
 
 def test_looking_does_not_change_what_is_stored(project, item):

@@ -34,6 +34,11 @@ def coded(shade: int = 0) -> str:
     return base64.b64encode(png(shade)).decode()
 
 
+def schema(texts: str, **others: pa.DataType) -> dict[str, pa.DataType]:
+    """Columns of texts, and others."""
+    return {**dict.fromkeys(texts.split(), pa.string()), **others}
+
+
 def parquet(path: Path, types: Mapping[str, pa.DataType], *rows: Mapping[str, Any]) -> Path:
     """A table; a column that a row lacks is null."""
     path.parent.mkdir(parents=True, exist_ok=True)

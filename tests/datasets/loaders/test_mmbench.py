@@ -3,30 +3,21 @@
 import base64
 import json
 from hashlib import sha256
+from itertools import zip_longest
 
 import pyarrow as pa
 import pytest
 
-from tests.datasets.loaders.built import IMAGE, cell, coded, parquet, png, tsv
+from tests.datasets.loaders.built import IMAGE, cell, coded, parquet, png, schema, tsv
 from tests.datasets.loopback_files import serving_files
 from tests.models.pins.loopback_hub import Repo, serving
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.pipeline.errors import UserError
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
-TYPES = {
-    "index": pa.int32(),
-    "question": pa.string(),
-    "hint": pa.string(),
-    "answer": pa.string(),
-    **dict.fromkeys("ABCD", pa.string()),
-    "category": pa.string(),
-    "image": IMAGE,
-    "source": pa.string(),
-    "l2-category": pa.string(),
-    "comment": pa.string(),
-    "split": pa.string(),
-}
+TYPES = schema(
+    "question hint answer A B C D category source l2-category comment split", index=pa.int32(), image=IMAGE
+)
 
 
 def row(**changes):
@@ -113,8 +104,6 @@ def test_tsv_of_an_address(project, monkeypatch, tmp_path):
         url = f"{address}/mmbench_dev_20230712.tsv"
         project.entry = {"origin": {"url": url, "sha256": sha256(data).hexdigest()}}
         assert project.prepare("mmbench", REMOTE, expect=None)["items"].num_rows == 2
-    with pytest.raises(UserError, match="4,377 expected"):
-        project.prepare("mmbench", REMOTE)
 
 
 def test_nobody_said_how_many(project):
@@ -159,10 +148,7 @@ def test_real_rows(project, shared):
         row(
             index=number,
             question=line["question"],
-            **{
-                letter: line["options"][k] if k < len(line["options"]) else ""
-                for k, letter in enumerate("ABCD")
-            },
+            **dict(zip_longest("ABCD", line["options"], fillvalue="")),
             answer="ABCD"[line["answer"]],
             image=base64.b64encode((folder / line["images"][0]).read_bytes()).decode(),
         )

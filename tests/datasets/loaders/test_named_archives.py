@@ -6,28 +6,23 @@ import zipfile
 import pyarrow as pa
 import pytest
 
-from tests.datasets.loaders.built import IMAGE, TEXTS, archive, cell, parquet, png
+from tests.datasets.loaders.built import IMAGE, TEXTS, archive, cell, parquet, png, schema
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.pipeline.errors import UserError
 
-AI2D = {"question": pa.string(), "options": TEXTS, "answer": pa.string(), "image": IMAGE}
-SEED = {
-    **dict.fromkeys(("answer", "choice_a", "choice_b", "choice_c", "choice_d", "data_id"), pa.string()),
-    **dict.fromkeys(("data_type", "question", "question_id"), pa.string()),
-    "question_type_id": pa.int16(),
-    "image": pa.list_(IMAGE),
-    "segment": pa.list_(pa.int64()),
-}
+AI2D = schema("question answer", options=TEXTS, image=IMAGE)
+SEED = schema(
+    "answer choice_a choice_b choice_c choice_d data_id data_type question question_id",
+    question_type_id=pa.int16(),
+    image=pa.list_(IMAGE),
+    segment=pa.list_(pa.int64()),
+)
 
 
 def seed(**changes):
     base = {f"choice_{letter}": letter.upper() * 2 for letter in "abcd"}
     base |= {"answer": "C", "data_id": "1454426_2591111986", "data_type": "image", "question": "How many?"}
     return {**base, "question_id": "101669", "question_type_id": 5, "segment": [], **changes}
-
-
-def digests(items):
-    return [len(item["images"]) for item in items]
 
 
 def test_seedbench_of_its_authors(project):
@@ -37,8 +32,6 @@ def test_seedbench_of_its_authors(project):
     (item,) = project.prepare("seedbench", expect=None)["items"].to_pylist()
     assert (item["id"], item["category"], item["answers"]) == ("101669", "Instances Counting", [2])
     assert item["options"] == ["AA", "BB", "CC", "DD"] and len(item["images"]) == 1
-    with pytest.raises(UserError, match="items: 14,233 expected, 1 found"):
-        project.prepare("seedbench")
 
 
 @pytest.mark.parametrize(
@@ -64,13 +57,13 @@ def test_seedbench_in_parquet(project):
 
 
 def diagram(question, **changes):
-    entry = {
-        "answerTexts": ["a", "b", "c", "d"],
+    return {
+        "answerTexts": [*"abcd"],
         "correctAnswer": 2,
         "questionId": question,
         "abcLabel": False,
+        **changes,
     }
-    return {**entry, **changes}
 
 
 def test_ai2d_of_the_archive(project):
@@ -93,8 +86,6 @@ def test_ai2d_of_the_archive(project):
     assert plain[0]["images"] == plain[1]["images"]
     painted = project.prepare("ai2d", expect=None, painted=True)["items"].to_pylist()
     assert painted[0]["images"] == plain[0]["images"] != painted[1]["images"]
-    with pytest.raises(UserError, match="items: 15,501 or 15,502 expected, 2 found"):
-        project.prepare("ai2d")
 
 
 def test_ai2d_in_parquet(project):
@@ -102,9 +93,6 @@ def test_ai2d_in_parquet(project):
     parquet(project.source / "data/test-00000-of-00001.parquet", AI2D, row)
     (item,) = project.prepare("ai2d", expect=None)["items"].to_pylist()
     assert item["answers"] == [3]
-    project.entry = {"origin": {"hub": "lmms-lab/ai2d", "split": "test"}}
-    with pytest.raises(UserError, match="items: 3,088 expected, 1 found"):
-        project.prepare("ai2d")
 
 
 def ood(**changes):
@@ -128,8 +116,6 @@ def test_oodcv(project):
         ("1", [1], "iid"),
     ]
     assert items[0]["options"] == ["There are 2", "There are 4"]
-    with pytest.raises(UserError, match=r"items: 2,844 expected, 2 found"):
-        project.prepare("oodcv_vqa")
     picture.unlink()
     with pytest.raises(UserError, match=r"question 2: no file 'phase-1/a\.png' in toy"):
         project.prepare("oodcv_vqa", expect=None)
@@ -165,9 +151,6 @@ def test_compbench(project):
         UserError, match=r"no file 'other/folder/a\.jpg' .* processed ones: docs/datasets\.md"
     ):
         project.prepare("compbench", expect=None, set="mit_state")
-    path.write_text(json.dumps(annotations))
-    with pytest.raises(UserError, match="items: 595 or 597 expected, 1 found"):
-        project.prepare("compbench", set="mit_state")
 
 
 @pytest.mark.parametrize(

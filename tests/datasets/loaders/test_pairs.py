@@ -58,7 +58,7 @@ def test_items_are_well_formed() -> None:
     for item in made:
         assert tuple(item.options) == SIDES and len(item.images) == len(item.exchange) == 2
         assert {Image.open(io.BytesIO(data)).size for data in item.images} == {(32, 64)}
-    # A single picture cannot turn the answer where one side has what the other has not.
+    # A single picture cannot flip the answer where one side has what the other has not.
     compared = [item for item in made if item.category in ("more", "less", "more_not")]
     assert sum(any(item.exchange) for item in compared) > 0.6 * len(compared)
     assert not any(any(item.exchange) for item in made if item.category in ("has", "has_not"))

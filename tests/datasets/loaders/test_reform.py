@@ -110,19 +110,24 @@ def test_every_set_is_listed() -> None:
 # ---- shapes ------------------------------------------------------------------------------------------
 
 
-def test_plain_rows(project) -> None:
-    row = {"id": 7, "image": picture(), "question": "What flower?", "options": ["rose", "lily"], "answer": 1}
-    put(project, "Flowers102/flower102_val_1p.json", [row, {**row, "answer": "0"}])
-    first, second = items(project, "flowers102")
-    assert (first["question"], first["options"], first["answers"]) == ("What flower?", ["rose", "lily"], [1])
-    assert (second["answers"], first["source_id"], first["category"]) == ([0], "7", "coarse_perception")
-    assert [one["id"] for one in (first, second)] == ["toy-000000", "toy-000001"]
-
-
 def record(rows: list[Any], version: str = "1.0", split: str = "val", **more: Any) -> dict[str, Any]:
     return {"version": version, "split": split, "data": rows, **more}
 
 
+def shown(name: str, **row: Any) -> dict[str, Any]:
+    """A file of the cross-modal sets."""
+    return {"dataset_name": name, "data": [{"img": picture(), **row}]}
+
+
+FLOWER = {"id": 7, "image": picture(), "question": "What?", "options": ["rose", "lily"], "answer": 1}
+RECORD = {
+    "question_id": 1,
+    "image": picture(),
+    "question": "How many?",
+    "answer_options": ["1", "2"],
+    "answer": 0,
+}
+SIDES = {**RECORD, "answer_options": ["It is left", "It is right."], "answer": 1}
 VQA = {
     "question_id": "q9",
     "image_id": picture(),
@@ -130,72 +135,141 @@ VQA = {
     "answer_options": ["a", "b"],
     "answer": "b",
 }
+RATIONALES = {**VQA, "answer": "a kite", "rationale": "y", "rationale_options": ["x", "y", "z"]}
+MOCHEG = {**VQA, "claim": " It is. ", "text_evidence": "t\n", "instance_id": 3}
+CLAIM = "What is the truthfulness of this claim? Claim: It is."
+REGION = {"id": "r1", "img": picture(), "region": [[1, 2, 9, 9]], "options": ["a cup", "a cat"], "gt": 1}
+TEXT = {"question_id": 1, "image": picture(), "question": ["a?", "b?"], "answer_txt": "STOP"}
+DATES = {**TEXT, "question": "Date?", "answer_txt": ["1 May", "5/1"]}
+PAGE = {"question_id": 1, "image_id": picture(), "question": "Which?", "answer": ["a b", "c"]}
+GT_INFO = {"gt_info": {"0": "entailment", "1": "neutral", "2": "contradiction"}}
+CLEVR = record([RECORD] * 2, "2.0", "val", instructs=[f"Do {number}." for number in range(7)])
+COCO = "MSCOCO/image-text-"
+BARE = "COCO_Text/cocotext_core_open_ended"  # without its ending
+AOKVQA, WIKIHOW = "A-OKVQA/aokvqa_val_10p.json", "WikiHow/wikihow-image-text-selection-in-method-sampled.json"
+
+# set, its file, what it holds, further settings, and fields of each item
+READ: list[tuple[str, str, Any, dict[str, Any], list[dict[str, Any]]]] = [
+    ("flowers102", "Flowers102/flower102_val_1p.json", [FLOWER, {**FLOWER, "answer": "0"}], {}, [
+        {"id": "toy-000000", "question": "What?", "options": ["rose", "lily"], "answers": [1], "source_id": "7"},
+        {"id": "toy-000001", "answers": [0], "category": "coarse_perception"},
+    ]),
+    ("a_okvqa", AOKVQA, record([VQA]), {}, [
+        {"question": "Why?", "options": ["a", "b"], "answers": [1], "hint": None, "source_id": "q9"}
+    ]),
+    ("vsr", "VSR/vsr_core_multiple_choice.json", record([{**SIDES, "question": ["a?", "b?"]}] * 3, "2.0", "test"), {}, [
+        {"question": "a?", "phrasings": ["a?", "b?"], "options": ["It is left.", "It is right."], "answers": [1]},
+        {"question": "b?"},
+        {"question": "a?"},
+    ]),
+    ("mp3d", "MP3D/mp3d_core_multiple_choice.json", record([{**SIDES, "questions": ["c?"]}], "2.0", "test"), {}, [
+        {"question": "c?", "phrasings": [], "options": ["It is left", "It is right."]}
+    ]),
+    ("clevr", "CLEVR/clevr_core_multiple_choice.json", CLEVR, {}, [
+        {"question": "Do 0. How many?", "phrasings": [f"Do {number}. How many?" for number in range(5)]},
+        {"question": "Do 1. How many?", "answers": [0]},
+    ]),
+    ("k_viquae", "K-ViQuAE/kviquae_test_10p.json", record([{**VQA, "context": " c \n"}], "2.0", "test"), {}, [
+        {"question": "Why?", "hint": "c", "answers": [1]}
+    ]),
+    ("a_okvqra", "A-OKVQRA/aokvqra_val_10p.json", record([{**VQA, "rationale": "r"}]), {}, [
+        {"question": "Why?", "hint": "r", "answers": [1]}
+    ]),
+    ("a_okvqar", "A-OKVQAR/aokvqar_val_10p.json", record([RATIONALES]), {}, [
+        {"question": "Why?", "hint": "a kite", "options": ["x", "y", "z"], "answers": [1]}
+    ]),
+    ("mocheg", "MOCHEG/mocheg_test_10p.json", record([MOCHEG], "1.0", "test"), {}, [
+        {"question": CLAIM, "hint": "t", "options": ["a", "b"], "answers": [1]}
+    ]),
+    ("coco_itm", f"{COCO}matching-object-sampled.json", shown("MSCOCO", anno="a cat", gt=1), {}, [
+        {"hint": "a cat", "options": ["no", "yes"], "answers": [1]}
+    ]),
+    ("coco_its", f"{COCO}selection-object-sampled.json", shown("MSCOCO", anno=["a", "b", "c"], gt=2), {}, [
+        {"hint": None, "options": ["a", "b", "c"], "answers": [2]}
+    ]),
+    ("wikihow", WIKIHOW, shown("WikiHow", method="Fly", title="t", options=["a", "b"], gt="0"), {}, [
+        {"hint": "Fly", "options": ["a", "b"], "answers": [0]}
+    ]),
+    ("snli_ve", "SNLI_VE/visual-entailment-matching-sampled.json",
+     shown("SNLI_VE", anno="It rains.", gt=2) | GT_INFO, {}, [
+        {"hint": "It rains.", "options": ["yes", "not sure", "no"], "answers": [2]}
+    ]),
+    ("medic", "MEDIC/disaster-type-selection-sampled.json", shown("MEDIC", options=["fire", "flood"], gt=1), {}, [
+        {"hint": None, "options": ["fire", "flood"], "answers": [1]}
+    ]),
+    ("refcoco", "RefCOCO/referring-expression-selection-sampled.json", shown("RefCOCO", **REGION), {}, [
+        {"hint": None, "options": ["a cup", "a cat"], "answers": [1], "source_id": "r1"}
+    ]),
+    ("nocaps", "NoCaps/captions-sampled.json", shown("nocaps", annos=["x", "y"]), {}, [
+        {"hint": None, "options": [], "answers": [], "references": ["x", "y"], "kind": "text"}
+    ]),
+    ("cute80", "CUTE80/cute80_core_open_ended.json", record([TEXT, TEXT], "2.0", "test"), {}, [
+        {"question": "a?", "references": ["STOP"], "kind": "text"}, {"question": "b?"},
+    ]),
+    ("cute80", "mine.json", record([TEXT], "2.0", "test"), {"file": "mine.json"}, [{"question": "a?"}]),
+    ("coco_text", BARE, record([TEXT], "2.0", "test"), {"file": BARE}, [{"question": "a?"}]),
+    ("funsd", "FUNSD/funsd_core_open_ended.json", record([DATES], "2.0", "test"), {}, [
+        {"question": "Date?", "references": ["1 May", "5/1"]}
+    ]),
+    ("docvqa", "DocVQA/docvqa_val_10p.json", record([PAGE, {**PAGE, "answer": "d"}]), {}, [
+        {"references": ["a b c"]}, {"references": ["d"]},
+    ]),
+    ("docvqa", "DocVQA/docvqa_val_10p.json", record([PAGE]), {"join_answers": False}, [{"references": ["a b", "c"]}]),
+]  # fmt: skip
 
 
-def test_answers_that_are_texts(project) -> None:
-    put(project, "A-OKVQA/aokvqa_val_10p.json", record([VQA]))
-    (item,) = items(project, "a_okvqa")
-    assert (item["answers"], item["hint"], item["source_id"]) == ([1], None, "q9")
-    put(project, "A-OKVQA/aokvqa_val_10p.json", record([{**VQA, "answer": "c"}]))
-    with pytest.raises(UserError, match="answer 'c' is none of its options"):
-        items(project, "a_okvqa")
+@pytest.mark.parametrize(("chosen", "file", "content", "settings", "expected"), READ)
+def test_rows_become_items(project, chosen, file, content, settings, expected) -> None:
+    put(project, file, content)
+    found = items(project, chosen, **settings)
+    assert [
+        {key: one[key] for key in fields} for one, fields in zip(found, expected, strict=True)
+    ] == expected
+    assert all(one["question"] and len(one["images"]) == 1 for one in found)
 
 
-def test_lists_of_wordings(project) -> None:
-    row = {
-        "question_id": 1,
-        "image": picture(),
-        "answer_options": ["It is left", "It is right."],
-        "answer": 1,
-    }
-    put(project, "VSR/vsr_core_multiple_choice.json",
-        record([{**row, "question": ["a?", "b?"]}] * 3, "2.0", "test"))  # fmt: skip
-    found = items(project, "vsr")
-    assert [one["question"] for one in found] == ["a?", "b?", "a?"]
-    assert found[0]["phrasings"] == ["a?", "b?"] and found[0]["options"] == ["It is left.", "It is right."]
-    put(project, "MP3D/mp3d_core_multiple_choice.json", record([{**row, "questions": ["c?"]}], "2.0", "test"))
-    (item,) = items(project, "mp3d")
-    assert (item["question"], item["phrasings"], item["options"][0]) == ("c?", [], "It is left")
+BOXES = {**RECORD, "bbox": [[2, 3, 10.9, 8], [15, 5, 8, 6]]}
+BOXED = "MSCOCO/mos_core_multiple_choice.json"
+VISDIAL = "VisDial/Visdial_1.0_val_v1.2.json"
+LISTS = {"questions": ["q"], "answers": ["a", "b"], "dialogs": [{"image": picture(), "dialog": 5}]}
 
 
-def test_instructions_of_clevr_stand_in_its_file(project) -> None:
-    row = {
-        "question_id": 1,
-        "image": picture(),
-        "question": "How many?",
-        "answer_options": ["1", "2"],
-        "answer": 0,
-    }
-    instructions = [f"Do {number}." for number in range(7)]
-    put(
-        project,
-        "CLEVR/clevr_core_multiple_choice.json",
-        record([row] * 2, "2.0", "val", instructs=instructions),
-    )
-    found = items(project, "clevr")
-    assert [one["question"] for one in found] == ["Do 0. How many?", "Do 1. How many?"]
-    assert found[0]["phrasings"] == [f"Do {number}. How many?" for number in range(5)]
-
-
-def colours(data: bytes) -> dict[tuple[int, ...], int]:
-    with Image.open(io.BytesIO(data)) as image:
-        return dict(Counter(image.convert("RGB").get_flattened_data()))
+@pytest.mark.parametrize(
+    ("chosen", "file", "content", "reason"),
+    [
+        ("a_okvqa", AOKVQA, record([VQA], "2.0"), r"version is '2\.0', expected '1\.0'; fetch the right file"),
+        ("a_okvqa", AOKVQA, record([VQA], split="test"), "split is 'test', expected 'val'"),
+        ("a_okvqa", AOKVQA, record([{**VQA, "image_id": 12}]), "image_id is a int, not an image"),
+        ("a_okvqa", AOKVQA, record([{**VQA, "image_id": "?"}]), "image_id is not base64"),
+        ("a_okvqa", AOKVQA, record([{**VQA, "image_id": None}]), "image_id holds 0 pictures, not one"),
+        ("a_okvqa", AOKVQA, record([{**VQA, "question": None}]), "question is missing"),
+        ("a_okvqa", AOKVQA, record(["x"]), "row 0: question is missing"),
+        ("a_okvqa", AOKVQA, record([{**VQA, "answer_options": "a"}]), "answer_options"),
+        ("a_okvqa", AOKVQA, record([{**VQA, "answer": "c"}]), "answer 'c' is none of its options"),
+        ("coco_mos", BOXED, record([{**BOXES, "bbox": BOXES["bbox"] * 3}], "2.0", "val2017"),
+         "has 6 boxes, of which only 4 have colours"),
+        ("visdial", VISDIAL, record(LISTS, "lvlm_1.2", "val2018"), "dialog is not a list of rounds"),
+        ("visdial", VISDIAL, record({**LISTS, "answers": ["a", None]}, "lvlm_1.2", "val2018"), "more than texts"),
+    ],
+)  # fmt: skip
+def test_wrong_files(project, chosen: str, file: str, content: Any, reason: str) -> None:
+    put(project, file, content)
+    with pytest.raises(UserError, match=reason):
+        items(project, chosen)
+    assert not project.written()
 
 
 def test_boxes_are_drawn(project) -> None:
-    row = {"question_id": 1, "image": picture(), "question": "?", "answer_options": ["a", "b"], "answer": 0}
-    boxes = [[2, 3, 10.9, 8], [15, 5, 8, 6]]
-    put(project, "MSCOCO/mos_core_multiple_choice.json", record([{**row, "bbox": boxes}], "2.0", "val2017"))
-    tables = project.prepare("reform", set="coco_mos", expect=None)
-    found = colours(tables["images"].to_pylist()[0]["bytes"])
-    assert set(found) == {(0, 0, 0), (255, 0, 0), (0, 128, 0)}
-    put(
-        project,
-        "MSCOCO/mos_core_multiple_choice.json",
-        record([{**row, "bbox": boxes * 3}], "2.0", "val2017"),
-    )
-    with pytest.raises(UserError, match="has 6 boxes, of which only 4 have colours"):
-        items(project, "coco_mos")
+    put(project, BOXED, record([BOXES], "2.0", "val2017"))
+    (stored,) = project.prepare("reform", set="coco_mos", expect=None)["images"].to_pylist()
+    with Image.open(io.BytesIO(stored["bytes"])) as image:
+        assert set(image.convert("RGB").get_flattened_data()) == {(0, 0, 0), (255, 0, 0), (0, 128, 0)}
+
+
+NO_PLACES = [
+    *([0, 0, float("nan"), 1], [float("inf")] * 4, [0, 0, 10**400, 1], [0, 0, "1", 1], [0, 0]),
+    *([1e30, 1e30, 1e31, 1e31], [0, 0, 2**31, 2**31], [True, 0, True, 1], b"abcd"),
+]
 
 
 def test_where_a_box_is() -> None:
@@ -206,79 +280,15 @@ def test_where_a_box_is() -> None:
     assert (9, 7) not in red  # its middle
     assert with_boxes(data, [[5, 4, 13, 10]], 3, "corners") == with_boxes(data, [[5, 4, 8, 6]], 3, "size")
     with_boxes(data, [[-100_000, 0, 100_000, 9]], 3, "corners")  # beyond the edges
-    for box in ([0, 0, float("nan"), 1], [0, 0, float("inf"), 1], [0, 0, 10**400, 1], [0, 0, "1", 1], [0, 0]):
+    for box in NO_PLACES:
         with pytest.raises(Unusable, match="is not four numbers of pixels"):
             with_boxes(data, [box], 3, "corners")
 
 
-REGION = {"id": "r1", "img": picture(), "region": [[1, 2, 9, 9]], "options": ["a cup", "a cat"], "gt": 1}
-COCO = "MSCOCO/image-text-"
-RATIONALES = {**VQA, "answer": "a kite", "rationale": "y", "rationale_options": ["x", "y", "z"]}
-MOCHEG = {**VQA, "claim": " It is. ", "text_evidence": "t\n", "instance_id": 3}
-CLAIM = "What is the truthfulness of this claim? Claim: It is."
-GT_INFO = {"gt_info": {"0": "entailment", "1": "neutral", "2": "contradiction"}}
-
-
-def shown(name: str, **row: Any) -> dict[str, Any]:
-    """A file of the cross-modal sets."""
-    return {"dataset_name": name, "data": [{"img": picture(), **row}]}
-
-
-@pytest.mark.parametrize(
-    ("chosen", "file", "content", "question", "hint", "options", "answer"),
-    [
-        ("k_viquae", "K-ViQuAE/kviquae_test_10p.json", record([{**VQA, "context": " c \n"}], "2.0", "test"),
-         "Why?", "c", ["a", "b"], 1),
-        ("a_okvqra", "A-OKVQRA/aokvqra_val_10p.json", record([{**VQA, "rationale": "r"}]),
-         "Why?", "r", ["a", "b"], 1),
-        ("a_okvqar", "A-OKVQAR/aokvqar_val_10p.json", record([RATIONALES]), "Why?", "a kite", ["x", "y", "z"], 1),
-        ("mocheg", "MOCHEG/mocheg_test_10p.json", record([MOCHEG], "1.0", "test"), CLAIM, "t", ["a", "b"], 1),
-        ("coco_itm", f"{COCO}matching-object-sampled.json", shown("MSCOCO", anno="a cat", gt=1),
-         ..., "a cat", ["no", "yes"], 1),
-        ("coco_its", f"{COCO}selection-object-sampled.json", shown("MSCOCO", anno=["a", "b", "c"], gt=2),
-         ..., None, ["a", "b", "c"], 2),
-        ("wikihow", "WikiHow/wikihow-image-text-selection-in-method-sampled.json",
-         shown("WikiHow", method="Fly", title="t", options=["a", "b"], gt="0"), ..., "Fly", ["a", "b"], 0),
-        ("snli_ve", "SNLI_VE/visual-entailment-matching-sampled.json",
-         shown("SNLI_VE", anno="It rains.", gt=2) | GT_INFO, ..., "It rains.", ["yes", "not sure", "no"], 2),
-        ("medic", "MEDIC/disaster-type-selection-sampled.json",
-         shown("MEDIC", options=["fire", "flood"], gt=1), ..., None, ["fire", "flood"], 1),
-        ("refcoco", "RefCOCO/referring-expression-selection-sampled.json", shown("RefCOCO", **REGION),
-         ..., None, ["a cup", "a cat"], 1),
-        ("nocaps", "NoCaps/captions-sampled.json", shown("nocaps", annos=["x", "y"]), ..., None, [], None),
-    ],
-)  # fmt: skip
-def test_one_row(project, chosen, file, content, question, hint, options, answer) -> None:
-    """question: ... for sets with one question for all."""
-    put(project, file, content)
-    (item,) = items(project, chosen)
-    assert item["question"] == question or (question is ... and item["question"])
-    assert (item["hint"], item["options"]) == (hint, options)
-    assert item["answers"] == ([] if answer is None else [answer])
-    assert item["references"] == (["x", "y"] if chosen == "nocaps" else [])
-
-
-def test_open_questions(project) -> None:
-    row = {"question_id": 1, "image": picture(), "question": ["a?", "b?"], "answer_txt": "STOP"}
-    put(project, "CUTE80/cute80_core_open_ended.json", record([row, row], "2.0", "test"))
-    found = items(project, "cute80")
-    assert [(one["question"], one["references"], one["kind"]) for one in found] == [
-        ("a?", ["STOP"], "text"),
-        ("b?", ["STOP"], "text"),
-    ]
-    put(project, "FUNSD/funsd_core_open_ended.json",
-        record([{**row, "question": "Date?", "answer_txt": ["1 May", "5/1"]}], "2.0", "test"))  # fmt: skip
-    assert items(project, "funsd")[0]["references"] == ["1 May", "5/1"]
-
-
-def test_several_answers_are_joined_as_the_authors_do(project) -> None:
-    row = {"question_id": 1, "image_id": picture(), "question": "Which?", "answer": ["a b", "c"]}
-    put(project, "DocVQA/docvqa_val_10p.json", record([row, {**row, "answer": "d"}]))
-    assert [one["references"] for one in items(project, "docvqa")] == [["a b c"], ["d"]]
-    assert [one["references"] for one in items(project, "docvqa", join_answers=False)] == [
-        ["a b", "c"],
-        ["d"],
-    ]
+def test_no_box_is_drawn_into_what_is_no_picture_of_ours() -> None:
+    """Pillow would run Ghostscript on PostScript."""
+    with pytest.raises(Unusable, match="not an image in any of the formats"):
+        with_boxes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", [[1, 2, 3, 4]], 2, "corners")
 
 
 def dialogue(project, **round_: Any) -> None:
@@ -327,35 +337,6 @@ def test_rounds_that_point_nowhere(project, round_: dict[str, Any]) -> None:
     with pytest.raises(UserError, match=r"dialog 0 round 1: question"):
         items(project, "visdial")
     assert len(items(project, "visdial", on_error="skip")) == 2
-
-
-def test_dialogues_that_are_none(project) -> None:
-    file = "VisDial/Visdial_1.0_val_v1.2.json"
-    lists = {"questions": ["q"], "answers": ["a", "b"], "dialogs": [{"image": picture(), "dialog": 5}]}
-    put(project, file, record(lists, "lvlm_1.2", "val2018"))
-    with pytest.raises(UserError, match="dialog is not a list of rounds"):
-        items(project, "visdial")
-    put(project, file, record({**lists, "answers": ["a", None]}, "lvlm_1.2", "val2018"))
-    with pytest.raises(UserError, match="hold more than texts"):
-        items(project, "visdial")
-
-
-@pytest.mark.parametrize(
-    "box",
-    [
-        [float("nan"), 1, 2, 3], [float("inf")] * 4, [1e30, 1e30, 1e31, 1e31], [0, 0, 2**31, 2**31],
-        [True, 0, True, 1], b"abcd",
-    ],
-)  # fmt: skip
-def test_boxes_that_are_no_places(box) -> None:
-    with pytest.raises(Unusable, match="not four numbers of pixels"):
-        with_boxes(base64.b64decode(picture()), [box], 2, "corners")
-
-
-def test_no_box_is_drawn_into_what_is_no_picture_of_ours() -> None:
-    """Pillow would run Ghostscript on PostScript."""
-    with pytest.raises(Unusable, match="not an image in any of the formats"):
-        with_boxes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", [[1, 2, 3, 4]], 2, "corners")
 
 
 # ---- wrong options that are drawn --------------------------------------------------------------------
@@ -414,27 +395,7 @@ def test_coco_counting(project) -> None:
         items(project, "coco_counting")
 
 
-# ---- what is refused ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (record([VQA], "2.0"), r"version is '2\.0', expected '1\.0'; fetch the right file"),
-        (record([VQA], split="test"), "split is 'test', expected 'val'"),
-        (record([{**VQA, "image_id": 12}]), "image_id is a int, not an image"),
-        (record([{**VQA, "image_id": "?"}]), "image_id is not base64"),
-        (record([{**VQA, "image_id": None}]), "image_id holds 0 pictures, not one"),
-        (record([{**VQA, "question": None}]), "question is missing"),
-        (record(["x"]), r"row 0: answer_options is a NoneType"),
-        (record([{**VQA, "answer_options": "a"}]), "answer_options"),
-    ],
-)
-def test_wrong_files(project, content: Any, reason: str) -> None:
-    put(project, "A-OKVQA/aokvqa_val_10p.json", content)
-    with pytest.raises(UserError, match=reason):
-        items(project, "a_okvqa")
-    assert not project.written()
+# ---- counts and sources -------------------------------------------------------------------------------
 
 
 def test_counts_that_are_known_are_checked(project) -> None:
@@ -450,14 +411,6 @@ def test_counts_that_are_known_are_checked(project) -> None:
     put(project, "CLEVR/clevr_core_multiple_choice.json", record([], "2.0", "val"))
     with pytest.raises(UserError, match=r"is not known here; write settings\.expect"):
         items(project, "clevr", expect={})
-
-
-def test_a_file_of_another_name_and_one_without_its_ending(project) -> None:
-    put(project, "mine.json", record([VQA]))
-    assert len(items(project, "a_okvqa", file="mine.json")) == 1
-    row = {"question_id": 1, "image": picture(), "question": "a?", "answer_txt": "STOP"}
-    put(project, "COCO_Text/cocotext_core_open_ended", record([row], "2.0", "test"))
-    assert len(items(project, "coco_text", file="COCO_Text/cocotext_core_open_ended")) == 1
 
 
 def test_from_the_hub(project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

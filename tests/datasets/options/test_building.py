@@ -1,15 +1,14 @@
 """Open questions made into choices, in every way of ReForm-Eval (Li et al. 2023)."""
 
-import importlib
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from vouch.datasets.cleaning.config import Sample
-from vouch.datasets.options.building import Asked, choices
 from vouch.datasets.options.choice import key
-from vouch.datasets.read.wordnet import Nouns
+from vouch.datasets.options.reform import SCHEMES, Asked, choices
+from vouch.datasets.options.wordnet import Nouns
 from vouch.pipeline.errors import UserError
 
 ANIMALS = ("cat", "dog", "wolf", "Cat", "trout", "salmon", "rose")
@@ -46,9 +45,8 @@ def wordnet(folder: Path) -> Path:
 
 def made(scheme: str, rows=ROWS, seed: int = 0, folder: Path = Path()) -> dict[str, tuple[str, ...]]:
     """Options by id; checks what every scheme promises."""
-    built = importlib.import_module(f"vouch.datasets.options.{scheme}").built
     found = {}
-    for asked, choice in zip(rows, choices(rows, built(rows, seed, folder), seed), strict=True):
+    for asked, choice in zip(rows, choices(rows, SCHEMES[scheme](rows, seed, folder), seed), strict=True):
         spelt = [key(option) for option in choice.options]
         assert len(set(spelt)) == len(spelt), "no two options are the same in any spelling"
         assert key(choice.options[choice.answers[0]]) == key(asked.answer)

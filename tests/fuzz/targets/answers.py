@@ -6,73 +6,42 @@ bound on one example there.
 
 from pathlib import Path
 
+from vouch.metrics.registry import is_share
 from vouch.metrics.text.answers import ANSWERS
-from vouch.metrics.text.marks import Choices
 from vouch.metrics.text.parsers import PARSERS
+from vouch.metrics.text.parsers.marks import Choices
 
 CHOICES = (
     Choices(("A", "B", "C", "D"), ("a cat", "a dog", "the red box", "none of these")),
     Choices(("1", "2"), ("yes", "no")),
     Choices(("a", "I"), ("", "(")),
 )
-SAID = (
-    *(
-        "A",
-        "(B)",
-        "**C**",
-        "Option D.",
-        "B: a dog",
-        "The answer is (C).",
-        "Answer: B",
-        "\\boxed{D}",
-        "a cat",
-        "A cat",
-    ),
-    *(
-        "I'm sorry, I cannot tell.",
-        "答案是B",
-        "正解は(1)",
-        "La respuesta correcta es: C",
-        "a resposta é D",
-        "התשובה הנכונה היא B",
-    ),
-    *(
-        "First, the box is red. Therefore the answer would be $\\boxed{\\text{A}}$",
-        "3.5%",
-        "1,234",
-        "don't",
-        "two dogs",
-    ),
-)
-WORDS = [
-    word.encode()
-    for word in (
-        "answer ",
-        " is ",
-        "(",
-        ")",
-        "the ",
-        "option ",
-        " a ",
-        "\\boxed{",
-        ":",
-        "**",
-        "因此",
-        "是",
-        "‘",
-        " and ",
-        "A",
-        " b",
-        "9",
-        ".",
-        "%",
-        "e",
-    )
-]
+SAID = """A
+(B)
+**C**
+Option D.
+B: a dog
+The answer is (C).
+Answer: B
+\\boxed{D}
+a cat
+A cat
+I'm sorry, I cannot tell.
+答案是B
+正解は(1)
+La respuesta correcta es: C
+a resposta é D
+התשובה הנכונה היא B
+First, the box is red. Therefore the answer would be $\\boxed{\\text{A}}$
+3.5%
+1,234
+don't
+two dogs"""
+WORDS = "answer | is |(|)|the |option | a |\\boxed{|:|**|因此|是|‘| and |A| b|9|.|%|e".encode().split(b"|")
 
 
 def CORPUS() -> list[bytes]:
-    return [text.encode() for text in SAID]
+    return SAID.encode().split(b"\n")
 
 
 def read(data: bytes, folder: Path) -> None:
@@ -84,5 +53,5 @@ def read(data: bytes, folder: Path) -> None:
                 named = parser(said, choices)
                 assert named is None or all(isinstance(one, int) and one >= 0 for one in named), name
         for name, metric in ANSWERS.items():
-            (grade,) = metric.scores([said], [["two dogs", "3.5", text[:50]]])
-            assert grade >= 0 and (grade <= 1 or not metric.bounded), name
+            (grade,) = metric([said], [["two dogs", "3.5", text[:50]]])
+            assert grade >= 0 and (grade <= 1 or not is_share(name)), name

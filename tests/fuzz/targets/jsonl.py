@@ -1,6 +1,5 @@
 """Somebody's own items: the lines of items.jsonl, as `prepare` takes them."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,48 +12,19 @@ from vouch.datasets.raw import Rejected, Unusable
 from vouch.datasets.read.files import Source
 from vouch.pipeline.errors import UserError
 
-LINES = (
-    {"id": "q1", "question": "What is this?", "options": ["a kite", "a hat"], "answer": 1, "image": "1.png"},
-    {"id": "q2", "question": "What does the sign say?", "references": ["stop", "STOP"], "images": ["1.png"]},
-    {
-        "id": 3,
-        "question": "Which <box 1>?",
-        "options": ["x", "y", None],
-        "answer": "A",
-        "image": "1.png",
-        "boxes": [[0, 0, 2, 2]],
-    },
-    {
-        "id": "q4",
-        "question": "And?",
-        "options": ["b", "c"],
-        "answer": [0, "c"],
-        "turns": ["3"],
-        "images": [],
-        "hint": "h",
-        "category": "c",
-    },
-    {
-        "id": "q5",
-        "question": "Two?",
-        "options": ["b", "c"],
-        "answer": "b",
-        "images": ["1.png", "1.png"],
-        "exchange": ["1.png", None],
-    },
-)
-WORDS = [json.dumps(word).encode() for word in LINES[0]] + [
-    b"../1.png",
-    b"/dev/zero",
-    b'{"id":',
-    b"NaN",
-    b"\xef\xbb\xbf",
-]
+LINES = """\
+{"id": "q1", "question": "What is this?", "options": ["a kite", "a hat"], "answer": 1, "image": "1.png"}
+{"id": "q2", "question": "What does the sign say?", "references": ["stop", "STOP"], "images": ["1.png"]}
+{"id": 3, "question": "Which <box 1>?", "options": ["x", "y", null], "answer": "A", "image": "1.png", "boxes": [[0, 0, 2, 2]]}
+{"id": "q4", "question": "And?", "options": ["b", "c"], "answer": [0, "c"], "turns": ["3"], "images": [], "hint": "h", "category": "c"}
+{"id": "q5", "question": "Two?", "options": ["b", "c"], "answer": "b", "images": ["1.png", "1.png"], "exchange": ["1.png", null]}
+"""
+WORDS = b'"id"|"question"|"options"|"answer"|"image"|../1.png|/dev/zero|{"id":|NaN|\xef\xbb\xbf'.split(b"|")
 _LONGEST = 100_000  # bytes: with pictures, each of a hundred bytes takes work
 
 
 def CORPUS() -> list[bytes]:
-    lines = [json.dumps(one).encode() + b"\n" for one in LINES]
+    lines = LINES.encode().splitlines(keepends=True)
     return [b"".join(lines), *lines[:3], lines[4]]
 
 

@@ -24,4 +24,4 @@ def CORPUS() -> list[bytes]:
 
 
 def read(data: bytes, folder: Path) -> None:
-    parse(data, "logits.pkl")
+    assert np.isfinite(parse(data, "logits.pkl").logits).all()

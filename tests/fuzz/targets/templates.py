@@ -5,25 +5,27 @@ from pathlib import Path
 from vouch.models.chat import rendering
 from vouch.pipeline.errors import UserError
 
-WORDS = [
-    *(b"{{", b"}}", b"{%", b"%}", b"{% for m in messages %}", b"{% endfor %}", b"{% if ", b"{% set ", b"{#"),
-    *(
-        b"range(99999)",
-        b" * 99999999",
-        b" ** 9",
-        b"__class__",
-        b"|attr('__init__')",
-        b"messages",
-        b"namespace(",
-    ),
-    *(
-        b"{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
-        b"|tojson",
-        b"|join",
-        b"raise_exception(",
-        b"cycler",
-    ),
-]
+WORDS = b"""{{
+}}
+{%
+%}
+{% for m in messages %}
+{% endfor %}
+{% if 
+{% set 
+{#
+range(99999)
+ * 99999999
+ ** 9
+__class__
+|attr('__init__')
+messages
+namespace(
+{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}
+|tojson
+|join
+raise_exception(
+cycler""".split(b"\n")
 ASKED = [
     {"role": "system", "content": [{"type": "text", "text": "Be brief."}]},
     {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "Which?"}]},

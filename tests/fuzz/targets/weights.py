@@ -9,17 +9,8 @@ from vouch.tables.pins import INDEX, folder_digests
 HEADER = {"__metadata__": {"format": "pt"}, "a": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}}
 CONFIG = {"model_type": "llava", "architectures": ["X"], "text_config": {"dtype": "float32"}}
 _BETWEEN = b"\n--\n"
-WORDS = [
-    b'"auto_map":',
-    b'"transformers_weights":',
-    b'"shape":',
-    b'"data_offsets":',
-    b'"weight_map":',
-    b"../x.safetensors",
-    b"\xff" * 8,
-    b"[[[[",
-    _BETWEEN,
-]
+_KEYS = b'"auto_map": | "transformers_weights": | "shape": | "data_offsets": | "weight_map": | ../x.safetensors | [[[['
+WORDS = [*_KEYS.split(b" | "), b"\xff" * 8, _BETWEEN]
 
 
 def CORPUS() -> list[bytes]:

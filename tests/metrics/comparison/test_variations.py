@@ -10,7 +10,7 @@ from vouch.metrics.comparison.variations import MEASURES, variations
 from vouch.tables.outcomes import OUTCOMES
 
 Values = dict[str, np.ndarray]
-KEEPING = [measure for measure in MEASURES if measure[0] != "unturned"]
+KEEPING = [measure for measure in MEASURES if measure[0] != "not_flipped"]
 
 
 def answers(seed: int, count: int, right: float) -> Values:
@@ -105,7 +105,7 @@ def test_where_answers_turn_another_option_is_no_flip() -> None:
     place = outcomes.schema.get_field_index("effect")
     found = by_metric(variations(outcomes.set_column(place, "effect", pa.array(effects)), 0, 50))
     assert ("flipped", "") not in found
-    row = found["unturned", ""]
+    row = found["not_flipped", ""]
     assert (row["value"], row["original"], row["items"]) == (0.5, 0, 4)
 
 

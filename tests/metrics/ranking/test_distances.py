@@ -6,8 +6,7 @@ import pytest
 from scipy.linalg import sqrtm
 from scipy.stats import spearmanr
 
-from vouch.metrics.ranking.distances import Cloud, cloud, distances, trends
-from vouch.metrics.ranking.frechet import Gaussian, distance, gaussian
+from vouch.metrics.ranking.distances import Cloud, Gaussian, cloud, distance, distances, gaussian, trends
 from vouch.pipeline.errors import UserError
 from vouch.tables.embeddings import EMBEDDINGS, IMAGES
 

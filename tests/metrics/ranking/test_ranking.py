@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from vouch.metrics.comparison.config import Config
-from vouch.metrics.ranking.few_labels import few_labels
 from vouch.metrics.ranking.rankers import RANKERS, above, atc, atc_literal, certainty, entropy, gap
-from vouch.metrics.ranking.ranking import rankings
+from vouch.metrics.ranking.ranking import few_labels, rankings
 from vouch.metrics.ranking.tasks import Task, tasks
 from vouch.tables.label_free import LABEL_FREE, SAMPLES, TOKENS
 

@@ -1,19 +1,25 @@
 """Metrics over several variations of the same questions: coverage under shift, and accuracy without letter bias."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.metrics.simulated import by_name, config, simulate
-from vouch.metrics.calibration.prior import without_prior
+from vouch.metrics.calibration.letter_bias import without_prior
 from vouch.metrics.conformal.shift import shift_figures
 from vouch.metrics.conformal.splits import group_splits
 from vouch.metrics.join import Asked, Block
 from vouch.metrics.responses import Responses
-from vouch.metrics.robustness.across import across_variations
+from vouch.metrics.robustness.compared import across_variations
 
 CONFIG = config(scores=["lac", "aps", "margin"], splits=100)
+
+
+def across(blocks: list[Block]) -> list[dict[str, Any]]:
+    """Figures of the clean protocol with their variations."""
+    return [{"variation": name} | vars(figure) for name, figure in across_variations(blocks, CONFIG)]
 
 
 def block(responses: Responses, variation: str = "original", names: list[str] | None = None) -> Block:
@@ -89,18 +95,13 @@ def rotated(seed: int, pull: float) -> tuple[Block, float]:
 
 def test_rotations_take_out_the_pull_of_a_letter() -> None:
     asked, free = rotated(3, 2.0)
-    row, divided = across_variations("m", "d", [asked], CONFIG)
-    assert (row["variation"], row["metric"], row["items"], row["output"]) == (
-        "circular",
-        "accuracy_debiased",
-        200,
-        "letters",
-    )
+    row, divided = across([asked])
+    assert (row["variation"], row["metric"], row["items"]) == ("circular", "accuracy_debiased", 200)
     biased = (asked.responses.logits.argmax(axis=1) == asked.responses.answers.argmax(axis=1)).mean()
     assert biased < free - 0.08
     assert row["value"] == pytest.approx(free, abs=0.03)
     assert row["low"] < row["value"] < row["high"]
-    plain = across_variations("m", "d", [rotated(3, 0.0)[0]], CONFIG)
+    plain = across([rotated(3, 0.0)[0]])
     assert plain[0]["value"] == free
     # With every rotation in the calibration half the prior is the pull, to the last digits.
     assert (divided["variation"], divided["metric"]) == ("circular", "accuracy_debiased_prior")
@@ -112,7 +113,7 @@ def test_a_question_without_all_its_rotations_does_not_count() -> None:
     asked, _ = rotated(3, 2.0)
     kept = np.arange(800) != 5
     names = [name for name, keep in zip(asked.items, kept, strict=True) if keep]
-    row, _ = across_variations("m", "d", [block(asked.responses.take(kept), "circular", names)], CONFIG)
+    row, _ = across([block(asked.responses.take(kept), "circular", names)])
     assert row["items"] == 199
 
 
@@ -123,9 +124,7 @@ def test_two_orders_are_averaged_too() -> None:
         block(asked.responses.take(each), name)
         for each, name in ((first, "original"), (third, "option_order"))
     ]
-    found = [
-        row for row in across_variations("m", "d", sides, CONFIG) if row["metric"] == "accuracy_debiased"
-    ]
+    found = [row for row in across(sides) if row["metric"] == "accuracy_debiased"]
     p = [
         np.exp(side.responses.logits) / np.exp(side.responses.logits).sum(1, keepdims=True) for side in sides
     ]
@@ -135,7 +134,7 @@ def test_two_orders_are_averaged_too() -> None:
 
 
 def test_without_plain_prompts_nothing_is_compared() -> None:
-    assert across_variations("m", "d", [block(PLAIN, "blank"), block(PLAIN, "vr_b")], CONFIG) == []
+    assert across([block(PLAIN, "blank"), block(PLAIN, "vr_b")]) == []
 
 
 def by_loop(told: Responses, splits: int, share: float) -> float:

@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 
 from tests.metrics.simulated import CONFIG
 from vouch.metrics.robustness.compared import Compared
-from vouch.metrics.robustness.metrics import accuracy_range, instability, turn_correlation, turn_slope
-from vouch.metrics.robustness.predictions import Facts
+from vouch.metrics.robustness.metrics import (
+    accuracy_range,
+    calibrated,
+    instability,
+    reliability,
+    turn_correlation,
+    turn_slope,
+)
+from vouch.metrics.robustness.predictions import PromptIndex
 from vouch.prompts.build.variation import prompt_id
 from vouch.tables.items import ITEMS
 from vouch.tables.outcomes import OUTCOMES, REFUSAL, UNPARSED
@@ -253,7 +260,7 @@ def test_numbers_are_those_of_the_prompts_ids() -> None:
         )
     ]
     items = [{"id": name, "group": name, "turns": [], "flags": []} for name in ("a/3", "b")]
-    facts = Facts(*(pa.Table.from_pylist(r, t.schema) for r, t in ((prompts, PROMPTS), (items, ITEMS))))
+    index = PromptIndex(*(pa.Table.from_pylist(r, t.schema) for r, t in ((prompts, PROMPTS), (items, ITEMS))))
     rows = [
         {
             "prompt": row["id"],
@@ -265,6 +272,65 @@ def test_numbers_are_those_of_the_prompts_ids() -> None:
         }
         for row in prompts
     ]
-    found = facts.predictions(pa.Table.from_pylist(rows, OUTCOMES.schema))
+    found = index.predictions(pa.Table.from_pylist(rows, OUTCOMES.schema))
     assert found is not None
     assert found.tests.tolist() == [0, 12, 1]
+
+
+UNIT = st.floats(0, 1)
+BETWEEN = st.floats(0.01, 0.99)
+
+
+def alone(function: object, *values: float) -> float:
+    return float(function(*(np.array([value]) for value in values))[0])  # type: ignore[operator]
+
+
+def test_equation_5_by_hand() -> None:
+    assert alone(calibrated, 0.27, 0.27) == 0
+    assert alone(calibrated, 1, 0.27) == 1
+    assert alone(calibrated, 0, 0.27) == -1
+    assert alone(calibrated, 0.635, 0.27) == pytest.approx(0.5)
+    assert alone(calibrated, 0.365, 0.73) == pytest.approx(-0.5)
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "random", "certainty", "expected"),
+    [
+        (0.31, 0.5, 0.41, 0.127),  # NYU, original: calibrated accuracies and certainties of table A6
+        (0.57, 0.27, 0.73, 0.466),  # MMBench, original
+        (0.14, 0.73, 0.38, 0.045),  # MMBench, negation
+    ],
+)
+def test_reliability_of_printed_means(
+    accuracy: float, random: float, certainty: float, expected: float
+) -> None:
+    raw = random + accuracy * (1 - random)
+    assert alone(reliability, raw, random, certainty) == pytest.approx(expected, abs=0.001)
+
+
+def test_with_two_options_reliability_is_calibrated_accuracy_times_certainty() -> None:
+    for accuracy in (0.0, 0.2, 0.5, 0.9, 1.0):
+        product = alone(calibrated, accuracy, 0.5) * 0.6
+        assert alone(reliability, accuracy, 0.5, 0.6) == pytest.approx(product)
+
+
+@pytest.mark.parametrize("random", [0.0, 1.0, np.nan])
+def test_no_guess_no_reliability(random: float) -> None:
+    assert np.isnan(alone(reliability, 0.5, random, 1))
+
+
+@given(UNIT, BETWEEN)
+def test_equation_5_keeps_its_range_and_its_sign(score: float, random: float) -> None:
+    found = alone(calibrated, score, random)
+    assert -1 <= found <= 1
+    assert np.sign(found) == np.sign(score - random)
+
+
+@given(UNIT, BETWEEN, UNIT)
+def test_reliability_is_never_farther_from_0_than_certainty(
+    accuracy: float, random: float, certainty: float
+) -> None:
+    found = alone(reliability, accuracy, random, certainty)
+    assert abs(found) <= certainty + 1e-12
+    if abs(accuracy - random) > 1e-9 and certainty > 1e-9:
+        assert (found > 0) == (accuracy > random)

@@ -218,15 +218,6 @@ def test_released_texts_may_be_missing() -> None:
     assert blocks([choice("q0", "A", absent=True)], released=True) == []
 
 
-def test_unknown_parsers_and_metrics_list_the_valid_ones() -> None:
-    with pytest.raises(ValueError, match=r"unknown name leter; .*letter"):
-        config(parsers=["leter"])
-    with pytest.raises(ValueError, match=r"unknown name anl; .*anls"):
-        config(answers={"d": ["anl"]})
-    with pytest.raises(ValueError, match="each once"):
-        config(parsers=["letter", "letter"])
-
-
 def test_marks_in_brackets_are_counted_as_the_format_whatever_was_read() -> None:
     texts = ["(A) a cat", "it is (z), I think", "B", "a dog", "()"]
     rows = [choice(str(number), text) for number, text in enumerate(texts)]

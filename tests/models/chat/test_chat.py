@@ -18,19 +18,19 @@ def kinds(content: list[dict[str, str]]) -> list[str]:
     return [part.get("text", part["type"]) for part in content]
 
 
-def test_pictures_first_without_marks() -> None:
-    (said,), order = messages(asked("Which?", 2))
-    assert kinds(said["content"]) == ["image", "image", "Which?"] and order == [0, 1]
-
-
-def test_pictures_at_their_marks() -> None:
-    (said,), order = messages(asked("<image 2>\nIs it like <image 1>?", 2))
-    assert kinds(said["content"]) == ["image", "\nIs it like ", "image", "?"] and order == [1, 0]
-
-
-def test_text_is_kept_to_the_letter() -> None:
-    (said,), _ = messages(asked("\nWhich?\nA. <b> \n"))
-    assert kinds(said["content"]) == ["\nWhich?\nA. <b> \n"]
+@pytest.mark.parametrize(
+    ("text", "pictures", "content", "order"),
+    [
+        ("Which?", 2, ["image", "image", "Which?"], [0, 1]),
+        ("<image 2>\nIs it like <image 1>?", 2, ["image", "\nIs it like ", "image", "?"], [1, 0]),
+        ("\nWhich?\nA. <b> \n", 0, ["\nWhich?\nA. <b> \n"], []),  # kept to the letter
+    ],
+)
+def test_pictures_at_their_marks_or_first(
+    text: str, pictures: int, content: list[str], order: list[int]
+) -> None:
+    (said,), found = messages(asked(text, pictures))
+    assert kinds(said["content"]) == content and found == order
 
 
 def test_system_message_comes_first() -> None:

@@ -4,7 +4,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from tests.models.tiny import CHAT, byte_pairs, pieces
-from vouch.models.chat.letter_tokens import LetterIds, LetterTokens, natural_spelling
+from vouch.models.chat.letter_tokens import LetterIds, LetterTokens
 
 
 @pytest.fixture(scope="module")
@@ -65,14 +65,6 @@ def test_unknown_token_is_no_letter() -> None:
     )
     assert tokens.ids("A") == LetterIds("", (2,), (), ())
     assert tokens.ids("AB") is None
-
-
-@pytest.mark.parametrize(
-    ("answered", "natural"),
-    [("USER: Q ASSISTANT: A ", " "), ("USER: Q ASSISTANT:A", ""), ("something else", ""), ("", "")],
-)
-def test_the_template_says_how_answers_are_written(answered: str, natural: str) -> None:
-    assert natural_spelling("USER: Q ASSISTANT:", answered) == natural
 
 
 @pytest.mark.parametrize("marks", ["ABCD", "abcd", "1234"])

@@ -11,9 +11,19 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
-from tests.models.engines import alone, answered, loaded, plain_logits, question, shared, written
-from vouch.models.decoder.decoding import Decoder, sampled
-from vouch.models.requests.engine import Answered, Decoding, Question, TextAnswer
+from tests.models.engines import (
+    alone,
+    answered,
+    check_generated,
+    loaded,
+    plain_logits,
+    question,
+    shared,
+    text_of,
+    written,
+)
+from vouch.models.decoder.decoding import sampled, texts
+from vouch.models.requests.engine import Decoding, Question, TextAnswer
 
 GREEDY = Decoding()
 SAMPLES = tuple(Decoding(t, n, 100 + 10 * n + round(10 * t)) for t in (0.7, 2.0) for n in (1, 2))
@@ -29,36 +39,13 @@ def asked(
     ]
 
 
-def text_of(one: Answered) -> TextAnswer:
-    assert isinstance(one.answer, TextAnswer), one.answer
-    return one.answer
-
-
 @pytest.mark.parametrize("shown", [1, None])
 def test_greedy_text_equals_generate(tiny: Path, shown: int | None) -> None:
-    model, processor = loaded(tiny)
-    words = len(processor.tokenizer)
     found = alone(shared(tiny), "text", asked(range(5), [GREEDY], shown=shown))
     for one in asked(range(5), [GREEDY], shown=shown):
-        inputs = processor(text=written(one), images=list(one.pictures) or None, return_tensors="pt")
-        result = model.generate(
-            **inputs,
-            max_new_tokens=12,
-            do_sample=False,
-            suppress_tokens=list(range(words, words + 3)),  # rows of the vocabulary without a token
-            return_dict_in_generate=True,
-            output_logits=True,
-        )
-        tokens = result.sequences[0, inputs["input_ids"].shape[1] :]
-        log_probs = torch.stack(result.logits)[:, 0, :words].log_softmax(-1)
-        answer = text_of(found[one.id, 0.0, 0])
-        assert answer.text == processor.tokenizer.decode(tokens, skip_special_tokens=True)
-        expected = log_probs.gather(1, tokens[:, None])[:, 0]
-        assert torch.tensor(answer.logprobs) == pytest.approx(expected, abs=1e-4)
-        entropies = -(log_probs.exp() * log_probs).sum(-1) / math.log(words)
-        assert answer.entropies is not None
-        assert torch.tensor(answer.entropies) == pytest.approx(entropies, abs=1e-5)
-        assert answer.eos == (len(tokens) - 1 if tokens[-1] == END else None)
+        images = list(one.pictures) or None
+        inputs = loaded(tiny)[1](text=written(one), images=images, return_tensors="pt")
+        check_generated(tiny, one, inputs, text_of(found[one.id, 0.0, 0]), END)
 
 
 def test_samples_are_scored_at_temperature_one(tiny: Path) -> None:
@@ -111,9 +98,9 @@ def scripted(script: Sequence[Sequence[int]], most: Sequence[int]) -> tuple[list
             return self._of(steps)
 
     questions = [Question(str(n), None, "", max_tokens=m, decodings=(GREEDY,)) for n, m in enumerate(most)]
-    texts = list(Decoder(lambda ids: " ".join(map(str, ids)), (0, 9)).texts(questions, Rows))
-    assert [row for row, _, _ in texts] == list(range(len(most)))
-    return [answer for _, _, answer in texts if isinstance(answer, TextAnswer)], steps
+    found = list(texts(questions, Rows, lambda ids: " ".join(map(str, ids)), {0, 9}))
+    assert [row for row, _, _ in found] == list(range(len(most)))
+    return [answer for _, _, answer in found if isinstance(answer, TextAnswer)], steps
 
 
 def test_rows_end_each_for_itself_and_the_pass_with_the_last() -> None:
@@ -194,7 +181,7 @@ def test_samples_of_many_seeds_follow_the_distribution() -> None:
 
     decodings = tuple(Decoding(1.5, n, n * 7919) for n in range(1, 1001))
     asked = Question("q", None, "", max_tokens=1, decodings=decodings)
-    texts: Any = Decoder(lambda ids: str(ids[0]), ()).texts([asked], First)
-    seen = np.bincount([int(answer.text) for _, _, answer in texts], minlength=6)
+    found: Any = texts([asked], First, lambda ids: str(ids[0]), ())
+    seen = np.bincount([int(answer.text) for _, _, answer in found], minlength=6)
     expected = (First.logits[0].double() / 1.5).softmax(-1).numpy() * len(decodings)
     assert seen.sum() == len(decodings) and chisquare(seen, expected).pvalue > 0.01

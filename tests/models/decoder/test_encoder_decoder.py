@@ -1,24 +1,31 @@
 """BLIP-2 and InstructBLIP on T5: against the plain forward pass and `generate`, and what may not move bits."""
 
-import math
-import random
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from PIL import Image
 
-from tests.models.decoder.test_shared_prefix import OPTIONS, letters_of, packs_of, refusal
-from tests.models.engines import CONFIG, alone, answered, apart, loaded, question
+from tests.models.engines import (
+    CONFIG,
+    OPTIONS,
+    alone,
+    answered,
+    apart,
+    check_generated,
+    letters_of,
+    loaded,
+    question,
+    refusal,
+    text_of,
+)
 from tests.models.tiny import pieces, save_blip
-from vouch.models.requests.engine import Decoding, LikelihoodAnswer, Question, Refusal, TextAnswer
+from vouch.models.requests.engine import Decoding, LikelihoodAnswer, Question
 from vouch.tables.pins import Pin, Source
 
 TEMPLATE = Path("vouch/models/chat/templates/question_answer.jinja").read_text()
-OUTPUTS = ("letters", "likelihood", "text")
 START, END = 0, 1
 
 
@@ -84,63 +91,10 @@ def test_likelihood_counts_the_token_that_ends_an_option(blip: Path) -> None:
 
 
 def test_greedy_text_equals_generate(blip: Path) -> None:
-    model, processor = loaded(blip)
-    words = len(processor.tokenizer)
     asked = [question(n, 2 + n, [n], marks=(), max_tokens=9, decodings=(Decoding(),)) for n in range(5)]
     found = alone(apart(blip, TEMPLATE), "text", asked)
     for one in asked:
-        result = model.generate(
-            **inputs_of(blip, one),
-            max_new_tokens=9,
-            do_sample=False,
-            suppress_tokens=list(range(words, words + 3)),
-            return_dict_in_generate=True,
-            output_logits=True,
-        )
-        tokens = result.sequences[0, 1:]
-        log_probs = torch.stack(result.logits)[:, 0, :words].log_softmax(-1)
-        answer = found[one.id, 0.0, 0].answer
-        assert isinstance(answer, TextAnswer) and answer.entropies is not None
-        assert answer.text == processor.tokenizer.decode(tokens, skip_special_tokens=True)
-        expected = log_probs.gather(1, tokens[:, None])[:, 0]
-        assert torch.tensor(answer.logprobs) == pytest.approx(expected, abs=1e-4)
-        entropies = -(log_probs.exp() * log_probs).sum(-1) / math.log(words)
-        assert torch.tensor(answer.entropies) == pytest.approx(entropies, abs=1e-4)
-        assert answer.eos == (len(tokens) - 1 if tokens[-1] == END else None)
-
-
-def with_pictures(output: str) -> list[list[Question]]:
-    """Packs of prompts with one picture, or none."""
-    return [[replace(one, pictures=one.pictures[:1]) for one in pack] for pack in packs_of(output)]
-
-
-@pytest.mark.parametrize("output", OUTPUTS)
-def test_bits_do_not_depend_on_the_other_packs(blip: Path, output: str) -> None:
-    packs, engine = with_pictures(output), apart(blip, TEMPLATE)
-    whole = answered(engine, output, packs)
-    assert all(not isinstance(one.answer, Refusal) for one in whole.values())
-    assert answered(apart(blip, TEMPLATE), output, packs) == whole
-    shuffled = random.Random(1).sample(packs, len(packs))
-    for part in (shuffled, packs[::2], packs[1:2]):
-        assert answered(engine, output, part).items() <= whole.items()
-
-
-def test_rows_are_halved_where_memory_runs_out(blip: Path) -> None:
-    """Of the output with several passes for its rows; test_shared_prefix.py has all three."""
-    engine, most, output = apart(blip, TEMPLATE, own=True, batch=8), 2, "likelihood"
-
-    def check(_module: Any, _inputs: Any, given: dict[str, Any]) -> None:
-        if len(given["decoder_input_ids"]) > most:
-            raise torch.OutOfMemoryError("simulated")
-
-    engine._model.language_model.register_forward_pre_hook(check, with_kwargs=True)
-    found = answered(engine, output, with_pictures(output))
-    assert engine.notes["rows"] == 8 and engine.notes["halved"] >= 2
-    assert found == answered(apart(blip, TEMPLATE, batch=2), output, with_pictures(output))
-    most = 0
-    found = answered(engine, output, with_pictures(output))
-    assert all(isinstance(one.answer, Refusal) and one.answer.transient for one in found.values())
-    assert found.keys() == {one.id for pack in with_pictures(output) for one in pack}
+        check_generated(blip, one, inputs_of(blip, one), text_of(found[one.id, 0.0, 0]), END)
 
 
 def test_what_cannot_be_asked_is_refused_and_the_rest_answered(blip: Path) -> None:

@@ -10,7 +10,8 @@ from PIL import Image
 
 from tests.models.engines import picture, question
 from tests.models.tiny import CHAT, PATCH, SIZE, byte_pairs, llava_processor, pieces, tokenizer
-from vouch.models.decoder.preparing import Needs, Preparer
+from vouch.models.decoder.prepared import Needs
+from vouch.models.decoder.preparing import Preparer
 from vouch.models.requests.engine import Decoding, Question
 from vouch.pipeline.errors import UserError
 
@@ -137,23 +138,10 @@ def test_a_picture_is_processed_once_for_its_prompts(monkeypatch: pytest.MonkeyP
 
 
 def test_pictures_of_one_shape() -> None:
-    from transformers import LlavaNextImageProcessorPil, LlavaNextProcessor
-
     assert preparer().one_shape()
-    grid = [[SIZE, 2 * SIZE], [2 * SIZE, SIZE], [2 * SIZE, 2 * SIZE]]
-    pictures = LlavaNextImageProcessorPil(
-        size={"shortest_edge": SIZE}, crop_size={"height": SIZE, "width": SIZE}, image_grid_pinpoints=grid
-    )
     words = tokenizer()
-    many = LlavaNextProcessor(
-        pictures,
-        words,
-        patch_size=PATCH,
-        vision_feature_select_strategy="default",
-        num_additional_image_tokens=1,
-        chat_template=CHAT,
-    )
-    assert not Preparer(many, None, Needs(image_token=words.convert_tokens_to_ids("<image>"))).one_shape()
+    tiles = llava_processor(words, next=True)
+    assert not Preparer(tiles, None, Needs(image_token=words.convert_tokens_to_ids("<image>"))).one_shape()
 
 
 def test_a_picture_that_the_processor_refuses() -> None:
@@ -182,27 +170,25 @@ def test_a_second_begin_token_is_not_added() -> None:
     assert by_tokenizer.ids == by_template.ids and by_template.ids.count(words.bos_token_id) == 1
 
 
-def test_the_date_of_a_template_is_pinned() -> None:
-    dated = (
-        "{% if not date_string is defined %}{% set date_string = strftime_now('%d %b %Y') %}{% endif %}"
-        "{{ date_string }}\n"
-    )
-    assert preparer(template=dated + CHAT)._chat.asked.startswith("01 Jan 2025\n")
+OWN_DATE = "{% if not date_string is defined %}{% set date_string = strftime_now('%d %b %Y') %}{% endif %}"
 
 
 @pytest.mark.parametrize(
-    ("form", "said"),
+    ("day", "said"),
     [
-        ("%Y-%m-%d", "2025-01-01"),
-        ("%d %B %Y", "01 January 2025"),
-        ("%A, %b %-d, %y", "Wednesday, Jan 1, 25"),
-        ("at %H:%M:%S", "at 00:00:00"),
+        (OWN_DATE + "{{ date_string }}", "01 Jan 2025"),
+        ("{{ strftime_now('%Y-%m-%d') }}", "2025-01-01"),
+        ("{{ strftime_now('%d %B %Y') }}", "01 January 2025"),
+        ("{{ strftime_now('%A, %b %-d, %y') }}", "Wednesday, Jan 1, 25"),
+        (
+            "{% macro day() %}{{ strftime_now('at %H:%M:%S') }}{% endmacro %}{{ day() }}",
+            "at 00:00:00",
+        ),
     ],
 )
 @pytest.mark.parametrize("own", [True, False])
-def test_the_date_that_a_template_asks_for_is_pinned(form: str, said: str, own: bool) -> None:
-    template = "{% macro day() %}{{ strftime_now('" + form + "') }}{% endmacro %}{{ day() }}\n" + CHAT
-    words = tokenizer(chat=None)
+def test_the_date_of_a_template_is_pinned(day: str, said: str, own: bool) -> None:
+    template, words = f"{day}\n{CHAT}", tokenizer(chat=None)
     needs = Needs(image_token=words.convert_tokens_to_ids("<image>"))
     processor = llava_processor(words, chat=template if own else None)
     ready = Preparer(processor, None if own else template, needs)
@@ -285,11 +271,6 @@ def test_the_answer_counts_towards_the_context() -> None:
     with pytest.raises(UserError, match=f"its {length} tokens and an answer of 10 exceed the {length + 9}"):
         preparer(context=length + 9).prepare(asked)
     assert preparer(context=length + 1).prepare(replace(asked, decodings=()))
-
-
-def test_text_that_stands_for_a_picture() -> None:
-    with pytest.raises(UserError, match="holds <image>, where this model expects a picture"):
-        preparer().prepare(question(1, 5, text="what is <image>"))
 
 
 def test_an_option_without_tokens() -> None:

@@ -12,20 +12,17 @@ import pytest
 import torch
 
 from tests.models.engines import CONFIG
-from tests.models.families.asked import forward_of
-from tests.models.families.family import WORDS, Family, family, fresh
-from tests.models.test_families import NAMES
+from tests.models.families.family import Family, family, fresh
+from tests.models.families.table import FAMILIES, WORDS
 from vouch.models.decoder.forward import Forward, Read, State
-from vouch.models.decoder.jobs import Mode
-from vouch.models.decoder.pass_inputs import Inputs
-from vouch.models.decoder.preparing import Prepared
+from vouch.models.decoder.jobs import Job, Mode
+from vouch.models.decoder.prepared import Prepared
 from vouch.models.decoder.self_check import choose_mode, keep_mode, known_mode, mode_path
 from vouch.models.decoder.shared_prefix import shared_prefix
 from vouch.models.decoder.tolerances import FLOAT32, HALF, Differences, Limits
 from vouch.models.decoder.tries import Trie
-from vouch.models.loading import float32_weights
-from vouch.models.loading.float32_weights import in_float32
-from vouch.models.loading.model_loading import load_model
+from vouch.models.loading import model_loading
+from vouch.models.loading.model_loading import in_float32, load_model
 from vouch.pipeline.errors import UserError
 
 BUCKET = 8
@@ -39,7 +36,7 @@ def checked(one: Family, kind: type[Forward] = Forward) -> tuple[Mode, dict[str,
     return choose_mode(kind(one.model, "cpu", WORDS, 0), probes(one), BUCKET)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FAMILIES)
 def test_every_family_in_its_mode(name: str) -> None:
     mode, report = checked(family(name))
     assert mode == family(name).mode
@@ -67,15 +64,15 @@ class StalePositions(Forward):
         )
 
 
-class NothingBesideSuffix(Inputs):
-    def beside(self, rows: Any, past: int, length: int, last: bool = False) -> dict[str, torch.Tensor]:
-        return {} if past and length > 1 else super().beside(rows, past, length, last)
-
-
 class SuffixWithoutCrossMask(Forward):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self.inputs = NothingBesideSuffix(self.model, self.device)
+        real = self.inputs.beside
+
+        def beside(rows: Any, past: int, length: int, last: bool = False) -> Any:
+            return {} if past and length > 1 else real(rows, past, length, last)
+
+        self.inputs.beside = beside  # type: ignore[method-assign]
 
 
 class PaddedWhateverFollows(Forward):
@@ -99,19 +96,16 @@ class PositionsWrongByOne(Forward):
 
 
 class StepWrongByOne(Forward):
-    def step(self, rows: Any, tokens: Any, mask: Any, read: Read, number: int) -> torch.Tensor:
-        return super().step(rows, tokens, mask, read, number + 1)
+    def step(self, rows: Any, tokens: Any, read: Read) -> Read:
+        return super().step(rows, tokens, replace(read, next=read.next + 1))
 
 
 class SiblingsSeen(Forward):
-    def tries(self, rows: Any, tries: Sequence[Trie], *more: Any) -> Read:
-        blind = [replace(trie, sees=np.tril(np.ones_like(trie.sees))) for trie in tries]
-        return super().tries(rows, blind, *more)
+    def tries(self, rows: Sequence[Job], states: Any) -> torch.Tensor:
+        def blind(trie: Trie | None) -> Trie | None:
+            return trie and replace(trie, sees=np.tril(np.ones_like(trie.sees)))
 
-
-class FirstPicture(Inputs):
-    def shown(self, rows: Sequence[Prepared]) -> dict[str, torch.Tensor]:
-        return super().shown([rows[0]] * len(rows))
+        return super().tries([replace(row, trie=blind(row.trie)) for row in rows], states)
 
 
 class AnotherPicture(Forward):
@@ -119,51 +113,38 @@ class AnotherPicture(Forward):
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self.inputs = FirstPicture(self.model, self.device)
+        real = self.inputs.shown
+        self.inputs.shown = lambda rows: real([rows[0]] * len(rows))  # type: ignore[method-assign]
 
 
-PLAIN_INSTEAD = [
-    ("qwen2_vl", StalePositions),
-    ("qwen3_vl", StalePositions),
-    ("mllama", SuffixWithoutCrossMask),
-    *(
-        (name, kind)
-        for name in ("llava", "qwen2_vl", "gemma3", "blip_2")
-        for kind in (ShortPrefix, LongPrefix)
-    ),
-    *((name, PositionsWrongByOne) for name in ("llava", "qwen2_5_vl", "blip_2", "mllama")),
+# Faults after a prefix leave whole prompts, those of branches single ones; others are in every mode.
+ANY, POSITIONS, LOGITS = r"", "positions differ", "logits differ"
+FAULTS: list[tuple[type[Forward], str, str, str | None]] = [
+    (StalePositions, "qwen2_vl qwen3_vl", POSITIONS, "plain"),
+    (SuffixWithoutCrossMask, "mllama", ANY, "plain"),
+    (ShortPrefix, "llava qwen2_vl gemma3 blip_2", ANY, "plain"),
+    (LongPrefix, "llava qwen2_vl gemma3 blip_2", ANY, "plain"),
+    (PositionsWrongByOne, "llava qwen2_5_vl blip_2 mllama", POSITIONS, "plain"),
+    (SiblingsSeen, "llava qwen2_vl gemma3 gemma3_narrow mllama blip_2", LOGITS, "batch"),
+    (PaddedWhateverFollows, "gemma3_narrow qwen3_5", r"padding the model's prompts .* \(logits differ", None),
+    (StepWrongByOne, "llava", "this model cannot be asked", None),
+    (AnotherPicture, "llava", "this model cannot be asked", None),
 ]
 
 
-@pytest.mark.parametrize(("name", "kind"), PLAIN_INSTEAD)
-def test_fault_after_a_prefix(name: str, kind: type[Forward]) -> None:
-    mode, report = checked(family(name), kind)
-    assert mode == "plain"
-    assert set(report["refused"]) == {"trie", "batch"}
-
-
-@pytest.mark.parametrize(("name", "kind"), [("qwen2_vl", StalePositions), ("llava", PositionsWrongByOne)])
-def test_positions_are_compared_as_numbers(name: str, kind: type[Forward]) -> None:
-    assert checked(family(name), kind)[1]["refused"] == dict.fromkeys(("trie", "batch"), "positions differ")
-
-
-@pytest.mark.parametrize("name", ["llava", "qwen2_vl", "gemma3", "gemma3_narrow", "mllama", "blip_2"])
-def test_branches_that_see_each_other(name: str) -> None:
-    mode, report = checked(family(name), SiblingsSeen)
-    assert mode == "batch"
-    assert report["refused"] == {"trie": "logits differ"}
-
-
-@pytest.mark.parametrize("name", ["gemma3_narrow", "qwen3_5"])
-def test_text_after_padding(name: str) -> None:
-    with pytest.raises(UserError, match=r"padding the model's prompts .* \(logits differ"):
-        checked(family(name), PaddedWhateverFollows)
-
-
-@pytest.mark.parametrize("kind", [StepWrongByOne, AnotherPicture])
-def test_fault_in_every_mode(kind: type[Forward]) -> None:
-    with pytest.raises(UserError, match="this model cannot be asked"):
-        checked(family("llava"), kind)
+@pytest.mark.parametrize(
+    ("kind", "name", "problem", "mode"),
+    [(kind, name, problem, mode) for kind, names, problem, mode in FAULTS for name in names.split()],
+)
+def test_planted_fault(kind: type[Forward], name: str, problem: str, mode: Mode | None) -> None:
+    if mode is None:
+        with pytest.raises(UserError, match=problem):
+            checked(family(name), kind)
+        return
+    found, report = checked(family(name), kind)
+    assert found == mode
+    assert list(report["refused"]) == {"plain": ["trie", "batch"], "batch": ["trie"]}[mode]
+    assert problem == ANY or set(report["refused"].values()) == {problem}
 
 
 @pytest.mark.parametrize(
@@ -174,13 +155,13 @@ def test_input_that_both_arms_would_lack(name: str, lost: str) -> None:
     one = family(name)
     without = [replace(prepared, by_token={}) for prepared in probes(one)]
     with pytest.raises(UserError, match=f"does not give {lost}, without which"):
-        choose_mode(forward_of(one), without, BUCKET)
+        choose_mode(one.forward, without, BUCKET)
 
 
 def test_no_place_of_a_picture() -> None:
     one = family("llava")
     unknown = [replace(prepared, prefix=0) for prepared in probes(one)]
-    assert choose_mode(forward_of(one), unknown, BUCKET)[0] == "plain"
+    assert choose_mode(one.forward, unknown, BUCKET)[0] == "plain"
 
 
 # -- half precision -----------------------------------------------------------------------------------
@@ -221,7 +202,7 @@ def test_weights_are_restored_after_an_error() -> None:
     ("kind", "mode"), [(Forward, "trie"), (PositionsWrongByOne, "plain"), (SiblingsSeen, "batch")]
 )
 def test_without_memory_for_float32(kind: type[Forward], mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(float32_weights, "SPARE", 2**60)
+    monkeypatch.setattr(model_loading, "SPARE", 2**60)
     one = fresh("llava")
     one.model.to(torch.bfloat16)
     chosen, report = checked(one, kind)

@@ -1,9 +1,7 @@
 """Answers of the engine for decoders against the plain forward pass, and what may not change their bits."""
 
-import random
 from collections.abc import Sequence
 from dataclasses import replace
-from math import inf
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -11,54 +9,34 @@ from typing import Any
 import pytest
 import torch
 
-from tests.models.engines import alone, answered, ids_of, picture, plain_logits, question, shared, written
+from tests.models.engines import (
+    OPTIONS,
+    alone,
+    answered,
+    ids_of,
+    letters_of,
+    packs_of,
+    picture,
+    plain_logits,
+    question,
+    refusal,
+    shared,
+    written,
+)
 from tests.models.tiny import CHAT, save_llava, save_llava_next
 from vouch.models.decoder import shared_prefix as shared_prefix_file
-from vouch.models.requests.engine import Answered, Decoding, LetterAnswer, LikelihoodAnswer, Question, Refusal
+from vouch.models.requests.engine import Answered, Decoding, LikelihoodAnswer, Pack, Question, Refusal
 
 # Every remainder of length and bucket, so that some prompts would fill their row to the last place.
 LENGTHS = range(1, 22)
 OUTPUTS = ("letters", "likelihood", "text")
-OPTIONS = ("red one", "blue", "dog house the", "a cat", "red dog two")
-
-
-def packs_of(output: str) -> list[list[Question]]:
-    """Packs of an output: with one picture, with two, and without any."""
-    asked = []
-    for pack, sizes in enumerate([(3, 5, 12), (1,), (7, 2), (4, 4, 9), (2, 8)]):
-        shown = [[pack], [pack], [pack, 9], [pack], []][pack]
-        asked.append([question(10 * pack + number, size, shown) for number, size in enumerate(sizes)])
-    if output == "likelihood":
-        return [[replace(one, marks=(), options=OPTIONS[: 2 + len(one.id)]) for one in p] for p in asked]
-    if output == "text":
-        decodings = (Decoding(), Decoding(0.7, 1, 5))
-        most = [
-            replace(one, marks=(), max_tokens=1 + len(p), decodings=decodings) for p in asked for one in p
-        ]
-        return [[one] for one in most]
-    return asked
-
-
-def letters_of(one: Answered) -> LetterAnswer:
-    assert isinstance(one.answer, LetterAnswer), one.answer
-    return one.answer
-
-
-def refusal(one: Answered) -> str:
-    assert isinstance(one.answer, Refusal), one.answer
-    return one.answer.problem
-
-
-def plain_letters(folder: Path, asked: Question) -> tuple[torch.Tensor, torch.Tensor]:
-    """(letter logits, log-probabilities of the first token) of a question without marks of pictures."""
-    logits = plain_logits(folder, written(asked), asked.pictures)[-1]
-    return logits[ids_of(folder, asked.marks)], logits.log_softmax(-1)
 
 
 def check(folder: Path, asked: Question, found: Answered) -> None:
-    logits, log_probs = plain_letters(folder, asked)
-    answer = letters_of(found)
-    assert torch.tensor(answer.logits) == pytest.approx(logits, abs=1e-5)
+    """A question without marks of pictures."""
+    logits = plain_logits(folder, written(asked), asked.pictures)[-1]
+    log_probs, answer = logits.log_softmax(-1), letters_of(found)
+    assert torch.tensor(answer.logits) == pytest.approx(logits[ids_of(folder, asked.marks)], abs=1e-5)
     assert answer.entropy == pytest.approx(float(-(log_probs.exp() * log_probs).sum()), abs=1e-4)
     assert answer.nll == pytest.approx(-float(log_probs.max()), abs=1e-5)
     mass = float(log_probs[ids_of(folder, asked.marks)].exp().sum())
@@ -121,16 +99,16 @@ def test_likelihood_equals_the_whole_forward(tiny: Path, pictures: list[int]) ->
             assert nll == pytest.approx(float(expected), abs=1e-4) and tokens == len(ids)
 
 
-@pytest.mark.parametrize("output", OUTPUTS)
-def test_bits_do_not_depend_on_the_other_packs(tiny: Path, output: str) -> None:
-    packs = packs_of(output)
+def test_letters_and_likelihood_share_a_pass(tiny: Path) -> None:
+    """Whole prompts, whose rows have one shape whatever is wanted of them."""
+    letters = [question(n, 4, []) for n in range(3)]
+    scored = [replace(one, id=f"of {one.id}", marks=(), options=("red", "blue")) for one in letters]
     engine = shared(tiny)
-    whole = answered(engine, output, packs)
-    assert all(not isinstance(one.answer, Refusal) for one in whole.values())
-    assert answered(shared(tiny, workers=1), output, reversed(packs)) == whole
-    shuffled = random.Random(1).sample(packs, len(packs))
-    for part in (shuffled, packs[::2], *([pack] for pack in packs[:2])):
-        assert answered(engine, output, part).items() <= whole.items()  # with what the engine still holds
+    packs = [Pack("letters", letters[:1]), Pack("likelihood", scored), Pack("letters", letters[1:])]
+    found = {one.question: one for one in engine.answer(packs)}
+    assert engine.notes["passes"]["plain"] == 3  # of 3 + 2 * 3 rows
+    apart = answered(shared(tiny), "letters", [letters]) | answered(shared(tiny), "likelihood", [scored])
+    assert found == apart
 
 
 @pytest.mark.parametrize("output", ["letters", "likelihood"])
@@ -255,47 +233,6 @@ def test_template_that_drops_or_refuses_a_part(tmp_path: Path) -> None:
         assert problem in refusal(found["q1"]) and letters_of(found["q2"])
 
 
-class Memory:
-    """Lets a model run out of memory above so many rows of a pass, a number of times."""
-
-    def __init__(self, engine: Any, rows: int, times: float = inf, error: Exception | None = None) -> None:
-        self.rows, self.seen, self.times = rows, list[int](), times
-        self._error = error or torch.OutOfMemoryError("simulated")
-        engine._forward.model.register_forward_pre_hook(self._check, with_kwargs=True)
-
-    def _check(self, _module: Any, _inputs: Any, given: dict[str, Any]) -> None:
-        self.seen.append(len(given["input_ids"]))
-        if self.seen[-1] > self.rows and self.times > 0:
-            self.times -= 1
-            raise self._error
-
-
-@pytest.mark.parametrize("output", OUTPUTS)
-def test_rows_are_halved_where_memory_runs_out(tiny: Path, output: str) -> None:
-    engine = shared(tiny, own=True, batch=8)
-    memory = Memory(engine, rows=2)
-    found = answered(engine, output, packs_of(output))
-    assert engine.notes["rows"] == 8 and engine.notes["halved"] >= 2
-    assert found == answered(shared(tiny, batch=2), output, packs_of(output))
-    assert {one.rows for one in found.values()} == {2}
-    memory.seen.clear()
-    assert answered(engine, output, packs_of(output)) == found
-    assert max(memory.seen) == 2  # never tries more rows of these shapes again
-
-
-@pytest.mark.parametrize("said", [None, "DefaultCPUAllocator: can't allocate memory", "no such kernel"])
-def test_memory_that_ran_out_once_changes_nothing(tiny: Path, said: str | None) -> None:
-    engine = shared(tiny, own=True)
-    whole = answered(engine, "letters", packs_of("letters"))
-    memory = Memory(engine, 0, 1, RuntimeError(said) if said else None)
-    if said == "no such kernel":
-        with pytest.raises(RuntimeError, match=said):
-            answered(engine, "letters", packs_of("letters"))
-        return
-    assert answered(engine, "letters", packs_of("letters")) == whole
-    assert engine.notes["halved"] == 0 and memory.times == 0
-
-
 def test_only_the_shape_that_does_not_fit_is_halved(tiny: Path) -> None:
     engine = shared(tiny, own=True, batch=4)
     plain = [
@@ -323,20 +260,6 @@ def test_prefixes_share_a_pass_as_far_as_tokens_allow(tiny: Path, monkeypatch: p
         alone(engine, "letters", asked)
         passes.append(engine.notes["passes"]["prefix"])
     assert passes == [1, 4]
-
-
-@pytest.mark.parametrize("output", OUTPUTS)
-def test_without_memory_for_one_row_questions_wait_for_another_run(tiny: Path, output: str) -> None:
-    engine = shared(tiny, own=True, batch=2)
-    memory = Memory(engine, rows=0)
-    found = answered(engine, output, packs_of(output))
-    assert found.keys() == {one.id for pack in packs_of(output) for one in pack}
-    for one in found.values():
-        assert isinstance(one.answer, Refusal) and one.answer.transient and "no memory left" in refusal(one)
-    memory.rows = 1
-    assert answered(engine, output, packs_of(output)) == answered(
-        shared(tiny, batch=1), output, packs_of(output)
-    )
 
 
 @pytest.mark.parametrize("output", OUTPUTS)

@@ -1,80 +1,56 @@
-"""What the tests know of a family of models: a tiny one of random weights, its pictures, its inputs."""
+"""Tiny models of random weights by table.py, and prompts for them: tokenised, everything after is the real thing."""
 
-import importlib
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 import torch
+from transformers import AutoConfig, AutoModelForImageTextToText
 
+from tests.models.families.table import EOS, FAMILIES, IMAGE, ROWS, TEXT, TOWER, WORDS, Kind, Tensors
 from vouch.models.chat.letter_tokens import LetterIds
+from vouch.models.decoder.forward import Forward
 from vouch.models.decoder.jobs import Mode
 from vouch.models.decoder.pass_inputs import TOKEN_KINDS
-from vouch.models.decoder.preparing import Prepared
-from vouch.models.requests.engine import Decoding, Question
+from vouch.models.decoder.prepared import Prepared
+from vouch.models.decoder.shared_prefix import SharedPrefix
+from vouch.models.requests.config import Config
+from vouch.models.requests.engine import Answered, Decoding, Pack, Question
 
-ROWS = 320  # of the vocabulary's width; WORDS of them have a token
-IMAGE, VIDEO, BEGIN, END, LOW, FRAME, FRAME_END = range(300, 307)
-WORDS = 299
-EOS = 2
-WIDTH, HEADS = 64, 4
+CONFIG = Config(batch=3, bucket=8, threads=1, device="cpu", workers=1)
 LETTERS = LetterIds("", (41, 42, 43, 44), (51, 52, 53, 54), (61,))
 
 torch.set_num_threads(1)
 
-Tensors = dict[str, torch.Tensor]
-
-
-def text(**more: Any) -> dict[str, Any]:
-    """Settings of a small text decoder."""
-    given: dict[str, Any] = {
-        "vocab_size": ROWS,
-        "hidden_size": WIDTH,
-        "intermediate_size": 2 * WIDTH,
-        "num_hidden_layers": 2,
-        "num_attention_heads": HEADS,
-        "num_key_value_heads": 2,
-        "max_position_embeddings": 512,
-        "pad_token_id": 0,
-        "bos_token_id": 1,
-        "eos_token_id": EOS,
-        "tie_word_embeddings": False,  # with tied ones of this strength a model repeats what it read
-    }
-    return given | more
-
-
-def tower(**more: Any) -> dict[str, Any]:
-    """Settings of a small vision tower: 56 x 56 pixels in patches of 14, so 16 of them."""
-    given: dict[str, Any] = {
-        "hidden_size": 32,
-        "intermediate_size": 64,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-        "image_size": 56,
-        "patch_size": 14,
-    }
-    return given | more
-
 
 @dataclass(frozen=True)
 class Family:
-    """A model of random weights.
-
-    places: tokens that a picture takes. shown: tensors of a picture, from a generator. mode: the fastest
-    sound one. beside: tensors beside tokens [1, n], of which the first so many are the prompt's.
-    """
+    """A model with what the table says of it."""
 
     model: Any
-    places: int
-    shown: Callable[[torch.Generator], Tensors]
-    mode: Mode = "trie"
-    beside: Callable[[torch.Tensor, int], Tensors] = lambda ids, prompt: {}
+    kind: Kind
+
+    @property
+    def mode(self) -> Mode:
+        return self.kind.mode
+
+    @property
+    def forward(self) -> Forward:
+        return Forward(self.model, "cpu", WORDS, 0)
 
     def picture(self, number: int) -> Tensors:
         """Tensors of one of several pictures."""
-        return self.shown(torch.Generator().manual_seed(number))
+        noise = torch.Generator().manual_seed(number)
+        return {
+            name: torch.randn(value, generator=noise) if isinstance(value, tuple) else value
+            for name, value in self.kind.shown.items()
+        }
+
+    def beside(self, ids: Sequence[int], prompt: int) -> Tensors:
+        """Tensors beside tokens, of which the first so many are the prompt's."""
+        return {name: make(torch.tensor([ids]), prompt) for name, make in self.kind.beside.items()}
 
     def prepared(
         self,
@@ -87,7 +63,7 @@ class Family:
         """A prompt of random words after a picture; the words before it belong to the picture."""
         before = random.Random(f"before {picture}").choices(range(70, WORDS), k=5)
         after = random.Random(name).choices(range(70, WORDS), k=words)
-        ids = (1, *before, *[IMAGE] * self.places, *after)
+        ids = (1, *before, *[IMAGE] * self.kind.places, *after)
         question = Question(
             name,
             None,
@@ -100,9 +76,9 @@ class Family:
         return Prepared(
             question=question,
             ids=ids,
-            prefix=6 + self.places,
+            prefix=len(ids) - words,
             shown=self.picture(picture),
-            by_token=self.beside(torch.tensor([ids]), len(ids)),
+            by_token=self.beside(ids, len(ids)),
             letters=None if options or max_tokens else LETTERS,
             options=tuple(map(tuple, options)),
         )
@@ -111,33 +87,72 @@ class Family:
         """A prompt of random words without a picture."""
         whole = self.prepared(name, words)
         ids = (1, *whole.ids[whole.prefix :])
-        beside = {
-            key: value
-            for key, value in self.beside(torch.tensor([ids]), len(ids)).items()
-            if key in TOKEN_KINDS
-        }
+        beside = {name: value for name, value in self.beside(ids, len(ids)).items() if name in TOKEN_KINDS}
         return replace(whole, ids=ids, prefix=0, shown={}, by_token=beside)
+
+    def _inputs(self, prepared: Prepared, more: Sequence[int] = ()) -> Tensors:
+        ids = [*prepared.ids, *more]
+        given = dict(prepared.shown) | {
+            name: value
+            for name, value in self.beside(ids, len(prepared.ids)).items()
+            if name in prepared.by_token
+        }
+        floating = {
+            name: value.to(self.model.dtype) for name, value in given.items() if value.is_floating_point()
+        }
+        whole = torch.tensor([ids])
+        return given | floating | {"input_ids": whole, "attention_mask": torch.ones_like(whole)}
 
     @torch.no_grad()
     def logits(self, prepared: Prepared, more: Sequence[int] = ()) -> torch.Tensor:
         """[n, WORDS] of a prompt and further tokens by themselves, float32, as anybody would call the model."""
-        ids = torch.tensor([[*prepared.ids, *more]])
-        beside = self.beside(ids, len(prepared.ids))
-        result = self.model(
-            input_ids=ids,
-            attention_mask=torch.ones_like(ids),
-            use_cache=False,
-            **cast(self.model, prepared.shown),
-            **{name: value for name, value in beside.items() if name in prepared.by_token},
-        )
+        result = self.model(use_cache=False, **self._inputs(prepared, more))
         return torch.as_tensor(result.logits[0, :, :WORDS]).float()
 
+    @torch.no_grad()
+    def generated(self, prepared: Prepared, tokens: int) -> tuple[list[int], torch.Tensor]:
+        """What transformers itself generates, and the logits [tokens, WORDS] of each step."""
+        result = self.model.generate(
+            **self._inputs(prepared),
+            max_new_tokens=tokens,
+            do_sample=False,
+            eos_token_id=EOS,
+            suppress_tokens=list(range(WORDS, ROWS)),
+            return_dict_in_generate=True,
+            output_logits=True,
+        )
+        logits = torch.stack(result.logits, dim=1)[0, :, :WORDS].float()
+        return result.sequences[0, -len(logits) :].tolist(), logits
 
-def cast(model: Any, tensors: Mapping[str, torch.Tensor]) -> Tensors:
-    """Numbers in the model's type."""
-    return {
-        name: value.to(model.dtype) if value.is_floating_point() else value for name, value in tensors.items()
-    }
+    def asked(
+        self, output: str, packs: Sequence[Sequence[Prepared]], mode: Mode | None = None
+    ) -> dict[str, Answered]:
+        """The engine's answers by the prompt's id."""
+        ready: Any = _Ready({one.question.id: one for pack in packs for one in pack})
+        engine = SharedPrefix(self.forward, ready, CONFIG, mode or self.mode, {EOS})
+        found = engine.answer(Pack(output, [one.question for one in pack]) for pack in packs)
+        return {answered.question: answered for answered in found}
+
+
+class _Ready:
+    """Stands where a processor would: prompts of a test by their id."""
+
+    vocabulary = WORDS
+
+    def __init__(self, prompts: Mapping[str, Prepared]) -> None:
+        self._prompts = prompts
+
+    def for_thread(self) -> "_Ready":
+        return self
+
+    def one_shape(self) -> bool:
+        return True
+
+    def prepare(self, question: Question) -> Prepared:
+        return self._prompts[question.id]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return " ".join(map(str, ids))
 
 
 def strong(model: Any) -> Any:
@@ -162,19 +177,22 @@ def strong(model: Any) -> Any:
     return model.eval()
 
 
-def noise(*shape: int) -> Callable[[torch.Generator], Tensors]:
-    """Pixel values alone."""
-    return lambda generator: {"pixel_values": torch.randn(shape, generator=generator)}
-
-
 def fresh(name: str) -> Family:
     """A family of its own, which a test may change."""
+    kind = FAMILIES[name]
+    config = AutoConfig.for_model(
+        kind.model_type,
+        vision_config=TOWER | kind.vision,
+        text_config=TEXT | kind.text,
+        tie_word_embeddings=False,
+        **kind.more,
+    )
+    for token in ("image_token_index", "image_token_id", "image_patch_id"):
+        if token in vars(config):
+            setattr(config, token, IMAGE)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        made = importlib.import_module(f"tests.models.families.{name}").build()
-    assert isinstance(made, Family)
-    strong(made.model)
-    return made
+        return Family(strong(AutoModelForImageTextToText.from_config(config)), kind)
 
 
 @cache

@@ -2,22 +2,24 @@
 
 import shutil
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 import torch
 
+from tests.models.encoders.models import pin
 from tests.models.engines import CONFIG
 from tests.models.families.family import family, fresh
-from tests.models.test_families import NAMES
+from tests.models.families.table import FAMILIES
 from tests.models.tiny import save_llava, tokenizer
 from vouch.models.decoder.shared_prefix import shared_prefix
 from vouch.models.loading.model_folder import pinned_folder
 from vouch.models.loading.model_loading import choose_device, head_in_float32, load_model
 from vouch.models.requests.engine import engine_file
 from vouch.pipeline.errors import UserError
-from vouch.tables.pins import Pin, Source, folder_digests
+from vouch.tables.pins import Pin, Source
 
 
 def opened(folder: Path) -> None:
@@ -29,55 +31,42 @@ def copy(tiny: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(tiny, tmp_path / "copy"))
 
 
-def pin(folder: Path) -> Pin:
-    return Pin(
-        model="tiny",
-        engine="transformers",
-        source=Source(kind="folder", path=str(folder)),
-        files=folder_digests(folder),
-    )
-
-
-def test_untouched_folder_is_accepted(copy: Path) -> None:
-    assert pinned_folder(pin(copy)) == copy
-
-
 def test_files_that_change_nothing_are_not_pinned(copy: Path) -> None:
-    pinned = pin(copy)
+    pinned = pin("tiny", copy)
     (copy / "README.md").write_text("new", "utf-8")
     assert pinned_folder(pinned) == copy
 
 
-@pytest.mark.parametrize(
-    "name", ["model.safetensors", "config.json", "tokenizer.json", "chat_template.jinja"]
-)
-def test_changed_file_is_named(copy: Path, name: str) -> None:
-    pinned = pin(copy)
-    data = bytearray((copy / name).read_bytes())
+def flipped(file: Path) -> None:
+    data = bytearray(file.read_bytes())
     data[-2] ^= 1
-    (copy / name).write_bytes(data)
-    with pytest.raises(UserError, match=f"{name}: not as pinned; .*pin@tiny"):
-        pinned_folder(pinned)
+    file.write_bytes(data)
 
 
-def test_missing_and_added_files_are_named(copy: Path) -> None:
-    pinned = pin(copy)
-    (copy / "added.jinja").write_text("{{ messages }}", "utf-8")
-    with pytest.raises(UserError, match=r"added\.jinja: not in the pin"):
-        pinned_folder(pinned)
-    (copy / "added.jinja").unlink()
-    (copy / "tokenizer.json").unlink()
-    with pytest.raises(UserError, match=r"tokenizer\.json: missing"):
-        pinned_folder(pinned)
+def added(file: Path) -> None:
+    file.write_text("{{ messages }}", "utf-8")
 
 
-def test_missing_folder_and_weights(copy: Path) -> None:
-    pinned = pin(copy)
-    (copy / "model.safetensors").unlink()
-    with pytest.raises(UserError, match=r"no \*.safetensors weights"):
-        pinned_folder(pinned)
-    shutil.rmtree(copy)
-    with pytest.raises(UserError, match="no such model folder"):
+@pytest.mark.parametrize(
+    ("change", "name", "problem"),
+    [
+        (flipped, "model.safetensors", "model.safetensors: not as pinned; .*pin@tiny"),
+        (flipped, "config.json", "config.json: not as pinned"),
+        (flipped, "tokenizer.json", "tokenizer.json: not as pinned"),
+        (flipped, "chat_template.jinja", "chat_template.jinja: not as pinned"),
+        (added, "added.jinja", "added.jinja: not in the pin"),
+        (Path.unlink, "tokenizer.json", "tokenizer.json: missing"),
+        (Path.unlink, "model.safetensors", "no [*].safetensors weights"),
+        (shutil.rmtree, "", "no such model folder"),
+    ],
+)
+def test_what_is_not_as_pinned_is_named(
+    copy: Path, change: Callable[[Path], None], name: str, problem: str
+) -> None:
+    pinned = pin("tiny", copy)
+    assert pinned_folder(pinned) == copy
+    change(copy / name)
+    with pytest.raises(UserError, match=problem):
         pinned_folder(pinned)
 
 
@@ -96,35 +85,43 @@ def test_hub_model_in_the_cache(tiny: Path, tmp_path: Path, monkeypatch: pytest.
     snapshot = tmp_path / "models--someone--something" / "snapshots" / ("1" * 40)
     shutil.copytree(tiny, snapshot)
     source = Source(kind="hub", repo="someone/something", revision="1" * 40)
-    present = pin(tiny).model_copy(update={"source": source})
+    present = pin("tiny", tiny).model_copy(update={"source": source})
     assert pinned_folder(present) == snapshot
     (snapshot / "chat_template.jinja").unlink()
     with pytest.raises(UserError, match=r"chat_template\.jinja: missing"):
         pinned_folder(present)
 
 
-def test_weights_cut_short(copy: Path) -> None:
-    file = copy / "model.safetensors"
+def cut_short(folder: Path) -> None:
+    file = folder / "model.safetensors"
     file.write_bytes(file.read_bytes()[:-100])
-    with pytest.raises(UserError, match="copy: cannot be loaded"):
-        opened(copy)
 
 
-def test_weights_that_lack_a_tensor_are_not_filled_with_noise(copy: Path) -> None:
+def without_a_tensor(folder: Path) -> None:
     from safetensors.torch import load_file, save_file
 
-    weights = load_file(copy / "model.safetensors")
-    name = next(name for name in weights if name.endswith("layers.0.mlp.up_proj.weight"))
-    del weights[name]
-    save_file(weights, copy / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(UserError, match=r"the weights lack .*layers\.0\.mlp\.up_proj\.weight \(1 in all\)"):
-        opened(copy)
+    weights = load_file(folder / "model.safetensors")
+    del weights[next(name for name in weights if name.endswith("layers.0.mlp.up_proj.weight"))]
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
 
 
-def test_config_of_no_known_model(copy: Path) -> None:
-    config = copy / "config.json"
+def of_no_known_model(folder: Path) -> None:
+    config = folder / "config.json"
     config.write_text(config.read_text("utf-8").replace('"llava"', '"unheard_of"'), "utf-8")
-    with pytest.raises(UserError, match="copy: cannot be loaded"):
+
+
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [
+        (cut_short, "copy: cannot be loaded"),
+        (of_no_known_model, "copy: cannot be loaded"),
+        # Not filled with noise, as transformers would.
+        (without_a_tensor, r"the weights lack .*layers\.0\.mlp\.up_proj\.weight \(1 in all\)"),
+    ],
+)
+def test_damaged_folder(copy: Path, damage: Callable[[Path], None], problem: str) -> None:
+    damage(copy)
+    with pytest.raises(UserError, match=problem):
         opened(copy)
 
 
@@ -210,7 +207,7 @@ def test_split_without_accelerate(tiny: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(
-    ("name", "dtype"), [*((name, torch.bfloat16) for name in NAMES), ("gemma3", torch.float16)]
+    ("name", "dtype"), [*((name, torch.bfloat16) for name in FAMILIES), ("gemma3", torch.float16)]
 )
 def test_last_projection_in_float32(name: str, dtype: torch.dtype) -> None:
     one = fresh(name)

@@ -11,24 +11,25 @@ from vouch.pipeline.yaml12 import loads
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
-def test_defaults() -> None:
-    entry = LockEntry.model_validate({"source": {"kind": "folder", "path": "models/x"}})
-    assert entry.source == FolderSource(kind="folder", path="models/x")
-    assert (entry.engine, entry.dtype, entry.files, entry.parameters) == ("transformers", "float32", {}, None)
+FOLDER = {"kind": "folder", "path": "models/x"}
+HUB = {"kind": "hub", "repo": "a/b-1.5", "revision": COMMIT}
+SERVER = {"kind": "server", "url": "http://127.0.0.1:8000/v1", "name": "some-model"}
 
 
-def test_hub_entry() -> None:
-    entry = LockEntry.model_validate(
-        {"source": {"kind": "hub", "repo": "a/b-1.5", "revision": COMMIT}, "dtype": "bfloat16"}
-    )
-    assert entry.source == HubSource(kind="hub", repo="a/b-1.5", revision=COMMIT)
-
-
-def test_server_entry() -> None:
-    source = {"kind": "server", "url": "http://127.0.0.1:8000/v1", "name": "some-model"}
-    entry = LockEntry.model_validate({"source": source, "engine": "openai"})
-    assert entry.source == ServerSource(kind="server", url="http://127.0.0.1:8000/v1", name="some-model")
-    assert entry.pinned
+@pytest.mark.parametrize(
+    ("source", "engine", "expected"),
+    [
+        (FOLDER, "transformers", FolderSource(kind="folder", path="models/x")),
+        (HUB, "transformers", HubSource(kind="hub", repo="a/b-1.5", revision=COMMIT)),
+        (SERVER, "openai", ServerSource(kind="server", url="http://127.0.0.1:8000/v1", name="some-model")),
+    ],
+)
+def test_an_entry_and_its_defaults(source: dict[str, Any], engine: str, expected: Any) -> None:
+    named = {} if engine == "transformers" else {"engine": engine}
+    entry = LockEntry.model_validate({"source": source, **named})
+    assert entry.source == expected
+    assert (entry.engine, entry.dtype, entry.files, entry.parameters) == (engine, "float32", {}, None)
+    assert entry.pinned == (engine == "openai")
 
 
 @pytest.mark.parametrize(
@@ -47,52 +48,53 @@ def test_pinned_is_a_commit_and_digests_of_weights(
     assert LockEntry.model_validate({"source": source, "files": files}).pinned is pinned
 
 
+OPENAI = {"engine": "openai"}
+
+
 @pytest.mark.parametrize(
-    ("entry", "message"),
+    ("source", "entry", "message"),
     [
-        ({"source": {"kind": "hub", "repo": "a/b"}}, "revision"),
-        ({"source": {"kind": "hub", "repo": "a/b", "revision": "main"}}, "give a commit"),
-        ({"source": {"kind": "hub", "repo": "a/b", "revision": COMMIT[:12]}}, "give a commit"),
-        ({"source": {"kind": "hub", "repo": "https://a/b", "revision": COMMIT}}, "OWNER/NAME"),
-        ({"source": {"kind": "folder", "path": ""}}, "path"),
-        ({"source": {"kind": "ftp", "path": "x"}}, "folder"),
-        ({"source": {"kind": "folder", "path": "x", "revision": COMMIT}}, "revision"),
-        ({"source": {"kind": "folder", "path": "x"}, "files": {"a": "12"}}, "a needs a SHA-256"),
-        ({"source": {"kind": "folder", "path": "x"}, "dtype": "int8"}, "dtype"),
-        ({"source": {"kind": "folder", "path": "x"}, "facts": {"colour": "red"}}, "colour"),
-        ({"source": {"kind": "folder", "path": "x"}, "facts": {"papers": ["smith"]}}, "papers"),
-        ({"source": {"kind": "folder", "path": "x"}, "facts": {"resolution": 0}}, "resolution"),
-        ({"source": {"kind": "folder", "path": "x"}, "template": "../x"}, "template"),
-        ({"source": {"kind": "folder", "path": "x"}, "engine": "openai"}, "go together"),
-        ({"source": {"kind": "server", "url": "http://h/v1", "name": "m"}}, "go together"),
-        ({"source": {"kind": "server", "url": "h/v1", "name": "m"}, "engine": "openai"}, "https://HOST/v1"),
-        (
-            {"source": {"kind": "server", "url": "https://k@h/v1", "name": "m"}, "engine": "openai"},
-            "leave the key",
+        ({"kind": "hub", "repo": "a/b"}, {}, "revision"),
+        ({**HUB, "revision": "main"}, {}, "give a commit"),
+        ({**HUB, "revision": COMMIT[:12]}, {}, "give a commit"),
+        ({**HUB, "repo": "https://a/b"}, {}, "OWNER/NAME"),
+        ({**FOLDER, "path": ""}, {}, "path"),
+        ({**FOLDER, "kind": "ftp"}, {}, "folder"),
+        ({**FOLDER, "revision": COMMIT}, {}, "revision"),
+        (FOLDER, {"files": {"a": "12"}}, "a needs a SHA-256"),
+        (FOLDER, {"dtype": "int8"}, "dtype"),
+        (FOLDER, {"facts": {"colour": "red"}}, "colour"),
+        (FOLDER, {"facts": {"papers": ["smith"]}}, "papers"),
+        (FOLDER, {"facts": {"resolution": 0}}, "resolution"),
+        (FOLDER, {"template": "../x"}, "template"),
+        (FOLDER, {"engine": "../x"}, "engine"),
+        (FOLDER, {"trust_remote_code": True}, "trust_remote_code"),
+        (FOLDER, OPENAI, "go together"),
+        (SERVER, {}, "go together"),
+        ({**SERVER, "url": "h/v1"}, OPENAI, "https://HOST/v1"),
+        ({**SERVER, "url": "https://k@h/v1"}, OPENAI, "leave the key"),
+        *(
+            ({**SERVER, "url": url}, OPENAI, "https://HOST/v1")
+            for url in (
+                "http://h:x/v1",
+                "http://h:70000/v1",
+                "http://h:0/v1",
+                "http://a b/v1",
+                "http://h/v1\n",
+            )
         ),
-        (
-            {
-                "source": {"kind": "server", "url": "http://h/v1", "name": "m"},
-                "engine": "openai",
-                "template": "t",
-            },
-            "leave them out",
+        *(
+            ({**SERVER, "url": url}, OPENAI, "https://HOST/v1")
+            for url in ("http://[1/v1", "http://\u00fc/v1", "http://a..b/v1", f"http://{'h' * 64}/v1")
         ),
-        (
-            {
-                "source": {"kind": "server", "url": "http://h/v1", "name": "m"},
-                "engine": "openai",
-                "files": {"a": "0" * 64},
-            },
-            "leave them out",
-        ),
-        ({"source": {"kind": "folder", "path": "x"}, "engine": "../x"}, "engine"),
-        ({"source": {"kind": "folder", "path": "x"}, "trust_remote_code": True}, "trust_remote_code"),
+        (SERVER, {**OPENAI, "template": "t"}, "leave them out"),
+        (SERVER, {**OPENAI, "files": {"a": "0" * 64}}, "leave them out"),
+        (SERVER, {**OPENAI, "processor": {"do_pad": True}}, "leave them out"),
     ],
 )
-def test_bad_entries(entry: dict[str, Any], message: str) -> None:
+def test_bad_entries(source: dict[str, Any], entry: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        LockEntry.model_validate(entry)
+        LockEntry.model_validate({"source": source, **entry})
 
 
 @pytest.mark.parametrize("commit", ["1" * 40, "1" * 20 + "e" + "1" * 19])

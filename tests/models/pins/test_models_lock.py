@@ -34,7 +34,12 @@ def test_dvc_reads_it_as_we_do() -> None:
 
 
 def test_no_two_entries_are_one_model() -> None:
-    repos = [entry.source.repo for entry in ENTRIES.values() if isinstance(entry.source, HubSource)]
+    """But for one that two papers ask in another form."""
+    repos = [
+        (entry.source.repo, entry.template)
+        for entry in ENTRIES.values()
+        if isinstance(entry.source, HubSource)
+    ]
     assert len(repos) == len(set(repos)) >= 30
 
 

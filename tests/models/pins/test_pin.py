@@ -116,6 +116,19 @@ def test_a_template_of_ours_is_part_of_the_pin(project: Project) -> None:
     )
 
 
+def test_settings_of_the_processor_are_part_of_the_pin(project: Project) -> None:
+    project.pin()
+    plain, own = pin_path(MODEL).read_bytes(), read_pin(pin_path(MODEL))
+    assert b'"processor"' not in plain  # as before there were settings, so that answers keep their keys
+    project.entry["processor"] = {"do_pad": True}
+    project.pin()
+    pin = read_pin(pin_path(MODEL))
+    assert pin.processor == {"do_pad": True} and pin.digest != own.digest
+    project.entry["processor"] = {}
+    project.pin()
+    assert pin_path(MODEL).read_bytes() == plain and read_pin(pin_path(MODEL)).digest == own.digest
+
+
 def test_a_hub_model_that_is_not_pinned_is_refused(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,87 +200,89 @@ def refused(project: Project, message: str) -> None:
     assert "\n" not in str(caught.value) and not pin_path(MODEL).exists()
 
 
-def test_missing_folder(project: Project) -> None:
-    shutil.rmtree(project.model)
-    refused(project, r"model: no such model folder; correct it under models in params\.yaml")
+Change = Callable[[Path], object]
 
 
-def test_a_file_name_that_is_no_text(project: Project) -> None:
-    (project.model / os.fsdecode(b"\xff.json")).write_text("{}", "utf-8")
-    refused(project, r"unprintable name '\\udcff\.json'")
+def gone(name: str) -> Change:
+    return lambda folder: (folder / name).unlink()
 
 
-def test_weights_missing_or_pickled(project: Project) -> None:
-    (project.model / "model.safetensors").unlink()
-    refused(project, "model: no weights")
-    (project.model / "pytorch_model.bin").write_bytes(b"a pickle")
-    refused(project, r"only pickled weights \(pytorch_model\.bin\), which can run code")
+def text(name: str, content: str) -> Change:
+    return lambda folder: (folder / name).write_text(content, "utf-8")
 
 
-@pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json", "processor_config.json"])
-def test_code_of_its_own(project: Project, name: str) -> None:
-    file = project.model / name
-    values = json.loads(file.read_text("utf-8"))
-    file.write_text(json.dumps({**values, "auto_map": {"AutoModel": "modeling.Model"}}), "utf-8")
-    refused(project, rf"{name}: asks for code of its own \(auto_map\)")
+def values(name: str, **more: object) -> Change:
+    """Further keys of a configuration, which may be new."""
+
+    def change(folder: Path) -> None:
+        before = json.loads((folder / name).read_text("utf-8")) if (folder / name).exists() else {}
+        (folder / name).write_text(json.dumps(before | more), "utf-8")
+
+    return change
 
 
-@pytest.mark.parametrize(
-    ("name", "values", "told"),
-    [
-        ("processor_config.json", {"audio_tokenizer": {"audio_tokenizer_name_or_path": "../away"}}, "leads to a further model"),
-        ("audio_tokenizer_config.json", {"audio_tokenizer_name_or_path": "../away"}, "leads to a further model"),
-        ("adapter_config.json", {"base_model_name_or_path": "../away"}, "an adapter, whose base model"),
-        ("config.json", {"attn_implementation": "owner/kernel"}, "code of the hub .*owner/kernel"),
-        ("config.json", {"text_config": {"_attn_implementation": "flash|owner/kernel"}}, "code of the hub"),
-    ],
-)  # fmt: skip
-def test_what_leads_out_of_the_folder(
-    project: Project, name: str, values: dict[str, object], told: str
-) -> None:
-    file = project.model / name
-    before = json.loads(file.read_text("utf-8")) if file.exists() else {}
-    file.write_text(json.dumps({**before, **values}), "utf-8")
-    refused(project, rf"{name}: .*{told}.*remove (it|this file)")
+def weights(edit: Callable[[bytes], bytes]) -> Change:
+    file = "model.safetensors"
+    return lambda folder: (folder / file).write_bytes(edit((folder / file).read_bytes()))
+
+
+def shaped(shape: object) -> Change:
+    """One tensor has another shape, or none."""
+
+    def edit(data: bytes) -> bytes:
+        start = 8 + int.from_bytes(data[:8], "little")
+        header = json.loads(data[8:start])
+        tensor = next(entry for name, entry in header.items() if name != "__metadata__")
+        tensor["shape"] = shape
+        if shape == "missing":
+            del tensor["shape"]
+        written = json.dumps(header).encode()
+        return len(written).to_bytes(8, "little") + written + data[start:]
+
+    return weights(edit)
+
+
+def indexed(names: object) -> Change:
+    return values("model.safetensors.index.json", weight_map={"a": names})
+
+
+AUDIO, AWAY = "audio_tokenizer_name_or_path", "../away"
+DAMAGED = r"model\.safetensors: damaged or cut short"
+NO_MAP = r"index\.json: has no weight_map from tensors to file names"
+ELSEWHERE = "leads to a further model .*remove it"
+REFUSED: list[tuple[Change, str]] = [
+    (shutil.rmtree, r"model: no such model folder; correct it under models in params\.yaml"),
+    (text(os.fsdecode(b"\xff.json"), "{}"), r"unprintable name '\\udcff\.json'"),
+    (gone("model.safetensors"), "model: no weights"),
+    (gone("config.json"), r"model: no config\.json"),
+    (text("config.json", "{"), r"config\.json: not readable as JSON"),
+    (text("config.json", "[" * 100_000), r"config\.json: not readable as JSON"),
+    (values("processor_config.json", audio_tokenizer={AUDIO: AWAY}), rf"processor_config\.json: {ELSEWHERE}"),
+    (values("audio_tokenizer_config.json", **{AUDIO: AWAY}), rf"audio_tokenizer_config\.json: {ELSEWHERE}"),
+    (
+        values("adapter_config.json", base_model_name_or_path=AWAY),
+        "an adapter, whose base .*remove this file",
+    ),
+    (values("config.json", attn_implementation="owner/kernel"), "code of the hub .*owner/kernel.*remove it"),
+    (values("config.json", text_config={"_attn_implementation": "flash|owner/kernel"}), "code of the hub"),
+    (weights(lambda data: data[:-50]), DAMAGED),
+    (weights(lambda data: data + b"x"), DAMAGED),
+    (weights(lambda data: b"\xff" * 8 + data[8:]), DAMAGED),
+    (weights(lambda data: b""), DAMAGED),
+    *((shaped(shape), DAMAGED) for shape in (None, "ab", [-1, 2], [1.5], [[1]], "missing")),
+    *((indexed(names), NO_MAP) for names in (["x"], 3, None)),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), REFUSED)
+def test_a_folder_that_cannot_be_pinned(project: Project, change: Change, message: str) -> None:
+    change(project.model)
+    refused(project, message)
 
 
 def test_an_attention_of_transformers_itself_is_no_code(project: Project) -> None:
-    file = project.model / "config.json"
-    values = json.loads(file.read_text("utf-8"))
-    file.write_text(json.dumps({**values, "_attn_implementation": "sdpa"}), "utf-8")
+    values("config.json", _attn_implementation="sdpa")(project.model)
     project.pin()
-
-
-@pytest.mark.parametrize("damage", ["cut", "longer", "header", "empty"])
-def test_damaged_weights(project: Project, damage: str) -> None:
-    file = project.model / "model.safetensors"
-    data = file.read_bytes()
-    broken = {"cut": data[:-50], "longer": data + b"x", "header": b"\xff" * 8 + data[8:], "empty": b""}
-    file.write_bytes(broken[damage])
-    refused(project, r"model\.safetensors: damaged or cut short")
-
-
-@pytest.mark.parametrize("shape", [None, "ab", [-1, 2], [1.5], [[1]], "missing"])
-def test_a_header_with_an_impossible_shape(project: Project, shape: object) -> None:
-    file = project.model / "model.safetensors"
-    data = file.read_bytes()
-    start = 8 + int.from_bytes(data[:8], "little")
-    header = json.loads(data[8:start])
-    tensor = next(entry for name, entry in header.items() if name != "__metadata__")
-    if shape == "missing":
-        del tensor["shape"]
-    else:
-        tensor["shape"] = shape
-    text = json.dumps(header).encode()
-    file.write_bytes(len(text).to_bytes(8, "little") + text + data[start:])
-    refused(project, r"model\.safetensors: damaged or cut short")
-
-
-@pytest.mark.parametrize("names", [["x"], 3, None])
-def test_an_index_that_names_no_files(project: Project, names: object) -> None:
-    index = project.model / "model.safetensors.index.json"
-    index.write_text(json.dumps({"weight_map": {"a": names}}), "utf-8")
-    refused(project, r"index\.json: has no weight_map from tensors to file names")
 
 
 @pytest.mark.parametrize(
@@ -277,7 +292,7 @@ def test_an_index_that_names_weights_no_digest_covers(project: Project, name: st
     project.pin()
     pin = read_pin(pin_path(MODEL))
     index = project.model / "model.safetensors.index.json"
-    index.write_text(json.dumps({"weight_map": {"a": "model.safetensors", "b": name}}), "utf-8")
+    values(index.name, weight_map={"a": "model.safetensors", "b": name})(project.model)
     (project.model / "sub").mkdir()
     for place in (project.model / "sub" / "model.safetensors", project.model.parent / "x.safetensors"):
         shutil.copy(project.model / "model.safetensors", place)
@@ -287,26 +302,21 @@ def test_an_index_that_names_weights_no_digest_covers(project: Project, name: st
         pinned_folder(pin)
 
 
-def further_templates(folder: Path) -> None:
-    (folder / "additional_chat_templates").mkdir()
-    (folder / "additional_chat_templates" / "default.jinja").write_text("hello", "utf-8")
-
-
-def other_weights(folder: Path) -> None:
-    config = json.loads((folder / "config.json").read_text("utf-8"))
-    changed = {**config, "transformers_weights": "sub/model.safetensors"}
-    (folder / "config.json").write_text(json.dumps(changed), "utf-8")
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (further_templates, "additional_chat_templates: chat templates that no digest covers"),
-        (other_weights, r"config\.json: names weights of its own \(transformers_weights\)"),
+        (
+            lambda folder: (folder / "additional_chat_templates").mkdir(),
+            "additional_chat_templates: chat templates that no digest covers",
+        ),
+        (
+            values("config.json", transformers_weights="sub/model.safetensors"),
+            r"config\.json: names weights of its own \(transformers_weights\)",
+        ),
     ],
 )
 def test_what_transformers_would_load_beside_the_digests(
-    project: Project, change: Callable[[Path], None], message: str
+    project: Project, change: Change, message: str
 ) -> None:
     project.pin()
     pin = read_pin(pin_path(MODEL))
@@ -323,14 +333,6 @@ def test_damaged_pin(tmp_path: Path) -> None:
         with pytest.raises(UserError, match=r"m\.json: not a pin of version 2") as caught:
             read_pin(tmp_path / "m.json")
         assert "\n" not in str(caught.value)
-
-
-def test_damaged_config(project: Project) -> None:
-    for text in ("{", "[" * 100_000):
-        (project.model / "config.json").write_text(text, "utf-8")
-        refused(project, r"config\.json: not readable as JSON")
-    (project.model / "config.json").unlink()
-    refused(project, r"model: no config\.json")
 
 
 def test_weights_in_several_files(project: Project) -> None:

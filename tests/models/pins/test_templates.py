@@ -12,6 +12,8 @@ OPENING = (
     "A chat between a curious user and an artificial intelligence assistant. The assistant gives helpful, "
     "detailed, and polite answers to the user's questions. "
 )
+HEADER = "<|start_header_id|>{}<|end_header_id|>\n\n"
+PIRATE = HEADER.format("system") + "You are a pirate chatbot who always responds in pirate speak!<|eot_id|>"
 IMAGE = {"type": "image"}
 
 
@@ -53,7 +55,7 @@ def test_nothing_is_lost(name: str, messages: list[dict[str, Any]]) -> None:
         place = rendered.index(text, place) + len(text)
     pictures = sum(part == IMAGE for said in messages for part in said["content"])
     # the processors of BLIP-2 and InstructBLIP put the pictures' tokens in front themselves
-    assert rendered.count("<image>") == (0 if name == "question_answer" else pictures)
+    assert rendered.count("<image>") == (0 if name in ("question_answer", "plain") else pictures)
 
 
 @pytest.mark.parametrize(
@@ -67,6 +69,10 @@ def test_nothing_is_lost(name: str, messages: list[dict[str, Any]]) -> None:
         ("chatml_direct", SYSTEM + TWO[:2], "<|im_start|>system\nBe brief.<|im_end|><|im_start|>user\n<image>\nFirst?<|im_end|><|im_start|>assistant\n(A) yes<|im_end|><|im_start|>assistant\n"),
         ("question_answer", TWO, "Question: First? Answer: (A) yes\nQuestion: Second? Answer:"),
         ("question_answer", SYSTEM + TWO[:1], "Be brief.\nQuestion: First? Answer:"),
+        ("mantis_llama_3", TWO[:1], f"{PIRATE}{HEADER.format('user')}(image 1: <Image><image></Image>) First?<|eot_id|>{HEADER.format('assistant')}"),
+        ("mantis_llama_3", SYSTEM + MIDDLE, f"{HEADER.format('system')}Be brief.<|eot_id|>{HEADER.format('user')}Left (image 1: <Image><image></Image>)  right (image 2: <Image><image></Image>)  which?<|eot_id|>{HEADER.format('assistant')}"),
+        ("plain", ONE, "Which? {{ 1 }}\nA. <b>"),
+        ("plain", SYSTEM + TWO, "Be brief.\nFirst?\n(A) yes\nSecond?"),
         ("paligemma", SYSTEM + TWO, "<image>Be brief.\nFirst?\n(A) yes\nSecond?"),
         ("paligemma", MIDDLE, "<image><image>Left  right  which?"),
     ],

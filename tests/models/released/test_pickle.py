@@ -9,12 +9,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from vouch.models.released.forms import Rows
+from vouch.models.released import restricted_pickle
 from vouch.models.released.forms.pickle import parse
-from vouch.models.released.restricted_pickle import MAX_STEPS
 from vouch.pipeline.errors import UserError
 
 ARRAY = np.arange(4, dtype="f4")
@@ -110,6 +107,7 @@ HOSTILE = {
     "only a name": b"cnumpy\nndarray\n.",
     "stop on a mark": b"(.",
     "deep lists": b"\x80\x04" + b"]" * 1_000_000 + b"a" * 999_999 + b".",
+    "deep rows": b"\x80\x04" + (b"}" + binary("a")) * 400_000 + b"}" + b"s" * 400_000 + b".",
     "nested doubling": b"\x80\x04]" + b"2\x86" * 5000 + b".",
     "doubling logits": stolen(b")" + b"q\x00h\x00\x86" * 5000),
     "doubling id": b"\x80\x04]}("
@@ -124,6 +122,8 @@ HOSTILE = {
 
 DATA_ONLY = {
     "only a name": "does not hold a list",
+    "deep lists": "row 1: needs the keys",
+    "deep rows": "does not hold a list",
     "doubling logits": "id 5: logits is not a numpy array",
     "doubling id": "id is a tuple",
 }
@@ -158,15 +158,29 @@ def test_calls_of_every_protocol(tmp_path, monkeypatch, protocol, call):
     assert [path.name for path in tmp_path.iterdir()] == ["ran"], "the same file would have run"
 
 
-def test_a_step_for_every_byte_is_too_many(tmp_path):
+@pytest.mark.parametrize("protocol", [0, 1, 2, 5])
+def test_a_protocol_that_is_not_read_is_named(rows, protocol):
+    with pytest.raises(
+        UserError, match=f"protocol {protocol if protocol > 1 else '0 or 1'}; 3 and 4 are read"
+    ):
+        parse(pickle.dumps(rows(), protocol), "x.pkl")
+
+
+@pytest.mark.parametrize("large", [2**31, -(2**31) - 1, 2**63, 2**4000])
+def test_an_id_that_is_too_large_is_said_to_be(large):
+    with pytest.raises(UserError, match="an integer, an id perhaps, beyond 2,147,483,647"):
+        parse(pickle.dumps([{"id": large, "logits": ARRAY}], 4), "x.pkl")
+
+
+def test_a_step_for_every_byte_is_too_many(monkeypatch):
+    assert restricted_pickle.MAX_STEPS * 64 < 2**29, "bytes of that many empty lists"
+    monkeypatch.setattr(restricted_pickle, "MAX_STEPS", 100_000)
     tracemalloc.start()
-    start = time.monotonic()
-    with pytest.raises(UserError, match=r"does not hold|steps|deep"):
-        parse(b"\x80\x04]" + b"}a" * 300_000 + b"]" * 20_000 + b".", "x.pkl")
+    with pytest.raises(UserError, match="byte 100000: more than 100,000 steps"):
+        parse(b"\x80\x04]" + b"}a" * 300_000 + b".", "x.pkl")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 100_000_000 and time.monotonic() - start < 30
-    assert MAX_STEPS * 64 < 2**29
+    assert peak < 20_000_000
 
 
 def test_truncated_anywhere(rows):
@@ -214,29 +228,3 @@ def test_not_rows_of_logits(value, reason):
     with pytest.raises(UserError, match=reason) as caught:
         parse(pickle.dumps(value, 4), "x.pkl")
     assert str(caught.value).startswith("x.pkl")
-
-
-GOOD = pickle.dumps([{"id": 5, "logits": ARRAY}, {"id": 6, "logits": ARRAY}], 4)
-OPCODES = st.sampled_from(
-    [
-        bytes([code])
-        for code in b"(.0123BCFGIJKLMNPQRSTUVX]abcdeghijloqrstu}\x80\x81\x85\x86\x87\x8c\x93\x94\x95"
-    ]
-)
-
-
-@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    data=st.binary(max_size=60)
-    | st.lists(OPCODES | st.binary(max_size=3), max_size=25).map(b"".join)
-    | st.tuples(st.integers(0, len(GOOD)), st.integers(0, 4), st.binary(max_size=4) | OPCODES).map(
-        lambda cut: GOOD[: cut[0]] + cut[2] + GOOD[cut[0] + cut[1] :]
-    )
-)
-def test_any_bytes_are_rows_or_refused(data):
-    try:
-        found = parse(data, "x.pkl")
-    except UserError as error:
-        assert str(error).startswith("x.pkl") and "\n" not in str(error)
-    else:
-        assert isinstance(found, Rows) and np.isfinite(found.logits).all()

@@ -188,22 +188,12 @@ class TestJoin:
         with pytest.raises(UserError, match="2 samples up to doc_id 1, toy has 3 items"):
             project.ingest(path, form="lm_eval")
 
-    def test_items_that_were_left_out_shift_the_places(self, project):
-        project.prompts({"5": 4, "9": 4}, "original")
-        with pytest.raises(UserError, match="3 samples up to doc_id 2, toy has 2 items"):
-            project.ingest(project.log(*LINES), form="lm_eval")
-
     def test_choices_are_the_options(self, project):
         lines = [LINES[0], choice(1, [-1.0, -2.0]), LINES[2]]
         with pytest.raises(
             UserError, match=r"samples\.jsonl line 2: doc_id 1: 2 choices, prompt 3/original shows 3"
         ):
             project.ingest(project.log(*lines), form="lm_eval")
-
-    def test_a_dataset_that_nobody_asked(self, project):
-        project.prompts({"5": 4}, "rotated")
-        with pytest.raises(UserError, match="toy has no prompts of variation original"):
-            project.ingest(project.log(*LINES), form="lm_eval")
 
 
 def number(value):

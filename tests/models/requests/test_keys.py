@@ -102,6 +102,24 @@ def test_packs_follow_from_item_and_variation_alone() -> None:
     assert all(all(change) for change in changes if any(change)), "the whole pack"
 
 
+def test_a_rotation_that_repeats_a_prompt_is_asked_once() -> None:
+    """The first of `circular` shows what `original` shows, so both have one key; no other key hangs on it."""
+
+    def keys(*variations: str) -> dict[tuple[str, str], tuple[bytes, ...]]:
+        rows = [row("q/original", "ab"), row("q/vr_b", "dim ab")]
+        rows += [row(f"q/circular/{place}", text) for place, text in enumerate(("ab", "bc", "ca"), start=1)]
+        rows += [row(f"q/circular+vr_b/{place}", f"dim {text}") for place, text in ((1, "ab"), (2, "bc"))]
+        asked = [one for one in rows if one["variation"] in variations]
+        return {(pack.output, one.prompt["id"]): one.keys for pack in packs(asked) for one in pack.members}
+
+    every = keys("original", "vr_b", "circular", "circular+vr_b")
+    for output in ALL:
+        assert every[output, "q/circular/1"] == every[output, "q/original"]
+        assert every[output, "q/circular+vr_b/1"] == every[output, "q/vr_b"]
+    assert len(set(every.values())) == len(every) - 2 * len(ALL)
+    assert keys("circular").items() <= every.items() and keys("original").items() <= every.items()
+
+
 def test_a_prompt_that_asks_for_nothing_is_in_no_pack() -> None:
     assert packs([row("q/a", outputs=()), row("q/b", outputs=None)]) == []
 

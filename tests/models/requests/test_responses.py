@@ -7,9 +7,8 @@ import pytest
 
 from tests.models.project import DATASET, MODEL, Project, prompt, quiz
 from vouch.models.requests.config import Config
-from vouch.models.requests.dataset_requests import DatasetRequests, answer
+from vouch.models.requests.dataset_requests import DatasetRequests, Session, answer
 from vouch.models.requests.responses import restore
-from vouch.models.requests.session import Session
 from vouch.pipeline.errors import UserError
 from vouch.tables.pins import pin_path, read_pin
 from vouch.tables.prompts import LETTERS, OUTPUTS, TEXT
@@ -72,17 +71,17 @@ def test_a_text_of_another_revision_is_not_repeated(project: Project) -> None:
     project.ask([*prompts, prompt("talk/original", "why", [images[0]], **talk)], images)
     project.extract()
     right = {row["prompt"]: row["text"] for row in project.rows(TEXT)}["q1/original"]
-    table, path = RESPONSES[TEXT]
-    for change in ({"engine": "transformers/1.1"}, {"sample": 1}):
-        rows = [
-            {**row, "text": "other words", **(change if row["prompt"] == "q2/original" else {})}
-            for row in project.rows(TEXT)
-        ]
-        table.write(path(MODEL, DATASET), rows[:-1] if "sample" in change else rows)
-        shutil.rmtree(".vouch")
-        dataset = asked(project)
-        with pytest.raises(UserError, match="nothing further is taken"):
-            restore(dataset)
-        assert dataset.known_texts == {}
-        answer(dataset, lambda answers, total, label: answers)
-        assert dataset.known_texts == {"q1/original": right}
+    rows = [
+        {**row, "text": "other words", "engine": "transformers/1.1"}
+        if row["prompt"] == "q1/original"
+        else row
+        for row in project.rows(TEXT)
+    ]
+    RESPONSES[TEXT].table.write(RESPONSES[TEXT].path(MODEL, DATASET), rows)
+    shutil.rmtree(".vouch")
+    dataset = asked(project)
+    with pytest.raises(UserError, match="nothing further is taken"):
+        restore(dataset)
+    assert dataset.known_texts == {}
+    answer(dataset, lambda answers, total, label: answers)
+    assert dataset.known_texts == {"q1/original": right}

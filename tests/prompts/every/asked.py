@@ -63,7 +63,7 @@ def azad_mathvision(question: str, own: Sequence[str], marks: str = LETTERS) -> 
 
 
 def of_the_words(ask: Ask, own: Texts, right: str, words: Mapping[str, str]) -> dict[str, list[Asked]]:
-    """lr_* and ls_*: words of each kind that there is; what turns the answer makes all other options right."""
+    """lr_* and ls_*: words of each kind that there is; what flips the answer makes all other options right."""
     others = tuple(text for text in own if text != right)
     found: dict[str, list[Asked]] = {kind: [] for kind in ("lr_i", "lr_c", "lr_v", "ls_n", "ls_a", "ls_m")}
     for kind, text in words.items():

@@ -11,9 +11,8 @@ from PIL import Image
 from stages.prepare import main as prepare
 from stages.rewrite import main as rewrite
 from stages.vary import main as vary
+from tests.prompts.rows import run_stage
 from vouch.images.pictures import render
-from vouch.pipeline.dag import Dag, Stage
-from vouch.pipeline.stage import Run
 from vouch.prompts.rewrites.config import RULES
 from vouch.tables.images import ImageStore, images_path
 from vouch.tables.items import ITEMS, items_path
@@ -36,10 +35,7 @@ class Made:
                 "rewrite": {"rewriter": RULES},
             }
             for label, main in (("prepare", prepare), ("rewrite", rewrite), ("vary", vary)):
-                stage = Stage(
-                    f"{label}@{name}", f"python -m stages.{label} {name}", (), (), {"params.yaml": params}
-                )
-                main(Run(Dag([stage]), stage, [name]))
+                run_stage(main, label, name, params)
             self._items = {row["id"]: row for row in ITEMS.read(items_path(name)).to_pylist()}
             self._prompts: list[Row] = PROMPTS.read(prompts_path(name)).to_pylist()
             self._images = ImageStore((folder / images_path(name)).absolute())

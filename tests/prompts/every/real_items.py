@@ -52,8 +52,8 @@ class Real:
             look: Look = same,
             marks: str = "ABCDEFGH",
         ) -> Asked:
-            # to Kostumov et al. an empty hint is one, and leaves a bare line; the others show none of these
-            before = f"{hint}\n" if words and self.layout is kostumov else ""
+            # an empty hint is none; the templates of the other sets show no hint of theirs
+            before = f"{hint}\n" if hint and words and self.layout is kostumov else ""
             return Asked(before + self.layout(self.shown(words), order, marks), right, look)
 
         words = self.words(question)

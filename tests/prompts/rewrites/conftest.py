@@ -11,9 +11,7 @@ import pytest
 from stages.rewrite import main as rewrite
 from stages.vary import main as vary
 from tests.models.loopback_server import Loopback, Reply, serving
-from tests.prompts.rows import family_of
-from vouch.pipeline.dag import Dag, Stage
-from vouch.pipeline.stage import Run
+from tests.prompts.rows import family_of, item_row, run_stage
 from vouch.prompts.rewrites.config import RULES
 from vouch.prompts.rewrites.decisions import decisions_path
 from vouch.tables.items import ITEMS, items_path
@@ -27,22 +25,7 @@ TEMPLATES = Path(__file__).resolve().parents[3] / "vouch" / "prompts" / "templat
 
 def item(name: str, question: str, **changes: Any) -> dict[str, Any]:
     """A row of the items table."""
-    return {
-        "id": name,
-        "group": name,
-        "question": question,
-        "hint": None,
-        "options": ["red", "green", "blue"],
-        "answers": [1],
-        "references": [],
-        "images": ["d1"],
-        "category": "",
-        "kind": "choice",
-        "turns": [],
-        "source_id": name,
-        "flags": [],
-        **changes,
-    }
+    return item_row(name, question, **{"options": ["red", "green", "blue"], **changes})
 
 
 def completion(text: object, reason: str = "stop") -> Reply:
@@ -80,10 +63,8 @@ class Project:
 
     def rows(self) -> list[dict[str, Any]]:
         """Runs `rewrite`."""
-        run = _run(
-            "rewrite", {"datasets.toy": self.entry, "rewrite": self.rewrite, "variations": self.variations}
-        )
-        rewrite(run)
+        params = {"datasets.toy": self.entry, "rewrite": self.rewrite, "variations": self.variations}
+        run = run_stage(rewrite, "rewrite", "toy", params)
         self.notes, self.measures = run.notes, run.measured
         found: list[dict[str, Any]] = REWRITES.read(rewrites_path("toy")).to_pylist()
         return found
@@ -92,14 +73,9 @@ class Project:
         """Runs `vary` on what is there."""
         family, variant = family_of(template)
         entry = {"template": family, "variant": variant}
-        vary(_run("vary", {"datasets.toy": entry, "variations": self.variations}))
+        run_stage(vary, "vary", "toy", {"datasets.toy": entry, "variations": self.variations})
         found: list[dict[str, Any]] = PROMPTS.read(prompts_path("toy")).to_pylist()
         return found
-
-
-def _run(name: str, params: dict[str, Any]) -> Run:
-    stage = Stage(f"{name}@toy", f"python -m stages.{name} toy", (), (), {"params.yaml": params})
-    return Run(Dag([stage]), stage, ["toy"])
 
 
 def words(rows: Sequence[dict[str, Any]]) -> dict[tuple[str, str], str | None]:

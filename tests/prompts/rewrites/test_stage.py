@@ -34,7 +34,7 @@ def test_one_row_for_each_question_and_kind(toy: Project) -> None:
     assert words(rows)[COLOUR, "ls_n"] == "What colour is the circle not?"
     (refused,) = [row for row in rows if row["original"] == ODD and row["kind"] == "lr_i"]
     assert refused["status"] == "rejected" and refused["rewrite"] is None and refused["reason"]
-    assert all(row["rewriter"] == "rules/2" for row in rows)
+    assert all(row["rewriter"] == "rules/3" for row in rows)
     assert toy.notes["rewrites"]["lr_i accepted"] == 3 and sum(toy.notes["rejected"].values()) == 2
 
 
@@ -91,7 +91,7 @@ def test_a_decision_wins_over_rules_and_checks(toy: Project) -> None:
         rows[COLOUR, "lr_i"]["status"] == "rejected" and rows[COLOUR, "lr_i"]["reason"] == "rejected by hand"
     )
     assert rows[COUNT, "lr_i"]["rewrite"] == "Tell me how many circles there are."
-    assert (rows[COUNT, "lr_i"]["status"], rows[COUNT, "lr_i"]["rewriter"]) == ("by_hand", "rules/2")
+    assert (rows[COUNT, "lr_i"]["status"], rows[COUNT, "lr_i"]["rewriter"]) == ("by_hand", "rules/3")
     texts = {row["id"]: row["text"] for row in toy.prompts()}
     assert "Which colour does the circle lack?" in texts["a/ls_n"] and "a/lr_i" not in texts
     assert "Say whether the circle is red, or what." in texts["d/lr_i"]

@@ -18,6 +18,7 @@ from vouch.images.pictures import render
 from vouch.metrics.comparison.variations import variations
 from vouch.pipeline.errors import UserError
 from vouch.report.items.config import Config, config_of
+from vouch.report.items.outputs import Options
 from vouch.tables.images import IMAGES, ImageStore, images_path
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.outcomes import OUTCOMES, outcomes_path
@@ -120,7 +121,7 @@ def test_flipped_as_compare_counts_flips(inputs):
         columns = packed(CHOICE, f"model-{number}")
         for variation, states in zip(index["variations"], columns["states"], strict=True):
             flipped = sum(state in "WRU" for state in states)
-            metric = "unturned" if variation == "ls_n" else "flipped"
+            metric = "not_flipped" if variation == "ls_n" else "flipped"
             row = rows.get((model, variation, metric))
             assert flipped == (0 if row is None else round(row["value"] * row["items"]))
             assert variation == "original" or flipped
@@ -239,3 +240,12 @@ def test_odd_datasets(inputs, tmp_path, monkeypatch):
     PROMPTS.write(prompts_path("odd"), [row | {"item": "elsewhere"} for row in prompts.to_pylist()])
     with pytest.raises(UserError, match="do not follow the items"):
         write("odd", CONFIG, [])
+
+
+def test_prompts_with_little_mass_on_letters_are_told_by_their_number_on_the_page():
+    mass = np.array([0.9, 0.42, np.nan, 0.004])
+    options = Options(
+        np.arange(10, 14), np.arange(0, 9, 2), np.full(8, 50), np.tile([0, 1], 4), mass
+    )  # two options each
+    assert options.page(10, 14)["low"] == [[1, 42], [3, 0]]
+    assert "low" not in options.page(10, 11) and "low" not in options.page(0, 5)

@@ -1,7 +1,7 @@
 """Write a model's results for its model card on the hub, to the screen or, with --out, to a file.
 
-The `model-index` metadata, and a section of Markdown that says how certain the model is, whether that is
-honest, and which change of the prompt costs most. Clean protocol, original prompts.
+The `model-index` metadata, and a section of Markdown that says how certain the model is, whether it is
+calibrated, and which prompt variation costs most. Clean protocol, original prompts.
 
 Examples:
   vouch publish card my_model --out card.md
@@ -16,28 +16,27 @@ import pyarrow.compute as pc
 import yaml
 
 from vouch.cli.printing import check_name, file_argument, interval, long_name, plain, warn_if_outdated
-from vouch.cli.show import Cells, cells
+from vouch.cli.show import Cells, cells, label
 from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.metrics.letter_mass import LOW_MASS_RATE, answers_in_another_form
 from vouch.params.check import check_project
 from vouch.params.project import Project
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.intact import intact
 from vouch.report.costs import eased_by, is_control
+from vouch.report.other_form import MARK
 from vouch.tables.compared import LEADERBOARD, LEADERBOARD_PATH, VARIATIONS, VARIATIONS_PATH
 from vouch.tables.pins import Pin, pin_path, read_pin
 from vouch.tables.prompts import ORIGINAL
 
 Row = Mapping[str, Any]
 TASK = {"type": "visual-question-answering", "name": "Visual Question Answering"}
-METRICS = (
-    ("accuracy", "", "accuracy", "Accuracy"),
-    ("ece", "", "expected_calibration_error", "Expected calibration error"),
-    ("coverage", "lac", "coverage", "Coverage of prediction sets, LAC"),
-    ("set_size", "lac", "set_size", "Options in a prediction set, LAC"),
-    ("coverage", "aps", "coverage", "Coverage of prediction sets, APS"),
-    ("set_size", "aps", "set_size", "Options in a prediction set, APS"),
+METRICS = (  # metric and score
+    *(("accuracy", ""), ("ece", "")),
+    *(("coverage", "lac"), ("set_size", "lac"), ("coverage", "aps"), ("set_size", "aps")),
 )
+_ON_THE_HUB = {"ece": "expected_calibration_error"}
 _DIGITS = 4
 EASED = "eased"
 """Column: how much more often a guess is right than in the original prompts."""
@@ -61,10 +60,10 @@ def run(options: argparse.Namespace) -> int:
             f"{LEADERBOARD_PATH}: {options.model} has no results on original prompts; name the variation "
             f"{ORIGINAL} in params.yaml"
         )
-    changes = with_guesses(_of(VARIATIONS.read(intact(VARIATIONS_PATH)), options.model), every)
+    variations = with_guesses(_of(VARIATIONS.read(intact(VARIATIONS_PATH)), options.model), every)
     path = pin_path(options.model)
     pin = read_pin(intact(path)) if path.exists() else None
-    text = card(options.model, pin, project, found, changes)
+    text = card(options.model, pin, project, found, variations)
     if options.out:
         write_text(options.out, text)
         print(f"card: {plain(options.out)}; put its metadata and its section into the model's README.md")
@@ -79,7 +78,7 @@ def _of(table: pa.Table, model: str) -> list[dict[str, Any]]:
     return rows
 
 
-def card(model: str, pin: Pin | None, project: Project, found: Cells, changes: Sequence[Row]) -> str:
+def card(model: str, pin: Pin | None, project: Project, found: Cells, variations: Sequence[Row]) -> str:
     """Metadata between lines of dashes, then Markdown. found: cells of this model alone."""
     name = pin.source.repo.split("/")[-1] if pin and pin.source.repo else model
     results = [
@@ -93,7 +92,7 @@ def card(model: str, pin: Pin | None, project: Project, found: Cells, changes: S
     metadata = yaml.safe_dump(
         {"model-index": [{"name": name, "results": results}]}, sort_keys=False, width=1000
     )
-    return f"---\n{metadata}---\n\n{section(pin, found, changes)}"
+    return f"---\n{metadata}---\n\n{section(pin, found, variations)}"
 
 
 def dataset_of(name: str, entry: DatasetEntry | None) -> dict[str, str]:
@@ -107,7 +106,7 @@ def dataset_of(name: str, entry: DatasetEntry | None) -> dict[str, str]:
 
 def metrics_of(output: str, of: Mapping[tuple[str, str], Row]) -> Iterator[dict[str, Any]]:
     """Metrics that have a value, named with the output, because the hub knows none."""
-    for metric, score, kind, label in METRICS:
+    for metric, score in (*METRICS, (LOW_MASS_RATE, "")):
         row = of.get((metric, score))
         if row is None or row["value"] is None:
             continue
@@ -116,31 +115,31 @@ def metrics_of(output: str, of: Mapping[tuple[str, str], Row]) -> Iterator[dict[
         if row["low"] is not None:
             values["interval"] = [round(row["low"], _DIGITS), round(row["high"], _DIGITS)]
         yield {
-            "type": kind,
+            "type": _ON_THE_HUB.get(metric, metric),
             "value": round(row["value"], _DIGITS),
-            "name": f"{label} ({output})",
+            "name": f"{label(metric, score)} ({output})",
             "args": values,
             "verified": False,
         }
 
 
-def section(pin: Pin | None, found: Cells, changes: Sequence[Row]) -> str:
+def section(pin: Pin | None, found: Cells, variations: Sequence[Row]) -> str:
     """The Markdown: a table, and what it means."""
     lines = ["## How far can its answers be trusted?", "", _measured(pin), ""]
-    lines += ["| dataset | output | questions | " + " | ".join(label for *_, label in METRICS) + " |"]
+    lines += ["| dataset | output | questions | " + " | ".join(label(*each) for each in METRICS) + " |"]
     lines += ["|---|---|---:|" + "---:|" * len(METRICS)]
     for (dataset, _, output, _), of in found.items():
         items = of.get(("accuracy", ""), {}).get("items", "")
-        numbers = [interval(of.get((metric, score))) for metric, score, *_ in METRICS]
+        numbers = [interval(of.get(each)) for each in METRICS]
         lines.append(f"| {dataset} | {output} | {items} | {' | '.join(numbers)} |")
     for dataset, _, output, _ in found:
-        lines += ["", f"**{dataset}, {output}.** " + " ".join(_said(dataset, output, found, changes))]
+        lines += ["", f"**{dataset}, {output}.** " + " ".join(_said(dataset, output, found, variations))]
     lines += [
         "",
-        "Intervals are of 95 %: over groups of questions for accuracy, calibration and changes of the "
-        "prompt, over repeated splits for prediction sets. The costliest change is the largest of those "
-        "tried, with no correction for their number. These numbers hold for these questions, asked in these "
-        "words; the hub has not verified them.",
+        "Intervals are of 95 %: over groups of questions for accuracy, calibration and variations of the "
+        "prompt, over repeated splits for prediction sets. The costliest variation is the largest drop of "
+        "those tried, with no correction for their number. These numbers hold for these questions, asked in "
+        "these words; the hub has not verified them.",
     ]
     return "\n".join(lines) + "\n"
 
@@ -153,12 +152,17 @@ def _measured(pin: Pin | None) -> str:
     else:
         what = f"Asked in {pin.dtype}"
         what += f", of {pin.source.repo} at commit {pin.source.revision}" if pin.source.revision else ""
-    return f"{what}; broken questions left out, copies of a question kept together."
+    return f"{what}; questions with defects left out, copies of a question kept together."
 
 
-def _said(dataset: str, output: str, found: Cells, changes: Sequence[Row]) -> Iterator[str]:
-    """Sentences on calibration, coverage and sensitivity, each only where there is a number."""
+def _said(dataset: str, output: str, found: Cells, variations: Sequence[Row]) -> Iterator[str]:
+    """Sentences on calibration, coverage and robustness, each only where there is a number."""
     of = next(each for line, each in found.items() if (line[0], line[2]) == (dataset, output))
+    low = of.get((LOW_MASS_RATE, ""))
+    if low and low["value"] is not None:
+        yield f"In {points(low)} % of the prompts an answer more probably begins with no option letter."
+        if answers_in_another_form([low]):
+            yield f"It {MARK}."
     error = of.get(("ece", ""))
     if error and error["value"] is not None:
         yield f"Its stated confidence is off by {points(error)} percentage points on average."
@@ -169,39 +173,39 @@ def _said(dataset: str, output: str, found: Cells, changes: Sequence[Row]) -> It
                 f"{score.upper()} prediction sets, guaranteed to cover {100 * (1 - size['alpha']):g} % of "
                 f"the answers, cover {points(covered)} %, with {interval(size)} options each."
             )
-    own = [row for row in changes if (row["dataset"], row["output"]) == (dataset, output)]
+    own = [row for row in variations if (row["dataset"], row["output"]) == (dataset, output)]
     yield from sensitivity(own)
 
 
-def with_guesses(changes: Sequence[Row], every: Cells) -> list[Row]:
+def with_guesses(variations: Sequence[Row], every: Cells) -> list[Row]:
     """Rows of VARIATIONS of one model, with EASED. every: its cells of all variations.
 
     It is zero but where the correct answer changes (vouch/report/costs.py).
     """
     place = ("dataset", "variation", "output", "model")
-    changed = {tuple(row[name] for name in place) for row in changes if row["metric"] == "unturned"}
-    guesses = {line: every.get(line, {}).get(("random_accuracy", ""), {}).get("value") for line in changed}
+    opposite = {tuple(row[name] for name in place) for row in variations if row["metric"] == "not_flipped"}
+    guesses = {line: every.get(line, {}).get(("random_accuracy", ""), {}).get("value") for line in opposite}
     eased = {line: eased_by(guess) for line, guess in guesses.items()}
-    return [{**row, EASED: eased.get(tuple(row[name] for name in place), 0.0)} for row in changes]
+    return [{**row, EASED: eased.get(tuple(row[name] for name in place), 0.0)} for row in variations]
 
 
-def sensitivity(changes: Sequence[Row]) -> Iterator[str]:
-    """Which change costs most accuracy, and which flips most answers; rows of one dataset and output."""
-    tried = [row for row in changes if row["metric"] == "accuracy" and not is_control(row["variation"])]
+def sensitivity(variations: Sequence[Row]) -> Iterator[str]:
+    """Which variation costs most accuracy, and which flips most answers; rows of one dataset and output."""
+    tried = [row for row in variations if row["metric"] == "accuracy" and not is_control(row["variation"])]
     if not tried:
-        yield "Other words and changed pictures were not tried."
+        yield "No prompt variations were tried."
         return
     worst = min(tried, key=lambda row: (row["difference"] - row[EASED], row["variation"]))
     name = long_name(worst["variation"])
     if worst["high"] is not None and worst["high"] < worst[EASED]:
-        yield f"Of {len(tried)} changes of the prompt the costliest: {name}; {_cost(worst)}."
+        yield f"Of {len(tried)} prompt variations the costliest: {name}; {_cost(worst)}."
     else:
         yield (
-            f"Of {len(tried)} changes of the prompt none costs accuracy significantly; the "
+            f"Of {len(tried)} prompt variations none costs accuracy significantly; the "
             f"lowest: {name}; {_cost(worst)}."
         )
     names = {row["variation"] for row in tried}
-    flipped = [row for row in changes if row["metric"] == "flipped" and row["variation"] in names]
+    flipped = [row for row in variations if row["metric"] == "flipped" and row["variation"] in names]
     if flipped:
         most = max(flipped, key=lambda row: (row["value"], row["variation"]))
         yield f"Most answers flip with {long_name(most['variation'])}: {points(most)} %."

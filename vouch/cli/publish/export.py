@@ -10,17 +10,15 @@ Examples:
 
 import argparse
 import gzip
-import importlib
 import json
 import math
-import pkgutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from vouch.cli.printing import check_name, file_argument, plain
-from vouch.models.released import forms
+from vouch.models.released.files import file_forms
 from vouch.models.released.forms import Record
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing
@@ -36,9 +34,7 @@ Answer = tuple[tuple[str, ...], tuple[float | str, ...]]
 
 def logs() -> dict[str, ModuleType]:
     """The forms that can be written."""
-    names = [form.name for form in pkgutil.iter_modules(forms.__path__)]
-    modules = {name: importlib.import_module(f"{forms.__name__}.{name}") for name in names}
-    return {name: module for name, module in modules.items() if hasattr(module, "sample")}
+    return {name: form for name, form in file_forms().items() if hasattr(form, "sample")}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

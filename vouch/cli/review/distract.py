@@ -17,9 +17,8 @@ from pathlib import Path
 from vouch.cli.printing import plain
 from vouch.cli.review import project_with
 from vouch.datasets.fetch.origin import REMOTE
-from vouch.datasets.options.building import WRONG, Asked, is_yes_no
 from vouch.datasets.options.choice import key
-from vouch.datasets.options.reform_written import COLUMNS, FILE, read_written
+from vouch.datasets.options.reform import COLUMNS, FILE, WRONG, Asked, is_yes_no, read_written
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.intact import intact

@@ -22,11 +22,10 @@ from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.images.pictures import render
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import intact
-from vouch.prompts.build.accepted_rewrites import Rewrites
 from vouch.prompts.build.combination import load_variation
 from vouch.prompts.build.exchange import Exchanges
 from vouch.prompts.build.exchange_decisions import decisions_path, read_decisions
-from vouch.prompts.build.items import Making, read_items
+from vouch.prompts.build.items import Making, Rewrites, read_items
 from vouch.prompts.build.rows import Before, Prompts
 from vouch.prompts.build.template import read_template
 from vouch.tables.decisions import are_there

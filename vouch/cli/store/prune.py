@@ -23,7 +23,7 @@ from vouch.pipeline.files import PART, abandoned, write_text
 from vouch.pipeline.freshness import LOCK, RECEIPTS, read_lock, receipt_path
 from vouch.pipeline.runners import none_at_work
 from vouch.pipeline.stamps import MARKER, STAMPS, stamp_path
-from vouch.pipeline.yaml12 import load
+from vouch.pipeline.yaml12 import dumped, load
 
 _ROOTS = ("data", "reports")
 _OF_DVC = re.compile(r"\.[\w-]{22}\.tmp")  # what DVC was writing when it died, or its disk was full
@@ -142,14 +142,9 @@ def _remove_empty_folders(root: Path) -> None:
 
 def _prune_lock(gone: list[str]) -> None:
     """Drops the entries of stages that are gone, so that one dvc.lock describes one profile."""
-    from io import StringIO
-
     from ruamel.yaml import YAML
 
-    yaml = YAML()
-    lock = yaml.load(LOCK.read_text(encoding="utf-8"))
+    lock = YAML().load(LOCK.read_text(encoding="utf-8"))
     for name in gone:
         del lock["stages"][name]
-    text = StringIO()
-    yaml.dump(lock, text)
-    write_text(LOCK, text.getvalue())
+    write_text(LOCK, dumped(lock))

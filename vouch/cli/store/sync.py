@@ -45,7 +45,8 @@ def run(options: argparse.Namespace) -> int:
         settle(read_dag())
     stale = [state for state in states if not state.fresh]
     fit = len(states) - len(stale)
-    print(f"sync: {fit} of {len(states)} stages fit their records, {len(unknown)} newly recorded")
+    rest = ", the rest will run" if stale else ""
+    print(f"sync: {fit} of {len(states)} stages are up to date ({len(unknown)} newly recorded){rest}")
     if options.partial:  # what was not asked for is no news
         stale = [state for state in stale if any(Path(out).exists() for out in state.stage.outs)]
     for names, why in by_reason(stale):

@@ -17,6 +17,7 @@ from vouch.cli.printing import plain
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.digests import Digests
 from vouch.pipeline.dvc_store import Store, cache, remote
+from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import Recorded, damaged
 from vouch.pipeline.runners import none_at_work
 
@@ -32,10 +33,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Names what is damaged; returns 0 where nothing is, or where it was removed."""
+    """Names what is damaged; returns 0 where nothing is, or where it was removed.
+
+    Raises UserError where there is nothing to read.
+    """
     if options.remote is None:
         # what a stage has just made is not yet known to a record
         with cache() as store, none_at_work() if options.mend else nullcontext():
+            if not store.names() and not any(Path(out).exists() for out in read_dag().maker):
+                raise UserError("nothing to verify: no output is here; `dvc pull` fetches them")
             outputs, said = _outputs(options.mend)
             objects, read = _objects(store, options.mend)
         found, said = outputs + objects, f"{said} and {read}"

@@ -12,11 +12,12 @@ from typing import Any
 from PIL import Image, UnidentifiedImageError
 
 from vouch.datasets.raw import RawItem, Unusable
-from vouch.images.hashing import Look, look, reduced, turned
+from vouch.images.hashing import Look, look, reduced, rotated, sideways
 from vouch.tables.images import FORMATS, MAX_PIXELS
 
 MAX_OPTIONS = 26
 MAX_TEXT = 1_000_000  # characters of an entry; of many more a chat template has no memory for its copies
+ALL = "all"  # in METRICS the category of all items
 BLOCK = 2**20  # bytes decoded at once; what is left of a block is copied to the next
 LARGE = 2**24  # pixels; larger pictures are decoded one at a time, for they take hundreds of MB
 MODES = ("1", "L", "LA", "La", "P", "PA", "RGB", "RGBA", "RGBa", "CMYK", "YCbCr", "LAB", "HSV", "I")
@@ -26,7 +27,10 @@ _large = Lock()
 
 @dataclass(frozen=True)
 class Picture:
-    """Facts of one encoded image. width, height: pixels, before EXIF rotation, which `turned` tells of."""
+    """Facts of one encoded image. width, height: pixels, before EXIF rotation, which `rotated` tells of.
+
+    sideways: whether that makes the width the height.
+    """
 
     digest: str
     format: str
@@ -34,8 +38,14 @@ class Picture:
     width: int
     height: int
     animated: bool
-    turned: bool
+    rotated: bool
     look: Look
+    sideways: bool = False
+
+    @property
+    def shown_height(self) -> int:
+        """Pixels, after EXIF rotation."""
+        return self.width if self.sideways else self.height
 
     @property
     def blank(self) -> bool:
@@ -82,11 +92,12 @@ def _decode(data: bytes, digest: str, whole: bool = False) -> Picture:
             size = None if whole else reduced(image)
             image.decodermaxblock = BLOCK
             image.load()
-            seen, rotated = look(image, size), turned(image)  # of the first frame: counting them moves on
+            # of the first frame: counting them moves on
+            seen, by_exif, aside = look(image, size), rotated(image), sideways(image)
             frames = getattr(image, "n_frames", 1) if name != "MPO" else 1
     if seen is None:
         return _decode(data, digest, whole=True)
-    return Picture(digest, name, mode, width, height, frames > 1, rotated, seen)
+    return Picture(digest, name, mode, width, height, frames > 1, by_exif, seen, aside)
 
 
 def check(raw: RawItem) -> None:
@@ -102,6 +113,8 @@ def check(raw: RawItem) -> None:
         raise Unusable(f"its texts have {length:,} characters, more than {MAX_TEXT:,}; shorten them")
     if not raw.question.strip():
         raise Unusable("the question is empty")
+    if raw.category == ALL:
+        raise Unusable(f"the category is `{ALL}`, the name of all items together; give it another name")
     if raw.exchange and len(raw.exchange) != len(raw.images):
         raise Unusable(f"has {len(raw.images)} images, but {len(raw.exchange)} entries for their exchange")
     if raw.kind == "text":
@@ -143,12 +156,16 @@ def known_options(options: Sequence[str | None]) -> list[str]:
     return known
 
 
-def clean(raw: RawItem, pictures: Sequence[Picture]) -> dict[str, Any]:
-    """The row of an entry that `check` let pass and its pictures, with the source's own flags."""
+def clean(raw: RawItem, pictures: Sequence[Picture], group: str | None = None) -> dict[str, Any]:
+    """The row of an entry that `check` let pass and its pictures; flags come in the second pass.
+
+    group: for an entry that names none, in place of `default_group`.
+    """
     images = [picture.digest for picture in pictures]
+    own = group if raw.group is None else raw.group
     return {
         "id": raw.id,
-        "group": raw.group if raw.group is not None else default_group(raw.question, images),
+        "group": default_group(raw.question, images) if own is None else own,
         "question": raw.question,
         "phrasings": list(raw.phrasings),
         "hint": raw.hint,
@@ -160,10 +177,12 @@ def clean(raw: RawItem, pictures: Sequence[Picture]) -> dict[str, Any]:
         "kind": raw.kind,
         "turns": list(raw.turns),
         "source_id": raw.source_id or raw.id,
-        "flags": sorted(set(raw.flags)),
     }
 
 
 def default_group(question: str, images: Sequence[str]) -> str:
-    """One group for the same question about the same pictures: 32 hexadecimal digits."""
-    return digest_of(json.dumps([question, *images]).encode())[:32]
+    """One group for all questions about the same pictures, or for the same question without one.
+
+    images: digests of their bytes. Returned are 32 hexadecimal digits.
+    """
+    return digest_of(json.dumps(sorted(set(images)) or [question]).encode())[:32]

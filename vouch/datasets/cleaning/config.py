@@ -1,35 +1,34 @@
 """Parameters of `prepare`: `datasets.NAME` of params.yaml."""
 
 import hashlib
-from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from vouch.datasets.fetch.origin import Origin
+from vouch.datasets.options import kostumov, reform
 from vouch.pipeline.errors import did_you_mean
 
-SCHEMES = Path(__file__).parents[1] / "options"
+SCHEMES = sorted([*kostumov.SCHEMES, *reform.SCHEMES])
 
 
 class Options(BaseModel):
-    """How many options items get. scheme: a file of vouch/datasets/options. seed: of its draws.
+    """How many options items get. scheme: one of SCHEMES. seed: of its draws.
 
-    reading: `faithful` repeats the authors' draws, defects included; `clean` has the same aim without them.
+    protocol: `faithful` repeats the authors' draws, defects included; `clean` has the same aim without them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     scheme: str
     protocol: Literal["faithful", "clean"] = "clean"
-    seed: int = Field(default=42, ge=0)
+    seed: int = Field(default=42, ge=0, lt=2**32)
 
     @field_validator("scheme")
     @classmethod
     def _known(cls, name: str) -> str:
-        known = sorted(path.stem for path in SCHEMES.glob("[a-z]*.py"))
-        if name not in known:
-            raise ValueError(f"unknown name {name}; {did_you_mean(name, known)}")
+        if name not in SCHEMES:
+            raise ValueError(f"unknown name {name:.60}; {did_you_mean(name, SCHEMES)}")
         return name
 
 
@@ -42,7 +41,7 @@ class Sample(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     share: float = Field(gt=0, lt=1)
-    seed: int = Field(default=0, ge=0)
+    seed: int = Field(default=0, ge=0, lt=2**32)
 
     def holds(self, name: str) -> bool:
         """Whether a group, or an item, is in."""

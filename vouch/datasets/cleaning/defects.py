@@ -1,15 +1,19 @@
 """The defects table: everything cleaning looked for, counted, with examples."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from string import ascii_uppercase
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.datasets.cleaning.flags.positions import Positions, positions
 from vouch.tables.defects import EXAMPLES, KNOWN
 
 BROKEN, UNUSABLE, SKEW = "broken_image", "unusable_entry", "answer_position_skew"
+LEVEL = 0.001
+"""Skew is reported where its p-value is below this: datasets are many, and large ones show any trifle."""
+LEAST = 5
+"""Least expected number in a cell for the statistic to follow its distribution."""
 
 
 class Findings:
@@ -18,7 +22,7 @@ class Findings:
     def __init__(self) -> None:
         self._counts: dict[str, int] = defaultdict(int)
         self._examples: dict[str, list[str]] = defaultdict(list)
-        self._answers: list[tuple[int, int]] = []
+        self._answers: dict[int, Counter[int]] = defaultdict(Counter)
         self._items = self._rejected = 0
 
     def items(self, table: pa.Table) -> None:
@@ -30,7 +34,7 @@ class Findings:
             for flag in flags:
                 self._count(flag, name)
             if len(answers) == 1:
-                self._answers.append((count, answers[0]))
+                self._answers[count][answers[0]] += 1
 
     def reject(self, name: str, broken: bool) -> None:
         """Counts an entry that became no item. name: its id, or its place. broken: a picture is why."""
@@ -43,12 +47,8 @@ class Findings:
             self._examples[defect].append(name)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Rows of the defects table: those that are known in their order, then the source's own flags."""
-        own = sorted(self._counts.keys() - KNOWN.keys())
-        return [
-            self._skew(positions(self._answers)) if name == SKEW else self._row(name)
-            for name in (*KNOWN, *own)
-        ]
+        """Rows of the defects table, in the order of KNOWN."""
+        return [self._row(name) | (self._skew() if name == SKEW else {}) for name in KNOWN]
 
     def _row(self, name: str) -> dict[str, Any]:
         all_of_them = self._items + (self._rejected if name in (BROKEN, UNUSABLE) else 0)
@@ -58,19 +58,38 @@ class Findings:
             "items": count,
             "share": count / all_of_them if all_of_them else 0.0,
             "examples": self._examples.get(name, []),
-            "treatment": KNOWN[name].treatment if name in KNOWN else "kept",
+            "treatment": KNOWN[name].treatment,
             "p_value": None,
-            "detail": "" if name in KNOWN else "a flag of the source",
+            "detail": "",
         }
 
-    def _skew(self, found: Positions | None) -> dict[str, Any]:
-        row = self._row(SKEW)
-        if found is None or found.p_value is None:
-            return {**row, "detail": "too few items to tell"}
-        count = found.beyond if found.skewed else 0
+    def _skew(self) -> dict[str, Any]:
+        """Whether correct answers stand at some letter more often than chance allows: what its row says.
+
+        Items with k options are one multinomial each k; Pearson's statistics and degrees of freedom add up.
+        Items count alone, so rotated copies, which even out the letters by design, can only hide a skew.
+        """
+        seen, expected = Counter[int](), defaultdict[int, float](float)
+        statistic, freedom = 0.0, 0
+        for options, counts in sorted(self._answers.items()):
+            even = counts.total() / options
+            for place in range(options):
+                seen[place] += counts[place]
+                expected[place] += even
+            if even >= LEAST and options > 1:
+                statistic += sum((counts[place] - even) ** 2 / even for place in range(options))
+                freedom += options - 1
+        if not freedom:
+            return {"detail": "too few items to tell"}
+        from scipy.special import chdtrc  # loading it takes as long as a small dataset
+
+        n = seen.total()
+        top = max(sorted(seen), key=lambda place: seen[place] - expected[place])
+        share, even = seen[top] / n, expected[top] / n
+        p_value = float(chdtrc(freedom, statistic))
+        beyond = max(0, round(n * (share - even))) if p_value < LEVEL else 0
         detail = (
-            f"{found.letter} is the answer of {100 * found.share:.1f} %, by chance {100 * found.even:.1f} %; "
-            f"chi-square {found.statistic:.1f} on {found.freedom} degrees of freedom"
+            f"{ascii_uppercase[top]} is the answer of {100 * share:.1f} %, by chance {100 * even:.1f} %; "
+            f"chi-square {statistic:.1f} on {freedom} degrees of freedom"
         )
-        share = count / self._items
-        return {**row, "items": count, "share": share, "p_value": found.p_value, "detail": detail}
+        return {"items": beyond, "share": beyond / self._items, "p_value": p_value, "detail": detail}

@@ -12,13 +12,12 @@ category NAME      entries of that category
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from string import ascii_uppercase
 from types import ModuleType
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
 from vouch.datasets.read.files import Source
 from vouch.pipeline.errors import UserError
-
-_FIRST = ord("A")
 
 
 def expectation(loader: ModuleType, source: Source, name: str, settings: LoaderSettings) -> Expected:
@@ -38,18 +37,15 @@ def expectation(loader: ModuleType, source: Source, name: str, settings: LoaderS
 
 
 class Tally:
-    """Counts entries as they pass, where a count is expected."""
+    """Counts entries as they pass."""
 
     def __init__(self, expected: Expected) -> None:
         self._expected = expected
         self._counts = Counter[str]()
         self._groups: set[str] = set()
 
-    def counting(self, entries: Iterable[RawItem | Rejected]) -> Iterable[RawItem | Rejected]:
+    def counting(self, entries: Iterable[RawItem | Rejected]) -> Iterator[RawItem | Rejected]:
         """Passes the entries on."""
-        return self._counted(entries) if self._expected else entries
-
-    def _counted(self, entries: Iterable[RawItem | Rejected]) -> Iterator[RawItem | Rejected]:
         for entry in entries:
             self._counts["items"] += 1
             if isinstance(entry, RawItem):
@@ -62,7 +58,9 @@ class Tally:
         names += [f"category {item.category}"] if item.category else []
         names += ["hints"] if item.hint else []
         if item.kind == "choice":
-            letters = [chr(_FIRST + index) for index in item.answers[:1] if 0 <= index < options]
+            letters = [
+                letter for index, letter in enumerate(ascii_uppercase[:options]) if index in item.answers[:1]
+            ]
             names += [f"options {options}", *(f"answer {letter}" for letter in letters)]
         self._counts.update(names)
         if item.group is not None:

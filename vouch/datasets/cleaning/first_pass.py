@@ -1,25 +1,24 @@
 """Entries of a source become items and pictures, one after the other, or are rejected."""
 
 import importlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from vouch.datasets.cleaning.cleaning import Picture, check, clean
+from vouch.datasets.cleaning.cleaning import Picture, check, clean, known_options
 from vouch.datasets.cleaning.config import DatasetEntry, Sample
 from vouch.datasets.cleaning.defects import Findings
 from vouch.datasets.cleaning.expected import Tally, expectation
 from vouch.datasets.cleaning.image_reader import EntryImages, with_images
-from vouch.datasets.cleaning.item_buffer import ItemBuffer
-from vouch.datasets.cleaning.second_pass import Flags
+from vouch.datasets.cleaning.second_pass import ItemBuffer
 from vouch.datasets.fetch.locate import locate
 from vouch.datasets.raw import BrokenImage, LoaderSettings, RawItem, Rejected, Unusable
 from vouch.datasets.read.files import Source
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.stage import Run
-from vouch.tables.table import Writer
+from vouch.tables.writing import Writer
 
 
 @dataclass(frozen=True)
@@ -53,45 +52,24 @@ class Dataset:
         return self.loader.published(self.source, self.name, self.settings) if has else ()
 
 
-class Images:
-    """Writes each distinct image once and remembers its facts, not its bytes. known: by digest."""
-
-    def __init__(self, writer: Writer) -> None:
-        self._writer = writer
-        self.known: dict[str, Picture] = {}
-
-    def take(self, looked: EntryImages) -> list[Picture]:
-        """The pictures of an entry, those for exchange last; new ones are written only when all are good.
-
-        Raises Unusable.
-        """
-        if looked.broken is not None:
-            raise looked.broken
-        for seen in looked.seen:
-            if seen.data is not None and seen.picture.digest not in self.known:
-                self.known[seen.picture.digest] = seen.picture
-                self._writer.row(_image_row(seen.picture, seen.data))
-        return [seen.picture for seen in looked.seen]
-
-
-def _image_row(picture: Picture, data: bytes) -> Mapping[str, Any]:
-    row = {name: getattr(picture, name) for name in ("digest", "format", "mode", "width", "height")}
-    return {**row, "bytes": data}
+Problem = Callable[[int, int, Sequence[int]], str]
 
 
 class FirstPass:
-    """kept: the items. flags: what is odd about them, unless they get other options: see ItemBuffer.
+    """kept: the items. known: facts of their pictures, by digest. blind: items without a picture.
 
-    blind: items without a picture.
+    problem: why no prompt can be made of a question, from its numbers of options and images, and heights.
     """
 
-    def __init__(self, dataset: Dataset, images: Writer, rejects: Writer, findings: Findings) -> None:
-        self._dataset, self._rejects, self._findings = dataset, rejects, findings
-        self._images = Images(images)
+    def __init__(
+        self, dataset: Dataset, images: Writer, rejects: Writer, findings: Findings, problem: Problem
+    ) -> None:
+        self._dataset, self._images, self._rejects, self._findings = dataset, images, rejects, findings
+        self._problem = problem
         self._places: dict[str, str] = {}
-        self.flags = Flags(self._images.known)
-        # options of a scheme are what is odd or not
-        self.kept = ItemBuffer(None if dataset.config.options else self.flags.add)
+        self._groups: dict[str, str] = {}  # of entries, by `id ID`, and of pictures, by their digest
+        self.known: dict[str, Picture] = {}
+        self.kept = ItemBuffer()
         self.blind = 0
 
     def read(self, run: Run) -> None:
@@ -99,7 +77,7 @@ class FirstPass:
         name, source = self._dataset.name, self._dataset.source
         tally = Tally(expectation(self._dataset.loader, source, name, self._dataset.settings))
         entries = sampled(tally.counting(self._dataset.entries(run)), self._dataset.config.sample)
-        with closing(with_images(entries, self._images.known)) as all_looked:
+        with closing(with_images(entries, self.known)) as all_looked:
             for looked in all_looked:
                 self._take(looked)
         tally.check(f"datasets.{name}")
@@ -123,7 +101,7 @@ class FirstPass:
             self._findings.reject(entry.id or entry.where, isinstance(error, BrokenImage))
 
     def _row(self, raw: RawItem, looked: EntryImages) -> Mapping[str, Any]:
-        """The row of one entry. Raises Unusable."""
+        """The row of one entry, whose new pictures are written once all is good. Raises Unusable."""
         check(raw)
         if raw.id in self._places:
             raise Unusable(
@@ -132,17 +110,41 @@ class FirstPass:
         for turn in raw.turns:
             if turn not in self._places:
                 raise Unusable(f"turn {turn!r:.80}: no usable item before this one has that id")
-        pictures = self._images.take(looked)
+        if looked.broken is not None:
+            raise looked.broken
+        options = len(known_options(raw.options)) if raw.kind == "choice" else 0
+        heights = [picture.shown_height for picture, _ in looked.seen]
+        if problem := self._problem(options, len(raw.images), heights):
+            raise Unusable(problem)
+        for picture, data in looked.seen:
+            if data is not None and picture.digest not in self.known:
+                self.known[picture.digest] = picture
+                facts = {
+                    name: getattr(picture, name) for name in ("digest", "format", "mode", "width", "height")
+                }
+                self._images.row({**facts, "bytes": data})
+        pictures = [picture for picture, _ in looked.seen]
         shown, spare = pictures[: len(raw.images)], iter(pictures[len(raw.images) :])
         exchange = [None if image is None else next(spare).digest for image in raw.exchange]
-        return {**clean(raw, shown), "exchange": exchange}
+        row = clean(raw, shown, self._group_of(raw, [picture.digest for picture in shown]))
+        for name in (f"id {raw.id}", *row["images"]):
+            self._groups.setdefault(name, row["group"])
+        return {**row, "exchange": exchange}
+
+    def _group_of(self, raw: RawItem, images: Sequence[str]) -> str | None:
+        """The group of the entry that this one follows, else that of the first one with a picture of it."""
+        names = (*(f"id {turn}" for turn in raw.turns), *images)
+        return next((self._groups[name] for name in names if name in self._groups), None)
 
 
-def sampled(read: Iterable[RawItem | Rejected], sample: Sample | None) -> Iterable[RawItem | Rejected]:
-    """The entries that a sample holds: by their group, their id or, of those without, their place."""
-    if sample is None:
-        return read
-    return (one for one in read if sample.holds(getattr(one, "group", None) or one.id or one.where))
+def sampled(read: Iterable[RawItem | Rejected], sample: Sample | None) -> Iterator[RawItem | Rejected]:
+    """The entries that a sample holds: by their group, the id that opens their conversation, or place."""
+    opening = ""
+    for one in read:
+        if not getattr(one, "turns", ()):
+            opening = one.id or one.where
+        if sample is None or sample.holds(getattr(one, "group", None) or opening):
+            yield one
 
 
 def reject_row(name: str, entry: RawItem | Rejected, reason: str, stop: bool) -> Mapping[str, str]:

@@ -1,16 +1,13 @@
 """Pictures of entries, read and examined by a few threads a little ahead of the entry that comes next.
 
-Decoding takes most of the time of `prepare`, and Pillow lets other threads run meanwhile. Everything
-else happens entry after entry, in the order of the source: results, errors and their order are those of
-one thread. In memory are at most the pictures of HELD entries beside those that are being written.
+Decoding takes most of the time of `prepare`, and Pillow lets other threads run meanwhile. Everything else
+happens entry after entry, in the order of the source. In memory are at most the pictures of HELD entries
+beside those that are being written.
 """
 
 import os
-import stat
-import sys
 import warnings
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
@@ -26,24 +23,18 @@ from vouch.pipeline.streaming_digest import read_file
 
 MAX_IMAGE_BYTES = 256 * 2**20
 HELD = 12  # entries looked at ahead
-TURN = 0.001  # seconds
 MOST_WORKERS = 4
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A picture of an entry. data: None for one that was known before."""
-
-    picture: Picture
-    data: bytes | None
-
-
-@dataclass(frozen=True)
 class EntryImages:
-    """An entry and its pictures, those for exchange last; `broken` in place of the first that is unusable."""
+    """An entry and its pictures, those for exchange last; `broken` in place of the first that is unusable.
+
+    seen: each picture and its bytes, None for one that was known before.
+    """
 
     entry: RawItem | Rejected
-    seen: Sequence[Seen] = ()
+    seen: Sequence[tuple[Picture, bytes | None]] = ()
     broken: BrokenImage | None = None
 
 
@@ -52,42 +43,20 @@ def with_images(
 ) -> Generator[EntryImages, None, None]:
     """Every entry in its order, with its pictures. known: by digest; may grow, is not examined again.
 
-    An error of the source is raised where its entry would have come. Close it to end its threads.
+    Close it to end its threads.
     """
     examined: LruCache[Picture] = LruCache(4 * HELD)
 
-    def look(entry: RawItem | Rejected | Exception) -> EntryImages:
-        if isinstance(entry, Exception):
-            raise entry
+    def look(entry: RawItem | Rejected) -> EntryImages:
         return EntryImages(entry) if isinstance(entry, Rejected) else _read(entry, known, examined)
 
-    with warnings.catch_warnings(), _quick_turns():
+    def has_no_picture(entry: RawItem | Rejected) -> bool:
+        return isinstance(entry, Rejected) or not (entry.images or entry.exchange)
+
+    with warnings.catch_warnings():
         # Such pictures are refused in words; and the filters must not be changed by several threads.
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-        yield from prefetch(look, _with_error(entries), _workers(), HELD, _has_no_picture)
-
-
-@contextmanager
-def _quick_turns() -> Iterator[None]:
-    """A thread that has decoded gets Python back soon, not after the usual 5 ms: the rest takes less."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(TURN)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
-
-
-def _with_error(entries: Iterable[RawItem | Rejected]) -> Iterator[RawItem | Rejected | Exception]:
-    """Ends with the error of the source, which is drawn from before the entries ahead of it are done."""
-    try:
-        yield from entries
-    except Exception as error:
-        yield error
-
-
-def _has_no_picture(entry: RawItem | Rejected | Exception) -> bool:
-    return not (isinstance(entry, RawItem) and (entry.images or entry.exchange))
+        yield from prefetch(look, entries, _workers(), HELD, has_no_picture)
 
 
 def _workers() -> int:
@@ -97,15 +66,15 @@ def _workers() -> int:
 
 def _read(raw: RawItem, known: Mapping[str, Picture], examined: LruCache[Picture]) -> EntryImages:
     """Runs in a thread."""
-    seen: list[Seen] = []
+    seen: list[tuple[Picture, bytes | None]] = []
     for image in (*raw.images, *(image for image in raw.exchange if image is not None)):
         try:
             data = image if isinstance(image, bytes) else read_image(image, raw.root)
             digest = digest_of(data)
             if digest in known:
-                seen.append(Seen(known[digest], None))
+                seen.append((known[digest], None))
             else:
-                seen.append(Seen(examined.get(digest, partial(examine, data, digest)), data))
+                seen.append((examined.get(digest, partial(examine, data, digest)), data))
         except BrokenImage as error:
             return EntryImages(raw, seen, error)
         except Unusable as error:
@@ -120,10 +89,9 @@ def read_image(image: str, root: Path | None) -> bytes:
     if root is None or not image or below.is_absolute() or ".." in below.parts:
         raise BrokenImage(f"{name}: not a path inside the dataset's folder; give a relative one without `..`")
     try:
-        path = os.path.join(root, *below.parts)
-        size = _plain_size(path, root, below.parts)
-        if size is None:  # reached through a link, or no file
-            if through_link(root, below.parts) and leads_out(Path(path), root):
+        path = Path(root, *below.parts)
+        if through_link(root, below.parts):
+            if leads_out(path, root):
                 raise BrokenImage(
                     f"{name}: a link that leads out of the dataset's folder; copy the file into it"
                 )
@@ -131,25 +99,16 @@ def read_image(image: str, root: Path | None) -> bytes:
                 raise BrokenImage(
                     f"{name}: behind a link to a folder, whose changes go unseen; name the folder itself"
                 )
-            if not Path(path).is_file():
-                raise BrokenImage(f"{name}: no such file in {root}")
-            size = os.stat(path).st_size
+        if not path.is_file():
+            raise BrokenImage(f"{name}: no such file in {root}")
+        size = path.stat().st_size
         if size > MAX_IMAGE_BYTES:
             raise BrokenImage(f"{name}: larger than {MAX_IMAGE_BYTES:,} bytes; scale it down")
-        return read_file(path, size)
+        return read_file(str(path), size)
     except BrokenImage:
         raise
     except (OSError, ValueError) as error:
         raise BrokenImage(f"{name}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
-
-
-def _plain_size(path: str, root: Path, names: Sequence[str]) -> int | None:
-    """Bytes of a file that no link below `root` leads to, None of anything else: resolving takes long."""
-    try:
-        status = os.lstat(path)
-    except (OSError, ValueError):
-        return None
-    return status.st_size if stat.S_ISREG(status.st_mode) and not through_link(root, names[:-1]) else None
 
 
 def through_link(root: Path, names: Sequence[str]) -> bool:

@@ -40,9 +40,11 @@ _OPENER = build_opener(_Elsewhere)
 def fetch_address(name: str, download: Download) -> StoredFile:
     """Brings one file into the store. name: the dataset's. Raises UserError."""
     known = download.sha256
-    partial = STORE / "files" / f".{known or _unknown(download)}.partial"
+    unknown = re.sub(r"\W", "_", download.url)[-120:]
+    partial = STORE / "files" / f".{known or unknown}.partial"
     with alone(partial):
-        if known is None or not _is_whole(STORE / "files" / known / download.filename, known):
+        there = STORE / "files" / (known or "") / download.filename
+        if known is None or not there.is_file() or digest_of(there) != known:
             resumed = partial.exists()
             _complete(name, download, partial)
             digest = digest_of(partial)
@@ -75,14 +77,6 @@ def _check_digest(name: str, download: Download, partial: Path, digest: str) -> 
             f"{where}: its SHA-256 is {digest}, not {known}; the file has changed or is not the one you "
             "mean: look at it before you correct origin.sha256"
         )
-
-
-def _is_whole(path: Path, digest: str) -> bool:
-    return path.is_file() and digest_of(path) == digest
-
-
-def _unknown(download: Download) -> str:
-    return re.sub(r"\W", "_", download.url)[-120:]
 
 
 def _complete(name: str, download: Download, partial: Path) -> None:
@@ -127,7 +121,8 @@ def _transfer(name: str, download: Download, partial: Path, have: int) -> None:
         partial.unlink()
         return _transfer(name, download, partial, 0)
     with answer:
-        resumed = answer.status == 206 and _start(answer.headers.get("Content-Range", "")) == have
+        begins = re.match(r"bytes (\d+)-", answer.headers.get("Content-Range", ""))
+        resumed = answer.status == 206 and begins is not None and int(begins[1]) == have
         length = answer.headers.get("Content-Length")
         promised = int(length) if length and re.fullmatch(r"[0-9]{1,18}", length) else None
         where = f"datasets.{name}: {download.url}"
@@ -142,8 +137,3 @@ def _transfer(name: str, download: Download, partial: Path, have: int) -> None:
                 handle.write(chunk)
         if promised is not None and got < promised:
             raise http.client.IncompleteRead(b"", promised - got)
-
-
-def _start(content_range: str) -> int:
-    match = re.match(r"bytes (\d+)-", content_range)
-    return int(match[1]) if match else -1

@@ -36,7 +36,7 @@ def choose(names: Sequence[str], card: str, config: str | None, split: str, wher
         there = [name for name in wanted if one in known[name]]
         if not there or (config != _EVERY and len(there) < len(wanted)):
             splits = sorted({found for name in wanted for found in known[name]})
-            raise UserError(f"{where}: no split {one}; {did_you_mean(one, splits)}")
+            raise UserError(f"{where}: no split {one:.60}; {did_you_mean(one, splits)}")
         chosen += [file for name in there for file in _matching(names, known[name][one], where)]
     return chosen
 
@@ -100,7 +100,7 @@ def _wanted(known: Mapping[str, Any], config: str, where: str) -> list[str]:
         return sorted(known)
     name = config or (next(iter(known)) if len(known) == 1 else "default")
     if name not in known:
-        raise UserError(f"{where}: no config {name}; {did_you_mean(name, list(known))}")
+        raise UserError(f"{where}: no config {name:.60}; {did_you_mean(name, list(known))}")
     return [name]
 
 

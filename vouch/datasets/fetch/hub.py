@@ -94,10 +94,8 @@ def _kept(repo: str, commit: str, name: str, sibling: Any) -> StoredFile:
     """The file, fetched and compared with the digest that the hub gives. Raises UserError."""
     path = _download(repo, commit, name)
     size = path.stat().st_size
-    if sibling.lfs:
-        expected, found = str(sibling.lfs.sha256), digest_of(path)
-    else:
-        expected, found = str(sibling.blob_id), digest_of(path, b"blob %d\0" % size, "sha1")
+    expected = str(sibling.lfs.sha256 if sibling.lfs else sibling.blob_id)
+    found = digest_of(path, expected)
     if expected != found or sibling.size not in (None, size):
         path.resolve().unlink(missing_ok=True)
         path.unlink(missing_ok=True)

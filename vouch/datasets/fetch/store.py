@@ -23,7 +23,7 @@ from vouch.pipeline.locks import locked
 STORE = Path(".vouch/sources")
 MAX_BYTES = 256 * 2**30  # of one dataset
 PATIENCE_SECONDS = 12 * 3600.0
-_CHUNK = 1 << 20
+_SHA1 = 40  # hexadecimal digits
 
 
 @dataclass(frozen=True)
@@ -66,14 +66,7 @@ def recall(origin: Origin) -> Found | None:
 
 def is_whole(found: Found) -> bool:
     """Whether every file still has the digest that it had when it came; every byte is read."""
-    return all(_digest_like(kept) == kept.digest for kept in found.files)
-
-
-def _digest_like(kept: StoredFile) -> str:
-    path = STORE / kept.path
-    if len(kept.digest) == hashlib.sha256().digest_size * 2:
-        return digest_of(path)
-    return digest_of(path, b"blob %d\0" % kept.size, "sha1")
+    return all(digest_of(STORE / kept.path, kept.digest) == kept.digest for kept in found.files)
 
 
 def remember(origin: Origin, found: Found) -> None:
@@ -103,10 +96,10 @@ def alone(path: Path) -> Iterator[None]:
         yield
 
 
-def digest_of(path: Path, start: bytes = b"", kind: str = "sha256") -> str:
-    """Digest of a file, hexadecimal. start: bytes before its own."""
-    digest = hashlib.new(kind, start, usedforsecurity=kind == "sha256")
-    with path.open("rb") as handle:
-        while chunk := handle.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+def digest_of(path: Path, like: str = "") -> str:
+    """SHA-256 of a file, hexadecimal; where `like` is a SHA-1, as a git blob has, that of the blob."""
+    with path.open("rb") as file:
+        if len(like) != _SHA1:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+        blob = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
+        return hashlib.file_digest(file, lambda: blob).hexdigest()

@@ -8,11 +8,11 @@ Scores with painted letters and without differ by several points: say which. In 
 Kostumov et al. (2024) took the plain ones, in an order of files that is not known: here they are sorted.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from pathlib import Path
 
-from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
-from vouch.datasets.read.files import Source
+from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
+from vouch.datasets.read.files import File, Source
 from vouch.datasets.read.row import Row, items
 from vouch.datasets.read.rows import PARQUET, count_rows, rows
 from vouch.datasets.read.tree import Tree
@@ -39,7 +39,7 @@ def count(source: Source, name: str, settings: Settings) -> int:
     if _in_tables(source):
         return count_rows(source)
     with Tree(source) as tree:
-        return sum(len(_questions(tree, file)) for file in _question_files(tree))
+        return sum(1 for _ in _questions(tree))
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
@@ -48,13 +48,7 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Re
         yield from items(rows(source, _NEEDED), _item)
         return
     with Tree(source) as tree:
-        for file in _question_files(tree):
-            for text, entry in _questions(tree, file).items():
-                known = str(entry.get("questionId")) if isinstance(entry, Mapping) else ""
-                try:
-                    yield _archived(tree, file, text, entry, settings)
-                except Unusable as error:
-                    yield Rejected(file, known, str(error))
+        yield from items(_questions(tree), lambda row: _archived(row, tree, settings.painted))
 
 
 def _in_tables(source: Source) -> bool:
@@ -73,37 +67,34 @@ def _item(row: Row) -> RawItem:
     )
 
 
-def _question_files(tree: Tree) -> list[str]:
-    names = [n for n in tree.names if n.endswith(".json") and f"/{n}".split("/")[-2] == "questions"]
-    if not names:
+def _questions(tree: Tree) -> Iterator[Row]:
+    """The questions of all files, with their text under `question`."""
+    files = [
+        name for name in tree.names if name.endswith(".json") and f"/{name}".split("/")[-2] == "questions"
+    ]
+    if not files:
         raise UserError("ai2d: no questions/*.json in the archive or folder; correct `source` or `origin`")
-    return names
+    for name in files:
+        value = tree.json(name)
+        questions = value.get("questions") if isinstance(value, dict) else None
+        if not isinstance(questions, dict):
+            raise UserError(f"{name}: has no questions; fetch it again")
+        for number, (text, entry) in enumerate(questions.items()):
+            values = {**entry, "question": text} if isinstance(entry, dict) else {}
+            yield Row(
+                values, f"{name} {values.get('questionId', text)!s:.60}", number, File(name, Path(name))
+            )
 
 
-def _questions(tree: Tree, file: str) -> dict[str, Any]:
-    value = tree.json(file)
-    questions = value.get("questions") if isinstance(value, dict) else None
-    if not isinstance(questions, dict):
-        raise UserError(f"{file}: has no questions; fetch it again")
-    return questions
-
-
-def _archived(tree: Tree, file: str, text: str, entry: Any, settings: Settings) -> RawItem:
-    if not isinstance(entry, Mapping) or not isinstance(entry.get("questionId"), str):
-        raise Unusable(f"question {text!r:.60} has no questionId")
-    options, answer = entry.get("answerTexts"), entry.get("correctAnswer")
-    if not isinstance(options, list) or not all(isinstance(option, str) for option in options):
-        raise Unusable("answerTexts is not a list of texts")
-    if not isinstance(answer, int) or isinstance(answer, bool):
-        raise Unusable("correctAnswer is not an index")
-    folder, _, stem = f"/{file}".removesuffix(".json").rpartition("/questions/")
-    pictures = "abcImages" if settings.painted and entry.get("abcLabel") else "images"
+def _archived(row: Row, tree: Tree, painted: bool) -> RawItem:
+    folder, _, stem = f"/{row.file.name}".removesuffix(".json").rpartition("/questions/")
+    pictures = "abcImages" if painted and row.values.get("abcLabel") else "images"
     return RawItem(
-        id=entry["questionId"],
-        where=f"{file} {entry['questionId']}",
-        question=text,
-        options=options,
-        answers=[answer],
+        id=row.text("questionId"),
+        where=row.where,
+        question=row.text("question"),
+        options=row.texts("answerTexts"),
+        answers=[row.integer("correctAnswer")],
         images=[tree.picture(f"{folder}/{pictures}/{stem}".lstrip("/"))],
         category="diagram",
     )

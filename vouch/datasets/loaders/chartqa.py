@@ -5,7 +5,7 @@ origin: {hub: lmms-lab/ChartQA, revision: "...", split: test}
 
 from collections.abc import Iterator
 
-from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
+from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, open_questions
 from vouch.datasets.read.files import Source
 from vouch.datasets.read.row import Row, items
 from vouch.datasets.read.rows import count_each, rows
@@ -13,6 +13,7 @@ from vouch.datasets.read.rows import count_each, rows
 _NEEDED = ("type", "question", "answer", "image")
 
 Settings = LoaderSettings
+kinds = open_questions
 count = count_each
 
 

@@ -9,14 +9,12 @@ sets, as in the released splits.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
-from vouch.datasets.read.files import File, Source
+from vouch.datasets.read.files import Source
 from vouch.datasets.read.row import Row, items
 from vouch.datasets.read.tree import Tree
-from vouch.pipeline.errors import UserError
 
 PLACE = (
     "get the annotations and the processed pictures that the README of github.com/RaptorMai/MLLM-CompBench "
@@ -69,13 +67,9 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Re
 
 
 def _rows(tree: Tree, which: Name) -> Iterator[Row]:
-    name = tree.needed(FILES[which])
-    annotations = tree.json(name)
-    if not isinstance(annotations, list):
-        raise UserError(f"{name}: is no list of annotations; fetch it again")
-    for number, values in enumerate(annotations):
-        if isinstance(values, dict) and values.get("answer") in SIDES and _belongs(values.get("type"), which):
-            yield Row(values, f"{name} entry {number + 1}", number, File(name, Path(name)))
+    for row in tree.rows(FILES[which]):
+        if row.values.get("answer") in SIDES and _belongs(row.values.get("type"), which):
+            yield row
 
 
 def _belongs(kind: object, which: Name) -> bool:

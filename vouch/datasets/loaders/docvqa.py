@@ -7,7 +7,7 @@ The answers of the test split are hidden.
 
 from collections.abc import Iterator
 
-from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
+from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable, open_questions
 from vouch.datasets.read.files import Source
 from vouch.datasets.read.row import Row, items
 from vouch.datasets.read.rows import count_each, rows
@@ -16,6 +16,7 @@ SIZES = {"validation": 5349, "test": 5188}
 _NEEDED = ("questionId", "question", "image", "answers")
 
 Settings = LoaderSettings
+kinds = open_questions
 count = count_each
 
 

@@ -15,17 +15,22 @@ A line without options, but with `references`, a text or a list of them, is an o
 
     {"id": "q2", "question": "What does the sign say?", "references": ["stop", "STOP"], "image": "2.png"}
 
+group, a text or an integer, names what a split must not part. Lines without it are in one group with the
+lines before them that have the same picture (by its bytes).
+
 turns, a list of ids, names the earlier lines of the same conversation, first to last. The lines of a
 conversation stand one after the other, and are one group.
 
-exchange, a list, has for each image the path of one that turns the answer when it is put in its place,
+A hint without a word is none.
+
+exchange, a list, has for each image the path of one that flips the answer when it is put in its place,
 or null.
 
 boxes, a list of [x1, y1, x2, y2] in pixels, are places in the one image. They are drawn into it, and
 `<box 1>` in the question or an option reads `the red box`; or, with `boxes: text`, `[12, 30, 90, 64]`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -34,13 +39,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from vouch.datasets.cleaning.image_reader import leads_out, read_image, through_link
 from vouch.datasets.raw import LoaderSettings, RawItem, Rejected, Unusable
-from vouch.datasets.read import json_values
+from vouch.datasets.read import json_line
 from vouch.datasets.read.boxes import spoken, with_boxes
 from vouch.datasets.read.conversation import together
 from vouch.datasets.read.files import Source
-from vouch.datasets.read.json_line import json_object
 from vouch.pipeline.errors import UserError
 
+GROUP = "group"
 _LINE = 3  # pixels, the thickness of a box
 
 
@@ -64,7 +69,8 @@ class Keys(BaseModel):
 
 
 class Settings(LoaderSettings):
-    """file: inside the source folder. group: key whose equal values keep items on one side of the split.
+    """file: inside the source folder. group: key whose equal values keep items on one side of the split;
+    every line must then have it. Without, a line may have GROUP.
 
     boxes: whether those of a line are drawn into its image, or put into its text.
     """
@@ -73,6 +79,11 @@ class Settings(LoaderSettings):
     keys: Keys = Keys()
     group: str | None = None
     boxes: Literal["drawn", "text"] = "drawn"
+
+
+def kinds(settings: Settings) -> Collection[str]:
+    """Both; only the lines tell."""
+    return ("choice", "text")
 
 
 def count(source: Source, name: str, settings: Settings) -> int:
@@ -95,7 +106,7 @@ def _entries(source: Source, name: str, settings: Settings) -> Iterator[RawItem 
                 continue
             empty, where, known = False, f"{path} line {number}", ""
             try:
-                values = json_object(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
+                values = json_line.json_object(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
                 known = _id(values, settings.keys, number)
                 yield _item(values, known, where, path.parent, settings)
             except Unusable as error:
@@ -136,31 +147,36 @@ def _id(values: Mapping[str, Any], keys: Keys, number: int) -> str:
 
 def _item(values: Mapping[str, Any], name: str, where: str, root: Path, settings: Settings) -> RawItem:
     keys = settings.keys
-    if values.get(keys.references) is not None and values.get(keys.options) is not None:
+    is_open = values.get(keys.references) is not None
+    kind: Literal["choice", "text"] = "text" if is_open else "choice"
+    if is_open and values.get(keys.options) is not None:
         raise Unusable(f"has both {keys.options} and {keys.references}; keep one of them")
-    kind: Literal["choice", "text"] = "text" if _is_open(values, keys) else "choice"
     either = {"references"} if kind == "text" else {"options", "answer"}
     given = keys.model_fields_set - {"references", "options", "answer"}
     needed = {getattr(keys, field) for field in {"question"} | either | given}
     missing = sorted((needed | ({settings.group} if settings.group else set())) - values.keys())
     if missing:
         raise Unusable(f"has no {', '.join(missing)}; it has {', '.join(sorted(values))[:200] or 'nothing'}")
-    options = json_values.options(values[keys.options], keys.options) if kind == "choice" else []
+    hint = "" if values.get(keys.hint) is None else json_line.text(values, keys.hint)
+    group = settings.group or GROUP
+    options = json_line.options(values[keys.options], keys.options) if kind == "choice" else []
     item = RawItem(
         id=name,
         where=where,
-        question=json_values.text(values, keys.question),
+        question=json_line.text(values, keys.question),
         options=options,
-        answers=json_values.answers(values[keys.answer], options, keys.answer) if kind == "choice" else [],
-        references=json_values.references(values[keys.references], keys.references) if kind == "text" else [],
+        answers=json_line.answers(values[keys.answer], options, keys.answer) if kind == "choice" else [],
+        references=json_line.references(values[keys.references], keys.references) if kind == "text" else [],
         kind=kind,
-        hint=None if values.get(keys.hint) is None else json_values.text(values, keys.hint),
+        hint=hint if hint.strip() else None,  # an empty hint is how most sources write that there is none
         images=_images(values, keys),
         root=root,
-        category="" if values.get(keys.category) is None else json_values.text(values, keys.category),
-        group=json_values.group(values[settings.group], settings.group) if settings.group else None,
-        turns=json_values.turns(values.get(keys.turns), keys.turns),
-        exchange=json_values.exchange(values.get(keys.exchange), keys.exchange),
+        category="" if values.get(keys.category) is None else json_line.text(values, keys.category),
+        group=json_line.group(values[group], group)
+        if settings.group or values.get(group) is not None
+        else None,
+        turns=json_line.turns(values.get(keys.turns), keys.turns),
+        exchange=json_line.exchange(values.get(keys.exchange), keys.exchange),
     )
     boxes = values.get(keys.boxes)
     return item if boxes is None else _with_boxes(item, boxes, settings.boxes == "drawn", keys.boxes)
@@ -180,17 +196,12 @@ def _with_boxes(item: RawItem, boxes: Any, drawn: bool, key: str) -> RawItem:
     )
 
 
-def _is_open(values: Mapping[str, Any], keys: Keys) -> bool:
-    """Whether a line is an open question: references stand on it."""
-    return values.get(keys.references) is not None
-
-
 def _images(values: Mapping[str, Any], keys: Keys) -> list[str]:
     one, many = values.get(keys.image), values.get(keys.images)
     if one is not None and many is not None:
         raise Unusable(f"has both {keys.image} and {keys.images}; keep one of them")
     if one is not None:
-        return [json_values.text(values, keys.image)]
+        return [json_line.text(values, keys.image)]
     if many is not None and not (isinstance(many, list) and all(isinstance(path, str) for path in many)):
         raise Unusable(f"{keys.images} is not a list of paths")
     return list(many or ())

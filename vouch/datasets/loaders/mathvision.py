@@ -7,7 +7,7 @@ Azad et al. (2025) take the multiple-choice part: `{open: leave_out}`. A questio
 bare letters, because the picture shows what they stand for.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Literal
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
@@ -28,6 +28,11 @@ class Settings(LoaderSettings):
 
 
 count = count_each
+
+
+def kinds(settings: Settings) -> Collection[str]:
+    """Open questions are among the items where they are kept."""
+    return ("choice", "text") if settings.open == "keep" else ("choice",)
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
 from vouch.datasets.read.files import Source
 from vouch.datasets.read.row import Row, items
-from vouch.datasets.read.rows import TSV, count_each, rows
-from vouch.datasets.read.shared_images import images_of, shared_images
+from vouch.datasets.read.rows import TSV, count_each, images_of, rows, shared_images
 
 COPIES = 1_000_000
 LEGACY = "mmbench_dev_20230712"

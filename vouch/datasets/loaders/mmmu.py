@@ -9,7 +9,7 @@ answer and `Other Answers`. The answers of the test split are hidden.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Literal
 
 from pydantic import Field
@@ -47,6 +47,11 @@ class Settings(LoaderSettings):
 count = count_each
 
 
+def kinds(settings: Settings) -> Collection[str]:
+    """Open questions are among the items where they are kept as such."""
+    return ("choice", "text") if settings.open == "keep" else ("choice",)
+
+
 def expected(source: Source, settings: Settings) -> Expected | None:
     """Counts of the splits and filters that the papers use."""
     filters = (settings.open, settings.max_options, settings.images)
@@ -72,51 +77,34 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Re
 
 
 def _item(row: Row, settings: Settings) -> RawItem | None:
-    options = row.texts("options")
-    texts = "\n".join((row.text("question"), *options))
-    if settings.images == "one" and len(set(IMAGE_MARK.findall(texts))) > 1:
+    question, options = row.text("question"), row.texts("options")
+    marks = set(IMAGE_MARK.findall("\n".join((question, *options))))
+    if settings.images == "one" and len(marks) > 1:
         return None
     answer = row.text("answer")
     if answer in ("?", ""):
         raise Unusable("its answer is hidden; take another split")
-    if row.text("question_type") != _CHOICE:
+    is_choice, references = row.text("question_type") == _CHOICE, list[str]()
+    if is_choice:
+        if settings.max_options is not None and len(options) > settings.max_options:
+            return None
+        answers = [row.letter("answer", len(options))]
+    else:
         if settings.open == "leave_out":
             return None
-        return _open(row, _references(answer), settings.open == "other")
-    if settings.max_options is not None and len(options) > settings.max_options:
-        return None
+        is_choice = settings.open == "other"
+        options, answers = ([answer, OTHER], [0]) if is_choice else ([], [])
+        # an answer, or several written as a Python list
+        references = [str(one) for one in listed(answer, "answer")] if answer.startswith("[") else [answer]
+    subject = _SUBJECT.fullmatch(row.text("id"))
     return RawItem(
         id=row.text("id"),
         where=row.where,
-        question=row.text("question"),
+        question=question,
         options=options,
-        answers=[row.letter("answer", len(options))],
-        images=row.numbered(_IMAGES),
-        category=_subject(row),
-    )
-
-
-def _open(row: Row, references: list[str], as_choice: bool) -> RawItem:
-    return RawItem(
-        id=row.text("id"),
-        where=row.where,
-        question=row.text("question"),
-        options=[row.text("answer"), OTHER] if as_choice else [],
-        answers=[0] if as_choice else [],
+        answers=answers,
         references=references,
         images=row.numbered(_IMAGES),
-        category=_subject(row),
-        kind="choice" if as_choice else "text",
+        category=subject[1] if subject else "",
+        kind="choice" if is_choice else "text",
     )
-
-
-def _references(answer: str) -> list[str]:
-    """An answer, or several written as a Python list."""
-    if not answer.startswith("["):
-        return [answer]
-    return [str(one) for one in listed(answer, "answer")]
-
-
-def _subject(row: Row) -> str:
-    match = _SUBJECT.fullmatch(row.text("id"))
-    return match[1] if match else ""

@@ -12,11 +12,10 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
-from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
+from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable, open_questions
 from vouch.datasets.read.files import Source
 from vouch.datasets.read.row import Row, items, listed
-from vouch.datasets.read.rows import TSV, count_rows, rows
-from vouch.datasets.read.shared_images import images_of, shared_images
+from vouch.datasets.read.rows import TSV, count_rows, images_of, rows, shared_images
 
 CORE = "OCRVQA_TESTCORE"
 _CORE_QUESTIONS = 3072
@@ -25,6 +24,7 @@ _NEEDED = ("index", "image", "question", "answer")
 _QUESTIONS = 5  # of a cover, about: for the estimate alone
 
 Settings = LoaderSettings
+kinds = open_questions
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:

@@ -10,10 +10,9 @@ import re
 from collections.abc import Iterator
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
-from vouch.datasets.read.files import File, Source
+from vouch.datasets.read.files import Source
 from vouch.datasets.read.row import Row, items
 from vouch.datasets.read.tree import Tree
-from vouch.pipeline.errors import UserError
 
 PLACE = (
     "put safety_evaluation_benchmark_datasets.zip (dataset PahaII/vllm_safety_evaluation of the hub) and the "
@@ -44,25 +43,15 @@ def expected(source: Source, settings: Settings) -> Expected | None:
 def count(source: Source, name: str, settings: Settings) -> int:
     """Questions of every type."""
     with Tree(source) as tree:
-        return sum(1 for _ in _rows(tree, source))
+        return sum(1 for _ in tree.rows(QUESTIONS))
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     """One item per question of the type; ids are their numbers among those, from 0."""
     with Tree(source) as tree:
-        kept = [row for row in _rows(tree, source) if row.values.get("answer_type") == settings.answer_type]
+        kept = [row for row in tree.rows(QUESTIONS) if row.values.get("answer_type") == settings.answer_type]
         numbers = {row.number: number for number, row in enumerate(kept)}
         yield from items(kept, lambda row: _item(row, tree, numbers[row.number]))
-
-
-def _rows(tree: Tree, source: Source) -> Iterator[Row]:
-    name = tree.needed(QUESTIONS)
-    questions = tree.json(name)
-    if not isinstance(questions, list) or not all(isinstance(one, dict) for one in questions):
-        raise UserError(f"{name}: is no list of questions; fetch it again")
-    file = File(name, source.path / name)
-    for number, values in enumerate(questions):
-        yield Row(values, f"{name} question {number + 1}", number, file)
 
 
 def _item(row: Row, tree: Tree, number: int) -> RawItem:

@@ -2,7 +2,7 @@
 
 Five tasks: which picture has more, fewer or not more of something, which has something and which has
 not. An item has both pictures, left and right; a template with `pictures: joined` shows them side by side.
-For each picture `exchange` names one that turns the answer when it is put in its place, where a single
+For each picture `exchange` names one that flips the answer when it is put in its place, where a single
 picture can.
 """
 

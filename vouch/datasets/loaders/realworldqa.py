@@ -7,7 +7,7 @@ taken out: a question with options becomes a choice, any other an open one.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
 from vouch.datasets.read.files import Source
@@ -20,6 +20,11 @@ _INSTRUCTION = "please answer"
 
 Settings = LoaderSettings
 count = count_each
+
+
+def kinds(settings: Settings) -> Collection[str]:
+    """Both."""
+    return ("choice", "text")
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:

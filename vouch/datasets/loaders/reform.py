@@ -9,7 +9,7 @@ Where a family's instruction is itself the question, the item's question is a sh
 so that other templates can ask it, and what the instruction speaks of (a caption, a claim) is the hint.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Literal
 
 from pydantic import Field
@@ -19,8 +19,8 @@ from vouch.datasets.read import records
 from vouch.datasets.read.files import File, Source
 from vouch.datasets.read.reform import Set, find_set
 from vouch.datasets.read.reform_dialogues import dialogues
-from vouch.datasets.read.reform_drawn import drawn, pool_file, read_pool, tdiuc
-from vouch.datasets.read.reform_rows import maker
+from vouch.datasets.read.reform_drawn import options_of, pool_file, read_pool, tdiuc
+from vouch.datasets.read.reform_rows import DRAWN, SHAPES, maker
 from vouch.datasets.read.row import Row, items
 from vouch.pipeline.errors import UserError
 
@@ -40,9 +40,15 @@ class Settings(LoaderSettings):
     set: str
     sample: Literal["full", "10p"] = "10p"
     file: str | None = Field(default=None, pattern=r"^[^\x00-\x1f]+$")
-    seed: int = Field(default=0, ge=0)
+    seed: int = Field(default=0, ge=0, lt=2**32)
     capitalize: bool = True
     join_answers: bool = True
+
+
+def kinds(settings: Settings) -> Collection[str]:
+    """Each set has one kind."""
+    shape = SHAPES.get(find_set(settings.set, "settings.set").shape[0])
+    return ("text",) if shape is not None and shape.options is None else ("choice",)
 
 
 def expected(source: Source, settings: Settings) -> Expected | None:
@@ -73,11 +79,14 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Re
         rows = tdiuc(file, answers, wanted, settings.sample == "10p")
     else:
         rows = _rows(file)
-    if shape in ("tdiuc", "counting"):
-        pool = read_pool(_find(source, pool_file(wanted), name).checked())
-        yield from items(rows, drawn(name, wanted, pool, settings.seed))
-    else:
-        yield from items(rows, maker(name, wanted, _checked(file, wanted), settings.join_answers))
+    is_drawn = SHAPES[shape].options == DRAWN
+    pool = read_pool(_find(source, pool_file(wanted), name).checked()) if is_drawn else []
+
+    def draw(answer: str, row: str) -> list[str]:
+        return options_of(answer, pool, f"{wanted.name}/{settings.seed}/{row}")
+
+    head = {} if is_drawn else _checked(file, wanted)
+    yield from items(rows, maker(name, wanted, head, settings.join_answers, draw))
 
 
 def _rows(file: File) -> Iterator[Row]:

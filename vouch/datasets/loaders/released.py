@@ -13,20 +13,19 @@ question with its options rotated) have ids that are equal modulo `copies_modulu
 import csv
 import math
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import Field
 
 from vouch.datasets.raw import LoaderSettings, RawItem, Rejected, Unusable
-from vouch.datasets.read.files import Source
+from vouch.datasets.read.files import File, Source
+from vouch.datasets.read.row import Row
+from vouch.datasets.read.rows import columns, count_rows, rows
 from vouch.pipeline.errors import UserError
 from vouch.tables.published import model_slug
 
-_BATCH = 1024
+_NEEDED = ("id", "question", "A", "B", "answer")
 CATEGORY = ("category", "situation")
 
 
@@ -39,26 +38,23 @@ class Settings(LoaderSettings):
 
 def count(source: Source, name: str, settings: Settings) -> int:
     """Rows of the table."""
-    return int(_open(_items_path(source.path, name, settings), name).metadata.num_rows)
+    return count_rows(_table(source, name, settings))
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     """One entry per row, in the order of the file."""
-    path = _items_path(source.path, name, settings)
-    file = _open(path, name)
-    columns = file.schema_arrow.names
-    letters = _option_columns(file.schema_arrow, path)
-    wanted = [c for c in ("id", "question", "hint", *letters, "answer", *CATEGORY) if c in columns]
-    number = 0
-    try:
-        for batch in file.iter_batches(batch_size=_BATCH, columns=wanted, use_threads=False):
-            for row in batch.to_pylist():
-                number += 1
-                yield _entry(row, f"{path} row {number}", letters, settings.copies_modulus)
-    except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: text that is not UTF-8
-        raise UserError(f"{path}: damaged after row {number} ({error}); fetch it again") from None
-    if not number:
-        raise UserError(f"{path}: has no rows; fetch it again")
+    table = _table(source, name, settings)
+    there = columns(table)
+    letters = ascii_uppercase[: next((n for n, c in enumerate(ascii_uppercase) if c not in there), 26)]
+    row = None
+    for row in rows(table, _NEEDED, ("hint", *letters[2:], *CATEGORY)):
+        known = "" if row.values["id"] is None else str(row.values["id"])
+        try:
+            yield _item(row, letters, settings.copies_modulus)
+        except Unusable as error:
+            yield Rejected(row.where, known, str(error))
+    if row is None:
+        raise UserError(f"{table.path}: has no rows; fetch it again")
 
 
 def published(source: Source, name: str, settings: Settings) -> Iterator[dict[str, Any]]:
@@ -104,61 +100,33 @@ def _published(row: Mapping[str, str | None], where: str, names: dict[str, str])
     return {"model": slug, "name": name, "metric": metric, "value": value}
 
 
-def _items_path(source: Path, name: str, settings: Settings) -> Path:
-    return source / f"items-{settings.dataset or name}.parquet"
-
-
-def _open(path: Path, name: str) -> pq.ParquetFile:
+def _table(source: Source, name: str, settings: Settings) -> Source:
+    path = source.path / f"items-{settings.dataset or name}.parquet"
     if not path.is_file():
         raise UserError(f"{path}: no such file; correct datasets.{name}.source or .settings.dataset")
-    try:
-        file = pq.ParquetFile(path)
-        _ = file.schema_arrow.names
-        return file
-    except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: a name that is not UTF-8
-        raise UserError(f"{path}: not readable as parquet ({error}); fetch it again") from None
+    return Source(path, (File(path.name, path),))
 
 
-def _option_columns(schema: pa.Schema, path: Path) -> list[str]:
-    """The option columns A, B, ... up to the first letter that is no column. Raises UserError."""
-    missing = [column for column in ("id", "question", "A", "B", "answer") if column not in schema.names]
-    if missing:
-        raise UserError(f"{path}: no column {', '.join(missing)}; it has {', '.join(schema.names)[:200]}")
-    letters: list[str] = []
-    for letter in ascii_uppercase:
-        if letter not in schema.names:
-            break
-        letters.append(letter)
-    for column in ("question", "hint", "answer", *CATEGORY, *letters):
-        kind = schema.field(column).type if column in schema.names else pa.null()
-        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)):
-            raise UserError(f"{path}: column {column} holds {kind}, not text; write it as text")
-    return letters
-
-
-def _entry(row: Mapping[str, Any], where: str, letters: list[str], modulus: int | None) -> RawItem | Rejected:
-    name = "" if row["id"] is None else str(row["id"])
-    try:
-        if isinstance(row["id"], bool) or not isinstance(row["id"], str | int):
-            raise Unusable(f"id {row['id']!r:.40} is neither an integer nor a text")
-        answer = row["answer"]
-        if answer not in letters:
-            raise Unusable(f"answer {answer!r:.40} is not one of the letters {letters[0]} to {letters[-1]}")
-        return RawItem(
-            id=name,
-            where=where,
-            question=row["question"] or "",
-            hint=row.get("hint"),
-            options=[row[letter] for letter in letters],
-            answers=[letters.index(answer)],
-            category=next((row[name] for name in CATEGORY if row.get(name)), ""),
-            group=None if modulus is None else _group(row["id"], modulus),
-        )
-    except Unusable as error:
-        return Rejected(where, name, str(error))
-
-
-def _group(value: int | str, modulus: int) -> str:
-    if not isinstance(value, int):
-        raise Unusable(f"id {value!r:.40} is not an integer; set settings.copies_modulus: null")
-    return str(value % modulus)
+def _item(row: Row, letters: str, modulus: int | None) -> RawItem:
+    name = row.values["id"]
+    if isinstance(name, bool) or not isinstance(name, str | int):
+        raise Unusable(f"id {name!r:.40} is neither an integer nor a text")
+    if modulus is not None and not isinstance(name, int):
+        raise Unusable(f"id {name!r:.40} is not an integer; set settings.copies_modulus: null")
+    texts = {column: row.values.get(column) for column in ("question", "hint", "answer", *letters, *CATEGORY)}
+    for column, text in texts.items():
+        if not isinstance(text, str | None):
+            raise Unusable(f"{column} is a {type(text).__name__}, not a text")
+    if texts["answer"] is None or texts["answer"] not in [*letters]:
+        answer = texts["answer"]
+        raise Unusable(f"answer {answer!r:.40} is not one of the letters {letters[0]} to {letters[-1]}")
+    return RawItem(
+        id=str(name),
+        where=row.where,
+        question=texts["question"] or "",
+        hint=texts["hint"],
+        options=[texts[letter] for letter in letters],
+        answers=[letters.index(texts["answer"])],
+        category=texts["category"] or texts["situation"] or "",
+        group=None if modulus is None else str(name % modulus),
+    )

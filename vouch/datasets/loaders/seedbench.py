@@ -9,11 +9,10 @@ Question types 1 to 9 are about one picture, 10 to 12 about a video: those are l
 from collections.abc import Iterator
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
-from vouch.datasets.read.files import File, Source
+from vouch.datasets.read.files import Source
 from vouch.datasets.read.row import Row, items
 from vouch.datasets.read.rows import PARQUET, count_rows, rows
 from vouch.datasets.read.tree import Tree
-from vouch.pipeline.errors import UserError
 
 QUESTIONS = "SEED-Bench.json"
 TYPES = {
@@ -43,7 +42,7 @@ def count(source: Source, name: str, settings: Settings) -> int:
     if _in_tables(source):
         return count_rows(source)
     with Tree(source) as tree:
-        return len(_questions(tree))
+        return sum(1 for _ in tree.rows(QUESTIONS, "questions"))
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
@@ -52,26 +51,11 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Re
         yield from items(rows(source, _NEEDED), lambda row: _item(row, None))
         return
     with Tree(source) as tree:
-        yield from items(_rows(tree, source), lambda row: _item(row, tree))
+        yield from items(tree.rows(QUESTIONS, "questions"), lambda row: _item(row, tree))
 
 
 def _in_tables(source: Source) -> bool:
     return any(file.name.endswith(PARQUET) for file in source.files)
-
-
-def _questions(tree: Tree) -> list[dict[str, object]]:
-    name = tree.needed(QUESTIONS)
-    value = tree.json(name)
-    questions = value.get("questions") if isinstance(value, dict) else None
-    if not isinstance(questions, list) or not all(isinstance(one, dict) for one in questions):
-        raise UserError(f"{name}: has no list of questions; fetch it again")
-    return questions
-
-
-def _rows(tree: Tree, source: Source) -> Iterator[Row]:
-    file = File(QUESTIONS, source.path / QUESTIONS)
-    for number, values in enumerate(_questions(tree)):
-        yield Row(values, f"{file.path} question {number + 1}", number, file)
 
 
 def _item(row: Row, tree: Tree | None) -> RawItem | None:
@@ -79,6 +63,14 @@ def _item(row: Row, tree: Tree | None) -> RawItem | None:
     kind = row.integer("question_type_id")
     if kind not in TYPES:
         return None
+    if tree is None:
+        images = row.images("image")
+    else:
+        wanted = f"SEED-Bench-image/{row.text('data_id')}"
+        name = tree.find(wanted)
+        if name is None:
+            raise Unusable(f"no picture {wanted:.120} among the files; add its archive, SEED-Bench-image.zip")
+        images = [tree.picture(name)]
     options = [row.text(column) for column in _OPTIONS]
     return RawItem(
         id=row.text("question_id"),
@@ -86,14 +78,6 @@ def _item(row: Row, tree: Tree | None) -> RawItem | None:
         question=row.text("question"),
         options=options,
         answers=[row.letter("answer", len(options))],
-        images=row.images("image") if tree is None else _picture(row, tree),
+        images=images,
         category=TYPES[kind],
     )
-
-
-def _picture(row: Row, tree: Tree) -> list[bytes]:
-    wanted = f"SEED-Bench-image/{row.text('data_id')}"
-    name = tree.find(wanted)
-    if name is None:
-        raise Unusable(f"no picture {wanted:.120} among the files; add its archive, SEED-Bench-image.zip")
-    return [tree.picture(name)]

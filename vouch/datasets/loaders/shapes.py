@@ -12,10 +12,10 @@ from pydantic import Field, model_validator
 
 from vouch.datasets.raw import RawItem
 from vouch.datasets.read.files import Source
-from vouch.datasets.read.scenes import SceneSettings, count_items
-from vouch.demo.scenes.questions import CHOICE_TASKS, Question, choices, make_question, wording
-from vouch.demo.scenes.sampling import PHRASINGS, Drawn, check_source, draw
-from vouch.demo.scenes.scene import Scene, draw_scene, png, render
+from vouch.datasets.read.scenes import SceneSettings, count_items, drawn_item, unseen_scene
+from vouch.demo.scenes.questions import CHOICE_TASKS, choices, make_question
+from vouch.demo.scenes.sampling import check_source, draw
+from vouch.demo.scenes.scene import png, render
 
 
 class Settings(SceneSettings):
@@ -40,14 +40,12 @@ count = count_items
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem]:
     """The items in order."""
     check_source(source.path, name)
-    for drawn in draw("shapes", settings.seed, settings.items, CHOICE_TASKS, _scene, make_question):
+    for drawn in draw("shapes", settings.seed, settings.items, CHOICE_TASKS, unseen_scene, make_question):
         image = png(render(drawn.seen))
         for index, question in drawn.questions:
-            yield _item(name, drawn, index, question, image, settings)
-
-
-def _scene(rng: random.Random) -> Scene:
-    return draw_scene(rng, "test")
+            options, answer = choices(drawn.rng, question, _most_options(drawn.rng, settings))
+            shown = {"options": options, "answers": (answer,), "images": (image,)}
+            yield drawn_item(name, drawn, index, question, settings, **shown)
 
 
 def _most_options(rng: random.Random, settings: Settings) -> int:
@@ -55,20 +53,3 @@ def _most_options(rng: random.Random, settings: Settings) -> int:
     if settings.min_options < most and rng.random() < settings.fewer:
         return rng.randrange(settings.min_options, most)
     return most
-
-
-def _item(
-    name: str, drawn: Drawn[Scene], index: int, question: Question, image: bytes, settings: Settings
-) -> RawItem:
-    options, answer = choices(drawn.rng, question, _most_options(drawn.rng, settings))
-    return RawItem(
-        id=f"{name}-{index:06d}",
-        where=f"{name} item {index}",
-        question=wording(drawn.rng, question, PHRASINGS[settings.phrasings]),
-        options=options,
-        answers=(answer,),
-        images=(image,),
-        category=question.task,
-        source_id=f"picture {drawn.number} {question.task}",
-        group=f"{name}-picture-{drawn.number:06d}",
-    )

@@ -7,7 +7,7 @@ All ten answers are kept, repeated ones too: the score counts them. Those of the
 
 from collections.abc import Iterator
 
-from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
+from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable, open_questions
 from vouch.datasets.read.files import Source
 from vouch.datasets.read.row import Row, items
 from vouch.datasets.read.rows import count_each, rows
@@ -16,6 +16,7 @@ SIZES = {"train": 34_602, "validation": 5000, "test": 5734}
 _NEEDED = ("image", "question_id", "question", "answers")
 
 Settings = LoaderSettings
+kinds = open_questions
 count = count_each
 
 

@@ -1,11 +1,5 @@
-"""How the options of a dataset are brought to one number: one file per scheme, its name is its registration.
+"""How the options of a dataset are brought to one number, by the schemes that its entry can name.
 
-A scheme defines
-    def faithful(rows: Sequence[Choice], seed: int) -> list[Choice]    as the authors do, defects included
-    def clean(rows: Sequence[Choice], seed: int) -> list[Choice]       the same aim without the defects
-Both are pure. rows: all choice items in the order of the source (vouch/datasets/options/choice.py).
-
-Or it makes choices of open questions (vouch/datasets/options/building.py):
-    def built(rows: Sequence[Asked], seed: int, folder: Path) -> list[Sequence[str]]   wrong options of each
-folder: the source, where it may find files of its own.
+kostumov.py gives choices other options, reform.py makes choices of open questions; each ends with the
+names of its schemes. What is drawn depends on the items and a seed alone.
 """

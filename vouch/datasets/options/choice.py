@@ -92,7 +92,7 @@ class Pool:
 
 
 def resized(rows: Sequence[Choice], size: int, seed: int) -> list[Choice]:
-    """Every row with `size` options: distractors are put at the end, or wrong ones taken out by lot.
+    """Every row with `size` options: distractors are put at the end, or wrong ones taken out at random.
 
     The others keep their order, so an answer moves up only past what was taken out before it.
     """

@@ -1,7 +1,6 @@
 """Conversations in a source whose lines name the earlier ones they follow."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
 
 from vouch.datasets.raw import RawItem, Rejected
 
@@ -9,23 +8,21 @@ Entry = RawItem | Rejected
 
 
 def together(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """The entries in their order, those of a conversation in one group.
+    """The entries in their order; turns that are no entries of the same conversation are rejected.
 
-    An entry without turns may open a conversation, and those right after it belong to it as long as they
-    have turns; others are rejected. A group of their own stays, and must be the same; else the first one's
-    id names it.
+    An entry without turns may open a conversation, and those right after it belong to it as long as they have
+    turns. A group of their own must be the same; without one `prepare` gives all of them that of the first.
     """
-    talk: list[Entry] = []
+    talk: dict[str, Entry] = {}
     for entry in entries:
         if isinstance(entry, RawItem) and not entry.turns:
-            yield from _grouped(talk)
-            talk = []
-        talk.append(_following(entry, talk) if isinstance(entry, RawItem) else entry)
-    yield from _grouped(talk)
+            talk = {}
+        said = _following(entry, talk) if isinstance(entry, RawItem) else entry
+        talk[said.id] = said
+        yield said
 
 
-def _following(item: RawItem, talk: Sequence[Entry]) -> Entry:
-    before = {entry.id: entry for entry in talk}
+def _following(item: RawItem, before: Mapping[str, Entry]) -> Entry:
     for turn in item.turns:
         earlier = before.get(turn)
         reason = ""
@@ -36,12 +33,3 @@ def _following(item: RawItem, talk: Sequence[Entry]) -> Entry:
         if reason:
             return Rejected(item.where, item.id, reason)
     return item
-
-
-def _grouped(talk: Sequence[Entry]) -> Iterable[Entry]:
-    if len(talk) < 2:
-        return talk
-    items = [entry for entry in talk if isinstance(entry, RawItem)]
-    if len(items) < 2 or items[0].group is not None:
-        return talk
-    return [replace(entry, group=items[0].id) if isinstance(entry, RawItem) else entry for entry in talk]

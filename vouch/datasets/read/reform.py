@@ -50,7 +50,7 @@ def find_set(name: str, where: str) -> Set:
     """The set of that name. Raises UserError; `where` is the parameter that names it."""
     known = sets()
     if name not in known:
-        raise UserError(f"{where}: unknown set {name}; {did_you_mean(name, list(known))}")
+        raise UserError(f"{where}: unknown set {name:.60}; {did_you_mean(name, list(known))}")
     return known[name]
 
 

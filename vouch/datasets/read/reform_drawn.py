@@ -4,41 +4,18 @@ The authors draw them anew, without a seed, whenever a question is asked; here a
 """
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from vouch.datasets.raw import RawItem, Unusable
+from vouch.datasets.raw import Unusable
 from vouch.datasets.read import records
 from vouch.datasets.read.files import File
 from vouch.datasets.read.reform import Set
-from vouch.datasets.read.reform_rows import picture, source_id
 from vouch.datasets.read.row import Row
 from vouch.pipeline.errors import UserError
 
 _YES_NO = ("yes", "no")
 _DISTRACTORS = 3
-
-
-def drawn(name: str, wanted: Set, pool: Sequence[str], seed: int) -> Callable[[Row], RawItem]:
-    """Makes items whose wrong options come from the set's pool."""
-    counting = wanted.shape[0] == "counting"
-
-    def make(row: Row) -> RawItem:
-        column = ("image" if row.values.get("image") else "Image_ID") if counting else "image_id"
-        answer = row.text("Answer" if counting else "answer")
-        options = options_of(answer, pool, f"{wanted.name}/{seed}/{source_id(row)}")
-        return RawItem(
-            id=f"{name}-{row.number:06d}",
-            where=row.where,
-            question=row.text("Question" if counting else "question"),
-            options=options,
-            answers=(options.index(answer),),
-            images=(picture(row, column, wanted),),
-            category=wanted.dimension,
-            source_id=source_id(row),
-        )
-
-    return make
 
 
 def options_of(answer: str, pool: Sequence[str], seed: str) -> list[str]:

@@ -1,18 +1,7 @@
-"""Rows of ReForm-Eval's files as items, by the shape of their set (reform.csv)
-
-rows       image, question, options, answer: an index
-record     image, question or questions, a text or a list of wordings, answer_options, answer: an index, bbox
-vqa        image_id, question, answer_options, answer: a text; a word names the column of the hint
-why        image_id, question, answer: the hint, rationale_options, rationale: a text
-claim      image_id, claim, text_evidence: the hint, answer_options, answer: a text
-options, region, matching, selection, task, entailment     img, gt: an index; see _CHOICES
-open       image, question, a text or a list of wordings, answer_txt, bbox
-open_vqa   image_id, question, answer
-captions   img, annos
-"""
+"""Rows of ReForm-Eval's files as items, by the shape of their set (reform.csv)."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 from vouch.datasets.raw import RawItem, Unusable
@@ -20,40 +9,129 @@ from vouch.datasets.read.boxes import with_boxes
 from vouch.datasets.read.reform import Set
 from vouch.datasets.read.row import Row
 
-Found = tuple[str, dict[str, Any]]  # the column of the picture, and fields of the item
+_STRIPPED = ("context", "text_evidence")  # hints with blanks at their ends
+_CLEVRS = 5  # instructions that CLEVR's questions take in turn
 
 
-def maker(name: str, wanted: Set, head: Mapping[str, Any], join_answers: bool) -> Callable[[Row], RawItem]:
-    """What makes an item of a row. head: the file's header. join_answers: of open questions, into one."""
-    shape, *words = wanted.shape
+@dataclass(frozen=True)
+class Shape:
+    """Where a row has what.
+
+    picture, hint, answer: columns. asks: the question of all rows, or what stands before the one in the
+    column `question`, a text or a list of wordings. options: a column, or the options themselves; null for
+    an open question, whose answer is a text or a list. by_text: whether the answer is an option's text, not
+    its index.
+    """
+
+    picture: str
+    question: str = ""
+    asks: str = ""
+    hint: str = ""
+    options: str | tuple[str, ...] | None = "answer_options"
+    answer: str = "answer"
+    by_text: bool = False
+
+
+DRAWN = ("drawn",)  # options that are not in the file: see reform_drawn.py
+_TRUTH = "What is the truthfulness of this claim? Claim: "
+_REGION = "What text matches the area enclosed by the red bounding box in the image?"
+_ENTAILED = "Can you conclude this from the image?"
+_MATCHES = "Does the image match the following caption?"
+SHAPES = {
+    "rows": Shape("image", "question", options="options"),
+    "record": Shape("image", "question"),
+    "vqa": Shape("image_id", "question", by_text=True),  # a word beside it names the column of the hint
+    "why": Shape("image_id", "question", "", "answer", "rationale_options", "rationale", by_text=True),
+    "claim": Shape("image_id", "claim", _TRUTH, "text_evidence", by_text=True),
+    "options": Shape("img", "", "What disaster happens in the image?", "", "options", "gt"),
+    "region": Shape("img", "", _REGION, "", "options", "gt"),
+    "matching": Shape("img", "", _MATCHES, "anno", ("no", "yes"), "gt"),
+    "selection": Shape("img", "", "Which text best matches the image?", "", "anno", "gt"),
+    "task": Shape("img", "", "Which step of this task does the image show?", "method", "options", "gt"),
+    "entailment": Shape("img", "", _ENTAILED, "anno", ("yes", "not sure", "no"), "gt"),
+    "open": Shape("image", "question", options=None, answer="answer_txt"),
+    "open_vqa": Shape("image_id", "question", options=None),
+    "captions": Shape("img", "", "Describe the image in one sentence.", options=None, answer="annos"),
+    "tdiuc": Shape("image_id", "question", options=DRAWN, by_text=True),
+    "counting": Shape("Image_ID", "Question", options=DRAWN, answer="Answer", by_text=True),
+}
+
+
+def maker(
+    name: str, wanted: Set, head: Mapping[str, Any], join_answers: bool, draw: Callable[[str, str], list[str]]
+) -> Callable[[Row], RawItem]:
+    """What makes an item of a row. head: the file's header. join_answers: of open questions, into one.
+
+    draw: options for an answer and the id of its row, in sets whose file has none.
+    """
+    kind, *words = wanted.shape
+    shape = SHAPES[kind]
+    hint_column = words[0] if kind == "vqa" and words else shape.hint
 
     def make(row: Row) -> RawItem:
-        if shape in _CHOICES:
-            column, found = _CHOICES[shape](row, *words)
-            return replace(base(row, column), **found)
-        if shape == "captions":
-            asked = "Describe the image in one sentence."
-            return replace(base(row, "img"), question=asked, kind="text", references=row.texts("annos"))
-        if shape == "open_vqa":
-            return _open(base(row, "image_id"), row, "answer", join_answers)
-        if shape == "open":
-            return _open(base(row, "image"), row, "answer_txt", join=False)
-        if shape == "rows":
-            chosen = _indexed(row, "answer", row.texts("options"))
-            return replace(base(row, "image"), question=row.text("question"), **chosen)
-        return _record(base(row, "image"), row, wanted, head)
-
-    def base(row: Row, column: str) -> RawItem:
+        # the wording whose turn it is at the row's place, as the authors take them
+        wordings = _wordings(row, shape, head if wanted.name == "clevr" else None)
+        hint = row.text(hint_column) if hint_column else None
+        options, answers, references = list[str](), list[int](), list[str]()
+        if shape.options is None:
+            references = _texts(row, shape.answer)
+            if kind == "open_vqa" and join_answers:
+                references = [" ".join(references)]
+        else:
+            if shape.options == DRAWN:
+                options = draw(row.text(shape.answer), source_id(row))
+            else:
+                given = shape.options
+                options = row.texts(given) if isinstance(given, str) else list(given)
+            answers = [_index_of(row, shape.answer, options) if shape.by_text else row.integer(shape.answer)]
+            if wanted.name == "vsr":
+                options = [text if text.endswith(".") else f"{text}." for text in options]
+        column = "image" if kind == "counting" and row.values.get("image") else shape.picture
         return RawItem(
             id=f"{name}-{row.number:06d}",
             where=row.where,
-            question="",
+            question=wordings[row.number % len(wordings)],
+            phrasings=wordings if len(wordings) > 1 else (),
+            hint=hint.strip() if hint is not None and hint_column in _STRIPPED else hint,
+            options=options,
+            answers=answers,
+            references=references,
             images=(picture(row, column, wanted),),
             category=wanted.dimension,
+            kind="text" if shape.options is None else "choice",
             source_id=source_id(row),
         )
 
     return make
+
+
+def _wordings(row: Row, shape: Shape, clevr: Mapping[str, Any] | None) -> list[str]:
+    """The question in all of its wordings. clevr: the header of CLEVR's file, which has its instructions."""
+    if not shape.question:
+        return [shape.asks]
+    found = _texts(row, "questions" if "questions" in row.values else shape.question)
+    if not found:
+        raise Unusable(f"{shape.question} holds no text")
+    if shape.asks:
+        return [f"{shape.asks}{found[0].strip()}"]
+    if clevr is None:
+        return found
+    instructions = clevr.get("instructs")
+    if not isinstance(instructions, list) or not instructions:
+        raise Unusable("the file has no list `instructs`, which holds CLEVR's instructions")
+    return [f"{instruction} {found[0]}" for instruction in instructions[:_CLEVRS]]
+
+
+def _texts(row: Row, column: str) -> list[str]:
+    """A text or a list of them."""
+    return row.texts(column) if isinstance(row.values.get(column), list) else [row.text(column)]
+
+
+def _index_of(row: Row, column: str, options: Sequence[str]) -> int:
+    text = row.text(column)
+    if text not in options:
+        raise Unusable(f"{column} {text!r:.60} is none of its options")
+    return options.index(text)
 
 
 def source_id(row: Row) -> str:
@@ -77,97 +155,3 @@ def picture(row: Row, column: str, wanted: Set) -> bytes:
     thickness, form = wanted.box
     one = not isinstance(boxes[0], list)
     return with_boxes(found[0], [boxes] if one else boxes, int(thickness), form)
-
-
-def _indexed(row: Row, column: str, options: Sequence[str]) -> dict[str, Any]:
-    return {"options": options, "answers": (row.integer(column),)}
-
-
-def _by_text(row: Row, column: str, options: Sequence[str]) -> dict[str, Any]:
-    text = row.text(column)
-    if text not in options:
-        raise Unusable(f"{column} {text!r:.60} is none of its options")
-    return {"options": options, "answers": (options.index(text),)}
-
-
-def _vqa(row: Row, context: str = "") -> Found:
-    hint = row.text(context) if context else None
-    if hint is not None and context == "context":
-        hint = hint.strip()
-    chosen = _by_text(row, "answer", row.texts("answer_options"))
-    return "image_id", {"question": row.text("question"), "hint": hint, **chosen}
-
-
-def _why(row: Row) -> Found:
-    chosen = _by_text(row, "rationale", row.texts("rationale_options"))
-    return "image_id", {"question": row.text("question"), "hint": row.text("answer"), **chosen}
-
-
-def _claim(row: Row) -> Found:
-    question = f"What is the truthfulness of this claim? Claim: {row.text('claim').strip()}"
-    chosen = _by_text(row, "answer", row.texts("answer_options"))
-    return "image_id", {"question": question, "hint": row.text("text_evidence").strip(), **chosen}
-
-
-def _stored(
-    question: str, hint: str = "", options: str | Sequence[str] = "options"
-) -> Callable[[Row], Found]:
-    """The question is the same for all; hint, options: a column, or the options themselves."""
-
-    def make(row: Row) -> Found:
-        texts = row.texts(options) if isinstance(options, str) else list(options)
-        spoken_of = row.text(hint) if hint else None
-        return "img", {"question": question, "hint": spoken_of, **_indexed(row, "gt", texts)}
-
-    return make
-
-
-# By shape: what gives the column of the picture, and the question, the hint, the options and the answer.
-_CHOICES: dict[str, Callable[..., Found]] = {
-    "vqa": _vqa,
-    "why": _why,
-    "claim": _claim,
-    "options": _stored("What disaster happens in the image?"),
-    "region": _stored("What text matches the area enclosed by the red bounding box in the image?"),
-    "matching": _stored("Does the image match the following caption?", "anno", ("no", "yes")),
-    "selection": _stored("Which text best matches the image?", options="anno"),
-    "task": _stored("Which step of this task does the image show?", "method"),
-    "entailment": _stored("Can you conclude this from the image?", "anno", ("yes", "not sure", "no")),
-}
-
-
-def _record(item: RawItem, row: Row, wanted: Set, head: Mapping[str, Any]) -> RawItem:
-    wordings = _wordings(row)
-    if wanted.name == "clevr":
-        instructions = head.get("instructs")
-        if not isinstance(instructions, list) or not instructions:
-            raise Unusable("the file has no list `instructs`, which holds CLEVR's instructions")
-        wordings = [f"{instruction} {wordings[0]}" for instruction in instructions[:5]]
-    options = row.texts("answer_options")
-    if wanted.name == "vsr":
-        options = [text if text.endswith(".") else f"{text}." for text in options]
-    return replace(item, **_indexed(row, "answer", options), **_worded(row, wordings))
-
-
-def _open(item: RawItem, row: Row, column: str, join: bool) -> RawItem:
-    """A question without options; several answers are several references, or one, joined by spaces."""
-    several = isinstance(row.values.get(column), list)
-    answers = row.texts(column) if several else [row.text(column)]
-    references = [" ".join(answers)] if join else answers
-    return replace(item, kind="text", references=references, **_worded(row, _wordings(row)))
-
-
-def _wordings(row: Row) -> list[str]:
-    column = "questions" if "questions" in row.values else "question"
-    value = row.values.get(column)
-    found = value if isinstance(value, list) else [value]
-    wordings = [wording for wording in found if isinstance(wording, str)]
-    if not wordings or len(wordings) < len(found):
-        raise Unusable(f"{column} is neither a text nor a list of texts")
-    return wordings
-
-
-def _worded(row: Row, wordings: Sequence[str]) -> dict[str, Any]:
-    """The question is the wording whose turn it is at the row's place, as the authors take them."""
-    phrasings = wordings if len(wordings) > 1 else ()
-    return {"question": wordings[row.number % len(wordings)], "phrasings": phrasings}

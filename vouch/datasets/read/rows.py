@@ -1,18 +1,20 @@
 """Tables of a dataset, row by row: parquet and TSV.
 
 Memory stays flat: a few rows and parquet pages at a time (the hub's images: a row group, about 100 rows).
+In some TSV files rows share images: a cell holds the index of the row that has the image, not the image.
 """
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vouch.datasets.raw import LoaderSettings
+from vouch.datasets.raw import LoaderSettings, Unusable
 from vouch.datasets.read.files import File, Source
 from vouch.datasets.read.row import Row
 from vouch.pipeline.errors import UserError
@@ -20,6 +22,7 @@ from vouch.pipeline.errors import UserError
 PARQUET, TSV = ".parquet", ".tsv"
 _BATCH = 16  # rows held at a time; rows of documents hold megabytes
 _BUFFER = 1 << 20  # bytes read at a time: else a whole column of a row group is
+_LONGEST_INDEX = 12  # characters; an image in base64 has more
 _MAX_CELL = 512 * 2**20  # characters of a TSV cell, an image in base64 included
 
 
@@ -56,6 +59,33 @@ def columns(source: Source) -> set[str]:
         return set(_opened(file).schema_arrow.names)
     with _text(file.checked()) as lines:
         return set(_reader(lines, file).fieldnames or ())
+
+
+def shared_images(source: Source, needed: Sequence[str]) -> dict[str, bytes]:
+    """Index -> image of the rows that others refer to; empty where every row has its own.
+
+    needed: the columns that the loader needs, `index` and `image` among them.
+    """
+    if any(map(_is_parquet, source.ending(TSV, PARQUET))):
+        return {}
+    cells = (row.text("image").strip() for row in rows(source, needed))
+    wanted = {cell for cell in cells if len(cell) <= _LONGEST_INDEX}
+    found = {}
+    for row in rows(source, needed) if wanted else ():
+        if row.text("index") in wanted and len(row.text("image").strip()) > _LONGEST_INDEX:
+            with suppress(Unusable):  # that row itself says why
+                found[row.text("index")] = row.images("image")[0]
+    return found
+
+
+def images_of(row: Row, shared: Mapping[str, bytes]) -> list[bytes]:
+    """The row's images, its own or shared ones. Raises Unusable."""
+    value = row.values.get("image")
+    if isinstance(value, str) and 0 < len(value.strip()) <= _LONGEST_INDEX:
+        if value.strip() not in shared:
+            raise Unusable(f"its image is that of row {value.strip()!r}, which has none")
+        return [shared[value.strip()]]
+    return row.images("image")
 
 
 def _is_parquet(file: File) -> bool:

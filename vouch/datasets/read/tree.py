@@ -6,13 +6,15 @@ import stat
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterator
 from contextlib import ExitStack
-from types import TracebackType
-from typing import Any, Self
+from pathlib import Path
+from typing import Any
 
 from vouch.datasets.fetch.origin import check_name
 from vouch.datasets.raw import Unusable
 from vouch.datasets.read.files import File, Source
+from vouch.datasets.read.row import Row
 from vouch.pipeline.errors import UserError
 
 MAX_MEMBERS = 2_000_000
@@ -28,17 +30,17 @@ _DAMAGED = (
 )
 
 
-class Tree:
+class Tree(ExitStack):
     """Names are paths below the folder, the repository or the archive. Use it in a `with` block.
 
     Raises UserError for an archive that is damaged, or that holds a name which would lead out of its folder.
     """
 
     def __init__(self, source: Source) -> None:
+        super().__init__()
         self._where = source.path
         self._places: dict[str, File | tuple[zipfile.ZipFile, zipfile.ZipInfo]] = {}
         self._by_end: dict[str, list[str]] = {}
-        self._stack = ExitStack()
         try:
             for file in source.files:
                 if file.name.lower().endswith(_ZIP):
@@ -46,16 +48,8 @@ class Tree:
                 else:
                     self._add(file.name, file)
         except BaseException:
-            self._stack.close()
+            self.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.close()
 
     @property
     def names(self) -> list[str]:
@@ -134,6 +128,16 @@ class Tree:
         except (ValueError, RecursionError) as error:
             raise UserError(f"{self._where}: {name}: not JSON ({error!s:.120}); fetch it again") from None
 
+    def rows(self, ending: str, key: str = "") -> Iterator[Row]:
+        """The objects that a JSON file lists, under a key or alone; null is empty. Raises UserError."""
+        name = self.needed(ending)
+        value = self.json(name)
+        listed = value.get(key) if key and isinstance(value, dict) else value
+        if not isinstance(listed, list) or not all(isinstance(one, dict | None) for one in listed):
+            raise UserError(f"{self._where}: {name}: holds no list of questions; fetch it again")
+        for number, values in enumerate(listed):
+            yield Row(values or {}, f"{name} question {number + 1}", number, File(name, Path(name)))
+
     def _add(self, name: str, place: Any) -> None:
         if name in self._places:
             raise UserError(f"{self._where}: {name} is there twice; keep one of them")
@@ -142,7 +146,7 @@ class Tree:
 
     def _add_archive(self, file: File) -> None:
         try:
-            archive = self._stack.enter_context(zipfile.ZipFile(file.checked()))
+            archive = self.enter_context(zipfile.ZipFile(file.checked()))
             members = archive.infolist()
         except _DAMAGED as error:
             raise UserError(

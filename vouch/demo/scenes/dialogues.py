@@ -7,8 +7,8 @@ the picture or the history, not which colour is counted.
 
 import random
 
-from vouch.demo.scenes.questions import CORNERS, NUMBERS, Question, corner, make_question
-from vouch.demo.scenes.scene import MOST, Scene
+from vouch.demo.scenes.questions import CORNERS, NUMBERS, Question, corner, make_question, other_numbers
+from vouch.demo.scenes.scene import Scene
 
 TURNS = 3
 LATER_TASKS = ("place_of_it", "count_like_it")
@@ -25,9 +25,9 @@ def make_dialogue(rng: random.Random, scene: Scene) -> tuple[Question, ...] | No
     place = corner(thing.column, thing.row)
     elsewhere = [other for other in CORNERS if other != place]
     number = sum(getattr(other, asked) == opening.answer for other in scene.things)
-    near = sorted((n for n in range(MOST + 1) if n != number), key=lambda n: abs(n - number) + rng.random())
+    others = other_numbers(rng, number)
     return (
         opening,
         Question("place_of_it", "", place, tuple(rng.sample(elsewhere, len(elsewhere)))),
-        Question("count_like_it", asked, NUMBERS[number], tuple(NUMBERS[n] for n in near)),
+        Question("count_like_it", asked, NUMBERS[number], others),
     )

@@ -1,7 +1,7 @@
 """How each task can be worded. `{subject}` stands for what the question is about.
 
 TRAINED wordings are what demo models learn from. HELD_OUT ones no model has seen in training: they
-ask the same and show how far an answer hangs on the wording. Half of them use words of other tasks,
+ask the same and show how far an answer depends on the wording. Half of them use words of other tasks,
 as real paraphrases do; without that, demo models answer them as well as the trained ones. All their
 words belong to the vocabulary, so that another one makes new models.
 """

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from vouch.demo.scenes.scene import COLOURS, GRID, MOST, SHAPES, Scene
+from vouch.demo.scenes.scene import COLOURS, GRID, MOST, SHAPES, Scene, Thing
 
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six")
 CORNERS = ("top left", "top right", "bottom left", "bottom right")
@@ -42,21 +42,30 @@ def _others(rng: random.Random, texts: Sequence[str], answer: str) -> tuple[str,
     return _shuffled(rng, [text for text in texts if text != answer])
 
 
+def _single(rng: random.Random, scene: Scene, look: str) -> Thing | None:
+    """A thing of which the scene has no other with that look (shape, colour or name)."""
+    looks = Counter(getattr(thing, look) for thing in scene.things)
+    single = [thing for thing in scene.things if looks[getattr(thing, look)] == 1]
+    return rng.choice(single) if single else None
+
+
+def other_numbers(rng: random.Random, number: int) -> tuple[str, ...]:
+    """All numbers that may be but one, in words, the nearest first."""
+    rest = [n for n in range(MOST + 1) if n != number]
+    return tuple(NUMBERS[n] for n in sorted(rest, key=lambda n: abs(n - number) + rng.random()))
+
+
 def _colour(rng: random.Random, scene: Scene) -> Question | None:
-    shapes = Counter(thing.shape for thing in scene.things)
-    single = [thing for thing in scene.things if shapes[thing.shape] == 1]
-    if not single:
+    thing = _single(rng, scene, "shape")
+    if thing is None:
         return None
-    thing = rng.choice(single)
     return Question("colour", thing.shape, thing.colour, _others(rng, tuple(COLOURS), thing.colour))
 
 
 def _shape(rng: random.Random, scene: Scene) -> Question | None:
-    colours = Counter(thing.colour for thing in scene.things)
-    single = [thing for thing in scene.things if colours[thing.colour] == 1]
-    if not single:
+    thing = _single(rng, scene, "colour")
+    if thing is None:
         return None
-    thing = rng.choice(single)
     return Question("shape", thing.colour, thing.shape, _others(rng, SHAPES, thing.shape))
 
 
@@ -73,17 +82,13 @@ def _count(rng: random.Random, scene: Scene) -> Question | None:
     # Most shapes and colours are absent from most scenes; without this, `zero` would win by default.
     if number == 0 and rng.random() < 0.6:
         return None
-    rest = [n for n in range(MOST + 1) if n != number]
-    near = sorted(rest, key=lambda n: abs(n - number) + rng.random())
-    return Question("count", subject, NUMBERS[number], tuple(NUMBERS[n] for n in near))
+    return Question("count", subject, NUMBERS[number], other_numbers(rng, number))
 
 
 def _position(rng: random.Random, scene: Scene) -> Question | None:
-    names = Counter(thing.name for thing in scene.things)
-    single = [thing for thing in scene.things if names[thing.name] == 1]
-    if not single:
+    thing = _single(rng, scene, "name")
+    if thing is None:
         return None
-    thing = rng.choice(single)
     answer = corner(thing.column, thing.row)
     return Question("position", thing.name, answer, _others(rng, CORNERS, answer))
 

@@ -20,17 +20,17 @@ class Config(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     family: Literal["llava", "idefics3"] = "llava"
-    seed: int = Field(ge=0)
-    width: int = Field(ge=8)
-    layers: int = Field(ge=2)
-    heads: int = Field(ge=1)
-    pictures: int = Field(ge=1)
-    batch: int = Field(ge=1)
-    read_steps: int = Field(ge=0)
-    name_steps: int = Field(ge=0)
-    choose_steps: int = Field(ge=1)
+    seed: int = Field(ge=0, lt=2**32)
+    width: int = Field(ge=8, le=65_536)
+    layers: int = Field(ge=2, le=1000)
+    heads: int = Field(ge=1, le=1000)
+    pictures: int = Field(ge=1, le=10_000_000)
+    batch: int = Field(ge=1, le=4096)
+    read_steps: int = Field(ge=0, le=10_000_000)
+    name_steps: int = Field(ge=0, le=10_000_000)
+    choose_steps: int = Field(ge=1, le=10_000_000)
     target: float = Field(gt=0, le=1)
-    learning_rate: float = Field(gt=0)
+    learning_rate: float = Field(gt=0, le=100)
 
     @model_validator(mode="after")
     def _divisible(self) -> Self:

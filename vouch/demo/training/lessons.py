@@ -1,6 +1,6 @@
 """What a demo model is asked while it learns: questions about one picture or pair of pictures.
 
-The main form of a multiple-choice question is the prompt style `kostumov`, two to four options and
+The main form of a multiple-choice question is the prompt template `kostumov`, two to four options and
 the two that every question gets; a share has other forms, so that the model does not hang on one.
 Negations are rare, as in what real models learn from, so that they are hard for demo models too.
 """

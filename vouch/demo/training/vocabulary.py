@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 LETTERS = ascii_uppercase
 NONE_OF_THEM = "None of the above"
-EXTRAS = ("I don’t know", NONE_OF_THEM)  # options that the prompt style adds to every question
+EXTRAS = ("I don’t know", NONE_OF_THEM)  # options that the prompt template adds to every question
 OTHER_EXTRAS = ("I don't know", "None of them")
 BY_LETTER = "Answer with the option's letter from the given choices directly."
 BY_LETTER_SHORT = "Answer with the letter."

@@ -26,7 +26,7 @@ class Form:
     reply: str = ""
 
 
-# The form of the prompt style `kostumov`, and others that models are asked in.
+# The form of the prompt template `kostumov`, and others that models are asked in.
 KOSTUMOV = Form("{letter}. {text}", BY_LETTER, EXTRAS)
 OTHER_FORMS = (
     Form("{letter}. {text}", BY_LETTER),

@@ -1,1 +1,1 @@
-"""Whether probabilities are honest: calibration errors, temperature, accuracy beside confidence."""
+"""Whether probabilities are calibrated: calibration errors, temperature, accuracy beside confidence."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from vouch.metrics.intervals import group_sums, resampled
 from vouch.metrics.responses import Bools, Floats, Ints
 
 
@@ -38,6 +39,15 @@ def tally(slots: Ints, bins: int, confidence: Floats, correct: Floats | Bools) -
         return sums.astype(np.float64)
 
     return Bins(np.bincount(slots, minlength=bins).astype(np.float64), total(confidence), total(correct))
+
+
+def resampled_bins(
+    slots: Ints, bins: int, confidence: Floats, correct: Floats | Bools, groups: Ints, seed: int
+) -> Bins:
+    """Bins [RESAMPLES, bins] of a bootstrap over whole groups; arguments [n] as for `tally`."""
+    columns = (np.ones(len(slots)), confidence, correct)
+    sums = group_sums(groups, [(slots, values, bins) for values in columns])
+    return Bins(*np.split(resampled(sums, seed), len(columns), axis=1))
 
 
 def stacked(parts: Sequence[Bins]) -> Bins:

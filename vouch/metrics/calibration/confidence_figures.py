@@ -1,10 +1,9 @@
-"""Figures of how honest confidence is: calibration errors, selective prediction, temperature, answer bias."""
+"""Figures of confidence: calibration errors, selective prediction, temperature, answer bias."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vouch.metrics.calibration.bins import Bins, equal_slots, mass_slots, tally
 from vouch.metrics.calibration.metrics import (
@@ -21,9 +20,9 @@ from vouch.metrics.calibration.temperature import scale
 from vouch.metrics.config import Config
 from vouch.metrics.conformal.set_figures import Rows
 from vouch.metrics.conformal.splits import Splits
-from vouch.metrics.intervals import SHARES, centred, group_sums, resampled
-from vouch.metrics.protocols import Figure
-from vouch.metrics.registry import Formula, named
+from vouch.metrics.intervals import centred, group_sums, resampled
+from vouch.metrics.protocols import Figure, split_figure
+from vouch.metrics.registry import named
 from vouch.metrics.responses import Ints
 
 BLOCKS = 200
@@ -36,94 +35,61 @@ def confidence_figures(
     """Calibration errors, selective prediction and answer bias with bootstrap intervals over groups, about
     their median; what follows from temperature scaling with the percentiles over the splits.
     """
-    number = len(groups)
     figures = []
-    if splits.sizes.min() > 0 and splits.sizes.max() < number:
+    if splits.sizes.min() > 0 and splits.sizes.max() < len(groups):
         scaled = scale(rows.ranked, rows.correct, splits, config.bins)
-        for name, formula in OF_SCALED.items():
-            values = formula.of(scaled)
-            low, high = np.percentile(values, SHARES)
-            figures.append(Figure("", name, float(values.mean()), number, float(low), float(high)))
+        figures = [split_figure(name, formula(scaled), len(groups)) for name, formula in OF_SCALED.items()]
     return figures + _resampled(probabilities, groups, config)
 
 
 def _resampled(probabilities: Probabilities, groups: Ints, config: Config) -> list[Figure]:
     """Metrics of sums over rows: all sums of a group are drawn together."""
-    bins, letters = config.bins, probabilities.p.shape[1]
-    wide, mass = equal_slots(probabilities.confidence, bins), mass_slots(probabilities.confidence, bins)
-    surest = min(BLOCKS, len(groups))
-    places = mass_slots(-probabilities.confidence, surest)
-    cells = _Cells(groups)
-    for slots in (wide, mass):
-        for values in (np.ones(len(groups)), probabilities.confidence, probabilities.correct):
-            cells.add(slots, np.asarray(values, dtype=np.float64), bins)
-    right = probabilities.answers / probabilities.answers.sum(axis=1, keepdims=True)
-    for shares in (np.asarray(probabilities.picked, dtype=np.float64), right):
-        for letter in range(letters):
-            cells.add(np.zeros(len(groups), dtype=np.int64), shares[:, letter], 1)
-    for values in (np.ones(len(groups)), probabilities.correct):
-        cells.add(places, np.asarray(values, dtype=np.float64), surest)
-    draws = resampled(group_sums(*cells.all()), config.seed)
-    exact = (
-        tally(wide, bins, probabilities.confidence, probabilities.correct),
-        tally(mass, bins, probabilities.confidence, probabilities.correct),
-        Letters(np.asarray(probabilities.picked).mean(axis=0), right.mean(axis=0)),
-        _order(probabilities),
+    confidence, correct = probabilities.confidence, probabilities.correct
+    bins, letters, surest = config.bins, probabilities.p.shape[1], min(BLOCKS, len(groups))
+    wide, mass, places = (
+        equal_slots(confidence, bins),
+        mass_slots(confidence, bins),
+        mass_slots(-confidence, surest),
     )
-    drawn = _views(draws, [bins] * 6 + [letters] * 2 + [surest] * 2)
-    tables: tuple[Mapping[str, Formula[Any]], ...] = (OF_BINS, OF_MASS, OF_LETTERS, OF_ORDER)
+    ones, picked = np.ones(len(groups)), np.asarray(probabilities.picked)
+    right = probabilities.answers / probabilities.answers.sum(axis=1, keepdims=True)
+    sums = group_sums(
+        groups,
+        [
+            *((slots, values, bins) for slots in (wide, mass) for values in (ones, confidence, correct)),
+            *((0, shares[:, letter], 1) for shares in (picked, right) for letter in range(letters)),
+            *((places, values, surest) for values in (ones, correct)),
+        ],
+    )
+    widths = np.cumsum([bins] * 6 + [letters] * 2 + [surest] * 2)
+    parts = np.split(resampled(sums, config.seed), widths[:-1], axis=-1)
+    total = parts[0].sum(axis=-1, keepdims=True)
+    rests_on: tuple[tuple[Mapping[str, Callable[[Any], Any]], Any, Any], ...] = (
+        (OF_BINS, tally(wide, bins, confidence, correct), Bins(*parts[:3])),
+        (OF_MASS, tally(mass, bins, confidence, correct), Bins(*parts[3:6])),
+        (
+            OF_LETTERS,
+            Letters(picked.mean(axis=0), right.mean(axis=0)),
+            Letters(parts[6] / total, parts[7] / total),
+        ),
+        (OF_ORDER, _order(probabilities), Order(parts[8], parts[9])),
+    )
     figures = []
-    for table, of_all, of_draws in zip(tables, exact, drawn, strict=True):
+    for table, of_all, of_draws in rests_on:
         for metric, formula in table.items():
-            draws_of = named(metric, formula.of(of_draws))
-            for name, value in named(metric, formula.of(of_all)).items():
+            draws = named(metric, formula(of_draws))
+            for name, value in named(metric, formula(of_all)).items():
                 if not np.isnan(value):
-                    ends = centred(float(value), draws_of[name])
+                    ends = centred(float(value), draws[name])
                     figures.append(Figure("", name, float(value), len(groups), *ends))
     return figures
-
-
-class _Cells:
-    """Columns of sums a group, collected one after the other."""
-
-    def __init__(self, groups: Ints) -> None:
-        self.groups, self.width = groups, 0
-        self.cells: list[Ints] = []
-        self.values: list[NDArray[np.float64]] = []
-
-    def add(self, slots: Ints, values: NDArray[np.float64], width: int) -> None:
-        """Values [n] summed in slots [n] of 0 ... width - 1."""
-        self.cells.append(slots + self.width)
-        self.values.append(values)
-        self.width += width
-
-    def all(self) -> tuple[Ints, Ints, NDArray[np.float64], int]:
-        """Arguments of group_sums."""
-        return (
-            np.tile(self.groups, len(self.cells)),
-            np.concatenate(self.cells),
-            np.concatenate(self.values),
-            self.width,
-        )
-
-
-def _views(sums: NDArray[np.float64], widths: Sequence[int]) -> tuple[Bins, Bins, Letters, Order]:
-    """Sums [..., width] in the order in which they were collected."""
-    parts = np.split(sums, np.cumsum(widths)[:-1], axis=-1)
-    total = parts[0].sum(axis=-1, keepdims=True)
-    return (
-        Bins(*parts[:3]),
-        Bins(*parts[3:6]),
-        Letters(parts[6] / total, parts[7] / total),
-        Order(parts[8], parts[9]),
-    )
 
 
 def _order(probabilities: Probabilities) -> Order:
     """Every block of equal confidence."""
     confidence, block = np.unique(-probabilities.confidence, return_inverse=True)
-    number = len(confidence)
-    return Order(
-        np.bincount(block, minlength=number).astype(np.float64),
-        np.bincount(block, probabilities.correct, minlength=number).astype(np.float64),
+    counts, correct = (
+        np.bincount(block, values, minlength=len(confidence)).astype(np.float64)
+        for values in (None, probabilities.correct)
     )
+    return Order(counts, correct)

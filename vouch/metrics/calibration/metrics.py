@@ -1,4 +1,4 @@
-"""Metrics of honest confidence: tables by what a formula rests on. To add one, add an entry.
+"""Metrics of calibrated confidence: tables by what a formula rests on. To add one, add an entry.
 
 PER_ROW    from Probabilities [n]: a number a row, the metric is their mean; None where it does not apply
 OF_BINS    from Bins of equal width; OF_MASS from Bins of equally many rows
@@ -7,8 +7,10 @@ OF_LETTERS from Letters
 OF_SCALED  from Scaled, [splits]
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from string import ascii_uppercase
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +18,12 @@ from numpy.typing import NDArray
 from vouch.metrics.calibration.bins import Bins
 from vouch.metrics.calibration.probabilities import Probabilities
 from vouch.metrics.calibration.temperature import Scaled
-from vouch.metrics.registry import NATS, Formula, Metric
 from vouch.metrics.responses import Bools, Floats, count
 from vouch.tables.prompts import DONT_KNOW, NONE_OF_ABOVE
 
 LEAST = np.finfo(np.float64).tiny
 PERCENT = (50, 80, 90)
 """Shares of the prompts that are answered, for selective_accuracy."""
-_GUO = "Guo et al. 2017"
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def aurc(order: Order) -> NDArray[np.float64]:
 
 
 def auroc(order: Order) -> NDArray[np.float64]:
-    """[...] P(right row surer than wrong one) + half of the equals; NaN where all are right or all wrong."""
+    """[...] P(correct row more confident than wrong one) + half of the equals; NaN if all are of a kind."""
     right, wrong = order.correct, order.count - order.correct
     total = wrong.sum(axis=-1, keepdims=True)
     surer = (right * (total - np.cumsum(wrong, axis=-1) + wrong / 2)).sum(axis=-1)
@@ -137,157 +137,38 @@ def by_letter(shares: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
     return {ascii_uppercase[k]: shares[..., k] for k in range(shares.shape[-1])}
 
 
-PER_ROW: dict[str, Formula[Probabilities]] = {
-    "accuracy": Formula(
-        Metric("Accuracy", "share of right answers", "higher", ranked=True),
-        lambda probabilities: probabilities.correct,
-        authors="test",
-    ),
-    "brier": Formula(
-        Metric(
-            "Brier",
-            "squared distance between probabilities and answer, 0 to 2",
-            "lower",
-            "squared distance",
-            "Brier 1950",
-        ),
-        brier,
-    ),
-    "dont_know_rate": Formula(
-        Metric('"I don\'t know"', 'share of the answers on the option "I don\'t know" of the template'),
-        lambda probabilities: on_role(probabilities, DONT_KNOW),
-        authors="test",
-    ),
-    "entropy": Formula(
-        Metric("Entropy", "entropy of the probabilities over the options", None, NATS, "Shannon 1948"),
-        entropy,
-    ),
-    "entropy_normalised": Formula(
-        Metric("Entropy / log K", "entropy as a share of the largest that the number of options allows"),
-        entropy_normalised,
-    ),
-    "nll": Formula(
-        Metric("NLL", "negative log-likelihood of the answer, nats", "lower", NATS, "Good 1952"), nll
-    ),
-    "none_rate": Formula(
-        Metric("None of the above", 'share of the answers on the option "None of the above" of the template'),
-        lambda probabilities: on_role(probabilities, NONE_OF_ABOVE),
-        authors="test",
-    ),
-    "tie_rate": Formula(
-        Metric("Ties", "share of the prompts where several letters have the largest logit", "lower"),
-        lambda probabilities: count(probabilities.tops) > 1,
-        authors="all",
-    ),
-    "top2_gap": Formula(
-        Metric(
-            "Top-two gap",
-            "the largest probability minus the second largest",
-            source="Azad et al. 2025, equation 6",
-        ),
-        top2_gap,
-    ),
+PER_ROW: dict[str, Callable[[Probabilities], Any]] = {
+    "accuracy": lambda probabilities: probabilities.correct,
+    "brier": brier,
+    "dont_know_rate": lambda probabilities: on_role(probabilities, DONT_KNOW),
+    "entropy": entropy,
+    "entropy_normalised": entropy_normalised,
+    "nll": nll,
+    "none_rate": lambda probabilities: on_role(probabilities, NONE_OF_ABOVE),
+    "tie_rate": lambda probabilities: count(probabilities.tops) > 1,
+    "top2_gap": top2_gap,
 }
-OF_BINS: dict[str, Formula[Bins]] = {
-    "ece": Formula(
-        Metric("ECE", "expected calibration error", "lower", source="Naeini et al. 2015", ranked=True),
-        ece,
-        authors="all",
-    ),
-    "mce": Formula(
-        Metric(
-            "MCE",
-            "maximum calibration error: the largest gap of a bin between confidence and accuracy",
-            "lower",
-            source="Naeini et al. 2015",
-            ranked=True,
-        ),
-        mce,
-        authors="all",
-    ),
+OF_BINS: dict[str, Callable[[Bins], Any]] = {
+    "ece": ece,
+    "mce": mce,
 }
-OF_MASS: dict[str, Formula[Bins]] = {
-    "ece_mass": Formula(
-        Metric(
-            "ECE, equal mass",
-            "ECE over bins that hold equally many questions",
-            "lower",
-            source="Nguyen and O'Connor 2015",
-        ),
-        ece,
-    ),
-    "mce_mass": Formula(
-        Metric("MCE, equal mass", "MCE over bins that hold equally many questions", "lower"), mce
-    ),
+OF_MASS: dict[str, Callable[[Bins], Any]] = {
+    "ece_mass": ece,
+    "mce_mass": mce,
 }
-OF_ORDER: dict[str, Formula[Order]] = {
-    "aurc": Formula(
-        Metric(
-            "AURC",
-            "mean error of the surest questions, over all shares: less is better",
-            "lower",
-            source="Geifman, Uziel and El-Yaniv 2019",
-        ),
-        aurc,
-    ),
-    "auroc": Formula(
-        Metric(
-            "AUROC",
-            "how often a right answer is surer than a wrong one",
-            "higher",
-            source="Mann and Whitney 1947",
-        ),
-        auroc,
-    ),
-    "selective_accuracy": Formula(
-        Metric(
-            "Selective accuracy",
-            "accuracy on the surest share of the questions, the others declined",
-            "higher",
-            source="El-Yaniv and Wiener 2010",
-        ),
-        selective_accuracy,
-    ),
+OF_ORDER: dict[str, Callable[[Order], Any]] = {
+    "aurc": aurc,
+    "auroc": auroc,
+    "selective_accuracy": selective_accuracy,
 }
-OF_LETTERS: dict[str, Formula[Letters]] = {
-    "chosen_share": Formula(
-        Metric("Chosen", "share of the answers that fall on the letter"),
-        lambda letters: by_letter(letters.chosen),
-    ),
-    "letter_bias": Formula(
-        Metric(
-            "Letter bias",
-            "total variation distance between the letters that are chosen and those that are right",
-            "lower",
-            source="Zheng et al. 2024",
-        ),
-        lambda letters: np.abs(letters.chosen - letters.right).sum(axis=-1) / 2,
-    ),
-    "right_share": Formula(
-        Metric("Right", "share of the right answers that stand at the letter"),
-        lambda letters: by_letter(letters.right),
-    ),
+OF_LETTERS: dict[str, Callable[[Letters], Any]] = {
+    "chosen_share": lambda letters: by_letter(letters.chosen),
+    "letter_bias": lambda letters: np.abs(letters.chosen - letters.right).sum(axis=-1) / 2,
+    "right_share": lambda letters: by_letter(letters.right),
 }
-OF_SCALED: dict[str, Formula[Scaled]] = {
-    "ece_scaled": Formula(
-        Metric("ECE after T", "on the same test half after temperature scaling", "lower", source=_GUO),
-        lambda scaled: ece(scaled.bins),
-    ),
-    "ece_test": Formula(
-        Metric("ECE, test half", "of the test half alone; fewer questions make it larger", "lower"),
-        lambda scaled: ece(scaled.before),
-    ),
-    "nll_scaled": Formula(
-        Metric("NLL after T", "on the test half after temperature scaling", "lower", NATS, _GUO),
-        lambda scaled: scaled.nll,
-    ),
-    "temperature": Formula(
-        Metric("T", "temperature that fits best; above 1 the model is too sure", None, "", _GUO),
-        lambda scaled: scaled.temperature,
-    ),
-}
-DECLARED: dict[str, Metric] = {
-    name: metric
-    for table in (PER_ROW, OF_BINS, OF_MASS, OF_ORDER, OF_LETTERS, OF_SCALED)
-    for name, (metric, *_) in table.items()
+OF_SCALED: dict[str, Callable[[Scaled], Any]] = {
+    "ece_scaled": lambda scaled: ece(scaled.bins),
+    "ece_test": lambda scaled: ece(scaled.before),
+    "nll_scaled": lambda scaled: scaled.nll,
+    "temperature": lambda scaled: scaled.temperature,
 }

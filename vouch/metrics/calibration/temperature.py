@@ -39,7 +39,8 @@ def scale(ranked: Ranked, correct: Floats | Bools, splits: Splits, bins: int) ->
     logits = np.where(ranked.present, logits, -np.inf)
     answer = np.where(ranked.answers, logits, -np.inf).max(axis=1)
     found = fit(logits, answer, calibrating)
-    confidence = _confidence(logits)
+    weights = np.exp(logits)
+    confidence = weights.max(axis=1) / weights.sum(axis=1)
     slots = equal_slots(confidence, bins)
     nll, tallied, before = [], [], []
     for temperature, testing in zip(found, ~calibrating, strict=True):
@@ -51,12 +52,6 @@ def scale(ranked: Ranked, correct: Floats | Bools, splits: Splits, bins: int) ->
         tallied.append(tally(equal_slots(sure, bins), bins, sure, correct[testing]))
         before.append(tally(slots[testing], bins, confidence[testing], correct[testing]))
     return Scaled(found, np.array(nll), stacked(tallied), stacked(before))
-
-
-def _confidence(logits: Floats) -> Floats:
-    """[n] softmax probability of the largest logit."""
-    weights = np.exp(logits)
-    return np.asarray(weights.max(axis=1) / weights.sum(axis=1))
 
 
 def fit(logits: Floats, answer: Floats, calibrating: NDArray[np.bool_]) -> NDArray[np.float64]:

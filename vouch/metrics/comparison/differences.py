@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
@@ -26,25 +27,25 @@ def differences(outcomes: pa.Table, seed: int, resamples: int) -> list[dict[str,
     than two groups have neither; where all groups agree there is no interval.
     """
     keep = pc.and_(pc.equal(outcomes["variation"], ORIGINAL), pc.is_valid(outcomes["clean_correct"]))
-    outcomes = outcomes.filter(keep)
+    columns = ["dataset", "output", "model", "prompt", "group", "clean_correct"]
+    frame = outcomes.filter(keep).select(columns).to_pandas()
     rows: list[dict[str, Any]] = []
-    places = outcomes.select(["dataset", "output"]).group_by(["dataset", "output"]).aggregate([]).to_pylist()
-    for place in sorted(places, key=lambda place: (place["dataset"], OUTPUTS.index(place["output"]))):
-        here = pc.and_(
-            pc.equal(outcomes["dataset"], place["dataset"]), pc.equal(outcomes["output"], place["output"])
-        )
-        found = list(_pairs(outcomes.filter(here), seed, resamples))
+    places = frame.groupby(["dataset", "output"]).indices
+    for dataset, output in sorted(places, key=lambda place: (place[0], OUTPUTS.index(place[1]))):
+        found = list(_pairs(frame.iloc[places[dataset, output]], seed, resamples))
         corrected = holm([row["p"] for row in found])
+        place = {"dataset": dataset, "output": output}
         rows += [place | row | {"p_holm": p} for row, p in zip(found, corrected, strict=True)]
     return rows
 
 
-def _pairs(outcomes: pa.Table, seed: int, resamples: int) -> Iterator[dict[str, Any]]:
-    models, correct, groups = _matrix(outcomes)
+def _pairs(frame: pd.DataFrame, seed: int, resamples: int) -> Iterator[dict[str, Any]]:
+    wide = frame.pivot(index=["group", "prompt"], columns="model", values="clean_correct")
+    models, correct = wide.columns, np.rint(UNITS * wide.to_numpy())
     firsts, seconds = np.triu_indices(len(models), 1)
     if not len(firsts):
         return
-    sums, counts = _group_sums(correct, groups, firsts, seconds)
+    sums, counts = _group_sums(correct, wide.index.codes[0], firsts, seconds)
     items, clusters = counts.sum(axis=0), (counts > 0).sum(axis=0)
     mean = means(sums, counts)
     low, high = intervals(sums, counts, seed, resamples)
@@ -62,26 +63,13 @@ def _pairs(outcomes: pa.Table, seed: int, resamples: int) -> Iterator[dict[str, 
         }
 
 
-def _matrix(outcomes: pa.Table) -> tuple[list[str], Array, NDArray[np.int64]]:
-    """Models, their correctness [prompts, models] in UNITS (NaN: not answered), groups [prompts].
-
-    Prompts are in the order of their groups, which are numbers from 0.
-    """
-    models, of_model = np.unique(outcomes["model"].to_numpy().astype(str), return_inverse=True)
-    prompts, first, of_prompt = np.unique(
-        outcomes["prompt"].to_numpy().astype(str), return_index=True, return_inverse=True
-    )
-    correct = np.full((len(prompts), len(models)), np.nan)
-    correct[of_prompt, of_model] = np.rint(UNITS * outcomes["clean_correct"].to_numpy())
-    groups = np.unique(outcomes["group"].to_numpy().astype(str)[first], return_inverse=True)[1]
-    order = np.argsort(groups, kind="stable")
-    return models.tolist(), correct[order], groups[order]
-
-
 def _group_sums(
-    correct: Array, groups: NDArray[np.int64], firsts: NDArray[np.int64], seconds: NDArray[np.int64]
+    correct: Array, groups: np.ndarray, firsts: NDArray[np.int64], seconds: NDArray[np.int64]
 ) -> tuple[Array, Array]:
-    """Sum of the differences and number of common prompts, both [groups, pairs]."""
+    """Sum of the differences and number of common prompts, both [groups, pairs].
+
+    correct [prompts, models] in UNITS, NaN: not answered; groups [prompts]: numbers, in ascending order.
+    """
     starts = np.flatnonzero(np.diff(groups, prepend=-1))
     sums, counts = np.zeros((2, len(starts), len(firsts)))
     for model in np.unique(firsts):

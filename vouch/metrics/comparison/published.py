@@ -4,12 +4,17 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.tables.compared import REPRODUCED
 from vouch.tables.prompts import LETTERS, ORIGINAL
+from vouch.tables.published import PUBLISHED
 
+Rows = list[dict[str, Any]]
+PLACE = ["dataset", "model"]
 ALPHA = 0.1
 """Target miscoverage of the published sets."""
 NAMES = {
@@ -31,57 +36,38 @@ NAMES = {
 """Published name of a metric -> our score and metric."""
 
 
-def reproduced(published: Mapping[str, pa.Table], metrics: pa.Table) -> list[dict[str, Any]]:
-    """Rows of REPRODUCED from PUBLISHED by dataset and rows of METRICS.
+def reproduced(published: Mapping[str, pa.Table], metrics: pa.Table) -> Rows:
+    """Rows of REPRODUCED from PUBLISHED by dataset and METRICS.
 
     Models that were published but not scored here are left out; a number that we do not have for a
     scored model is null, as those of sets are for another alpha. Raises UserError for a published metric
     that has no counterpart.
     """
-    place = ("dataset", "model", "protocol", "score", "metric")
-    ours = {tuple(row[name] for name in place): row for row in _comparable(metrics).to_pylist()}
-    scored = {key[:2] for key in ours}
-    rows = []
-    for dataset in sorted(published):
-        for row in published[dataset].to_pylist():
-            if row["metric"] not in NAMES:
-                raise UserError(
-                    f"data/published/{dataset}.parquet: {row['model']}: unknown metric {row['metric']}; "
-                    f"{did_you_mean(row['metric'], list(NAMES))}; correct the published table"
-                )
-            if (dataset, row["model"]) in scored:
-                key = NAMES[row["metric"]]
-                faithful = ours.get((dataset, row["model"], "faithful", *key), {})
-                clean = ours.get((dataset, row["model"], "clean", *key), {})
-                rows.append({"dataset": dataset} | _row(row, faithful, clean))
-    return sorted(rows, key=lambda row: (row["dataset"], row["model"], list(NAMES).index(row["metric"])))
+    printed = [table.to_pandas().assign(dataset=dataset) for dataset, table in published.items()]
+    rows = pd.concat([PUBLISHED.schema.empty_table().to_pandas().assign(dataset=""), *printed])
+    for row in rows[~rows["metric"].isin(list(NAMES))].sort_values("dataset").itertuples():
+        raise UserError(
+            f"data/published/{row.dataset}.parquet: {row.model}: unknown metric {row.metric}; "
+            f"{did_you_mean(row.metric, list(NAMES))}; correct the published table"
+        )
+    ours = _comparable(metrics)
+    rows = rows.rename(columns={"value": "published"}).merge(ours[PLACE].drop_duplicates())
+    names = pd.DataFrame([(name, *key) for name, key in NAMES.items()], columns=["metric", "score", "own"])
+    rows = rows.merge(names.assign(order=range(len(NAMES))), on="metric")
+    for protocol, columns in (("faithful", ["ours"]), ("clean", ["clean", "clean_low", "clean_high"])):
+        numbers = dict(zip(("value", "low", "high"), columns, strict=False))
+        side = ours[ours["protocol"] == protocol].rename(columns={"metric": "own"} | numbers)
+        rows = rows.merge(side[[*PLACE, "score", "own", *columns]], on=[*PLACE, "score", "own"], how="left")
+    rows["difference"] = rows["ours"] - rows["published"]
+    rows = rows.sort_values([*PLACE, "order"])[REPRODUCED.schema.names]
+    found: Rows = pa.Table.from_pandas(rows, REPRODUCED.schema, preserve_index=False).to_pylist()
+    return found
 
 
-def _comparable(metrics: pa.Table) -> pa.Table:
+def _comparable(metrics: pa.Table) -> pd.DataFrame:
     """Rows of METRICS that were made as the published numbers were."""
-    calibration, alpha = metrics["calibration"], metrics["alpha"]
-    conditions = (
-        pc.equal(metrics["output"], LETTERS),
-        pc.equal(metrics["category"], "all"),
-        pc.equal(metrics["variation"], ORIGINAL),
-        pc.is_in(calibration, pa.array(["", "marginal"])),
-        pc.or_kleene(pc.is_null(alpha), pc.equal(alpha, ALPHA)),
-    )
-    return metrics.filter(functools.reduce(pc.and_, conditions))
-
-
-def _row(
-    published: Mapping[str, Any], faithful: Mapping[str, Any], clean: Mapping[str, Any]
-) -> dict[str, Any]:
-    ours = faithful.get("value")
-    return {
-        "model": published["model"],
-        "name": published["name"],
-        "metric": published["metric"],
-        "published": published["value"],
-        "ours": ours,
-        "difference": None if ours is None else ours - published["value"],
-        "clean": clean.get("value"),
-        "clean_low": clean.get("low"),
-        "clean_high": clean.get("high"),
-    }
+    wanted = {"output": LETTERS, "category": "all", "variation": ORIGINAL}
+    same = functools.reduce(pc.and_, (pc.equal(metrics[name], value) for name, value in wanted.items()))
+    frame = metrics.filter(same).to_pandas()
+    known = frame["calibration"].isin(["", "marginal"]) & (frame["alpha"].isna() | (frame["alpha"] == ALPHA))
+    return frame[known]

@@ -7,10 +7,9 @@ threads can move a bit.
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from vouch.metrics.intervals import AT_ONCE, SHARES
 
-AT_ONCE = 100  # resamples, so that memory stays flat
-SHARES = (2.5, 97.5)
+Array = NDArray[np.float64]
 
 
 def means(sums: Array, counts: Array) -> Array:

@@ -16,7 +16,7 @@ from vouch.tables.prompts import KEPT, ORIGINAL, OUTPUTS
 GRAIN = UNITS * 2**13
 """One in units in which rounding moves no share of a tie, and a probability or mean size by 3e-8 at most."""
 FLIPPED = "flipped"
-UNTURNED = "unturned"
+NOT_FLIPPED = "not_flipped"
 SAID = "said"
 """Column: number of what an answer came to, NaN where nothing could be read."""
 # metric, score, column of the outcomes
@@ -26,7 +26,7 @@ MEASURES = (
     ("set_size", "lac", "clean_size_lac"),
     ("set_size", "aps", "clean_size_aps"),
     (FLIPPED, "", SAID),
-    (UNTURNED, "", SAID),
+    (NOT_FLIPPED, "", SAID),
 )
 PAIR = ["model", "output", "item"]
 
@@ -57,38 +57,30 @@ def _pairs(outcomes: pa.Table) -> pd.DataFrame:
 def _rows(pairs: pd.DataFrame, seed: int, resamples: int) -> list[dict[str, Any]]:
     groups, total = pd.factorize(pairs["group"], sort=True)[0], pairs["group"].nunique()
     named: list[dict[str, Any]] = []
-    sums: list[Array] = []
-    counts: list[Array] = []
-    for (model, output, variation), place in sorted(
-        pairs.groupby(["model", "output", "variation"]).indices.items(), key=_order
-    ):
+    gaps: list[tuple[Array, Array]] = []
+    places = pairs.groupby(["model", "output", "variation"]).indices
+    for model, output, variation in sorted(places, key=lambda one: (one[0], OUTPUTS.index(one[1]), one[2])):
+        place = places[model, output, variation]
         for metric, score, column in MEASURES:
             value, original = _values(pairs.iloc[place], metric, column)
             known = ~np.isnan(value - original)
             if not known.any():
                 continue
             of_group, gap = groups[place][known], (value - original)[known]
-            sums.append(np.bincount(of_group, gap, total).astype(float))
-            counts.append(np.bincount(of_group, minlength=total).astype(float))
+            counts = np.bincount(of_group, minlength=total).astype(float)
+            gaps.append((np.asarray(np.bincount(of_group, gap, total), dtype=float), counts))
             row = {"model": model, "output": output, "variation": variation, "metric": metric, "score": score}
             row |= {"value": value[known].mean() / GRAIN, "original": original[known].mean() / GRAIN}
             named.append(row | {"items": int(known.sum())})
     if not named:
         return []
-    of_groups, number = np.stack(sums, axis=1), np.stack(counts, axis=1)
-    mean = means(of_groups, number) / GRAIN
-    ends = [end / GRAIN for end in intervals(of_groups, number, seed, resamples)]
+    sums, counts = np.stack(gaps, axis=2)
+    low, high = intervals(sums, counts, seed, resamples)
+    numbers = zip(named, means(sums, counts) / GRAIN, low / GRAIN, high / GRAIN, strict=True)
     return [
-        row
-        | {"difference": float(mean[at])}
-        | {name: _some(end[at]) for name, end in zip(("low", "high"), ends, strict=True)}
-        for at, row in enumerate(named)
+        row | {"difference": float(mean), "low": _some(low), "high": _some(high)}
+        for row, mean, low, high in numbers
     ]
-
-
-def _order(found: tuple[tuple[str, str, str], Any]) -> tuple[str, int, str]:
-    (model, output, variation), _ = found
-    return model, OUTPUTS.index(output), variation
 
 
 def _values(pairs: pd.DataFrame, metric: str, column: str) -> tuple[Array, Array]:

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from vouch.metrics.calibration.probabilities import authors_probabilities
 from vouch.metrics.config import Config
+from vouch.metrics.conformal.authors import AUTHORS, authors_split, authors_threshold
 from vouch.metrics.conformal.membership import answer_scores, set_membership
-from vouch.metrics.conformal.quantile import authors_threshold
 from vouch.metrics.conformal.ranked import rank
-from vouch.metrics.conformal.scores import AUTHORS, with_settings
-from vouch.metrics.conformal.splits import authors_split, group_splits
+from vouch.metrics.conformal.scores import with_settings
+from vouch.metrics.conformal.splits import group_splits
 from vouch.metrics.conformal.thresholds import thresholds
 from vouch.metrics.responses import Bools, Responses
 from vouch.tables.prompts import KEPT

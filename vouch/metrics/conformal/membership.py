@@ -81,16 +81,6 @@ class SetMembership:
         return found[0], found[1]
 
 
-def mean_over_tests(values: np.ndarray, splits: Splits) -> NDArray[np.float64]:
-    """[splits] mean of values [n] over the rows that test; exact sums of equal values at a time."""
-    total = np.zeros(len(splits))
-    # Sorting a million booleans to find out that there are two of them takes as long as all else here.
-    for value in (False, True) if values.dtype == bool else np.unique(values):
-        rows = values == value
-        total += float(value) * (np.count_nonzero(rows) - splits.count(rows))
-    return total / (splits.rows - splits.sizes)
-
-
 def set_membership(
     ranked: Ranked,
     scores: Mapping[str, Scores],
@@ -102,43 +92,40 @@ def set_membership(
     limits [splits, strata]: thresholds of each score. strata [n]: which of them a row has; None: each
     letter has that of its place in the prompt.
     """
-    made = {name: _Collected(np.empty(len(ranked), dtype=np.uint8), limits[name]) for name in scores}
+    settled = {name: np.empty(len(ranked), dtype=np.uint8) for name in scores}
+    nothing = np.zeros(0, dtype=np.int64), np.zeros((len(next(iter(limits.values()))), 0), dtype=np.uint8)
+    moving = {name: [nothing] for name in scores}
     for piece in pieces(len(ranked)):
         part = ranked.part(piece)  # what scores share is worked out once
         where = part.letters if strata is None else strata[piece, None]
         for name, score in scores.items():
-            made[name].add(part, piece, score(part), where)
-    return {name: made.pop(name).membership() for name in scores}
+            settled[name][piece], live, varying = _of_piece(part, score(part), limits[name], where)
+            if len(live):
+                moving[name].append((live + piece.start, varying))
+    found = {}
+    for name in scores:
+        rows, codes = zip(*moving.pop(name), strict=True)
+        found[name] = SetMembership(settled[name], np.concatenate(rows), np.concatenate(codes, axis=1))
+    return found
 
 
-class _Collected:
-    """Set membership by one score, from one piece of rows after the other."""
+def _of_piece(
+    part: Ranked, scores: Floats, limits: NDArray[np.float64], where: NDArray[np.integer]
+) -> tuple[NDArray[np.uint8], Ints, NDArray[np.uint8]]:
+    """Codes [r] by the smallest thresholds; the rows that are live, and their codes in every split.
 
-    def __init__(self, settled: NDArray[np.uint8], limits: NDArray[np.float64]) -> None:
-        self.settled, self.limits = settled, limits
-        self.low, self.high = limits.min(axis=0), limits.max(axis=0)
-        self.live, self.varying = (
-            [np.zeros(0, dtype=np.int64)],
-            [np.zeros((len(limits), 0), dtype=np.uint8)],
-        )
-
-    def add(self, part: Ranked, piece: slice, found: Floats, where: NDArray[np.integer]) -> None:
-        """Scores [r, k] of a piece; where [r, k] or [r, 1]: columns of limits."""
-        if part.options.min() < found.shape[1]:
-            # Not even an infinite threshold admits a letter that does not exist.
-            found = np.where(part.present, found, np.nan)
-        kept = found <= self.low[where]
-        self.settled[piece] = _code(part, count(kept), (kept & part.answers).any(axis=1))
-        if (self.low == self.high).all():
-            return
-        moving = np.flatnonzero(((found <= self.high[where]) != kept).any(axis=1))
-        if len(moving):
-            self.live.append(moving + piece.start)
-            self.varying.append(_varying(part.take(moving), found[moving], self.limits, where[moving]))
-
-    def membership(self) -> SetMembership:
-        """Those of all rows."""
-        return SetMembership(self.settled, np.concatenate(self.live), np.concatenate(self.varying, axis=1))
+    scores [r, k]; where [r, k] or [r, 1]: columns of limits.
+    """
+    if part.options.min() < scores.shape[1]:
+        # Not even an infinite threshold admits a letter that does not exist.
+        scores = np.where(part.present, scores, np.nan)
+    low, high = limits.min(axis=0), limits.max(axis=0)
+    kept = scores <= low[where]
+    settled = _code(part, count(kept), (kept & part.answers).any(axis=1))
+    live = np.zeros(0, dtype=np.int64)
+    if (low < high).any():
+        live = np.flatnonzero(((scores <= high[where]) != kept).any(axis=1))
+    return settled, live, _varying(part.take(live), scores[live], limits, where[live])
 
 
 def _varying(

@@ -1,11 +1,11 @@
 """Metrics of prediction sets, OF_SETS, from SetCounts. To add one, add an entry."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from vouch.metrics.registry import OPTIONS, Formula, Metric
 
 SHARE_OF_SIZE = 0.05
 """Sizes that fewer of the test rows have are left out of worst_size_coverage: a handful says nothing."""
@@ -73,51 +73,14 @@ def worst_size_coverage(sets: SetCounts) -> NDArray[np.float64]:
     return worst
 
 
-OF_SETS: dict[str, Formula[SetCounts]] = {
+OF_SETS: dict[str, Callable[[SetCounts], Any]] = {
     # Coverage above its target is no merit, but the benchmark's tables rank it so.
-    "coverage": Formula(
-        Metric("Coverage", "share of sets that hold the answer", "higher", ranked=True),
-        lambda sets: sets.mean(sets.covered),
-        authors="test",
-    ),
-    "empty_rate": Formula(
-        Metric("Empty", "sets that were empty before the most probable option filled them"),
-        lambda sets: sets.mean(sets.empty),
-    ),
-    "set_size": Formula(
-        Metric("Set size", "mean number of options in a set", "lower", OPTIONS, ranked=True),
-        lambda sets: sets.mean(sets.size),
-        authors="test",
-    ),
-    "set_size_share": Formula(Metric("Sets of a size", "share of the sets that have it"), set_size_share),
-    "singleton_rate": Formula(
-        Metric("One option", "share of sets with a single option", "higher"),
-        lambda sets: sets.mean(sets.size == 1),
-    ),
-    "uacc": Formula(
-        Metric(
-            "UAcc",
-            "accuracy times the root of the number of options over set size, mean of both scores",
-            "higher",
-            "",
-            "Kostumov et al. 2024, equation 7",
-            ranked=True,
-        ),
-        uacc,
-        authors="test",
-    ),
-    "unfilled_coverage": Formula(
-        Metric("Coverage, unfilled", "before empty sets are filled: what the guarantee speaks about"),
-        unfilled_coverage,
-    ),
-    "worst_size_coverage": Formula(
-        Metric(
-            "Worst size, coverage",
-            "lowest coverage among sets of one size that at least 5 % of the questions have",
-            "higher",
-            source="Angelopoulos et al. 2021",
-        ),
-        worst_size_coverage,
-    ),
+    "coverage": lambda sets: sets.mean(sets.covered),
+    "empty_rate": lambda sets: sets.mean(sets.empty),
+    "set_size": lambda sets: sets.mean(sets.size),
+    "set_size_share": set_size_share,
+    "singleton_rate": lambda sets: sets.mean(sets.size == 1),
+    "uacc": uacc,
+    "unfilled_coverage": unfilled_coverage,
+    "worst_size_coverage": worst_size_coverage,
 }
-DECLARED: dict[str, Metric] = {name: each.metric for name, each in OF_SETS.items()}

@@ -8,7 +8,6 @@ coverage leaves out 1 - alpha (Barber et al. 2023 bound how far it can fall shor
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vouch.metrics.config import Config
 from vouch.metrics.conformal.membership import set_membership
@@ -16,25 +15,12 @@ from vouch.metrics.conformal.metrics import OF_SETS, SetCounts, unfilled_coverag
 from vouch.metrics.conformal.set_figures import Rows, rows_of
 from vouch.metrics.conformal.splits import Splits, group_splits
 from vouch.metrics.conformal.thresholds import thresholds
-from vouch.metrics.intervals import SHARES
+from vouch.metrics.intervals import percentiles
 from vouch.metrics.join import Block
-from vouch.metrics.protocols import MARGINAL, Figure
-from vouch.metrics.registry import OPTIONS, Metric
+from vouch.metrics.protocols import MARGINAL, Figure, split_figure
 from vouch.metrics.responses import Ints, Responses
 
 _BARBER = "Barber et al. 2023"
-DECLARED = {
-    "shift_coverage": Metric(
-        "Coverage under shift",
-        "before empty sets are filled, thresholds from plain prompts",
-        source=_BARBER,
-    ),
-    "shift_set_size": Metric("Set size under shift", "of filled sets", None, OPTIONS),
-    "threshold_drift": Metric("Threshold drift", "the variation's own minus the plain one", unit=""),
-    "shift_broken": Metric(
-        "Broken", "1 where the interval of shift_coverage leaves out 1 - alpha, else 0", "lower", "", _BARBER
-    ),
-}
 
 
 def shift_figures(plain: Block, other: Block, config: Config) -> list[Figure]:
@@ -74,21 +60,16 @@ def _of_score(
     limits = thresholds(answers, where, 2, splits, alpha)
     if not np.isfinite(limits).all():
         return []
-    rows = testing.rows
+    rows, one = testing.rows, np.ones(len(limits))
     alike = np.zeros(rows, dtype=np.int64)
     found = set_membership(second.ranked, {score: second.scores[score]}, {score: limits[:, :1]}, alike)[score]
-    one = np.ones(len(limits))
     counts = SetCounts(found.counts(testing), one, one)
-    covered = unfilled_coverage(counts)
-    values: dict[str, NDArray[np.float64]] = {
-        "shift_coverage": covered,
-        "shift_set_size": OF_SETS["set_size"].of(counts),
+    values = {
+        "shift_coverage": unfilled_coverage(counts),
+        "shift_set_size": OF_SETS["set_size"](counts),
         "threshold_drift": limits[:, 1] - limits[:, 0],
     }
-    figures = []
-    for metric, each in values.items():
-        low, high = (float(bound) for bound in np.percentile(each, SHARES))
-        figures.append(Figure(score, metric, float(each.mean()), rows, low, high, MARGINAL, alpha))
-    low, high = np.percentile(covered, SHARES)
+    figures = [split_figure(name, each, rows, score, MARGINAL, alpha) for name, each in values.items()]
+    low, high = percentiles(values["shift_coverage"])
     broken = float(not low <= 1 - alpha <= high)
     return [*figures, Figure(score, "shift_broken", broken, rows, calibration=MARGINAL, alpha=alpha)]

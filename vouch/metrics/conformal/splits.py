@@ -3,26 +3,12 @@
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vouch.metrics.responses import Bools, Ints
-
-
-@lru_cache(maxsize=8)
-def authors_split(count: int, calibration: float, seed: int) -> tuple[Ints, Ints]:
-    """(test, calibration) row numbers, as sklearn's train_test_split(train_size, random_state) draws them.
-
-    A seeded permutation of all rows: the first n - floor(calibration n) test, the rest calibrate.
-    Groups are torn apart. Generator: the legacy Mersenne Twister, whose stream numpy has frozen.
-    Variations share the number of rows and so the split: it is remembered, hence read-only.
-    """
-    order = np.random.RandomState(seed).permutation(count)
-    order.setflags(write=False)
-    tests = count - math.floor(calibration * count)
-    return order[:tests], order[tests:]
 
 
 @dataclass(frozen=True)
@@ -68,6 +54,15 @@ class Splits:
         """[splits] how many rows calibrate."""
         return np.array([np.count_nonzero(split) for split in self])
 
+    def test_means(self, values: np.ndarray) -> NDArray[np.float64]:
+        """[splits] mean of values [n] over the rows that test; exact sums of equal values at a time."""
+        total = np.zeros(len(self))
+        # Sorting a million booleans to find out that there are two of them takes as long as all else here.
+        for value in (False, True) if values.dtype == bool else np.unique(values):
+            rows = values == value
+            total += float(value) * (np.count_nonzero(rows) - self.count(rows))
+        return total / (self.rows - self.sizes)
+
     @cached_property
     def tests(self) -> Ints:
         """[n] in how many splits a row tests."""
@@ -108,10 +103,3 @@ def _smallest(draws: NDArray[np.uint32], chosen: int) -> Bools:
     if spare:
         found[np.flatnonzero(draws == last)[-spare:]] = False
     return np.asarray(found)
-
-
-def sibling_share(groups: Ints, test: Ints, calibration: Ints) -> float:
-    """Share of the test rows that have another row of their group in the calibration half."""
-    seen = np.zeros(int(groups.max()) + 1, dtype=bool)
-    seen[groups[calibration]] = True
-    return float(seen[groups[test]].mean())

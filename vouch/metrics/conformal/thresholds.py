@@ -1,14 +1,56 @@
-"""Thresholds of many splits at once: order statistics of the calibration rows' scores."""
+"""Thresholds of many splits at once, one for each stratum of the rows (Vovk et al. 2005, section 4.5).
+
+marginal  all rows share one threshold
+class     each letter has that of the rows whose answer stands at it: coverage whatever letter is right
+category  each category of the items
+options   each number of options
+
+A stratum with too few calibration rows has an infinite threshold: its sets hold every option.
+"""
 
 import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vouch.metrics.conformal.quantile import exact_rank
+from vouch.metrics.conformal.ranked import Ranked
 from vouch.metrics.conformal.splits import Splits
 from vouch.metrics.responses import Bools, Floats, Ints
 
+
+class Strata(NamedTuple):
+    """answers [n]: stratum that a row calibrates. rows [n]: whose sets it gets; None: that of each letter."""
+
+    answers: NDArray[np.integer]
+    rows: NDArray[np.integer] | None
+    number: int
+
+
+def _one(rows: int) -> Strata:
+    alike = np.zeros(rows, dtype=np.uint8)
+    return Strata(alike, alike, 1)
+
+
+def _of_rows(numbers: np.ndarray) -> Strata:
+    found, rows = np.unique(numbers, return_inverse=True)
+    return Strata(rows, rows, len(found))
+
+
+def _of_letters(ranked: Ranked) -> Strata:
+    first = ranked.answers.argmax(axis=1)
+    return Strata(ranked.letters[np.arange(len(first)), first], None, ranked.logits.shape[1])
+
+
+STRATA: dict[str, Callable[[Ranked, Ints], Strata]] = {
+    "marginal": lambda ranked, categories: _one(len(ranked)),
+    "class": lambda ranked, categories: _of_letters(ranked),
+    "category": lambda ranked, categories: _of_rows(categories),
+    "options": lambda ranked, categories: _of_rows(ranked.options),
+}
+"""Kinds of calibration; arguments: the rows, the category of each row's item."""
 SMALL = 4096
 """With fewer rows the window below would save nothing."""
 REACH = 4
@@ -63,3 +105,12 @@ def _select(
     if not bounded[ranks > 0].all():
         return _select(answer, mine, splits, ranks, -np.inf, np.inf)
     return np.asarray(answer[order][(reached >= ranks[:, None]).argmax(axis=1)])
+
+
+def exact_rank(count: int, alpha: float) -> int:
+    """ceil((n+1)(1-alpha)) without rounding error: the 1-based rank of the conformal threshold.
+
+    Larger than `count` where n is too small for the target; the threshold is +inf then
+    (Vovk et al. 2005; Angelopoulos and Bates 2023, section 1).
+    """
+    return math.ceil((count + 1) * (1 - Fraction(str(alpha))))

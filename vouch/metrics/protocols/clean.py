@@ -22,15 +22,8 @@ from vouch.metrics.config import Config
 from vouch.metrics.conformal.membership import SetMembership
 from vouch.metrics.conformal.set_figures import rows_of, set_figures
 from vouch.metrics.conformal.splits import Splits, group_splits
-from vouch.metrics.intervals import cluster_mean, cluster_number
-from vouch.metrics.protocols import HEADLINE, Column, Figure, Protocol
-from vouch.metrics.registry import SHARE, Metric
-from vouch.metrics.responses import Bools, Floats, Ints, Responses
-
-DECLARED = {
-    "groups": Metric("Groups", "number of groups of items, each of which is one observation", unit="groups"),
-    "rows_dropped": Metric("Dropped", "rows that cleaning found defective", unit="rows"),
-}
+from vouch.metrics.protocols import CLEAN, HEADLINE, Column, Figure, Protocol, mean_figure
+from vouch.metrics.responses import Bools, Floats, Responses
 
 
 def clean(responses: Responses, config: Config) -> Protocol:
@@ -48,22 +41,13 @@ def clean(responses: Responses, config: Config) -> Protocol:
     splits = group_splits(rows.groups, config.calibration, config.seed, config.splits)
     groups = float(np.count_nonzero(np.bincount(rows.groups)))
     figures.append(Figure("", "groups", groups, len(rows)))
-    figures += _row_figures(probabilities, rows.groups) + confidence_figures(
-        probabilities, ranked, rows.groups, splits, config
-    )
+    for name, formula in PER_ROW.items():
+        values = formula(probabilities)
+        if values is not None:
+            figures.append(mean_figure(name, values, rows.groups, CLEAN))
+    figures += confidence_figures(probabilities, ranked, rows.groups, splits, config)
     of_sets, found = set_figures(ranked, rows.groups, splits, config)
     return Protocol(figures + of_sets, _columns(probabilities, found, splits, ~responses.defective))
-
-
-def _row_figures(probabilities: Probabilities, groups: Ints) -> list[Figure]:
-    figures = []
-    for name, formula in PER_ROW.items():
-        values = formula.of(probabilities)
-        if values is not None:
-            interval = cluster_mean if formula.metric.unit == SHARE else cluster_number
-            low, high = interval(values, groups)
-            figures.append(Figure("", name, float(values.mean()), len(values), low, high))
-    return figures
 
 
 def _columns(

@@ -5,9 +5,9 @@ ties fall as numpy's argsort let them fall, and ECE and MCE rest on all rows, th
 There are no intervals: the authors give none.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -15,22 +15,14 @@ from vouch.metrics.calibration.bins import tally, torchmetrics_slots
 from vouch.metrics.calibration.metrics import OF_BINS, PER_ROW
 from vouch.metrics.calibration.probabilities import Probabilities, authors_probabilities
 from vouch.metrics.config import Config
+from vouch.metrics.conformal.authors import AUTHORS, Sets, authors_split, authors_threshold, sibling_share
 from vouch.metrics.conformal.metrics import OF_SETS, SetCounts
-from vouch.metrics.conformal.quantile import authors_threshold
-from vouch.metrics.conformal.scores import AUTHORS
-from vouch.metrics.conformal.sets import Sets
-from vouch.metrics.conformal.splits import authors_split, sibling_share
 from vouch.metrics.protocols import HEADLINE, MARGINAL, Column, Figure, Protocol
-from vouch.metrics.registry import Formula, Metric
+from vouch.metrics.registry import metrics
 from vouch.metrics.responses import NO_ROLE, Ints, Responses
 from vouch.tables.prompts import DONT_KNOW, NONE_OF_ABOVE
 
-T = TypeVar("T")
-DECLARED = {
-    "sibling_share": Metric(
-        "Leaked", "share of the test rows that have a row of their group in the calibration half", "lower"
-    ),
-}
+Formula = Callable[[Any], Any]
 
 
 def faithful(responses: Responses, config: Config, every_row: bool = False) -> Protocol:
@@ -77,16 +69,17 @@ def _with_authors_roles(responses: Responses) -> Responses:
     return replace(responses, roles=every)
 
 
-def _authors(table: Mapping[str, Formula[T]]) -> Iterator[tuple[str, Formula[T]]]:
-    yield from ((name, formula) for name, formula in table.items() if formula.authors)
+def _authors(table: Mapping[str, Formula]) -> Iterator[tuple[str, Formula]]:
+    """Those of a table's metrics that the authors have."""
+    yield from ((name, formula) for name, formula in table.items() if metrics()[name].authors)
 
 
 def _row_figures(probabilities: Probabilities, test: Ints) -> list[Figure]:
     figures = []
     for name, formula in _authors(PER_ROW):
-        values = formula.of(probabilities)
+        values = formula(probabilities)
         if values is not None:
-            rows = values[test] if formula.authors == "test" else values
+            rows = values[test] if metrics()[name].authors == "test" else values
             figures.append(Figure("", name, _mean(rows), len(rows)))
     return figures
 
@@ -95,7 +88,7 @@ def _bin_figures(probabilities: Probabilities, bins: int) -> list[Figure]:
     confidence = probabilities.confidence.astype(np.float32)
     slots = torchmetrics_slots(confidence, bins)
     tallied = tally(slots, bins + 1, confidence, probabilities.correct)
-    return [Figure("", name, float(formula.of(tallied)), len(slots)) for name, formula in _authors(OF_BINS)]
+    return [Figure("", name, float(formula(tallied)), len(slots)) for name, formula in _authors(OF_BINS)]
 
 
 def _set_figures(
@@ -111,7 +104,7 @@ def _set_figures(
     }
     figures: list[Figure] = []
     for name, formula in _authors(OF_SETS):
-        values = {score: float(formula.of(each)) for score, each in counted.items()}
+        values = {score: float(formula(each)) for score, each in counted.items()}
         values["mean"] = sum(values[score] for score in HEADLINE) / len(HEADLINE)
         figures.extend(
             Figure(score, name, value, len(test), calibration=MARGINAL, alpha=alpha)
@@ -123,7 +116,8 @@ def _set_figures(
 def _columns(sets: Mapping[str, Sets], test: Ints, count: int) -> dict[str, Column]:
     testing = np.zeros(count, dtype=bool)
     testing[test] = True
-    columns = {"testing": Column(testing, np.ones(count, dtype=bool))}
+    half = np.where(testing, "test", "calibration")
+    columns = {"half": Column(half, np.ones(count, dtype=bool))}
     for score, of_score in sets.items():
         columns[f"size_{score}"] = Column(of_score.size, testing)
         columns[f"covered_{score}"] = Column(of_score.covered, testing)

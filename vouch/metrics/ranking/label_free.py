@@ -4,18 +4,19 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from vouch.metrics.calibration.probabilities import clean_probabilities
 from vouch.metrics.config import DEFAULT_ANSWER, Config
 from vouch.metrics.join import Block
+from vouch.metrics.protocols import Column
 from vouch.metrics.ranking.scores import PER_SAMPLE, PER_TEXT
-from vouch.metrics.responses import Bools
+from vouch.metrics.registry import is_share
+from vouch.metrics.tables import filled, names_of
 from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.texts import TextBlock
 from vouch.metrics.text.tokens import Numbers
 from vouch.tables.label_free import LABEL_FREE, SAMPLES, TOKENS
-from vouch.tables.prompts import ORIGINAL, TEXT
+from vouch.tables.prompts import ORIGINAL
 
 
 def option_scores(model: str, dataset: str, block: Block, outcomes: pa.Table) -> pa.Table:
@@ -23,74 +24,47 @@ def option_scores(model: str, dataset: str, block: Block, outcomes: pa.Table) ->
     if block.variation != ORIGINAL or not len(block.responses):
         return LABEL_FREE.schema.empty_table()
     probabilities = clean_probabilities(block.responses)
-    rows = range(len(probabilities.p))
-    columns = {
-        "model": [model] * len(rows),
-        "dataset": [dataset] * len(rows),
-        "prompt": block.prompts,
-        "group": block.groups,
-        "output": [block.output] * len(rows),
+    columns = names_of(model, dataset, block) | {
         "performance": outcomes["clean_correct"],
-        "answers": [np.flatnonzero(probabilities.answers[row]) for row in rows],
-        "probabilities": [probabilities.p[row, : probabilities.options[row]] for row in rows],
+        "answers": [np.flatnonzero(row) for row in probabilities.answers],
+        "probabilities": [
+            p[:options] for p, options in zip(probabilities.p, probabilities.options, strict=True)
+        ],
     }
-    return _table(columns, ~block.responses.defective)
+    return filled(LABEL_FREE.schema, columns).filter(pa.array(~block.responses.defective))
 
 
 def text_scores(model: str, dataset: str, block: TextBlock, outcomes: pa.Table, config: Config) -> pa.Table:
     """Of generated texts; outcomes: the rows of OUTCOMES of the same block."""
     if block.variation != ORIGINAL:
         return LABEL_FREE.schema.empty_table()
-    columns: dict[str, Any] = {
-        "model": [model] * len(block.texts),
-        "dataset": [dataset] * len(block.texts),
-        "prompt": block.prompts,
-        "group": block.groups,
-        "output": [TEXT] * len(block.texts),
-        "performance": _performance(dataset, block, outcomes, config),
-    }
-    tokens = {name: _known(PER_TEXT[name].of(block.tokens)) for name in TOKENS}
-    parts = [_table(columns | tokens, ~block.defective)]
+    named = names_of(model, dataset, block) | {"performance": _performance(dataset, block, outcomes, config)}
+    rows: list[dict[str, Any]] = [{name: _known(PER_TEXT[name](block.tokens)) for name in TOKENS}]
     for temperature, samples in sorted(block.samples.items()):
         sampled = {
             name: [
-                PER_SAMPLE[name][1](text, drawn) if drawn else None
+                PER_SAMPLE[name](text, drawn) if drawn else None
                 for text, drawn in zip(block.texts, samples, strict=True)
             ]
             for name in SAMPLES
         }
-        at = {"temperature": [round(temperature, 6)] * len(block.texts)}
-        parts.append(_table(columns | at | sampled, ~block.defective))
-    return pa.concat_tables(parts)
+        rows.append({"temperature": [round(temperature, 6)] * len(block.texts)} | sampled)
+    tables = [filled(LABEL_FREE.schema, named | columns) for columns in rows]
+    return pa.concat_tables([table.filter(pa.array(~block.defective)) for table in tables])
 
 
-def _performance(dataset: str, block: TextBlock, outcomes: pa.Table, config: Config) -> pa.ChunkedArray:
+def _performance(dataset: str, block: TextBlock, outcomes: pa.Table, config: Config) -> Any:
     """How right each text is; open questions by the first answer metric also where that has no scale."""
-    metric = ANSWERS[config.answers.get(dataset, [DEFAULT_ANSWER])[0]]
-    if metric.bounded:
+    metric = config.answers.get(dataset, [DEFAULT_ANSWER])[0]
+    if is_share(metric):
         return outcomes["clean_correct"]
     rows = [row for row, question in enumerate(block.questions) if question.references]
     values = outcomes["clean_correct"].fill_null(np.nan).to_numpy().copy()
-    values[rows] = metric.scores(
+    values[rows] = ANSWERS[metric](
         [block.texts[row] for row in rows], [block.questions[row].references for row in rows]
     )
-    return pa.chunked_array([_known(values)])
+    return _known(values)
 
 
-def _known(values: Numbers) -> pa.Array:
-    return pa.array(values, mask=np.isnan(values))
-
-
-def _table(columns: dict[str, Any], kept: Bools) -> pa.Table:
-    count = len(kept)
-    arrays = [
-        _array(columns[field.name], field.type) if field.name in columns else pa.nulls(count, field.type)
-        for field in LABEL_FREE.schema
-    ]
-    return pa.Table.from_arrays(arrays, schema=LABEL_FREE.schema).filter(pa.array(kept))
-
-
-def _array(values: Any, kind: pa.DataType) -> pa.Array:
-    if isinstance(values, pa.Array | pa.ChunkedArray):
-        return pc.cast(values, kind)
-    return pa.array(values, kind)
+def _known(values: Numbers) -> Column:
+    return Column(values, ~np.isnan(values))

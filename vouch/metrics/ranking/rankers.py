@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vouch.metrics.ranking.sets import sizes
+from vouch.metrics.conformal.thresholds import exact_rank
 from vouch.metrics.ranking.tasks import NLL, PROBABILITIES, Numbers, Task, highest
+from vouch.tables.embeddings import SIMILARITIES
+from vouch.tables.label_free import SAMPLES, TOKENS
 
 
 class Ranker(NamedTuple):
@@ -66,6 +68,26 @@ def atc_literal(task: Task, proxy: Task, alpha: float) -> Numbers:
     return above(-task.certainty, -proxy.certainty, proxy.performance)
 
 
+def sizes(task: Task, proxy: Task, alpha: float) -> Numbers:
+    """[models, items] options with 1 - p <= q, at least one; NaN where the model gave no answer.
+
+    q is the ceil((n + 1)(1 - alpha))-th smallest 1 - p of the right answers of the proxy's n items (LAC), and
+    infinite where these are too few; no label of the task is used. Between datasets nothing guarantees
+    coverage.
+    """
+    p = task.label_free[PROBABILITIES]
+    found = np.full(p.shape[:2], np.nan)
+    right = np.where(proxy.answers, proxy.label_free[PROBABILITIES], np.nan)
+    scores = 1 - np.fmax.reduce(right, axis=2, initial=np.nan)
+    for model, own in enumerate(scores):
+        known = np.sort(own[~np.isnan(own)])
+        rank = exact_rank(len(known), alpha)
+        threshold = known[rank - 1] if rank <= len(known) else np.inf
+        answered = ~np.isnan(p[model]).all(axis=1)
+        found[model, answered] = np.maximum((1 - p[model, answered] <= threshold).sum(axis=1), 1)
+    return found
+
+
 def certainty(task: Task, proxy: Task, alpha: float) -> Numbers:
     """1 - (|C| - 1) / (k - 1): share of the other options that the set rules out (Schmalfuss et al. 2025).
 
@@ -96,37 +118,23 @@ def above(values: Numbers, proxy: Numbers, performance: Numbers) -> Numbers:
     return found
 
 
-def _score(name: str) -> Ranker:
-    return Ranker((name,), lambda task: task.label_free[name])
-
-
-def _negative(name: str) -> Ranker:
-    return Ranker((name,), lambda task: -task.label_free[name], uncertainty=True)
+def _score(name: str, sign: int) -> Ranker:
+    return Ranker((name,), lambda task: sign * task.label_free[name], uncertainty=sign < 0)
 
 
 _OPTIONS = (PROBABILITIES,)
-RANKERS: dict[str, Ranker] = {
+_RANKERS: dict[str, Ranker] = {
     "accuracy_on_the_line": Ranker((), per_proxy=accuracy_on_the_line),
-    "agreement": _score("agreement"),
     "atc": Ranker((NLL, PROBABILITIES), per_proxy=atc),
     "atc_literal": Ranker((NLL, PROBABILITIES), per_proxy=atc_literal),
     "certainty": Ranker(_OPTIONS, per_proxy=certainty),
     "confidence": Ranker(_OPTIONS, lambda task: highest(task.label_free[PROBABILITIES])),
-    "ent_avg": _negative("ent_avg"),
-    "ent_first": _negative("ent_first"),
-    "ent_last": _negative("ent_last"),
-    "ent_max": _negative("ent_max"),
     "entropy": Ranker(_OPTIONS, entropy, uncertainty=True),
     "gap": Ranker(_OPTIONS, gap),
-    "nll_avg": _negative("nll_avg"),
-    "nll_first": _negative("nll_first"),
-    "nll_last": _negative("nll_last"),
-    "nll_min": _negative("nll_min"),
-    "sample_bert": _score("sample_bert"),
-    "sample_bert_expanded": _score("sample_bert_expanded"),
-    "sample_bleu": _score("sample_bleu"),
-    "sample_cosine": _score("sample_cosine"),
     "set_size": Ranker(
         _OPTIONS, per_proxy=lambda task, proxy, alpha: -sizes(task, proxy, alpha), uncertainty=True
     ),
 }
+_RANKERS |= {name: _score(name, -1) for name in TOKENS}
+_RANKERS |= {name: _score(name, 1) for name in (*SAMPLES, *SIMILARITIES)}
+RANKERS = dict(sorted(_RANKERS.items()))

@@ -8,13 +8,12 @@ import pyarrow as pa
 from scipy.stats import rankdata
 
 from vouch.metrics.comparison.config import Config
-from vouch.metrics.comparison.resampling import SHARES
 from vouch.metrics.comparison.variations import GRAIN
+from vouch.metrics.intervals import SHARES
 from vouch.metrics.ranking.correlation import Numbers, p_values, spearman, weighted_tau
-from vouch.metrics.ranking.few_labels import few_labels
 from vouch.metrics.ranking.ranked import Ranking, ranked
 from vouch.metrics.ranking.tasks import tasks
-from vouch.tables.rankings import MEAN
+from vouch.tables.rankings import FEW_LABELS, MEAN
 
 Rows = list[dict[str, Any]]
 MEASURES = {"rho": spearman, "tau": weighted_tau}
@@ -30,7 +29,7 @@ def rankings(label_free: pa.Table, config: Config, alpha: float) -> tuple[Rows, 
         where = {"dataset": here[0].dataset, "output": here[0].output}
         found = ranked(here, proxies, config, alpha)
         summaries += [where | row for row in _summaries(found)]
-        values += [where | row for ranking in found for row in _values(ranking, here[0].models)]
+        values += [where | row for ranking in found for row in _rows(ranking, here[0].models)]
         performance = np.rint(GRAIN * here[0].performance)
         performance = performance[~np.isnan(performance).all(axis=1)]
         labelled = few_labels(performance, config.labels, config.draws, config.seed)
@@ -84,7 +83,7 @@ def _some(value: float | None) -> float | None:
     return None if value is None or np.isnan(value) else value
 
 
-def _values(ranking: Ranking, models: Sequence[str]) -> Rows:
+def _rows(ranking: Ranking, models: Sequence[str]) -> Rows:
     ranks = rankdata(-ranking.values, method="min")
     return [
         ranking.place
@@ -96,3 +95,38 @@ def _values(ranking: Ranking, models: Sequence[str]) -> Rows:
         }
         for place, model in enumerate(ranking.models)
     ]
+
+
+def few_labels(performance: Numbers, labels: int, draws: int, seed: int) -> dict[str, Any] | None:
+    """Models' order on so many items against that on all: means over draws, and rho's standard deviation.
+
+    Numbers of RANKINGS (Tu et al. 2024, table 3).
+
+    performance: [models, items] whole numbers, NaN where a model gave no answer. All models are judged on the
+    same items, which are drawn without replacement and stay among the whole. A draw on which all models are
+    equal orders nothing and counts as 0. None where there are no more items than labels, or no order at all.
+    """
+    count, total = performance.shape
+    if total <= labels or count < 2:
+        return None
+    generator = np.random.RandomState(seed)
+    picked = np.stack([generator.permutation(total)[:labels] for _ in range(draws)])
+    of_draws = _means(performance[:, picked])  # [models, draws]
+    whole = np.broadcast_to(_means(performance), (draws, count))
+    if np.isnan(spearman(whole[0], whole[0])):
+        return None
+    rho, tau = (np.nan_to_num(measure(of_draws.T, whole)) for measure in (spearman, weighted_tau))
+    return {
+        "ranker": FEW_LABELS,
+        "models": count,
+        "rho": float(rho.mean()),
+        "sd": float(rho.std(ddof=1)) if draws > 1 else None,
+        "tau": float(tau.mean()),
+        "tau_paper": abs(float(tau.mean())),
+    }
+
+
+def _means(values: Numbers) -> Numbers:
+    """Over the last axis, of what is known; 0 where nothing is."""
+    known = ~np.isnan(values)
+    return np.asarray(np.where(known, values, 0.0).sum(axis=-1) / np.maximum(known.sum(axis=-1), 1))

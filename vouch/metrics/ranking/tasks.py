@@ -15,6 +15,7 @@ from vouch.tables.prompts import OUTPUTS, TEXT
 Numbers = NDArray[np.float64]
 PROBABILITIES = "probabilities"
 NLL = "nll_min"
+KEYS = ["model", "dataset", "prompt", "temperature"]
 
 
 @dataclass(frozen=True)
@@ -105,3 +106,12 @@ class _Index:
                 answers[prompt, right] = True
         models = tuple(str(model) for model in self.models)
         return Task(dataset, output, score, models, self.groups, matrix("performance"), label_free, answers)
+
+
+def with_similarity(label_free: pa.Table, similarity: pa.Table) -> pa.Table:
+    """Rows of LABEL_FREE with the columns SIMILARITIES, null where TEXT_SIMILARITY has no row."""
+    known = similarity.to_pandas().set_index(KEYS)
+    found = known.reindex(pd.MultiIndex.from_frame(label_free.select(KEYS).to_pandas()))
+    for name in SIMILARITIES:
+        label_free = label_free.append_column(name, pa.array(found[name], pa.float64(), from_pandas=True))
+    return label_free

@@ -1,27 +1,26 @@
 """What compares prompts of the same questions, as rows of the metrics table: one model, one dataset."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from vouch.metrics.calibration.letter_bias import debiased, without_prior
 from vouch.metrics.config import Config
 from vouch.metrics.conformal.classes import certainty
+from vouch.metrics.conformal.shift import shift_figures
 from vouch.metrics.join import Block
-from vouch.metrics.protocols import Figure
-from vouch.metrics.robustness.across import across_variations
-from vouch.metrics.robustness.first_samples import Firsts, first_figures, first_samples
-from vouch.metrics.robustness.gaps import gap_figures
+from vouch.metrics.protocols import CLEAN, Figure
 from vouch.metrics.robustness.metrics import Array
+from vouch.metrics.robustness.outputs import gap_figures, preference_figures
 from vouch.metrics.robustness.perturbation import original_figures
-from vouch.metrics.robustness.predictions import Facts, Predictions
-from vouch.metrics.robustness.preference import preference_figures
+from vouch.metrics.robustness.predictions import Predictions, PromptIndex
 from vouch.metrics.robustness.repeated_prompts import number_figures
+from vouch.metrics.robustness.samples import FirstSamples, first_figures, first_samples
 from vouch.metrics.tables import ALL, PROTOCOLS
 from vouch.metrics.text.texts import TextBlock
-from vouch.tables.prompts import LETTERS, OUTPUTS, TEXT
+from vouch.tables.prompts import LETTERS, ORIGINAL, OUTPUTS, TEXT
 
 
 class Compared:
@@ -29,9 +28,9 @@ class Compared:
 
     def __init__(self, prompts: pa.Table, items: pa.Table, config: Config) -> None:
         """prompts, items: tables of the dataset with the columns that the stage reads."""
-        self._facts, self._config = Facts(prompts, items), config
+        self._index, self._config = PromptIndex(prompts, items), config
         self._predictions: list[Predictions] = []
-        self._firsts: list[Firsts] = []
+        self._firsts: list[FirstSamples] = []
         self._certainty: dict[tuple[str, str], Array] = {}
         self._blocks: dict[str, list[Block]] = {}
 
@@ -39,43 +38,45 @@ class Compared:
         """Rows of OUTCOMES of one variation and output, and what they rest on: numbers or texts."""
         if isinstance(said, Block):
             self._blocks.setdefault(said.output, []).append(said)
-            predictions = self._facts.predictions(outcomes)
+            predictions = self._index.predictions(outcomes)
             if predictions is not None:
                 self._add_certainty(predictions, said)
         else:
-            predictions = self._facts.predictions(outcomes, said)
+            predictions = self._index.predictions(outcomes, said)
         if predictions is not None:
             self._predictions.append(predictions)
 
     def add_samples(self, outcomes: pa.Table, block: TextBlock, dataset: str) -> None:
         """What was sampled beside the greedy texts of a variation, whose rows of OUTCOMES are given."""
-        self._firsts += first_samples(self._facts, outcomes, block, dataset, self._config)
+        self._firsts += first_samples(self._index, outcomes, block, dataset, self._config)
 
     def _add_certainty(self, predictions: Predictions, block: Block) -> None:
         for protocol in PROTOCOLS:
             place = (predictions.output, protocol)
             if place not in self._certainty:
-                self._certainty[place] = np.full(len(self._facts), np.nan)
+                self._certainty[place] = np.full(len(self._index), np.nan)
             found = certainty(block.responses, predictions.effect, protocol, self._config)
             self._certainty[place][predictions.prompts] = found
 
     def rows(self, model: str, dataset: str) -> list[dict[str, Any]]:
         """Rows of METRICS in both protocols."""
         place = {"model": model, "dataset": dataset, "category": ALL}
-        across = (across_variations(model, dataset, blocks, self._config) for blocks in self._blocks.values())
-        rows = list(chain.from_iterable(across))
-        for protocol in PROTOCOLS:
-            for variation, output, figure in self._figures(protocol):
-                rows.append(
-                    place | {"variation": variation, "output": output, "protocol": protocol} | vars(figure)
-                )
-        return rows
+        found = [
+            (CLEAN, variation, blocks[0].output, figure)
+            for blocks in self._blocks.values()
+            for variation, figure in across_variations(blocks, self._config)
+        ]
+        found += [(protocol, *figure) for protocol in PROTOCOLS for figure in self._figures(protocol)]
+        return [
+            place | {"variation": variation, "output": output, "protocol": protocol} | vars(figure)
+            for protocol, variation, output, figure in found
+        ]
 
     def _figures(self, protocol: str) -> Iterator[tuple[str, str, Figure]]:
         by_output: Mapping[str, list[Predictions]] = {
             output: [each for each in self._predictions if each.output == output] for output in OUTPUTS
         }
-        unknown = np.full(len(self._facts), np.nan)
+        unknown = np.full(len(self._index), np.nan)
         for output, predictions in by_output.items():
             # How sure a model is of a text is read from the letters of the same prompt, as in PARC.
             sure = self._certainty.get((LETTERS if output == TEXT else output, protocol), unknown)
@@ -84,9 +85,19 @@ class Compared:
             for each in predictions:
                 figures = list(number_figures(each, protocol, self._config.seed))
                 if output == TEXT:
-                    figures += preference_figures(each, self._facts, protocol, self._config.seed)
+                    figures += preference_figures(each, self._index, protocol, self._config.seed)
                 yield from ((each.variation, output, figure) for figure in figures)
         yield from gap_figures(self._predictions, protocol)
         for firsts in self._firsts:
             for figure in first_figures(firsts, protocol, self._config.seed):
                 yield firsts.predictions.variation, TEXT, figure
+
+
+def across_variations(blocks: Sequence[Block], config: Config) -> Iterator[tuple[str, Figure]]:
+    """(variation, figure) of the clean protocol from all blocks of one output."""
+    named = {block.variation: block for block in blocks if len(block.responses)}
+    if ORIGINAL in named:
+        for variation, block in named.items():
+            if variation != ORIGINAL:
+                yield from ((variation, figure) for figure in shift_figures(named[ORIGINAL], block, config))
+    yield from (found for found in (debiased(named), without_prior(named, config)) if found)

@@ -1,11 +1,11 @@
 """Metrics of several prompts of a question: tables by what a formula rests on. To add one, add an entry.
 
 OF_MEANS     from Means of v variations, [..., v]
-OF_TESTS     from mean accuracies [..., c] by number of the test of a question
-OF_TURNS     from those by turn of a conversation
-PER_QUESTION from the numbers 0 ... q - 1 of the questions [n] and what was answered [n]: [q], the metric is
-the
-             mean over the questions
+OF_TESTS     from mean accuracies [..., c] by number of the test of a question (Li et al. 2023)
+OF_TURNS     from those by turn of a conversation (the same)
+
+calibrated and reliability hold scores against those of a random guesser (Schmalfuss et al. 2025), so that
+datasets can be compared.
 """
 
 from collections.abc import Callable
@@ -15,11 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vouch.metrics.registry import NATS, Formula, Metric
-from vouch.metrics.robustness.chance import calibrated, reliability
-
 Array = NDArray[np.float64]
-_PARC, _REFORM = "Schmalfuss et al. 2025", "Li et al. 2023"
 
 
 @dataclass(frozen=True)
@@ -43,7 +39,6 @@ class OfMeans(NamedTuple):
     nothing.
     """
 
-    metric: Metric
     of: Callable[[Means], Array]
     rests_on: str
     averaged: Literal["prompts", "variations", ""]
@@ -71,7 +66,10 @@ def turn_slope(means: Array) -> Array:
 
 
 def instability(questions: NDArray[np.int64], answers: np.ndarray) -> Array:
-    """[q] nats, at most log of the number of tests. Equal answers are one, whatever they say."""
+    """[q] entropy of the answers to each question, nats, at most log of the number of tests (Li et al. 2023).
+
+    questions [n]: numbers 0 ... q - 1; answers [n]: equal ones are one, whatever they say.
+    """
     codes = np.unique(answers, return_inverse=True)[1]
     pairs, times = np.unique(np.stack([questions, codes]), axis=1, return_counts=True)
     tests = np.bincount(questions)
@@ -79,133 +77,49 @@ def instability(questions: NDArray[np.int64], answers: np.ndarray) -> Array:
     return np.asarray(np.bincount(pairs[0], -share * np.log(share), len(tests)) + 0.0, dtype=np.float64)
 
 
+def calibrated(score: Array, random: Array) -> Array:
+    """-1 ... 1: 0 for what a guess gives, 1 for a score of 1, -1 for 0 (equation 5).
+
+    score, random: means in 0 ... 1, of the same shape; NaN where either is unknown or random is 0 below or 1
+    above it.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(score >= random, (score - random) / (1 - random), (score - random) / random)
+
+
+def reliability(accuracy: Array, random: Array, certainty: Array) -> Array:
+    """(2 accuracy^m - 1) certainty, with m = log 2 / log(1 / random): positive where a guess is beaten.
+
+    Means in 0 ... 1 of the same shape, not values of rows. NaN where random is not between 0 and 1.
+    """
+    between = (random > 0) & (random < 1)
+    power = np.log(2) / -np.log(np.where(between, random, 0.5))
+    return np.where(between, (2 * accuracy**power - 1) * certainty, np.nan)
+
+
 OF_MEANS: dict[str, OfMeans] = {
     "accuracy_calibrated": OfMeans(
-        Metric(
-            "Accuracy, calibrated",
-            "0 is a guess, 1 always right, −1 never",
-            "higher",
-            "",
-            f"{_PARC}, equation 5",
-            ranked=True,
-        ),
-        lambda means: calibrated(means.accuracy, means.random_accuracy),
-        "accuracy",
-        "prompts",
+        lambda means: calibrated(means.accuracy, means.random_accuracy), "accuracy", "prompts"
     ),
-    "certainty": OfMeans(
-        Metric("Certainty", "1 where every prediction set holds one class, 0 where all", None, "", _PARC),
-        lambda means: means.certainty,
-        "certainty",
-        "prompts",
-    ),
+    "certainty": OfMeans(lambda means: means.certainty, "certainty", "prompts"),
     # The same answer where the variation keeps what is correct, another one where it flips it, right or
     # wrong. What could not be read is never consistent.
-    "consistency": OfMeans(
-        Metric(
-            "Consistency",
-            "share of the prompts answered as the answer to the original prompt demands",
-            "higher",
-            source=_PARC,
-            ranked=True,
-        ),
-        lambda means: means.consistency,
-        "consistency",
-        "",
-    ),
+    "consistency": OfMeans(lambda means: means.consistency, "consistency", ""),
     "consistency_calibrated": OfMeans(
-        Metric(
-            "Consistency, calibrated",
-            "with the answer to the original; 0 is a guess",
-            "higher",
-            "",
-            f"{_PARC}, equation 5",
-            ranked=True,
-        ),
-        lambda means: calibrated(means.consistency, means.random_consistency),
-        "consistency",
-        "variations",
+        lambda means: calibrated(means.consistency, means.random_consistency), "consistency", "variations"
     ),
-    "random_accuracy": OfMeans(
-        Metric("Accuracy of a guess", "mean share of the item's own options that is correct"),
-        lambda means: means.random_accuracy,
-        "random_accuracy",
-        "",
-    ),
-    "random_consistency": OfMeans(
-        Metric(
-            "Consistency of a guess",
-            "among k options 1/k where the answer is kept, 1 - 1/k where it is flipped",
-            source=_PARC,
-        ),
-        lambda means: means.random_consistency,
-        "random_consistency",
-        "",
-    ),
+    "random_accuracy": OfMeans(lambda means: means.random_accuracy, "random_accuracy", ""),
+    "random_consistency": OfMeans(lambda means: means.random_consistency, "random_consistency", ""),
     "reliability": OfMeans(
-        Metric(
-            "Reliability",
-            "certainty with the sign of being right more often than a guess",
-            "higher",
-            "",
-            _PARC,
-            ranked=True,
-        ),
         lambda means: reliability(means.accuracy, means.random_accuracy, means.certainty),
         "accuracy",
         "prompts",
     ),
 }
-OF_TESTS: dict[str, Formula[Array]] = {
-    "accuracy_range": Formula(
-        Metric(
-            "Accuracy range",
-            "largest minus smallest accuracy among the tests of the questions",
-            "lower",
-            source=_REFORM,
-            ranked=True,
-        ),
-        accuracy_range,
-    ),
+OF_TESTS: dict[str, Callable[[Array], Array]] = {
+    "accuracy_range": accuracy_range,
 }
-OF_TURNS: dict[str, Formula[Array]] = {
-    "turn_correlation": Formula(
-        Metric(
-            "Turn correlation",
-            "correlation between the turn of a conversation and its mean accuracy",
-            None,
-            "",
-            _REFORM,
-        ),
-        turn_correlation,
-    ),
-    "turn_slope": Formula(
-        Metric(
-            "Turn slope",
-            "change of accuracy from one turn of a conversation to the next",
-            None,
-            "",
-            _REFORM,
-        ),
-        turn_slope,
-    ),
-}
-INSTABILITY = "instability"
-PER_QUESTION: dict[str, tuple[Metric, Callable[[NDArray[np.int64], np.ndarray], Array]]] = {
-    INSTABILITY: (
-        Metric(
-            "Instability",
-            "entropy of the answers to the tests of a question; 0 where all agree",
-            "lower",
-            NATS,
-            _REFORM,
-            ranked=True,
-        ),
-        instability,
-    ),
-}
-DECLARED: dict[str, Metric] = {
-    **{name: each.metric for name, each in OF_MEANS.items()},
-    **{name: each.metric for name, each in (OF_TESTS | OF_TURNS).items()},
-    **{name: metric for name, (metric, _) in PER_QUESTION.items()},
+OF_TURNS: dict[str, Callable[[Array], Array]] = {
+    "turn_correlation": turn_correlation,
+    "turn_slope": turn_slope,
 }

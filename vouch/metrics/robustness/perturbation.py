@@ -8,16 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from vouch.metrics.intervals import SHARES, resampled
-from vouch.metrics.protocols import Figure
-from vouch.metrics.registry import Metric
+from vouch.metrics.intervals import percentiles, resampled
+from vouch.metrics.protocols import CLEAN, Figure
 from vouch.metrics.robustness.metrics import OF_MEANS, Array, Means
-from vouch.metrics.robustness.predictions import CLEAN, Predictions
+from vouch.metrics.robustness.predictions import Predictions
 from vouch.tables.prompts import KEPT, ORIGINAL
 
 FIELDS = tuple(Means.__annotations__)
 SKIPPED = "certainty_rows_skipped"
-DECLARED = {SKIPPED: Metric("Skipped", "rows with one option, which have no certainty", unit="rows")}
 FAMILIES: dict[str, tuple[str, ...]] = {
     "every_prompt": ("LR", "LS", "VR", "VS"),
     "LR": ("LR",),
@@ -133,5 +131,5 @@ def _ends(draws: Array | None) -> tuple[float | None, float | None]:
     """2.5 and 97.5 percentiles; none where draws are missing, unknown or all alike."""
     if draws is None or np.isnan(draws).any():
         return None, None
-    low, high = (float(end) for end in np.percentile(draws, SHARES))
+    low, high = percentiles(draws)
     return (low, high) if low < high else (None, None)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from vouch.metrics.join import cells, has_any, lengths
+from vouch.metrics.protocols import CLEAN
 from vouch.metrics.responses import Bools, Ints
 from vouch.tables.defects import DROPPED
 from vouch.tables.outcomes import REFUSAL, UNPARSED
 from vouch.tables.prompts import KEPT, TEXT
 
 Array = NDArray[np.float64]
-CLEAN = "clean"
 
 
 @dataclass(frozen=True)
@@ -70,45 +69,23 @@ class Predictions:
         return replace(self, correct=self.clean_correct).take(~self.defective) if protocol == CLEAN else self
 
 
-class Facts:
+class PromptIndex:
     """Prompts and items of a dataset, looked up by the rows of its outcomes."""
 
     def __init__(self, prompts: pa.Table, items: pa.Table) -> None:
         """prompts, items: tables with the columns that the stage reads."""
         self._prompts, self._items = prompts, items
+        rows, _, order = cells(prompts["order"])
+        self._native = np.bincount(rows, order >= 0, len(self)).astype(np.int64)
+        columns = (prompts[name].to_pylist() for name in ("id", "item", "variation"))
+        self._tests = np.array([_number(*row) for row in zip(*columns, strict=True)], dtype=np.int64)
+        self._groups = np.unique(items["group"].to_pylist(), return_inverse=True)[1]
+        self._defective = has_any(items["flags"], DROPPED)
+        found = pc.index_in(prompts["item"], items["id"].combine_chunks())
+        self._item_rows = np.asarray(pc.fill_null(found, -1).to_numpy(), dtype=np.int64)
 
     def __len__(self) -> int:
         return int(self._prompts.num_rows)
-
-    @cached_property
-    def _native(self) -> Ints:
-        rows, _, order = cells(self._prompts["order"])
-        return np.asarray(np.bincount(rows, order >= 0, len(self)), dtype=np.int64)
-
-    @cached_property
-    def _random_accuracy(self) -> Array:
-        right = lengths(self._prompts["answers"]).astype(np.float64)
-        return np.where(self._native > 0, right / np.maximum(self._native, 1), np.nan)
-
-    @cached_property
-    def _tests(self) -> Ints:
-        columns = (self._prompts[name].to_pylist() for name in ("id", "item", "variation"))
-        return np.array([_number(*row) for row in zip(*columns, strict=True)], dtype=np.int64)
-
-    @cached_property
-    def _groups(self) -> Ints:
-        groups = np.array(self._items["group"].to_pylist())
-        return np.asarray(np.unique(groups, return_inverse=True)[1])
-
-    @cached_property
-    def _defective(self) -> Bools:
-        return has_any(self._items["flags"], DROPPED)
-
-    @cached_property
-    def rows(self) -> Ints:
-        """[prompts] row of each prompt's item."""
-        found = pc.index_in(self._prompts["item"], self._items["id"].combine_chunks())
-        return np.asarray(pc.fill_null(found, -1).to_numpy(), dtype=np.int64)
 
     def right_shares(self, prompts: Ints) -> Array:
         """[n, k] how much of what is right stands at each place of some prompts; rows sum to 1."""
@@ -134,11 +111,11 @@ class Facts:
         if not outcomes.num_rows:
             return None
         prompts = self.prompt_rows(outcomes["prompt"].to_pylist())
-        items = self.rows[prompts]
+        items = self._item_rows[prompts]
         output, first = outcomes["output"][0].as_py(), int(prompts[0])
         effect = self._prompts["effect"][first].as_py() or KEPT
-        native = np.maximum(self._native[prompts], 1)
-        same = np.where(self._native[prompts] > 0, 1 / native, np.nan)
+        native = np.where(self._native[prompts] > 0, self._native[prompts], np.nan)
+        same = 1 / native
         answers, read = _answers(outcomes, words if output == TEXT else None)
         return Predictions(
             self._prompts["variation"][first].as_py(),
@@ -155,9 +132,9 @@ class Facts:
             pc.fill_null(outcomes["predicted"], -1).to_numpy().astype(np.int64),
             _floats(outcomes["correct"]),
             _floats(outcomes["clean_correct"]),
-            self._random_accuracy[prompts],
+            lengths(self._prompts["answers"])[prompts] / native,
             same if effect == KEPT else 1 - same,
-            self._native[prompts] == 1,
+            native == 1,
             self._defective[items],
         )
 

@@ -4,22 +4,17 @@ faithful: all rows, no interval. clean: rows without defects; 95 % intervals ove
 and instability by the sandwich formula, of what several accuracies make by the bootstrap.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
-from vouch.metrics.intervals import SHARES, centred, cluster_mean, cluster_number, resampled
-from vouch.metrics.protocols import Figure
-from vouch.metrics.registry import Formula, Metric
+from vouch.metrics.intervals import centred, percentiles, resampled
+from vouch.metrics.protocols import CLEAN, Figure, mean_figure
 from vouch.metrics.responses import Ints
-from vouch.metrics.robustness.metrics import OF_TESTS, OF_TURNS, PER_QUESTION, Array
-from vouch.metrics.robustness.predictions import CLEAN, Predictions
+from vouch.metrics.robustness.metrics import OF_TESTS, OF_TURNS, Array, instability
+from vouch.metrics.robustness.predictions import Predictions
 
 TEST, TURN = "test", "turn"
-DECLARED = {
-    "accuracy_test": Metric("Accuracy of a test", "by number of the test of a question", "higher"),
-    "accuracy_turn": Metric("Accuracy of a turn", "by turn of the conversation", "higher"),
-}
 
 
 def number_figures(predictions: Predictions, protocol: str, seed: int) -> Iterator[Figure]:
@@ -36,13 +31,10 @@ def number_figures(predictions: Predictions, protocol: str, seed: int) -> Iterat
 def _instability(rows: Predictions, protocol: str) -> Iterator[Figure]:
     """Questions with two answered tests or more."""
     again = np.bincount(rows.items)[rows.items] > 1
-    if not again.any():
-        return
-    questions, first, number = np.unique(rows.items[again], return_index=True, return_inverse=True)
-    for name, (_, formula) in PER_QUESTION.items():
-        values = formula(number, rows.answers[again])
-        ends = cluster_number(values, rows.groups[again][first]) if protocol == CLEAN else (None, None)
-        yield Figure("", name, float(values.mean()), len(questions), *ends)
+    if again.any():
+        _, first, number = np.unique(rows.items[again], return_index=True, return_inverse=True)
+        values = instability(number, rows.answers[again])
+        yield mean_figure("instability", values, rows.groups[again][first], protocol)
 
 
 def _whole(rows: Predictions) -> Predictions:
@@ -59,15 +51,13 @@ def _cells(rows: Predictions, cells: Ints, over: str, protocol: str, seed: int) 
     if number < 2 or not counts.all():
         return
     for cell in range(number):
-        values, groups = rows.correct[cells == cell], rows.groups[cells == cell]
-        ends = cluster_mean(values, groups) if protocol == CLEAN else (None, None)
-        yield Figure("", f"accuracy_{over}_{cell + 1}", float(values.mean()), len(values), *ends)
+        here = cells == cell
+        yield mean_figure(f"accuracy_{over}_{cell + 1}", rows.correct[here], rows.groups[here], protocol)
     sums = _sums(rows, cells, number)
     draws = resampled(sums, seed) if protocol == CLEAN and len(sums) > 1 else None
-    table: Mapping[str, Formula[Array]] = OF_TESTS if over == TEST else OF_TURNS
-    for name, formula in table.items():
-        value = float(formula.of(_means(sums.sum(axis=0)[None]))[0])
-        drawn = None if draws is None else formula.of(_means(draws))
+    for name, formula in (OF_TESTS if over == TEST else OF_TURNS).items():
+        value = float(formula(_means(sums.sum(axis=0)[None]))[0])
+        drawn = None if draws is None else formula(_means(draws))
         if not np.isnan(value):
             # Noise in the means widens a range, and leaves a slope or correlation where it is on average.
             yield Figure("", name, value, len(rows), *_ends(drawn, value, resting=over == TURN))
@@ -95,7 +85,4 @@ def _ends(draws: Array | None, value: float, resting: bool) -> tuple[float | Non
     known = None if draws is None else draws[~np.isnan(draws)]
     if known is None or not len(known) or known.min() == known.max():
         return None, None
-    if not resting:
-        return centred(value, known)
-    low, high = (float(end) for end in np.percentile(known, SHARES))
-    return low, high
+    return percentiles(known) if resting else centred(value, known)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from vouch.metrics.config import Config
+from vouch.metrics.registry import is_share
 from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.parsers import read
-from vouch.metrics.text.parsers.refusal import declines
+from vouch.metrics.text.parsers.words import declines
 from vouch.metrics.text.texts import Question
 from vouch.metrics.text.tokens import Numbers
 from vouch.metrics.text.wording import LONGEST, plain, short
@@ -39,11 +40,11 @@ def judge(
     graded = {name: np.full(len(texts), np.nan) for name in metrics}
     rows = [row for row, question in enumerate(questions) if question.references]
     for name, values in graded.items():
-        values[rows] = ANSWERS[name].scores(
+        values[rows] = ANSWERS[name](
             [texts[row] for row in rows], [questions[row].references for row in rows]
         )
     first = metrics[0]
-    scaled = ANSWERS[first].bounded
+    scaled = is_share(first)
     judged = [
         _choice(question, text, config.parsers)
         if question.choices is not None

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.metrics.join import AGAIN, Arranged, Asked, arranged, cells, lengths, refuse
+from vouch.metrics.join import AGAIN, Aligned, Asked, aligned, cells, lengths, refuse
 from vouch.metrics.responses import Bools, Ints
-from vouch.metrics.text.marks import Choices
+from vouch.metrics.text.parsers.marks import Choices
 from vouch.metrics.text.tokens import Numbers, Tokens
 from vouch.pipeline.errors import UserError
 from vouch.tables.prompts import TEXT
@@ -39,6 +40,7 @@ class TextBlock:
     [n]: as groups and defective of Asked.
     """
 
+    output: ClassVar[str] = TEXT
     variation: str
     asked: Asked
     prompts: list[str]
@@ -71,7 +73,7 @@ def text_blocks(
     greedy = texts.filter(pc.equal(texts["temperature"], 0))
     sampled = texts.filter(pc.and_(pc.greater(texts["temperature"], 0), pc.is_valid(texts["text"])))
     samples = _samples(sampled)
-    for variation, found in arranged(greedy, prompts, items, where, TEXT, released):
+    for variation, found in aligned(greedy, prompts, items, where, TEXT, released):
         answered = np.asarray(pc.is_null(found.answers["problem"]))
         nothing = answered & np.asarray(pc.is_null(found.answers["text"]))
         refuse(nothing, found.prompts["id"], lambda _: f"has neither a text nor a problem; {AGAIN}", where)
@@ -89,7 +91,7 @@ def _samples(texts: pa.Table) -> dict[float, dict[str, list[str]]]:
 
 def _block(
     variation: str,
-    found: Arranged,
+    found: Aligned,
     answered: Bools,
     samples: Mapping[float, Mapping[str, list[str]]],
     where: str,

@@ -1,11 +1,10 @@
 """A question as the messages that chat templates of vision-language models expect."""
 
 import re
+from collections.abc import Container
 from functools import cached_property
 from typing import Any
 
-from vouch.models.chat import chat
-from vouch.models.chat.letter_tokens import natural_spelling
 from vouch.models.chat.rendering import render
 from vouch.models.requests.engine import Question
 from vouch.pipeline.errors import UserError, reason
@@ -84,6 +83,26 @@ def _lost(text: str, rendered: str) -> bool:
 
 
 _PROBE = Question("probe", None, "Which?")
+
+# For each role, a conversation that ends with the user and holds what that role says.
+_SAID = {
+    "user": _PROBE,
+    "system": Question("probe", "Be brief.", "Which?"),
+    "assistant": Question("probe", None, "Which?", turns=[("Where?", "Here.")]),
+}
+_PRINTED = re.compile(r"""['"]type['"]: ['"]text['"]""")  # a list of parts printed as it is, not read
+
+
+def as_strings(said: list[dict[str, Any]], roles: Container[str]) -> list[dict[str, Any]]:
+    """Messages whose text of these roles is a string. One that shows pictures stays a list of parts."""
+    return [
+        {**one, "content": "".join(part["text"] for part in one["content"])}
+        if one["role"] in roles and all(part["type"] == "text" for part in one["content"])
+        else one
+        for one in said
+    ]
+
+
 _OPEN = ("(", "[", "{", '"', "'")  # after these an answer goes on without a space
 
 
@@ -100,21 +119,38 @@ class ChatTemplate:
     def __init__(self, processor: Any, text: str | None, separate_decoder: bool) -> None:
         own = processor.chat_template
         written = str(text or (own.get("default") if isinstance(own, dict) else own) or "")
-        self._apart, self._text = separate_decoder, chat.dated(written)
-        self._tokens = dict(processor.tokenizer.special_tokens_map)
-        self._variables = {name: value for name, value in chat.TEMPLATE_VARIABLES.items() if name in written}
+        self._apart, self._text = separate_decoder, dated(written)
+        named = {name: value for name, value in TEMPLATE_VARIABLES.items() if name in written}
+        self._variables = {**processor.tokenizer.special_tokens_map, **named}
 
-    def render(self, messages: list[dict[str, Any]], answer: bool = False) -> str:
+    def render(self, said: list[dict[str, Any]], answer: bool = False) -> str:
         """Messages up to where the model answers, or with `answer` those of a finished conversation."""
-        variables = {**self._tokens, **self._variables}
-        return render(self._text, messages, variables, answer)
+        return render(self._text, as_strings(said, self._strings), self._variables, answer)
+
+    @cached_property
+    def _strings(self) -> frozenset[str]:
+        """Roles whose text the template takes as a string alone, not as a list of parts: both are tried."""
+        found = frozenset[str]()
+        for role, question in _SAID.items():
+            if not self._takes(question, found) and self._takes(question, found | {role}):
+                found |= {role}
+        return found
+
+    def _takes(self, question: Question, strings: frozenset[str]) -> bool:
+        """Whether the template writes all of a conversation with these roles as strings."""
+        try:
+            written = render(self._text, as_strings(messages(question)[0], strings), self._variables, False)
+        except HERE:
+            raise
+        except Exception:  # a template can raise whatever it likes
+            return False
+        return dropped(question, written) is None and not _PRINTED.search(written)
 
     @cached_property
     def asked(self) -> str:
         """A conversation up to where the model answers. Raises UserError where the template fails."""
-        messages, _ = chat.messages(_PROBE)
         try:
-            return self.render(messages)
+            return self.render(messages(_PROBE)[0])
         except HERE:
             raise
         except Exception as error:  # a template can raise whatever it likes
@@ -128,7 +164,7 @@ class ChatTemplate:
         """Whether an answer follows the user's own words at once, so that tokens may span both."""
         return not self._apart and not self._generation_prompt
 
-    @cached_property
+    @property
     def _generation_prompt(self) -> str:
         """What the template writes after the user's text."""
         return self.asked.rpartition(_PROBE.text)[2]
@@ -136,29 +172,25 @@ class ChatTemplate:
     @cached_property
     def _natural(self) -> str:
         """What the template writes between the generation prompt and an answer."""
-        messages, _ = chat.messages(_PROBE)
         said = {"role": "assistant", "content": [{"type": "text", "text": "A"}]}
         try:
-            written = self.render([*messages, said], answer=True)
+            written = self.render([*messages(_PROBE)[0], said], answer=True)
         except HERE:
             raise
         except Exception:  # a template need not know how to write answers
             written = ""
-        return natural_spelling(self.asked, written)
+        return " " if written.startswith(self.asked + " ") else ""
 
     def between(self, before: str) -> str:
         """What stands between a text and how it goes on: the template's own habit, or a space."""
-        if self._apart:
-            habit = "" if not before else None
-        else:
-            habit = self._natural if before.endswith(self._generation_prompt) else None
-        if habit is not None:
-            return habit
+        if self._apart and not before:
+            return ""
+        if not self._apart and before.endswith(self._generation_prompt):
+            return self._natural
         return "" if before[-1:].isspace() or before.endswith(_OPEN) else " "
 
     def beginning(self, response: str | None) -> str:
         """What stands before an answer's first free token, in a conversation about nothing."""
-        before = "" if self._apart else self.asked
-        if response:
-            before += ("" if self._apart else self.between(before)) + response
-        return before
+        if self._apart:
+            return response or ""
+        return self.asked + (self.between(self.asked) + response if response else "")

@@ -34,16 +34,11 @@ class LetterIds:
     bracket: tuple[int, ...]
 
 
-def natural_spelling(prompt: str, answered: str) -> str:
-    """What a template writes between the generation prompt and an answer: a space, or nothing.
-
-    prompt: rendered with the generation prompt; answered: the same conversation with an answer.
-    """
-    return " " if answered.startswith(prompt + " ") else ""
-
-
 class LetterTokens:
-    """Token ids of letters after one beginning of an answer. prompt: a conversation up to there."""
+    """Token ids of letters after one beginning of an answer.
+
+    prompt: a conversation up to there. natural: the spelling that its template writes there.
+    """
 
     def __init__(self, encode: Encode, prompt: str, natural: str, unknown: int | None) -> None:
         self._encode, self._prompt, self._unknown = encode, prompt, unknown

@@ -1,26 +1,26 @@
 """Generated texts: greedy, and samples whose random numbers depend on the question alone."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 import torch
 
-from vouch.models.decoder.forward import Forward, Read, State
-from vouch.models.decoder.jobs import Job
+from vouch.models.decoder.forward import Forward, Read
 from vouch.models.decoder.outputs import NOT_FINITE
 from vouch.models.decoder.pass_inputs import fresh
+from vouch.models.decoder.prepared import Prepared
 from vouch.models.requests.engine import Decoding, Question, Refusal, TextAnswer
 
 
-def ends(model: Any) -> tuple[int, ...]:
+def ends(model: Any) -> frozenset[int]:
     """Tokens that end an answer, by the model's generation settings."""
     given = model.generation_config.eos_token_id
     if given is None:
         given = getattr(model.config.get_text_config(), "eos_token_id", None)
-    return tuple(given) if isinstance(given, (list, tuple)) else () if given is None else (int(given),)
+    return frozenset(given if isinstance(given, (list, tuple)) else () if given is None else (int(given),))
 
 
 class Continuation(Protocol):
@@ -33,81 +33,85 @@ class Continuation(Protocol):
         ...
 
 
-@dataclass
-class _Text:
-    """The text of one row so far; it ends with `most` tokens at the latest."""
+class Continued:
+    """Goes on after a pass that kept its cache, which stays as it is; see Continuation."""
 
-    most: int
-    tokens: list[int] = field(default_factory=list)
-    logprobs: list[float] = field(default_factory=list)
-    entropies: list[float] = field(default_factory=list)
-    eos: int | None = None
-    finite: bool = True
+    def __init__(self, forward: Forward, rows: Sequence[Prepared], read: Read) -> None:
+        self._forward, self._rows = forward, rows
+        self._read = replace(read, cache=fresh(read.cache))
+        self.logits = read.logits[:, 0]
 
-    @property
-    def done(self) -> bool:
-        return self.eos is not None or len(self.tokens) >= self.most or not self.finite
-
-    def add(self, token: int, logprob: float, entropy: float, is_end: bool) -> None:
-        if self.done:
-            return
-        if not math.isfinite(logprob):
-            self.finite = False
-            return
-        self.eos = len(self.tokens) if is_end else None
-        self.tokens.append(token)
-        self.logprobs.append(logprob)
-        self.entropies.append(entropy)
+    def step(self, tokens: torch.Tensor) -> torch.Tensor:
+        """See Continuation.step."""
+        self._read = self._forward.step(self._rows, tokens, self._read)
+        return self._read.logits[:, 0]
 
 
-class Decoder:
-    """Continues rows of a pass token by token. decode: tokens to text. end_tokens: end an answer."""
+def texts(
+    questions: Sequence[Question],
+    begin: Callable[[], Continuation],
+    decode: Callable[[Sequence[int]], str],
+    end_tokens: Collection[int],
+) -> Iterator[tuple[int, Decoding, TextAnswer | Refusal]]:
+    """(row, decoding, answer) for every decoding of the questions of the first rows of a pass.
 
-    def __init__(self, decode: Callable[[Sequence[int]], str], end_tokens: Sequence[int]) -> None:
-        self._decode, self._ends = decode, frozenset(end_tokens)
+    Further rows fill the pass. begin: starts anew after the prompts, once for each decoding. decode: tokens
+    to text. end_tokens: end an answer.
+    """
+    of_rows = [{(one.temperature, one.sample): one for one in q.decodings} for q in questions]
+    for key in dict.fromkeys(key for of_row in of_rows for key in of_row):
+        decodings = [of_row.get(key) for of_row in of_rows]
+        most = [0 if one is None else q.max_tokens for one, q in zip(decodings, questions, strict=True)]
+        draws = _draws(decodings, most) if key[0] else None
+        said = _generated(begin(), most, key[0], draws, end_tokens)
+        for row, (decoding, tokens) in enumerate(zip(decodings, said, strict=True)):
+            if decoding is not None:
+                yield row, decoding, _answer(tokens, decode, end_tokens)
 
-    def texts(
-        self, questions: Sequence[Question], begin: Callable[[], Continuation]
-    ) -> Iterator[tuple[int, Decoding, TextAnswer | Refusal]]:
-        """(row, decoding, answer) for every decoding of the questions of the first rows of a pass.
 
-        Further rows fill the pass. begin: starts anew after the prompts, once for each decoding.
-        """
-        of_rows = [{(one.temperature, one.sample): one for one in q.decodings} for q in questions]
-        for key in dict.fromkeys(key for of_row in of_rows for key in of_row):
-            decodings = [of_row.get(key) for of_row in of_rows]
-            most = [0 if one is None else q.max_tokens for one, q in zip(decodings, questions, strict=True)]
-            draws = _draws(decodings, most) if key[0] else None
-            texts = self._generated(begin(), most, key[0], draws)
-            for row, (decoding, text) in enumerate(zip(decodings, texts, strict=True)):
-                if decoding is not None:
-                    yield row, decoding, self._answer(text)
+_Said = tuple[int, float, float]
+"""A token, its log-probability, the normalised entropy where it was chosen."""
 
-    def _generated(
-        self, continued: Continuation, most: Sequence[int], temperature: float, draws: torch.Tensor | None
-    ) -> list[_Text]:
-        logits, number = continued.logits, 0
-        texts = [_Text(limit) for limit in most]
-        chosen = logits.new_zeros(len(logits), dtype=torch.long)
-        while not all(one.done for one in texts):
-            if number:
-                logits = continued.step(chosen)
-            if draws is None:
-                chosen = logits.argmax(dim=-1)
-            else:
-                drawn = draws.new_zeros(len(logits))  # rows that fill the pass draw nothing
-                drawn[: len(texts)] = draws[:, number]
-                chosen = sampled(logits / temperature, drawn)
-            for one, (token, logprob, entropy) in zip(texts, _statistics(logits, chosen), strict=False):
-                one.add(int(token), logprob, entropy, int(token) in self._ends)
-            number += 1
-        return texts
 
-    def _answer(self, grown: _Text) -> TextAnswer | Refusal:
-        if not grown.finite:
-            return NOT_FINITE
-        text = self._decode(grown.tokens[: grown.eos])
-        return TextAnswer(text, grown.logprobs, grown.entropies, grown.eos)
+def _generated(
+    continued: Continuation,
+    most: Sequence[int],
+    temperature: float,
+    draws: torch.Tensor | None,
+    end_tokens: Collection[int],
+) -> list[list[_Said]]:
+    """Of each row what it says, up to `most` tokens, one that ends it, or one that is not finite."""
+    logits = continued.logits
+    said: list[list[_Said]] = [[] for _ in most]
+    going = {row for row, limit in enumerate(most) if limit}
+    for number in range(max(most)):
+        if draws is None:
+            chosen = logits.argmax(dim=-1)
+        else:
+            drawn = draws.new_zeros(len(logits))  # rows that fill the pass draw nothing
+            drawn[: len(most)] = draws[:, number]
+            chosen = sampled(logits / temperature, drawn)
+        found = _statistics(logits, chosen)
+        for row in sorted(going):
+            token, logprob, entropy = found[row]
+            said[row].append((int(token), logprob, entropy))
+            if token in end_tokens or number + 1 == most[row] or not math.isfinite(logprob):
+                going.remove(row)
+        if not going:
+            break
+        logits = continued.step(chosen)
+    return said
+
+
+def _answer(
+    said: Sequence[_Said], decode: Callable[[Sequence[int]], str], end_tokens: Collection[int]
+) -> TextAnswer | Refusal:
+    tokens = [token for token, _, _ in said]
+    logprobs = [logprob for _, logprob, _ in said]
+    if not all(map(math.isfinite, logprobs)):
+        return NOT_FINITE
+    eos = len(said) - 1 if said and tokens[-1] in end_tokens else None
+    return TextAnswer(decode(tokens[:eos]), logprobs, [entropy for _, _, entropy in said], eos)
 
 
 def _statistics(logits: torch.Tensor, chosen: torch.Tensor) -> list[list[float]]:
@@ -136,45 +140,3 @@ def sampled(logits: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
     level = drawn.to(shares) * shares[:, -1]
     tokens = torch.searchsorted(shares, level[:, None], right=True)[:, 0]
     return tokens.clamp(max=logits.shape[-1] - 1).to(logits.device)
-
-
-def logits_of(forward: Forward, rows: Sequence[Job], states: Sequence[State] | None) -> torch.Tensor:
-    """[r, n, vocabulary] float32 at the wanted places of rows; states: after the prefix of each, if any."""
-    prepared = [row.prepared for row in rows]
-    wanted = torch.tensor([row.wanted for row in rows])
-    if rows[0].mode == "trie":
-        tries = [row.trie for row in rows if row.trie is not None]
-        return forward.tries(prepared, tries, states or (), rows[0].length, wanted).logits
-    return forward.chains(prepared, [row.sequence for row in rows], states, rows[0].length, wanted).logits
-
-
-class Prompts:
-    """A pass over whole prompts that can be continued several times. mask: [r, tokens] of the cache."""
-
-    def __init__(self, forward: Forward, rows: Sequence[Job], states: Sequence[State] | None) -> None:
-        self.forward, self.prepared = forward, [row.prepared for row in rows]
-        sequences = [row.sequence for row in rows]
-        last = torch.tensor([row.wanted for row in rows])
-        self.read: Read = forward.chains(self.prepared, sequences, states, rows[0].length, last, keep=True)
-        past = states[0].length if states else 0
-        mask = torch.zeros((len(rows), past + rows[0].length), dtype=torch.long)
-        for row, sequence in enumerate(sequences):
-            mask[row, : past + len(sequence)] = 1
-        self.mask = mask.to(forward.device)
-
-
-class Continued:
-    """One continuation, see Continuation; the cache of the prompts stays as it is."""
-
-    def __init__(self, prompts: Prompts) -> None:
-        self._prompts, self._mask, self._number = prompts, prompts.mask, 0
-        self._read = replace(prompts.read, cache=fresh(prompts.read.cache))
-        self.logits = prompts.read.logits[:, 0]
-
-    def step(self, tokens: torch.Tensor) -> torch.Tensor:
-        """See Continuation.step."""
-        self._mask = torch.cat([self._mask, torch.ones_like(self._mask[:, :1])], dim=1)
-        one = self._prompts
-        logits = one.forward.step(one.prepared, tokens, self._mask, self._read, self._number)
-        self._number += 1
-        return logits

@@ -4,39 +4,40 @@ A prompt goes through picture tower, Q-Former and encoder once. The keys and
 values of its cross-attention serve every option and every decoding of the prompt.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import torch
 from transformers import EncoderDecoderCache
 
-from vouch.models.decoder.decoding import Decoder, ends
+from vouch.models.decoder.decoding import ends
+from vouch.models.decoder.jobs import padded_length
 from vouch.models.decoder.outputs import letter_answers, likelihood_answer, token_nlls
-from vouch.models.decoder.pass_inputs import fresh
-from vouch.models.decoder.preparing import Prepared, Preparer
-from vouch.models.decoder.row_engine import RowEngine, padded_length
+from vouch.models.decoder.pass_inputs import Inputs, fresh
+from vouch.models.decoder.prepared import Prepared
+from vouch.models.decoder.preparing import Preparer
+from vouch.models.decoder.row_engine import RowEngine
 from vouch.models.loading.model_loading import LoadedModel
 from vouch.models.requests.config import Config
-from vouch.models.requests.engine import Answered, Decoding
+from vouch.models.requests.engine import Answered
 from vouch.tables.prompts import LIKELIHOOD, TEXT
-
-MODE = "encoder_decoder"
 
 
 @dataclass(frozen=True)
 class Row:
     """One prompt. texts: [1, n] integer tensors of any number of tokens each, padded to `lengths`.
 
-    option_length: tokens of an option that the decoder reads, padded.
+    pictures: other tensors. option_length: tokens of an option that the decoder reads, padded.
     """
 
     output: str
     prepared: Prepared
     texts: Mapping[str, torch.Tensor]
     lengths: Mapping[str, int]
+    pictures: Mapping[str, torch.Tensor]
     option_length: int
+    mode: str = "encoder_decoder"
 
     @property
     def shape(self) -> Hashable:
@@ -50,63 +51,61 @@ class Row:
         """Tokens of the prompt, padded."""
         return self.lengths["input_ids"]
 
-    @cached_property
-    def pictures(self) -> Mapping[str, torch.Tensor]:
-        """Tensors of the pictures."""
-        return {name: value for name, value in self.prepared.shown.items() if name not in self.texts}
+    @property
+    def asked(self) -> list[Prepared]:
+        """The question that it serves."""
+        return [self.prepared]
 
 
 class EncoderDecoder(RowEngine[Row]):
     """An Engine, see engine.py."""
 
     def __init__(self, loaded: LoadedModel, preparer: Preparer, config: Config) -> None:
-        super().__init__(preparer, config, loaded.device, MODE, ("encoder", "option"))
+        passes = ("encoder", "option")
+        super().__init__(preparer, config, loaded.device, Row.mode, passes, ends(loaded.model))
         self._model, self._vocabulary = loaded.model, preparer.vocabulary
-        self._decoder = Decoder(preparer.decode, ends(loaded.model))
 
     def _jobs(self, output: str, prepared: Sequence[Prepared]) -> Iterator[Row]:
         for one in prepared:
             ids = torch.tensor([one.ids])
-            beside = {name: value for name, value in one.shown.items() if name.startswith("qformer")}
-            texts = {"input_ids": ids, "attention_mask": torch.ones_like(ids), **one.by_token, **beside}
+            pictures = {name: value for name, value in one.shown.items() if not name.startswith("qformer")}
+            asked = {name: value for name, value in one.shown.items() if name not in pictures and pictures}
+            texts = {"input_ids": ids, "attention_mask": torch.ones_like(ids), **one.by_token, **asked}
             lengths = {name: self._length(name, value.shape[1]) for name, value in texts.items()}
             longest = max((len(option) - 1 for option in one.options), default=0)
-            yield Row(output, one, texts, lengths, 1 << max(0, longest - 1).bit_length())
+            yield Row(output, one, texts, lengths, pictures, 1 << max(0, longest - 1).bit_length())
 
     def _length(self, name: str, tokens: int) -> int:
         padded = padded_length(tokens, self._config.bucket)
         most = self._preparer.needs.qformer_context if name.startswith("qformer") else None
         return padded if most is None else min(padded, most)
 
-    def _asked(self, job: Row) -> Iterable[Prepared]:
-        return (job.prepared,)
-
-    def _forget(self) -> None:
-        pass  # nothing is kept between passes
-
     def _computed(self, rows: Sequence[Row], real: int) -> list[Answered]:
         read = _Read(self._model, self.device, self._vocabulary, rows)
         self.notes["passes"]["encoder"] += 1
         prepared = [row.prepared for row in rows[:real]]
         if rows[0].output == TEXT:
-            questions = [one.question for one in prepared]
-            texts = self._decoder.texts(questions, lambda: _Continued(read))
-            return [self._answered(prepared[row], answer, decoding) for row, decoding, answer in texts]
+            return self._texts(rows[:real], lambda: _Continued(read))
         if rows[0].output == LIKELIHOOD:
-            return self._likelihood(rows, real, read)
-        letters = [one.letters for one in prepared if one.letters is not None]
-        found = letter_answers(read.logits, list(enumerate(letters)))
-        pairs = zip(prepared, found, strict=True)
-        return [self._answered(one, answer, flags=flags) for one, (answer, flags) in pairs]
+            nlls = self._nlls(rows, read)[:real]
+            found: list[tuple[Any, list[str]]] = [(likelihood_answer(options), []) for options in nlls]
+        else:
+            letters = [one.letters for one in prepared if one.letters is not None]
+            found = [*letter_answers(read.logits, list(enumerate(letters)))]
+        return [
+            Answered(one.question.id, answer, None, (*one.flags, *flags), Row.mode)
+            for one, (answer, flags) in zip(prepared, found, strict=True)
+        ]
 
-    def _likelihood(self, rows: Sequence[Row], real: int, read: "_Read") -> list[Answered]:
-        """The sum over an option's tokens and the one that ends it, in a pass for each option's number."""
+    def _nlls(self, rows: Sequence[Row], read: "_Read") -> list[list[list[float]]]:
+        """Of each row and option its tokens and the one that ends it, in a pass for each option's number."""
         known: list[list[list[float]]] = [[] for _ in rows]
         length = rows[0].option_length
         for number in range(len(rows[0].prepared.options)):
             options = [row.prepared.options[number] for row in rows]
             first = token_nlls(read.logits, [(row, option[0]) for row, option in enumerate(options)])
-            logits = _Continued(read).read([option[:-1] for option in options], length)
+            ids = _padded([torch.tensor([option[:-1]], dtype=torch.long) for option in options], length)
+            logits = _Continued(read).read(ids.to(self.device))
             self.notes["passes"]["option"] += 1
             places = [
                 (row * length + place, token)
@@ -116,15 +115,7 @@ class EncoderDecoder(RowEngine[Row]):
             later = iter(token_nlls(logits.flatten(0, 1), places))
             for row, option in enumerate(options):
                 known[row].append([first[row], *(next(later) for _ in option[1:])])
-        return [
-            self._answered(row.prepared, likelihood_answer(nlls))
-            for row, nlls in zip(rows[:real], known, strict=False)
-        ]
-
-    def _answered(
-        self, one: Prepared, answer: Any, decoding: Decoding | None = None, flags: Sequence[str] = ()
-    ) -> Answered:
-        return Answered(one.question.id, answer, decoding, (*one.flags, *flags), MODE)
+        return known
 
 
 class _Read:
@@ -135,20 +126,16 @@ class _Read:
 
     def __init__(self, model: Any, device: str, vocabulary: int, rows: Sequence[Row]) -> None:
         self.language_model, self.vocabulary = model.language_model, vocabulary
-        start = self.language_model.config.decoder_start_token_id
-        given = {name: _padded(rows, name).to(device) for name in rows[0].texts}
+        given = {
+            name: _padded([row.texts[name] for row in rows], length).to(device)
+            for name, length in rows[0].lengths.items()
+        }
         self.attention_mask = given["attention_mask"]
-        pictures = {
-            name: torch.cat([row.pictures[name] for row in rows]).to(device) for name in rows[0].pictures
-        }
-        pictures = {
-            name: value.to(model.dtype) if value.is_floating_point() else value
-            for name, value in pictures.items()
-        }
+        pictures = Inputs(model, device).shown([row.pictures for row in rows])
+        start = self.language_model.config.decoder_start_token_id
         begun = [[start, *row.prepared.begun] for row in rows]
         result = (model if pictures else self.language_model)(
-            **{name: value for name, value in given.items() if pictures or not name.startswith("qformer")},
-            **pictures,
+            **{**pictures, **given},
             decoder_input_ids=torch.tensor(begun, device=device),
             use_cache=True,
         )
@@ -170,16 +157,10 @@ class _Continued:
 
     def step(self, tokens: torch.Tensor) -> torch.Tensor:
         """See Continuation.step."""
-        return self._passed(tokens[:, None])[:, 0]
+        return self.read(tokens[:, None])[:, 0]
 
-    def read(self, sequences: Sequence[Sequence[int]], length: int) -> torch.Tensor:
-        """[r, length, vocabulary] float32 after each token of each row's sequence, padded on the right."""
-        ids = torch.zeros((len(sequences), length), dtype=torch.long)
-        for row, sequence in enumerate(sequences):
-            ids[row, : len(sequence)] = torch.tensor(sequence)
-        return self._passed(ids.to(self.logits.device))
-
-    def _passed(self, ids: torch.Tensor) -> torch.Tensor:
+    def read(self, ids: torch.Tensor) -> torch.Tensor:
+        """[r, n, vocabulary] float32 after each of the tokens [r, n]."""
         read = self._read
         result = read.language_model(
             encoder_outputs=read.encoded,
@@ -192,11 +173,10 @@ class _Continued:
         return logits
 
 
-def _padded(rows: Sequence[Row], name: str) -> torch.Tensor:
-    """[r, length] with zeros on the right: masked places, whatever token a zero is."""
-    padded = torch.zeros((len(rows), rows[0].lengths[name]), dtype=torch.long)
-    for row, one in enumerate(rows):
-        value = one.texts[name]
+def _padded(rows: Sequence[torch.Tensor], length: int) -> torch.Tensor:
+    """[r, length] of rows [1, n], with zeros on the right: masked places, whatever token a zero is."""
+    padded = torch.zeros((len(rows), length), dtype=torch.long)
+    for row, value in enumerate(rows):
         padded[row, : value.shape[1]] = value[0]
     return padded
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import torch
 
+from vouch.models.decoder.jobs import Job
 from vouch.models.decoder.pass_inputs import TOKEN_KINDS, Inputs, row_of
-from vouch.models.decoder.preparing import Prepared
-from vouch.models.decoder.tries import Trie, layer_kinds
+from vouch.models.decoder.prepared import Prepared
+from vouch.models.decoder.tries import layer_kinds
 from vouch.pipeline.errors import UserError
 
 
@@ -32,11 +33,13 @@ class Read:
 
     logits  [r, n, vocabulary] float32 at the wanted places; rows of the last projection beyond the
             tokenizer's vocabulary are padding and are cut off
-    cache   of all rows, None where it was not wanted; next: [r] the position after each row's last token
+    cache   of all rows, None where it was not wanted
+    mask    [r, tokens of the cache] what rows may look at; next: [r] the position after each row's last token
     """
 
     logits: torch.Tensor
     cache: Any | None
+    mask: torch.Tensor
     next: torch.Tensor
 
 
@@ -78,10 +81,6 @@ class Forward:
         """The cache after the prefix of each row; all prefixes have one length."""
         length = rows[0].prefix
         ids = torch.tensor([row.ids[:length] for row in rows], device=self.device)
-        beside = {
-            name: self.inputs.tensor(torch.cat([row.by_token[name][:, :length] for row in rows]))
-            for name in rows[0].by_token
-        }
         cache = self.inputs.cache()
         self._run(
             self.model,
@@ -90,8 +89,8 @@ class Forward:
             past_key_values=cache,
             use_cache=True,
             logits_to_keep=1,
-            **self.inputs.shown(rows),
-            **beside,
+            **self.inputs.shown([row.shown for row in rows]),
+            **self.inputs.beside(rows, 0, length),
         )
         following = _after(self.positions, torch.full((len(rows),), length - 1, device=self.device))
         return [
@@ -99,28 +98,26 @@ class Forward:
             for row in range(len(rows))
         ]
 
-    def chains(
-        self,
-        rows: Sequence[Prepared],
-        sequences: Sequence[Sequence[int]],
-        states: Sequence[State] | None,
-        length: int,
-        wanted: torch.Tensor,
-        keep: bool = False,
-    ) -> Read:
-        """Each row's sequence, padded on the right to `length`; wanted: [r, n] places in it.
+    def logits(self, rows: Sequence[Job], states: Sequence[State] | None) -> torch.Tensor:
+        """[r, n, vocabulary] float32 at the wanted places of rows; states: after their prefixes, if any."""
+        if rows[0].mode == "trie" and states is not None:
+            return self.tries(rows, states)
+        return self.chains(rows, states).logits
+
+    def chains(self, rows: Sequence[Job], states: Sequence[State] | None, keep: bool = False) -> Read:
+        """Each row's sequence, padded on the right. keep: return the cache, for decoding.
 
         With states the sequences follow them; without, they are whole prompts and pictures are shown.
-        keep: return the cache, for decoding.
         """
+        prepared, length = [row.prepared for row in rows], rows[0].length
         ids = torch.full((len(rows), length), self._pad)
         mask = torch.zeros((len(rows), length), dtype=torch.long)
-        for row, sequence in enumerate(sequences):
-            ids[row, : len(sequence)] = torch.tensor(sequence)
-            mask[row, : len(sequence)] = 1
+        for row, one in enumerate(rows):
+            ids[row, : len(one.sequence)] = torch.tensor(one.sequence)
+            mask[row, : len(one.sequence)] = 1
         ends = mask.sum(dim=1).to(self.device) - 1
         past = states[0].length if states else 0
-        given: dict[str, Any] = self.inputs.beside(rows, past, length)
+        given: dict[str, Any] = self.inputs.beside(prepared, past, length)
         cache = None
         if states:
             starts = torch.tensor([state.next for state in states])
@@ -128,79 +125,70 @@ class Forward:
             mask = torch.cat([torch.ones((len(rows), past), dtype=torch.long), mask], dim=1)
             cache = self.inputs.joined(state.layers for state in states)
         else:
-            given |= self.inputs.shown(rows)
+            given |= self.inputs.shown([one.shown for one in prepared])
             cache = self.inputs.cache() if keep else None
-        output = self._run(
-            self.model if rows[0].shown and not states else self._text_model,
+        mask = mask.to(self.device)
+        logits = self._run(
+            self.model if prepared[0].shown and not states else self._text_model,
             input_ids=ids.to(self.device),
-            attention_mask=mask.to(self.device),
+            attention_mask=mask,
             past_key_values=cache,
             use_cache=cache is not None,
-            logits_to_keep=wanted.to(self.device),
+            logits_to_keep=torch.tensor([row.wanted for row in rows], device=self.device),
             **given,
         )
-        return Read(self._logits(output), cache if keep else None, _after(self.positions, ends))
+        return Read(logits, cache if keep else None, mask, _after(self.positions, ends))
 
-    def tries(
-        self,
-        rows: Sequence[Prepared],
-        tries: Sequence[Trie],
-        states: Sequence[State],
-        length: int,
-        wanted: torch.Tensor,
-    ) -> Read:
-        """Each row's trie, padded to `length` nodes, after its state; wanted: [r, n] nodes."""
+    def tries(self, rows: Sequence[Job], states: Sequence[State]) -> torch.Tensor:
+        """See logits: each row's trie after its state."""
+        length = rows[0].length
         ids = torch.full((len(rows), length), self._pad)
         depths = torch.zeros((len(rows), length), dtype=torch.long)
         sees = torch.eye(length, dtype=torch.bool).repeat(len(rows), 1, 1)
-        for row, trie in enumerate(tries):
+        for row, trie in enumerate(row.trie for row in rows if row.trie is not None):
             count = len(trie)
             ids[row, :count] = torch.from_numpy(trie.tokens)
             depths[row, :count] = torch.from_numpy(trie.depths)
             sees[row, :count, :count] = torch.from_numpy(trie.sees)
         starts = torch.tensor([state.next for state in states])
-        output = self._run(
+        prepared = [row.prepared for row in rows]
+        return self._run(
             self._text_model,
             input_ids=ids.to(self.device),
             attention_mask=self.inputs.masks(sees, depths, states[0].length),
             position_ids=(starts[:, None] + depths).to(self.device),
             past_key_values=self.inputs.joined(state.layers for state in states),
             use_cache=True,
-            logits_to_keep=wanted.to(self.device),
-            **self.inputs.beside(rows, states[0].length, length, last=True),
+            logits_to_keep=torch.tensor([row.wanted for row in rows], device=self.device),
+            **self.inputs.beside(prepared, states[0].length, length, last=True),
         )
-        return Read(self._logits(output), None, starts)
 
-    def step(
-        self, rows: Sequence[Prepared], tokens: torch.Tensor, mask: torch.Tensor, read: Read, number: int
-    ) -> torch.Tensor:
-        """One further token [r] of every row after `read`: logits [r, vocabulary] float32.
-
-        mask: [r, tokens in the cache + 1] of what rows may look at. number: 0 for the first token.
-        """
-        output = self._run(
+    def step(self, rows: Sequence[Prepared], tokens: torch.Tensor, read: Read) -> Read:
+        """One further token [r] of every row after `read`, whose cache goes on."""
+        mask = torch.cat([read.mask, torch.ones_like(read.mask[:, :1])], dim=1)
+        logits = self._run(
             self._text_model,
             input_ids=tokens[:, None],
             attention_mask=mask,
-            position_ids=(read.next + number)[:, None],
+            position_ids=read.next[:, None],
             past_key_values=read.cache,
             use_cache=True,
             logits_to_keep=1,
             **self.inputs.beside(rows, len(rows[0].ids) - 1, 1, last=True),
         )
-        return self._logits(output)[:, 0]
+        return Read(logits, read.cache, mask, read.next + 1)
 
-    def _run(self, network: Any, **given: Any) -> Any:
+    def _run(self, network: Any, **given: Any) -> torch.Tensor:
+        """Logits, float32."""
+
         def note(_module: Any, _inputs: Any, received: Mapping[str, Any]) -> None:
             self.positions = received.get("position_ids")
 
         hook = self._decoder.register_forward_pre_hook(note, with_kwargs=True)
         try:
-            return network(**given)
+            output = network(**given)
         finally:
             hook.remove()
-
-    def _logits(self, output: Any) -> torch.Tensor:
         logits: torch.Tensor = output.logits[..., : self._vocabulary].float()
         return logits
 

@@ -4,10 +4,9 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from vouch.models.decoder.preparing import Prepared
-from vouch.models.decoder.row_engine import padded_length
+from vouch.models.decoder.prepared import Prepared
 from vouch.models.decoder.tries import Trie, build
-from vouch.tables.prompts import LETTERS, TEXT
+from vouch.tables.prompts import LIKELIHOOD, TEXT
 
 Mode = Literal["trie", "batch", "plain"]
 MODES: tuple[Mode, ...] = ("trie", "batch", "plain")  # fastest first
@@ -20,11 +19,10 @@ MAX_WANTED = 512  # rows of the vocabulary's width
 class Target:
     """The places of a job whose logits answer one question.
 
-    wanted: for letters the place of the last prompt token; for likelihood, of each option, the places
-    before its tokens; `option` is the first option's number. Places count from the job's first token.
+    wanted: for letters and text the place of the last prompt token; for likelihood, of each option, the
+    places before its tokens; `option` is the first option's number. Places count from the job's first token.
     """
 
-    output: str
     prepared: Prepared
     wanted: tuple[tuple[int, ...], ...]
     option: int = 0
@@ -40,6 +38,7 @@ class Job:
     """
 
     mode: Mode
+    output: str
     prepared: Prepared
     targets: tuple[Target, ...]
     length: int
@@ -51,110 +50,97 @@ class Job:
     def shape(self) -> Hashable:
         """What rows of one pass have in common."""
         prefix = 0 if self.mode == "plain" else self.prepared.prefix
-        text = self.targets[0].output == TEXT
+        text = self.output == TEXT
         return (self.mode, prefix, self.length, len(self.wanted), text, self.prepared.shown_shape)
+
+    @property
+    def asked(self) -> list[Prepared]:
+        """The questions that it serves."""
+        return [target.prepared for target in self.targets]
+
+
+def padded_length(tokens: int, bucket: int) -> int:
+    """The length a row is padded to: a multiple of `bucket`, at least one place more than it needs.
+
+    The spare place keeps every row padded. A batch without any padding would get no attention mask,
+    for which a GPU has other kernels, so that a prompt's last bits would depend on its company.
+    """
+    return (tokens // bucket + 1) * bucket
 
 
 def jobs(
     output: str, prepared: Sequence[Prepared], mode: Mode, bucket: int, may_pad: Callable[[int], bool]
 ) -> Iterator[Job]:
-    """The jobs of a pack. Prompts without pictures are always read whole (`plain`).
+    """The jobs of a pack. Prompts without pictures are always read whole (`plain`), text is never a trie.
 
     may_pad: whether a row of so many tokens, padding and answer included, can be continued after
     padding; see Forward. Other rows that a text is to follow are not padded.
     """
-    if output == TEXT:
-        for one in prepared:
-            yield _text(one, "batch" if one.prefix and mode != "plain" else "plain", bucket, may_pad)
-        return
-    if mode != "trie":
-        for one in prepared:
-            yield from _chains(output, one, mode if one.prefix else "plain", bucket)
-        return
     groups: dict[str, list[Prepared]] = {}
     for one in prepared:
-        if one.prefix:
+        if one.prefix and mode == "trie" and output != TEXT:
             groups.setdefault(one.prefix_digest, []).append(one)
-        else:
-            yield from _chains(output, one, "plain", bucket)
+            continue
+        chained: Mode = "plain" if mode == "plain" or not one.prefix else "batch"
+        start = 0 if chained == "plain" else one.prefix
+        for number, (sequence, places) in enumerate(_branches(output, one, start)):
+            length = padded_length(len(sequence), bucket)
+            if output == TEXT and not may_pad(start + length + one.question.max_tokens):
+                length = len(sequence)
+            target = Target(one, (places,), number)
+            yield Job(chained, output, one, (target,), length, _padded(places), sequence=sequence)
     for group in groups.values():
         yield from _tries(output, group, bucket)
 
 
-def _text(prepared: Prepared, mode: Mode, bucket: int, may_pad: Callable[[int], bool]) -> Job:
-    prompt = prepared.ids[0 if mode == "plain" else prepared.prefix :]
-    last = len(prompt) - 1
-    target = Target(TEXT, prepared, ((last,),))
-    length = padded_length(len(prompt), bucket)
-    if not may_pad(len(prepared.ids) - len(prompt) + length + prepared.question.max_tokens):
-        length = len(prompt)
-    return Job(mode, prepared, (target,), length, (last,), sequence=prompt)
+def _branches(output: str, prepared: Prepared, start: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """For each option its sequence from `start` on, without its last token, and the places before its tokens.
 
-
-def _chains(output: str, prepared: Prepared, mode: Mode, bucket: int) -> Iterator[Job]:
-    start = 0 if mode == "plain" else prepared.prefix
-    prompt = prepared.ids[start:]
+    Letters and text go on from the prompt as an option of one token does.
+    """
+    prompt, options = prepared.ids[start:], prepared.options if output == LIKELIHOOD else ((0,),)
     last = len(prompt) - 1
-    if output == LETTERS:
-        target = Target(output, prepared, ((last,),))
-        yield _job(mode, prepared, (target,), len(prompt), (last,), bucket, sequence=prompt)
-        return
-    for number, option in enumerate(prepared.options):
-        places = tuple(range(last, last + len(option)))
-        sequence = (*prompt, *option[:-1])
-        target = Target(output, prepared, (places,), number)
-        yield _job(mode, prepared, (target,), len(sequence), places, bucket, sequence=sequence)
+    return [((*prompt, *option[:-1]), tuple(range(last, last + len(option)))) for option in options]
 
 
 def _tries(output: str, group: Sequence[Prepared], bucket: int) -> Iterator[Job]:
     """Greedily as many questions a trie as its size allows, in their order."""
     chosen: list[Prepared] = []
+    job: Job | None = None
     for one in group:
-        if chosen and not _fits(output, [*chosen, one]):
-            yield _trie(output, chosen, bucket)
-            chosen = []
+        more = _trie(output, [*chosen, one], bucket)
+        if job is not None and not _fits(more):
+            yield job
+            chosen, more = [], _trie(output, [one], bucket)
         chosen.append(one)
-    yield _trie(output, chosen, bucket)
+        job = more
+    if job is not None:
+        yield job
 
 
-def _sequences(output: str, prepared: Prepared) -> list[tuple[int, ...]]:
-    suffix = prepared.ids[prepared.prefix :]
-    return [suffix] if output == LETTERS else [(*suffix, *option[:-1]) for option in prepared.options]
-
-
-def _fits(output: str, group: Sequence[Prepared]) -> bool:
-    sequences = [sequence for one in group for sequence in _sequences(output, one)]
-    wanted = sum(len(option) for one in group for option in one.options) if output != LETTERS else len(group)
-    return len(build(sequences)) <= MAX_NODES and wanted <= MAX_WANTED
+def _fits(job: Job) -> bool:
+    wanted = sum(len(path) for target in job.targets for path in target.wanted)
+    return job.trie is not None and len(job.trie) <= MAX_NODES and wanted <= MAX_WANTED
 
 
 def _trie(output: str, group: Sequence[Prepared], bucket: int) -> Job:
-    sequences = [(one, sequence) for one in group for sequence in _sequences(output, one)]
-    trie = build([sequence for _, sequence in sequences])
-    targets, place = [], 0
-    for one in group:
-        last = len(one.ids) - one.prefix - 1
-        paths = trie.paths[place : place + (1 if output == LETTERS else len(one.options))]
-        place += len(paths)
-        if output == LETTERS:
-            wanted: tuple[tuple[int, ...], ...] = ((paths[0][last],),)
-        else:
-            wanted = tuple(path[last:] for path in paths)
-        targets.append(Target(output, one, wanted))
-    nodes = tuple(sorted({node for target in targets for path in target.wanted for node in path}))
-    return _job("trie", group[0], tuple(targets), len(trie), nodes, bucket, trie=trie)
+    branches = [_branches(output, one, one.prefix) for one in group]
+    trie = build([sequence for of_one in branches for sequence, _ in of_one])
+    paths = iter(trie.paths)
+    targets = tuple(
+        Target(
+            one,
+            tuple(
+                tuple(path[place] for place in places)
+                for (_, places), path in zip(of_one, paths, strict=False)
+            ),
+        )
+        for one, of_one in zip(group, branches, strict=True)
+    )
+    nodes = sorted({node for target in targets for path in target.wanted for node in path})
+    return Job("trie", output, group[0], targets, padded_length(len(trie), bucket), _padded(nodes), trie)
 
 
-def _job(
-    mode: Mode,
-    prepared: Prepared,
-    targets: tuple[Target, ...],
-    tokens: int,
-    wanted: tuple[int, ...],
-    bucket: int,
-    trie: Trie | None = None,
-    sequence: tuple[int, ...] = (),
-) -> Job:
+def _padded(wanted: Sequence[int]) -> tuple[int, ...]:
     count = 1 << (len(wanted) - 1).bit_length()
-    padded = (*wanted, *[wanted[-1]] * (count - len(wanted)))
-    return Job(mode, prepared, targets, padded_length(tokens, bucket), padded, trie, sequence)
+    return (*wanted, *[wanted[-1]] * (count - len(wanted)))

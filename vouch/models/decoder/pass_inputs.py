@@ -1,13 +1,13 @@
 """What a pass of a decoder gets beside its tokens: pictures, a value for each token, masks, caches."""
 
 import copy
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
 from transformers import DynamicCache
 
-from vouch.models.decoder.preparing import Prepared
+from vouch.models.decoder.prepared import Prepared
 from vouch.models.decoder.tries import Unsupported, trie_masks
 
 # Continuing a cache puts new tensors in their place and never writes in them, so rows may share memory.
@@ -16,18 +16,18 @@ _NEVER_WRITTEN = frozenset({"keys", "values"})
 
 def row_of(layer: Any, row: int) -> Any:
     """One row of a layer, as a layer of its own in memory of its own."""
-    return _changed(layer, lambda name, values: values[0][row : row + 1].clone(), [layer])
+    return _changed([layer], lambda name, values: values[0][row : row + 1].clone())
 
 
 def join(layers: Sequence[Any]) -> Any:
     """Rows of one layer together; continuing it changes none of them."""
-    if len(layers) > 1:
-        return _changed(layers[0], lambda name, values: torch.cat(list(values)), layers)
 
-    def alone(name: str, values: Sequence[torch.Tensor]) -> torch.Tensor:
+    def joined(name: str, values: Sequence[torch.Tensor]) -> torch.Tensor:
+        if len(values) > 1:
+            return torch.cat(list(values))
         return values[0] if name in _NEVER_WRITTEN else values[0].clone()
 
-    return _changed(layers[0], alone, layers)
+    return _changed(layers, joined)
 
 
 def fresh(cache: Any) -> Any:
@@ -37,43 +37,31 @@ def fresh(cache: Any) -> Any:
     return copied
 
 
-def _changed(
-    layer: Any, make: Callable[[str, Sequence[torch.Tensor]], torch.Tensor], layers: Sequence[Any]
-) -> Any:
-    """A copy of `layer` whose tensors of rows are made from those of `layers`."""
-    for one in layers:
-        _check_rows(one)
-    changed = copy.copy(layer)
-    for name, value in vars(layer).items():
-        others = [getattr(one, name) for one in layers]
-        if _has_rows(value):
-            setattr(changed, name, make(name, others))
-        elif isinstance(value, dict):
-            made = {
-                key: make(name, [one[key] for one in others]) if _has_rows(part) else part
-                for key, part in value.items()
-            }
-            setattr(changed, name, made)
-        elif isinstance(value, list) and value:
-            raise _unknown(layer)
+def _changed(layers: Sequence[Any], make: Callable[[str, Sequence[torch.Tensor]], torch.Tensor]) -> Any:
+    """A layer whose tensors of rows are made from those of `layers`; the rest is the first one's.
+
+    Raises Unsupported where something else may hold a part of each row.
+    """
+
+    def made(name: str, values: Sequence[Any]) -> Any:
+        if isinstance(values[0], dict):
+            return {key: made(name, [one[key] for one in values]) for key in values[0]}
+        return make(name, values) if _has_rows(values[0]) else values[0]
+
+    for layer in layers:
+        held = [
+            part
+            for one in vars(layer).values()
+            for part in (one.values() if isinstance(one, dict) else [one])
+        ]
+        rows = {one.shape[0] for one in held if _has_rows(one)}
+        small = [one for one in held if isinstance(one, torch.Tensor) and 1 <= one.ndim <= 2]
+        if any(isinstance(one, list) and one for one in held) or any(one.shape[0] in rows for one in small):
+            raise Unsupported(f"the model's cache layer {type(layer).__name__} is of an unknown kind")
+    changed = copy.copy(layers[0])
+    for name in vars(layers[0]):
+        setattr(changed, name, made(name, [getattr(one, name) for one in layers]))
     return changed
-
-
-def _check_rows(layer: Any) -> None:
-    """Raises Unsupported where a tensor of one or two axes may hold something of each row."""
-    tensors = [
-        part
-        for value in vars(layer).values()
-        for part in (value.values() if isinstance(value, dict) else (value,))
-        if isinstance(part, torch.Tensor)
-    ]
-    rows = {one.shape[0] for one in tensors if _has_rows(one)}
-    if any(1 <= one.ndim <= 2 and one.shape[0] in rows for one in tensors):
-        raise _unknown(layer)
-
-
-def _unknown(layer: Any) -> Unsupported:
-    return Unsupported(f"the model's cache layer {type(layer).__name__} is of an unknown kind")
 
 
 def _has_rows(value: Any) -> bool:
@@ -91,13 +79,21 @@ class Inputs:
         self._model, self._device = model, device
         self._config = model.config.get_text_config()
 
-    def tensor(self, value: torch.Tensor) -> torch.Tensor:
+    def _tensor(self, value: torch.Tensor) -> torch.Tensor:
         """A tensor where the model is, numbers with a fraction as the model has them."""
         return value.to(self._device, self._model.dtype if value.is_floating_point() else value.dtype)
 
-    def shown(self, rows: Sequence[Prepared]) -> dict[str, torch.Tensor]:
+    def shown(self, rows: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
         """The pictures of all rows, by name of the argument."""
-        return {name: self.tensor(torch.cat(_of_rows(rows, name))) for name in rows[0].shown}
+        given = {name: [row[name] for row in rows] for name in rows[0]}
+        if "image_token_pooling" in given:
+            # Numbers of patches among all of a pass; -1 stands for none.
+            count = rows[0]["pixel_values"].shape[:2].numel()
+            given["image_token_pooling"] = [
+                torch.where(value < 0, value, value + row * count)
+                for row, value in enumerate(given["image_token_pooling"])
+            ]
+        return {name: self._tensor(torch.cat(values)) for name, values in given.items()}
 
     def beside(
         self, rows: Sequence[Prepared], past: int, length: int, last: bool = False
@@ -118,7 +114,7 @@ class Inputs:
                 if name == "token_type_ids" and self._model.config.model_type == "paligemma":
                     beyond = torch.ones_like(beyond)  # an answer, which its prompt must not see
                 parts.append(torch.cat([following, beyond], dim=1))
-            beside[name] = self.tensor(torch.cat(parts))
+            beside[name] = self._tensor(torch.cat(parts))
         return beside
 
     def masks(self, sees: torch.Tensor, depths: torch.Tensor, past: int) -> Any:
@@ -142,12 +138,3 @@ class Inputs:
         cache = self.cache()
         cache.layers = [join(layers) for layers in zip(*rows, strict=True)]
         return cache
-
-
-def _of_rows(rows: Sequence[Prepared], name: str) -> list[torch.Tensor]:
-    values = [row.shown[name] for row in rows]
-    if name != "image_token_pooling":
-        return values
-    # Numbers of patches among all of a pass; -1 stands for none.
-    count = rows[0].shown["pixel_values"].shape[:2].numel()
-    return [torch.where(value < 0, value, value + row * count) for row, value in enumerate(values)]

@@ -1,77 +1,21 @@
 """From a question to tokens and tensors of one row: chat template, processor, letters, options."""
 
 import copy
-import hashlib
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import torch
 from PIL import Image
 
-from vouch.images.processed_pictures import ProcessedPictures, tensor_digest
-from vouch.models.chat import chat
-from vouch.models.chat.chat import HERE, ChatTemplate
+from vouch.images.processed_pictures import ProcessedPictures
+from vouch.models.chat.chat import HERE, ChatTemplate, dropped, messages
 from vouch.models.chat.letter_tokens import LetterIds, LetterTokens
+from vouch.models.decoder.prepared import Needs, Prepared
 from vouch.models.loading.model_loading import LoadedModel
 from vouch.models.requests.engine import Question
 from vouch.pipeline.errors import UserError, raised_for_us, reason
 from vouch.pipeline.out_of_memory import out_of_memory
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A tokenised question.
-
-    ids            its tokens, places of pictures included
-    prefix         how many of them end with the last place of a picture: 0 without pictures
-    shown          tensors of the pictures; rows are joined along the first axis
-    by_token       further tensors [1, len(ids), ...] that the model wants beside the tokens
-    letters        tokens of its marks, None where it has none
-    options        tokens of each option as a continuation, for a decoder of its own with the one that ends it
-    begun          tokens with which a decoder of its own begins the answer; elsewhere they are among `ids`
-    """
-
-    question: Question
-    ids: tuple[int, ...]
-    prefix: int
-    shown: Mapping[str, torch.Tensor]
-    by_token: Mapping[str, torch.Tensor]
-    letters: LetterIds | None
-    options: tuple[tuple[int, ...], ...]
-    flags: tuple[str, ...] = ()
-    begun: tuple[int, ...] = ()
-
-    @cached_property
-    def shown_shape(self) -> Hashable:
-        """What the pictures of rows in one forward pass must have in common."""
-        return tuple((name, tuple(value.shape)) for name, value in sorted(self.shown.items()))
-
-    @cached_property
-    def prefix_digest(self) -> str:
-        """Names what a model has read up to the end of the prefix."""
-        digest = hashlib.sha256(repr(self.ids[: self.prefix]).encode())
-        for name, value in sorted(self.shown.items()):
-            digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
-            digest.update(tensor_digest(value))
-        return digest.hexdigest()
-
-
-@dataclass(frozen=True)
-class Needs:
-    """What a model asks of its inputs.
-
-    context: most tokens it reads, None if unlimited. image_token: stands where a picture's features go.
-    separate_decoder: it has a decoder of its own for what it says. qformer_context: most tokens of the text
-    that a Q-Former reads, None where it reads none.
-    """
-
-    context: int | None = None
-    image_token: int | None = None
-    separate_decoder: bool = False
-    qformer_context: int | None = None
-
 
 _PROBES = ((64, 64), (96, 32), (640, 400), (400, 900))  # sizes that tell whether size reaches the model
 
@@ -90,10 +34,7 @@ class Preparer:
     @classmethod
     def of(cls, loaded: LoadedModel, template: str | None) -> "Preparer":
         """One for a loaded model."""
-        config = loaded.model.config
-        apart = bool(config.get_text_config().is_encoder_decoder)
-        qformer = getattr(getattr(config, "qformer_config", None), "max_position_embeddings", None)
-        return cls(loaded.processor, template, Needs(loaded.context, loaded.image_token, apart, qformer))
+        return cls(loaded.processor, template, Needs.of(loaded.model.config))
 
     def for_thread(self) -> "Preparer":
         """One with a processor of its own: a tokenizer must not be used by two threads at once."""
@@ -122,19 +63,23 @@ class Preparer:
         rendered, inputs = self._checked_inputs(question)
         tokens = tuple(inputs.pop("input_ids")[0].tolist())
         inputs.pop("attention_mask", None)
-        places = self._places(tokens, question)
+        if len(question.pictures) > 1 and not self._sees_all:
+            raise UserError(
+                f"it has {len(question.pictures)} pictures, of which this model sees one; leave the item out"
+            )
         before = (question.response or "") if self.needs.separate_decoder else rendered
         letters = self._letter_ids(question) if question.marks else None
         if letters is not None and self._chat.merges:
             self._check_letters(rendered, tokens, question.marks, letters)
         options = self._options(before, question.options)
         begun = tuple(self._encode(before)) if self.needs.separate_decoder else ()
-        self._check_length(len(tokens), inputs, question, options)
         by_token = {name: value for name, value in inputs.items() if _by_token(name, value, len(tokens))}
         shown = {name: value for name, value in inputs.items() if name not in by_token}
-        prefix = places[-1] + 1 if places and places[-1] + 1 < len(tokens) else 0
-        flags = ("control_tokens",) if control else ()
-        return Prepared(question, tokens, prefix, shown, by_token, letters, options, flags, begun)
+        after = self._after_pictures(tokens)
+        prefix, flags = after if after < len(tokens) else 0, ("control_tokens",) if control else ()
+        prepared = Prepared(question, tokens, prefix, shown, by_token, letters, options, flags, begun)
+        self._check_length(prepared)
+        return prepared
 
     def _control_tokens(self, question: Question) -> bool:
         """Whether the question holds a token with a meaning of its own. Raises UserError for a picture's."""
@@ -146,13 +91,11 @@ class Preparer:
                 raise UserError(f"it holds {token}, where this model expects a picture; correct the item")
         return any(token in whole for token in self._tokenizer.all_special_tokens)
 
-    def _places(self, tokens: Sequence[int], question: Question) -> list[int]:
-        """Where pictures stand in the tokens."""
-        if len(question.pictures) > 1 and not self._sees_all:
-            raise UserError(
-                f"it has {len(question.pictures)} pictures, of which this model sees one; leave the item out"
-            )
-        return [place for place, token in enumerate(tokens) if token == self.needs.image_token]
+    def _after_pictures(self, tokens: Sequence[int]) -> int:
+        """The place after the last one of a picture, 0 where there is none."""
+        return max(
+            (place + 1 for place, token in enumerate(tokens) if token == self.needs.image_token), default=0
+        )
 
     @cached_property
     def _sees_all(self) -> bool:
@@ -164,25 +107,17 @@ class Preparer:
             counts.append(tokens.count(self.needs.image_token))
         return self.needs.image_token is None or counts[0] < counts[1]
 
-    def _check_length(
-        self,
-        tokens: int,
-        inputs: Mapping[str, torch.Tensor],
-        question: Question,
-        options: Sequence[Sequence[int]],
-    ) -> None:
-        answer = max([1, question.max_tokens if question.decodings else 0, *map(len, options)])
-        if self.needs.context is not None and tokens + answer > self.needs.context:
-            raise UserError(
-                f"its {tokens} tokens and an answer of {answer} exceed the {self.needs.context} that the "
-                "model reads; shorten the item, or leave it out"
-            )
-        most, given = self.needs.qformer_context, inputs.get("qformer_input_ids")
-        if most is not None and given is not None and given.shape[1] >= most:  # one place is for padding
-            raise UserError(
-                f"its {given.shape[1]} tokens exceed the {most - 1} that the model's Q-Former reads; "
-                "shorten the item, or leave it out"
-            )
+    def _check_length(self, one: Prepared) -> None:
+        question, tokens, context = one.question, len(one.ids), self.needs.context
+        answer = max([1, question.max_tokens if question.decodings else 0, *map(len, one.options)])
+        most, given = self.needs.qformer_context, one.shown.get("qformer_input_ids")
+        if context is not None and tokens + answer > context:
+            problem = f"{tokens} tokens and an answer of {answer} exceed the {context} that the model"
+        elif most is not None and given is not None and given.shape[1] >= most:  # one place is for padding
+            problem = f"{given.shape[1]} tokens exceed the {most - 1} that the model's Q-Former"
+        else:
+            return
+        raise UserError(f"its {problem} reads; shorten the item, or leave it out")
 
     def _letter_ids(self, question: Question) -> LetterIds:
         response = question.response
@@ -194,7 +129,7 @@ class Preparer:
         if letters is None:
             raise UserError(
                 f"the model's tokenizer has no distinct single token for each of "
-                f"{', '.join(question.marks):.100}; ask this model with another style"
+                f"{', '.join(question.marks):.100}; ask this model with another template"
             )
         return letters
 
@@ -207,8 +142,7 @@ class Preparer:
         """
         for end in ("", "\n"):  # some processors end the prompt's line, as PaliGemma's does
             before = self._encode(rendered + end)
-            shown = [place for place, token in enumerate(before) if token == self.needs.image_token]
-            words = before[shown[-1] + 1 if shown else 0 :]
+            words = before[self._after_pictures(before) :]
             if words == list(tokens[max(len(tokens) - len(words), 0) :]):
                 break
         else:
@@ -217,7 +151,7 @@ class Preparer:
             if self._encode(rendered + end + letters.spelling + mark) != [*before, token]:
                 raise UserError(
                     f"the letter {mark} and the prompt's last characters become one token; ask this model "
-                    "with another style or template"
+                    "with another prompt template or chat template"
                 )
 
     def _options(self, before: str, options: Sequence[str]) -> tuple[tuple[int, ...], ...]:
@@ -241,8 +175,8 @@ class Preparer:
 
     def _checked_inputs(self, question: Question) -> tuple[str, dict[str, torch.Tensor]]:
         try:
-            messages, order = chat.messages(question)
-            rendered = self._chat.render(messages)
+            said, order = messages(question)
+            rendered = self._chat.render(said)
             if question.response and not self.needs.separate_decoder:
                 rendered += self._chat.between(rendered) + question.response
             inputs = self._inputs(rendered, [question.pictures[index] for index in order])
@@ -256,11 +190,11 @@ class Preparer:
             if out_of_memory(error):
                 raise MemoryError from None  # the next run may have more
             raise UserError(
-                f"the model's processor refuses it ({reason(error)}); correct it or use another style"
+                f"the model's processor refuses it ({reason(error)}); correct it or use another template"
             ) from None
-        lost = chat.dropped(question, rendered)
+        lost = dropped(question, rendered)
         if lost:
-            raise UserError(f"the model's chat template drops the {lost}; use another style")
+            raise UserError(f"the model's chat template drops the {lost}; use another prompt template")
         return rendered, inputs
 
     def _inputs(self, rendered: str, pictures: Sequence[Image.Image]) -> dict[str, torch.Tensor]:

@@ -7,7 +7,7 @@ the rows, which changes the last bits. Every answer records the number of rows i
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from queue import SimpleQueue
@@ -16,9 +16,11 @@ from typing import Any, Generic, Protocol, TypeVar
 import torch
 
 from vouch.images.prefetch import prefetch
-from vouch.models.decoder.preparing import Prepared, Preparer
+from vouch.models.decoder.decoding import Continuation, texts
+from vouch.models.decoder.prepared import Prepared
+from vouch.models.decoder.preparing import Preparer
 from vouch.models.requests.config import Config
-from vouch.models.requests.engine import Answered, Pack, Refusal
+from vouch.models.requests.engine import Answered, Pack, Question, Refusal
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.out_of_memory import RowLimits, out_of_memory
 
@@ -27,7 +29,10 @@ PASS_TOKENS = 2048  # of one pass, about: more rows gain nothing, and gaps among
 
 
 class Row(Protocol):
-    """A row of a pass. shape: what rows of one pass have in common. length: its tokens, padded."""
+    """A row of a pass. shape: what rows of one pass have in common. length: its tokens, padded.
+
+    asked: the questions that it serves. mode: noted on their answers.
+    """
 
     @property
     def shape(self) -> Hashable: ...
@@ -35,17 +40,14 @@ class Row(Protocol):
     @property
     def length(self) -> int: ...
 
+    @property
+    def asked(self) -> Sequence[Prepared]: ...
+
+    @property
+    def mode(self) -> str: ...
+
 
 J = TypeVar("J", bound=Row)
-
-
-def padded_length(tokens: int, bucket: int) -> int:
-    """The length a row is padded to: a multiple of `bucket`, at least one place more than it needs.
-
-    The spare place keeps every row padded. A batch without any padding would get no attention mask,
-    for which a GPU has other kernels, so that a prompt's last bits would depend on its company.
-    """
-    return (tokens // bucket + 1) * bucket
 
 
 def in_batches(items: Iterable[J], rows: Callable[[J], int], held: int) -> Iterator[list[J]]:
@@ -70,10 +72,21 @@ def in_batches(items: Iterable[J], rows: Callable[[J], int], held: int) -> Itera
 
 
 class RowEngine(ABC, Generic[J]):
-    """An Engine, see engine.py. J: one row of a pass. passes: kinds of passes that the notes count."""
+    """An Engine, see engine.py. J: one row of a pass. passes: kinds of passes that the notes count.
 
-    def __init__(self, preparer: Preparer, config: Config, device: str, mode: str, passes: Iterable[str]):
-        self._preparer, self._config = preparer, config
+    end_tokens: end a generated text.
+    """
+
+    def __init__(
+        self,
+        preparer: Preparer,
+        config: Config,
+        device: str,
+        mode: str,
+        passes: Iterable[str],
+        end_tokens: Collection[int],
+    ) -> None:
+        self._preparer, self._config, self._ends = preparer, config, end_tokens
         self.device = device
         # Where the size of a picture reaches the model hardly two prompts share a shape, and filling
         # every pass with copies would cost more than it saves: one row then.
@@ -94,16 +107,20 @@ class RowEngine(ABC, Generic[J]):
         """The rows of a pack."""
 
     @abstractmethod
-    def _asked(self, job: J) -> Iterable[Prepared]:
-        """The questions of a row."""
-
-    @abstractmethod
     def _computed(self, rows: Sequence[J], real: int) -> list[Answered]:
         """Answers of a full pass whose first `real` rows are wanted; `rows` is noted on them elsewhere."""
 
-    @abstractmethod
     def _forget(self) -> None:
-        """Frees what is kept between passes."""
+        """Frees what is kept between passes: nothing, unless an engine keeps something."""
+
+    def _texts(self, rows: Sequence[J], begin: Callable[[], Continuation]) -> list[Answered]:
+        """Every decoding of rows of one question each. begin: starts anew after their prompts."""
+        asked = [row.asked[0] for row in rows]
+        found = texts([one.question for one in asked], begin, self._preparer.decode, self._ends)
+        return [
+            Answered(asked[row].question.id, answer, decoding, asked[row].flags, rows[row].mode)
+            for row, decoding, answer in found
+        ]
 
     def answer(self, packs: Iterable[Pack]) -> Iterator[Answered]:
         """See Engine.answer."""
@@ -114,7 +131,7 @@ class RowEngine(ABC, Generic[J]):
         def prepare(pack: Pack) -> tuple[str, list[Prepared], list[Answered]]:
             preparer = spare.get()  # there are as many as threads
             try:
-                return _prepared(preparer, pack)
+                return pack.output, *_prepared(preparer, pack.questions)
             finally:
                 spare.put(preparer)
 
@@ -145,21 +162,17 @@ class RowEngine(ABC, Generic[J]):
     def _answers(self, batch: Sequence[J]) -> Iterator[Answered]:
         """Answers of a batch; without memory it is tried again with nothing kept, then with half the rows."""
         while batch:
-            rows = self._rows_of(batch[0])
+            shape, rows = batch[0].shape, self._rows_of(batch[0])
             part = batch[:rows]
             answers = self._tried(part, rows)
             if answers is None:
                 answers = self._tried(part, rows)
-            if answers is None and self._halved(batch[0].shape, rows):
+            if answers is None and (self._limits.halve(*self._current) or self._limits.halve(shape, rows)):
+                # The pass that failed has fewer rows from now on, else the rows that it was to serve.
+                self.notes["halved"] += 1
                 continue
             yield from self._refused(part[0]) if answers is None else answers
             batch = batch[len(part) :]
-
-    def _halved(self, shape: Hashable, rows: int) -> bool:
-        """Fewer rows for the pass that failed, else for the jobs it was to serve; False if both have one."""
-        found = self._limits.halve(*self._current) or self._limits.halve(shape, rows)
-        self.notes["halved"] += found
-        return found
 
     def _tried(self, part: Sequence[J], count: int) -> list[Answered] | None:
         """The answers of a pass of so many rows, None where memory ran out."""
@@ -180,16 +193,16 @@ class RowEngine(ABC, Generic[J]):
         return None
 
     def _refused(self, job: J) -> Iterator[Answered]:
-        for one in self._asked(job):
+        for one in job.asked:
             if one.question.id not in self._without:
                 self._without.add(one.question.id)
                 problem = f"no memory left on {self.device} for one row of {len(one.ids)} tokens"
                 yield Answered(one.question.id, Refusal(problem, transient=True))
 
 
-def _prepared(preparer: Preparer, pack: Pack) -> tuple[str, list[Prepared], list[Answered]]:
+def _prepared(preparer: Preparer, questions: Iterable[Question]) -> tuple[list[Prepared], list[Answered]]:
     prepared, refused = [], []
-    for question in pack.questions:
+    for question in questions:
         try:
             one = preparer.prepare(question)
         except UserError as error:
@@ -199,4 +212,4 @@ def _prepared(preparer: Preparer, pack: Pack) -> tuple[str, list[Prepared], list
         else:
             assert one.prefix_digest  # computed here, in a thread, and not while the model waits
             prepared.append(one)
-    return pack.output, prepared, refused
+    return prepared, refused

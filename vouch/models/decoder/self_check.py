@@ -17,13 +17,14 @@ from typing import Any
 import torch
 from PIL import Image
 
-from vouch.models.decoder.decoding import Continued, Prompts, logits_of
+from vouch.models.decoder.decoding import Continued
 from vouch.models.decoder.forward import Forward, State
 from vouch.models.decoder.jobs import MODES, Job, Mode, jobs
-from vouch.models.decoder.preparing import Prepared, Preparer
+from vouch.models.decoder.prepared import Prepared
+from vouch.models.decoder.preparing import Preparer
 from vouch.models.decoder.tolerances import FLOAT32, HALF, Differences, Limits
 from vouch.models.decoder.tries import Unsupported
-from vouch.models.loading.float32_weights import in_float32
+from vouch.models.loading.model_loading import in_float32
 from vouch.models.requests.engine import Question
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import sealed, unsealed, write_json
@@ -34,10 +35,6 @@ ANSWER = 3  # tokens
 
 # What a model raises that cannot be asked in some way.
 _FAILURES = (RuntimeError, ValueError, TypeError, LookupError, AttributeError, NotImplementedError)
-
-
-def _reason(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
 
 
 def choose_mode(forward: Forward, asked: Sequence[Prepared], bucket: int) -> tuple[Mode, dict[str, Any]]:
@@ -58,23 +55,21 @@ def choose_mode(forward: Forward, asked: Sequence[Prepared], bucket: int) -> tup
         replace(one, options=(one.ids[-ANSWER:],), question=replace(one.question, max_tokens=ANSWER))
         for one in asked
     ]
-    for allowed in (True, False):
+    for raising in (True, False):
         try:
-            return _chosen(forward, asked, bucket, allowed)
+            with (
+                in_float32(forward.model) if raising else nullcontext(False) as raised,
+                torch.inference_mode(),
+            ):
+                exact = raised or forward.model.dtype == torch.float32
+                report: dict[str, Any] = {
+                    "in": "float32" if exact else str(forward.model.dtype).split(".")[-1]
+                }
+                return _Check(forward, asked, bucket).chosen(FLOAT32 if exact else HALF, report), report
         except (RuntimeError, MemoryError) as error:
             if not out_of_memory(error):
                 raise
     raise UserError(f"no memory left on {forward.device} for a few short prompts; choose another device")
-
-
-def _chosen(
-    forward: Forward, asked: Sequence[Prepared], bucket: int, raise_weights: bool
-) -> tuple[Mode, dict[str, Any]]:
-    raising = in_float32(forward.model) if raise_weights else nullcontext(False)
-    with raising as raised, torch.inference_mode():
-        exact = raised or forward.model.dtype == torch.float32
-        report: dict[str, Any] = {"in": "float32" if exact else str(forward.model.dtype).split(".")[-1]}
-        return _Check(forward, asked, bucket).chosen(FLOAT32 if exact else HALF, report), report
 
 
 class _Check:
@@ -86,10 +81,10 @@ class _Check:
         self._own: dict[str, torch.Tensor] = {}
         self._memory: dict[str, Any] = {}
         for one in asked:
-            last = len(one.ids) - 1
-            whole = [*one.ids, *one.options[0][:-1]]
-            wanted = torch.arange(last, len(whole))[None]
-            read = forward.chains([one], [whole], None, len(whole), wanted, keep=True)
+            whole = (*one.ids, *one.options[0][:-1])
+            wanted = tuple(range(len(one.ids) - 1, len(whole)))
+            job = Job("plain", LIKELIHOOD, one, (), len(whole), wanted, sequence=whole)
+            read = forward.chains([job], None, keep=True)
             name = one.question.id
             self._own[name], self._memory[name] = read.logits[0], read.cache
             self._positions[name] = self._received(1, len(whole))[:, 0]
@@ -99,48 +94,41 @@ class _Check:
         if not all(bool(own.isfinite().all()) for own in self._own.values()):
             report["refused"] = dict.fromkeys(MODES[:-1], "the model's logits are not finite")
             return "plain"
-        noise = self._noise(limits)
-        report["plain"] = noise.summary
-        if not all(one.prefix for one in self._asked):
-            report["refused"] = dict.fromkeys(MODES[:-1], "no token is known to stand for pictures")
-            return "plain"
-        refused: dict[str, str] = {}
-        for mode in MODES[:-1]:
-            try:
-                found = self._differences(mode)
-            except Unsupported as error:
-                refused[mode] = str(error)
-                continue
-            except _FAILURES as error:
-                if out_of_memory(error):
-                    raise
-                refused[mode] = _reason(error)
-                continue
-            report[mode] = found.summary
-            problem = found.within(limits, noise)
-            if problem is None:
-                break
-            refused[mode] = problem
-        report["refused"] = refused
-        return next(mode for mode in MODES if mode not in refused)
-
-    def _noise(self, limits: Limits) -> Differences:
-        """What padding alone changes. Raises UserError where that is too much, or the model fails."""
-        try:
-            noise = self._differences("plain")
-        except (*_FAILURES, Unsupported) as error:
-            if out_of_memory(error):
-                raise
-            raise UserError(
-                f"the model fails at a few short prompts ({_reason(error)}); choose another"
-            ) from None
+        noise, why = self._tried("plain")
+        if noise is None:
+            raise UserError(f"the model fails at a few short prompts ({why}); choose another")
         problem = noise.within(replace(limits, logits=limits.noise, shares=limits.noise))
         if problem is not None:
             raise UserError(
                 f"padding the model's prompts to one length changes its answers ({problem}, by "
                 f"{noise.logits:.1g} standard deviations); this model cannot be asked, choose another"
             )
-        return noise
+        report["plain"] = noise.summary
+        if not all(one.prefix for one in self._asked):
+            report["refused"] = dict.fromkeys(MODES[:-1], "no token is known to stand for pictures")
+            return "plain"
+        refused: dict[str, str] = {}
+        for mode in MODES[:-1]:
+            found, why = self._tried(mode)
+            if found is not None:
+                report[mode] = found.summary
+                why = found.within(limits, noise)
+            if why is None:
+                break
+            refused[mode] = why
+        report["refused"] = refused
+        return next(mode for mode in MODES if mode not in refused)
+
+    def _tried(self, mode: Mode) -> tuple[Differences | None, str | None]:
+        """The differences of a mode, or why there are none."""
+        try:
+            return self._differences(mode), None
+        except Unsupported as error:
+            return None, str(error)
+        except _FAILURES as error:
+            if out_of_memory(error):
+                raise
+            return None, f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
 
     def _differences(self, mode: Mode) -> Differences:
         found = Differences()
@@ -173,27 +161,26 @@ class _Check:
         return states
 
     def _read(self, rows: Sequence[Job], states: dict[str, State], found: Differences) -> None:
-        logits = logits_of(self._forward, rows, _after(rows, states))
+        logits = self._forward.logits(rows, _after(rows, states))
         received = self._received(len(rows), rows[0].length)
         for row, job in enumerate(rows):
             where = {place: number for number, place in enumerate(job.wanted)}
             for target in job.targets:
-                one = target.prepared
                 places = list(target.wanted[0])
-                found.add_logits(self._own[one.question.id], logits[row, [where[place] for place in places]])
-                self._compare(found, one, len(one.ids) - 1, received[:, row, places])
+                own = logits[row, [where[place] for place in places]]
+                self._compare(found, target.prepared, 0, own, received[:, row, places])
 
     def _continued(self, rows: Sequence[Job], states: dict[str, State], found: Differences) -> None:
         """Feeds the answer token by token, as a text would grow."""
         prepared = [job.prepared for job in rows]
-        continued = Continued(Prompts(self._forward, rows, _after(rows, states)))
-        for number in range(ANSWER - 1):
-            tokens = torch.tensor([one.options[0][number] for one in prepared], device=self._forward.device)
-            logits = continued.step(tokens)
+        read = self._forward.chains(rows, _after(rows, states), keep=True)
+        continued = Continued(self._forward, prepared, read)
+        for number in range(1, ANSWER):
+            said = [one.options[0][number - 1] for one in prepared]
+            logits = continued.step(torch.tensor(said, device=self._forward.device))
             received = self._received(len(rows), 1)
             for row, one in enumerate(prepared):
-                found.add_logits(self._own[one.question.id][number + 1 : number + 2], logits[row : row + 1])
-                self._compare(found, one, len(one.ids) + number, received[:, row])
+                self._compare(found, one, number, logits[row : row + 1], received[:, row])
 
     def _received(self, rows: int, length: int) -> torch.Tensor:
         """[1 or 3, r, t] the positions of the last pass; a model that got none counts by itself."""
@@ -204,11 +191,14 @@ class _Check:
             positions = positions[None]
         return positions[-3:].expand(-1, rows, -1).cpu()
 
-    def _compare(self, found: Differences, one: Prepared, first: int, received: torch.Tensor) -> None:
-        """received: [1 or 3, n] positions of the tokens from `first` on."""
-        own = self._positions[one.question.id][:, first : first + received.shape[-1]]
-        if not bool((own == received).all()):
-            found.positions = False
+    def _compare(
+        self, found: Differences, one: Prepared, number: int, logits: torch.Tensor, received: torch.Tensor
+    ) -> None:
+        """Logits [n, vocabulary] and positions [1 or 3, n] from token `number` of the answer on."""
+        first, count = len(one.ids) - 1 + number, len(logits)
+        found.add_logits(self._own[one.question.id][number : number + count], logits)
+        own = self._positions[one.question.id][:, first : first + count]
+        found.positions = found.positions and bool((own == received).all())
 
 
 def _after(rows: Sequence[Job], states: dict[str, State]) -> list[State] | None:

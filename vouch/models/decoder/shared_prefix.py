@@ -1,21 +1,22 @@
 """The engine for decoder-only models: a prefix with its pictures is computed once, for all its questions."""
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import torch
 
-from vouch.models.decoder.decoding import Continued, Decoder, Prompts, ends, logits_of
+from vouch.models.decoder.decoding import Continued, ends
 from vouch.models.decoder.forward import Forward, State
-from vouch.models.decoder.jobs import Job, Mode, Target, jobs
+from vouch.models.decoder.jobs import Job, Mode, jobs
 from vouch.models.decoder.outputs import letter_answers, likelihood_answer, token_nlls
-from vouch.models.decoder.preparing import Prepared, Preparer
+from vouch.models.decoder.prepared import Prepared
+from vouch.models.decoder.preparing import Preparer
 from vouch.models.decoder.row_engine import PASS_TOKENS, RowEngine
 from vouch.models.decoder.self_check import choose_mode, keep_mode, known_mode, probes
 from vouch.models.loading.model_loading import LoadedModel
 from vouch.models.requests.config import Config
-from vouch.models.requests.engine import Answered, LetterAnswer, LikelihoodAnswer, Pack, Refusal
+from vouch.models.requests.engine import Answered, Pack
 from vouch.tables.prompts import LETTERS, TEXT
 
 PREFIX_TOKENS = 512  # of one pass over prefixes, about: few are missing at once, and copies fill the rest
@@ -25,9 +26,12 @@ TOKENS_HELD = 8 * PASS_TOKENS  # of prefixes that are kept after their use
 class SharedPrefix(RowEngine[Job]):
     """An Engine, see engine.py."""
 
-    def __init__(self, forward: Forward, preparer: Preparer, config: Config, mode: Mode, decoder: Decoder):
-        super().__init__(preparer, config, forward.device, mode, ("prefix", "trie", "batch", "plain"))
-        self._forward, self._mode, self._decoder = forward, mode, decoder
+    def __init__(
+        self, forward: Forward, preparer: Preparer, config: Config, mode: Mode, end_tokens: Collection[int]
+    ) -> None:
+        passes = ("prefix", "trie", "batch", "plain")
+        super().__init__(preparer, config, forward.device, mode, passes, end_tokens)
+        self._forward, self._mode = forward, mode
         self._states: OrderedDict[str, State] = OrderedDict()
         self._options: dict[str, dict[int, list[float]]] = {}
 
@@ -39,22 +43,21 @@ class SharedPrefix(RowEngine[Job]):
     def _jobs(self, output: str, prepared: Sequence[Prepared]) -> Iterator[Job]:
         return jobs(output, prepared, self._mode, self._config.bucket, self._forward.may_pad)
 
-    def _asked(self, job: Job) -> Iterable[Prepared]:
-        return (target.prepared for target in job.targets)
-
     def _forget(self) -> None:
         self._states.clear()
 
     def _computed(self, rows: Sequence[Job], real: int) -> list[Answered]:
-        states = None if rows[0].mode == "plain" else self._states_of([row.prepared for row in rows])
+        prepared = [row.prepared for row in rows]
+        states = None if rows[0].mode == "plain" else self._states_of(prepared)
         self.notes["passes"][rows[0].mode] += 1
-        if rows[0].targets[0].output == TEXT:
-            return self._texts(rows, states, real)
-        return [
-            answered
-            for job, logits in zip(rows[:real], logits_of(self._forward, rows, states), strict=False)
-            for answered in self._of_job(job, logits)
-        ]
+        if rows[0].output == TEXT:
+            read = self._forward.chains(rows, states, keep=True)  # once for all decodings
+            return self._texts(rows[:real], lambda: Continued(self._forward, prepared, read))
+        answered: list[Answered] = []
+        for job, logits in zip(rows[:real], self._forward.logits(rows, states), strict=False):
+            # Rows of letters and of likelihood share a pass where their shapes are equal.
+            answered += (self._letters if job.output == LETTERS else self._likelihood)(job, logits)
+        return answered
 
     def _states_of(self, prepared: Sequence[Prepared]) -> list[State]:
         """The state after each row's prefix; cached ones are not computed again."""
@@ -78,18 +81,18 @@ class SharedPrefix(RowEngine[Job]):
             tokens -= self._states.popitem(last=False)[1].length
         return states
 
-    def _of_job(self, job: Job, logits: torch.Tensor) -> Iterator[Answered]:
+    def _letters(self, job: Job, logits: torch.Tensor) -> Iterator[Answered]:
         """Answers from the logits [n, vocabulary] of a job's wanted places."""
         where = {place: number for number, place in enumerate(job.wanted)}
-        if job.targets[0].output != LETTERS:
-            yield from self._likelihood(job, logits, where)
-            return
-        wanted = [(where[r.wanted[0][0]], r.prepared.letters) for r in job.targets if r.prepared.letters]
-        for target, (answer, flags) in zip(job.targets, letter_answers(logits, wanted), strict=True):
-            yield self._answered(target, answer, job, flags)
+        wanted = [
+            (where[one.wanted[0][0]], one.prepared.letters) for one in job.targets if one.prepared.letters
+        ]
+        for one, (answer, flags) in zip(job.asked, letter_answers(logits, wanted), strict=True):
+            yield Answered(one.question.id, answer, None, (*one.flags, *flags), job.mode)
 
-    def _likelihood(self, job: Job, logits: torch.Tensor, where: dict[int, int]) -> Iterator[Answered]:
+    def _likelihood(self, job: Job, logits: torch.Tensor) -> Iterator[Answered]:
         """Answers whose options are all known: without a trie each option comes from a row of its own."""
+        where = {place: number for number, place in enumerate(job.wanted)}
         pairs = [
             (where[place], token)
             for target in job.targets
@@ -105,26 +108,7 @@ class SharedPrefix(RowEngine[Job]):
             if len(known) == len(one.options):
                 del self._options[one.question.id]
                 answer = likelihood_answer([known[number] for number in range(len(known))])
-                yield self._answered(target, answer, job)
-
-    def _answered(
-        self,
-        target: Target,
-        answer: LetterAnswer | LikelihoodAnswer | Refusal,
-        job: Job,
-        flags: Sequence[str] = (),
-    ) -> Answered:
-        one = target.prepared
-        return Answered(one.question.id, answer, None, (*one.flags, *flags), job.mode)
-
-    def _texts(self, rows: Sequence[Job], states: Sequence[State] | None, real: int) -> list[Answered]:
-        """Every decoding of the first `real` rows; the prompts are read once for all of them."""
-        prompts = Prompts(self._forward, rows, states)
-        questions = [row.prepared.question for row in rows[:real]]
-        return [
-            Answered(questions[row].id, answer, decoding, rows[row].prepared.flags, rows[0].mode)
-            for row, decoding, answer in self._decoder.texts(questions, lambda: Continued(prompts))
-        ]
+                yield Answered(one.question.id, answer, None, one.flags, job.mode)
 
 
 def shared_prefix(
@@ -137,13 +121,12 @@ def shared_prefix(
     preparer = Preparer.of(loaded, template)
     pad = loaded.processor.tokenizer.pad_token_id or 0
     forward = Forward(loaded.model, loaded.device, preparer.vocabulary, pad)
-    decoder = Decoder(preparer.decode, ends(loaded.model))
     found = known_mode(kept) if kept else None
     if found is None:
         found = choose_mode(forward, probes(preparer), config.bucket)
         if kept:
             keep_mode(kept, found)
     mode, report = found
-    engine = SharedPrefix(forward, preparer, config, mode, decoder)
+    engine = SharedPrefix(forward, preparer, config, mode, ends(loaded.model))
     engine.notes["self_check"] = report
     return engine

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from PIL import Image
 
-from vouch.models.encoders.encoder import Encoder, Vectors
+from vouch.models.encoders.vectors import Encoder, Vectors
 
 REVISION = 1  # raise when the same picture gets other numbers
 FIELDS = 3

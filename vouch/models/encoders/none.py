@@ -1,6 +1,6 @@
 """No encoder: the tables have no rows, and no distance is computed."""
 
-from vouch.models.encoders.encoder import Encoder
+from vouch.models.encoders.vectors import Encoder
 
 
 def load() -> Encoder:

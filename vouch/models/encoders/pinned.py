@@ -5,7 +5,8 @@ last layer's tokens. Nothing is normalised. Texts are cut at the length that the
 equally many tokens share a pass, so none is padded.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,12 @@ import transformers
 from PIL import Image
 
 from vouch.models.encoders.config import Pictures, Texts
-from vouch.models.encoders.encoder import Encoder, Vectors
 from vouch.models.encoders.similarity import Encoded, encoded
+from vouch.models.encoders.vectors import Encoder, Vectors
+from vouch.models.loading.image_processor import LOCAL, image_processor
 from vouch.models.loading.model_folder import pinned_folder
-from vouch.models.loading.model_loading import LOCAL, load_weights, prepare_device
-from vouch.pipeline.errors import UserError
+from vouch.models.loading.model_loading import load_weights, prepare_device
+from vouch.pipeline.errors import UserError, reason
 from vouch.tables.pins import Pin
 
 DIGITS = 12  # of a pin's digest, to name it in a table
@@ -33,9 +35,11 @@ def load(pin: Pin, config: Pictures) -> Encoder:
     name, notes = encoder_name(pin), {"device": device}
     reads = {name: hasattr(model, f"get_{name}_features") for name in ("text", "image")}
     if all(reads.values()):
-        pictures = _PictureSide(folder, model, device)
-        texts = _TextSide(folder, model, device)
-        return Encoder(name, pictures.encode, lambda given: texts.encode(given, config.batch, True), notes)
+        pictures, texts = (
+            _picture_side(folder, pin.processor, model, device),
+            _TextSide(folder, model, device),
+        )
+        return Encoder(name, pictures, lambda given: texts.encode(given, config.batch, True), notes)
     if model.main_input_name == "input_ids" and not any(reads.values()):
         texts = _TextSide(folder, model, device)
         return Encoder(name, questions=lambda given: texts.encode(given, config.batch, False), notes=notes)
@@ -79,22 +83,24 @@ class TextEncoder:
         return [found[row] for row in range(len(texts))]
 
 
-class _PictureSide:
-    def __init__(self, folder: Path, model: Any, device: str) -> None:
-        # Pillow resizes everywhere, also where torchvision is installed.
-        try:
-            self._processor = transformers.AutoImageProcessor.from_pretrained(folder, backend="pil", **LOCAL)
-        except Exception as error:  # as with the weights
-            raise _unusable(folder, error) from None
-        self._model, self._device = model, device
+def _picture_side(
+    folder: Path, settings: Mapping[str, Any], model: Any, device: str
+) -> Callable[[Sequence[Image.Image]], Vectors]:
+    """Encodes pictures: [n, width]. Raises UserError where the folder has no processor of pictures."""
+    try:
+        processor = image_processor(folder, settings)
+    except UserError:
+        raise
+    except Exception as error:  # as with the weights
+        raise _unusable(folder, error) from None
 
-    def encode(self, pictures: Sequence[Image.Image]) -> Vectors:
-        """[n, width]"""
-        inputs = self._processor(images=list(pictures), return_tensors="pt")
-        pixels = inputs["pixel_values"].to(self._device, self._model.dtype)
+    def encode(pictures: Sequence[Image.Image]) -> Vectors:
+        pixels = processor(images=list(pictures), return_tensors="pt")["pixel_values"]
         with torch.inference_mode():
-            found = self._model.get_image_features(pixel_values=pixels)
+            found = model.get_image_features(pixel_values=pixels.to(device, model.dtype))
         return np.asarray(found.pooler_output.float().cpu().numpy())
+
+    return encode
 
 
 class _TextSide:
@@ -114,10 +120,9 @@ class _TextSide:
     def batches(self, texts: Sequence[str], size: int) -> Iterator[tuple[list[int], Any]]:
         """Rows of texts that have equally many tokens, at most `size`, and their tokens [rows, tokens]."""
         tokens = self.tokenizer(list(texts), **self._cut)["input_ids"] if len(texts) else []
-        by_length: dict[int, list[int]] = {}
-        for row, ids in enumerate(tokens):
-            by_length.setdefault(len(ids), []).append(row)
-        for _, rows in sorted(by_length.items()):
+        by_length = sorted(range(len(tokens)), key=lambda row: len(tokens[row]))
+        for _, group in groupby(by_length, key=lambda row: len(tokens[row])):
+            rows = list(group)
             for start in range(0, len(rows), size):
                 chosen = rows[start : start + size]
                 yield chosen, torch.tensor([tokens[row] for row in chosen], device=self._device)
@@ -156,8 +161,7 @@ def _loaded(pin: Pin, config: Pictures | Texts) -> tuple[Path, str, Any]:
 
 def _unusable(folder: Path, error: Exception) -> UserError:
     """What a loader of the library had to say about a folder, in one line."""
-    why = " ".join(str(error).split())[:200]
     return UserError(
-        f"{folder}: cannot be loaded as an encoder ({type(error).__name__}: {why}); take a model such as "
-        "CLIP or BERT in the form of transformers"
+        f"{folder}: cannot be loaded as an encoder ({type(error).__name__}: {reason(error)}); "
+        "take a model such as CLIP or BERT in the form of transformers"
     )

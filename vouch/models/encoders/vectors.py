@@ -1,17 +1,22 @@
-"""Rows of the embeddings: a dataset's distinct pictures and questions, in the order of its items."""
+"""Encoders, and the rows of embeddings that they make of a dataset's distinct pictures and questions.
+
+An encoder is a file of vouch/models/encoders or a pinned model. Rows come in the order of the items.
+"""
 
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from vouch.images.pictures import decode
 from vouch.models.encoders.config import Pictures
-from vouch.models.encoders.encoder import Encoder, Vectors
 from vouch.pipeline.errors import UserError
 from vouch.tables.images import ImageStore, images_path
 from vouch.tables.items import ITEMS, items_path
@@ -19,8 +24,22 @@ from vouch.tables.pins import read_pin
 
 T = TypeVar("T")
 Row = dict[str, Any]
+Vectors = NDArray[np.float32]
 AT_ONCE = 64
 """Batches of questions that are sorted by their length together."""
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """name: for the tables. images, questions: n of them -> [n, width]; None where it cannot encode these.
+
+    notes: measures for the run record.
+    """
+
+    name: str
+    images: Callable[[Sequence[Image.Image]], Vectors] | None = None
+    questions: Callable[[Sequence[str]], Vectors] | None = None
+    notes: dict[str, Any] = field(default_factory=dict)
 
 
 def encoder_of(config: Pictures) -> Encoder:
@@ -72,8 +91,10 @@ def _rows(
     size: int,
 ) -> Iterator[Row]:
     """`digest` is the key of `counts`: how many items have it."""
-    every = list(counts) if encode is not None else []
+    if encode is None:
+        return
+    every = list(counts)
     for start in range(0, len(every), size):
         keys = every[start : start + size]
-        for key, vector in zip(keys, encode([read(key) for key in keys]) if encode else (), strict=True):
+        for key, vector in zip(keys, encode([read(key) for key in keys]), strict=True):
             yield {"digest": key, "items": counts[key], "encoder": name, "embedding": vector.tolist()}

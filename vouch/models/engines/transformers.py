@@ -20,7 +20,7 @@ def load(pin: Pin, config: Config) -> Engine:
     from vouch.models.requests.work_cache import ROOT
 
     start()  # takes a second, as the weights do
-    loaded = load_model(folder, pin.dtype, pin.template, config)
+    loaded = load_model(folder, pin.dtype, pin.template, config, pin.processor)
     apart = loaded.model.config.get_text_config().is_encoder_decoder
     if apart:
         return encoder_decoder(loaded, pin.template, config)

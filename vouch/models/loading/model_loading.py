@@ -1,33 +1,35 @@
 """Loading a model and its processor from a folder: safetensors, no code from the folder, no network."""
 
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
+from psutil import virtual_memory
 
+from vouch.models.loading.image_processor import LOCAL, complete, with_settings
 from vouch.models.requests.config import Config
-from vouch.pipeline.errors import UserError
+from vouch.pipeline.errors import UserError, reason
 from vouch.pipeline.gpus import lease
-
-LOCAL = {"local_files_only": True, "trust_remote_code": False}
+from vouch.pipeline.out_of_memory import out_of_memory
 
 
 @dataclass(frozen=True)
 class LoadedModel:
     """A model in evaluation mode with its processor.
 
-    device: where inputs go. context: most tokens it can read, None if unlimited. image_token: stands
-    where a picture's features go, None where a model has no such token.
+    device: where inputs go.
     """
 
     model: Any
     processor: Any
     device: str
-    context: int | None
-    image_token: int | None
 
 
 def hush() -> None:
@@ -69,23 +71,29 @@ def load_weights(auto: Any, folder: Path, dtype: str, device: str, unread: str |
     return model.eval()
 
 
-def load_model(folder: Path, dtype: str, template: str | None, config: Config) -> LoadedModel:
-    """The model of a folder; `template` stands in for its chat template.
+def load_model(
+    folder: Path, dtype: str, template: str | None, config: Config, settings: Mapping[str, Any] = {}
+) -> LoadedModel:
+    """The model of a folder.
+
+    template: stands in for its chat template. settings: of its image processor, over those of the folder.
 
     Raises UserError, one line, whatever is wrong with the folder or the device.
     """
     device = prepare_device(config.device, config.threads)
     try:
-        processor = _processor(folder)
+        processor = transformers.AutoProcessor.from_pretrained(folder, **LOCAL)
+        processor = with_settings(processor, folder, settings)
         model = load_weights(transformers.AutoModelForImageTextToText, folder, dtype, config.device)
     except UserError:
         raise
     except Exception as error:  # the loaders of many model classes raise many kinds
-        reason = " ".join(str(error).split())[:200]
-        problem = _without_torchvision(reason)
+        why = reason(error)
+        problem = _without_torchvision(why)
         if problem is None:
-            problem = f"cannot be loaded ({type(error).__name__}: {reason}); save the model anew"
+            problem = f"cannot be loaded ({type(error).__name__}: {why}); save the model anew"
         raise UserError(f"{folder}: {problem}") from None
+    complete(processor, model.config)
     if template is None and not getattr(processor, "chat_template", None):
         raise UserError(
             f"{folder}: the processor has no chat template; name one of vouch/models/chat/templates "
@@ -102,22 +110,13 @@ def load_model(folder: Path, dtype: str, template: str | None, config: Config) -
         model.to(device)
     if dtype != "float32":
         head_in_float32(model)
-    return LoadedModel(model, processor, device, _context(model), _image_token(model))
+    return LoadedModel(model, processor, device)
 
 
-def _processor(folder: Path) -> Any:
-    """Where torchvision is installed it would resize pictures differently: Pillow does it everywhere."""
-    processor = transformers.AutoProcessor.from_pretrained(folder, **LOCAL)
-    if hasattr(processor, "image_processor"):
-        pictures = transformers.AutoImageProcessor.from_pretrained(folder, backend="pil", **LOCAL)
-        processor.image_processor = pictures
-    return processor
-
-
-def _without_torchvision(reason: str) -> str | None:
+def _without_torchvision(why: str) -> str | None:
     """What is wrong with torchvision, if that is why a model cannot be loaded."""
     if find_spec("torchvision") is None:
-        if "torchvision" not in reason.lower():
+        if "torchvision" not in why.lower():
             return None
         return (
             "its processor reads videos as well, for which it needs torchvision; "
@@ -151,19 +150,6 @@ def choose_device(wanted: str) -> str:
     return wanted
 
 
-def _context(model: Any) -> int | None:
-    limit = getattr(model.config.get_text_config(), "max_position_embeddings", None)
-    return int(limit) if limit else None
-
-
-def _image_token(model: Any) -> int | None:
-    for name in ("image_token_id", "image_token_index"):
-        token = getattr(model.config, name, None)
-        if token is not None:
-            return int(token)
-    return None
-
-
 def head_in_float32(model: Any) -> None:
     """Computes the last projection in float32: half-precision logits are so coarse that letters tie."""
     head = model.get_output_embeddings()
@@ -171,3 +157,46 @@ def head_in_float32(model: Any) -> None:
         # A copy of its own: the weight may be shared with the input embeddings, which stay as they are.
         setattr(head, name, torch.nn.Parameter(value.detach().float(), requires_grad=False))
     head.register_forward_pre_hook(lambda module, inputs: (inputs[0].float(), *inputs[1:]))
+
+
+SPARE = 2  # so many times the memory that float32 weights take must be free
+
+
+@contextmanager
+def in_float32(model: Any) -> Iterator[bool]:
+    """Raises all weights to float32 in place, afterwards every tensor is what it was, bit for bit.
+
+    Gives False, and changes nothing, where memory does not allow it.
+    """
+    tensors = chain(model.parameters(), model.buffers())
+    coarse = [one for one in tensors if one.is_floating_point() and one.element_size() < 4]
+    before = [one.dtype for one in coarse]
+    raised = _fits(coarse)
+    try:
+        try:
+            for one in coarse if raised else ():
+                one.data = one.data.float()
+        except (RuntimeError, MemoryError) as error:
+            if not out_of_memory(error):
+                raise
+            raised = False
+            _to(coarse, before)
+        yield raised
+    finally:
+        _to(coarse, before)
+
+
+def _to(tensors: Sequence[torch.Tensor], dtypes: Sequence[torch.dtype]) -> None:
+    for one, dtype in zip(tensors, dtypes, strict=True):
+        one.data = one.data.to(dtype)
+
+
+def _fits(tensors: Sequence[torch.Tensor]) -> bool:
+    more = Counter[torch.device]()
+    for one in tensors:
+        more[one.device] += one.numel() * (4 - one.element_size())
+    return not any(one.is_meta for one in tensors) and all(
+        SPARE * size
+        <= (torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else virtual_memory().available)
+        for device, size in more.items()
+    )

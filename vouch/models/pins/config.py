@@ -1,7 +1,7 @@
 """One entry of models.lock."""
 
 import re
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -54,6 +54,7 @@ SERVER_ENGINE = "openai"
 
 _REPO = re.compile(rf"{REPOSITORY}(/{REPOSITORY})?")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_ADDRESS = re.compile(r"[!-~]+")
 
 
 class _Entry(BaseModel):
@@ -100,9 +101,15 @@ class ServerSource(_Entry):
     @field_validator("url")
     @classmethod
     def _url(cls, value: str) -> str:
-        parts = urlsplit(value)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-            raise ValueError("give the server's address, http://HOST/v1 or https://HOST/v1")
+        advice = "give the server's address, http://HOST:PORT/v1 or https://HOST/v1"
+        try:
+            parts = urlsplit(value)
+            whole = _ADDRESS.fullmatch(value) and parts.hostname and parts.port != 0
+            (parts.hostname or "").encode("idna")
+        except ValueError:  # a port that is none, a host's brackets or labels
+            raise ValueError(advice) from None
+        if parts.scheme not in ("http", "https") or not whole or parts.query or parts.fragment:
+            raise ValueError(advice)
         if "@" in parts.netloc:
             raise ValueError("leave the key out of the address; it comes from the environment")
         return value
@@ -113,8 +120,9 @@ class LockEntry(_Entry):
 
     files: name -> SHA-256 that a file must have; a file that is not named may have any.
     engine: file in vouch/models/engines. template: file in vouch/models/chat/templates, where
-    the model has none of its own. parameters: counted from the weights where not given. facts: what
-    analyses group by.
+    the model has none of its own. processor: settings of the image processor, by transformers' names, over
+    those of the model: `image_processor_type` and what that class knows. parameters: counted from the weights
+    where not given. facts: what analyses group by.
     unpinned: it may answer without a commit and digests, so that nobody can tell later which model it was.
     """
 
@@ -123,6 +131,7 @@ class LockEntry(_Entry):
     engine: str = Field(default="transformers", pattern=r"^[a-z][a-z0-9_]*$")
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     template: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9_]*$")
+    processor: dict[str, Any] = {}
     parameters: int | None = Field(default=None, ge=1)
     facts: Facts = Facts()
     unpinned: bool = False
@@ -148,6 +157,8 @@ class LockEntry(_Entry):
         server = self.source.kind == "server"
         if server != (self.engine == SERVER_ENGINE):
             raise ValueError(f"a source of kind server and engine {SERVER_ENGINE} go together; write both")
-        if server and (self.files or self.template):
-            raise ValueError("a server keeps its model's files and template to itself; leave them out")
+        if server and (self.files or self.template or self.processor):
+            raise ValueError(
+                "a server keeps its model's files, template and processor to itself; leave them out"
+            )
         return self

@@ -1,10 +1,8 @@
 """What a model folder must be before its weights are trusted: whole, safetensors, without code of its own."""
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from vouch.pipeline.errors import UserError
 from vouch.tables.pins import INDEX, WEIGHT_SUFFIX, check_covered, indexed_files, read_json
@@ -15,9 +13,6 @@ ADAPTER = "adapter_config.json"
 # transformers opens what these name, pickles too
 SPEAKING = ("audio_tokenizer", "audio_tokenizer_name_or_path")
 ATTENTION = ("attn_implementation", "_attn_implementation", "_attn_implementation_internal")
-_EXTRA = "__metadata__"  # the entry of a header that is no tensor
-_LENGTH = 8  # bytes before a safetensors header that give its size
-_HEADER_LIMIT = 100_000_000  # the format's own limit
 
 
 def check_model_folder(folder: Path) -> None:
@@ -95,9 +90,18 @@ def loaded_weights(names: Sequence[str], index: Path, where: str) -> list[str]:
 
 def count_parameters(folder: Path) -> int:
     """Numbers stored in the weight files, from their headers. Raises UserError where a file is cut short."""
-    return sum(
-        math.prod(tensor["shape"]) for path in weight_files(folder) for tensor in _tensors(path).values()
-    )
+    return sum(_parameters(path) for path in weight_files(folder))
+
+
+def _parameters(path: Path) -> int:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "numpy") as weights:  # checks header and size
+            tensors = map(weights.get_slice, weights.keys())
+            return sum(math.prod(tensor.get_shape()) for tensor in tensors)
+    except (SafetensorError, OSError) as error:
+        raise UserError(f"{path}: damaged or cut short ({error!s:.100}); fetch the model anew") from None
 
 
 def check_digests(expected: Mapping[str, str], found: Mapping[str, str], folder: Path) -> None:
@@ -112,24 +116,3 @@ def check_digests(expected: Mapping[str, str], found: Mapping[str, str], folder:
                 f"{folder / name}: SHA-256 is {found[name]}, models.lock says {digest}; "
                 "fetch the file anew, or correct models.lock if the change is wanted"
             )
-
-
-def _tensors(path: Path) -> dict[str, Any]:
-    """What the header of a safetensors file says about each tensor, checked against the file's size."""
-    damaged = UserError(f"{path}: damaged or cut short; fetch the model anew")
-    with path.open("rb") as handle:
-        length = int.from_bytes(handle.read(_LENGTH), "little")
-        if length > _HEADER_LIMIT:
-            raise damaged
-        try:
-            tensors = {
-                name: entry for name, entry in json.loads(handle.read(length)).items() if name != _EXTRA
-            }
-            end = max((entry["data_offsets"][1] for entry in tensors.values()), default=0)
-            sizes = [size for entry in tensors.values() for size in entry["shape"]]
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
-            raise damaged from None
-    whole = path.stat().st_size == _LENGTH + length + end
-    if not whole or not all(type(size) is int and size >= 0 for size in sizes):
-        raise damaged
-    return tensors

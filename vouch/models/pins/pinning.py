@@ -3,8 +3,8 @@
     NAME: FOLDER          a model folder (config.json and safetensors), or a folder of released answers
     NAME: models.lock     a model of the hub or a server, as its entry there says
 
-An entry of models.lock beside a folder may add what the folder does not say: dtype, chat template, digests,
-facts.
+An entry of models.lock beside a folder may add what the folder does not say: dtype, chat template, processor
+settings, digests, facts.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ def read_template(name: str) -> str:
     """The text of a template. Raises UserError for an unknown one, with those there are."""
     known = sorted(path.stem for path in TEMPLATES.glob("*.jinja"))
     if name not in known:
-        raise UserError(f"models.lock: no template {name} in {TEMPLATES}; {did_you_mean(name, known)}")
+        raise UserError(f"models.lock: no template {name:.60} in {TEMPLATES}; {did_you_mean(name, known)}")
     return (TEMPLATES / f"{name}.jinja").read_text(encoding="utf-8")
 
 
@@ -62,7 +62,7 @@ def pinned(name: str, source: str, entries: Mapping[str, Any]) -> Pin:
     """
     entry = LockEntry.model_validate(entries[name]) if name in entries else None
     if source == LOCK:
-        return _of_entry(name, _known(name, entry))
+        return _of_entry(name, entry)
     if is_model(Path(source)):
         return _of_folder(name, Path(source), entry or _plain(source))
     files = answer_files(Path(source), name)
@@ -83,12 +83,6 @@ def is_model(path: Path) -> bool:
     )
 
 
-def _known(name: str, entry: LockEntry | None) -> LockEntry:
-    if entry is None:
-        raise UserError(f"{LOCK}: has no model {name}; `vouch lock {name} --repo OWNER/NAME` adds it")
-    return entry
-
-
 def _plain(source: str) -> LockEntry:
     """The entry of a folder that models.lock does not name: the dtype that its config.json names."""
     config = Path(source) / "config.json"
@@ -96,7 +90,9 @@ def _plain(source: str) -> LockEntry:
     return LockEntry.model_validate({"source": {"kind": "folder", "path": source}, "dtype": dtype})
 
 
-def _of_entry(name: str, entry: LockEntry) -> Pin:
+def _of_entry(name: str, entry: LockEntry | None) -> Pin:
+    if entry is None:
+        raise UserError(f"{LOCK}: has no model {name}; `vouch lock {name} --repo OWNER/NAME` adds it")
     if isinstance(entry.source, ServerSource):
         return _pin(name, entry, {}, entry.parameters)
     if not isinstance(entry.source, HubSource):
@@ -127,6 +123,7 @@ def _pin(name: str, entry: LockEntry, files: dict[str, str], parameters: int | N
         source=Source.model_validate(entry.source.model_dump()),
         files=files,
         template=read_template(entry.template) if entry.template else None,
+        processor=entry.processor,
         dtype=entry.dtype,
         parameters=parameters,
         facts=entry.facts.model_dump(exclude_defaults=True),

@@ -1,1 +1,1 @@
-"""ingest: what others released of a model becomes its responses. One file form per file of forms/."""
+"""released: what others released of a model becomes its responses. One file form per file of forms/."""

@@ -99,10 +99,10 @@ def relative(path: Path, folder: Path) -> str:
 
 def form_of(path: Path, name: str | None = None) -> ModuleType:
     """The file form of that name, or the one that the suffix stands for. Raises UserError."""
-    modules = _forms()
+    modules = file_forms()
     if name is not None:
         if name not in modules:
-            raise UserError(f"{path}: unknown form {name}; {did_you_mean(name, list(modules))}")
+            raise UserError(f"{path}: unknown form {name:.60}; {did_you_mean(name, list(modules))}")
         return modules[name]
     fitting = [form for form, module in modules.items() if path.suffix in module.SUFFIXES]
     if len(fitting) > 1:
@@ -116,13 +116,14 @@ def form_of(path: Path, name: str | None = None) -> ModuleType:
     return modules[fitting[0]]
 
 
-def _forms() -> dict[str, ModuleType]:
+def file_forms() -> dict[str, ModuleType]:
+    """Every file form by its name."""
     names = [form.name for form in pkgutil.iter_modules(forms.__path__)]
     return {name: importlib.import_module(f"{forms.__name__}.{name}") for name in names}
 
 
 def _suffixes() -> list[str]:
-    return sorted({suffix for module in _forms().values() for suffix in module.SUFFIXES})
+    return sorted({suffix for module in file_forms().values() for suffix in module.SUFFIXES})
 
 
 def _published(folder: Path, model: str) -> Iterator[tuple[str, Answers]]:

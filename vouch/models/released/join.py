@@ -4,7 +4,8 @@ A row belongs to the prompt whose item has the row's id: loaders of released ite
 as text, as the item's id, so the join needs no third table. Only the variation `original` was asked.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from vouch.models.released.samples import Sample
 from vouch.pipeline.errors import UserError
 
 VARIATION = "original"
+LAYOUT = 6  # logits of a row as VLM-Uncertainty-Bench releases them, A to F, however many options are shown
 CONSTANT = {"engine": "released/1", "device": "released", "pixels": "", "flags": []}
 """What every row of a released file says of its making."""
 
@@ -24,12 +26,39 @@ def letters(rows: Rows, prompts: pa.Table, schema: pa.Schema, where: str, datase
     """The letters table, rows in the order of the prompts, logits in the dtype of `rows`.
 
     prompts: columns id, item, variation, options of the prompts table. schema: of the letters table.
-    Raises UserError where ids do not match or a row has fewer logits than its prompt has options.
+    Raises UserError where ids do not match, or where rows have neither as many logits as the longest prompt
+    has options, nor the six of VLM-Uncertainty-Bench.
     """
     asked = asked_prompts(prompts.to_pylist(), where, dataset)
     items = [prompt["item"] for prompt in asked]
-    order = _match(rows, items, where, dataset)
-    _check_letters(rows, items, [len(prompt["options"]) for prompt in asked], where, dataset)
+    known = set(items)
+    extra = [(number, name) for number, name in enumerate(rows.ids, start=1) if name not in known]
+    if extra:
+        number, name = extra[0]
+        raise UserError(
+            f"{where} row {number}: id {name} is no item of {dataset}, like {len(extra)} of the file's "
+            f"{len(rows.ids)} ids; the file must answer exactly the items"
+        )
+    place = {name: row for row, name in enumerate(rows.ids)}
+    _check_whole(items, place, f"{where}: no logits", "file", dataset)
+    size, most = rows.logits.shape[1], max(len(prompt["options"]) for prompt in asked)
+    if most > size:
+        name = next(prompt["item"] for prompt in asked if len(prompt["options"]) == most)
+        raise UserError(
+            f"{where} row {place[name] + 1}: id {name}: {size} logits, its prompt shows {most} "
+            f"options; give {dataset} the prompt template that the model was asked with"
+        )
+    if size == most + 1:
+        raise UserError(
+            f"{where}: {size} logits per row, the prompts of {dataset} show {most} options at most; the "
+            f"authors' code appends the id of the most likely token: keep the first {most} values"
+        )
+    if size not in (most, LAYOUT):
+        raise UserError(
+            f"{where}: {size} logits per row, the prompts of {dataset} show {most} options at most; give "
+            f"{most}, or {LAYOUT} for A to F as VLM-Uncertainty-Bench does; or correct the template"
+        )
+    order = np.array([place[item] for item in items])
     return _table(rows.logits[order], [prompt["id"] for prompt in asked], schema)
 
 
@@ -43,38 +72,14 @@ def asked_prompts(prompts: Sequence[Mapping[str, Any]], where: str, dataset: str
     return asked
 
 
-def _match(rows: Rows, items: list[str], where: str, dataset: str) -> npt.NDArray[Any]:
-    """For each item the number of its row."""
-    known = set(items)
-    extra = [(number, name) for number, name in enumerate(rows.ids, start=1) if name not in known]
-    if extra:
-        number, name = extra[0]
-        raise UserError(
-            f"{where} row {number}: id {name} is no item of {dataset}, like {len(extra)} of the file's "
-            f"{len(rows.ids)} ids; the file must answer exactly the items"
-        )
-    place = {name: row for row, name in enumerate(rows.ids)}
-    missing = [item for item in items if item not in place]
+def _check_whole(
+    items: Sequence[str], answered: Container[str], problem: str, what: str, dataset: str
+) -> None:
+    missing = [item for item in items if item not in answered]
     if missing:
         raise UserError(
-            f"{where}: no logits for item {missing[0]} of {dataset}, like {len(missing)} of its {len(items)} "
-            "items; the file must answer exactly the items"
-        )
-    return np.array([place[item] for item in items])
-
-
-def _check_letters(rows: Rows, items: list[str], options: list[int], where: str, dataset: str) -> None:
-    size, most = rows.logits.shape[1], max(options)
-    if most > size:
-        name = items[options.index(most)]
-        raise UserError(
-            f"{where} row {rows.ids.index(name) + 1}: id {name}: {size} logits, its prompt shows {most} "
-            f"options; give {dataset} the prompt template that the model was asked with"
-        )
-    if size == most + 1:
-        raise UserError(
-            f"{where}: {size} logits per row, the prompts of {dataset} show {most} options at most; the "
-            f"authors' code appends the id of the most likely token: keep the first {most} values"
+            f"{problem} for item {missing[0]} of {dataset}, like {len(missing)} of its {len(items)} items; "
+            f"the {what} must answer exactly the items"
         )
 
 
@@ -114,12 +119,7 @@ def join_samples(
     order = [prompt["item"] for prompt in asked]
     found = _by_name(samples, items, where, dataset) if keyed else _by_place(samples, order, where, dataset)
     answered = dict(zip(found, samples, strict=True))
-    missing = [item for item in order if item not in answered]
-    if missing:
-        raise UserError(
-            f"{where}: no sample for item {missing[0]} of {dataset}, like {len(missing)} of its {len(order)} "
-            "items; the log must answer exactly the items"
-        )
+    _check_whole(order, answered, f"{where}: no sample", "log", dataset)
     pairs = [(prompt, answered[prompt["item"]]) for prompt in asked]
     for prompt, sample in pairs:
         if sample.text is None and len(sample.choices) != len(prompt["options"]):
@@ -145,45 +145,34 @@ def _by_name(
     samples: Sequence[Sample], items: Sequence[Mapping[str, str]], where: str, dataset: str
 ) -> list[str]:
     """The item of each sample: by the one column of names in which every sample finds one item of its own."""
+    names = [sample.name for sample in samples]
     fitting: list[list[str]] = []
     for column in NAMES:
-        found = _look_up(samples, items, column)
-        if found is not None and found not in fitting:
-            fitting.append(found)
-    if len(fitting) > 1:
-        sample = samples[[a == b for a, b in zip(*fitting, strict=True)].index(False)]
-        raise UserError(
-            f"{where} line {sample.line}: {sample.name!r} is the id of one item of {dataset} and the "
-            "source_id of another; use a key that names items in one way only"
-        )
+        count = Counter(item[column] for item in items)
+        ids = {item[column]: item["id"] for item in items}
+        if len(set(names)) == len(names) and all(count[name] == 1 for name in names):
+            fitting.append([ids[name] for name in names])
     if not fitting:
         raise UserError(_unmatched(samples, items, where, dataset))
+    for sample, *found in zip(samples, *fitting, strict=True):
+        if len(set(found)) > 1:
+            raise UserError(
+                f"{where} line {sample.line}: {sample.name!r} is the id of one item of {dataset} and the "
+                "source_id of another; use a key that names items in one way only"
+            )
     return fitting[0]
-
-
-def _look_up(samples: Sequence[Sample], items: Sequence[Mapping[str, str]], column: str) -> list[str] | None:
-    places: dict[str, list[str]] = {}
-    for item in items:
-        places.setdefault(item[column], []).append(item["id"])
-    found = [places.get(sample.name, []) for sample in samples]
-    if any(len(names) != 1 for names in found) or len({sample.name for sample in samples}) < len(samples):
-        return None
-    return [names[0] for names in found]
 
 
 def _unmatched(
     samples: Sequence[Sample], items: Sequence[Mapping[str, str]], where: str, dataset: str
 ) -> str:
     """Why no column of names fits: the first sample that names no item, several, or one named before."""
-    known: dict[str, int] = {}
-    for item in items:
-        for name in {item[column] for column in NAMES}:
-            known[name] = known.get(name, 0) + 1
+    count = Counter(name for item in items for name in {item[column] for column in NAMES})
     first: dict[str, int] = {}
     for sample in samples:
         place = f"{where} line {sample.line}: doc_id {sample.doc_id}: names {sample.name!r}"
-        if known.get(sample.name, 0) != 1:
-            what = f"{known[sample.name]} items" if sample.name in known else "no item"
+        if count[sample.name] != 1:
+            what = f"{count[sample.name]} items" if sample.name in count else "no item"
             return f"{place}, which is {what} of {dataset}; use a key that names one item each"
         if first.setdefault(sample.name, sample.line) != sample.line:
             return f"{place}, which line {first[sample.name]} names already; keep one, or use another key"

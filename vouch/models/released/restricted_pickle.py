@@ -2,20 +2,20 @@
 
 Promise: no code of a file runs, and a hostile file costs bounded work and memory. `find_class` knows three
 names (numpy's array, dtype and array reconstruction), which stand for plain data here. Only the steps that
-build lists, dicts, tuples, texts, numbers and arrays are there. Keys are texts, because hashing a tuple that
-holds itself twice, 60 levels deep, never ends.
+build lists, dicts, tuples, texts, numbers and arrays are there.
 
 It is the Python implementation of `pickle.Unpickler`: the one in C takes the index of a memo from the file,
 and allocates 64 GiB for a file of ten bytes.
 """
 
+import io
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 MAX_STEPS = 5_000_000
-MAX_DEPTH = 10_000
+PROTOCOLS = (3, 4)  # others say the same in steps and names that are not here
 
 
 class Refused(ValueError):
@@ -29,30 +29,23 @@ class Dtype:
     code: str
     order: str = "<"
 
-    def set_state(self, state: Any) -> None:
-        """What numpy writes for plain numbers. Raises Refused."""
-        match state:
-            case (3, "<" | ">" as order, None, None, None, -1, -1, 0):
-                self.order = order
-            case _:
-                raise Refused("an array is in a state that numpy does not write for plain numbers")
-
 
 @dataclass
 class Array:
-    """A numpy array under construction."""
+    """A numpy array; its contents come in a second step."""
 
     shape: tuple[int, ...] = ()
     dtype: Dtype | None = None
     data: bytes = b""
 
-    def set_state(self, state: Any) -> None:
-        """What numpy writes for plain numbers. Raises Refused."""
-        match state:
-            case (1, tuple() as shape, Dtype() as dtype, False, bytes() as data):
-                self.shape, self.dtype, self.data = shape, dtype, data
-            case _:
-                raise Refused("an array is in a state that numpy does not write for plain numbers")
+
+class _Row(dict[str, Any]):
+    """Its keys are texts: hashing a tuple that holds itself twice, 60 levels deep, never ends."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not isinstance(key, str):
+            raise Refused("a row has keys that are not texts")
+        super().__setitem__(key, value)
 
 
 def _ndarray(*_: Any) -> Any:
@@ -92,29 +85,17 @@ _STEPS = (
 )
 
 
-class _Source:
+class _Source(io.BytesIO):
     """The bytes of a file. Every step reads at least once, so counting reads bounds the steps."""
 
-    def __init__(self, data: bytes) -> None:
-        self._data, self.place, self._reads = data, 0, 0
+    reads = 0
 
-    def _until(self, end: int) -> bytes:
-        self._reads += 1
-        if self._reads > MAX_STEPS:
+    def read(self, size: int | None = -1) -> bytes:
+        """So many bytes, fewer at the end. Raises Refused."""
+        self.reads += 1
+        if self.reads > MAX_STEPS:
             raise Refused(f"more than {MAX_STEPS:,} steps")
-        if end > len(self._data):
-            raise Refused("not a whole pickle")
-        start, self.place = self.place, end
-        return self._data[start:end]
-
-    def read(self, size: int) -> bytes:
-        """So many bytes. Raises Refused where fewer are left."""
-        return self._until(self.place + size)
-
-    def readline(self) -> bytes:
-        """Up to the end of a line. Raises Refused where it has none."""
-        end = self._data.find(b"\n", self.place)
-        return self._until(end + 1 if end >= 0 else len(self._data) + 1)
+        return super().read(size)
 
 
 _PYTHON: Any = pickle._Unpickler
@@ -122,9 +103,6 @@ _PYTHON: Any = pickle._Unpickler
 
 class _Unpickler(_PYTHON):  # type: ignore[misc]
     """Builds lists, dicts, tuples, texts, numbers and Array."""
-
-    stack: list[Any]
-    metastack: list[list[Any]]
 
     def find_class(self, module: str, name: str) -> Any:
         """What a name stands for. Raises Refused for any but the known ones."""
@@ -136,60 +114,34 @@ class _Unpickler(_PYTHON):  # type: ignore[misc]
         """Instead of a step that builds anything else than data."""
         raise Refused("it holds a step that is not among those that build a list of rows")
 
-    def load_mark(self) -> None:
-        """Begins a batch."""
-        self._check_depth()
-        super().load_mark()
-
-    def load_empty_list(self) -> None:
-        """Begins a list."""
-        self._check_depth()
-        super().load_empty_list()
-
-    def _check_depth(self) -> None:
-        if max(len(self.stack), len(self.metastack)) >= MAX_DEPTH:
-            raise Refused("nested too deep")
+    def refuse_long(self) -> None:
+        """Instead of an integer of more than 32 bits."""
+        raise Refused("it holds an integer, an id perhaps, beyond 2,147,483,647, the largest that is read")
 
     def load_frame(self) -> None:
         """A frame only says how much to read at once."""
         self.read(8)
 
+    def load_empty_dictionary(self) -> None:
+        """Begins a dict."""
+        self.append(_Row())
+
     def load_build(self) -> None:
-        """Gives an array or a dtype its state, and nothing else."""
+        """Gives an array or a dtype the state that numpy writes for plain numbers, and nothing else."""
         state = self.stack.pop()
-        if not isinstance(self.stack[-1], Array | Dtype):
-            raise Refused("the steps do not fit together")
-        self.stack[-1].set_state(state)
-
-    def load_setitem(self) -> None:
-        """Adds one pair to a dict."""
-        value = self.stack.pop()
-        self._set([self.stack.pop(), value])
-
-    def load_setitems(self) -> None:
-        """Adds pairs to a dict."""
-        self._set(self.pop_mark())
-
-    def _set(self, flat: list[Any]) -> None:
-        keys, values = flat[::2], flat[1::2]
-        if not all(isinstance(key, str) for key in keys):
-            raise Refused("a row has keys that are not texts")
-        if not isinstance(self.stack[-1], dict):
-            raise Refused("the steps do not fit together")
-        self.stack[-1].update(zip(keys, values, strict=True))
+        match self.stack[-1], state:
+            case Dtype() as dtype, (3, "<" | ">" as order, None, None, None, -1, -1, 0):
+                dtype.order = order
+            case Array() as array, (1, tuple() as shape, Dtype() as dtype, False, bytes() as data):
+                array.shape, array.dtype, array.data = shape, dtype, data
+            case _:
+                raise Refused("it builds something else than numpy writes for plain numbers")
 
 
-_OWN = {
-    pickle.MARK: _Unpickler.load_mark,
-    pickle.EMPTY_LIST: _Unpickler.load_empty_list,
-    pickle.FRAME: _Unpickler.load_frame,
-    pickle.BUILD: _Unpickler.load_build,
-    pickle.SETITEM: _Unpickler.load_setitem,
-    pickle.SETITEMS: _Unpickler.load_setitems,
-}
 _Unpickler.dispatch = dict.fromkeys(range(256), _Unpickler.refuse) | {
-    step[0]: _OWN.get(step, _PYTHON.dispatch[step[0]]) for step in _STEPS
+    step[0]: getattr(_Unpickler, _PYTHON.dispatch[step[0]].__name__) for step in _STEPS
 }
+_Unpickler.dispatch |= dict.fromkeys((pickle.LONG1[0], pickle.LONG4[0]), _Unpickler.refuse_long)
 
 
 def unpickle(data: bytes) -> Any:
@@ -198,10 +150,12 @@ def unpickle(data: bytes) -> Any:
     unpickler = _Unpickler(source)
     try:
         value = unpickler.load()
-        if unpickler.stack or source.place != len(data):
+        if unpickler.stack or source.tell() != len(data):
             raise Refused("something follows the end of the list")
     except Refused as error:
-        raise Refused(f"byte {source.place}: {error}") from None
+        known = unpickler.proto in PROTOCOLS
+        also = "" if known else f" (it is of protocol {unpickler.proto or '0 or 1'}; 3 and 4 are read)"
+        raise Refused(f"byte {source.tell()}: {error}{also}") from None
     except Exception as error:  # the steps do not fit together, which shows wherever they first matter
-        raise Refused(f"byte {source.place}: not a whole pickle ({error!s:.120})") from None
+        raise Refused(f"byte {source.tell()}: not a whole pickle ({error!s:.120})") from None
     return value

@@ -8,7 +8,6 @@ import gzip
 import io
 import json
 import math
-import re
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,7 +20,6 @@ from vouch.pipeline.errors import UserError
 MAX_LINE = 16 * 2**20
 MAX_UNPACKED = 2**30
 ROUNDING = 1e-3  # a log-likelihood of 0 may come out a little above it
-_NUMBER = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|inf)|nan")
 _GZIP = b"\x1f\x8b"
 
 
@@ -101,7 +99,7 @@ def _lines(data: bytes, where: str) -> Iterator[tuple[int, bytes]]:
 
 def _object(line: bytes, place: str) -> dict[str, Any]:
     try:
-        values = json.loads(line.decode("utf-8"), parse_constant=_constant, parse_float=_finite)
+        values = json.loads(line.decode("utf-8"), parse_float=_finite)
     except RecursionError:
         raise UserError(f"{place}: nested too deep; correct the line") from None
     except ValueError as error:
@@ -111,10 +109,6 @@ def _object(line: bytes, place: str) -> dict[str, Any]:
             f"{place}: holds a {type(values).__name__}, not an object with doc_id; correct the line"
         )
     return values
-
-
-def _constant(text: str) -> float:
-    return float(text.replace("Infinity", "inf"))
 
 
 def _finite(text: str) -> float:
@@ -186,16 +180,14 @@ def _log_likelihood(value: Any, choice: int, place: str) -> float:
 
 
 def _number(value: Any) -> float | None:
-    """A number, or a text of one; infinity only where it is spelled out."""
-    if isinstance(value, str):
-        number = float(value) if _NUMBER.fullmatch(value) else None
-        return None if number is not None and math.isinf(number) and "inf" not in value else number
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    """A number, or a text of one as JSON would write it; infinity only where it is spelled out."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:
-        return float(value)
-    except OverflowError:
+        number, text = float(value), str(value)
+    except (ValueError, OverflowError):
         return None
+    return None if "_" in text or (math.isinf(number) and "inf" not in text) else number
 
 
 def _quoted(value: Any) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from vouch.models.requests.engine import Answered, Decoding, Refusal
+from vouch.models.requests.engine import Answered, Decoding
 from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT
 from vouch.tables.responses import RESPONSES
 
@@ -25,21 +25,14 @@ def remembered(output: str) -> pa.Schema:
 
 def to_remember(answered: Answered, pixels: str, device: str) -> dict[str, Any]:
     """The row of the work cache for an answer."""
-    given = answered.answer
-    beside = {
+    return {
+        **vars(answered.answer),
         "pixels": pixels,
         "device": device,
         "mode": answered.mode,
         "rows": answered.rows,
         "flags": list(answered.flags),
     }
-    if isinstance(given, Refusal):
-        return {**beside, "problem": given.problem}
-    values = {
-        name: list(value) if isinstance(value, (list, tuple)) else value
-        for name, value in vars(given).items()
-    }
-    return {**values, **beside}
 
 
 def refused(output: str, problem: str) -> dict[str, Any]:

@@ -1,8 +1,12 @@
 """Parameters of extract: `extract:` in params.yaml."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from vouch.tables.prompts import TEXT_TOKENS
+
+Cap = Annotated[int, Field(ge=1, le=4096)]
 
 
 class Sampling(BaseModel):
@@ -21,8 +25,8 @@ class Config(BaseModel):
     threads: of torch. Each engine says which settings can change its answers.
     device: `split` spreads a model over all GPUs.
     workers: threads that decode and prepare pictures while the model computes.
-    max_tokens: of a generated text whose prompt sets no cap. Beside the greedy text, `sampling` draws
-    samples; `seed` decides which.
+    max_tokens: of a generated text whose prompt sets no cap; max_tokens_of: of models with a cap of their
+    own. Beside the greedy text, `sampling` draws samples; `seed` decides which.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -32,7 +36,8 @@ class Config(BaseModel):
     threads: int = Field(ge=1, le=1024)
     device: Literal["auto", "cpu", "cuda", "split"] = "auto"
     workers: int = Field(default=2, ge=1, le=64)
-    max_tokens: int = Field(default=30, ge=1, le=4096)
+    max_tokens: Cap = TEXT_TOKENS
+    max_tokens_of: dict[str, Cap] = {}
     sampling: list[Sampling] = []
     seed: int = Field(default=42, ge=0, lt=2**32)
 

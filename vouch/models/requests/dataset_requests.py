@@ -2,19 +2,56 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
-from vouch.models.requests.answers import to_remember
-from vouch.models.requests.engine import Refusal
-from vouch.models.requests.keys import KeyedPack, Member, groups
+from vouch.images import pictures
+from vouch.models.requests.answers import remembered, to_remember
+from vouch.models.requests.config import Config
+from vouch.models.requests.engine import Engine, Refusal, engine_file
+from vouch.models.requests.keys import KeyedPack, Keys, Member, groups
 from vouch.models.requests.prompt_table import PromptTable
-from vouch.models.requests.session import Session
 from vouch.models.requests.stream import Questions
+from vouch.models.requests.work_cache import ROOT, WorkCache
 from vouch.pipeline.errors import UserError
 from vouch.tables.images import ImageStore, images_path
+from vouch.tables.pins import Pin
 from vouch.tables.prompts import OUTPUTS, TEXT
+from vouch.tables.responses import RESPONSES
 
 WINDOW = 1024  # answers in memory at a time
+
+
+class Session:
+    """One model under one setting, for as many datasets as ask it.
+
+    revision: of everything that can change its answers beside the pin and the settings.
+    """
+
+    def __init__(self, pin: Pin, config: Config) -> None:
+        self.name, self.config = pin.model, config
+        self.max_tokens = config.max_tokens_of.get(pin.model, config.max_tokens)
+        self._pin = pin
+        self._engine_file = engine_file(pin.engine)
+        revisions = [self._engine_file.REVISION, pictures.REVISION]
+        self.revision = f"{pin.engine}/{'.'.join(map(str, revisions))}"
+        self._settings = {name: getattr(config, name) for name in self._engine_file.SETTINGS}
+        base = {"pin": pin.digest, "engine": self.revision, "settings": self._settings}
+        self.keys = Keys(base, config)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The loaded model. Raises UserError."""
+        return self._engine_file.load(self._pin, self.config)
+
+    def cache(self, output: str, dataset: str) -> WorkCache:
+        """The work cache of one kind of answer, with a folder of its own for the dataset."""
+        settings = [f"{name}{value}" for name, value in self._settings.items()]
+        asked = "-".join([self._pin.digest[:16], *settings])
+        folder = Path(self.revision.replace("/", "-"), asked, dataset)
+        return WorkCache(ROOT / f"{output}-{RESPONSES[output].table.version}" / folder, remembered(output))
 
 
 class DatasetRequests:
@@ -24,7 +61,7 @@ class DatasetRequests:
         self.model, self.name = model, name
         self.label = f"{model.name} {name}"
         self.caches = {output: model.cache(output, name) for output in OUTPUTS}
-        self.prompts = PromptTable(name, model.config.max_tokens)
+        self.prompts = PromptTable(name, model.max_tokens)
         self.known_texts: dict[str, str | None] = {}
 
     def _groups(self) -> Iterator[list[KeyedPack]]:
@@ -32,7 +69,7 @@ class DatasetRequests:
 
     def packs(self) -> Iterator[KeyedPack]:
         """Every pack whose placeholders can be filled by now."""
-        return (pack for group in self._groups() for pack in group)
+        return chain.from_iterable(self._groups())
 
     def windows(self) -> Iterator[list[tuple[str, Member]]]:
         """All of `packs`, members apart with what they are asked for, in the order of the prompts."""
@@ -57,23 +94,20 @@ class DatasetRequests:
         unknown = sum(key not in self.caches[output] for output, keys in wanted.items() for key in keys)
         return sum(map(len, wanted.values())), unknown
 
-    def learn(self) -> int:
-        """Takes note of texts that other prompts repeat, as far as they are known; how many are new."""
+    def learn(self) -> bool:
+        """Takes note of texts that other prompts repeat, as far as they are known; whether any is new."""
         before = len(self.known_texts)
         for pack in self.packs() if self.prompts.repeated else ():
-            if pack.output == TEXT:
-                self._learn(pack.members[0])
-        return len(self.known_texts) - before
-
-    def _learn(self, member: Member) -> None:
-        name = member.prompt["id"]
-        if name not in self.prompts.repeated or name in self.known_texts:
-            return
-        if member.problem is not None:
-            self.known_texts[name] = None
-        elif member.keys[0] in self.caches[TEXT]:
-            (answer,) = self.caches[TEXT].fetch(member.keys[:1])
-            self.known_texts[name] = answer["text"]
+            member = pack.members[0]
+            name = member.prompt["id"]
+            if pack.output != TEXT or name not in self.prompts.repeated or name in self.known_texts:
+                continue
+            if member.problem is not None:
+                self.known_texts[name] = None
+            elif member.keys[0] in self.caches[TEXT]:
+                (answer,) = self.caches[TEXT].fetch(member.keys[:1])
+                self.known_texts[name] = answer["text"]
+        return len(self.known_texts) > before
 
     @contextmanager
     def claim(self) -> Iterator[None]:
@@ -109,7 +143,7 @@ def answer(dataset: DatasetRequests, progress: Progress) -> dict[str, Any]:
             if not dataset.learn():
                 break
     found: dict[str, Any] = {"answers": {"known": count - asked, "asked": asked}}
-    if dataset.model.loaded:
+    if asked:
         engine = dataset.model.engine
         found["engine"] = {"device": engine.device, **engine.notes}
     if damaged:

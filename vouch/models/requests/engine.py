@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from vouch.models.requests.config import Config
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.tables.pins import Pin
+from vouch.tables.responses import LOW_MASS
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -168,7 +169,6 @@ def engine_file(name: str) -> EngineFile:
     return cast(EngineFile, importlib.import_module(f"vouch.models.engines.{name}"))
 
 
-LOW_MASS = 0.5
 CLOSE = 0.25  # logits; half-precision logits near 18 have steps of 0.125
 
 

@@ -2,7 +2,9 @@
 
 A pack is what bits of an answer may depend on: up to PACK_PROMPTS prompts of one item and variation
 for letters and likelihood, a single prompt for text. It follows from the item and the variation alone,
-so a variation that is added later leaves all other packs as they are.
+so a variation that is added later leaves all other packs as they are. The first prompt of `circular` is the
+original once more (of `circular+vr_b`: `vr_b`): in a pack of its own it has the key of that one, and is not
+asked a second time.
 """
 
 import hashlib
@@ -14,8 +16,8 @@ from typing import Any
 
 from vouch.models.requests.config import Config
 from vouch.models.requests.engine import Decoding
-from vouch.models.requests.placeholders import KnownTexts, Pending, Prompt, fill
-from vouch.tables.prompts import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
+from vouch.models.requests.prompt_table import KnownTexts, Pending, Prompt, fill
+from vouch.tables.prompts import LETTERS, LIKELIHOOD, OUTPUTS, TEXT, repeats
 
 PACK_PROMPTS = 12  # a longer pack gains little and its mask grows with the square
 
@@ -103,9 +105,11 @@ def _of_group(
     output: str, rows: Sequence[Prompt], known_texts: KnownTexts, keys: Keys
 ) -> Iterator[KeyedPack]:
     size = 1 if output == TEXT else PACK_PROMPTS
-    for start in range(0, len(rows), size):
+    once = 1 if rows and repeats(rows[0]["id"], rows[0]["variation"]) else 0
+    starts = range(once, len(rows), size)
+    for pack in [rows[:once], *(rows[start : start + size] for start in starts)]:
         try:
-            filled = [fill(row, known_texts) for row in rows[start : start + size]]
+            filled = [fill(row, known_texts) for row in pack]
         except Pending:
             continue
         judged = [(prompt, problem or _lack(output, prompt)) for prompt, problem in filled]

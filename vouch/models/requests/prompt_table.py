@@ -1,23 +1,31 @@
-"""The prompts of a dataset as extract reads them, a few at a time."""
+"""The prompts of a dataset as extract reads them, a few at a time.
 
-from collections.abc import Iterator, Mapping, Sequence
+Placeholders `{answer k}` of dialogues are filled with what the model itself answered to earlier prompts.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
-from vouch.models.requests.placeholders import Prompt, repeated
 from vouch.pipeline.errors import UserError
-from vouch.tables.prompts import LIKELIHOOD, OUTPUTS, PROMPTS, prompts_path
+from vouch.tables.prompts import LIKELIHOOD, OUTPUTS, PLACEHOLDER, PROMPTS, TEXT, prompts_path
+
+Prompt = dict[str, Any]  # columns of the prompts table and `row`, its place in it
+KnownTexts = Mapping[str, str | None]  # id of a prompt -> its greedy text, None where it has no answer
 
 ROWS = 1024  # in memory at a time
-_COLUMNS = ["id", "item", "variation", "system", "turns", "text", "response", "earlier", "options", "marks"]
-_COLUMNS += ["pictures", "outputs", "max_tokens"]
+_TEXTS = ("id", "item", "variation", "text")
+_NESTED = ("turns", "earlier", "options", "marks", "pictures")
+_COLUMNS = [*_TEXTS, *_NESTED, "system", "response", "outputs", "max_tokens"]
 
 
 class PromptTable:
     """All prompts of a dataset, in their order. max_tokens: of a text whose prompt sets no cap."""
 
     def __init__(self, dataset: str, max_tokens: int) -> None:
-        self.path = prompts_path(dataset)
+        self._path = prompts_path(dataset)
         self._max_tokens = max_tokens
 
     def __iter__(self) -> Iterator[Prompt]:
@@ -28,51 +36,56 @@ class PromptTable:
 
     def _rows(self) -> Iterator[Prompt]:
         try:
-            for batch in PROMPTS.open(self.path).iter_batches(ROWS, columns=_COLUMNS, use_threads=False):
+            for batch in PROMPTS.open(self._path).iter_batches(ROWS, columns=_COLUMNS, use_threads=False):
                 yield from batch.to_pylist()
         except UnicodeDecodeError as error:  # of a text: arrow decodes what it is asked for
-            raise UserError(f"{self.path}: damaged ({error}); delete it and run `dvc repro`") from None
+            raise UserError(f"{self._path}: damaged ({error}); delete it and run `dvc repro`") from None
 
     @cached_property
     def repeated(self) -> frozenset[str]:
-        """Ids of the prompts whose answers other prompts repeat. Raises UserError, see placeholders.py.
+        """Ids of the prompts whose answers other prompts repeat, from a pass over all rows, see `check`."""
+        return check(self._rows(), str(self._path))
 
-        Every row is judged before the first one is asked.
-        """
-        self._check()
-        try:
-            return repeated(self.__iter__)
-        except UserError as error:
-            raise UserError(str(error) if str(self.path) in str(error) else f"{self.path}: {error}") from None
 
-    def _check(self) -> None:
-        before: dict[str, int] = {}
-        for number, prompt in enumerate(self._rows(), start=1):
-            problem = _problem(prompt)
-            first = number if problem else before.setdefault(prompt["id"], number)
-            if first != number:
-                problem = f"its id stands already in row {first}"
-            if problem:
+def check(prompts: Iterable[Prompt], where: str) -> frozenset[str]:
+    """Ids of the prompts whose answers other prompts repeat.
+
+    Raises UserError for a row that cannot be asked, and for one that repeats an answer to a prompt that does
+    not stand before it or is not asked for a text.
+    """
+    rows: dict[str, int] = {}
+    with_text, repeated = set[str](), set[str]()
+    for number, prompt in enumerate(prompts, start=1):
+        problem, name = _problem(prompt), prompt["id"]
+        if problem is None and rows.setdefault(name, number) != number:
+            problem = f"its id stands already in row {rows[name]}"
+        if problem is not None:
+            raise UserError(
+                f"{where} row {number}: prompt {str(name)[:80]}: {problem}; delete the file "
+                "and run `dvc repro` to write it anew"
+            )
+        for place, names in enumerate(prompt["earlier"] or (), start=1):
+            missing = [one for one in names if one not in with_text]
+            if missing or not names:
                 raise UserError(
-                    f"{self.path} row {number}: prompt {str(prompt['id'])[:80]}: {problem}; delete the file "
-                    "and run `dvc repro` to write it anew"
+                    f"{where}: prompt {name} repeats as answer {place} that of {(missing or ['nobody'])[0]}, "
+                    "which is no prompt before it that asks for a text; correct its variation, "
+                    f"{prompt['variation']}"
                 )
+            repeated.update(names)
+        if TEXT in (prompt["outputs"] or ()):
+            with_text.add(name)
+    return frozenset(repeated)
 
 
-_TEXTS = ("id", "item", "variation", "text")
-_ELEMENTS = ("options", "marks")
-
-
-def _problem(prompt: Mapping[str, Any]) -> str | None:
+def _problem(prompt: Prompt) -> str | None:
     """The first thing wrong with a row, naming its column, else None."""
     for name in _TEXTS:
         if prompt[name] is None:
             return f"{name} is null"
-    for name in _ELEMENTS:
-        if None in (prompt[name] or ()):
+    for name in _NESTED:
+        if _holds_null(prompt[name]):
             return f"{name} holds a null"
-    if None in _flat(prompt["turns"], ("question", "answer")):
-        return "turns holds a null"
     outputs = prompt["outputs"] or ()
     unknown = [output for output in outputs if output not in OUTPUTS]
     if unknown:
@@ -81,21 +94,45 @@ def _problem(prompt: Mapping[str, Any]) -> str | None:
         return "options is null"
     if prompt["max_tokens"] is not None and prompt["max_tokens"] < 1:
         return f"max_tokens is {prompt['max_tokens']}"
-    if _null_in_pictures(prompt["pictures"] or ()):
-        return "pictures holds a null"
     return None
 
 
-def _null_in_pictures(recipes: Sequence[Mapping[str, Any] | None]) -> bool:
-    if None in _flat(recipes, ("images", "steps")):
-        return True
-    return any(
-        None in recipe["images"] or None in _flat(recipe["steps"], ("operation", "severity", "revision"))
-        for recipe in recipes
-        if recipe is not None
-    )
+def _holds_null(value: Any) -> bool:
+    """Whether an element of a list, or a field of a struct in one, is null, however deep."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(part is None or _holds_null(part) for part in parts)
 
 
-def _flat(structs: Sequence[Mapping[str, Any] | None] | None, names: Sequence[str]) -> list[Any]:
-    """All fields of all structs; one None for a struct that is null."""
-    return [value for one in structs or () for value in ([one[name] for name in names] if one else [None])]
+class Pending(Exception):
+    """A placeholder's answer is not known yet."""
+
+
+def fill(prompt: Prompt, known_texts: KnownTexts) -> tuple[Prompt, str | None]:
+    """The prompt with its placeholders filled, and a problem where an answer that it repeats was refused.
+
+    Of several answers to one placeholder the most common one counts, of equally common ones the first. Braces
+    inside an answer, and placeholders beyond those that `earlier` lists, are plain text. Raises Pending where
+    an answer is missing.
+    """
+    if not prompt["earlier"]:
+        return prompt, None
+    chosen: list[str] = []
+    for names in prompt["earlier"]:
+        texts: list[str] = []
+        for name in names:
+            if name not in known_texts:
+                raise Pending(name)
+            text = known_texts[name]
+            if text is None:
+                return prompt, f"repeats the answer to prompt {name}, which has none"
+            texts.append(text.strip())
+        chosen.append(Counter(texts).most_common(1)[0][0])
+
+    def answer(placeholder: re.Match[str]) -> str:
+        number = placeholder[1]
+        return chosen[int(number) - 1] if len(number) < 9 and int(number) <= len(chosen) else placeholder[0]
+
+    turns = [
+        {name: PLACEHOLDER.sub(answer, text) for name, text in turn.items()} for turn in prompt["turns"] or ()
+    ]
+    return {**prompt, "turns": turns, "text": PLACEHOLDER.sub(answer, prompt["text"])}, None

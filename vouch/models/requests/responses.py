@@ -1,9 +1,9 @@
 """The response tables of one model and dataset: written from the work cache, or restored into it."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any
 
 from vouch.models.requests.answers import answers_of, refused, rows_of
@@ -14,65 +14,54 @@ from vouch.tables.prompts import OUTPUTS, TEXT
 from vouch.tables.responses import RESPONSES
 
 
-@dataclass
-class _Tally:
-    """Of one table: its prompts, and those that lack an answer. first: what the first of them lacks."""
-
-    prompts: int = 0
-    lacking: int = 0
-    first: str = ""
-
-    def count(self, member: Member, answers: Sequence[Mapping[str, Any]]) -> None:
-        self.prompts += 1
-        problem = next((answer["problem"] for answer in answers if answer["problem"] is not None), None)
-        if problem is not None:
-            self.lacking += 1
-            self.first = self.first or f"prompt {member.prompt['id']}: {problem}"
-
-
 def write(dataset: DatasetRequests) -> dict[str, Any]:
     """Puts the answers together in the order of the prompts; returns notes for the run record.
 
     One line on stderr counts the prompts without an answer. Raises UserError where all of them are
     without in every table; then nothing is written.
     """
-    tallies = {output: _Tally() for output in OUTPUTS}
+    asked, lacking, first = Counter[str](), Counter[str](), dict[str, str]()
     with ExitStack() as files:
         paths = {output: RESPONSES[output].path(dataset.model.name, dataset.name) for output in OUTPUTS}
         writers = {
-            output: files.enter_context(RESPONSES[output].table.writer(paths[output])) for output in OUTPUTS
+            output: files.enter_context(RESPONSES[output].table.writer(path))
+            for output, path in paths.items()
         }
-        for window in dataset.windows():
-            for output in OUTPUTS:
-                members = [member for what, member in window if what == output]
-                for member, answers in _known(dataset, output, members):
-                    tallies[output].count(member, answers)
-                    for row in rows_of(
-                        output, member.prompt, answers, member.decodings, dataset.model.revision
-                    ):
-                        writers[output].row(row)
-        prompts = sum(tally.prompts for tally in tallies.values())
-        if prompts and prompts == sum(tally.lacking for tally in tallies.values()):
-            output, tally = next((output, tally) for output, tally in tallies.items() if tally.prompts)
-            raise UserError(f"{paths[output]}: none of {tally.prompts} prompts has an answer; {tally.first}")
-    lacking = {output: tally for output, tally in tallies.items() if tally.lacking}
-    if not lacking:
+        for output, member, answers in _known(dataset):
+            asked[output] += 1
+            problem = next((answer["problem"] for answer in answers if answer["problem"] is not None), None)
+            if problem is not None:
+                lacking[output] += 1
+                first.setdefault(output, f"prompt {member.prompt['id']}: {problem}")
+            for row in rows_of(output, member.prompt, answers, member.decodings, dataset.model.revision):
+                writers[output].row(row)
+        if asked and asked == lacking:
+            output = next(output for output in OUTPUTS if asked[output])
+            raise UserError(
+                f"{paths[output]}: none of {asked[output]} prompts has an answer; {first[output]}"
+            )
+    unanswered = {output: lacking[output] for output in OUTPUTS if lacking[output]}
+    if not unanswered:
         return {}
-    counts = ", ".join(f"{output} {one.lacking} of {one.prompts}" for output, one in lacking.items())
-    first = next(iter(lacking.values())).first
-    print(f"{dataset.label}: prompts without an answer: {counts}; {first}", file=sys.stderr)
-    return {"unanswered": {output: tally.lacking for output, tally in lacking.items()}}
+    counts = ", ".join(f"{output} {count} of {asked[output]}" for output, count in unanswered.items())
+    print(
+        f"{dataset.label}: prompts without an answer: {counts}; {first[next(iter(unanswered))]}",
+        file=sys.stderr,
+    )
+    return {"unanswered": unanswered}
 
 
-def _known(
-    dataset: DatasetRequests, output: str, members: Sequence[Member]
-) -> Iterator[tuple[Member, list[dict[str, Any]]]]:
-    found = iter(dataset.caches[output].fetch([key for member in members for key in member.keys]))
-    for member in members:
-        if member.problem is None:
-            yield member, [next(found) for _ in member.keys]
-        else:
-            yield member, [refused(output, member.problem)] * max(1, len(member.decodings))
+def _known(dataset: DatasetRequests) -> Iterator[tuple[str, Member, list[dict[str, Any]]]]:
+    """Every prompt by what it is asked for, with its answers; of each output in the order of the prompts."""
+    for window in dataset.windows():
+        for output in OUTPUTS:
+            members = [member for what, member in window if what == output]
+            found = iter(dataset.caches[output].fetch([key for member in members for key in member.keys]))
+            for member in members:
+                if member.problem is None:
+                    yield output, member, [next(found) for _ in member.keys]
+                else:
+                    yield output, member, [refused(output, member.problem)] * max(1, len(member.decodings))
 
 
 def restore(dataset: DatasetRequests) -> int:
@@ -82,12 +71,18 @@ def restore(dataset: DatasetRequests) -> int:
     is pinned, under the present settings. Raises UserError where this engine did not make them; then
     what the dataset's prompts repeat is as it was.
     """
-    before = dataset.known_texts
+    before, taken, repeated = dataset.known_texts, 0, dataset.prompts.repeated
     with dataset.claim():
-        dataset.known_texts = _known_texts(dataset)
+        texts = _rows(dataset, TEXT) if repeated else ()
+        dataset.known_texts = {
+            row["prompt"]: row["text"] for row in texts if row["prompt"] in repeated and row["sample"] == 0
+        }
         try:
             dataset.look_up()
-            taken = sum(_taken(dataset))
+            for output, key, answer in _written(dataset):
+                if key not in dataset.caches[output]:
+                    dataset.caches[output].add(key, answer)
+                    taken += 1
         except UserError:
             dataset.known_texts = before
             raise
@@ -96,42 +91,22 @@ def restore(dataset: DatasetRequests) -> int:
     return taken
 
 
-def _known_texts(dataset: DatasetRequests) -> dict[str, str | None]:
-    """The texts that other prompts repeat, from the table. Raises UserError for those of another engine."""
-    known_texts: dict[str, str | None] = {}
-    repeated, revision = dataset.prompts.repeated, dataset.model.revision
-    for row in _rows(dataset, TEXT) if repeated else ():
-        if row["engine"] != revision:
-            raise _other(dataset, TEXT, f"not the answers of {revision} to prompt {row['prompt']}")
-        if row["prompt"] in repeated and row["sample"] == 0:
-            known_texts[row["prompt"]] = row["text"]
-    return known_texts
+def _written(dataset: DatasetRequests) -> Iterator[tuple[str, bytes, dict[str, Any]]]:
+    """The answers of the response tables with their keys.
 
-
-def _taken(dataset: DatasetRequests) -> Iterator[int]:
-    """How many answers of each prompt the work cache did not have; it has them now. Raises UserError."""
+    Raises UserError where a row is not of this engine, before any prompt that repeats its text.
+    """
     rows = {output: _rows(dataset, output) for output in OUTPUTS}
+    revision = dataset.model.revision
     for window in dataset.windows():
         for output, member in window:
             try:
-                answers = answers_of(
-                    output, member.prompt, rows[output], member.decodings, dataset.model.revision
-                )
+                answers = answers_of(output, member.prompt, rows[output], member.decodings, revision)
             except ValueError as error:
-                raise _other(dataset, output, str(error)) from None
-            unknown = [
-                (key, answer)
-                for key, answer in zip(member.keys, answers[: len(member.keys)], strict=True)
-                if key not in dataset.caches[output]
-            ]
-            for key, answer in unknown:
-                dataset.caches[output].add(key, answer)
-            yield len(unknown)
-
-
-def _other(dataset: DatasetRequests, output: str, problem: str) -> UserError:
-    path = RESPONSES[output].path(dataset.model.name, dataset.name)
-    return UserError(f"{path}: {problem}; nothing further is taken from it")
+                path = RESPONSES[output].path(dataset.model.name, dataset.name)
+                raise UserError(f"{path}: {error}; nothing further is taken from it") from None
+            for key, answer in zip(member.keys, answers, strict=False):  # what was not asked has no key
+                yield output, key, answer
 
 
 def _rows(dataset: DatasetRequests, output: str) -> Iterator[dict[str, Any]]:

@@ -31,22 +31,7 @@ class Slot:
     pixels: str
 
 
-@dataclass(frozen=True)
-class _Unrendered:
-    """A pack with unknown answers, before its pictures are rendered. images: bytes of each digest."""
-
-    pack: KeyedPack
-    unknown: frozenset[bytes]
-    images: Mapping[str, bytes]
-
-
-@dataclass(frozen=True)
-class _Rendered:
-    """A pack ready for an engine. slots: of each question, by decoding. refused: cannot be shown."""
-
-    pack: Pack
-    slots: Mapping[str, dict[Decoding | None, Slot]]
-    refused: tuple[tuple[Answered, list[Slot]], ...]
+_Slots = dict[Decoding | None, Slot]  # of one question, by decoding
 
 
 class Questions:
@@ -54,9 +39,9 @@ class Questions:
 
     def __init__(self, caches: Mapping[str, WorkCache], read: Callable[[str], bytes], workers: int) -> None:
         self._caches, self._read, self._workers = caches, read, workers
-        self._waiting: dict[str, dict[Decoding | None, Slot]] = {}
-        self._in_flight: set[bytes] = set()
-        self._refused: list[tuple[Answered, list[Slot]]] = []
+        self._waiting: dict[str, _Slots] = {}
+        self._asked: set[bytes] = set()
+        self._refused: list[tuple[Answered, list[Slot]]] = []  # of pictures that cannot be shown
         self._rendered: LruCache[Image] = LruCache(HELD)
         self._digests: LruCache[str] = LruCache(HELD)
 
@@ -67,67 +52,67 @@ class Questions:
         stand several times are asked once.
         """
         for answered in engine.answer(self._packs(wanted)):
-            yield from self._drain()
+            yield from self._refused
+            self._refused.clear()
             slots = self._slots(answered)
             if slots:
                 yield answered, slots
-                self._finish(slots)
-        yield from self._drain()
+        yield from self._refused
         for name, slots_of in self._waiting.items():
             yield Answered(name, _NOTHING_CAME), list(slots_of.values())
 
-    def _drain(self) -> Iterator[tuple[Answered, list[Slot]]]:
-        while self._refused:
-            answered, slots = self._refused.pop()
-            yield answered, slots
-            self._finish(slots)
-
-    def _finish(self, slots: Iterable[Slot]) -> None:
-        """By now the work cache knows these answers."""
-        self._in_flight.difference_update(slot.key for slot in slots)
-
     def _packs(self, wanted: Iterable[KeyedPack]) -> Iterator[Pack]:
-        for rendered in prefetch(self._render, self._unknown(wanted), self._workers, AHEAD):
-            self._refused += rendered.refused
-            self._waiting.update(rendered.slots)
-            if rendered.pack.questions:
-                yield rendered.pack
+        for pack, slots, refused in prefetch(self._render, self._unknown(wanted), self._workers, AHEAD):
+            self._refused += refused
+            self._waiting |= slots
+            if pack.questions:
+                yield pack
 
-    def _unknown(self, wanted: Iterable[KeyedPack]) -> Iterator[_Unrendered]:
+    def _unknown(
+        self, wanted: Iterable[KeyedPack]
+    ) -> Iterator[tuple[KeyedPack, set[bytes], dict[str, bytes]]]:
+        """Packs with unknown answers, the keys of these, and the bytes of the pictures by digest."""
         for pack in wanted:
             cache = self._caches[pack.output]
             keys = {key for member in pack.members for key in member.keys}
-            unknown = frozenset(key for key in keys - self._in_flight if key not in cache)
+            unknown = {key for key in keys - self._asked if key not in cache}
             if unknown:
-                self._in_flight |= unknown
+                self._asked |= unknown
                 recipes = [recipe for member in pack.members for recipe in member.prompt["pictures"] or ()]
                 digests = {digest for recipe in recipes for digest in recipe["images"]}
-                yield _Unrendered(pack, unknown, {digest: self._read(digest) for digest in sorted(digests)})
+                yield pack, unknown, {digest: self._read(digest) for digest in sorted(digests)}
 
-    def _render(self, work: _Unrendered) -> _Rendered:
-        """Renders the pictures of a pack; runs in a worker thread."""
-        output = work.pack.output
+    def _render(
+        self, work: tuple[KeyedPack, set[bytes], dict[str, bytes]]
+    ) -> tuple[Pack, dict[str, _Slots], list[tuple[Answered, list[Slot]]]]:
+        """The pack ready for an engine, the slots of each question, and what cannot be shown.
+
+        Renders pictures; runs in a worker thread.
+        """
+        pack, unknown, images = work
         questions: list[Question] = []
-        slots: dict[str, dict[Decoding | None, Slot]] = {}
+        slots: dict[str, _Slots] = {}
         refused: list[tuple[Answered, list[Slot]]] = []
-        for member in work.pack.members:
-            wanted = {
+        for member in pack.members:
+            keys = {
                 decoding: key
                 for decoding, key in zip(member.decodings or (None,), member.keys, strict=True)
-                if key in work.unknown
+                if key in unknown
             }
             try:
-                shown, pixels = self._pictures(member.prompt["pictures"] or (), work.images)
+                shown, pixels = self._pictures(member.prompt["pictures"] or (), images)
             except (pictures.Undecodable, MemoryError) as error:
                 refusal = _NO_MEMORY if isinstance(error, MemoryError) else Refusal(str(error))
                 answered = Answered(member.prompt["id"], refusal)
-                refused.append((answered, [Slot(output, key, "") for key in wanted.values()]))
+                refused.append((answered, [Slot(pack.output, key, "") for key in keys.values()]))
                 continue
-            question = _question(output, member, shown, tuple(one for one in wanted if one is not None))
-            if wanted:
-                slots[question.id] = {decoding: Slot(output, key, pixels) for decoding, key in wanted.items()}
+            question = _question(pack.output, member, shown, tuple(one for one in keys if one is not None))
+            if keys:
+                slots[question.id] = {
+                    decoding: Slot(pack.output, key, pixels) for decoding, key in keys.items()
+                }
             questions.append(question)
-        return _Rendered(Pack(output, questions), slots, tuple(refused))
+        return Pack(pack.output, questions), slots, refused
 
     def _pictures(self, recipes: Sequence[Any], images: Mapping[str, bytes]) -> tuple[list["Image"], str]:
         """Pictures and the digest of their pixels, each made once for the packs that show it."""

@@ -52,12 +52,9 @@ async def bounded(response: httpx2.Response) -> None:
 
 
 T = TypeVar("T")
-Tasks = set[asyncio.Task[T]]
 
-MOST_NAMES, MOST_NAME = (
-    100,
-    200,
-)  # names that a server gives itself: how many are noted, and characters of each
+MOST_NAMES = 100  # that a server gives itself and that are noted
+MOST_NAME = 200  # characters of each
 LONGEST_WAIT = 600.0  # seconds; a server that asks for a longer wait is not waited for
 _TRANSIENT = (408, 409, 425, 429)
 _NO_QUOTA = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
@@ -82,12 +79,15 @@ class _Transient(Exception):
 
 @dataclass
 class Tally:
-    """What was sent and came back, over all questions of an engine."""
+    """What was sent and came back, over all questions of an engine.
+
+    reached: whether anything came back. answering: whether an answer could be read.
+    """
 
     requests: int = 0
     retries: int = 0
     reached: bool = False
-    logprobs: bool = False
+    answering: bool = False
     input_tokens: int = 0
     output_tokens: int = 0
     models: Counter[str] = field(default_factory=Counter)
@@ -142,7 +142,7 @@ class Client:
                 said = completion(await self._post(request))
                 self._tally.count(said)
                 answer = read(said)
-                self._tally.logprobs = True
+                self._tally.answering = True
                 return answer
             except BadAnswer as error:
                 trouble = error
@@ -152,7 +152,7 @@ class Client:
                 break
             backoff = self._settings.backoff * 2 ** (attempt - 1)
             await asyncio.sleep(wait + backoff * random.uniform(0.5, 1.0))
-        if isinstance(trouble, NoLogprobs) and not self._tally.logprobs:
+        if isinstance(trouble, NoLogprobs) and not self._tally.answering:
             raise UserError(
                 f"{self._url}: {trouble}, without which nothing can be read; start the server with "
                 "log-probabilities, or take a model that gives them"
@@ -243,16 +243,3 @@ def error_message(body: str) -> tuple[str, list[str]]:
         inner = inner.get("message", inner.get("detail"))
     line = " ".join((inner if isinstance(inner, str) else body).split())
     return "".join(char for char in line if char.isprintable())[:200], codes
-
-
-async def some_done(running: Tasks[T]) -> tuple[Tasks[T], Tasks[T]]:
-    """Those that are done, at least one, and those that still run."""
-    return await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-
-
-async def stop(client: Client, running: Tasks[T]) -> None:
-    """Breaks off what still runs, and closes the connections."""
-    for task in running:
-        task.cancel()
-    await asyncio.gather(*running, return_exceptions=True)
-    await client.close()

@@ -14,36 +14,42 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from ipaddress import ip_address
 from urllib.parse import quote, urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from vouch.pipeline.errors import UserError
 
 HIDDEN = "[key]"
 OPENAI = "https://api.openai.com/v1"
 _ESCAPE = re.compile(r"\\\\|\\u00([2-7][0-9A-Fa-f])")  # of JSON: a backslash, or a printable ASCII character
+_VARIABLES = {
+    name: f"VOUCH_SERVER_{name.upper()}" for name in ("concurrency", "rate", "tries", "timeout")
+} | {name: f"VOUCH_{name.upper()}" for name in ("price_input", "price_output")}
+_BILLED = {"organization": "OPENAI_ORG_ID", "project": "OPENAI_PROJECT_ID"}
 SHORTEST_SECRET = 8  # a shorter key is a placeholder such as EMPTY, which is also a word
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(BaseModel):
     """key: None where the server wants none. organization, project: whom OpenAI bills, None elsewhere.
 
-    rate: requests a minute. timeout: seconds.
-    backoff: seconds before the second try; each later wait is twice as long. prices: of a million
-    input and output tokens.
+    rate: requests a minute. timeout: seconds. prices: of a million tokens.
+    backoff: seconds before the second try; each later wait is twice as long.
     """
 
-    key: str | None = field(default=None, repr=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    key: str | None = Field(default=None, repr=False)
     organization: str | None = None
     project: str | None = None
-    concurrency: int = 16
-    rate: float = math.inf
-    tries: int = 6
-    timeout: float = 120.0
+    concurrency: int = Field(default=16, ge=1, le=1024)
+    rate: float = Field(default=math.inf, ge=0.001)
+    tries: int = Field(default=6, ge=1, le=100)
+    timeout: float = Field(default=120.0, ge=0.1)
     backoff: float = 1.0
-    prices: tuple[float, float] | None = None
+    price_input: float | None = Field(default=None, ge=0)
+    price_output: float | None = Field(default=None, ge=0)
 
     def redact(self, text: str) -> str:
         """What a server said, without the key should it repeat it, as it stands or escaped."""
@@ -70,23 +76,17 @@ def read_settings(model: str, url: str, environment: Mapping[str, str]) -> Setti
     openai = urlsplit(url).netloc in {
         urlsplit(one).netloc for one in (OPENAI, environment.get("OPENAI_BASE_URL", "").strip()) if one
     }
-    billed = [
-        environment.get(f"OPENAI_{kind}_ID", "").strip() or None if openai else None
-        for kind in ("ORG", "PROJECT")
-    ]
-    prices = [_number(environment, f"VOUCH_PRICE_{kind}", math.nan, 0.0) for kind in ("INPUT", "OUTPUT")]
-    if math.isnan(sum(prices)) and not all(map(math.isnan, prices)):
+    given = {name: environment.get(name, "").strip() for name in (*_VARIABLES.values(), *_BILLED.values())}
+    if bool(given["VOUCH_PRICE_INPUT"]) != bool(given["VOUCH_PRICE_OUTPUT"]):
         raise UserError("VOUCH_PRICE_INPUT, VOUCH_PRICE_OUTPUT: set both prices, or neither")
-    return Settings(
-        key=_key(model, url, openai, environment),
-        organization=billed[0],
-        project=billed[1],
-        concurrency=int(_number(environment, "VOUCH_SERVER_CONCURRENCY", Settings.concurrency, 1.0, 1024.0)),
-        rate=_number(environment, "VOUCH_SERVER_RATE", Settings.rate, 0.001),
-        tries=int(_number(environment, "VOUCH_SERVER_TRIES", Settings.tries, 1.0, 100.0)),
-        timeout=_number(environment, "VOUCH_SERVER_TIMEOUT", Settings.timeout, 0.1),
-        prices=None if math.isnan(prices[0]) else (prices[0], prices[1]),
-    )
+    fields = _VARIABLES | (_BILLED if openai else {})
+    values = {field: given[name] for field, name in fields.items() if given[name]}
+    try:
+        return Settings(key=_key(model, url, openai, environment), **values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = _VARIABLES[str(first["loc"][0])]
+        raise UserError(f"{name}: {first['msg']}, found {given[name][:40]}; set it anew") from None
 
 
 def _key(model: str, url: str, openai: bool, environment: Mapping[str, str]) -> str | None:
@@ -108,20 +108,3 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _number(
-    environment: Mapping[str, str], name: str, default: float, least: float, most: float = 1e9
-) -> float:
-    given = environment.get(name, "").strip()
-    if not given:
-        return default
-    try:
-        value = float(given)
-    except ValueError:
-        value = math.nan
-    whole = type(default) is not int or value.is_integer()
-    if not (least <= value <= most and whole):
-        kind = "a whole number" if type(default) is int else "a number"
-        raise UserError(f"{name}: give {kind} from {least:g} to {most:g}, not {given[:40]}")
-    return value

@@ -10,25 +10,26 @@ from typing import Any
 
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.prompts.build.template import Template
-from vouch.prompts.build.variation import TURNS, Draft, Item, changed, start
+from vouch.prompts.build.variation import TURNS, Draft, Item, Kind, start
+from vouch.prompts.variations._table import TABLE
 from vouch.tables.prompts import COMPLEMENT, KEPT, SWAPPED
 
-FILES = Path(__file__).parents[1] / "variations"
+_FILES = Path(__file__).parents[1] / "variations"
 _LEVEL = re.compile(r"(.+)_([0-9]+)")
-
-Vary = Callable[[Draft], Draft | Sequence[Draft] | None]
 
 
 @dataclass(frozen=True)
 class Part:
-    """One variation of a combination. level: None where its file has no levels."""
+    """One variation of a combination. name: without a level. level: None where it has none."""
 
-    file: str
+    name: str
     level: int | None
-    vary: Vary
-    changes: tuple[str, ...]
-    effect: str
-    family: str
+    kind: Kind
+
+    @cached_property
+    def vary(self) -> Callable[[Draft], Draft | Sequence[Draft] | None]:
+        """Makes the drafts of this level."""
+        return self.kind.vary if self.level is None else partial(self.kind.vary, level=self.level)
 
 
 @dataclass(frozen=True)
@@ -41,17 +42,17 @@ class Variation:
     @property
     def same_as(self) -> frozenset[tuple[str, int | None]]:
         """Equal for two names of one variation: another order of its parts, or the level that goes unsaid."""
-        return frozenset((part.file, part.level) for part in self.parts)
+        return frozenset((part.name, part.level) for part in self.parts)
 
     @cached_property
     def effect(self) -> str:
         """What becomes of the correct answers."""
-        return combined(part.effect for part in self.parts)
+        return combined(part.kind.effect for part in self.parts)
 
     @cached_property
     def family(self) -> str:
         """Families of the parts, joined with `+`."""
-        return "+".join(part.family for part in self.parts if part.family)
+        return "+".join(part.kind.family for part in self.parts if part.kind.family)
 
     @cached_property
     def columns(self) -> dict[str, Any]:
@@ -62,7 +63,7 @@ class Variation:
     def _in_order(self) -> tuple[Part, ...]:
         """The parts in one order whatever the name's: where two make several drafts, it decides which is
         number 2."""
-        return tuple(sorted(self.parts, key=lambda part: part.file))
+        return tuple(sorted(self.parts, key=lambda part: part.name))
 
     def drafts(self, item: Item, template: Template) -> tuple[list[Draft], bool]:
         """Drafts of an item, none where it does not apply; whether they are numbered."""
@@ -70,7 +71,7 @@ class Variation:
 
     def of(self, first: Draft) -> tuple[list[Draft], bool]:
         """The same for an item's first draft."""
-        drafts, numbered = [changed(first, variation=self.name)], False
+        drafts, numbered = [Draft(self.name, *first[1:])], False
         for part in self._in_order:
             made: list[Draft] = []
             for draft in drafts:
@@ -84,27 +85,28 @@ class Variation:
         return drafts, numbered and bool(drafts)
 
     def answers(self, item: Item) -> tuple[int, ...] | None:
-        """Indices of the correct options afterwards; None where they cannot be turned.
+        """Indices of the correct options afterwards; None where they cannot be flipped.
 
-        Each part must be able to turn them, also where two turn them back.
+        Each part must be able to flip them, also where two flip them back.
         """
         answers = item.answers
         for part in self.parts:
-            if part.effect == KEPT:
+            effect = part.kind.effect
+            if effect == KEPT:
                 continue
             others = tuple(index for index in range(len(item.options)) if index not in answers)
-            if not answers or not others or (part.effect == SWAPPED and len(item.options) != 2):
+            if not answers or not others or (effect == SWAPPED and len(item.options) != 2):
                 return None
             answers = others
         return answers
 
 
 def combined(effects: Iterable[str]) -> str:
-    """One effect of several, whatever their order: an even number of turns keeps the answer."""
-    turning = [effect for effect in effects if effect != KEPT]
-    if len(turning) % 2 == 0:
+    """One effect of several, whatever their order: an even number of flips keeps the answer."""
+    flipping = [effect for effect in effects if effect != KEPT]
+    if len(flipping) % 2 == 0:
         return KEPT
-    return SWAPPED if SWAPPED in turning else COMPLEMENT
+    return SWAPPED if SWAPPED in flipping else COMPLEMENT
 
 
 def load_variation(name: str) -> Variation:
@@ -112,35 +114,43 @@ def load_variation(name: str) -> Variation:
     parts = tuple(_part(one) for one in name.split("+"))
     changed: dict[str, str] = {}
     for part in parts:
-        if len(parts) > 1 and not part.changes:
-            raise UserError(f"variation {name}: {part.file} changes nothing; leave it out")
-        for what in part.changes:
+        if len(parts) > 1 and not part.kind.changes:
+            raise UserError(f"variation {name}: {part.name} changes nothing; leave it out")
+        for what in part.kind.changes:
             if what in changed:
                 raise UserError(
-                    f"variation {name}: {changed[what]} and {part.file} both change the {what}; combine "
+                    f"variation {name}: {changed[what]} and {part.name} both change the {what}; combine "
                     "variations that change different things"
                 )
-            changed[what] = part.file
-    turning = next((part for part in parts if part.effect != KEPT), None)
-    if TURNS in changed and turning is not None:
+            changed[what] = part.name
+    flipping = next((part for part in parts if part.kind.effect != KEPT), None)
+    if TURNS in changed and flipping is not None:
         raise UserError(
-            f"variation {name}: {changed[TURNS]} shows answers to earlier turns, which {turning.file} would "
-            "turn; combine it with variations that keep the answer"
+            f"variation {name}: {changed[TURNS]} shows answers to earlier turns, which {flipping.name} would "
+            "flip; combine it with variations that keep the answer"
         )
     return Variation(name, parts)
 
 
-def _part(name: str) -> Part:
-    known = sorted(path.stem for path in FILES.glob("[!_]*.py"))
-    match = None if name in known else _LEVEL.fullmatch(name)
-    file = match[1] if match and match[1] in known else name
-    if file not in known:
-        raise UserError(f"unknown variation {name}; {did_you_mean(name, known)}")
-    module = importlib.import_module(f"vouch.prompts.variations.{file}")
-    levels = getattr(module, "LEVELS", 0)
-    if match and match[2] not in map(str, range(1, levels + 1)):
-        valid = f"{file}_1 to {file}_{levels}" if levels else f"{file}, which has no levels"
-        raise UserError(f"unknown variation {name}; valid: {valid}")
-    level = (int(match[2]) if match else module.DEFAULT_LEVEL) if levels else None
-    vary = partial(module.vary, level=level) if levels else module.vary
-    return Part(file, level, vary, tuple(module.CHANGES), module.EFFECT, module.FAMILY)
+def variation_names() -> list[str]:
+    """Names of all variations, without levels."""
+    return sorted([*TABLE, *(path.stem for path in _FILES.glob("[!_]*.py"))])
+
+
+def _part(given: str) -> Part:
+    known = variation_names()
+    match = None if given in known else _LEVEL.fullmatch(given)
+    name = match[1] if match and match[1] in known else given
+    if name not in known:
+        raise UserError(f"unknown variation {given:.60}; {did_you_mean(given, known)}")
+    kind = TABLE[name] if name in TABLE else _read(name)
+    if match and match[2] not in map(str, range(1, kind.levels + 1)):
+        valid = f"{name}_1 to {name}_{kind.levels}" if kind.levels else f"{name}, which has no levels"
+        raise UserError(f"unknown variation {given:.60}; valid: {valid}")
+    return Part(name, (int(match[2]) if match else kind.default_level) if kind.levels else None, kind)
+
+
+def _read(name: str) -> Kind:
+    module = importlib.import_module(f"vouch.prompts.variations.{name}")
+    levels, default = getattr(module, "LEVELS", 0), getattr(module, "DEFAULT_LEVEL", 0)
+    return Kind(tuple(module.CHANGES), module.EFFECT, module.FAMILY, module.vary, levels, default)

@@ -2,7 +2,7 @@
 
 question  the question as the dataset has it
 replaced  winner: first and second lost in items that ask it; the one that wins here can make its item's
-          answer turn. loser: both won; the one that loses here can
+          answer flip. loser: both won; the one that loses here can
 first, second   SHA-256 digests of the two pictures
 winner    first, second, or neither, which makes no exchange
 by, why   who decided and the reason; optional

@@ -16,6 +16,7 @@ from vouch.tables.items import IMAGE_MARK
 
 _FIRST = re.compile(rf"^(?:{IMAGE_MARK.pattern}[ \t]*)+")
 _BEGIN = "<image"  # of every mark; looked for first, because most texts have none
+_IN_WORDS = re.compile(r"(?<!<)\bimage [1-9][0-9]{0,3}\b")
 _LAST = re.compile(rf"(?:{IMAGE_MARK.pattern}[ \t]*)+$")
 
 
@@ -44,6 +45,14 @@ def _without_ends(line: str) -> str:
         line = _FIRST.sub("", head)
     last = _LAST.search(line)
     return line[: last.start()].rstrip(" \t") if last else line
+
+
+def lost(before: str, after: str) -> tuple[bool, bool]:
+    """Whether placing the marks of a text dropped any, and whether it put any into words."""
+    marks, words = (
+        len(pattern.findall(before)) - len(pattern.findall(after)) for pattern in (IMAGE_MARK, _IN_WORDS)
+    )
+    return marks + words > 0, words < 0
 
 
 class Placing:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from vouch.pipeline.errors import UserError
-from vouch.prompts.build.accepted_rewrites import Rewrites
 from vouch.prompts.build.exchange import Exchanges
 from vouch.prompts.build.template import Template
 from vouch.prompts.build.variation import Item
 from vouch.tables.items import ITEMS
+from vouch.tables.rewrites import ACCEPTED, BY_HAND, CLEAN
 
 _LISTS = ("options", "answers", "images", "references", "phrasings")
 COLUMNS = ["id", "group", "question", "hint", "kind", *_LISTS, "exchange", "turns"]
@@ -31,6 +31,29 @@ def read_items(path: Path, making: "Making") -> Iterator[Item]:
     """Items in their order, a group at a time, those left out too. Raises UserError."""
     for _, group in groupby(read_rows(path), key=lambda row: row["group"]):
         yield from making.items(list(group), path)
+
+
+class Rewrites:
+    """Rows of the rewrites table, to look questions up in."""
+
+    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        self._cleaned: dict[str, str | None] = {}
+        self._others: dict[str, dict[str, str]] = {}
+        for row in rows:
+            if row["kind"] == CLEAN:
+                # what a model proposes is only that until a person decides
+                if row["status"] == BY_HAND:
+                    self._cleaned[row["original"]] = row["rewrite"]
+            elif row["status"] in (ACCEPTED, BY_HAND):
+                self._others.setdefault(row["original"], {})[row["kind"]] = row["rewrite"]
+
+    def question(self, original: str) -> str | None:
+        """The question as people cleaned it, None where they dropped it."""
+        return self._cleaned.get(original, original)
+
+    def others(self, question: str) -> Mapping[str, str]:
+        """Kind -> the other words of a question, after cleaning; without those that were rejected."""
+        return self._others.get(question, {})
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,8 @@ class Frame(NamedTuple):
     system: str | None
 
 
-Frames = dict[tuple[int, Template, bool], tuple[Frame, Item]]
-"""Of items without marks, by the item's identity (kept, so that no other comes to bear it), the template and
-whether options are shown: orders of the options have it in common."""
+Frames = dict[tuple[Item, Template, bool], Frame]
+"""Of items without marks, by item, template and whether options are shown: orders of the options share it."""
 
 Words = dict[str, Any]
 """Columns of the prompts table: what is said in a prompt."""
@@ -65,6 +64,8 @@ def words(draft: Draft, answers: tuple[int, ...], template: str, frames: Frames)
             "the model answered; leave the item or the variation out"
         )
     return {
+        "item": item.id,
+        "template": template,
         "system": frame.system,
         "turns": [{"question": question, "answer": answer} for question, answer in turns],
         "text": text,
@@ -111,11 +112,10 @@ def _shown(draft: Draft, placing: Placing, template: str, frames: Frames) -> _Sh
     except UserError as error:
         raise UserError(f"item {item.id}: {error}") from None
     # hint and question are read before the options, so their marks are placed first
-    key = (id(item), own, bool(layout.order))
-    frame = frames[key][0] if key in frames else _framed(item, own, placing, bool(layout.order))
+    key = (item, own, bool(layout.order))
+    frame = frames.get(key) or _framed(item, own, placing, bool(layout.order))
     if not item.marked:  # else its words depend on the places of the pictures
-        frames[key] = frame, item
-
+        frames[key] = frame
     options = [item.options[index] for index in order]
     if item.marked:
         options = list(map(placing.option, options))
@@ -126,15 +126,11 @@ def _shown(draft: Draft, placing: Placing, template: str, frames: Frames) -> _Sh
 
 @lru_cache(maxsize=4096)
 def _layout(template: Template, name: str, choice: bool, own: tuple[int, ...]) -> _Layout:
+    if choice and (problem := template.crowded(len(own), name)):
+        raise UserError(problem)
     added = template.added_to(len(own)) if choice else {}
     order = (*own, *[ADDED[name] for name in added])
     marks = MARKS[template.marks][: len(order)]
-    if len(order) > len(marks):
-        kind = "digits" if template.marks == "digits" else "letters"
-        raise UserError(
-            f"{len(order)} options with the {len(added)} that template {name} adds, more than the "
-            f"{len(marks)} {kind}; use a template that adds none, or leave the item out"
-        )
     marks_shown = tuple(marks) if template.shows_options else ()
     return _Layout(list(added.values()), order, marks_shown, template.listed(marks))
 

@@ -4,8 +4,9 @@ Promise: `vary` takes at most three times as long as writing its rows with pyarr
 drafts of an item that show the same words or pictures, as those of several severities do, share them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from vouch.pipeline.errors import UserError
@@ -49,7 +50,11 @@ class Prompts:
             for number, draft in enumerate(drafts, start=1):
                 look, pictures = draft.template, draft.pictures
                 name = prompt_id(item.id, variation.name, number if numbered else None)
-                outputs = self._outputs(draft, name, before)
+                outputs: Sequence[str] = ()
+                if draft.asked:
+                    outputs = look.outputs if item.kind == "choice" else (TEXT,)
+                if draft.earlier or self.cap == 0:
+                    self._check(draft, name, outputs, before)
                 before[name] = outputs
                 own = draft.item is item and not draft.turns and not draft.earlier
                 same = (look, draft.order, answers, not pictures) if own else None
@@ -58,43 +63,33 @@ class Prompts:
                     said[same] = columns
                 alike = pictures is first.pictures and look.pictures == self.template.pictures
                 yield {
-                    "id": name,
-                    "item": item.id,
+                    **columns,  # first: the largest part is copied as a whole
                     **variation.columns,
-                    "template": self.name,
-                    **columns,
+                    "id": name,
                     "pictures": unchanged if alike else recipes(draft),
                     "outputs": outputs,
                     "max_tokens": self.cap if TEXT in outputs else None,
                 }
 
-    def _outputs(self, draft: Draft, name: str, before: Before) -> Sequence[str]:
-        """What is read out of a prompt. Raises UserError where the prompt must not stand in the table."""
-        outputs = draft.template.outputs if draft.item.kind == "choice" else (TEXT,)
-        if not draft.asked:
-            outputs = ()
-        if draft.earlier or (self.cap == 0 and TEXT in outputs):
-            problem = self._problem(draft, outputs, before)
-            if problem:
-                raise UserError(f"prompt {name}: {problem}")
-        return outputs
-
-    def _problem(self, draft: Draft, outputs: Sequence[str], before: Mapping[str, Sequence[str]]) -> str:
-        """What keeps a prompt out of the table, or nothing."""
+    def _check(self, draft: Draft, name: str, outputs: Sequence[str], before: Before) -> None:
+        """Raises UserError where a prompt must not stand in the table."""
         for source in (source for sources in draft.earlier for source in sources or [""]):
             if source not in before:
-                return (
-                    f"an answer comes from {source!r}, no earlier prompt of this group; correct variation "
-                    f"{draft.variation} in vouch/prompts/variations, which must have {TURNS} in CHANGES"
+                raise UserError(
+                    f"prompt {name}: an answer comes from {source!r}, no earlier prompt of this group; "
+                    f"correct variation {draft.variation} in vouch/prompts/variations, which must have "
+                    f"{TURNS} in CHANGES"
                 )
             if TEXT not in before[source]:
-                return (
-                    f"repeats the answer to {source}, which asks for no {TEXT}; add it to `outputs` of "
-                    f"template {self.name}"
+                raise UserError(
+                    f"prompt {name}: repeats the answer to {source}, which asks for no {TEXT}; add it to "
+                    f"`outputs` of template {self.name}"
                 )
         if self.cap == 0 and TEXT in outputs:
-            return f"no item has a reference to cap its text by; give template {self.name} a max_tokens"
-        return ""
+            raise UserError(
+                f"prompt {name}: no item has a reference to cap its text by; give template {self.name} a "
+                "max_tokens"
+            )
 
 
 def recipes(draft: Draft) -> list[dict[str, Any]]:
@@ -105,15 +100,16 @@ def recipes(draft: Draft) -> list[dict[str, Any]]:
     pictures = draft.pictures
     join = JOINING.get(draft.template.pictures)
     if join is None or len(pictures) != 2:
-        return [_recipe([picture.image], picture.steps) for picture in pictures]
+        return [{"images": [image], "steps": _steps(steps)} for image, steps in pictures]
     first, second = pictures
     if first.steps != second.steps:
         raise UserError(
             f"item {draft.item.id}: variation {draft.variation} disturbs two pictures differently, which "
             "cannot be joined; use a template with `pictures: first`"
         )
-    return [_recipe([first.image, second.image], (*first.steps, Step(join)))]
+    return [{"images": [first.image, second.image], "steps": _steps((*first.steps, Step(join)))}]
 
 
-def _recipe(images: list[str], steps: Sequence[Step]) -> dict[str, Any]:
-    return {"images": images, "steps": [step._asdict() for step in steps]}
+@lru_cache(maxsize=1024)
+def _steps(steps: tuple[Step, ...]) -> list[dict[str, Any]]:
+    return [step._asdict() for step in steps]

@@ -22,7 +22,7 @@ pictures      first: all pictures stand before the text, and the text loses its 
               joined: two pictures are shown side by side as one, and marks become words
               merged: the same, scaled to one height and with a line between them, as CompBench (Kil et
               al. 2024) merges them
-outputs       what is read out of a prompt with options: letters, likelihood, text, or several of them; of an
+outputs       what is asked of a prompt with options: letters, likelihood, text, or several of them; of an
               open question always text
 response      how the assistant's answer begins, or null
 max_tokens    most tokens of a generated text; `references`: the 75th percentile, rounded up, of the number
@@ -92,7 +92,7 @@ def _outputs(names: tuple[str, ...]) -> tuple[str, ...]:
         raise ValueError(f"must name one or several of {', '.join(OUTPUTS)}, each once")
     for name in names:
         if name not in OUTPUTS:
-            raise ValueError(f"unknown name {name}; {did_you_mean(name, list(OUTPUTS))}")
+            raise ValueError(f"unknown name {name:.60}; {did_you_mean(name, list(OUTPUTS))}")
     return names
 
 
@@ -179,6 +179,17 @@ class Template(BaseModel):
         room = len(self.added) if self.pad_to is None else max(self.pad_to - options, 0)
         return dict(list(self.added.items())[:room])
 
+    def crowded(self, options: int, name: str) -> str:
+        """What is wrong with so many options of a question, or nothing. name: of the template's file."""
+        added, most = len(self.added_to(options)), len(MARKS[self.marks])
+        if options + added <= most:
+            return ""
+        kind = "digits" if self.marks == "digits" else "letters"
+        return (
+            f"{options + added} options with the {added} that template {name} adds, more than the "
+            f"{most} {kind}; use a template that adds none, or leave the item out"
+        )
+
     def instruction(self, place: int, hint: str | None, question: str) -> str:
         """The instruction of the question at a place of the dataset, from 0; empty where there are none.
 
@@ -251,7 +262,7 @@ def parse_template(value: Any, where: str, variant: str | None = None) -> Templa
     if variant is None:
         return _checked(own, where)
     if variant not in variants:
-        raise UserError(f"{where}: no variant {variant}; {did_you_mean(variant, list(variants))}")
+        raise UserError(f"{where}: no variant {variant:.60}; {did_you_mean(variant, list(variants))}")
     return _checked({**own, **variants[variant]}, f"{where}: variants.{variant}")
 
 

@@ -1,4 +1,4 @@
-"""What a variation file (vouch/prompts/variations/NAME.py) gives to `vary`.
+"""What a variation file (vouch/prompts/variations/NAME.py, or a line of _table.py there) gives to `vary`.
 
 A variation file defines
     CHANGES: what it touches, names of PARTS; of two variations in a combination none may be shared
@@ -10,8 +10,8 @@ and, where it comes in several strengths, or for any number of tests, LEVELS, th
 `NAME_5` in params.yaml is then level 5, `NAME` the default one.
 
 `vary` gets a prompt as it stands, at first the item as its source has it (`start`), and gives it back
-changed (dataclasses.replace): so variations are done one after the other, and `ls_n+vs_s` needs no file
-of its own. It says what changes and leaves the rendering to vouch/prompts/build/prompt.py: other words are an
+changed (`draft._replace`): so variations are done one after the other, and `ls_n+vs_s` needs no file of
+its own. It says what changes and leaves the rendering to vouch/prompts/build/prompt.py: other words are an
 `item` with other texts, another instruction is another `template`, another order of the options is another
 `order`, a disturbed image has another step in `pictures`. It touches what it names in CHANGES and keeps
 the rest of the draft.
@@ -27,10 +27,10 @@ It is a pure function: randomness comes from the item's id. A template is change
 `template.changed(marks="lower")`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from vouch.prompts.build.image_placeholders import marked
 from vouch.prompts.build.template import Template
@@ -39,12 +39,12 @@ WORDS = "words"  # texts of the item
 PICTURES = "pictures"  # which images are shown, their order, and what is done to them
 ORDER = "order"  # of the options
 TURNS = "turns"  # earlier exchanges
-STYLE = "template"
-PARTS = (WORDS, PICTURES, ORDER, TURNS, STYLE)
+TEMPLATE = "template"  # what the template puts around the texts
+PARTS = (WORDS, PICTURES, ORDER, TURNS, TEMPLATE)
 FAMILIES = ("LR", "LS", "VR", "VS", "")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # by identity: a rewritten item has the id of its source
 class Item:
     """What a prompt is made of: columns of the items table.
 
@@ -93,8 +93,7 @@ class Picture(NamedTuple):
     steps: tuple[Step, ...] = ()
 
 
-@dataclass(frozen=True)
-class Draft:
+class Draft(NamedTuple):
     """A prompt before rendering.
 
     variation: name of the whole variation, combination and level included.
@@ -108,9 +107,9 @@ class Draft:
         this one in the table and of items of the same group that stand together.
     """
 
+    variation: str
     item: Item
     template: Template
-    variation: str
     order: tuple[int, ...]
     pictures: tuple[Picture, ...]
     asked: bool
@@ -118,22 +117,21 @@ class Draft:
     earlier: tuple[tuple[str, ...], ...] = ()
 
 
-def changed(draft: Draft, **values: Any) -> Draft:
-    """dataclasses.replace for what is done to every prompt: it takes a fourth of the time.
+class Kind(NamedTuple):
+    """What the file of a variation says. levels, default_level: 0 without; `vary` then gets a draft alone."""
 
-    Raises TypeError for a field that does not exist.
-    """
-    made = object.__new__(Draft)
-    made.__dict__.update(draft.__dict__, **values)
-    if len(made.__dict__) > len(draft.__dict__):
-        raise TypeError(f"Draft has no field {min(values.keys() - draft.__dict__.keys())}")
-    return made
+    changes: tuple[str, ...]
+    effect: str
+    family: str
+    vary: Callable[..., Draft | Sequence[Draft] | None]
+    levels: int = 0
+    default_level: int = 0
 
 
 def start(item: Item, template: Template, variation: str) -> Draft:
     """The item as its source has it: what the first variation of a combination gets."""
     pictures = tuple(Picture(digest) for digest in item.images)
-    return Draft(item, template, variation, tuple(range(len(item.options))), pictures, bool(item.images))
+    return Draft(variation, item, template, tuple(range(len(item.options))), pictures, bool(item.images))
 
 
 def prompt_id(item: str, variation: str, number: int | None = None) -> str:

@@ -64,7 +64,7 @@ class Remembered:
         left = dict.fromkeys(tasks, "not asked any more")
         try:
             for task, proposal in self._engine.propose(tasks):
-                if proposal.passing:
+                if proposal.transient:
                     left[task] = proposal.reason
                 else:
                     del left[task]

@@ -30,7 +30,7 @@ class Config(BaseModel):
     def _rewriter(cls, value: str) -> str:
         path = Path(value)
         if value != RULES and value != f"{PINS}/{path.stem}.json":
-            raise ValueError(f"give {RULES}, or {PINS}/NAME.json with NAME an entry of pin")
+            raise ValueError(f"give {RULES}, or {PINS}/NAME.json with NAME of models or helpers")
         return value
 
     @property

@@ -32,11 +32,11 @@ class Task:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A rewrite, or None and why there is none. passing: a trouble of this run, worth another."""
+    """A rewrite, or None and why there is none. transient: a trouble of this run, worth another."""
 
     text: str | None
     reason: str = ""
-    passing: bool = False
+    transient: bool = False
 
 
 class Engine(Protocol):
@@ -48,7 +48,7 @@ class Engine(Protocol):
         ...
 
     def propose(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Proposal]]:
-        """A proposal for every task, in any order. Raises UserError for what no task survives."""
+        """A proposal for every task, in any order. Raises UserError for what would fail every task."""
         ...
 
 

@@ -53,7 +53,7 @@ def variation_rows(
     propose: Propose,
     rewriter: str,
 ) -> list[Row]:
-    """Rows of the other kinds. What turns the answer is made for questions with options alone."""
+    """Rows of the other kinds. What flips the answer is made for questions with options alone."""
     tasks = [
         Task(question, kind)
         for question, choice in questions.items()

@@ -1,1 +1,1 @@
-"""One file per variation; the file's name is its registration. See vouch/prompts/build/variation.py."""
+"""Each variation is a file, whose name is its registration, or a line of _table.py (build/variation.py)."""

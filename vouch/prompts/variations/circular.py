@@ -1,11 +1,9 @@
 """circular: the item's own options in every rotation, a prompt for each; the first is the source's order."""
 
-from vouch.prompts.build.variation import ORDER, Draft, changed
+from vouch.prompts.build.variation import ORDER, Draft
 from vouch.tables.prompts import KEPT
 
-CHANGES = (ORDER,)
-EFFECT = KEPT
-FAMILY = ""
+CHANGES, EFFECT, FAMILY = (ORDER,), KEPT, ""
 
 
 def vary(draft: Draft) -> list[Draft] | None:
@@ -13,4 +11,4 @@ def vary(draft: Draft) -> list[Draft] | None:
     order = draft.order
     if len(order) < 2:
         return None
-    return [changed(draft, order=order[first:] + order[:first]) for first in range(len(order))]
+    return [draft._replace(order=order[first:] + order[:first]) for first in range(len(order))]

@@ -4,16 +4,15 @@ As the online multi-round questions of ReForm-Eval (Li et al. 2023). The earlier
 variation, so each answer was given after the ones before it. They must ask for text: `asks` of the template.
 """
 
-from dataclasses import replace
+from collections.abc import Callable
 
-from vouch.prompts.build.conversation import CHANGES, conversation
-from vouch.prompts.build.variation import Draft, prompt_id
+from vouch.prompts.build.template import Template
+from vouch.prompts.build.variation import ORDER, TEMPLATE, TURNS, WORDS, Draft, prompt_id, start
 from vouch.tables.prompts import KEPT
 
-__all__ = ["CHANGES", "EFFECT", "FAMILY", "vary"]
-
-EFFECT = KEPT
-FAMILY = ""
+# Earlier turns are shown as their items have them: a conversation half in other words is nobody's.
+CHANGES, EFFECT, FAMILY = (TURNS, WORDS, ORDER, TEMPLATE), KEPT, ""
+_OPENING = "([{\"'"
 
 
 def vary(draft: Draft) -> Draft | None:
@@ -21,4 +20,32 @@ def vary(draft: Draft) -> Draft | None:
     found = conversation(draft, lambda number, _: f"{{answer {number}}}")
     if found is None or not draft.asked:
         return None
-    return replace(found, earlier=tuple((prompt_id(turn.id, draft.variation),) for turn in draft.item.turns))
+    return found._replace(earlier=tuple((prompt_id(turn.id, draft.variation),) for turn in draft.item.turns))
+
+
+def conversation(draft: Draft, answer: Callable[[int, Draft], str | None]) -> Draft | None:
+    """The draft with its item's earlier turns; an item that opens a conversation stays as it is.
+
+    answer: of the k-th turn, k from 1, and its draft; None where it has none. None where the item is in
+    no conversation, a turn is about other pictures or nobody asks it, or a turn has no answer.
+    """
+    item = draft.item
+    if not item.turns and not item.goes_on:
+        return None
+    if any(not turn.kept or turn.images != item.images for turn in item.turns):
+        return None
+    asked = [start(turn, draft.template, draft.variation) for turn in item.turns]
+    answers = [answer(number, one) for number, one in enumerate(asked, start=1)]
+    turns = [
+        (one, _after_response(draft.template, said))
+        for one, said in zip(asked, answers, strict=True)
+        if said is not None
+    ]
+    return draft._replace(turns=tuple(turns)) if len(turns) == len(asked) else None
+
+
+def _after_response(template: Template, said: str) -> str:
+    """What the assistant said as a whole, with the words that the template puts at its beginning."""
+    begun = template.response or ""
+    gap = "" if not begun or begun[-1].isspace() or begun[-1] in _OPENING else " "
+    return f"{begun}{gap}{said}".strip()

@@ -2,12 +2,10 @@
 
 from dataclasses import replace
 
-from vouch.prompts.build.variation import WORDS, Draft, changed
+from vouch.prompts.build.variation import WORDS, Draft
 from vouch.tables.prompts import KEPT
 
-CHANGES = (WORDS,)
-EFFECT = KEPT
-FAMILY = ""
+CHANGES, EFFECT, FAMILY = (WORDS,), KEPT, ""
 
 
 def vary(draft: Draft) -> Draft | None:
@@ -17,4 +15,4 @@ def vary(draft: Draft) -> Draft | None:
     """
     if not draft.item.images or not draft.order:
         return None
-    return changed(draft, item=replace(draft.item, question="", hint=None))
+    return draft._replace(item=replace(draft.item, question="", hint=None))

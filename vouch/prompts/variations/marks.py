@@ -5,12 +5,10 @@ them; here each alphabet has its turn.
 """
 
 from vouch.prompts.build.template import MARKS
-from vouch.prompts.build.variation import STYLE, Draft, changed
+from vouch.prompts.build.variation import TEMPLATE, Draft
 from vouch.tables.prompts import KEPT
 
-CHANGES = (STYLE,)
-EFFECT = KEPT
-FAMILY = ""
+CHANGES, EFFECT, FAMILY = (TEMPLATE,), KEPT, ""
 ALPHABETS = ("lower", "digits", "upper")
 
 
@@ -19,4 +17,4 @@ def vary(draft: Draft) -> list[Draft] | None:
     template, own = draft.template, len(draft.order)
     if not own or not template.shows_options or own + len(template.added_to(own)) > len(MARKS["digits"]):
         return None
-    return [changed(draft, template=template.changed(marks=marks)) for marks in ALPHABETS]
+    return [draft._replace(template=template.changed(marks=marks)) for marks in ALPHABETS]

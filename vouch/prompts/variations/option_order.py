@@ -1,13 +1,11 @@
 """option_order: the item's own options in reversed order; those that the template adds stay last."""
 
-from vouch.prompts.build.variation import ORDER, Draft, changed
+from vouch.prompts.build.variation import ORDER, Draft
 from vouch.tables.prompts import KEPT
 
-CHANGES = (ORDER,)
-EFFECT = KEPT
-FAMILY = ""
+CHANGES, EFFECT, FAMILY = (ORDER,), KEPT, ""
 
 
 def vary(draft: Draft) -> Draft | None:
     """None with fewer than two options."""
-    return changed(draft, order=draft.order[::-1]) if len(draft.order) > 1 else None
+    return draft._replace(order=draft.order[::-1]) if len(draft.order) > 1 else None

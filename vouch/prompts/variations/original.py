@@ -3,9 +3,7 @@
 from vouch.prompts.build.variation import Draft
 from vouch.tables.prompts import KEPT
 
-CHANGES = ()
-EFFECT = KEPT
-FAMILY = ""
+CHANGES, EFFECT, FAMILY = (), KEPT, ""
 
 
 def vary(draft: Draft) -> Draft:

@@ -1,18 +1,15 @@
-"""vs_e: a picture is exchanged so that the answer turns (VS-E of PARC, Schmalfuss et al. 2025).
+"""vs_e: a picture is exchanged so that the answer flips (VS-E of PARC, Schmalfuss et al. 2025).
 
 Which picture takes whose place is part of the item (`exchange`). Where each side has one, the item's id
 decides, so that both sides come up.
 """
 
-from dataclasses import replace
 from hashlib import sha256
 
 from vouch.prompts.build.variation import PICTURES, Draft
 from vouch.tables.prompts import SWAPPED
 
-CHANGES = (PICTURES,)
-EFFECT = SWAPPED
-FAMILY = "VS"
+CHANGES, EFFECT, FAMILY = (PICTURES,), SWAPPED, "VS"
 
 
 def vary(draft: Draft) -> Draft | None:
@@ -24,4 +21,4 @@ def vary(draft: Draft) -> Draft | None:
     place, digest = spare[drawn % len(spare)]
     pictures = list(draft.pictures)
     pictures[place] = pictures[place]._replace(image=digest)
-    return replace(draft, pictures=tuple(pictures))
+    return draft._replace(pictures=tuple(pictures))

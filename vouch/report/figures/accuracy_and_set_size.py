@@ -1,45 +1,36 @@
 """Accuracy against the size of the prediction sets: the best models stand at the top left."""
 
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from vouch.report import formatting, labels, palette
+from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
-from vouch.report.marks import tips
 
 TITLE = "Accuracy against set size"
 SIZE = (520.0, 430.0)
 NARROW = (270.0, 270.0)  # with its axes it fits a phone held upright
 FONT = 11
+CHARACTER = 0.56  # mean width of a character, in font sizes
+POINT = 5.0  # half the side of the square that a point keeps free, pixels
 TIPS = [
-    *tips(".1%", model_n="Model", y="Accuracy", y_low="from", y_high="to"),
-    *tips(".2f", x="Options in a set"),
+    *alt.tips(".1%", model_n="Model", y="Accuracy", y_low="from", y_high="to"),
+    *alt.tips(".2f", x="Options in a set"),
 ]
 
 
 def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
     """One row per model that has both numbers: x, y, their intervals, and whether it leads."""
     rows = []
-    leaders = evidence.leaders(dataset)
-    for model in evidence.models(dataset):
-        accuracy = evidence.number(dataset, model, "accuracy")
-        size = evidence.number(dataset, model, "set_size", "lac")
-        if accuracy is None or size is None:
-            continue
-        rows.append(
-            {
-                "model": model,
-                "leads": model in leaders,
-                "x": size.value,
-                "x_low": size.value if size.low is None else size.low,
-                "x_high": size.value if size.high is None else size.high,
-                "y": accuracy.value,
-                "y_low": accuracy.value if accuracy.low is None else accuracy.low,
-                "y_high": accuracy.value if accuracy.high is None else accuracy.high,
-            }
-        )
+    leaders, sizes = evidence.leaders(dataset), evidence.numbers(dataset, "set_size", "lac")
+    for model, accuracy in evidence.numbers(dataset, "accuracy").items():
+        if model in sizes:
+            row: dict[str, Any] = {"model": model, "leads": model in leaders}
+            for name, number in (("x", sizes[model]), ("y", accuracy)):
+                row |= {name: number.value, f"{name}_low": number.ends[0], f"{name}_high": number.ends[1]}
+            rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -49,6 +40,54 @@ def _domain(data: pd.DataFrame, name: str) -> list[float]:
     return [low - margin, high + margin]
 
 
+class Label(NamedTuple):
+    """x, y: anchor of the text, pixels. align: `left` or `right`. linked: whether it stands off its point."""
+
+    x: float
+    y: float
+    align: str
+    linked: bool
+
+
+def place_labels(
+    points: Sequence[tuple[float, float]], names: Sequence[str], size: tuple[float, float]
+) -> list[Label | None]:
+    """A label for each point (pixels, y downwards), earlier points first; None where no free place was found.
+
+    Deterministic: for each point the nearest of a fixed list of places that covers neither another
+    label, nor a point, nor the edge.
+    """
+    taken = [(x - POINT, y - POINT, x + POINT, y + POINT) for x, y in points]
+    labels: list[Label | None] = []
+    for (x, y), name in zip(points, names, strict=True):
+        width = len(name) * CHARACTER * FONT
+        for label in _places(x, y):
+            start = label.x if label.align == "left" else label.x - width
+            left, right = start - 1, start + width + 1
+            top, bottom = label.y - FONT * 0.6, label.y + FONT * 0.6
+            inside = left >= 0 and right <= size[0] and top >= 0 and bottom <= size[1]
+            if inside and not any(left < c and a < right and top < d and b < bottom for a, b, c, d in taken):
+                taken.append((left, top, right, bottom))
+                labels.append(label)
+                break
+        else:
+            labels.append(None)
+    return labels
+
+
+def _places(x: float, y: float) -> Iterator[Label]:
+    """Beside the point, then a little higher or lower, then further and further off."""
+    steps = [0.0]
+    for step in range(1, 11):
+        steps += [-step * 0.5 * (FONT + 1), step * 0.5 * (FONT + 1)]
+    yield from (Label(x + 7, y + dy, "left", False) for dy in steps[:3])
+    yield from (Label(x - 7, y + dy, "right", False) for dy in steps[:3])
+    for reach in (16, 30, 48, 72):
+        for dy in steps[1:]:
+            yield Label(x + reach, y + dy, "left", True)
+            yield Label(x - reach, y + dy, "right", True)
+
+
 def _labelled(data: pd.DataFrame, x: list[float], y: list[float], size: tuple[float, float]) -> pd.DataFrame:
     """Adds where each label goes, in the units of the axes."""
     width, height = size
@@ -56,7 +95,7 @@ def _labelled(data: pd.DataFrame, x: list[float], y: list[float], size: tuple[fl
         ((row.x - x[0]) / (x[1] - x[0]) * width, (y[1] - row.y) / (y[1] - y[0]) * height)
         for row in data.itertuples()
     ]
-    placed = labels.place(pixels, data["model"].tolist(), size, FONT)
+    placed = place_labels(pixels, data["model"].tolist(), size)
     rows = [
         {"model": model, "leads": leads, "x": px, "y": py, "label_x": at.x, "label_y": at.y}
         | {"align": at.align, "linked": at.linked}

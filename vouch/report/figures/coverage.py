@@ -7,12 +7,11 @@ import pandas as pd
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
-from vouch.report.marks import target, tips, whiskers
 
 TITLE = "Does coverage reach the target?"
 SCORES = {"lac": "LAC", "aps": "APS"}
 STEP = 17
-TIPS = tips(".1%", model_n="Model", score_n="Score", value="Coverage", low="from", high="to")
+TIPS = alt.tips(".1%", model_n="Model", score_n="Score", value="Coverage", low="from", high="to")
 
 
 def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
@@ -46,8 +45,8 @@ def draw(evidence: Evidence, dataset: str) -> Any:
     shape = alt.Shape("score:N", scale=alt.Scale(domain=list(SCORES.values()), range=["circle", "diamond"]))
     base = alt.Chart(data).encode(x=across, y=rows, color=colour)
     return alt.layer(
-        target(evidence.target).encode(x=across),
-        whiskers(base).mark_rule(strokeWidth=2, opacity=0.5).encode(x2="high:Q"),
+        alt.target(evidence.target).encode(x=across),
+        alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.5).encode(x2="high:Q"),
         base.mark_point(filled=True, size=45, opacity=1).encode(shape=shape, tooltip=TIPS),
     ).properties(width=420, height=alt.Step(STEP))
 

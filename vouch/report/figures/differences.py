@@ -7,11 +7,10 @@ import pandas as pd
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
-from vouch.report.marks import tips
 
 TITLE = "Which models differ significantly?"
 STEP = 17
-TIPS = tips(".1f", row_n="Model", verdict_n="is", other_n="than", points="Points")
+TIPS = alt.tips(".1f", row_n="Model", verdict_n="is", other_n="than", points="Points")
 
 
 def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:

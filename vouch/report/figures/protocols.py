@@ -7,7 +7,6 @@ import pandas as pd
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
-from vouch.report.marks import target, tips
 
 TITLE = "Faithful against clean"
 # heading, metric, score, format and least distance of the ticks
@@ -18,7 +17,7 @@ PANELS = {
 }
 PROTOCOLS = {"clean": "clean, with its interval", "faithful": "faithful"}
 STEP = 16
-TIPS = tips(".3f", model_n="Model", protocol_n="Protocol", value="Value")
+TIPS = alt.tips(".3f", model_n="Model", protocol_n="Protocol", value="Value")
 
 
 def frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
@@ -60,7 +59,7 @@ def _panel(evidence: Evidence, dataset: str, panel: str, named: bool) -> Any:
         ),
     ]
     if panel == "coverage":
-        layers.insert(0, target(evidence.target).encode(x=across))
+        layers.insert(0, alt.target(evidence.target).encode(x=across))
     return alt.layer(*layers).properties(width=205, height=alt.Step(STEP))
 
 

@@ -3,7 +3,7 @@
 The controls are left out: beside them nothing else could be seen.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -12,10 +12,11 @@ from vouch.report import vegalite as alt
 from vouch.report.costs import is_control, meaning
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
-from vouch.report.marks import target, tips, whiskers
-from vouch.report.sets import SCORE, guarantee, shifted
+from vouch.report.numbers import Number
+from vouch.tables.prompts import ORIGINAL
 
 TITLE = "Coverage of sets calibrated on the original prompts"
+SCORE = "lac"
 SELF = "original prompts"
 GUARANTEES = {
     "violated": ("below the target", palette.ORANGE),
@@ -23,7 +24,20 @@ GUARANTEES = {
     "exceeded": ("above the target", palette.GREEN),
 }
 STEP, LABELS = 18, 270
-TIPS = tips(".1%", model_n="Model", asked_n="Asked", value="Coverage", low="from", high="to")
+TIPS = alt.tips(".1%", model_n="Model", asked_n="Asked", value="Coverage", low="from", high="to")
+
+
+def shifted(evidence: Evidence, dataset: str, model: str) -> dict[str, Number]:
+    """Coverage of a model by variation before empty sets are filled, in alphabetical order, controls last."""
+    names = sorted(evidence.variations(dataset), key=lambda name: (is_control(name), name))
+    found = {name: evidence.number(dataset, model, "shift_coverage", SCORE, variation=name) for name in names}
+    return {name: number for name, number in found.items() if number and name != ORIGINAL}
+
+
+def guarantee(evidence: Evidence, number: Number) -> Literal["violated", "met", "exceeded"]:
+    """What becomes of the coverage guarantee: violated or exceeded where the interval excludes the target."""
+    low, high = number.ends
+    return "violated" if high < evidence.target else "exceeded" if low > evidence.target else "met"
 
 
 def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
@@ -67,8 +81,8 @@ def _panel(data: pd.DataFrame, model: str, order: list[str], least: float, aim: 
     colour = alt.Color("guarantee:N", scale=alt.Scale(domain=list(labels), range=list(colours)))
     base = alt.Chart(data[data["model"] == model]).encode(x=across, y=rows, color=colour)
     return alt.layer(
-        target(aim).encode(x=across),
-        whiskers(base).mark_rule(strokeWidth=2, opacity=0.6).encode(x2="high:Q"),
+        alt.target(aim).encode(x=across),
+        alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.6).encode(x2="high:Q"),
         base.mark_circle(size=50, opacity=1).encode(tooltip=TIPS),
     ).properties(width=250, height=alt.Step(STEP), title=model)
 

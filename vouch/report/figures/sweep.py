@@ -1,6 +1,7 @@
 """Coverage and set size by the share of the questions that calibrate."""
 
-from typing import Any
+import re
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -8,25 +9,52 @@ from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
-from vouch.report.marks import target, tips
-from vouch.report.sets import points
+from vouch.report.numbers import Number
 
 TITLE = "Coverage and set size by calibration share"
 PANELS = {"coverage": ("Coverage, LAC", ".0%"), "size": ("Options in a set, LAC", ".1f")}
 COLOURS = [palette.BLUE, palette.ORANGE, palette.GREEN, palette.INK]
 SHAPES = ["circle", "diamond", "square", "triangle-up"]
 TIPS = [
-    *tips(model_n="Model", share="Share %"),
-    *tips(".3f", value="Value", low="from", high="to"),
+    *alt.tips(model_n="Model", share="Share %"),
+    *alt.tips(".3f", value="Value", low="from", high="to"),
 ]
+
+
+_TRIED = re.compile(r"coverage_calibrated_on_(\d+)")
+
+
+class Point(NamedTuple):
+    """share: per cent of the questions that calibrate. coverage, size: of LAC sets on the others."""
+
+    share: int
+    coverage: Number
+    size: Number
+
+
+def points(evidence: Evidence, dataset: str) -> dict[str, list[Point]]:
+    """What each share gives a model, small shares first; nothing where only the main one was tried."""
+    tried = {int(match[1]) for name in evidence.metrics(dataset) if (match := _TRIED.fullmatch(name))}
+    main = round(100 * evidence.scoring.calibration)
+    found: dict[str, list[Point]] = {model: [] for model in evidence.models(dataset) if tried}
+    for share in sorted(tried | {main}):
+        end = "" if share == main else f"_calibrated_on_{share}"
+        for model, of_model in found.items():
+            coverage, size = (
+                evidence.number(dataset, model, f"{metric}{end}", "lac")
+                for metric in ("coverage", "set_size")
+            )
+            if coverage and size:
+                of_model.append(Point(share, coverage, size))
+    return found
 
 
 def frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
     """One row per model and share: value and its interval; `at` keeps the models beside each other."""
-    models = chosen(evidence, dataset)
+    models, found = chosen(evidence, dataset), points(evidence, dataset)
     rows = []
     for place, model in enumerate(models):
-        for point in points(evidence, dataset, model):
+        for point in found.get(model, ()):
             number = getattr(point, panel)
             at = point.share + 0.8 * (place - (len(models) - 1) / 2)
             row = {"model": model, "share": point.share, "at": at, "value": number.value}
@@ -61,20 +89,18 @@ def draw(evidence: Evidence, dataset: str) -> Any:
             base.mark_point(filled=True, size=45, opacity=1).encode(y=up, shape=shape, tooltip=TIPS),
         ]
         if panel == "coverage":
-            layers.insert(0, target(evidence.target).encode(y=up))
+            layers.insert(0, alt.target(evidence.target).encode(y=up))
         panels.append(alt.layer(*layers).properties(width=270, height=190))
     return alt.hconcat(*panels, spacing=24)
 
 
 def describe(evidence: Evidence, dataset: str) -> str:
     """The picture in words."""
-    said = []
-    for model in chosen(evidence, dataset):
-        found = points(evidence, dataset, model)
-        if found:
-            first, last = found[0], found[-1]
-            said.append(
-                f"{model} covers {formatting.percent(first.coverage.value)} if {first.share} % calibrate, "
-                f"{formatting.percent(last.coverage.value)} if {last.share} % do"
-            )
+    found = points(evidence, dataset)
+    said = [
+        f"{model} covers {formatting.percent(own[0].coverage.value)} if {own[0].share} % calibrate, "
+        f"{formatting.percent(own[-1].coverage.value)} if {own[-1].share} % do"
+        for model in chosen(evidence, dataset)
+        if (own := found.get(model))
+    ]
     return f"Coverage and set size by calibration share on {dataset}: {'; '.join(said)}."

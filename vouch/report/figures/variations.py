@@ -13,7 +13,6 @@ from vouch.report import vegalite as alt
 from vouch.report.costs import ACCURACY, CONFIDENCE, SIZE_LAC, costs, dearest, meaning, real_changes
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
-from vouch.report.marks import tips, whiskers
 
 TITLE = "What each variation of the prompt costs"
 # heading, measure, scale, whether it is judged, least distance of the ticks
@@ -24,7 +23,7 @@ PANELS = {
 }
 VERDICTS = {"costs": palette.ORANGE, "gains": palette.BLUE, "not significant": palette.FAINT}
 STEP = 18
-TIPS = tips(".2f", model_n="Model", variation_n="Variation", value="Difference", low="from", high="to")
+TIPS = alt.tips(".2f", model_n="Model", variation_n="Variation", value="Difference", low="from", high="to")
 
 
 def frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
@@ -75,7 +74,7 @@ def _panel(data: pd.DataFrame, panel: str, model: str, order: list[str], last: b
     nothing = alt.Chart(pd.DataFrame({"value": [0.0]}))
     return alt.layer(
         nothing.mark_rule(color=palette.INK, strokeWidth=1).encode(x=across),
-        whiskers(base).mark_rule(strokeWidth=2, opacity=0.6).encode(x=across, x2="high:Q"),
+        alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.6).encode(x=across, x2="high:Q"),
         base.mark_circle(size=50, opacity=1).encode(x=across, tooltip=TIPS),
     ).properties(width=190, height=alt.Step(STEP))
 

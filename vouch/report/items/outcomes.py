@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from vouch.report.items.questions import Ints, Questions
 from vouch.tables import prompts as outputs
 from vouch.tables.outcomes import OUTCOMES, contents, flips, grades
-from vouch.tables.row_groups import rows_with
 
 Floats = NDArray[np.float64]
 COLUMNS = (
@@ -88,7 +87,7 @@ def read_outcomes(path: Path, dataset: str, questions: Questions) -> dict[str, O
 
 def _of_dataset(path: Path, dataset: str) -> pa.Table:
     empty = pa.schema([OUTCOMES.schema.field(name) for name in COLUMNS]).empty_table()
-    return pa.concat_tables([empty, *rows_with(OUTCOMES, path, "dataset", [dataset], COLUMNS)])
+    return pa.concat_tables([empty, *OUTCOMES.rows_with(path, "dataset", [dataset], COLUMNS)])
 
 
 def _outcomes(table: pa.Table, questions: Questions) -> Outcomes:

@@ -1,9 +1,8 @@
 """What one model answered to the prompts of a dataset, in arrays that give up one page after the other."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from vouch.report.items.packing import cut
 from vouch.report.items.questions import Ints, Questions
 from vouch.tables import prompts as outputs
-from vouch.tables.responses import LETTERS, LIKELIHOOD, RESPONSES, TEXT
+from vouch.tables.responses import LOW_MASS, RESPONSES
 
 NOTHING = -1
 LONGEST = 4000  # characters of a generated text that are shown
@@ -29,21 +28,30 @@ class Options:
     """Probabilities of options. rows: [n] numbers of prompts, ascending. starts: [n + 1] into the others.
 
     per_cent, ranks: of each option its probability, and how many others are likelier (ties: the first wins).
+    mass: [n] share of the probability on letters; NaN where unknown.
     """
 
     rows: Ints
     starts: Ints
     per_cent: Ints
     ranks: Ints
+    mass: Floats
 
     def page(self, first: int, last: int) -> dict[str, Any]:
-        """Of the prompts `first` up to `last`: i, their numbers from `first` on, and p, one list for each."""
+        """Of the prompts `first` up to `last`: i, their numbers from `first` on, and p, one list for each.
+
+        low, if any: [number, letter mass in per cent] of those where it is low.
+        """
         low, high = np.searchsorted(self.rows, (first, last))
         flat = self.per_cent[self.starts[low] : self.starts[high]].tolist()
         ends = (self.starts[low : high + 1] - self.starts[low]).tolist()
+        numbers, mass = self.rows[low:high] - first, self.mass[low:high]
+        weak = mass < LOW_MASS
+        said = np.stack([numbers[weak], np.rint(100 * mass[weak]).astype(np.int64)], axis=1).tolist()
         return {
-            "i": (self.rows[low:high] - first).tolist(),
+            "i": numbers.tolist(),
             "p": [flat[a:b] for a, b in pairwise(ends)],
+            **({"low": said} if said else {}),
         }
 
     def sets(self, numbers: Ints, sizes: Floats) -> Ints:
@@ -91,82 +99,70 @@ class Texts:
 
 
 @dataclass(frozen=True)
-class Problems:
-    """Why prompts have no answer. rows: [n] numbers of the prompts, ascending."""
-
-    rows: Ints
-    reasons: Sequence[str]
-
-    def page(self, first: int, last: int) -> list[list[Any]]:
-        """[number from `first` on, reason] of the prompts `first` up to `last`."""
-        low, high = (int(end) for end in np.searchsorted(self.rows, (first, last)))
-        numbers = (self.rows[low:high] - first).tolist()
-        return [list(pair) for pair in zip(numbers, self.reasons[low:high], strict=True)]
-
-
-@dataclass(frozen=True)
 class Output:
-    """What was read out in one way, and what there was no answer to."""
+    """The answers of one output. unanswered: [n] numbers of the prompts without an answer, and why."""
 
     answers: Options | Texts
-    problems: Problems
+    unanswered: Ints
+    reasons: Sequence[str]
+
+    def problems(self, first: int, last: int) -> list[list[Any]]:
+        """[number from `first` on, reason] of the prompts `first` up to `last`."""
+        low, high = (int(end) for end in np.searchsorted(self.unanswered, (first, last)))
+        numbers = (self.unanswered[low:high] - first).tolist()
+        return [list(pair) for pair in zip(numbers, self.reasons[low:high], strict=True)]
 
 
 def read_answers(model: str, dataset: str, questions: Questions) -> Mapping[str, Output]:
     """By what was asked for; without that of which a model has no row. Raises UserError."""
-    readers = {outputs.LETTERS: _letters, outputs.LIKELIHOOD: _likelihood, outputs.TEXT: _texts}
     found = {}
-    for output, reader in readers.items():
-        own = reader(RESPONSES[output].path(model, dataset), questions)
-        if own is not None:
-            found[output] = own
+    for output, (order, columns, reader) in READERS.items():
+        response = RESPONSES[output]
+        table = response.table.read(response.path(model, dataset), ["prompt", *order, *columns, "problem"])
+        rows = questions.numbers(table["prompt"])
+        table = table.append_column("row", pa.array(rows)).filter(pa.array(rows >= 0))
+        table = table.sort_by([(name, "ascending") for name in ("row", *order)])
+        bad = table.filter(pc.is_valid(table["problem"]))
+        reasons = dict(zip(bad["row"].to_pylist(), bad["problem"].to_pylist(), strict=True))
+        table = table.filter(pc.is_null(table["problem"]))
+        if table.num_rows:
+            answers = reader(table, np.asarray(table["row"].to_numpy()), questions)
+            found[output] = Output(answers, np.array(list(reasons), dtype=np.int64), list(reasons.values()))
     return found
 
 
-def _letters(path: Path, questions: Questions) -> Output | None:
-    table, rows, problems = _sorted(LETTERS.read(path, ["prompt", "logits", "problem"]), questions)
-    if not table.num_rows:
-        return None
+def _letters(table: pa.Table, rows: Ints, questions: Questions) -> Options:
     lists = table["logits"]
     lengths = np.asarray(pc.list_value_length(lists).to_numpy()).astype(np.int64)
     logits = np.asarray(pc.list_flatten(lists).to_numpy()).astype(np.float64)
     # Released files may hold more letters than a prompt has options: those are no answer to it.
     place = np.arange(len(logits)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     inside = place < np.repeat(questions.shown[rows], lengths)
-    return Output(_options(rows, np.minimum(lengths, questions.shown[rows]), logits[inside]), problems)
+    mass = np.asarray(table["letter_mass"].cast(pa.float64()).to_numpy())
+    return _options(rows, np.minimum(lengths, questions.shown[rows]), logits[inside], mass)
 
 
-def _likelihood(path: Path, questions: Questions) -> Output | None:
-    table = LIKELIHOOD.read(path, ["prompt", "option", "nll", "problem"])
-    table, rows, problems = _sorted(table, questions, "option")
-    if not table.num_rows:
-        return None
+def _likelihood(table: pa.Table, rows: Ints, questions: Questions) -> Options:
     names, lengths = np.unique(rows, return_counts=True)
     # An option that cannot be at all has an infinite NLL.
-    return Output(_options(names, lengths, -np.asarray(table["nll"].to_numpy())), problems)
+    unknown = np.full(len(names), np.nan)
+    return _options(names, lengths, -np.asarray(table["nll"].to_numpy()), unknown)
 
 
-def _texts(path: Path, questions: Questions) -> Output | None:
-    table = TEXT.read(path, ["prompt", "temperature", "sample", "text", "problem"])
-    table, rows, problems = _sorted(table, questions, "temperature", "sample")
-    if not table.num_rows:
-        return None
-    return Output(Texts(rows, np.asarray(table["temperature"].to_numpy()), table["text"]), problems)
+def _texts(table: pa.Table, rows: Ints, questions: Questions) -> Texts:
+    return Texts(rows, np.asarray(table["temperature"].to_numpy()), table["text"])
 
 
-def _sorted(table: pa.Table, questions: Questions, *further: str) -> tuple[pa.Table, Ints, Problems]:
-    """The answers in the order of the prompts, the numbers of these, and what has no answer."""
-    rows = questions.numbers(table["prompt"])
-    table = table.append_column("row", pa.array(rows)).filter(pa.array(rows >= 0))
-    table = table.sort_by([(name, "ascending") for name in ("row", *further)])
-    bad = table.filter(pc.is_valid(table["problem"]))
-    reasons = dict(zip(bad["row"].to_pylist(), bad["problem"].to_pylist(), strict=True))
-    fine = table.filter(pc.is_null(table["problem"]))
-    problems = Problems(np.array(list(reasons), dtype=np.int64), list(reasons.values()))
-    return fine, np.asarray(fine["row"].to_numpy()), problems
+Reader = Callable[[pa.Table, Ints, Questions], Options | Texts]
+READERS: dict[str, tuple[tuple[str, ...], tuple[str, ...], Reader]] = {
+    outputs.LETTERS: ((), ("logits", "letter_mass"), _letters),
+    outputs.LIKELIHOOD: (("option",), ("nll",), _likelihood),
+    outputs.TEXT: (("temperature", "sample"), ("text",), _texts),
+}
+"""Of each output, what orders the answers to one prompt, what else is read of them, and their reader."""
 
 
-def _options(rows: Ints, lengths: Ints, logits: Floats) -> Options:
+def _options(rows: Ints, lengths: Ints, logits: Floats, mass: Floats) -> Options:
     """Softmax of every row's logits; a row of nothing but -inf has no probabilities."""
     filled = lengths > 0
     starts = np.cumsum(lengths) - lengths
@@ -181,4 +177,4 @@ def _options(rows: Ints, lengths: Ints, logits: Floats) -> Options:
     order = np.lexsort((np.arange(len(logits)), -logits, of))
     ranks = np.empty(len(logits), dtype=np.int64)
     ranks[order] = np.arange(len(logits)) - np.repeat(starts, lengths)
-    return Options(rows, np.append(starts, len(logits)), np.rint(100 * share).astype(np.int64), ranks)
+    return Options(rows, np.append(starts, len(logits)), np.rint(100 * share).astype(np.int64), ranks, mass)

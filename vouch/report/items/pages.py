@@ -1,5 +1,6 @@
 """Items with their prompts, in pages; and short rows of them for lists and for search."""
 
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -31,7 +32,7 @@ OF_PROMPTS = (
 
 
 def items_a_page(questions: Questions, outputs: int) -> int:
-    """So that a page stays small however many models and variations there are. read_outs: of all models."""
+    """So that a page stays small however many models and variations there are. outputs: of all models."""
     answers = len(questions.of) * outputs / max(1, questions.items)
     return int(min(MOST, max(FEWEST, ANSWERS // max(1, answers))))
 
@@ -136,3 +137,26 @@ def briefs(items: Path, tiles: Mapping[str, Tile]) -> Iterator[list[list[Any]]]:
     """Short rows of one file after the other."""
     for part in _parts(rows(items, ["id", "question", "options", "answers", "references", "images"]), ROWS):
         yield [brief(item, tiles) for item in part]
+
+
+def of_items(path: Path) -> tuple[dict[str, Any], list[int]]:
+    """Categories and flags of all items: names, and the number of each item's category and the items of each
+    flag; and a CRC-32 of each item's id, by which a link finds its page."""
+    categories: dict[str, int] = {}
+    of_category: list[int] = []
+    flags: dict[str, list[int]] = {}
+    ids: list[int] = []
+    for batch in ITEMS.open(path).iter_batches(columns=["id", "category", "flags"], use_threads=False):
+        for row in batch.to_pylist():
+            of_category.append(categories.setdefault(row["category"] or "", len(categories)))
+            for flag in row["flags"] or ():
+                flags.setdefault(flag, []).append(len(ids))
+            ids.append(zlib.crc32(row["id"].encode("utf-8", "replace")))
+    names = sorted(flags)
+    columns = {
+        "categories": list(categories),
+        "category": of_category,
+        "flags": names,
+        "flagged": [flags[name] for name in names],
+    }
+    return columns, ids

@@ -1,39 +1,52 @@
 """A table or figure of a paper, and what became of it here."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 
-from vouch.report import formatting
-from vouch.report.reproduce.lookup import Lookup
-from vouch.report.table import Grid
+from vouch.report.figures import FigureSpec
+from vouch.report.reproduce.lookup import Absent, Lookup
+from vouch.report.table import Cell, Column, Grid
 from vouch.report.vegalite import Chart
-
-
-class Absent(Exception):
-    """Why a table or figure cannot be built here: a few words that follow `not here: `."""
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """description: the picture in words."""
-
-    title: str
-    description: str
-    chart: Chart
 
 
 @dataclass(frozen=True)
 class Built:
-    """What a builder returns. sentences: what a reader should know before the tables."""
+    """What a builder returns. beside: published figures beside ours. sentences: what a reader should know.
+
+    Names of tables are what tells those of one entry apart, as `-likelihood`, and titles of figures may start
+    with the part of the figure, as ` (a): `: `Entry.built` puts the number in the paper before both.
+    """
 
     grids: Sequence[Grid] = ()
-    drawings: Sequence[Drawing] = ()
+    beside: Sequence[Grid] = ()
+    figures: Sequence[FigureSpec] = ()
     sentences: Sequence[str] = ()
 
 
-def figure(number: str, title: str, description: str, chart: Chart) -> Built:
-    """One figure under its number in the paper."""
-    return Built(drawings=(Drawing(f"Fig. {number}: {title}", description, chart),))
+def figure(title: str, description: str, chart: Chart, part: str = "") -> Built:
+    """One figure. description: the picture in words. part: `(a)` of a figure that has several."""
+    title = f"{part and ' ' + part}: {title}"
+    return Built(figures=(FigureSpec("of-paper", "", title, "", description, chart),))
+
+
+def listing(caption: str, columns: Sequence[Column], rows: Sequence[Sequence[Cell]], reason: str) -> Built:
+    """One table of cells. Raises Absent with the reason where it has no row."""
+    if not rows:
+        raise Absent(reason)
+    return Built((Grid("", caption, columns, rows),))
+
+
+def named(name: str, label: str) -> Cell:
+    """The paper's label of a model, dataset or prompt, with our name in small print where that is another."""
+    return Cell(label, "" if label == name else name)
+
+
+def joined(parts: Iterable[Built], reason: str = "nothing of it was measured") -> Built:
+    """Several results as one. Raises Absent with the reason where there is none."""
+    parts = tuple(parts)
+    if not parts:
+        raise Absent(reason)
+    return Built(*([each for part in parts for each in getattr(part, f.name)] for f in fields(Built)))
 
 
 def absent(reason: str) -> Callable[[Lookup], Built]:
@@ -58,6 +71,20 @@ class Entry:
         """`Table IV` -> `table-iv`."""
         return self.name.lower().replace(" ", "-")
 
+    def built(self, slug: str, lookup: Lookup) -> Built:
+        """What is built, under the number in the paper. slug: of the paper. Raises Absent."""
+        made = self.build(lookup)
+        place, number = f"{slug}-{self.anchor}", self.name.replace("Figure", "Fig.")
+
+        def numbered(grids: Sequence[Grid]) -> list[Grid]:
+            return [replace(g, name=f"{place}{g.name}", caption=f"{number}: {g.caption}") for g in grids]
+
+        figures = [
+            replace(spec, file=f"{place}-{part}", title=f"{number}{spec.title}")
+            for part, spec in enumerate(made.figures, start=1)
+        ]
+        return Built(numbered(made.grids), numbered(made.beside), figures, made.sentences)
+
 
 @dataclass(frozen=True)
 class Paper:
@@ -67,38 +94,3 @@ class Paper:
     cite: str
     note: str
     entries: Sequence[Entry]
-
-
-@dataclass(frozen=True)
-class Review:
-    """A paper's entries, sorted into what is here and what is not, in the order of the paper."""
-
-    slug: str
-    paper: Paper
-    shown: Sequence[tuple[Entry, Built]] = field(default_factory=tuple)
-    absent: Sequence[tuple[Entry, str]] = field(default_factory=tuple)
-
-    @property
-    def count(self) -> str:
-        """`9 of 13 tables and figures`."""
-        every = len(self.shown) + len(self.absent)
-        return f"{formatting.count(len(self.shown))} of {formatting.count(every)} tables and figures"
-
-    @property
-    def reasons(self) -> Sequence[tuple[str, Sequence[str]]]:
-        """Reasons with the names that they keep away, in the order of the paper."""
-        found: dict[str, list[str]] = {}
-        for entry, reason in self.absent:
-            found.setdefault(reason, []).append(entry.name)
-        return tuple((reason, tuple(names)) for reason, names in found.items())
-
-
-def review(slug: str, paper: Paper, lookup: Lookup) -> Review:
-    """Builds all that can be built."""
-    shown, absent = [], []
-    for entry in paper.entries:
-        try:
-            shown.append((entry, entry.build(lookup)))
-        except Absent as reason:
-            absent.append((entry, str(reason)))
-    return Review(slug, paper, shown, absent)

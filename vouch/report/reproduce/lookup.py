@@ -1,7 +1,7 @@
-"""The leaderboard, asked metric by metric: long frames with both protocols side by side."""
+"""What the papers' tables are made from: the leaderboard, metric by metric, and what the papers printed."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -9,19 +9,22 @@ import numpy as np
 import pandas as pd
 
 from vouch.report.evidence import Evidence
+from vouch.report.facts import series, size
 from vouch.tables.prompts import LETTERS, ORIGINAL
 
 FAITHFUL = "faithful"
 CLEAN = "clean"
 MEAN = "Avg."
 KEYS = ["model", "dataset"]
+PLACE = ["metric", "output", "variation", "score", "category"]
 # value: of the faithful protocol; clean, low, high and the ranks that intervals allow: of the clean one
-WHERE = ["output", "variation", "score", "category"]
 CLEAN_ONLY = ["low", "high", "rank_low", "rank_high"]
-COLUMNS = ["value", "clean", "low", "high", "rank_low", "rank_high", "items"]
-
-
+COLUMNS = ["value", "clean", *CLEAN_ONLY, "items"]
 Better = Literal["high", "low", ""]
+
+
+class Absent(Exception):
+    """Why a table or figure cannot be built here: a few words that follow `not here: `."""
 
 
 @dataclass(frozen=True)
@@ -46,43 +49,29 @@ class Measure:
 
 @dataclass(frozen=True)
 class Lookup:
-    """Metrics of all the evidence there is; what was looked up once is remembered."""
+    """Metrics of all the evidence there is, with the names that a paper has for models and datasets."""
 
     evidence: Evidence
-    _found: dict[str, tuple[pd.DataFrame, Mapping[Any, np.ndarray]]] = field(default_factory=dict, repr=False)
-
-    @cached_property
-    def _places(self) -> Mapping[Any, np.ndarray]:
-        places: Mapping[Any, np.ndarray] = self.evidence.headlines.groupby("metric", sort=False).indices
-        return places
 
     def rows(self, metric: str) -> pd.DataFrame:
         """All rows of the leaderboard with a metric; none where nobody measured it."""
-        return self.evidence.headlines.iloc[self._places.get(metric, [])]
+        return self.evidence.headlines[self.evidence.headlines["metric"] == metric]
 
-    def _both(self, metric: str) -> tuple[pd.DataFrame, Mapping[Any, np.ndarray]]:
-        """Both protocols of a metric side by side, and which rows belong to each place of WHERE."""
-        if metric not in self._found:
-            frame = self.rows(metric)
-            frame = frame[frame["value"].notna()]
-            clean = frame.loc[frame["protocol"] == CLEAN, [*WHERE, *KEYS, "value", *CLEAN_ONLY, "items"]]
-            faithful = frame.loc[frame["protocol"] == FAITHFUL, [*WHERE, *KEYS, "value", "items"]]
-            both = clean.rename(columns={"value": "clean"}).merge(
-                faithful.rename(columns={"items": "rows"}), on=[*WHERE, *KEYS], how="outer"
-            )
-            both["items"] = both["rows"].fillna(both["items"])
-            places = both.groupby(WHERE, sort=False).indices
-            self._found[metric] = both[[*KEYS, *COLUMNS]], places
-        return self._found[metric]
+    @cached_property
+    def _both(self) -> tuple[pd.DataFrame, Mapping[Any, np.ndarray]]:
+        """Both protocols side by side, and which rows belong to each place."""
+        frame = self.evidence.headlines.dropna(subset=["value"]).astype({"items": "Int64"})
+        clean = frame.loc[frame["protocol"] == CLEAN, [*PLACE, *KEYS, "value", *CLEAN_ONLY, "items"]]
+        faithful = frame.loc[frame["protocol"] == FAITHFUL, [*PLACE, *KEYS, "value", "items"]]
+        both = clean.merge(faithful, on=[*PLACE, *KEYS], how="outer", suffixes=("_clean", ""))
+        both = both.rename(columns={"value_clean": "clean"}).fillna({"items": both["items_clean"]})
+        return both[[*KEYS, *COLUMNS]], both.groupby(PLACE, sort=False).indices
 
     def of(self, measure: Measure) -> pd.DataFrame:
         """model, dataset and COLUMNS: one row for each pair that has the number in either protocol."""
-        frame, places = self._both(measure.metric)
-        place = (measure.output, measure.variation, measure.score, measure.category)
-        found = frame.iloc[places.get(place, [])]
-        if measure.only:
-            found = found.assign(value=found["clean"]).dropna(subset=["value"])
-        return found
+        frame, places = self._both
+        found = frame.iloc[places.get(tuple(getattr(measure, name) for name in PLACE), [])]
+        return found.assign(value=found["clean"]).dropna(subset=["value"]) if measure.only else found
 
     def long(self, measures: Sequence[Measure], datasets: Iterable[str] | None = None) -> pd.DataFrame:
         """The same for several measures, `measure` being the place in the list."""
@@ -108,36 +97,54 @@ class Lookup:
 
         return frame.sort_values(list(by), key=key, kind="stable")
 
+    def models(self, names: Mapping[str, str]) -> dict[str, str]:
+        """All models with their label: those of the paper in its order, then the others, best first."""
+        return _labelled(self.order, names)
 
-def with_mean(
-    frame: pd.DataFrame,
-    over: Sequence[str],
-    by: Sequence[str] = ("measure", "model"),
-    complete: bool = True,
-) -> pd.DataFrame:
-    """Adds the mean over the datasets `over`, if they are several.
+    def datasets(self, names: Mapping[str, str]) -> dict[str, str]:
+        """All datasets with their label: those of the paper in its order, then the others."""
+        return _labelled(self.evidence.datasets, names)
 
-    complete: only where all of them have a number; else over those that have one.
-    The mean of a clean value has no interval of its own here, and no rank.
-    """
-    if len(over) < 2:
-        return frame
-    grouped = frame[frame["dataset"].isin(over)].groupby(list(by), sort=False)
-    mean = grouped[["value", "clean"]].mean()
-    counts = grouped[["value", "clean"]].count()
-    mean = mean.where(counts == len(over)) if complete else mean
-    mean = mean.dropna(how="all").reset_index().assign(dataset=MEAN)
-    return pd.concat([frame, mean], ignore_index=True)
+    def own(self, names: Mapping[str, str]) -> tuple[str, ...]:
+        """The paper's own datasets that are here; all that are here where there is none of them."""
+        here = self.evidence.datasets
+        return tuple(name for name in names if name in here) or here
+
+    def printed(self, file: str, **chosen: str) -> list[dict[str, str]]:
+        """Rows of a file of docs/published, none where it is not here. chosen: what columns must hold."""
+        frame = self.evidence.printed.get(file)
+        rows = [] if frame is None else frame.to_dict("records")
+        return [row for row in rows if all(row[name] == value for name, value in chosen.items())]
+
+    def sizes(self, models: Iterable[str]) -> tuple[dict[str, float], dict[str, str]]:
+        """Numbers of parameters of the models of which they are known, and the series that these belong to.
+
+        Raises Absent without two different ones.
+        """
+        known = self.evidence.facts
+        sizes = {name: found for name in models if (found := size(name, known))}
+        if len(set(sizes.values())) < 2:
+            raise Absent("the sizes of fewer than two models are known")
+        return sizes, {name: series(name, known) for name in sizes}
 
 
-def columns(datasets: Iterable[str], names: Mapping[str, str]) -> dict[str, str]:
-    """Datasets with the label of a column: those of the paper first and in its order, others as they are."""
-    here = list(datasets)
+def _labelled(here: Sequence[str], names: Mapping[str, str]) -> dict[str, str]:
     first = {name: label for name, label in names.items() if name in here}
     return first | {name: name for name in here if name not in first}
 
 
-def own(datasets: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:
-    """The paper's own datasets that are here; all that are here where there is none of them."""
-    here = tuple(datasets)
-    return tuple(name for name in names if name in here) or here
+def with_mean(frame: pd.DataFrame, over: Sequence[str], complete: bool = True) -> pd.DataFrame:
+    """Adds the mean over those of the datasets `over` that the frame has, if they are several.
+
+    complete: only where all of them have a number; else over those that have one.
+    The mean of a clean value has no interval of its own here, and no rank.
+    """
+    asked = set(frame["dataset"])
+    over = [dataset for dataset in over if dataset in asked]
+    if len(over) < 2:
+        return frame
+    grouped = frame[frame["dataset"].isin(over)].groupby(["measure", "model"], sort=False)[["value", "clean"]]
+    mean = grouped.mean()
+    mean = mean.where(grouped.count() == len(over)) if complete else mean
+    mean = mean.dropna(how="all").reset_index().assign(dataset=MEAN)
+    return pd.concat([frame, mean], ignore_index=True)

@@ -1,14 +1,15 @@
 """Calibration: whether confidence matches accuracy, and whether it tells right answers from wrong ones."""
 
+from functools import partial
+
 from markupsafe import Markup
 
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
-from vouch.report.section import Block, Figures, Folded, Section, folding, said
+from vouch.report.section import Block, Figures, Folded, by_dataset, said
 from vouch.report.table import Column, Measured, TableSpec
 
 TITLE = "Confidence"
-HEADING = "Does confidence match accuracy?"
 TEXT = Markup("""\
 A model is calibrated if answers given with 80&#8239;% confidence are right 80&#8239;% of the time. A single
 temperature, fitted on the calibration half, corrects a model that is overconfident everywhere. Judge its
@@ -47,23 +48,17 @@ MORE = TableSpec(
 )
 
 
-def build(evidence: Evidence) -> Section | None:
-    """One part per dataset on which confidence was compared with accuracy."""
-    wanted = [
-        dataset
-        for dataset in evidence.datasets
-        if any(evidence.number(dataset, model, "ece") for model in evidence.models(dataset))
-    ]
-    parts = [(dataset, _blocks(evidence, dataset)) for dataset in wanted]
-    return Section(HEADING, TEXT, folding(parts, 1)) if parts else None
-
-
 def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    blocks: list[Block] = said(_sentence(evidence, dataset, model) for model in evidence.models(dataset))
-    blocks.append(TABLE.known(evidence, dataset).grid(evidence, dataset))
-    blocks.append(Figures([f"reliability-{dataset}"]))
+    """Nothing where confidence was not compared with accuracy."""
+    if not evidence.numbers(dataset, "ece"):
+        return []
     more = MORE.known(evidence, dataset)
-    return [*blocks, Folded("Other bins", [more.grid(evidence, dataset)])] if more.measures else blocks
+    return [
+        *said(_sentence(evidence, dataset, model) for model in evidence.models(dataset)),
+        TABLE.known(evidence, dataset).grid(evidence, dataset),
+        Figures([f"reliability-{dataset}"]),
+        *([Folded("Other bins", [more.grid(evidence, dataset)])] if more.measures else []),
+    ]
 
 
 def _sentence(evidence: Evidence, dataset: str, model: str) -> str:
@@ -73,13 +68,15 @@ def _sentence(evidence: Evidence, dataset: str, model: str) -> str:
         return ""
     manner = "overconfident" if fitted.value > 1 else "underconfident"
     text = f"{model} is {manner}: temperature {formatting.number(fitted.value, 2)} fits best"
-    before, after = (evidence.number(dataset, model, metric) for metric in ("nll", "nll_scaled"))
-    if before and after:
-        nll = [formatting.number(found.value, 3) for found in (before, after)]
-        text += f"; NLL {nll[0]} before, {nll[1]} after"
-    # Of the test half: ECE on all questions is smaller whatever the temperature.
-    before, after = (evidence.number(dataset, model, metric) for metric in ("ece_test", "ece_scaled"))
-    if before and after:
-        ece = [formatting.percent(found.value) for found in (before, after)]
-        text += f"; ECE on the test half {ece[0]} before, {ece[1]} after"
+    # ECE of the test half: on all questions it is smaller whatever the temperature.
+    for label, metrics, form in (
+        ("NLL", ("nll", "nll_scaled"), partial(formatting.number, digits=3)),
+        ("ECE on the test half", ("ece_test", "ece_scaled"), formatting.percent),
+    ):
+        before, after = (evidence.number(dataset, model, metric) for metric in metrics)
+        if before and after:
+            text += f"; {label} {form(before.value)} before, {form(after.value)} after"
     return f"{text}."
+
+
+build = by_dataset("Does confidence match accuracy?", TEXT, _blocks, opened=1)

@@ -3,49 +3,45 @@
 from markupsafe import Markup
 
 from vouch.report.evidence import Evidence
-from vouch.report.section import Part, Section, Text
-from vouch.report.table import MISSING, Column, Grid, cells, figure, percent, rounded
+from vouch.report.section import Block, Text, by_dataset
+from vouch.report.table import MISSING, Column, Grid, Measured, cells, percent, rounded
 
 TITLE = "Categories"
-HEADING = "Where the models are uncertain"
 
 
-def build(evidence: Evidence) -> Section | None:
-    """One part per dataset with at least two categories."""
-    parts = [_part(evidence, d) for d in evidence.datasets if len(evidence.categories(d)) > 1]
-    return Section(HEADING, Markup(""), parts) if parts else None
-
-
-def _mean(evidence: Evidence, dataset: str, category: str, metric: str, score: str) -> float | None:
-    numbers = [
-        evidence.number(dataset, m, metric, score, category=category) for m in evidence.models(dataset)
-    ]
-    known = [n.value for n in numbers if n]
+def _mean(evidence: Evidence, dataset: str, category: str, metric: str, score: str = "") -> float | None:
+    known = [n.value for n in evidence.numbers(dataset, metric, score, category=category).values()]
     return sum(known) / len(known) if known else None
 
 
-def _part(evidence: Evidence, dataset: str) -> Part:
-    model = evidence.leaders(dataset)[0]
+def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
+    """Nothing where there are fewer than two categories."""
+    categories = evidence.categories(dataset)
+    if len(categories) < 2:
+        return []
+    model = evidence.shown(dataset)
+    which = f"of {model}"
+    measures = (
+        Measured("accuracy", help=which),
+        Measured("set_size", "lac", help=which),
+        Measured("coverage", "lac", help=which),
+    )
     columns = (
         Column("Category", "as the source names it"),
         Column("Items", "", True),
-        Column("Accuracy %", f"of {model}", True),
-        Column("Set size LAC", f"of {model}", True),
-        Column("Coverage LAC %", f"of {model}", True),
+        *(each.column for each in measures),
         Column("Accuracy %, all models", "mean over the models", True),
         Column("Set size LAC, all models", "mean over the models", True),
     )
     rows = []
-    for category in evidence.categories(dataset):
-        accuracy = evidence.number(dataset, model, "accuracy", category=category)
+    for category in categories:
+        accuracy = measures[0].number(evidence, dataset, model, category=category)
         rows.append(
             cells(
                 category,
                 accuracy.items if accuracy else MISSING,
-                figure(accuracy, 1, 100),
-                figure(evidence.number(dataset, model, "set_size", "lac", category=category), 2),
-                figure(evidence.number(dataset, model, "coverage", "lac", category=category), 1, 100),
-                percent(_mean(evidence, dataset, category, "accuracy", "")),
+                *(each.cell(evidence, dataset, model, category=category) for each in measures),
+                percent(_mean(evidence, dataset, category, "accuracy")),
                 rounded(_mean(evidence, dataset, category, "set_size", "lac"), 2),
             )
         )
@@ -54,5 +50,7 @@ def _part(evidence: Evidence, dataset: str) -> Part:
         f"Numbers of {model}, beside the mean over all models. Each category is split and calibrated "
         "separately, so the numbers of small categories are imprecise."
     )
-    grid = Grid("categories", f"{dataset}: categories, largest sets first", columns, rows)
-    return Part(dataset, [Text(text), grid])
+    return [Text(text), Grid("categories", f"{dataset}: categories, largest sets first", columns, rows)]
+
+
+build = by_dataset("Where the models are uncertain", Markup(""), _blocks)

@@ -92,7 +92,7 @@ def _findings(evidence: Evidence) -> list[Grid]:
 
 
 def _finding(row: Any) -> list[Cell]:
-    meaning = KNOWN[row.defect].meaning if row.defect in KNOWN else ""
+    meaning = KNOWN[row.defect].meaning
     parts = [meaning, row.detail, "" if pd.isna(row.p_value) else f"p {formatting.p_value(row.p_value)}"]
     return cells(
         row.dataset,

@@ -1,44 +1,37 @@
 """Differences between models: paired on the same items, corrected for the number of pairs."""
 
 from itertools import combinations
-from typing import Literal
 
-import pandas as pd
 from markupsafe import Markup
 
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
-from vouch.report.numbers import SIGNIFICANCE, Pair
-from vouch.report.section import Block, Figures, Folded, Part, Section, Text
-from vouch.report.table import MISSING, Cell, Column, Grid, cells, percent
+from vouch.report.numbers import SIGNIFICANCE
+from vouch.report.section import Block, Figures, Folded, Text, by_dataset
+from vouch.report.table import MISSING, Cell, Column, Grid, Tone, cells, interval, percent
 
 TITLE = "Differences"
-HEADING = "Differences between models"
 TEXT = Markup("""\
 Models are compared on the same items, which removes most of the chance variation: a difference can be
 significant although the intervals of the two models overlap. Darker cells are larger differences.""")
 
 
-def build(evidence: Evidence) -> Section | None:
-    """One part per dataset that has pairs."""
-    found = {dataset: evidence.leading_differences(dataset) for dataset in evidence.datasets}
-    parts = [_part(evidence, dataset, here) for dataset, here in found.items() if len(here)]
-    return Section(HEADING, TEXT, parts) if parts else None
-
-
-def _part(evidence: Evidence, dataset: str, here: pd.DataFrame) -> Part:
+def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
+    """Nothing where there are no pairs."""
+    here = evidence.leading_differences(dataset)
+    if here.empty:
+        return []
     apart = int((here["p_holm"] < SIGNIFICANCE).sum())
     summary = (
         f"{formatting.count(apart)} of {formatting.plural(len(here), 'pair')} differ significantly "
         f"(p < {SIGNIFICANCE} after Holm's correction).{said_detectable(evidence, dataset)}"
     )
-    blocks: list[Block] = [
+    return [
         Text(summary),
         Figures([f"differences-{dataset}"]),
         Folded("By model", [_models(evidence, dataset)]),
         Folded("Every pair with its interval", [_pairs(evidence, dataset)]),
     ]
-    return Part(dataset, blocks)
 
 
 def said_detectable(evidence: Evidence, dataset: str) -> str:
@@ -71,16 +64,6 @@ def _models(evidence: Evidence, dataset: str) -> Grid:
     return Grid("differences-models", f"{dataset}: significant differences by model", columns, rows)
 
 
-def _difference(pair: Pair) -> Cell:
-    note = formatting.bracketed(pair.low, pair.high, 1, 100).strip(" ()")
-    tone: Literal["strong", "quiet"] = "strong" if pair.significant else "quiet"
-    return Cell(formatting.number(100 * pair.difference, 1), note, pair.difference, tone=tone)
-
-
-def _p(value: float | None) -> Cell:
-    return MISSING if value is None else Cell(formatting.p_value(value), key=value)
-
-
 def _pairs(evidence: Evidence, dataset: str) -> Grid:
     columns = (
         Column("Better"),
@@ -90,12 +73,16 @@ def _pairs(evidence: Evidence, dataset: str) -> Grid:
         Column("Minimum detectable effect", f"points, at 80{formatting.NARROW}% power", True),
         Column("Items", "", True),
     )
-    rows = [
-        cells(
-            *(first, second, _difference(pair), _p(pair.p_holm)),
-            *(percent(pair.minimum_detectable_effect), pair.items),
-        )
-        for first, second in combinations(evidence.models(dataset), 2)
-        if (pair := evidence.pair(dataset, first, second)) is not None
-    ]
+    rows = []
+    for first, second in combinations(evidence.models(dataset), 2):
+        pair = evidence.pair(dataset, first, second)
+        if pair is None:
+            continue
+        tone: Tone = "strong" if pair.significant else "quiet"
+        p = MISSING if pair.p_holm is None else Cell(formatting.p_value(pair.p_holm), key=pair.p_holm)
+        gap = interval(pair.difference, pair.low, pair.high, 1, 100, tone)
+        rows.append(cells(first, second, gap, p, percent(pair.minimum_detectable_effect), pair.items))
     return Grid("differences-pairs", f"{dataset}: every pair, in the order of accuracy", columns, rows)
+
+
+build = by_dataset("Differences between models", TEXT, _blocks)

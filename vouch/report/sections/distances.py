@@ -62,10 +62,8 @@ def _grid(evidence: Evidence, frame: pd.DataFrame) -> Grid:
 
 def _agreement(evidence: Evidence) -> dict[tuple[str, str], float]:
     """Accuracy on the line, of the first output of a dataset, by it and the other."""
-    frame = evidence.rankings
+    frame = evidence.of_first_output(evidence.rankings)
     frame = frame[frame["ranker"] == ON_THE_LINE].dropna(subset=["rho"])
-    first = {name: evidence.outputs(name)[0] for name in evidence.datasets}
-    frame = frame[frame["output"] == frame["dataset"].map(first)]
     return dict(zip(zip(frame["dataset"], frame["proxy"], strict=True), frame["rho"], strict=True))
 
 

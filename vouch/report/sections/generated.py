@@ -4,12 +4,11 @@ from markupsafe import Markup
 
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
-from vouch.report.section import Block, Part, Section, Text
-from vouch.report.table import Column, Grid, Measured, TableSpec
+from vouch.report.section import Block, Text, by_dataset
+from vouch.report.table import Column, Measured, TableSpec
 from vouch.tables.prompts import TEXT as OUTPUT
 
 TITLE = "In words"
-HEADING = "Answers in words"
 TEXT = Markup("""\
 Texts that the models generated, for questions without options and for options answered in words. A text in
 which no answer is found counts as wrong, so the rate of such texts stands beside the accuracy.""")
@@ -29,23 +28,16 @@ SAMPLED = {
 }
 
 
-def build(evidence: Evidence) -> Section | None:
-    """One part per dataset on which texts were generated."""
-    wanted = [dataset for dataset in evidence.datasets if OUTPUT in evidence.outputs(dataset)]
-    parts = [Part(d, [*_warnings(evidence, d), _grid(evidence, d)]) for d in wanted]
-    return Section(HEADING, TEXT, parts) if parts else None
-
-
-def _warnings(evidence: Evidence, dataset: str) -> list[Block]:
-    rates = {m: evidence.number(dataset, m, "unparsed_rate", output=OUTPUT) for m in evidence.models(dataset)}
-    return [
+def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
+    """Nothing where no texts were generated."""
+    if OUTPUT not in evidence.outputs(dataset):
+        return []
+    rates = evidence.numbers(dataset, "unparsed_rate", output=OUTPUT)
+    warnings = [
         Text(f"No answer was found in {formatting.percent(rate.value)} of the texts of {model}.", "warning")
         for model, rate in rates.items()
-        if rate and rate.value > 0
+        if rate.value > 0
     ]
-
-
-def _grid(evidence: Evidence, dataset: str) -> Grid:
     frame = evidence.headlines
     here = frame[
         (frame["dataset"] == dataset) & (frame["output"] == OUTPUT) & frame["metric"].isin(list(SAMPLED))
@@ -57,9 +49,8 @@ def _grid(evidence: Evidence, dataset: str) -> Grid:
         for metric, score in sorted(set(zip(here["metric"], here["score"], strict=True)))
     ]
     spec = TableSpec("generated", CAPTION, (Column("Model"), Column("Texts", "", True)), (*COLUMNS, *sampled))
-    rows = [
-        ((model, rate.items), {"model": model, "output": OUTPUT})
-        for model in evidence.models(dataset)
-        if (rate := evidence.number(dataset, model, "unparsed_rate", output=OUTPUT))
-    ]
-    return spec.grid(evidence, dataset, rows)
+    rows = [((model, rate.items), {"model": model, "output": OUTPUT}) for model, rate in rates.items()]
+    return [*warnings, spec.grid(evidence, dataset, rows)]
+
+
+build = by_dataset("Answers in words", TEXT, _blocks)

@@ -5,11 +5,10 @@ from markupsafe import Markup
 from vouch.report import formatting
 from vouch.report.costs import variation_cell
 from vouch.report.evidence import Evidence
-from vouch.report.section import Part, Section
-from vouch.report.table import Column, Grid, Measured, TableSpec
+from vouch.report.section import Block, by_dataset
+from vouch.report.table import Column, Measured, TableSpec
 
 TITLE = "Instability"
-HEADING = "Does the model repeat its answer?"
 TEXT = Markup("""\
 Entropy of the answers to several tests of one question: 0 where all agree, wherever the options stand. A
 text in which no answer is found counts as an answer of its own. Samples of one prompt show how much of the
@@ -21,18 +20,13 @@ CAPTION = f"tests of the same questions, clean protocol, 95{formatting.NARROW}% 
 KEYS = (Column("Tests"), Column("Output"), Column("Model"))
 
 
-def build(evidence: Evidence) -> Section | None:
-    """One part per dataset that has questions with several tests."""
+def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
+    """Nothing where no question has several tests."""
     frame = evidence.headlines
-    wanted = set(frame[(frame["metric"] == METRIC) & (frame["score"] == "")]["dataset"])
-    parts = [Part(d, [_grid(evidence, d)]) for d in evidence.datasets if d in wanted]
-    return Section(HEADING, TEXT, parts) if parts else None
-
-
-def _grid(evidence: Evidence, dataset: str) -> Grid:
-    frame = evidence.headlines
-    here = frame[(frame["dataset"] == dataset) & (frame["metric"] == METRIC) & (frame["score"] != "")]
-    scores = sorted(set(here["score"]), key=lambda score: (not score.startswith(FIRST), score))
+    found = set(frame.loc[(frame["dataset"] == dataset) & (frame["metric"] == METRIC), "score"])
+    if "" not in found:
+        return []
+    scores = sorted(found - {""}, key=lambda score: (not score.startswith(FIRST), score))
     measures = (
         Measured(METRIC),
         *(Measured(METRIC, score, *_head(score)) for score in scores),
@@ -45,13 +39,15 @@ def _grid(evidence: Evidence, dataset: str) -> Grid:
         )
         for variation in evidence.variations(dataset)
         for output in evidence.outputs(dataset)
-        for model in evidence.models(dataset)
-        if evidence.number(dataset, model, METRIC, variation=variation, output=output)
+        for model in evidence.numbers(dataset, METRIC, variation=variation, output=output)
     ]
-    return TableSpec("instability", CAPTION, KEYS, measures).grid(evidence, dataset, rows)
+    return [TableSpec("instability", CAPTION, KEYS, measures).grid(evidence, dataset, rows)]
 
 
 def _head(score: str) -> tuple[str, str]:
     if score.startswith(FIRST):
         return f"sampled, {score.removeprefix(FIRST)}", "of one sample of each test, as in ReForm-Eval"
     return f"of samples, {score}", "the same over samples of one prompt, at that temperature"
+
+
+build = by_dataset("Does the model repeat its answer?", TEXT, _blocks)

@@ -1,16 +1,18 @@
 """Letters: whether a model prefers some positions, and how accurate it is without that bias."""
 
+from collections.abc import Sequence
+
 from markupsafe import Markup
 
+from vouch.metrics.letter_mass import LETTER_MASS, LOW_MASS_RATE
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
 from vouch.report.numbers import Number
-from vouch.report.section import Section, folding, said
+from vouch.report.section import Block, by_dataset, said
 from vouch.report.table import MISSING, Cell, Column, Grid, Measured, cells, figure
 from vouch.tables.prompts import LETTERS
 
 TITLE = "Letters"
-HEADING = "Does it prefer a letter?"
 TEXT = Markup("""\
 A model without position bias chooses each letter about as often as it is right. <em>Debiased</em> accuracy
 is that of the probabilities averaged over the orders in which the options were shown; two orders remove
@@ -21,43 +23,36 @@ RATES = (
     Measured("dont_know_rate", label="I don't know %", interval=False),
     Measured("none_rate", label="None of them %", interval=False),
     Measured("tie_rate", interval=False),
+    Measured(LETTER_MASS, interval=False),
+    Measured(LOW_MASS_RATE, interval=False),
 )
 
 
-def build(evidence: Evidence) -> Section | None:
-    """One part per dataset whose headlines rest on letters."""
-    parts = []
-    for dataset in evidence.datasets:
-        letters = _letters(evidence, dataset)
-        if letters and evidence.outputs(dataset)[0] == LETTERS:
-            told = said(_sentence(evidence, dataset, m, letters) for m in evidence.models(dataset))
-            parts.append((dataset, [*told, _grid(evidence, dataset, letters)]))
-    return Section(HEADING, TEXT, folding(parts, 1)) if parts else None
-
-
-def _letters(evidence: Evidence, dataset: str) -> tuple[str, ...]:
+def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
+    """Nothing where the headlines do not rest on letters."""
     metrics = evidence.metrics(dataset)
-    return tuple(sorted(name.removeprefix(CHOSEN) for name in metrics if name.startswith(CHOSEN)))
+    letters = sorted(name.removeprefix(CHOSEN) for name in metrics if name.startswith(CHOSEN))
+    if not letters or evidence.outputs(dataset)[0] != LETTERS:
+        return []
+    told = said(_sentence(evidence, dataset, model, letters) for model in evidence.models(dataset))
+    return [*told, _grid(evidence, dataset, letters)]
 
 
-def _sentence(evidence: Evidence, dataset: str, model: str, letters: tuple[str, ...]) -> str:
+def _sentence(evidence: Evidence, dataset: str, model: str, letters: Sequence[str]) -> str:
     """Of the letters that are ever right, the one chosen most above its share, if the intervals are apart."""
-    excess = {}
+    most, said = 0.0, ""
     for letter in letters:
         chosen = evidence.number(dataset, model, CHOSEN + letter)
         right = evidence.number(dataset, model, RIGHT + letter)
-        if not chosen or not right or not right.value:
+        if not chosen or not right or not right.value or chosen.low is None or right.high is None:
             continue
-        if chosen.low is not None and right.high is not None and chosen.low > right.high:
-            excess[letter] = (chosen.value - right.value, chosen, right)
-    if not excess:
-        return ""
-    letter = max(excess, key=lambda name: excess[name][0])
-    _, chosen, right = excess[letter]
-    return (
-        f"{model} chooses {letter} for {formatting.percent(chosen.value)} of the questions; it is right for "
-        f"{formatting.percent(right.value)}."
-    )
+        if chosen.low > right.high and chosen.value - right.value > most:
+            most = chosen.value - right.value
+            said = (
+                f"{model} chooses {letter} for {formatting.percent(chosen.value)} of the questions; it is "
+                f"right for {formatting.percent(right.value)}."
+            )
+    return said
 
 
 def debiased(evidence: Evidence, dataset: str, model: str) -> tuple[Number | None, Number | None]:
@@ -69,9 +64,8 @@ def debiased(evidence: Evidence, dataset: str, model: str) -> tuple[Number | Non
     return evidence.number(dataset, model, "accuracy"), None
 
 
-def _grid(evidence: Evidence, dataset: str, letters: tuple[str, ...]) -> Grid:
-    models = evidence.models(dataset)
-    rates = [rate for rate in RATES if any(rate.number(evidence, dataset, m) for m in models)]
+def _grid(evidence: Evidence, dataset: str, letters: Sequence[str]) -> Grid:
+    rates = [rate for rate in RATES if evidence.numbers(dataset, rate.metric)]
     help = "how often {} is chosen, and how often it is right"
     columns = (
         Column("Model"),
@@ -89,7 +83,7 @@ def _grid(evidence: Evidence, dataset: str, letters: tuple[str, ...]) -> Grid:
             *(_share(evidence, dataset, model, letter) for letter in letters),
             *(rate.cell(evidence, dataset, model) for rate in rates),
         )
-        for model in models
+        for model in evidence.models(dataset)
     ]
     caption = f"{dataset}: how often each letter is chosen; how often it is right in small print"
     return Grid("letters", caption, columns, rows)
@@ -101,3 +95,6 @@ def _share(evidence: Evidence, dataset: str, model: str, letter: str) -> Cell:
         return MISSING
     note = formatting.number(100 * right.value, 1) if right else ""
     return Cell(formatting.number(100 * chosen.value, 1), note, chosen.value)
+
+
+build = by_dataset("Does it prefer a letter?", TEXT, _blocks, opened=1)

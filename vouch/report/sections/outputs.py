@@ -1,14 +1,16 @@
 """Outputs side by side: letters, likelihood of options and generated text of the same questions."""
 
+from collections.abc import Mapping
+
 from markupsafe import Markup
 
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
-from vouch.report.section import Part, Section, said
-from vouch.report.table import Column, Grid, Measured, TableSpec
+from vouch.report.numbers import Number
+from vouch.report.section import Block, by_dataset, said
+from vouch.report.table import Column, Measured, TableSpec
 
 TITLE = "Outputs"
-HEADING = "Does it matter how the answer is read?"
 TEXT = Markup("""\
 A model can be asked for the letter of an option, for the likelihood of each option's text, or for an answer
 in its own words. Likelihoods are sums over the tokens of an option, which favours short ones; the means per
@@ -29,43 +31,35 @@ TABLE = TableSpec(
 )
 
 
-def build(evidence: Evidence) -> Section | None:
-    """One part per dataset with several outputs."""
-    wanted = [dataset for dataset in evidence.datasets if len(evidence.outputs(dataset)) > 1]
-    parts = [Part(d, [*said(_sentences(evidence, d)), _grid(evidence, d)]) for d in wanted]
-    return Section(HEADING, TEXT, parts) if parts else None
-
-
-def _sentences(evidence: Evidence, dataset: str) -> list[str]:
-    """For each model whose intervals do not all overlap, the best and the worst output."""
-    told = []
-    for model in evidence.models(dataset):
-        found = {
-            output: number
-            for output in evidence.outputs(dataset)
-            if (number := evidence.number(dataset, model, "accuracy", output=output))
-            and number.low is not None
-            and number.high is not None
-        }
-        ordered = sorted(found, key=lambda output: found[output].value)
-        if len(ordered) < 2:
-            continue
-        worst, best = found[ordered[0]], found[ordered[-1]]
-        assert worst.high is not None and best.low is not None
-        if worst.high < best.low:
-            shares = [
-                f"{formatting.percent(found[output].value)} by {formatting.OUTPUT_NAMES[output]}"
-                for output in (ordered[-1], ordered[0])
-            ]
-            told.append(f"{model} is right in {shares[0]} and in {shares[1]}.")
-    return told
-
-
-def _grid(evidence: Evidence, dataset: str) -> Grid:
+def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
+    """Nothing where there is but one output."""
+    asked = evidence.outputs(dataset)
+    if len(asked) < 2:
+        return []
+    accuracy = {output: evidence.numbers(dataset, "accuracy", output=output) for output in asked}
+    models = evidence.models(dataset)
+    found = {m: {output: of[m] for output, of in accuracy.items() if m in of} for m in models}
     rows = [
         ((model, formatting.OUTPUT_NAMES[output]), {"model": model, "output": output})
-        for model in evidence.models(dataset)
-        for output in evidence.outputs(dataset)
-        if evidence.number(dataset, model, "accuracy", output=output)
+        for model in models
+        for output in found[model]
     ]
-    return TABLE.grid(evidence, dataset, rows)
+    told = said(_sentence(model, numbers) for model, numbers in found.items())
+    return [*told, TABLE.grid(evidence, dataset, rows)]
+
+
+def _sentence(model: str, numbers: Mapping[str, Number]) -> str:
+    """The best and the worst output of a model whose intervals do not all overlap."""
+    known = [
+        (number.value, number.low, number.high, formatting.OUTPUT_NAMES[output])
+        for output, number in numbers.items()
+        if number.low is not None and number.high is not None
+    ]
+    known.sort(key=lambda each: each[0])
+    if not known or known[-1][1] <= known[0][2]:
+        return ""
+    best, worst = (f"{formatting.percent(value)} by {name}" for value, _, _, name in (known[-1], known[0]))
+    return f"{model} is right in {best} and in {worst}."
+
+
+build = by_dataset("Does it matter how the answer is read?", TEXT, _blocks)

@@ -3,86 +3,62 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from vouch.report import formatting, papers
+from vouch.report import formatting, papers, plugins
 from vouch.report.evidence import Evidence
-from vouch.report.figure_spec import FigureSpec
-from vouch.report.plugins import plugins
-from vouch.report.reproduce.entry import Built, Entry, Review, review
-from vouch.report.reproduce.lookup import Lookup
-from vouch.report.table import Grid
+from vouch.report.figures import FigureSpec
+from vouch.report.reproduce.entry import Built, Entry, Paper
+from vouch.report.reproduce.lookup import Absent, Lookup
 
 TITLE = "Tables and figures of the papers"
-BESIDE = "-published"
-"""Ends the names of tables that hold published figures beside ours; they are folded away."""
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A table or figure that is here. anchor: its id on the page. beside: published figures beside ours."""
+class Review:
+    """A paper's entries, sorted into what is here and what is not and why, in the order of the paper."""
 
-    name: str
-    anchor: str
-    shows: str
-    sentences: Sequence[str]
-    grids: Sequence[Grid]
-    beside: Sequence[Grid]
-    figures: Sequence[FigureSpec]
+    slug: str
+    paper: Paper
+    shown: Sequence[tuple[Entry, Built]]
+    absent: Sequence[tuple[Entry, str]]
 
+    @property
+    def count(self) -> str:
+        """`9 of 13 tables and figures`."""
+        return f"{len(self.shown)} of {len(self.paper.entries)} tables and figures"
 
-@dataclass(frozen=True)
-class PaperView:
-    """count: how many of its tables and figures are here. absent: names of those that are not, and why."""
-
-    anchor: str
-    cite: str
-    title: str
-    note: str
-    count: str
-    shown: Sequence[Shown]
-    absent: Sequence[tuple[str, str]]
+    @property
+    def reasons(self) -> Sequence[tuple[str, str]]:
+        """Names of the entries that are not here, those with the same reason together, and the reason."""
+        found: dict[str, list[str]] = {}
+        for entry, reason in self.absent:
+            found.setdefault(reason, []).append(entry.name)
+        return [(formatting.listed(names, 99), reason) for reason, names in found.items()]
 
     @property
     def compared(self) -> int:
         """How many published figures stand beside ours."""
-        return sum(len(grid.rows) for entry in self.shown for grid in entry.beside)
+        return sum(len(grid.rows) for _, made in self.shown for grid in made.beside)
 
 
-def build(evidence: Evidence) -> tuple[PaperView, ...]:
+def review(slug: str, paper: Paper, lookup: Lookup) -> Review:
+    """Builds all that can be built."""
+    shown, absent = [], []
+    for entry in paper.entries:
+        try:
+            shown.append((entry, entry.built(slug, lookup)))
+        except Absent as reason:
+            absent.append((entry, str(reason)))
+    return Review(slug, paper, shown, absent)
+
+
+def build(evidence: Evidence) -> tuple[Review, ...]:
     """One part for each paper, those first with most published figures beside ours, then with most shown."""
     lookup = Lookup(evidence)
     reviews = [review(name, module.PAPER, lookup) for name, module in plugins(papers).items()]
-    views = [_view(found) for found in reviews if found.shown]
-    return tuple(sorted(views, key=lambda view: (-view.compared, -len(view.shown), view.cite)))
+    shown = [found for found in reviews if found.shown]
+    return tuple(sorted(shown, key=lambda each: (-each.compared, -len(each.shown), each.paper.cite)))
 
 
-def figure_specs(views: Iterable[PaperView]) -> Iterator[FigureSpec]:
+def figure_specs(reviews: Iterable[Review]) -> Iterator[FigureSpec]:
     """The figures of all papers, in the order of the page."""
-    return (spec for view in views for entry in view.shown for spec in entry.figures)
-
-
-def _view(found: Review) -> PaperView:
-    return PaperView(
-        anchor=f"papers-{found.slug}",
-        cite=found.paper.cite,
-        title=found.paper.title,
-        note=found.paper.note,
-        count=found.count,
-        shown=[_shown(found.slug, entry, built) for entry, built in found.shown],
-        absent=[(formatting.listed(names, 99), reason) for reason, names in found.reasons],
-    )
-
-
-def _shown(slug: str, entry: Entry, built: Built) -> Shown:
-    anchor = f"{slug}-{entry.anchor}"
-    return Shown(
-        name=entry.name,
-        anchor=anchor,
-        shows=entry.shows,
-        sentences=built.sentences,
-        grids=[grid for grid in built.grids if not grid.name.endswith(BESIDE)],
-        beside=[grid for grid in built.grids if grid.name.endswith(BESIDE)],
-        figures=[
-            FigureSpec("of-paper", f"{anchor}-{place}", made.title, "", made.description, made.chart)
-            for place, made in enumerate(built.drawings, start=1)
-        ],
-    )
+    return (spec for found in reviews for _, made in found.shown for spec in made.figures)

@@ -7,11 +7,10 @@ from markupsafe import Markup
 
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
-from vouch.report.section import Figures, Folded, Part, Section, said
+from vouch.report.section import Block, Figures, Folded, by_dataset, said
 from vouch.report.table import MISSING, Cell, Column, Grid, Measured, cells
 
 TITLE = "Two protocols"
-HEADING = "Two protocols on the same answers"
 TEXT = Markup("""\
 <em>Faithful</em> repeats the published procedure, its defects included, so that published numbers are
 reproduced exactly. <em>Clean</em> repairs what can be repaired without asking a model anything. A
@@ -25,26 +24,18 @@ COLUMNS = (
 )
 
 
-def build(evidence: Evidence) -> Section:
-    """One part per dataset."""
-    parts = [
-        Part(
-            d,
-            [
-                *said(_sentences(evidence, d)),
-                Figures([f"protocols-{d}"]),
-                Folded("Both protocols as a table", [_grid(evidence, d)]),
-            ],
-        )
-        for d in evidence.datasets
+def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
+    return [
+        *said(_sentences(evidence, dataset)),
+        Figures([f"protocols-{dataset}"]),
+        Folded("Both protocols as a table", [_grid(evidence, dataset)]),
     ]
-    return Section(HEADING, TEXT, parts)
 
 
 def _most(evidence: Evidence, dataset: str, metric: str, protocol: str) -> float | None:
     """The greatest value over the models, for facts about rows rather than about a model."""
-    numbers = [evidence.number(dataset, m, metric, protocol=protocol) for m in evidence.models(dataset)]
-    return max((n.value for n in numbers if n), default=None)
+    numbers = evidence.numbers(dataset, metric, protocol=protocol).values()
+    return max((number.value for number in numbers), default=None)
 
 
 def _sentences(evidence: Evidence, dataset: str) -> Iterator[str]:
@@ -66,26 +57,30 @@ def _sentences(evidence: Evidence, dataset: str) -> Iterator[str]:
 
 def _moves(evidence: Evidence, dataset: str) -> str:
     """How far the protocol moves numbers and ranks."""
-    gaps: dict[str, list[float]] = {"accuracy": [], "set_size": []}
-    changed = 0
-    for model in evidence.models(dataset):
-        for metric, score in (("accuracy", ""), ("set_size", "lac")):
-            clean = evidence.number(dataset, model, metric, score)
-            faithful = evidence.number(dataset, model, metric, score, "faithful")
-            if clean and faithful:
-                gaps[metric].append(abs(clean.value - faithful.value))
-                changed += metric == "accuracy" and clean.rank != faithful.rank
-    known = len(gaps["accuracy"])
-    if not known:
+    both = {
+        metric: [
+            (clean, faithful[model])
+            for faithful in [evidence.numbers(dataset, metric, score, protocol="faithful")]
+            for model, clean in evidence.numbers(dataset, metric, score).items()
+            if model in faithful
+        ]
+        for metric, score in (("accuracy", ""), ("set_size", "lac"))
+    }
+    if not both["accuracy"]:
         return ""
-    text = f"Accuracy changes by at most {formatting.number(100 * max(gaps['accuracy']), 1)} points"
-    if gaps["set_size"]:
-        text += f" and LAC set size by {formatting.number(max(gaps['set_size']), 2)} options"
+
+    def most(metric: str) -> float:
+        return max(abs(clean.value - faithful.value) for clean, faithful in both[metric])
+
+    text = f"Accuracy changes by at most {formatting.number(100 * most('accuracy'), 1)} points"
+    if both["set_size"]:
+        text += f" and LAC set size by {formatting.number(most('set_size'), 2)} options"
+    known, changed = len(both["accuracy"]), sum(a.rank != b.rank for a, b in both["accuracy"])
     return f"{text}; {changed} of {known} models change rank." if known > 1 else f"{text}."
 
 
 def _uncertainty(evidence: Evidence, dataset: str) -> str:
-    numbers = [n for m in evidence.models(dataset) if (n := evidence.number(dataset, m, "accuracy"))]
+    numbers = evidence.numbers(dataset, "accuracy").values()
     widths = [(n.high - n.low) / 2 for n in numbers if n.low is not None and n.high is not None]
     spans = [
         n.rank_high - n.rank_low + 1 for n in numbers if n.rank_low is not None and n.rank_high is not None
@@ -101,7 +96,7 @@ def _uncertainty(evidence: Evidence, dataset: str) -> str:
 
 def _grid(evidence: Evidence, dataset: str) -> Grid:
     both = [
-        (replace(each, label=f"{each.column.label}, {protocol}", interval=protocol == "clean"), protocol)
+        replace(each, label=f"{each.column.label}, {protocol}", protocol=protocol)
         for each in COLUMNS
         for protocol in ("faithful", "clean")
     ]
@@ -109,13 +104,13 @@ def _grid(evidence: Evidence, dataset: str) -> Grid:
         Column("Model"),
         Column("Rank, faithful", "by accuracy", True),
         Column("Rank, clean", "by accuracy", True),
-        *(each.column for each, _ in both),
+        *(each.column for each in both),
     )
     rows = [
         cells(
             model,
             *(_rank(evidence, dataset, model, protocol) for protocol in ("faithful", "clean")),
-            *(each.cell(evidence, dataset, model, protocol=protocol) for each, protocol in both),
+            *(each.cell(evidence, dataset, model) for each in both),
         )
         for model in evidence.models(dataset)
     ]
@@ -128,3 +123,6 @@ def _rank(evidence: Evidence, dataset: str, model: str, protocol: str) -> Cell:
         return MISSING
     text = formatting.ranks(number.rank_low, number.rank_high) if protocol == "clean" else str(number.rank)
     return Cell(text, key=number.rank)
+
+
+build = by_dataset("Two protocols on the same answers", TEXT, _blocks)

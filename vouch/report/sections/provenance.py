@@ -1,8 +1,7 @@
 """Where the numbers come from: what each was made from, by which stage, and where to find it unrounded."""
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -11,50 +10,45 @@ from vouch.report.evidence import Evidence
 from vouch.report.table import Cell, Column, Grid, cells
 
 TITLE = "Provenance"
-# The folder of a file, and the stage that makes it from a dataset or a model.
+# The folder of a file -> the stage that makes it from a dataset or a model.
 MAKERS = {
-    "items": "prepare",
-    "defects": "prepare",
-    "rejects": "prepare",
-    "rewrites": "rewrite",
-    "scores": "score",
-    "compare": "compare",
+    **dict.fromkeys(("items", "defects", "rejects"), "prepare"),
+    **{"rewrites": "rewrite", "scores": "score", "compare": "compare"},
 }
 
 
-@dataclass(frozen=True)
-class Provenance:
+def build(evidence: Evidence) -> dict[str, Any]:
     """files: names of the CSV files beside the page. chain: from what to what, by stage.
 
     asked: what each dataset was asked as. models: which weights answered, through which engine. settings: how
-    was scored. inputs: the digest of every file that was read.
+    was scored. inputs: the digest of every file that was read, in the order of their paths.
     """
-
-    files: tuple[str, ...]
-    chain: Grid
-    asked: Grid | None
-    models: Grid | None
-    settings: Grid
-    inputs: Grid
-
-
-def build(evidence: Evidence) -> Provenance:
-    """Inputs in the order of their paths."""
-    return Provenance(
-        files=tuple(f"{name}.csv" for name in TABLES),
-        chain=_chain(),
-        asked=_asked(evidence),
-        models=_models(evidence),
-        settings=_settings(evidence),
-        inputs=_inputs(evidence),
-    )
+    setup = evidence.setup
+    return {
+        "files": [f"{name}.csv" for name in TABLES],
+        "chain": _chain(),
+        "asked": _asked(setup["datasets"], setup["variations"]) if setup.get("datasets") else None,
+        "models": _models(evidence) if setup.get("models") else None,
+        "settings": Grid(
+            "settings",
+            "How the answers were scored",
+            (Column("Parameter"), Column("Value")),
+            [cells(f"score.{name}", f"{value:g}") for name, value in evidence.scoring],
+        ),
+        "inputs": Grid(
+            "inputs",
+            "Files that these pages were made from",
+            (Column("File"), Column("Stage in dvc.lock"), Column("SHA-256")),
+            [cells(path, stage_of(path), digest) for path, digest in sorted(evidence.digests.items())],
+        ),
+    }
 
 
 def stage_of(path: str) -> str:
     """Name in dvc.lock of the stage that makes a file: `data/scores/a.metrics.parquet` -> `score@a`."""
-    folder = PurePosixPath(path).parent.name
-    key = PurePosixPath(path).name.partition(".")[0]
-    if PurePosixPath(path).parent.parent.name == "responses":
+    *_, above, folder, name = PurePosixPath("/", path).parts[-3:]
+    key = name.partition(".")[0]
+    if above == "responses":
         return f"extract@{folder}-{key}"
     maker = MAKERS.get(folder, "")
     return maker if maker in ("", "compare") else f"{maker}@{key}"
@@ -74,10 +68,7 @@ def _chain() -> Grid:
     return Grid("chain", "From a number back to its source", columns, [cells(*row) for row in rows])
 
 
-def _asked(evidence: Evidence) -> Grid | None:
-    datasets = evidence.setup.get("datasets", {})
-    if not datasets:
-        return None
+def _asked(datasets: Mapping[str, Any], variations: Iterable[str]) -> Grid:
     columns = (
         Column("Dataset"),
         Column("Loader", "file in vouch/datasets/loaders"),
@@ -88,9 +79,9 @@ def _asked(evidence: Evidence) -> Grid | None:
     rows = []
     for name, entry in datasets.items():
         rest = {key: value for key, value in entry.items() if key not in ("loader", "source", "template")}
-        settings = ", ".join(_flat(rest))
-        rows.append(cells(name, entry["loader"], entry["source"], str(entry["template"]), settings or "–"))
-    said = ", ".join(map(str, evidence.setup.get("variations", ())))
+        settings = ", ".join(_flat(rest)) or "–"
+        rows.append(cells(name, entry["loader"], entry["source"], str(entry["template"]), settings))
+    said = ", ".join(map(str, variations))
     caption = (
         f"What was asked, and in which prompt template. Variations: {said}" if said else "What was asked"
     )
@@ -106,10 +97,7 @@ def _flat(value: object, key: str = "") -> Iterator[str]:
         yield f"{key} = {json.dumps(value, ensure_ascii=False)}"
 
 
-def _models(evidence: Evidence) -> Grid | None:
-    names = sorted(evidence.setup.get("models", ()))
-    if not names:
-        return None
+def _models(evidence: Evidence) -> Grid:
     columns = (
         Column("Model"),
         Column("From", "entry of models.lock, or recipe of params.yaml"),
@@ -118,13 +106,12 @@ def _models(evidence: Evidence) -> Grid | None:
         Column("List of files", "SHA-256 of each file that was loaded, number format, chat template"),
         Column("Stages in dvc.lock"),
     )
-    rows = [_model(evidence, name) for name in names]
+    rows = [_model(evidence, name) for name in sorted(evidence.setup["models"])]
     return Grid("models", "Which weights answered, and through which engine", columns, rows)
 
 
 def _model(evidence: Evidence, name: str) -> list[Cell]:
     known = evidence.engines.get(name, ())
-    engines, listed = Cell(", ".join(known) or "–"), f"data/models/{name}.json"
     stages = [f"pin@{name}", f"extract@{name}-DATASET", stage_of(f"data/scores/{name}.metrics.parquet")]
     if name in evidence.setup.get("train", {}):
         origin, weights = Cell("trained here", f"train.{name}"), Cell("in the list of files")
@@ -133,7 +120,9 @@ def _model(evidence: Evidence, name: str) -> list[Cell]:
         origin, weights = Cell("answers that others released"), Cell("–")
     else:
         origin, weights = _locked(evidence.setup.get("locked", {}).get(name, {}))
-    return [Cell(name), origin, weights, engines, Cell(listed), Cell(", ".join(stages))]
+    return cells(
+        *(name, origin, weights, ", ".join(known) or "–"), f"data/models/{name}.json", ", ".join(stages)
+    )
 
 
 def _locked(entry: dict[str, Any]) -> tuple[Cell, Cell]:
@@ -148,16 +137,3 @@ def _locked(entry: dict[str, Any]) -> tuple[Cell, Cell]:
         origin = Cell(str(source.get("path", "a folder")))
     weights = [f"{name} {digest}" for name, digest in files.items() if name.endswith(".safetensors")]
     return origin, Cell(", ".join(weights)) if weights else Cell("no digest written down", tone="bad")
-
-
-def _settings(evidence: Evidence) -> Grid:
-    rows = [(Cell(f"score.{name}"), Cell(f"{value:g}")) for name, value in evidence.scoring]
-    return Grid("settings", "How the answers were scored", (Column("Parameter"), Column("Value")), rows)
-
-
-def _inputs(evidence: Evidence) -> Grid:
-    rows = [
-        (Cell(path), Cell(stage_of(path)), Cell(digest)) for path, digest in sorted(evidence.digests.items())
-    ]
-    columns = (Column("File"), Column("Stage in dvc.lock"), Column("SHA-256"))
-    return Grid("inputs", "Files that these pages were made from", columns, rows)

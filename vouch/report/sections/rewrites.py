@@ -8,7 +8,7 @@ from vouch.report.costs import variation_cell
 from vouch.report.evidence import Evidence
 from vouch.report.section import Block, Folded, Part, Section, Text
 from vouch.report.table import Column, Grid, cells
-from vouch.tables.rewrites import ACCEPTED, BY_HAND, REJECTED
+from vouch.tables.rewrites import ACCEPTED, BY_HAND, REJECTED, RULES_ARE_ENGLISH
 
 TITLE = "Rewrites"
 HEADING = "Rewritten questions"
@@ -27,6 +27,11 @@ def build(evidence: Evidence) -> Section | None:
         return None
     blocks: list[Block] = [_counts(evidence)]
     rejected = frame[frame["status"] == REJECTED]
+    foreign = rejected[rejected["reason"].str.contains(RULES_ARE_ENGLISH, regex=False)]
+    counts = foreign.groupby("dataset")["original"].nunique()
+    if len(counts):
+        found = formatting.listed([f"{count} of {name}" for name, count in counts.items()])
+        blocks.append(Text(f"The {RULES_ARE_ENGLISH}; questions that do not read as English: {found}."))
     if len(rejected):
         inner: list[Block] = [_rejected(rejected.head(MOST))]
         if len(rejected) > MOST:

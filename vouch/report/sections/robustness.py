@@ -5,12 +5,11 @@ from markupsafe import Markup
 from vouch.report import formatting
 from vouch.report.costs import variation_cell
 from vouch.report.evidence import Evidence
-from vouch.report.section import Block, Section, Text, folding
+from vouch.report.section import Block, Text, by_dataset
 from vouch.report.table import MISSING, Cell, Column, Grid, Measured, TableSpec
 from vouch.tables.prompts import ORIGINAL
 
 TITLE = "Reliability"
-HEADING = "Is it certain where it is right?"
 TEXT = Markup("""\
 Accuracy and consistency are relative to guessing, so that questions with two and with five options can be
 compared, and variations that keep the answer with those that flip it. A <em>consistent</em> answer follows
@@ -25,29 +24,15 @@ TABLE = TableSpec(
 )
 
 
-def build(evidence: Evidence) -> Section | None:
-    """One part per dataset whose prompts were compared with the original ones."""
-    parts = [(d, _blocks(evidence, d)) for d in evidence.datasets if _compared(evidence, d)]
-    return Section(HEADING, TEXT, folding(parts, 2)) if parts else None
-
-
-def _compared(evidence: Evidence, dataset: str) -> bool:
-    return any(
-        evidence.number(dataset, model, "consistency_calibrated", variation=variation)
-        for variation in evidence.variations(dataset)
-        for model in evidence.models(dataset)
-    )
-
-
 def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    found = [
-        (number, model)
-        for model in evidence.models(dataset)
-        if (number := evidence.number(dataset, model, "reliability", EVERY, variation=""))
-    ]
+    """Nothing where no prompts were compared with the original ones."""
+    variations = evidence.variations(dataset)
+    if not any(evidence.numbers(dataset, "consistency_calibrated", variation=name) for name in variations):
+        return []
+    found = evidence.numbers(dataset, "reliability", EVERY, variation="")
     if not found:
         return [_grid(evidence, dataset)]
-    number, model = max(found, key=lambda pair: pair[0].value)
+    model, number = max(found.items(), key=lambda pair: pair[1].value)
     value = f"{formatting.number(number.value, 2)}{formatting.bracketed(number.low, number.high, 2)}"
     said = f"Over all kinds of prompts {model} has the highest reliability: {value}."
     return [Text(said), _grid(evidence, dataset)]
@@ -71,3 +56,6 @@ def _grid(evidence: Evidence, dataset: str) -> Grid:
         for row, (_, where) in zip(grid.rows, rows, strict=True)
     ]
     return Grid(grid.name, grid.caption, grid.columns, body)
+
+
+build = by_dataset("Is it certain where it is right?", TEXT, _blocks, opened=2)

@@ -1,19 +1,17 @@
 """Conformal scores side by side: what each way to rank options makes of the same answers."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-import pandas as pd
 from markupsafe import Markup
 
 from vouch.report import formatting
 from vouch.report.evidence import MARGINAL, Evidence
-from vouch.report.numbers import Number
-from vouch.report.section import Block, Folded, Section, folding, said
-from vouch.report.table import Cell, Column, Grid, Measured, TableSpec, figure
+from vouch.report.numbers import Numbers
+from vouch.report.section import Block, Folded, by_dataset, said
+from vouch.report.table import Column, Grid, Measured, TableSpec, cells, figure
 
 TITLE = "Scores"
-HEADING = "Which sets are most informative?"
 TEXT = Markup("""\
 A score ranks the options of a question; the threshold from calibration turns it into a set. All scores have
 the same coverage guarantee, so the better one has smaller sets, and covers sets of every size.""")
@@ -51,27 +49,21 @@ UNCALIBRATED = Measured(
 )
 
 
-def build(evidence: Evidence) -> Section | None:
-    """One part per dataset with prediction sets."""
-    parts: list[tuple[str, list[Block]]] = []
-    for dataset in evidence.datasets:
-        scores = _scores(evidence, dataset)
-        if scores:
-            told = (_smallest(evidence, dataset, model, scores) for model in evidence.models(dataset))
-            kinds = _kinds(evidence, dataset)
-            folded = [Folded("Thresholds for parts of the questions", [kinds])] if kinds else []
-            parts.append((dataset, [*said(told), _grid(evidence, dataset, scores), *folded]))
-    return Section(HEADING, TEXT, folding(parts, 1)) if parts else None
-
-
-def _scores(evidence: Evidence, dataset: str) -> tuple[str, ...]:
+def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
+    """Nothing where there are no prediction sets."""
     here = evidence.leading(dataset)
     found = set(here.loc[(here["metric"] == "set_size") & (here["protocol"] == "clean"), "score"])
     known = [name for name in NAMES if name in found]
-    return (*known, *sorted(found - {*known, "mean", ""}))
+    scores = [*known, *sorted(found - {*known, "mean", ""})]
+    if not scores:
+        return []
+    told = said(_smallest(evidence, dataset, model, scores) for model in evidence.models(dataset))
+    kinds = _kinds(evidence, dataset)
+    folded = [Folded("Thresholds for parts of the questions", [kinds])] if kinds else []
+    return [*told, _grid(evidence, dataset, scores), *folded]
 
 
-def _smallest(evidence: Evidence, dataset: str, model: str, scores: tuple[str, ...]) -> str:
+def _smallest(evidence: Evidence, dataset: str, model: str, scores: Sequence[str]) -> str:
     """The score with the smallest sets, where there is a choice."""
     sizes = {s: n.value for s in scores if (n := evidence.number(dataset, model, "set_size", s))}
     if len(sizes) < 2:
@@ -83,7 +75,7 @@ def _smallest(evidence: Evidence, dataset: str, model: str, scores: tuple[str, .
     )
 
 
-def _grid(evidence: Evidence, dataset: str, scores: tuple[str, ...]) -> Grid:
+def _grid(evidence: Evidence, dataset: str, scores: Sequence[str]) -> Grid:
     rows = [
         ((model, NAMES.get(score, score)), {"model": model, "score": score})
         for model in evidence.models(dataset)
@@ -111,29 +103,24 @@ def _kinds(evidence: Evidence, dataset: str) -> Grid | None:
         & (frame["category"] == "all")
         & ((frame["alpha"] - evidence.scoring.alpha).abs() < 1e-9)
         & frame["score"].isin(("lac", ""))
+        & frame["value"].notna()
     ]
-    found = {
-        (row.model, row.calibration, row.metric): _number(row)
-        for row in frame.itertuples()
-        if not pd.isna(row.value)
-    }
-    kinds = [kind for kind in KINDS if any(key[1] == kind for key in found)]
+    found = Numbers(frame, ("model", "calibration", "metric"))
+    kinds = [kind for kind in KINDS if (frame["calibration"] == kind).any()]
     if len(kinds) < 2:
         return None
     shown = (*TABLE.measures[:3], UNCALIBRATED)
     columns = [Column("Model"), Column("A threshold for"), *(each.column for each in shown)]
     rows = [
-        [
-            *(Cell(model), Cell(KINDS[kind])),
+        cells(
+            *(model, KINDS[kind]),
             *(figure(found.get((model, kind, each.metric)), *each.unit) for each in shown),
-        ]
+        )
         for model in evidence.models(dataset)
         for kind in kinds
-        if (model, kind, "set_size") in found
+        if found.get((model, kind, "set_size"))
     ]
     return Grid("kinds", f"{dataset}: LAC sets by what has a threshold of its own", columns, rows)
 
 
-def _number(row: Any) -> Number:
-    low, high = (None if pd.isna(end) else float(end) for end in (row.low, row.high))
-    return Number(float(row.value), low, high, int(row.items), None, None, None)
+build = by_dataset("Which sets are most informative?", TEXT, _blocks, opened=1)

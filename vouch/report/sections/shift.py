@@ -6,13 +6,12 @@ from vouch.report import formatting
 from vouch.report.costs import is_control, named, variation_cell
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
+from vouch.report.figures.shift import SCORE, guarantee, shifted
 from vouch.report.numbers import Number
-from vouch.report.section import Figures, Section, folding, said
-from vouch.report.sets import SCORE, guarantee, shifted
-from vouch.report.table import Cell, Column, Grid, Tone, cells, figure
+from vouch.report.section import Block, Figures, by_dataset, said
+from vouch.report.table import Cell, Column, Grid, Tone, cells, figure, interval
 
 TITLE = "Shift"
-HEADING = "Does coverage hold under prompt shift?"
 TEXT = Markup("""\
 Sets calibrated on one way of asking have no coverage guarantee for another. Here the thresholds come from
 one half of the original prompts, and the sets from the other half of the same questions, asked differently.
@@ -29,16 +28,13 @@ COLUMNS = (
 )
 
 
-def build(evidence: Evidence) -> Section | None:
-    """One part per dataset on which another variation was scored with the thresholds of the original."""
-    parts = []
-    for dataset in evidence.datasets:
-        found = {model: shifted(evidence, dataset, model) for model in evidence.models(dataset)}
-        if any(found.values()):
-            told = said(_sentence(evidence, model, found[model]) for model in chosen(evidence, dataset))
-            blocks = [*told, Figures([f"shift-{dataset}"]), _grid(evidence, dataset, found)]
-            parts.append((dataset, blocks))
-    return Section(HEADING, TEXT, folding(parts, 2)) if parts else None
+def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
+    """Nothing where no other variation was scored with the thresholds of the original."""
+    found = {model: shifted(evidence, dataset, model) for model in evidence.models(dataset)}
+    if not any(found.values()):
+        return []
+    told = said(_sentence(evidence, model, found[model]) for model in chosen(evidence, dataset))
+    return [*told, Figures([f"shift-{dataset}"]), _grid(evidence, dataset, found)]
 
 
 def _sentence(evidence: Evidence, model: str, found: dict[str, Number]) -> str:
@@ -59,27 +55,26 @@ def _sentence(evidence: Evidence, model: str, found: dict[str, Number]) -> str:
 
 
 def _grid(evidence: Evidence, dataset: str, found: dict[str, dict[str, Number]]) -> Grid:
-    names = list(dict.fromkeys(name for of_model in found.values() for name in of_model))
     rows = []
-    for variation in names:
+    for variation in dict.fromkeys(name for of_model in found.values() for name in of_model):
         for model, of_model in found.items():
             if variation not in of_model:
                 continue
-            held = guarantee(evidence, of_model[variation])
-            cell = figure(of_model[variation], 1, 100)
+            coverage = of_model[variation]
+            held = guarantee(evidence, coverage)
             size, drift = (
                 evidence.number(dataset, model, metric, SCORE, variation=variation)
                 for metric in ("shift_set_size", "threshold_drift")
             )
             rows.append(
                 cells(
-                    *(
-                        variation_cell(variation),
-                        model,
-                        Cell(cell.text, cell.note, cell.key, tone=TONES[held]),
-                    ),
+                    *(variation_cell(variation), model),
+                    interval(coverage.value, coverage.low, coverage.high, 1, 100, TONES[held]),
                     *(Cell(held, tone=TONES[held]), figure(size, 2), figure(drift, 3)),
                 )
             )
     caption = f"{dataset}: thresholds from the originals, sets of the same questions asked in another way"
     return Grid("shift", caption, COLUMNS, rows)
+
+
+build = by_dataset("Does coverage hold under prompt shift?", TEXT, _blocks, opened=2)

@@ -1,7 +1,6 @@
 """Variations: how other ways to ask the same question change accuracy, confidence and set size."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 from markupsafe import Markup
 
@@ -11,9 +10,9 @@ from vouch.report.costs import (
     CONFIDENCE,
     CONTROL,
     FLIPPED,
+    NOT_FLIPPED,
     SIZE_APS,
     SIZE_LAC,
-    UNTURNED,
     Cost,
     Costs,
     beside_a_guess,
@@ -26,11 +25,10 @@ from vouch.report.costs import (
 )
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
-from vouch.report.section import Figures, Section, folding, said
-from vouch.report.table import MISSING, Cell, Column, Grid, cells, percent
+from vouch.report.section import Block, Figures, by_dataset, said
+from vouch.report.table import MISSING, Cell, Column, Grid, Tone, cells, interval, percent
 
 TITLE = "Accuracy and confidence"
-HEADING = "Which variation of the prompt hurts most?"
 TEXT = Markup("""\
 The same items asked in another way, each against its original. Where a variation flips the answer of
 questions with more than two options, most options become right and guessing improves: the figure and the
@@ -57,16 +55,13 @@ COLUMNS = (
 )
 
 
-def build(evidence: Evidence) -> Section | None:
-    """One part per dataset that was asked in another variation than the original."""
-    parts = []
-    for dataset in evidence.datasets:
-        found = costs(evidence, dataset)
-        if found:
-            told = said(_sentences(evidence, dataset, found))
-            blocks = [*told, Figures([f"variations-{dataset}"]), _grid(evidence, dataset, found)]
-            parts.append((dataset, blocks))
-    return Section(HEADING, TEXT, folding(parts, 2)) if parts else None
+def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
+    """Nothing where there is no other variation than the original."""
+    found = costs(evidence, dataset)
+    if not found:
+        return []
+    told = said(_sentences(evidence, dataset, found))
+    return [*told, Figures([f"variations-{dataset}"]), _grid(evidence, dataset, found)]
 
 
 def _sentences(evidence: Evidence, dataset: str, found: Costs) -> list[str]:
@@ -84,11 +79,10 @@ def _worst(found: Costs, model: str) -> str:
     cost = found[model, variation, *ACCURACY]
     assert cost.low is not None and cost.high is not None
     if cost.eased:
-        share = formatting.percent(cost.value)
-        return f"{model} loses most to {named(variation)}: {share} of the answers {beside_a_guess(cost)}."
+        return f"Most costly for {model}: {named(variation)}, {beside_a_guess(cost)}."
     points = formatting.number(-100 * cost.difference, 1)
     span = formatting.bracketed(-cost.high, -cost.low, 1, 100)
-    return f"{model} loses most to {named(variation)}: {points} points of accuracy{span}."
+    return f"Most costly for {model}: {named(variation)}, {points} points of accuracy{span}."
 
 
 def _flipped(found: Costs, models: Sequence[str], variation: str) -> str:
@@ -114,26 +108,28 @@ def _control(evidence: Evidence, dataset: str, found: Costs, model: str) -> str:
     if cost is None:
         return ""
     guess = evidence.chance(dataset)
-    guessing = f"; guessing gives {formatting.percent(guess, 0)}" if guess else ""
-    return f"Without its pictures {model} is right in {formatting.percent(cost.value)}{guessing}."
+    chance = f" (chance {formatting.percent(guess, 0)})" if guess else ""
+    return f"Without images, {model} is {formatting.percent(cost.value)} correct{chance}."
 
 
 def _grid(evidence: Evidence, dataset: str, found: Costs) -> Grid:
     rows = []
     for variation in changes(found):
         for model in evidence.models(dataset):
-            accuracy = found.get((model, variation, *ACCURACY))
+            accuracy, confidence, lac, aps, flipped, not_flipped = (
+                found.get((model, variation, *measure))
+                for measure in (ACCURACY, CONFIDENCE, SIZE_LAC, SIZE_APS, FLIPPED, NOT_FLIPPED)
+            )
             if accuracy is None:
                 continue
+            guess = f"guess {formatting.number(100 * accuracy.guess, 0)}" if accuracy.eased else ""
             rows.append(
                 cells(
                     *(variation_cell(variation), model),
-                    Cell(formatting.number(100 * accuracy.value, 1), _guess(accuracy), accuracy.value),
-                    _change(accuracy, 1, 100),
-                    _change(found.get((model, variation, *CONFIDENCE)), 1, 100),
-                    _change(found.get((model, variation, *SIZE_LAC)), 2, 1, judged=False),
-                    _change(found.get((model, variation, *SIZE_APS)), 2, 1, judged=False),
-                    *(_rate(found.get((model, variation, *rate))) for rate in (FLIPPED, UNTURNED)),
+                    Cell(formatting.number(100 * accuracy.value, 1), guess, accuracy.value),
+                    *(_change(cost, 1, 100) for cost in (accuracy, confidence)),
+                    *(_change(cost, 2, 1, judged=False) for cost in (lac, aps)),
+                    *(percent(cost.value if cost else None) for cost in (flipped, not_flipped)),
                 )
             )
     caption = (
@@ -142,19 +138,11 @@ def _grid(evidence: Evidence, dataset: str, found: Costs) -> Grid:
     return Grid("variations", caption, COLUMNS, rows)
 
 
-def _guess(accuracy: Cost) -> str:
-    return f"guess {formatting.number(100 * accuracy.guess, 0)}" if accuracy.eased else ""
-
-
-def _rate(cost: Cost | None) -> Cell:
-    return percent(None if cost is None else cost.value)
-
-
 def _change(cost: Cost | None, digits: int, scale: float, judged: bool = True) -> Cell:
     if cost is None:
         return MISSING
-    note = formatting.bracketed(cost.low, cost.high, digits, scale).strip(" ()")
-    tone: Literal["", "strong", "quiet"] = ""
-    if judged:
-        tone = "strong" if cost.rises or cost.falls else "quiet"
-    return Cell(formatting.number(scale * cost.difference, digits), note, cost.difference, tone=tone)
+    tone: Tone = "" if not judged else "strong" if cost.rises or cost.falls else "quiet"
+    return interval(cost.difference, cost.low, cost.high, digits, scale, tone)
+
+
+build = by_dataset("Which variation of the prompt hurts most?", TEXT, _blocks, opened=2)

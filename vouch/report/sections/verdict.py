@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
+from vouch.report.other_form import left_out
 from vouch.report.summary_cards import Card, summary_cards
-from vouch.report.table import Column, Grid, cells, figure, percent
+from vouch.report.table import MISSING, Column, Grid, Measured, cells, percent
 
 TITLE = "Verdict"
 
@@ -31,13 +32,18 @@ def build(evidence: Evidence) -> Verdict:
     ]
     if answers:
         scope.append(formatting.plural(answers, "answer"))
-    lead, dataset = _spokesman(evidence)
+    # The summary cards speak of the model that leads everywhere, else of the best on the first dataset.
+    first = evidence.judged[0]
+    lead = next(iter(_common(evidence)), evidence.shown(first))
+    because = [_because(evidence, first)]
+    small = [name for name in datasets if name not in evidence.judged and evidence.candidates(name)]
+    if small:
+        because.append(f"Too small to judge by: {formatting.listed(small, 3)}.")
+    because += left_out(evidence, datasets)
     return Verdict(
         headline=_headline(evidence),
-        because=" ".join(
-            filter(None, (*(_because(evidence, d) for d in evidence.judged[:1]), _left(evidence)))
-        ),
-        cards=summary_cards(evidence, lead, dataset),
+        because=" ".join(filter(None, because)),
+        cards=summary_cards(evidence, lead, first) if evidence.leaders(first) else (),
         grid=_grid(evidence) if len(datasets) > 1 else None,
         scope=" · ".join(scope),
     )
@@ -49,22 +55,17 @@ def _common(evidence: Evidence) -> list[str]:
     return [m for m in evidence.leaders(first) if all(m in evidence.leaders(d) for d in rest)]
 
 
-def _spokesman(evidence: Evidence) -> tuple[str, str]:
-    """The model and the dataset that the summary cards speak of."""
-    dataset = evidence.datasets[0]
-    return (_common(evidence) or evidence.leaders(dataset))[0], dataset
-
-
 def _able(evidence: Evidence, dataset: str) -> bool:
     """Whether the best model is significantly better than a guess."""
-    best = evidence.number(dataset, evidence.models(dataset)[0], "accuracy")
-    if best is None:
-        return False
-    return (best.value if best.low is None else best.low) > evidence.chance(dataset)
+    best = evidence.number(dataset, evidence.shown(dataset), "accuracy")
+    return best is not None and best.ends[0] > evidence.chance(dataset)
 
 
 def _headline(evidence: Evidence) -> str:
     names = evidence.all_models
+    if not any(evidence.leaders(dataset) for dataset in evidence.judged):
+        who = f"{names[0]} does not answer" if len(names) == 1 else "no model answers"
+        return f"No verdict: {who} by letters."
     if not any(_able(evidence, dataset) for dataset in evidence.judged):
         who = f"{names[0]} does no" if len(names) == 1 else "No model does"
         return f"{who} better than guessing."
@@ -83,7 +84,7 @@ def _headline(evidence: Evidence) -> str:
 
 def _because(evidence: Evidence, dataset: str) -> str:
     leaders = evidence.leaders(dataset)
-    best = evidence.number(dataset, leaders[0], "accuracy")
+    best = evidence.number(dataset, leaders[0], "accuracy") if leaders else None
     if best is None:
         return ""
     said = f"On {dataset}, {leaders[0]} answers {formatting.percent(best.value)} of the questions right"
@@ -94,16 +95,10 @@ def _because(evidence: Evidence, dataset: str) -> str:
     return f"{said}{_follower(evidence, dataset)}."
 
 
-def _left(evidence: Evidence) -> str:
-    """Names the datasets that the verdict does not rest on."""
-    small = [name for name in evidence.datasets if name not in evidence.judged]
-    return f"Too small to judge by: {formatting.listed(small, 3)}." if small else ""
-
-
 def _follower(evidence: Evidence, dataset: str) -> str:
     """How far behind the best of the significantly worse models is."""
     leaders = evidence.leaders(dataset)
-    rest = [model for model in evidence.models(dataset) if model not in leaders]
+    rest = [model for model in evidence.candidates(dataset) if model not in leaders]
     if not rest:
         return ""
     which = "the next model" if len(leaders) == 1 else "the best of the significantly worse models"
@@ -115,12 +110,15 @@ def _follower(evidence: Evidence, dataset: str) -> str:
 
 
 def _grid(evidence: Evidence) -> Grid:
+    measures = (
+        Measured("accuracy", help="of the first of them"),
+        Measured("coverage", "lac", "Coverage %", "share of its LAC sets that contain the answer"),
+        Measured("set_size", "lac", "Set size", "mean number of options in its LAC sets"),
+    )
     columns = (
         Column("Dataset"),
         Column("Trust", "the most accurate model, and those not significantly worse"),
-        Column("Accuracy %", "of the first of them", True),
-        Column("Coverage %", "share of its LAC sets that contain the answer", True),
-        Column("Set size", "mean number of options in its LAC sets", True),
+        *(each.column for each in measures),
         Column(
             "Minimum detectable effect",
             f"points of accuracy, median over the pairs of models, 80{formatting.NARROW}% power",
@@ -130,13 +128,7 @@ def _grid(evidence: Evidence) -> Grid:
     rows = []
     for dataset in evidence.datasets:
         leaders = evidence.leaders(dataset)
-        rows.append(
-            cells(
-                *(dataset, formatting.listed(leaders)),
-                figure(evidence.number(dataset, leaders[0], "accuracy"), 1, 100),
-                figure(evidence.number(dataset, leaders[0], "coverage", "lac"), 1, 100),
-                figure(evidence.number(dataset, leaders[0], "set_size", "lac"), 2),
-                percent(evidence.minimum_detectable_effect(dataset)),
-            )
-        )
+        numbers = (each.cell(evidence, dataset, leaders[0]) if leaders else MISSING for each in measures)
+        effect = percent(evidence.minimum_detectable_effect(dataset))
+        rows.append(cells(dataset, formatting.listed(leaders) if leaders else MISSING, *numbers, effect))
     return Grid("verdicts", "The verdict on each dataset", columns, rows)

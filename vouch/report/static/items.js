@@ -94,6 +94,7 @@
           make("span", { class: "row" }, said("span", question, "question"),
             make("span", { class: "about" }, said("span", id), ` · ${short(numbers[place], index, columns, model)}`.replace(/ · $/, "")))))));
     };
+    if (mine !== turn) return; // something else was asked meanwhile
     lines(null);
     const to = from + numbers.length;
     status.textContent = found.length === index.items ? counted(index.items, "item")

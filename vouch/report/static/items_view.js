@@ -12,6 +12,7 @@ const view = (() => {
     const has = at >= 0 && (given.p ?? given.t)[at] !== undefined && (given.i !== null || problem === undefined);
     const one = { output, problem, has };
     if (has) for (const [name, values] of Object.entries(given)) if (Array.isArray(values)) one[name] = values[at];
+    one.low = given.low?.find(([row]) => row === prompt.at)?.[1];
     return one;
   }).filter((one) => one.has || one.problem !== undefined);
 
@@ -158,6 +159,10 @@ const view = (() => {
       if (output !== "text") parts.push(shares(prompt, output, given, byOutput.size > 1));
       else parts.push(...given.map((each) => generated(prompt, each)));
       for (const [name, one] of given) {
+        if (one.low !== undefined) {
+          parts.push(make("p", { class: "note", text: `${name}: ${one.low} % of the first token's probability is on option letters; ` +
+            "what it would say more probably begins otherwise, so these options and sets say little." }));
+        }
         if (one.problem !== undefined) parts.push(make("p", { class: "note" }, `${name}, no answer: `, said("span", one.problem)));
       }
     }

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from vouch.datasets.cleaning.cleaning import examine
-from vouch.datasets.cleaning.flags.similar import BITS, CELL, Seen, Use, flags, near_pairs
+from vouch.datasets.cleaning.cleaning import Picture, examine
+from vouch.datasets.cleaning.flags.similar import BITS, CELL, Use, flags, near_pairs
 from vouch.images.hashing import Look, look
 
 GOLDEN = 0x2B1F4863CD13CE19
@@ -25,8 +25,8 @@ def saved(image, form="PNG", **options):
     return examine(data.getvalue())
 
 
-def seen(picture):
-    return Seen(picture.look, picture.width / picture.height)
+def looking(look, width=100, height=100):
+    return Picture("", "PNG", "RGB", width, height, False, False, look)
 
 
 COPIES = {
@@ -47,7 +47,7 @@ def _dotted(image):
 
 @pytest.mark.parametrize("how", COPIES)
 def test_copies_are_found(how):
-    pictures = [seen(saved(photo(n))) for n in range(15)] + [seen(COPIES[how](photo(n))) for n in range(15)]
+    pictures = [saved(photo(n)) for n in range(15)] + [COPIES[how](photo(n)) for n in range(15)]
     pairs = near_pairs(pictures)
     assert pairs.tolist() == [[n, n + 15] for n in range(15)]
 
@@ -62,7 +62,7 @@ def test_smaller_copies_of_pages_of_text_are_found():
         ImageDraw.Draw(page).text((10, 10), text, fill="black", font=ImageFont.load_default_imagefont())
         pages.append(page)
     small = [page.resize((213, 160), Image.Resampling.LANCZOS) for page in pages]
-    pairs = near_pairs([seen(saved(page)) for page in (*pages, *small)])
+    pairs = near_pairs([saved(page) for page in (*pages, *small)])
     assert pairs.tolist() == [[n, n + 8] for n in range(8)]
 
 
@@ -94,7 +94,7 @@ def test_different_pictures_are_not():
         others.append(plain)
     blue = ground.copy()
     ImageDraw.Draw(blue).rectangle((20, 20, 50, 50), fill="blue")
-    pictures = [seen(saved(item)) for item in (image, *others, blue)]
+    pictures = [saved(item) for item in (image, *others, blue)]
     assert near_pairs(pictures).tolist() == []
 
 
@@ -109,7 +109,7 @@ def test_same_pairs_as_comparing_all_with_all():
         width = 4 + n % 2
         noise = rng.integers(-width, width + 1, 768)
         look = Look(int(hashes[base]) ^ mask, (cells[base] + noise).astype(np.uint8).tobytes(), False)
-        pictures.append(Seen(look, 1.0))
+        pictures.append(looking(look))
     expected = []
     values = np.stack([np.frombuffer(item.look.cells, np.uint8) for item in pictures]).astype(int)
     for i in range(600):
@@ -124,19 +124,20 @@ def test_same_pairs_as_comparing_all_with_all():
 def test_many_that_share_a_hash_do_not_hide_a_copy():
     rng = np.random.default_rng(4)
     cells = rng.integers(0, 256, (3000, 768), dtype=np.uint8)
-    pictures = [Seen(Look(77, row.tobytes(), False), 1.5) for row in cells]
-    pictures.append(Seen(Look(77, cells[123].tobytes(), False), 1.5))
+    pictures = [looking(Look(77, row.tobytes(), False)) for row in (*cells, cells[123])]
     assert near_pairs(pictures).tolist() == [[123, 3000]]
-    assert near_pairs([replace(item, shape=n) for n, item in enumerate(pictures, start=1)]).tolist() == []
+    assert (
+        near_pairs([replace(item, width=100 * n) for n, item in enumerate(pictures, start=1)]).tolist() == []
+    )
 
 
 def test_few_pictures():
     assert near_pairs([]).shape == (0, 2)
-    assert near_pairs([seen(saved(photo(1)))]).shape == (0, 2)
+    assert near_pairs([saved(photo(1))]).shape == (0, 2)
 
 
 def test_flags_tell_groups_and_answers_apart():
-    first, near, other = (seen(item) for item in (saved(photo(1)), COPIES["jpeg"](photo(1)), saved(photo(2))))
+    first, near, other = saved(photo(1)), COPIES["jpeg"](photo(1)), saved(photo(2))
     pictures = {"first": first, "near": near, "other": other}
 
     def use(item, group, about="", right=""):
@@ -166,8 +167,8 @@ def test_looks_are_golden():
 def test_turned_and_transparent_pictures_are_seen_as_models_see_them():
     exif = Image.Exif()
     exif[0x0112] = 3
-    upright, turned = saved(photo(5)), saved(photo(5).rotate(180), "PNG", exif=exif)
-    assert turned.turned and turned.look == upright.look
+    upright, rotated = saved(photo(5)), saved(photo(5).rotate(180), "PNG", exif=exif)
+    assert rotated.rotated and rotated.look == upright.look
     clear = Image.new("RGBA", (60, 40), (0, 0, 0, 0))
     ImageDraw.Draw(clear).rectangle((5, 5, 20, 20), fill=(255, 0, 0, 255))
     solid = Image.new("RGB", (60, 40), "white")
@@ -188,14 +189,12 @@ def test_copies_of_real_pictures(shared):
     for path in paths:
         with Image.open(path) as image:
             pictures.append(image.convert("RGB"))
-    first = [seen(saved(picture)) for picture in pictures]
+    first = [saved(picture) for picture in pictures]
     before = {tuple(pair) for pair in near_pairs(first).tolist()}
     count = len(pictures)
     copies = {
-        0.93: [seen(saved(picture, "JPEG", quality=75)) for picture in pictures],
-        0.96: [
-            seen(saved(picture.resize((picture.width // 2, picture.height // 2)))) for picture in pictures
-        ],
+        0.93: [saved(picture, "JPEG", quality=75) for picture in pictures],
+        0.96: [saved(one.resize((one.width // 2, one.height // 2))) for one in pictures],
     }
     for least, second in copies.items():
         pairs = {tuple(pair) for pair in near_pairs([*first, *second]).tolist()}

@@ -1,4 +1,4 @@
-"""What is odd about an item: one file per kind of flag. vouch/tables/defects.py lists all flags.
+"""What is odd about an item: item.py looks at one, copies.py and similar.py at all of a dataset.
 
-options, leaks, encoding, pictures look at one item; copies, similar, positions at the whole dataset.
+vouch/tables/defects.py lists all flags.
 """

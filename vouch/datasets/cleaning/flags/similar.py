@@ -22,7 +22,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vouch.images.hashing import CELLS, Look
+from vouch.datasets.cleaning.cleaning import Picture
+from vouch.images.hashing import CELLS
 
 BITS = 7
 CELL = 8
@@ -37,14 +38,6 @@ _PAIRS = 2**19  # compared at a time
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A picture as this module needs it. shape: width / height."""
-
-    look: Look
-    shape: float
-
-
-@dataclass(frozen=True)
 class Use:
     """An item that shows one or several pictures. about: a digest of its question, or nothing if the item
     cannot be compared (several pictures, no options). right: of the correct options' texts, as one."""
@@ -55,15 +48,15 @@ class Use:
     right: str
 
 
-def near_pairs(pictures: Sequence[Seen]) -> np.ndarray:
+def near_pairs(pictures: Sequence[Picture]) -> np.ndarray:
     """[p, 2] positions i < j of near duplicates, sorted."""
-    chosen = np.array([n for n, seen in enumerate(pictures) if not seen.look.blank], dtype=np.int64)
+    chosen = np.array([n for n, picture in enumerate(pictures) if not picture.blank], dtype=np.int64)
     if len(chosen) < 2:
         return np.empty((0, 2), dtype=np.int64)
     hashes = np.array([pictures[n].look.hash for n in chosen], dtype=np.uint64)
     cells = np.frombuffer(b"".join(pictures[n].look.cells for n in chosen), np.uint8).reshape(len(chosen), -1)
     few = np.ascontiguousarray(cells[:, ::_EVERY])
-    shapes = np.array([pictures[n].shape for n in chosen])
+    shapes = np.array([pictures[n].width / pictures[n].height for n in chosen])
     brightness = cells.sum(axis=1, dtype=np.int64)
     found = [np.empty((0, 2), dtype=np.int64)]
     for left, right in _candidates(hashes, brightness):
@@ -109,17 +102,16 @@ def _expanded(
         done = upto
 
 
-def flags(pictures: Mapping[str, Seen], uses: Mapping[str, Sequence[Use]]) -> dict[int, set[str]]:
+def flags(pictures: Mapping[str, Picture], uses: Mapping[str, Sequence[Use]]) -> dict[int, set[str]]:
     """Flags by the position of the item. pictures, uses: by the picture's digest."""
-    digests = [digest for digest in pictures if digest in uses]
     found: dict[int, set[str]] = defaultdict(set)
-    for digest in digests:
-        users = uses[digest]
+    all_users = list(uses.values())
+    for users in all_users:
         if len({use.group for use in users}) > 1:
             _mark(found, users, "shared_image")
         _mark(found, _conflicting(users), "conflicting_answer")
-    for i, j in near_pairs([pictures[digest] for digest in digests]).tolist():
-        first, second = uses[digests[i]], uses[digests[j]]
+    for i, j in near_pairs([pictures[digest] for digest in uses]).tolist():
+        first, second = all_users[i], all_users[j]
         if len({use.group for use in (*first, *second)}) > 1:
             _mark(found, (*first, *second), "near_duplicate_image")
         _mark(found, _conflicting((*first, *second)), "conflicting_answer")

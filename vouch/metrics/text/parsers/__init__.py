@@ -8,17 +8,17 @@ raises and takes time linear in the text.
 
 from collections.abc import Callable, Sequence
 
-from vouch.metrics.text.marks import Choices, Named
-from vouch.metrics.text.parsers import letter, mmmu, refusal, simple, tail
+from vouch.metrics.text.parsers import marks, published, words
+from vouch.metrics.text.parsers.marks import Choices, Named
 
 PARSERS: dict[str, Callable[[str, Choices], Named]] = {
-    "contains": simple.contains,
-    "first_mark": simple.first_mark,
-    "letter": letter.parse,
-    "mmmu": mmmu.parse,
-    "option_text": simple.option_text,
-    "refusal": refusal.parse,
-    "tail": tail.parse,
+    "contains": published.contains,
+    "first_mark": published.first_mark,
+    "letter": marks.letter,
+    "mmmu": published.mmmu,
+    "option_text": words.option_text,
+    "refusal": words.refusal,
+    "tail": marks.tail,
 }
 
 

@@ -3,13 +3,13 @@
 One request for each question, temperature 0. The key comes from the environment alone.
 """
 
-import asyncio
 import os
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any
 
-from vouch.models.server.client import Client, GivenUp, Tally, TurnedDown, some_done, stop
+from vouch.models.requests.engine import Refusal
+from vouch.models.server.asking import TURNED_DOWN, Judge, each_done
+from vouch.models.server.client import Client, GivenUp, Tally, TurnedDown
 from vouch.models.server.completions import BadAnswer, Completion
 from vouch.models.server.settings import Settings, read_settings
 from vouch.pipeline.errors import UserError
@@ -19,9 +19,6 @@ from vouch.prompts.rewrites.instruction import prompt, reply
 from vouch.tables.pins import Pin
 
 REVISION = 1
-ENOUGH = 16  # questions turned down, and none answered: then it is not the questions
-IN_A_ROW = 32  # questions without an answer after which the server itself is at fault
-_TURNED_DOWN = "the server turned the request down"
 _Done = tuple[Task, Proposal]
 
 
@@ -41,8 +38,7 @@ class ServerRewriter:
     def __init__(self, url: str, name: str, settings: Settings, max_tokens: int) -> None:
         self._url, self._name, self._settings, self._max_tokens = url, name, settings, max_tokens
         self._tally = Tally()
-        self._answering, self._held = False, list[_Done]()  # held: turned down before anything was answered
-        self._in_a_row = 0  # questions given up since the last answer
+        self._judge = Judge[_Done](url, self._tally)
 
     @property
     def notes(self) -> dict[str, Any]:
@@ -56,43 +52,10 @@ class ServerRewriter:
 
     def propose(self, tasks: Sequence[Task]) -> Iterator[_Done]:
         """Proposals as they come. Raises UserError where the server itself is at fault."""
-        todo = iter(tasks)
-        with asyncio.Runner() as runner:
-            client = Client(self._url, self._settings, self._tally)
-            running: set[asyncio.Task[_Done]] = set()
-            try:
-                while True:
-                    for task in islice(todo, self._settings.concurrency - len(running)):
-                        running.add(runner.get_loop().create_task(self._one(client, task)))
-                    if not running:
-                        yield from self._held
-                        return
-                    done, running = runner.run(some_done(running))
-                    good = [one.result() for one in done if not one.exception()]
-                    for one_done in sorted(good, key=lambda each: each[1].passing):  # answers first
-                        yield from self._passed_on(one_done)
-                    for one in done:
-                        one.result()  # raises what no question survives, once the others are passed on
-            finally:
-                runner.run(stop(client, running))
-
-    def _passed_on(self, done: _Done) -> Iterator[_Done]:
-        """What may be kept by now. Raises UserError where the server turns everything down, or is silent."""
-        said = done[1]
-        self._in_a_row = self._in_a_row + 1 if said.passing else 0
-        if self._answering or not said.reason.startswith(_TURNED_DOWN):
-            self._answering |= not said.passing
-            yield from self._held if self._answering else ()
-            self._held = [] if self._answering else self._held
-            yield done
-        else:
-            self._held.append(done)
-        silent = self._in_a_row >= (IN_A_ROW if self._tally.reached else 1)
-        if silent or len(self._held) >= ENOUGH:
-            raise UserError(
-                f"{self._url}: answers no question: {said.reason}; mend the server, or its address in "
-                "models.lock, and run the stage again"
-            )
+        for task, said in each_done(self._url, self._settings, self._tally, iter(tasks), self._one):
+            refusal = Refusal(said.reason, said.transient) if said.text is None else None
+            yield from self._judge.passed_on((task, said), refusal)
+        yield from self._judge.held
 
     async def _one(self, client: Client, task: Task) -> _Done:
         request = {
@@ -104,9 +67,9 @@ class ServerRewriter:
         try:
             return task, await client.ask(request, _read)
         except GivenUp as error:
-            return task, Proposal(None, str(error), passing=True)
+            return task, Proposal(None, str(error), transient=True)
         except TurnedDown as error:
-            return task, Proposal(None, f"{_TURNED_DOWN} ({error})")
+            return task, Proposal(None, f"{TURNED_DOWN} ({error})")
 
 
 def _read(said: Completion) -> Proposal:

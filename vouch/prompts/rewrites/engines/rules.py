@@ -10,10 +10,13 @@ from typing import Any
 from vouch.prompts.rewrites.config import Config
 from vouch.prompts.rewrites.engine import Engine, Proposal, Task
 from vouch.prompts.rewrites.rules import ls_a, ls_m, ls_n, same
+from vouch.prompts.rewrites.rules.language import is_english
 from vouch.prompts.rewrites.rules.sentence import Cannot
 from vouch.tables.pins import Pin
+from vouch.tables.rewrites import RULES_ARE_ENGLISH
 
-REVISION = 2
+REVISION = 3
+NOT_ENGLISH = f"the rules refuse: {RULES_ARE_ENGLISH}, and this does not read as English"
 RULES: Mapping[str, Callable[[str], str]] = {
     "clean": same.clean,
     "lr_i": same.lr_i,
@@ -34,6 +37,9 @@ class Rules:
     def propose(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Proposal]]:
         """A proposal for every task, in their order."""
         for task in tasks:
+            if not is_english(task.question):
+                yield task, Proposal(None, NOT_ENGLISH)
+                continue
             try:
                 yield task, Proposal(RULES[task.kind](task.question))
             except Cannot as why:

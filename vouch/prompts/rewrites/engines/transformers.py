@@ -89,7 +89,8 @@ def _loaded(folder: Path, dtype: str, device: str) -> tuple[Any, Any]:
     """Tokenizer and model. Raises UserError, one line, whatever is wrong with the folder."""
     import transformers
 
-    from vouch.models.loading.model_loading import LOCAL, hush, load_weights
+    from vouch.models.loading.image_processor import LOCAL
+    from vouch.models.loading.model_loading import hush, load_weights
 
     hush()
     try:

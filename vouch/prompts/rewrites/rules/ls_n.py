@@ -13,6 +13,11 @@ from vouch.prompts.rewrites.rules.subject import (
 )
 
 _HEAD = rf"((?:in |on |at )?(?:what|which|who|where)(?: (?!{BE}\b)[\w’'-]+){{0,4}}?)"
+_ADVERB_FIRST = re.compile(
+    r"\b(?:best|better|most|more|least|less|also|often|always|still|now|just|even|only|both|each|all) "
+    r"(?:does|do|is|are|was|were|can|could|will) ?not\b"
+)
+_SECOND_VERB = re.compile(rf"\bnot .*\band (?:{BE}|has|have|does|do|can|{'|'.join(THIRD.values())})\b")
 _BASE = {third: base for base, third in THIRD.items()}
 _OBJECT = re.compile(r"^(?:a|an|the|more|less|fewer|any|some|one|two|three|four|five|six|[\w-]+er|\d+) \S")
 _VERB_AND_THE = re.compile(r"^(select|name|state|identify|determine|choose|find) the (\w+ of .+)$")
@@ -27,7 +32,16 @@ def rewrite(text: str) -> str:
         return capital(f"{sentence.lead}{_instruction(sentence.lower)}.")
     if not sentence.asks:
         raise Cannot("neither asks nor instructs")
-    return capital(f"{sentence.lead}{_question(sentence.lower)}?")
+    return capital(f"{sentence.lead}{_checked(_question(sentence.lower))}?")
+
+
+def _checked(body: str) -> str:
+    """The question itself. Raises Cannot where `not` is ungrammatical or reaches only one of two verbs."""
+    if _ADVERB_FIRST.search(body):
+        raise Cannot("has an adverb before its verb, where `not` does not fit")
+    if _SECOND_VERB.search(body):
+        raise Cannot("has two verbs, of which `not` would turn one")
+    return body
 
 
 def _question(body: str) -> str:

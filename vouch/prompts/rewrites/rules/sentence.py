@@ -88,7 +88,7 @@ def capital(text: str) -> str:
 
 
 def semantic(text: str) -> Sentence:
-    """A sentence whose answer can be turned. Raises Cannot where a negation or yes and no forbid it."""
+    """A sentence whose answer can be flipped. Raises Cannot where a negation or yes and no forbid it."""
     sentence = parse(text)
     if sentence.negated:
         raise Cannot("holds a negation already")

@@ -1,19 +1,7 @@
 """The datasets and models of Kostumov et al. 2024, as they name them."""
 
 DATASETS = {"mmbench": "MMB", "oodcv": "OOD", "scienceqa": "SQA", "seedbench": "SB", "ai2d": "AI2D"}
-# The models of tables I to VI in the paper's order, then those that only table VII has.
-TEN = {
-    "llava_v1_6_vicuna_13b": "LLaVA-v1.6-13B",
-    "monkey_chat": "Monkey-Chat",
-    "llava_v1_6_vicuna_7b": "LLaVA-v1.6-7B",
-    "internlm_xcomposer2_vl_7b": "InternLM-XComposer2-VL",
-    "yi_vl_6b": "Yi-VL-6B",
-    "cogagent_vqa_hf": "CogAgent-VQA",
-    "mobilevlm_v2_7b": "MobileVLMV2-7B",
-    "moe_llava_phi2_2_7b_4e": "MoE-LLaVA-Phi2-2.7B",
-    "mplug_owl2_llama2_7b": "mPLUG-Owl2",
-    "qwen_vl_chat": "Qwen-VL-Chat",
-}
+# The models of table VII, then those of tables I to VI: both in the paper's order.
 SEVENTH = {
     "moe_llava_phi2_2_7b_4e": "MoE-LLaVA-Phi2-2.7B",
     "moe_llava_qwen_1_8b_4e": "MoE-LLaVA-Qwen-1.8B",
@@ -42,22 +30,17 @@ SEVENTH = {
     "llava_v1_6_vicuna_7b": "LLaVA-v1.6-Vicuna-7B",
     "mplug_owl2_llama2_7b": "mPLUG-Owl2",
 }
-# (score, metric) to the name in the tables of the authors' repository
-RELEASED = {
-    ("", "accuracy"): "acc",
-    ("mean", "coverage"): "coverage",
-    ("lac", "coverage"): "coverage_all_LAC",
-    ("aps", "coverage"): "coverage_all_APS",
-    ("mean", "set_size"): "set_sizes",
-    ("lac", "set_size"): "set_sizes_LAC",
-    ("aps", "set_size"): "set_sizes_APS",
-    ("mean", "uacc"): "uacc",
-    ("lac", "uacc"): "uacc_LAC",
-    ("aps", "uacc"): "uacc_APS",
-    ("", "ece"): "ece",
-    ("", "mce"): "mce",
-    ("", "dont_know_rate"): "E_ratio",
-    ("", "none_rate"): "F_ratio",
+TEN = {
+    "llava_v1_6_vicuna_13b": "LLaVA-v1.6-13B",
+    "monkey_chat": "Monkey-Chat",
+    "llava_v1_6_vicuna_7b": "LLaVA-v1.6-7B",
+    "internlm_xcomposer2_vl_7b": "InternLM-XComposer2-VL",
+    "yi_vl_6b": "Yi-VL-6B",
+    "cogagent_vqa_hf": "CogAgent-VQA",
+    "mobilevlm_v2_7b": "MobileVLMV2-7B",
+    "moe_llava_phi2_2_7b_4e": "MoE-LLaVA-Phi2-2.7B",
+    "mplug_owl2_llama2_7b": "mPLUG-Owl2",
+    "qwen_vl_chat": "Qwen-VL-Chat",
 }
 # category of the dataset to the head of the column
 SEED = {

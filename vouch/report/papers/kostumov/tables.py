@@ -1,16 +1,19 @@
-"""Tables I to VII."""
+"""Tables I to VII, and the figures of the models of one family side by side."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
 
-from vouch.report.papers.kostumov.names import DATASETS, RELEASED, TEN
-from vouch.report.reproduce import printed
-from vouch.report.reproduce.entry import Absent, Built
-from vouch.report.reproduce.lookup import MEAN, Lookup, Measure, with_mean
-from vouch.report.reproduce.pivot import Key, Layout, Print, pivot, rounded
-from vouch.report.reproduce.tables import by_dataset, rows
+from vouch.metrics.comparison.published import NAMES
+from vouch.report import formatting
+from vouch.report.papers.kostumov.names import DATASETS, SEVENTH, TEN
+from vouch.report.reproduce import charts
+from vouch.report.reproduce.entry import Built, figure
+from vouch.report.reproduce.lookup import MEAN, Absent, Lookup, Measure, with_mean
+from vouch.report.reproduce.pivot import Key, Layout, by_dataset, pivot, rounded
+
+HEADS = DATASETS | {MEAN: "Avg"}
 
 
 def sets(score: str) -> tuple[Measure, ...]:
@@ -31,36 +34,56 @@ def table(
     number: str, caption: str, measures: Sequence[Measure], models: Mapping[str, str], lookup: Lookup
 ) -> Built:
     """Tables I to IV and VII. models: those of the paper, by its names."""
-    places = {measure.metric: place for place, measure in enumerate(measures)}
-    heads = DATASETS | {MEAN: "Avg"}
-    cells = _repository(lookup, measures) | printed.released(lookup, measures, RELEASED)
-    cells |= printed.of_file(lookup, "kostumov", {"table": number}, places, models, heads)
-    name, title = f"kostumov-table-{number.lower()}", f"Table {number}: {caption}"
-    built = by_dataset(lookup, name, title, measures, DATASETS, models, cells, ranked=True)
-    return replace(built, sentences=(*built.sentences, *_said(lookup, models, measures)))
-
-
-def _repository(lookup: Lookup, measures: Sequence[Measure]) -> dict[Key, Print]:
-    """What the tables of the authors' repository have of 26 models, of which ten are printed."""
-    frame = lookup.evidence.printed.get("kostumov_released")
-    places = {(measure.score, measure.metric): place for place, measure in enumerate(measures)}
-    found: dict[Key, Print] = {}
-    for row in () if frame is None else frame.to_dict("records"):
-        place = places.get((row["score"], row["metric"]))
-        if place is not None:
-            for column, label in (DATASETS | {MEAN: "Avg"}).items():
-                value = rounded(float(row[label]), measures[place])
-                found[place, row["model"], column] = Print(value)
-    return found
-
-
-def _said(lookup: Lookup, models: Mapping[str, str], measures: Sequence[Measure]) -> Sequence[str]:
+    prints = _released(lookup, measures)
+    prints |= _printed(lookup, "kostumov", number, measures, models, HEADS)
+    layout = Layout(
+        caption, measures, lookup.models(models), {}, peers=tuple(models), prints=prints, ranked=True
+    )
+    built = by_dataset(lookup, lookup.long(measures), DATASETS, layout)
     if not any(measure.better for measure in measures):
-        return ()
-    here = [name for name in lookup.order if name in models]
-    if here and len(here) < len(lookup.order):
-        return ("Ranks in brackets are, as in the paper, among the models that its table has.",)
-    return ("Ranks in brackets are of the rounded figures, equals share one, as in the paper.",)
+        return built
+    said = "Ranks in brackets are of the rounded figures, equals share one, as in the paper."
+    if 0 < len(set(lookup.order) & set(models)) < len(lookup.order):
+        said = "Ranks in brackets are, as in the paper, among the models that its table has."
+    return replace(built, sentences=(*built.sentences, said))
+
+
+def _printed(
+    lookup: Lookup,
+    file: str,
+    number: str,
+    measures: Sequence[Measure],
+    models: Mapping[str, str],
+    heads: Mapping[str, str],
+) -> dict[Key, str]:
+    """Cells of a table of the paper. heads: our columns to the file's."""
+    places = {measure.metric: place for place, measure in enumerate(measures)}
+    ours = {label: name for name, label in models.items()}
+    return {
+        (places[row["metric"]], ours[row["model"]], column): row[label]
+        for row in lookup.printed(file, table=number)
+        for column, label in heads.items()
+        if label in row
+    }
+
+
+def _released(lookup: Lookup, measures: Sequence[Measure]) -> dict[Key, str]:
+    """What the authors released of 26 models, of which ten are printed, rounded as it would be printed: the
+    tables of their repository, and before these what our own data of a dataset have."""
+    places = {(measure.score, measure.metric): place for place, measure in enumerate(measures)}
+    rows = [
+        (places.get((row["score"], row["metric"])), row["model"], column, float(row[label]))
+        for row in lookup.printed("kostumov_released")
+        for column, label in HEADS.items()
+    ]
+    frame = lookup.evidence.reproduced
+    keys = (places.get(NAMES[metric]) for metric in frame["metric"])
+    rows += zip(keys, frame["model"], frame["dataset"], frame["published"], strict=True)
+    return {
+        (place, model, column): rounded(value, measures[place])
+        for place, model, column, value in rows
+        if place is not None
+    }
 
 
 def categories(
@@ -74,29 +97,45 @@ def categories(
     chosen = sorted(sizes.index, key=lambda name: (-sizes[name], name))[:most]
     chosen = [name for name in labels if name in chosen] + [name for name in chosen if name not in labels]
     measures = sets("mean")
-    parts = [
+    frame = pd.concat(
         lookup.long([replace(measure, category=name) for measure in measures], [dataset]).assign(dataset=name)
         for name in chosen
-    ]
-    frame = pd.concat(parts, ignore_index=True)
-    frame = with_mean(frame, chosen)
-    places = {measure.metric: place for place, measure in enumerate(measures)}
-    heads = {name: labels.get(name, name) for name in (*chosen, MEAN)}
-    cells = printed.of_file(
-        lookup,
-        "kostumov_seedbench",
-        {"table": number},
-        places,
-        TEN,
-        {name: labels.get(name, "") for name in chosen},
     )
+    heads = {name: labels.get(name, name) for name in chosen}
     layout = Layout(
-        f"kostumov-table-{number.lower()}",
-        f"Table {number}: {title} by category, mean of LAC and APS",
+        f"{title} by category, mean of LAC and APS",
         measures,
-        rows(lookup, TEN),
-        heads,
+        lookup.models(TEN),
+        heads | {MEAN: MEAN},
         peers=tuple(TEN),
-        prints=cells,
+        prints=_printed(lookup, "kostumov_seedbench", number, measures, TEN, heads),
+        ranked=True,
     )
-    return pivot(frame, layout)
+    return pivot(with_mean(frame, chosen), layout)
+
+
+def family(title: str, models: Sequence[str], lookup: Lookup) -> Built:
+    """Figures 3 to 8: bars of accuracy, set size and UAcc by dataset, for the models of one family."""
+    here = [name for name in models if name in lookup.order]
+    if len(here) < 2:
+        raise Absent("fewer than two models of the family that it compares")
+    measures = sets("mean")[1:]
+    frame = lookup.long(measures, lookup.own(DATASETS))
+    frame = frame[frame["model"].isin(here)].dropna(subset=["value"])
+    if frame.empty:
+        raise Absent("nothing of it was measured")
+    heads = [f"{measure.label}{' (%)' if measure.scale > 1 else ''}" for measure in measures]
+    shown = pd.DataFrame(
+        {
+            "series": frame["model"].map(SEVENTH),
+            "group": frame["dataset"].map(lookup.datasets(DATASETS)),
+            "panel": frame["measure"].map(dict(enumerate(heads))),
+            "value": frame["value"] * frame["measure"].map(lambda place: measures[place].scale),
+            "place": frame["model"].map(here.index),
+        }
+    ).sort_values(["place", "panel", "group"])
+    said = "; ".join(
+        f"{row.series} {row.panel} {formatting.number(row.value, 2)} on {row.group}"
+        for row in shown[shown["panel"] == "SS"].itertuples()
+    )
+    return figure(title, f"Bars. {said}.", charts.bars(shown))

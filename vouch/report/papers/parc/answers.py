@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from vouch.report.reproduce.entry import Absent
-from vouch.report.reproduce.lookup import MEAN, Lookup, Measure, columns, own
+from vouch.report.reproduce.lookup import Absent, Lookup, Measure
 from vouch.tables.prompts import LETTERS, ORIGINAL, TEXT
 
 DATASETS = {
@@ -66,20 +65,7 @@ NAMES = {
     "certainty": "cert",
     "consistency_calibrated": "cons",
 }
-PRINTED = {"reliability": 0, "accuracy": 1, "certainty": 2, "consistency": 3}
 UNCHANGED = "no variation of PARC was asked"
-
-
-def kind(variation: str) -> str | None:
-    """`vr_b_5` -> `VR-B 5`, `lr_i+vr_l` -> `LR-I/VR-L`; None for what is none of PARC's."""
-    labels = []
-    for part in variation.split("+"):
-        base, _, level = part.rpartition("_")
-        known = KINDS.get(part) or (f"{KINDS[base]} {level}" if level.isdigit() and base in KINDS else None)
-        if known is None:
-            return None
-        labels.append(known)
-    return "/".join(labels)
 
 
 def four(variation: str, score: str = "") -> tuple[Measure, ...]:
@@ -121,26 +107,23 @@ def notes(lookup: Lookup, logits: bool) -> dict[str, str]:
     return {name: said[output] for name, output in _answers(lookup, logits).items()}
 
 
-def over(lookup: Lookup, frame: pd.DataFrame) -> tuple[str, ...]:
-    """The paper's datasets that a frame has; all of it where it has none."""
-    return tuple(name for name in own(lookup.evidence.datasets, DATASETS) if name in set(frame["dataset"]))
-
-
-def heads(lookup: Lookup) -> dict[str, str]:
-    """Columns of a table: datasets, and their mean."""
-    return columns(lookup.evidence.datasets, DATASETS) | {MEAN: MEAN}
+def _label(variation: str) -> str | None:
+    """`vr_b_5` -> `VR-B 5`, `lr_i+vr_l` -> `LR-I/VR-L`; None for what is none of PARC's."""
+    labels = []
+    for part in variation.split("+"):
+        base, _, level = part.rpartition("_")
+        known = KINDS.get(part) or (f"{KINDS[base]} {level}" if level.isdigit() and base in KINDS else None)
+        if known is None:
+            return None
+        labels.append(known)
+    return "/".join(labels)
 
 
 def asked_kinds(lookup: Lookup) -> dict[str, str]:
     """All of PARC's variations that were asked, with their labels, in the order of the paper."""
-    frame = lookup.rows("reliability")
-    asked = [name for name in frame["variation"].unique() if name]
-    labels = {name: label for name in sorted(asked) if (label := kind(name))}
-    order = list(KINDS.values())
-    ordered = sorted(
-        labels, key=lambda name: (order.index(labels[name].split("/")[0].split()[0]), labels[name])
-    )
-    found = {name: labels[name] for name in ordered}
-    if set(found) <= {ORIGINAL}:
+    asked = sorted(lookup.rows("reliability")["variation"].unique())
+    labels = {name: label for name in asked if (label := _label(name))}
+    if set(labels) <= {ORIGINAL}:
         raise Absent(UNCHANGED)
-    return found
+    order = [*KINDS.values()].index
+    return dict(sorted(labels.items(), key=lambda each: (order(each[1].split("/")[0].split()[0]), each[1])))

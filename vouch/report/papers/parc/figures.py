@@ -1,4 +1,4 @@
-"""Figures 3 to 5 and A7 to A9."""
+"""Figures 2 to 5 and A6 to A9."""
 
 from collections.abc import Mapping
 
@@ -9,9 +9,8 @@ from vouch.report import formatting
 from vouch.report.facts import series, size
 from vouch.report.papers.parc.answers import DATASETS, EVERY, FAMILIES, UNCHANGED, asked_kinds, long
 from vouch.report.reproduce import charts
-from vouch.report.reproduce.entry import Absent, Built, figure
-from vouch.report.reproduce.lookup import Lookup, Measure, columns
-from vouch.report.reproduce.tables import joined
+from vouch.report.reproduce.entry import Built, figure, joined
+from vouch.report.reproduce.lookup import Absent, Lookup, Measure
 from vouch.tables.prompts import ORIGINAL
 
 ALIKE = (6_500_000_000, 8_500_000_000)
@@ -20,33 +19,65 @@ UNTOLD = (
     "Its right half needs two models with language models of 7 or 8 billion parameters and different numbers "
     "of training samples on record."
 )
+GROUPS = {EVERY: "all", "language": "language", "vision": "vision"}
+ALL = {EVERY: "all"}
+ACCURACY, CERTAINTY = map(np.ravel, np.meshgrid(*[np.round(np.linspace(0, 1, 11), 1)] * 2))
+"""The points of the planes of figures 2 and A6."""
 
 
-def _negated(lookup: Lookup) -> str:
-    tried = asked_kinds(lookup)
-    if "ls_n" not in tried:
+def _reliability(random: float) -> np.ndarray:
+    """(2 a^m - 1) c with m = log 2 / log(1 / random), equation 3 and its calibration."""
+    return np.asarray((2 * ACCURACY ** (np.log(2) / np.log(1 / random)) - 1) * CERTAINTY)
+
+
+def _planes(title: str, said: str, planes: Mapping[str, np.ndarray]) -> Built:
+    """What follows from accuracy and certainty alone."""
+    points = pd.DataFrame({"x": ACCURACY, "y": CERTAINTY})
+    parts = [points.assign(value=np.round(value, 3), panel=panel) for panel, value in planes.items()]
+    return figure(title, said, charts.surface(pd.concat(parts), "Accuracy", "Certainty"))
+
+
+def mapping(lookup: Lookup) -> Built:
+    """Figure 2: for a guess among two options, and for the least likely guess of the datasets here."""
+    guess = lookup.rows("random_accuracy")
+    known = guess.loc[(guess["variation"] == ORIGINAL) & (guess["value"] > 0), "value"]
+    least = round(float(known.min()), 2) if len(known) else 0.27
+    guesses = (0.5, least if least < 0.5 else 0.27)
+    planes = {f"guess {formatting.number(random, 2)}": _reliability(random) for random in guesses}
+    said = "Reliability is 1 for certain and right, −1 for certain and wrong, 0 for uncertain or guessing."
+    return _planes("from accuracy and certainty to reliability", said, planes)
+
+
+def against_uacc(_: Lookup) -> Built:
+    """Figure A6: beside UAcc over its greatest value, of 4 and of 16 options."""
+    planes = {"Reliability, guess 0.50": _reliability(0.5)}
+    for options in (4, 16):
+        size = 1 + (1 - CERTAINTY) * (options - 1)
+        planes[f"UAcc / {formatting.number(options**0.5, 0)}, {options} options"] = ACCURACY / size
+    said = "UAcc, a share of the most it can be, is never negative and depends on the number of options."
+    return _planes("reliability and UAcc", said, planes)
+
+
+def calibration(average: bool, lookup: Lookup) -> Built:
+    """Figures 3 and A7: accuracy on original and negated questions, before and after calibration.
+
+    average: over the datasets; else of those that are hardest and easiest to guess.
+    """
+    if "ls_n" not in asked_kinds(lookup):
         raise Absent("needs the variation ls_n")
-    return "ls_n"
-
-
-def calibration(number: str, title: str, average: bool, lookup: Lookup) -> Built:
-    """Figures 3 and A7: original and negated questions. average: over the datasets."""
-    other = _negated(lookup)
     measures = [
         Measure(label, metric, scale=1, variation=variation)
         for metric, label in (("accuracy", "before"), ("accuracy_calibrated", "after"))
-        for variation in (ORIGINAL, other)
+        for variation in (ORIGINAL, "ls_n")
     ]
     frame = long(lookup, measures)
-    frame = frame[frame["dataset"].isin(frame.loc[frame["measure"] == 1, "dataset"].unique())]
-    labels = columns(lookup.evidence.datasets, DATASETS)
+    frame = frame[frame["dataset"].isin(frame.loc[frame["measure"] == 1, "dataset"])]
     if average:
         frame = frame.groupby(["measure", "model"], as_index=False)["value"].mean().assign(where="mean")
     else:
-        guess = {name: lookup.evidence.chance(name) for name in frame["dataset"].unique()}
-        ordered = sorted(guess, key=lambda name: (guess[name], name))
-        shown = list(dict.fromkeys((ordered[0], ordered[-1])))
-        frame = frame[frame["dataset"].isin(shown)].assign(where=lambda part: part["dataset"].map(labels))
+        ordered = sorted(set(frame["dataset"]), key=lambda name: (lookup.evidence.chance(name), name))
+        frame = frame[frame["dataset"].isin((ordered[0], ordered[-1]))]
+        frame = frame.assign(where=frame["dataset"].map(lookup.datasets(DATASETS)))
     frame = lookup.in_order(frame, ["where", "measure", "model"])
     dots = pd.DataFrame(
         {
@@ -57,11 +88,10 @@ def calibration(number: str, title: str, average: bool, lookup: Lookup) -> Built
         }
     ).dropna()
     means = dots.groupby(["panel", "series"], sort=False)["value"].mean()
-    said = "; ".join(
-        f"{panel} {name} {formatting.number(value, 2)}" for (panel, name), value in means.items()
-    )
-    chart = charts.dots(dots, "Accuracy")
-    return figure(number, title, f"Mean over the models: {said}.", chart)
+    said = "; ".join(f"{panel} {name} {formatting.number(mean, 2)}" for (panel, name), mean in means.items())
+    where = "mean over the datasets" if average else "on the datasets that are hardest and easiest to guess"
+    title = f"what calibration does, {where}"
+    return figure(title, f"Mean over the models: {said}.", charts.dots(dots, "Accuracy"))
 
 
 def families(lookup: Lookup) -> Built:
@@ -72,124 +102,98 @@ def families(lookup: Lookup) -> Built:
         raise Absent(UNCHANGED)
     paired = set(frame.loc[frame["measure"] == 3, "dataset"])
     where = frame["dataset"].isin(paired).map({True: "pairs of pictures", False: "one picture"})
-    mean = frame.assign(panel=where).groupby(["panel", "measure", "model"], as_index=False)["value"].mean()
-    mean = lookup.in_order(mean, ["panel", "model", "measure"])
-    dots = pd.DataFrame(
-        {
-            "row": mean["model"],
-            "value": mean["value"],
-            "series": mean["measure"].map(lambda place: FAMILIES[place]),
-            "panel": mean["panel"],
-        }
-    ).sort_values("series", key=lambda names: names.map(FAMILIES.index), kind="stable")
+    mean = frame.assign(panel=where).groupby(["measure", "panel", "model"], as_index=False)["value"].mean()
+    mean = lookup.in_order(mean, ["measure", "panel", "model"]).rename(columns={"model": "row"})
+    dots = mean.assign(series=mean["measure"].map(dict(enumerate(FAMILIES)))).drop(columns="measure")
     means = dots.groupby(["panel", "series"])["value"].mean()
     said = "; ".join(
-        f"{panel}, {name}: {formatting.number(value, 2)}" for (panel, name), value in means.items()
+        f"{panel}, {name}: {formatting.number(mean, 2)}" for (panel, name), mean in means.items()
     )
     chart = charts.dots(dots, "Consistency, calibrated", 0.0)
     title = "consistency by family of changes, mean over the datasets"
-    return figure("4", title, f"Mean over the models: {said}.", chart)
+    return figure(title, f"Mean over the models: {said}.", chart)
 
 
-def _two(lookup: Lookup, scores: Mapping[str, str]) -> pd.DataFrame:
-    """model, group, rel, cons: means over the datasets, for groups of variations."""
+def _two(lookup: Lookup, groups: Mapping[str, str]) -> pd.DataFrame:
+    """model, group, reliability, consistency: means over the datasets. groups: of variations, by score."""
     parts = []
-    for score, label in scores.items():
+    for score, label in groups.items():
         measures = [
-            Measure(name, name, score, scale=1, variation="")
-            for name in ("reliability", "consistency_calibrated")
+            Measure(metric, metric, score, scale=1, variation="")
+            for metric in ("reliability", "consistency_calibrated")
         ]
-        frame = long(lookup, measures)
-        wide = frame.groupby(["model", "measure"])["value"].mean().unstack().reindex(columns=[0, 1]).dropna()
-        parts.append(wide.rename(columns={0: "rel", 1: "cons"}).reset_index().assign(group=label))
+        wide = long(lookup, measures).groupby(["model", "measure"])["value"].mean().unstack()
+        wide = wide.reindex(columns=[0, 1]).dropna().set_axis(["reliability", "consistency"], axis=1)
+        parts.append(wide.reset_index().assign(group=label))
     frame = pd.concat(parts, ignore_index=True)
     if frame.empty:
         raise Absent(UNCHANGED)
     return frame
 
 
-def by_size(number: str, scores: Mapping[str, str], lookup: Lookup) -> Built:
-    """Figures 5 and A9. scores: families of changes by their heading."""
-    known = lookup.evidence.facts
-    frame = _two(lookup, scores)
-    sizes = {name: found for name in frame["model"].unique() if (found := size(name, known))}
-    if len(set(sizes.values())) < 2:
-        raise Absent("the sizes of fewer than two models are known")
-    frame = frame[frame["model"].isin(list(sizes))]
-    points = pd.concat(
-        pd.DataFrame(
-            {
-                "name": frame["model"],
-                "x": frame["model"].map(sizes),
-                "y": frame[column],
-                "series": [series(name, known) for name in frame["model"]],
-                "panel": label if len(scores) == 1 else frame["group"] + ": " + label,
-            }
-        )
-        for column, label in (("rel", "reliability"), ("cons", "consistency"))
-    ).sort_values(["panel", "series", "x"], kind="stable")
+def by_size(groups: Mapping[str, str], lookup: Lookup) -> Built:
+    """Figures 5 and A9. groups: of changes, by their heading."""
+    wide = _two(lookup, groups).pivot(index="model", columns="group")
+    wide.columns = [name if len(groups) == 1 else f"{group}: {name}" for name, group in wide.columns]
+    sizes, kinds = lookup.sizes(wide.index)
     said = f"{formatting.plural(len(sizes), 'model')} by number of parameters, a line for each series."
-    chart = charts.scatter(points.assign(line=points["series"]), "Parameters", "", log=True)
-    return figure(number, "reliability and consistency by size", said, chart)
+    chart = charts.by_number(wide, sizes, kinds, "Parameters", "", line=True)
+    return figure("reliability and consistency by size", said, chart)
 
 
 def sizes_and_data(lookup: Lookup) -> Built:
     """Figure 5: by size on the left; on the right by training data, language models alike in size."""
-    return joined(by_size("5", {EVERY: "all"}, lookup), _by_data(lookup))
+    return joined([by_size(ALL, lookup), _by_data(lookup)])
 
 
 def _by_data(lookup: Lookup) -> Built:
     known = lookup.evidence.facts
-    frame = _two(lookup, {EVERY: "all"})
-    alike = {
+    frame = _two(lookup, ALL).set_index("model")[["reliability", "consistency"]]
+    samples = {
         name: float(found["training_data_size"])
-        for name in frame["model"].unique()
+        for name in frame.index
         if (found := known.get(name, {})).get("training_data_size")
         and ALIKE[0] <= found.get("language_model_parameters", 0) <= ALIKE[1]
     }
-    if len(set(alike.values())) < 2:
+    if len(set(samples.values())) < 2:
         return Built(sentences=(UNTOLD,))
-    frame = frame[frame["model"].isin(list(alike))]
-    points = pd.concat(
-        pd.DataFrame(
-            {
-                "name": frame["model"],
-                "x": frame["model"].map(alike),
-                "y": frame[column],
-                "series": [
-                    f"curation {known[name].get('curation') or 'not told'}" for name in frame["model"]
-                ],
-                "panel": label,
-            }
-        )
-        for column, label in (("rel", "reliability"), ("cons", "consistency"))
+    kinds = {name: f"curation {known[name].get('curation') or 'not told'}" for name in samples}
+    said = f"{formatting.plural(len(samples), 'model')} with language models of 7 or 8 billion parameters."
+    chart = charts.by_number(frame, samples, kinds, "Samples of training data", "", line=False)
+    return figure("reliability and consistency by training data", said, chart, "(b)")
+
+
+def plane(lookup: Lookup) -> Built:
+    """The right half of Table 3: a point for each model, as large as it has parameters."""
+    known = lookup.evidence.facts
+    frame = _two(lookup, ALL).rename(columns={"consistency": "x", "reliability": "y", "model": "name"})
+    points = frame.assign(
+        series=[series(name, known) for name in frame["name"]],
+        size=[size(name, known) for name in frame["name"]],
+        panel="",
     )
-    said = f"{formatting.plural(len(alike), 'model')} with language models of 7 or 8 billion parameters."
-    title = "reliability and consistency by training data"
-    return figure("5 (b)", title, said, charts.scatter(points, "Samples of training data", "", log=True))
+    best = frame.loc[frame["y"].idxmax()]
+    said = (
+        f"Scatter plot of {formatting.plural(len(frame), 'model')}, means over datasets and prompts, points "
+        f"as large as the models. The most reliable, {best['name']}: "
+        f"reliability {formatting.number(best['y'], 2)}, consistency {formatting.number(best['x'], 2)}."
+    )
+    chart = charts.scatter(points, "Consistency", "Reliability")
+    return figure("reliability against consistency", said, chart, "(right)")
 
 
 def against(lookup: Lookup) -> Built:
     """Figure A8: a panel for each family of changes."""
-    scores = {name: name for name in ("language", "vision", "reformulation", "semantic")}
-    frame = _two(lookup, scores)
-    known = lookup.evidence.facts
+    frame = _two(lookup, {name: name for name in ("language", "vision", "reformulation", "semantic")})
     few = frame["model"].nunique() <= charts.MOST
-    points = pd.DataFrame(
-        {
-            "name": frame["model"],
-            "x": frame["cons"],
-            "y": frame["rel"],
-            "series": frame["model"] if few else [series(name, known) for name in frame["model"]],
-            "panel": frame["group"],
-        }
-    )
-    means = frame.groupby("group", sort=False)[["rel", "cons"]].mean()
+    kinds = frame["model"] if few else [series(name, lookup.evidence.facts) for name in frame["model"]]
+    points = frame.rename(columns={"model": "name", "consistency": "x", "reliability": "y", "group": "panel"})
+    means = frame.groupby("group", sort=False)[["reliability", "consistency"]].mean()
     said = "; ".join(
-        f"{group}: reliability {formatting.number(row['rel'], 2)}, "
-        f"consistency {formatting.number(row['cons'], 2)}"
-        for group, row in means.iterrows()
+        f"{row.Index}: reliability {formatting.number(row.reliability, 2)}, "
+        f"consistency {formatting.number(row.consistency, 2)}"
+        for row in means.itertuples()
     )
-    chart = charts.scatter(points, "Consistency", "Reliability", shared=("x", "y"))
+    chart = charts.scatter(points.assign(series=kinds), "Consistency", "Reliability", shared=("x", "y"))
     title = "consistency and reliability by families of changes"
-    return figure("A8", title, f"Means over the models: {said}.", chart)
+    return figure(title, f"Means over the models: {said}.", chart)

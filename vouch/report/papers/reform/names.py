@@ -52,6 +52,18 @@ MODELS = {
     "cheetor_llama2": "Cheetor_L2",
     "bliva": "BLIVA",
 }
+COCO = {
+    "Pre-training with COCO": ("blip2_flan_t5_xl", "mplug_owl", "lynx"),
+    "Pre-training without COCO": ("llava_vicuna_7b", "minigpt4"),
+}
+"""The two groups of models of table 22 (appendix C.4)."""
+IN_DOMAIN = (
+    *("coco_mci", "coco_goi", "coco_mos", "coco_counting", "refcoco", "coco_text", "vqa_v2", "ok_vqa"),
+    *("a_okvqa", "a_okvqra", "a_okvqar", "vsr", "coco_itm", "coco_its", "coco_caption", "flickr30k"),
+)
+"""Datasets of pictures of COCO, and Flickr30K, as the paper counts it. It takes six; the text of its
+PDF names two."""
+OUT_OF_DOMAIN = ("pets37", "flowers102", "textcaps", "nocaps", "wikihow", "winoground")
 BY_LABEL = {label: name for name, label in MODELS.items()}
 OUTPUT_NAMES = {TEXT: "generation", LIKELIHOOD: "likelihood"}
 TESTS = "tests"

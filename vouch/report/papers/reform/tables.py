@@ -1,65 +1,103 @@
-"""Tables 1, 3 and 9 to 21: results by dimension."""
+"""The tables: results by dimension and by what changes, and what is on record of datasets and models."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
 from vouch.report import formatting
-from vouch.report.papers.reform import published
-from vouch.report.papers.reform.answers import accuracy, long
-from vouch.report.papers.reform.names import CAPTIONS, MODELS, NO_SETS, OUTPUT_NAMES, TESTS
-from vouch.report.papers.reform.published import beside, with_sampled
-from vouch.report.reproduce.entry import Absent, Built
-from vouch.report.reproduce.lookup import CLEAN, FAITHFUL, MEAN, Lookup, Measure, with_mean
-from vouch.report.reproduce.pivot import Layout, pivot
-from vouch.report.reproduce.tables import joined, rows
+from vouch.report.papers.reform.answers import (
+    accuracy,
+    beside,
+    coco_ranks,
+    long,
+    means,
+    printed,
+    with_sampled,
+)
+from vouch.report.papers.reform.names import (
+    CAPTIONS,
+    COCO,
+    COGNITION,
+    IN_DOMAIN,
+    MODELS,
+    NO_SETS,
+    OUT_OF_DOMAIN,
+    OUTPUT_NAMES,
+    PERCEPTION,
+    SETS,
+    SUFFIX,
+    TESTS,
+)
+from vouch.report.reproduce.entry import Built, joined, listing, named
+from vouch.report.reproduce.lookup import CLEAN, FAITHFUL, MEAN, Absent, Lookup, Measure, with_mean
+from vouch.report.reproduce.pivot import Key, Layout, pivot
+from vouch.report.table import MISSING, Cell, Column, cells
 from vouch.tables.compared import OVERALL
-from vouch.tables.prompts import ORIGINAL, TEXT
+from vouch.tables.prompts import LIKELIHOOD, ORIGINAL, TEXT
+
+DIMENSIONS = {"generation": 8, "likelihood": 6}
+"""Of the benchmark, by output: scene text and captions have no options. Published means are over all."""
+INSTABILITY = {
+    column: Measure(label, "instability", output=output, variation=variation, scale=1, digits=3, better="low")
+    for column, label, variation, output in (
+        ("instruction", "Instruction", "instruction", TEXT),
+        ("order", "Order", "shuffled", TEXT),
+        ("mark", "Mark", "marks", TEXT),
+        ("likelihood_instruction", "Likelihood, instruction", "instruction", LIKELIHOOD),
+    )
+}
+"""Measures of table 23 by column of the published file, as those of table 24."""
+RANGES = {
+    f"range_{noun}": Measure(
+        noun.capitalize(), "accuracy_range", output=output, variation="instruction", better="low"
+    )
+    for output, noun in OUTPUT_NAMES.items()
+}
 
 
-def dimension(number: str, title: str, sets: Sequence[str], outputs: Sequence[str], lookup: Lookup) -> Built:
-    """Tables 9 to 18. sets: datasets of a dimension, asks: outputs, a table each."""
+def _table(
+    lookup: Lookup,
+    caption: str,
+    frame: pd.DataFrame,
+    measures: Sequence[Measure],
+    columns: Iterable[str],
+    prints: Mapping[Key, str],
+    name: str = "",
+    help: Mapping[str, str] | None = None,
+) -> Built:
+    """Models by columns. prints: see `beside`."""
+    heads = {column: column for column in columns}
+    cells = beside(prints, frame, measures)
+    layout = Layout(caption, measures, lookup.models(MODELS), heads, name, prints=cells, help=help or {})
+    return pivot(frame, layout)
+
+
+def dimension(title: str, sets: Sequence[str], outputs: Sequence[str], lookup: Lookup) -> Built:
+    """Tables 9 to 18. sets: datasets of a dimension. outputs: a table each."""
     parts = []
     for output in outputs:
-        measures = with_sampled(accuracy(output))
+        instability = Measure("Instability", "instability", output=output, scale=1, better="low")
+        measures = with_sampled(accuracy(output), instability)
         frame = long(lookup, measures, sets)
-        if frame.empty:
-            continue
-        over = tuple(name for name in sets if name in set(frame["dataset"]))
-        layout = Layout(
-            f"reform-table-{number}-{OUTPUT_NAMES[output]}",
-            f"Table {number}: {title}, {OUTPUT_NAMES[output]}",
-            measures,
-            rows(lookup, MODELS),
-            {name: name for name in over} | {MEAN: MEAN},
-            prints=beside(published.cells(lookup, output), frame, measures),
-            help={MEAN: f"mean over {formatting.listed(over, 9)}"},
-            ranked=False,
-        )
-        parts.append(pivot(with_mean(frame, over), layout))
-    if not parts:
-        raise Absent(NO_SETS)
-    return joined(*parts)
+        over = [name for name in sets if name in set(frame["dataset"])]
+        if over:
+            noun = OUTPUT_NAMES[output]
+            prints = printed(lookup, "reform_tables", ("accuracy", "instability"), output=noun)
+            shown, help = with_mean(frame, over), {MEAN: f"mean over {formatting.listed(over, 9)}"}
+            caption, columns = f"{title}, {noun}", (*over, MEAN)
+            parts.append(_table(lookup, caption, shown, measures, columns, prints, f"-{noun}", help))
+    return joined(parts, NO_SETS)
 
 
 def captions(lookup: Lookup) -> Built:
     """Table 19."""
-    measures = with_sampled((Measure("CIDEr", "cider_d", output=TEXT, better="high"),))
-    frame = long(lookup, measures, None)
-    if frame.empty:
+    measures = with_sampled(Measure("CIDEr", "cider_d", output=TEXT, better="high"))
+    frame = long(lookup, measures)
+    over = dict.fromkeys(name for name in (*CAPTIONS, *frame["dataset"]) if name in set(frame["dataset"]))
+    if not over:
         raise Absent("no dataset of captions")
-    names = [*CAPTIONS, *(name for name in dict.fromkeys(frame["dataset"]) if name not in CAPTIONS)]
-    over = tuple(name for name in names if name in set(frame["dataset"]))
-    layout = Layout(
-        "reform-table-19",
-        "Table 19: captions",
-        measures,
-        rows(lookup, MODELS),
-        {n: n for n in over} | {MEAN: MEAN},
-        prints=beside(published.cells(lookup, TEXT, ("accuracy",)), frame, measures),
-        ranked=False,
-    )
-    return pivot(with_mean(frame, over), layout)
+    prints = printed(lookup, "reform_tables", ("accuracy",), output=OUTPUT_NAMES[TEXT])
+    return _table(lookup, "captions", with_mean(frame, tuple(over)), measures, (*over, MEAN), prints)
 
 
 def dialogue(lookup: Lookup) -> Built:
@@ -67,78 +105,47 @@ def dialogue(lookup: Lookup) -> Built:
     parts = []
     for output, noun in OUTPUT_NAMES.items():
         measures = with_sampled(
-            (
-                Measure("Acc", "accuracy", output=output, better="high"),
-                Measure("Correlation", "turn_correlation", output=output, scale=1),
-                Measure("Slope", "turn_slope", output=output, scale=1, digits=3),
-            )
+            accuracy(output),
+            Measure("Correlation", "turn_correlation", output=output, scale=1),
+            Measure("Slope", "turn_slope", output=output, scale=1, digits=3),
         )
-        frame = long(lookup, measures, None)
-        with_turns = set(frame.loc[frame["measure"] == 1, "dataset"]) if len(frame) else set()
-        if not with_turns:
-            continue
-        frame = frame[frame["dataset"].isin(with_turns)]
-        layout = Layout(
-            f"reform-table-20-{noun}",
-            f"Table 20: dialogues, {noun}; accuracy against the number of the turn",
-            measures,
-            rows(lookup, MODELS),
-            {name: name for name in sorted(with_turns)},
-            prints=beside(published.cells(lookup, output, ("accuracy", "correlation")), frame, measures),
-            ranked=False,
-        )
-        parts.append(pivot(frame, layout))
-    if not parts:
-        raise Absent("no dataset of dialogues")
-    return joined(*parts)
+        frame = long(lookup, measures)
+        with_turns = set(frame.loc[frame["measure"] == 1, "dataset"])
+        if with_turns:
+            frame = frame[frame["dataset"].isin(with_turns)]
+            caption = f"dialogues, {noun}; accuracy against the number of the turn"
+            prints = printed(lookup, "reform_tables", ("accuracy", "correlation"), output=noun)
+            parts.append(_table(lookup, caption, frame, measures, sorted(with_turns), prints, f"-{noun}"))
+    return joined(parts, "no dataset of dialogues")
 
 
 def general(lookup: Lookup) -> Built:
-    """Table 1: accuracy and rank by dimension, and their means over the dimensions."""
+    """Table 1: accuracy and rank by dimension, and their means over the dimensions.
+
+    Published are dimensions whose sets are all here, and means where all dimensions are; the mean ranks only
+    where just the paper's models are ranked.
+    """
     frame = lookup.evidence.dimensions
-    every = set(frame["variation"])
-    frame = frame[frame["variation"] == (TESTS if TESTS in every else ORIGINAL)]
+    frame = frame[frame["variation"] == (TESTS if TESTS in set(frame["variation"]) else ORIGINAL)]
     measures = (Measure("Acc", "accuracy"), Measure("Rank", "rank", scale=1, digits=1))
     parts = []
     for output, noun in OUTPUT_NAMES.items():
-        own = frame[frame["output"] == output]
-        long = _by_dimension(own)
-        if long.empty:
+        own = frame[frame["output"] == output].rename(columns={"dimension": "dataset"})
+        if own.empty:
             continue
-        names = sorted(set(long["dataset"]), key=lambda name: (name == OVERALL, name))
-        layout = Layout(
-            f"reform-table-1-{noun}",
-            f"Table 1: by dimension, {noun}",
-            measures,
-            rows(lookup, MODELS),
-            {name: name for name in names},
-            prints=published.dimensions(lookup, output, own),
-            ranked=False,
-        )
-        parts.append(pivot(long, layout))
-    if not parts:
-        raise Absent("no model was asked for texts or likelihoods")
-    return joined(*parts)
-
-
-def _by_dimension(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows of DIMENSIONS in the columns that tables are made of, `dataset` being the dimension."""
-    keys = ["dimension", "model"]
-    faithful = frame[frame["protocol"] == FAITHFUL].set_index(keys)[["value", "rank"]]
-    clean = frame[frame["protocol"] == CLEAN].set_index(keys)[["value", "rank"]]
-    both = faithful.join(clean.add_suffix("_clean"), how="outer").reset_index()
-    return pd.concat(
-        pd.DataFrame(
-            {
-                "model": both["model"],
-                "dataset": both["dimension"],
-                "value": both[column],
-                "clean": both[f"{column}_clean"],
-                "measure": place,
-            }
-        )
-        for place, column in enumerate(("value", "rank"))
-    )
+        whole = set(own.loc[own["parts"] == own["dataset"].map(SETS), "dataset"])
+        prints = printed(lookup, "reform_tables", ("accuracy",), output=noun)
+        prints = {key: cell for key, cell in prints.items() if key[2] in whole}
+        if len(whole) == DIMENSIONS[noun]:
+            columns = ("score", "rank") if set(lookup.order) == set(MODELS) else ("score",)
+            prints |= printed(lookup, "reform_ranks", [f"{noun}_{column}" for column in columns], OVERALL)
+        both = own.melt(["protocol", "model", "dataset"], ["value", "rank"], "measure", "number")
+        both = both.pivot(index=["measure", "model", "dataset"], columns="protocol", values="number")
+        both = both.reindex(columns=[FAITHFUL, CLEAN]).set_axis(["value", "clean"], axis=1).reset_index()
+        both["measure"] = both["measure"].map({"value": 0, "rank": 1})
+        names = sorted(set(both["dataset"]), key=lambda name: (name == OVERALL, name))
+        parts.append(_table(lookup, f"by dimension, {noun}", both, measures, names, prints, f"-{noun}"))
+    return joined(parts, "no model was asked for texts or likelihoods")
 
 
 def hit_rate(number: str, lookup: Lookup) -> Built:
@@ -148,18 +155,111 @@ def hit_rate(number: str, lookup: Lookup) -> Built:
         Measure("With sample", "format_hit_rate", output=TEXT),
     )
     frame = lookup.long(measures)
-    over = tuple(dict.fromkeys(frame.loc[frame["measure"] == 0, "dataset"]))
+    over = list(dict.fromkeys(frame.loc[frame["measure"] == 0, "dataset"]))
     if not over:
         raise Absent("needs the variation no_sample")
-    if number == "3":
-        frame = frame[frame["measure"].isin((0, 1)) & frame["dataset"].isin(over[:1])]
-    layout = Layout(
-        f"reform-table-{number}",
-        f"Table {number}: share of texts with an option's mark (%)",
-        measures,
-        rows(lookup, MODELS),
-        {name: name for name in over},
-        prints=published.hits(lookup, number),
-        ranked=False,
+    over = over[:1] if number == "3" else over
+    prints = printed(lookup, "reform_hits", ("without", "with"), "vqa_v2", table=number)
+    caption, shown = "share of texts with an option's mark (%)", frame[frame["dataset"].isin(over)]
+    return _table(lookup, caption, shown, measures, over, prints)
+
+
+def _shaken(lookup: Lookup, measures: Sequence[Measure]) -> pd.DataFrame:
+    frame = lookup.long(measures)
+    if frame.empty:
+        raise Absent("needs the variations instruction, shuffled and marks")
+    return frame.assign(dataset=frame["dataset"].str.removesuffix(SUFFIX))
+
+
+def shaken(title: str, measures: Mapping[str, Measure], lookup: Lookup) -> Built:
+    """Tables 23 and 24: what a change of the prompt does to answers."""
+    every = with_sampled(*measures.values())
+    frame = _shaken(lookup, every)
+    prints = printed(lookup, "reform_23_24", tuple(measures), "scienceqa")
+    return _table(lookup, title, frame, every, dict.fromkeys(frame["dataset"]), prints)
+
+
+def shaken_mean(lookup: Lookup) -> Built:
+    """Table 4: instability as means over the models."""
+    measures = with_sampled(*INSTABILITY.values())
+    frame = _shaken(lookup, measures)
+    heads = {name: name for name in frame["dataset"]}
+    mean = frame.groupby(["measure", "dataset"], as_index=False)[["value", "clean"]].mean()
+    caption, rows = "instability by what changes, mean over the models", {"mean": "Mean over the models"}
+    return pivot(mean.assign(model="mean"), Layout(caption, measures, rows, heads))
+
+
+def coco(lookup: Lookup) -> Built:
+    """Table 22: ranks are among the models here, of which the paper has sixteen."""
+    frame = coco_ranks(lookup).assign(measure=0)
+    heads = {name: name for name in (*IN_DOMAIN, *OUT_OF_DOMAIN) if name in set(frame["dataset"])}
+    measure = Measure("Rank", "accuracy", output=TEXT, scale=1, better="low", only="clean")
+    rows = {name: name for name in COCO}
+    help = dict.fromkeys(IN_DOMAIN, "pictures of COCO, or like them")
+    layout = Layout("mean rank by dataset", (measure,), rows, heads, row="Models", help=help)
+    return pivot(frame.assign(clean=frame["value"]), layout)
+
+
+def modules(lookup: Lookup) -> Built:
+    """Table 2: models that share encoder and connector together."""
+    facts = lookup.evidence.facts
+    wide = means(lookup)
+    parts = [[facts.get(name, {}).get(key) for key in ("vision_encoder", "connector")] for name in wide.index]
+    kinds = [" + ".join(map(str, each)) if all(each) else None for each in parts]
+    mean = wide.groupby(pd.Series(kinds, wide.index, name="model")).mean()
+    if len(mean) < 2:
+        raise Absent("vision encoder and connector of fewer than two kinds of models are on record")
+    measures = [Measure(noun.capitalize(), "accuracy") for noun in OUTPUT_NAMES.values()]
+    long = mean.reset_index().melt("model", var_name="measure").dropna().assign(dataset=MEAN)
+    caption, rows = "mean accuracy by vision encoder and connector", {name: name for name in mean.index}
+    return pivot(long, Layout(caption, measures, rows, {MEAN: MEAN}, row="Encoder + connector"))
+
+
+def statistics(sets: Sequence[str], others: bool, lookup: Lookup) -> Built:
+    """How many questions, pictures and options a dataset has; that of table 5 takes what is in neither."""
+    items = lookup.evidence.items
+    body = []
+    for dataset in lookup.evidence.datasets:
+        name = dataset.removesuffix(SUFFIX)
+        here = items[items["dataset"] == dataset]
+        if here.empty or not (name in sets or (others and name not in (*PERCEPTION, *COGNITION))):
+            continue
+        options = here["options"].map(len)
+        asked = options[options > 0].mean()
+        groups = here["category"].unique()
+        body.append(
+            cells(
+                dataset,
+                groups[0] if len(groups) == 1 else formatting.plural(len(groups), "category", "categories"),
+                len(here),
+                int(here["images"].explode().nunique()),
+                Cell(formatting.number(asked, 2), key=float(options.mean())) if asked > 0 else MISSING,
+            )
+        )
+    heads = (
+        Column("Dataset"),
+        Column("Dimension"),
+        Column("Questions", "", True),
+        Column("Pictures", "different ones", True),
+        Column("Options", "mean number, of questions that have them", True),
     )
-    return pivot(frame[frame["dataset"].isin(over)], layout)
+    return listing("the datasets", heads, body, NO_SETS)
+
+
+def known(title: str, keys: Mapping[str, str], lookup: Lookup) -> Built:
+    """What is on record of the models: a row for each of which any of the keys is known."""
+    body = []
+    for name, label in lookup.models(MODELS).items():
+        values = [lookup.evidence.facts.get(name, {}).get(key) for key in keys]
+        if any(value is not None for value in values):
+            body.append([named(name, label), *map(_fact, values)])
+    heads = (Column("Model"), *map(Column, keys.values()))
+    return listing(title, heads, body, "nothing of it is on record in models.lock for the models here")
+
+
+def _fact(value: object) -> Cell:
+    if value is None:
+        return MISSING
+    if isinstance(value, int):
+        return Cell(formatting.count(value), key=float(value))
+    return Cell(", ".join(map(str, value)) if isinstance(value, list) else str(value))

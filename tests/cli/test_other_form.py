@@ -1,0 +1,119 @@
+"""A model that does not answer by letters, from its answers through score and compare to what people read."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.conftest import Vouch, lay_out
+from tests.cli.scored import build
+from tests.report.project import SCORING, parts
+from vouch.report.evidence import Evidence
+from vouch.report.headline import metrics_json
+from vouch.report.load import load
+from vouch.report.other_form import MARK, REMEDY
+from vouch.report.sections import letters, results, verdict
+from vouch.tables.compared import DIFFERENCES, DIFFERENCES_PATH, LEADERBOARD, LEADERBOARD_PATH
+from vouch.tables.label_free import LABEL_FREE, label_free_path
+from vouch.tables.rankings import RANKED, RANKED_PATH
+
+# tiny_a is right most often. Three of four of its prompts have little mass on letters, one has no known mass.
+MASS = {"tiny_a": [0.03, 0.02, 0.04, 0.9, None], "tiny_b": [0.99, 0.2, 0.97]}
+
+
+@pytest.fixture(scope="module")
+def chatty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project in which tiny_a does not answer by letters."""
+    folder = tmp_path_factory.mktemp("chatty")
+    lay_out(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        build(folder, MASS)
+    return folder
+
+
+@pytest.fixture
+def here(chatty: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(chatty)
+    return chatty
+
+
+def read() -> Evidence:
+    return load(Path("data").rglob("*.parquet"), SCORING)
+
+
+def test_show_has_the_share_and_says_who_answers_otherwise(here: Path, vouch: Vouch) -> None:
+    shown = vouch("show")
+    assert "Low letter mass" in shown.splitlines()[0]
+    (line,) = [one for one in shown.splitlines() if MARK in one]
+    assert line == f"left: tiny_a {MARK}. {REMEDY}"
+    (of_model,) = [one for one in shown.splitlines() if one.startswith("left ") and "tiny_a" in one]
+    assert "0.750 [" in of_model
+
+
+def test_compare_gives_it_no_rank_and_no_comparison(here: Path, vouch: Vouch) -> None:
+    rows = [row for row in LEADERBOARD.read(LEADERBOARD_PATH).to_pylist() if row["metric"] == "accuracy"]
+    ranks = {(row["dataset"], row["model"]): row["rank"] for row in rows if row["category"] == "all"}
+    assert ranks["left", "tiny_a"] is None and ranks["left", "tiny_b"] == 1
+    assert sorted([ranks["right", "tiny_a"], ranks["right", "tiny_b"]]) == [1, 2]  # by text it is compared
+    tested = DIFFERENCES.read(DIFFERENCES_PATH).to_pylist()
+    assert {(row["dataset"], row["output"]) for row in tested} == {("right", "text")}
+    ranked = {(row["dataset"], row["model"]) for row in RANKED.read(RANKED_PATH).to_pylist()}
+    assert ("left", "tiny_a") not in ranked
+    assert "left" in LABEL_FREE.read(label_free_path("tiny_a"))["dataset"].to_pylist()  # its scores stay
+    said = vouch("compare", "tiny_a", "tiny_b", "--dataset", "left")
+    assert "is better" not in said and f"left: tiny_a {MARK}" in said
+
+
+def test_the_card_says_it(here: Path, vouch: Vouch) -> None:
+    card = vouch("publish", "card", "tiny_a")
+    assert "In 75.0 [" in card and f"It {MARK}." in card
+    metadata = yaml.safe_load(card.split("---")[1])["model-index"][0]["results"]
+    assert "low_mass_rate" in [one["type"] for one in metadata[0]["metrics"]]
+    other = vouch("publish", "card", "tiny_b")
+    assert "begins with no option letter" in other and MARK not in other
+
+
+def test_the_report_trusts_the_other_model(here: Path) -> None:
+    evidence = read()
+    assert evidence.models("left") == ("tiny_a", "tiny_b")  # by accuracy
+    assert evidence.candidates("left") == evidence.leaders("left") == ("tiny_b",)
+    view = verdict.build(evidence)
+    assert "tiny_a on left" not in view.headline and "Trust tiny_a" not in view.headline
+    assert "leave the model out: tiny_a (75\u202f%) on left. " in view.because and REMEDY in view.because
+    assert not any("tiny_a" in cell.text for cell in dict(zip("lr", view.grid.rows, strict=True))["l"])
+    left = next(part for part in parts(results.build(evidence)) if part.title == "left")
+    first, last = (row for row in left.grids[0].rows)
+    assert (first[0].text, last[0].text, last[0].note) == ("tiny_b", "tiny_a", MARK)
+    assert left.grids[0].columns[-1].label == "Low letter mass %" and last[-1].text == "75.0"
+    assert any(REMEDY in sentence for sentence in left.sentences)
+    (table,) = parts(letters.build(evidence))[0].grids
+    assert [column.label for column in table.columns][-2:] == ["Letter mass %", "Low letter mass %"]
+    assert metrics_json(evidence)["left"]["tiny_a"]["low_mass_rate"] == 0.75
+
+
+def test_where_nobody_answers_by_letters_there_is_no_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lay_out(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    build(tmp_path, {"tiny_a": [0.1], "tiny_b": [0.2]})
+    evidence = read()
+    assert evidence.judged == ("right",)
+    only = evidence.leaderboard[evidence.leaderboard["dataset"] == "left"]
+    view = verdict.build(replace(evidence, leaderboard=only))
+    assert view.headline == "No verdict: no model answers by letters." and not view.cards
+    results.build(evidence), letters.build(evidence)
+    alone = only[only["model"] == "tiny_a"]
+    said = verdict.build(replace(evidence, leaderboard=alone)).headline
+    assert said == "No verdict: tiny_a does not answer by letters."
+
+
+def test_unknown_mass_changes_nothing(scored: Path, monkeypatch: pytest.MonkeyPatch, vouch: Vouch) -> None:
+    monkeypatch.chdir(scored)
+    evidence = read()
+    assert evidence.candidates("left") == evidence.models("left")
+    assert not any("mass" in text for text in (vouch("show"), vouch("publish", "card", "tiny_a")))
+    left = next(part for part in parts(results.build(evidence)) if part.title == "left")
+    assert not any("mass" in column.label for column in left.grids[0].columns)

@@ -1,0 +1,105 @@
+import pytest
+
+from vouch.datasets.cleaning.flags.texts import damaged, leaks, option_flags
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        (["a cat", "a cat"], {"duplicate_options", "repeated_answer_text"}),
+        (["one dog", "a cat", "a cat"], {"duplicate_options"}),
+        (["a cat", " "], {"empty_option"}),
+        (["A kite.", "a kite"], {"respelled_answer", "respelled_options"}),
+        (["dog", "It’s here", "It's  here"], {"respelled_options"}),
+        (["Yes", "No", "10–12", "10-12"], {"respelled_options"}),
+        (["cafe\u0301 au lait", "café au lait"], {"respelled_answer", "respelled_options"}),
+        (["AA", "Aa", "aa"], set()),
+        (["XAXA", "XAXa", "XaXa"], set()),
+        (["AABB", "AaBb", "aabb", "Aabb"], set()),
+        (["genotype AA", "genotype Aa", "genotype aa", "Genotype BB"], set()),
+        (["carbon and CO", "carbon and Co"], set()),
+        (["Carbon Dioxide", "carbon dioxide"], {"respelled_answer", "respelled_options"}),
+        (["ZYGOTE", "A zygote", "a Zygote"], {"respelled_options"}),
+        (["H2O", "h2o"], set()),
+        (["m2", "m²"], set()),
+        (["-3", "3", "+3", "3.5", "35"], set()),
+        (["I", "i"], set()),
+        (["4", "four"], set()),
+        (["X", "x", "."], set()),
+        (["the left cup", "the right cup"], set()),
+        (["(a+b)*(a-b)", "(a+b)*(a+b)", "a-b"], set()),
+        (["resume", "résumé"], set()),
+        (["cat", "cats"], set()),
+    ],
+)
+def test_options_that_are_alike(options, found):
+    assert option_flags(options, [0]) == found
+
+
+@pytest.mark.parametrize(
+    ("question", "options", "leaking"),
+    [
+        ("Which material is this magnifying glass made of?", ["glass", "clay"], True),
+        ("The Eiffel Tower in Paris: which tower is this?", ["Eiffel Tower", "Big Ben"], True),
+        ("What is the photosynthesis shown here called?", ["Photosynthesis.", "respiration", "growth"], True),
+        ("Is there a yes on the sign?", ["yes", "no"], False),
+        ("Which is larger, an elephant or a mouse?", ["an elephant", "a mouse"], False),
+        ("What colour is the car beside the red van?", ["red", "blue"], False),
+        ("How many of the 3 boxes are open?", ["3", "2"], False),
+        ("How many of the three boxes are open?", ["three", "two"], False),
+        ("Are the two jars the same shape?", ["same", "Not the same"], False),
+        ("Which light is brighter?", ["the bright light", "the dim light"], False),
+        ("Which of these does she see in a mirror?", ["A", "B"], False),
+        ("What is left of the man on the left side?", ["on the left side", "on the right side"], False),
+        ("What does the glassware hold?", ["glass", "clay"], False),
+        ("Is this an elephant?", ["It is an elephant", "It is a mouse"], False),
+        ("What is it?", ["42", "$10$"], False),
+    ],
+)
+def test_answers_in_their_question(question, options, leaking):
+    assert leaks(question, options, [0]) == leaking
+
+
+def test_open_questions_and_several_answers_have_no_one_answer_to_leak():
+    assert not leaks("An elephant", [], [])
+    assert not leaks("An elephant", ["elephant", "mouse"], [0, 1])
+
+
+TEXTS = [
+    "café",
+    "It’s",
+    "naïve – 5 °C",
+    "«Où?»",
+    "über",
+    "Привет",
+    "日本語の質問",
+    "שאלה",
+    "λ ≥ 3 µm",
+    "👍 good",
+    "£5",
+]
+SOUND = [
+    "plain",
+    "„MENÜ“",
+    "“IRMÃ”",
+    "à “la carte”",
+    "Ångström",
+    "±5 µm²",
+    "‘É’",
+    "São Paulo",
+    "ÀÉÎÕÜ",
+    "Ünïcödé",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_read_with_the_wrong_encoding(text):
+    wrong = text.encode().decode("latin-1")
+    assert damaged(wrong) and not damaged(text)
+    known = {b: chr(b) for b in (0x81, 0x8D, 0x8F, 0x90, 0x9D)}
+    assert damaged("".join(known.get(b) or bytes([b]).decode("cp1252") for b in text.encode()))
+
+
+def test_lost_characters_and_texts_that_are_odd_but_sound():
+    assert damaged("a \ufffd b") and damaged("it\x92s") and damaged("k\0i\0te") and damaged("é\0")
+    assert not any(map(damaged, SOUND))

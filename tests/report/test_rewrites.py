@@ -1,0 +1,29 @@
+"""The section on rewritten questions."""
+
+from types import SimpleNamespace
+
+import pandas as pd
+
+from vouch.prompts.rewrites.config import Config
+from vouch.prompts.rewrites.engines import rules
+from vouch.prompts.rewrites.table import variation_rows
+from vouch.report.section import Text
+from vouch.report.sections.rewrites import build
+
+
+def test_the_page_says_that_rules_are_english() -> None:
+    questions = {
+        "Determine a area do triangulo": True,
+        "Describe la imagen": True,
+        "Where is the bike?": True,
+    }
+    engine = rules.load(None, Config())
+    rows = variation_rows(
+        questions, ["lr_i", "lr_c"], {}, lambda tasks: dict(engine.propose(tasks)), "rules/3"
+    )
+    assert {row["reason"] for row in rows[:4]} == {rules.NOT_ENGLISH} and rows[4]["status"] == "accepted"
+    frame = pd.DataFrame([{**row, "dataset": "kites"} for row in rows])
+    section = build(SimpleNamespace(rewrites=frame))  # type: ignore[arg-type]
+    assert section is not None
+    said = [str(block.text) for part in section.parts for block in part.blocks if isinstance(block, Text)]
+    assert said == ["The rules are English; questions that do not read as English: 2 of kites."]

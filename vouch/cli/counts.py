@@ -1,0 +1,193 @@
+"""How much a profile asks for: items and prompts of its datasets, its prompt sets, the size of its study."""
+
+import importlib
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.datasets.cleaning.expected import expectation
+from vouch.datasets.fetch.locate import is_here, locate, promised
+from vouch.datasets.fetch.origin import REMOTE
+from vouch.datasets.options.reform import SCHEMES
+from vouch.datasets.read.files import Source
+from vouch.models.requests.config import Config
+from vouch.models.requests.keys import PACK_PROMPTS
+from vouch.params.project import Project
+from vouch.pipeline.errors import UserError
+from vouch.pipeline.intact import intact
+from vouch.prompts.build.combination import Variation, load_variation
+from vouch.prompts.build.template import Template, read_template
+from vouch.prompts.build.variation import Item
+from vouch.tables.prompts import CIRCULAR, OUTPUTS, PROMPTS, TEXT, repeats
+from vouch.tables.rewrites import KINDS
+
+
+def variations_of(project: Project, dataset: str) -> list[str]:
+    """The variations that a dataset is asked with."""
+    return project.datasets[dataset].variations or project.variations
+
+
+def prompt_sets(project: Project) -> tuple[int, int]:
+    """Pairs of dataset and variation that every model answers: of one variation, and of two at once."""
+    names = [name for dataset in project.datasets for name in variations_of(project, dataset)]
+    combined = sum("+" in name for name in names)
+    return len(names) - combined, combined
+
+
+def sizes(project: Project) -> list[tuple[int, int]]:
+    """(models, datasets) of the profile with what it leaves out, the largest first: the size of the paper.
+
+    Models that are asked the same datasets count together. Entries that read the same questions (with another
+    template or other variations) are one dataset.
+    """
+    different = {
+        name: repr((entry.loader, entry.source, entry.origin, entry.sample, sorted(entry.settings.items())))
+        for name, entry in project.datasets.items()
+    }
+    counts = Counter({frozenset(different.values()): len(project.models)})
+    for absent in project.paper.absent if project.paper else ():
+        asked = absent.datasets or list(project.datasets)
+        counts[frozenset(different[name] for name in asked)] += absent.count
+    return sorted(((models, len(datasets)) for datasets, models in counts.items()), reverse=True)
+
+
+@dataclass(frozen=True)
+class Items:
+    """Entries of a dataset, None where nobody knows. here: whether they were counted in its source.
+
+    groups: they are dialogues, or pictures with several questions each, so there are more items.
+    """
+
+    count: int | None
+    here: bool
+    groups: bool = False
+
+    @property
+    def said(self) -> str:
+        """Their number for a person."""
+        return "?" if self.count is None else f"over {self.count}" if self.groups else str(self.count)
+
+
+def count_items(name: str, entry: DatasetEntry) -> Items:
+    """Items by the loader's own count, before cleaning; where the source is not here, what it should hold."""
+    share = entry.sample.share if entry.sample else 1
+    loader = importlib.import_module(f"vouch.datasets.loaders.{entry.loader}")
+    settings = loader.Settings.model_validate(entry.settings)
+    place = getattr(loader, "PLACE", "")
+    away = entry.source != REMOTE and not Path(entry.source).exists() and hasattr(loader, "expected")
+    if not away and is_here(entry.source, entry.origin):
+        source = locate(name, entry.source, entry.origin, place)
+        return Items(round(loader.count(source, name, settings) * share), here=True)
+    try:
+        source = promised(entry.origin) if entry.origin else Source(Path(entry.source))
+        counts = expectation(loader, source, name, settings)
+    except UserError:
+        counts = {}  # said when it is read
+    known = counts.get("items") or counts.get("groups")
+    found = round(min(known) * share) if known else None
+    return Items(found, here=False, groups=bool(known) and "items" not in counts)
+
+
+@dataclass(frozen=True)
+class Count:
+    """Prompts of a dataset. outputs: how many ask for what; packs: in how many packs (see keys.py). Prompts
+    that repeat another one (`repeats`) are in neither.
+
+    bound: empty where they were counted; else `at most`, as if every variation applied to each item that it
+    can apply to, or `about`, where the number of items or of rotations is not known either.
+    """
+
+    prompts: int
+    outputs: Mapping[str, int]
+    packs: Mapping[str, int]
+    bound: str = ""
+
+    @property
+    def said(self) -> str:
+        """The number of prompts for a person."""
+        return f"{self.bound} {self.prompts}".lstrip()
+
+    def answers(self, config: Config) -> int:
+        """Of one model."""
+        return sum(count * _times(output, config) for output, count in self.outputs.items())
+
+    def passes(self, config: Config) -> int:
+        """Fewest forward passes of one model, those over pictures' prefixes not counted."""
+        return sum(
+            math.ceil(count / config.batch) * _times(output, config) for output, count in self.packs.items()
+        )
+
+
+def _times(output: str, config: Config) -> int:
+    """Answers to a prompt: of texts the greedy one and every sample."""
+    return 1 + sum(sampling.samples for sampling in config.sampling) if output == TEXT else 1
+
+
+def estimate(items: Items, entry: DatasetEntry, variations: Sequence[str]) -> Count:
+    """Before there are prompts, by the kinds of questions that the loader can have. Raises UserError."""
+    template, loaded = read_template(entry.template, entry.variant), list(map(load_variation, variations))
+    kinds = _kinds(entry)
+    probes = [probe for probe in _PROBES if probe.kind in kinds]
+    each = [max((_drafts(one, probe, template) for probe in probes), default=0) for one in loaded]
+    circular = [any(part.name == CIRCULAR for part in one.parts) for one in loaded]
+    count = items.count or 0
+    again = sum(
+        bool(number and repeats(f"/{one.name}/1", one.name) in variations)
+        for one, number in zip(loaded, each, strict=True)
+    )
+    outputs = {*(template.outputs if "choice" in kinds else ()), *((TEXT,) if "text" in kinds else ())}
+    answers = {output: count * (sum(each) - again) for output in OUTPUTS if output in outputs}
+    return Count(
+        count * sum(each), answers, answers, bound="about" if items.groups or any(circular) else "at most"
+    )
+
+
+def _kinds(entry: DatasetEntry) -> Collection[str]:
+    """Kinds of a dataset's questions; a scheme of ReForm-Eval makes choices of the open ones."""
+    loader = importlib.import_module(f"vouch.datasets.loaders.{entry.loader}")
+    built = entry.options is not None and entry.options.scheme in SCHEMES
+    if built or not hasattr(loader, "kinds"):
+        return ("choice",)
+    kinds: Collection[str] = loader.kinds(loader.Settings.model_validate(entry.settings))
+    return kinds
+
+
+def _drafts(variation: Variation, probe: Item, template: Template) -> int:
+    """How many prompts a variation makes of a question."""
+    return 0 if variation.answers(probe) is None else len(variation.drafts(probe, template)[0])
+
+
+_QUESTION = Item(
+    *("", "", "?", None, ("1", "2", "3", "4"), (0,), ("d",), "choice"),
+    goes_on=True,
+    rewrites=dict.fromkeys(KINDS, "?"),
+)
+_PROBES = (
+    _QUESTION,
+    replace(_QUESTION, options=("left", "right"), images=("d", "e"), exchange=("f", None)),
+    replace(_QUESTION, options=(), answers=(), references=("1",), kind="text"),
+)
+"""Questions to which as much applies as can: with four options, about two pictures, without options."""
+
+
+def count_prompts(path: Path) -> Count:
+    """What a table of prompts holds. Raises UserError."""
+    prompts, groups, asked = 0, Counter[tuple[str, str, str]](), set[tuple[str, str]]()
+    columns = ["item", "variation", "outputs"]
+    for batch in PROMPTS.open(intact(path)).iter_batches(columns=columns, use_threads=False):
+        for row in batch.to_pylist():
+            prompts += 1
+            asked.add((row["item"], row["variation"]))
+            groups.update((output, row["item"], row["variation"]) for output in row["outputs"])
+    for (output, item, variation), count in list(groups.items()):
+        other = repeats(f"{item}/{variation}/1", variation)
+        if other is not None and (item, other) in asked:
+            groups[output, item, variation] = count - 1
+    outputs, packs = Counter[str](), Counter[str]()
+    for (output, _, _), count in groups.items():
+        outputs[output] += count
+        packs[output] += count if output == TEXT else math.ceil(count / PACK_PROMPTS)
+    return Count(prompts, outputs, packs)

@@ -1,0 +1,89 @@
+"""Entries of models.lock and params.yaml, changed: comments, order and quotes stay as people left them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.representer import RoundTripRepresenter
+
+from vouch.pipeline.yaml12 import dumped
+
+
+def editor() -> YAML:
+    """A reader and writer that leaves what it does not change as it is: comments, order, quotes, null."""
+    yaml = YAML()
+    yaml.Representer = type("Representer", (RoundTripRepresenter,), {})
+    yaml.Representer.add_representer(
+        type(None), lambda self, _: self.represent_scalar("tag:yaml.org,2002:null", "null")
+    )
+    yaml.preserve_quotes = True
+    yaml.width = 100_000  # digests stay on their lines
+    return yaml
+
+
+def edited(document: Any) -> str:
+    """The text of what `editor` has read."""
+    return dumped(document, editor())
+
+
+def as_block(models: CommentedMap, name: str) -> CommentedMap:
+    """The entry, over several lines if it stood on one; what follows it stays behind it."""
+    entry: CommentedMap = models[name]
+    if entry.fa.flow_style():
+        entry.fa.set_block_style()
+        if name in models.ca.items:
+            entry.ca.items[next(reversed(entry))] = models.ca.items.pop(name)
+            entry.ca.comment = None  # ruamel.yaml keeps the same comment here
+    return entry
+
+
+def fill(
+    entry: CommentedMap, files: dict[str, str], dtype: str, parameters: int, facts: Mapping[str, str]
+) -> None:
+    """Replaces the digests, and adds what is missing."""
+    _put(entry, "engine", "transformers")
+    _put(entry, "dtype", dtype)
+    _put(entry, "parameters", parameters)
+    if facts:
+        _put(entry, "facts", flow())
+        for key, value in facts.items():
+            if entry["facts"].get(key) is None:
+                entry["facts"].pop(key, None)
+                _put(entry["facts"], key, value)
+    if "files" not in entry:
+        _put(entry, "files", CommentedMap())
+    entry["files"] = _digests(entry["files"], files)
+
+
+def _put(entry: CommentedMap, key: str, value: Any) -> None:
+    """Adds a key that is missing, before the last one: comments behind that one belong to what follows."""
+    if key not in entry:
+        entry.insert(max(len(entry) - 1, 0) if _has_tail(entry) else len(entry), key, value)
+
+
+def _has_tail(entry: CommentedMap) -> bool:
+    """Whether a comment or empty line stands behind the last line of a mapping."""
+    last = next(reversed(entry), None)
+    value = entry.get(last)
+    if isinstance(value, CommentedMap) and not value.fa.flow_style():
+        return _has_tail(value)
+    return last in entry.ca.items
+
+
+def _digests(old: CommentedMap, files: dict[str, str]) -> CommentedMap:
+    """Sorted digests, with the comments that stood beside the old ones and behind the last of them."""
+    new = CommentedMap((name, files[name]) for name in sorted(files))
+    last = next(reversed(old), None)
+    for name, comment in old.ca.items.items():
+        if name in new and name != last:
+            new.ca.items[name] = comment
+    if last in old.ca.items:
+        new.ca.items[next(reversed(new))] = old.ca.items[last]
+    return new
+
+
+def flow(**values: Any) -> CommentedMap:
+    mapping = CommentedMap(values)
+    mapping.fa.set_flow_style()
+    return mapping
