@@ -84,8 +84,8 @@ EDITS = [
     Edit(
         "one prompt template",
         _replace("vouch/prompts/templates/plain.yaml", "Answer with", "Reply with"),
-        {"vary@right"},
-        {"vary@right", *RIGHT, *SCORE, *TEXTS, *END},
+        {"prepare@right", "vary@right"},  # prepare counts the marks of pictures that the template loses
+        MADE | RIGHT | SCORE | TEXTS | END,
     ),
     REVISION,
     VARIATIONS,

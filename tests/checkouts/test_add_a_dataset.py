@@ -59,8 +59,11 @@ def checkout(tmp_path_factory):
 
 def test_the_plan_lists_them_and_they_are_prepared_and_varied(checkout):
     lines = [line.split() for line in checkout.vouch("plan").stdout.splitlines()]
-    counts = {line[0]: line[1:5] for line in lines if line[:1] in (["kites"], ["quiz"])}
-    assert counts == {"kites": ["jsonl", "1", "about", "1"], "quiz": ["quiz", "2", "about", "2"]}
+    counts = {line[0]: line[1:6] for line in lines if line[:1] in (["kites"], ["quiz"])}
+    assert counts == {
+        "kites": ["jsonl", "1", "at", "most", "1"],
+        "quiz": ["quiz", "2", "at", "most", "2"],
+    }
     names = [*counts, "signs"]
     checkout.stages(*(f"{stage}@{name}" for stage in ("prepare", "rewrite", "vary") for name in names))
     tables = {name: pq.read_table(checkout.path / f"data/items/{name}.parquet") for name in names}

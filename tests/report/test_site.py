@@ -121,7 +121,7 @@ def test_says_what_the_tables_hold(rich: Site) -> None:
         ("datasets", "duplicate options two options have the same text 3 7.5 q0, q1, q2 dropped"),
         ("datasets", "broken image"),
         ("datasets", "A is the answer of 100.0 %"),
-        ("datasets", "shapes: looked for and not found: animated, "),
+        ("datasets", "shapes: looked for and not found: added option twice, animated, "),
         ("variations", "blurred pictures vr_b"),
         ("variations", "Most costly for alpha: rotated, 20.0 points of accuracy (15.0–25.0)"),
         ("models", "overall 2 80.0 rank 1"),

@@ -107,7 +107,8 @@ TOKENS = {
     "gemma3": "<start_of_image>",
     "llama4": "<|image|>",
 }
-TOKENLESS = ("llama3", "question_answer")  # reads no pictures; its processor puts them in front
+# the first reads no pictures; the processors of the others put them in front
+TOKENLESS = ("llama3", "question_answer", "plain")
 
 
 def chat(text: str) -> ChatTemplate:
