@@ -13,7 +13,7 @@ from scipy.stats import binomtest
 from tests.cli.conftest import Vouch
 from tests.cli.scored import COUNT, HOSTILE
 from vouch.cli.item import close
-from vouch.report.numbers import DETECTED, minimum_detectable_effect
+from vouch.metrics.comparison.resampling import DETECTED, minimum_detectable_effect
 from vouch.tables.compared import DIFFERENCES, DIFFERENCES_PATH, LEADERBOARD_PATH, VARIATIONS, VARIATIONS_PATH
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.metrics import METRICS

@@ -15,9 +15,10 @@ from tests.metrics.simulated import by_name, config, simulate, values
 from vouch.metrics.config import Raps, Saps, Settings
 from vouch.metrics.conformal.ranked import rank
 from vouch.metrics.conformal.scores import SCORES as FORMULAS
+from vouch.metrics.conformal.scores import Penalties
 from vouch.metrics.conformal.set_figures import Calibrations, rows_of
 from vouch.metrics.conformal.splits import group_splits
-from vouch.metrics.protocols import Figure
+from vouch.metrics.protocols import HEADLINE, Figure
 from vouch.metrics.protocols.clean import clean
 from vouch.metrics.responses import Responses, uniform
 
@@ -61,7 +62,7 @@ def coverage(score: str, splits: int, rows: Responses, share: float = 0.5) -> np
     """[splits] how many test rows the unfilled sets of the score cover."""
     asked = config(scores=list(dict.fromkeys(["lac", "aps", score])))
     drawn = group_splits(rows.groups, share, 7, splits)
-    calibrations = Calibrations(rows_of(rows, rows.noise, asked), drawn)
+    calibrations = Calibrations(rows_of(rows, rows.noise, asked.scores, asked.settings.penalties), drawn)
     counts = calibrations.of(calibrations.rows.strata("marginal"), 0.1)[score].counts
     return np.asarray((counts.counted * counts.covered * (1 - counts.empty)).sum(axis=1))
 
@@ -75,7 +76,7 @@ def test_coverage_follows_the_exact_law(score: str) -> None:
     m, t, draws = 39, 21, 2000
     rows = simulate(1, draws * (m + t), step=1e-9, dtype=np.float64)
     asked = config(scores=list(dict.fromkeys(["lac", "aps", score])))
-    found = rows_of(rows, rows.noise, asked)
+    found = rows_of(rows, rows.noise, asked.scores, asked.settings.penalties)
     answer = found.answers[score].reshape(draws, m + t)
     r = int(np.ceil((m + 1) * 0.9 - 1e-9))
     limits = np.sort(answer[:, :m], axis=1)[:, r - 1]
@@ -171,7 +172,7 @@ def test_class_conditional_sets_cover_every_letter() -> None:
     rows = replace(base, logits=weak)
     asked = config(strata=STRATA)
     drawn = group_splits(rows.groups, 0.5, 0, 20)
-    calibrations = Calibrations(rows_of(rows, rows.noise, asked), drawn)
+    calibrations = Calibrations(rows_of(rows, rows.noise, asked.scores, asked.settings.penalties), drawn)
     at_a = rows.answers[:, 0]
     covered = {}
     for kind in ("marginal", "class"):
@@ -270,7 +271,7 @@ def test_sets_of_a_million_rows_take_less_than_three_times_their_logits() -> Non
     assert rows.logits.dtype == np.float32
     tracemalloc.start()
     splits = group_splits(rows.groups, 0.5, 42, 100)
-    calibrations = Calibrations(rows_of(rows, np.zeros(len(rows), dtype=bool), config()), splits)
+    calibrations = Calibrations(rows_of(rows, np.zeros(len(rows), dtype=bool), HEADLINE, Penalties()), splits)
     calibrations.of(calibrations.rows.strata("marginal"), 0.1)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

@@ -41,7 +41,7 @@ def mapie(score: Any, alpha: float, **settings: Any) -> tuple[float, np.ndarray,
 
 def of(rows: Responses, settings: Settings, *scores: str) -> Calibrations:
     asked = config(scores=["lac", "aps", *scores], settings=settings)
-    return Calibrations(rows_of(rows, rows.noise, asked), FIRST_HALF)
+    return Calibrations(rows_of(rows, rows.noise, asked.scores, asked.settings.penalties), FIRST_HALF)
 
 
 @pytest.mark.parametrize("alpha", [0.1, 0.3])

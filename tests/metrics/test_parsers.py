@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.metrics.simulated import SHARED
-from vouch.metrics.config import DEFAULT_PARSERS
-from vouch.metrics.text.parsers import PARSERS, read
+from vouch.metrics.text.parsers import DEFAULT_PARSERS, PARSERS, read
 from vouch.metrics.text.parsers.marks import Choices
 
 OUTPUTS = SHARED.parent / "outputs"

@@ -8,10 +8,11 @@ import numpy as np
 from tests.models.encoders.models import pin, save_bert
 from tests.models.project import DATASET, MODEL, Project, quiz
 from vouch.metrics.ranking.tasks import tasks, with_similarity
-from vouch.tables.embeddings import SIMILARITIES, TEXT_SIMILARITY, TEXT_SIMILARITY_PATH
+from vouch.tables.embeddings import TEXT_SIMILARITY, TEXT_SIMILARITY_PATH
 from vouch.tables.items import ITEMS, items_path
-from vouch.tables.label_free import LABEL_FREE, SAMPLES, label_free_path
+from vouch.tables.label_free import LABEL_FREE, label_free_path
 from vouch.tables.metrics import METRICS, metrics_path
+from vouch.tables.names import SAMPLES, SIMILARITIES
 from vouch.tables.pins import pin_path, write_pin
 from vouch.tables.prompts import TEXT
 

@@ -14,7 +14,8 @@ from vouch.prompts.build.items import Making, Rewrites, read_items, upper_quarti
 from vouch.prompts.build.template import TEMPLATES, parse_template
 from vouch.prompts.build.variation import Item, Kind, Picture, Step, prompt_id
 from vouch.tables.items import items_path
-from vouch.tables.prompts import DONT_KNOW, NONE_OF_ABOVE, prompts_path
+from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
+from vouch.tables.prompts import prompts_path
 
 ALL = Making(Rewrites([]), Exchanges([]), lambda _: True)
 INSTRUCTION = "Answer with the option's letter from the given choices directly."

@@ -14,11 +14,11 @@ from pydantic import (
     field_validator,
 )
 
-from vouch.metrics.conformal.scores import SCORES
+from vouch.metrics.conformal.scores import SCORES, Penalties
 from vouch.metrics.conformal.thresholds import STRATA
 from vouch.metrics.protocols import HEADLINE, MARGINAL
 from vouch.metrics.text.answers import ANSWERS
-from vouch.metrics.text.parsers import PARSERS
+from vouch.metrics.text.parsers import DEFAULT_PARSERS, PARSERS
 from vouch.pipeline.errors import did_you_mean
 
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -27,7 +27,6 @@ Alpha = Annotated[
     Annotated[Share, Tag("[one]")] | Annotated[list[Share], Field(min_length=1), Tag("[several]")],
     Discriminator(lambda given: "[several]" if isinstance(given, list) else "[one]"),
 ]
-DEFAULT_PARSERS = ("tail", "letter", "option_text", "refusal", "first_mark")
 DEFAULT_ANSWER = "exact_match"
 MOST_PENALTY = 1e6  # scores stay finite, and differences of probabilities still show
 
@@ -56,6 +55,11 @@ class Settings(BaseModel):
 
     raps: Raps = Raps()
     saps: Saps = Saps()
+
+    @property
+    def penalties(self) -> Penalties:
+        """The same as the scores take them."""
+        return Penalties(self.raps.penalty, self.raps.k_reg, self.saps.penalty)
 
 
 def _known(table: Mapping[str, object]) -> AfterValidator:

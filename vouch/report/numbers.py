@@ -5,12 +5,10 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from vouch.metrics.comparison.resampling import minimum_detectable_effect
+
 # Pairs with a smaller p-value after Holm's correction count as significantly different.
 SIGNIFICANCE = 0.05
-DETECTED = 1.959964 + 0.841621
-"""Standard errors that a difference must have to be found with 80 % power at 5 %, two-sided (normal)."""
-INTERVAL = 2 * 1.959964
-"""Standard errors in the width of a 95 % interval."""
 
 
 class Number(NamedTuple):
@@ -57,15 +55,6 @@ class Pair(NamedTuple):
         low = None if self.high is None else -self.high
         high = None if self.low is None else -self.low
         return Pair(-self.difference, low, high, self.p_holm, self.items)
-
-
-def minimum_detectable_effect(low: float | None, high: float | None) -> float | None:
-    """The smallest true difference that so many items would show in four of five studies like this one.
-
-    Its standard error is that of the paired comparison, taken from the ends of the interval: without groups
-    the root of (d - difference^2) / n, d being the share of items on which just one of the two is right.
-    """
-    return None if low is None or high is None else DETECTED * (high - low) / INTERVAL
 
 
 WHOLE = ("items", "rank", "rank_low", "rank_high")

@@ -34,8 +34,6 @@ def embeddings_path(dataset: str, kind: str) -> Path:
     return Path("data/embeddings") / f"{dataset}.{kind}.parquet"
 
 
-SIMILARITIES = ("sample_bert", "sample_bert_expanded", "sample_cosine")
-
 TEXT_SIMILARITY = Table(
     "text_similarity",
     1,

@@ -9,12 +9,6 @@ from pathlib import Path
 
 from vouch.tables.table import Table, columns
 
-TOKENS = (
-    *("nll_first", "nll_last", "nll_min", "nll_avg"),
-    *("ent_first", "ent_last", "ent_max", "ent_avg"),
-)
-SAMPLES = ("sample_bleu", "agreement")
-
 LABEL_FREE = Table(
     "label_free",
     1,

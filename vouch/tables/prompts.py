@@ -7,9 +7,6 @@ import pyarrow as pa
 
 from vouch.tables.table import Table, columns
 
-DONT_KNOW = -1
-NONE_OF_ABOVE = -2
-
 ORIGINAL = "original"
 """The variation that shows an item as its source has it: what others are compared with."""
 CIRCULAR = "circular"

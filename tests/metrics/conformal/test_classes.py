@@ -10,7 +10,8 @@ from tests.metrics.simulated import CONFIG, config, simulate
 from vouch.metrics.conformal.classes import certainty, classes
 from vouch.metrics.conformal.splits import group_splits
 from vouch.metrics.responses import NO_ROLE, Responses
-from vouch.tables.prompts import COMPLEMENT, DONT_KNOW, EFFECTS, KEPT, NONE_OF_ABOVE, SWAPPED
+from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
+from vouch.tables.prompts import COMPLEMENT, EFFECTS, KEPT, SWAPPED
 
 
 def rows(p: list[list[float]], right: list[list[int]], added: int = 0, dtype: type = np.float64) -> Responses:

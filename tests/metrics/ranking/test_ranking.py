@@ -12,8 +12,10 @@ from scipy import stats
 from vouch.metrics.comparison.config import Config
 from vouch.metrics.ranking.rankers import RANKERS, above, atc, atc_literal, certainty, entropy, gap
 from vouch.metrics.ranking.ranking import few_labels, rankings
-from vouch.metrics.ranking.tasks import Task, tasks
-from vouch.tables.label_free import LABEL_FREE, SAMPLES, TOKENS
+from vouch.metrics.ranking.task import Task
+from vouch.metrics.ranking.tasks import tasks
+from vouch.tables.label_free import LABEL_FREE
+from vouch.tables.names import SAMPLES, TOKENS
 
 CONFIG = Config(seed=1, resamples=60, labels=20, draws=40)
 MODELS = ("m0", "m1", "m2", "m3")

@@ -1,7 +1,7 @@
 """Figures of confidence: calibration errors, selective prediction, temperature, answer bias."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from vouch.metrics.calibration.metrics import (
 )
 from vouch.metrics.calibration.probabilities import Probabilities
 from vouch.metrics.calibration.temperature import scale
-from vouch.metrics.config import Config
 from vouch.metrics.conformal.set_figures import Rows
 from vouch.metrics.conformal.splits import Splits
 from vouch.metrics.intervals import centred, group_sums, resampled
@@ -25,12 +24,15 @@ from vouch.metrics.protocols import Figure, split_figure
 from vouch.metrics.registry import named
 from vouch.metrics.responses import Ints
 
+if TYPE_CHECKING:
+    from vouch.metrics.config import Config
+
 BLOCKS = 200
 """Blocks of confidence at most that are drawn: rows between two of their edges count as equally sure."""
 
 
 def confidence_figures(
-    probabilities: Probabilities, rows: Rows, groups: Ints, splits: Splits, config: Config
+    probabilities: Probabilities, rows: Rows, groups: Ints, splits: Splits, config: "Config"
 ) -> list[Figure]:
     """Calibration errors, selective prediction and answer bias with bootstrap intervals over groups, about
     their median; what follows from temperature scaling with the percentiles over the splits.
@@ -42,7 +44,7 @@ def confidence_figures(
     return figures + _resampled(probabilities, groups, config)
 
 
-def _resampled(probabilities: Probabilities, groups: Ints, config: Config) -> list[Figure]:
+def _resampled(probabilities: Probabilities, groups: Ints, config: "Config") -> list[Figure]:
     """Metrics of sums over rows: all sums of a group are drawn together."""
     confidence, correct = probabilities.confidence, probabilities.correct
     bins, letters, surest = config.bins, probabilities.p.shape[1], min(BLOCKS, len(groups))

@@ -27,7 +27,8 @@ from vouch.metrics.conformal.splits import Splits, group_splits
 from vouch.metrics.join import Block
 from vouch.metrics.protocols import CLEAN, Figure, mean_figure, split_figure
 from vouch.metrics.responses import Bools, Floats, Ints
-from vouch.tables.prompts import CIRCULAR, LETTERS, NONE_OF_ABOVE, ORIGINAL
+from vouch.tables.names import NONE_OF_ABOVE
+from vouch.tables.prompts import CIRCULAR, LETTERS, ORIGINAL
 
 PAIR = (ORIGINAL, "option_order")
 FLOOR = 1e-12

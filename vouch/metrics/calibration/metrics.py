@@ -19,7 +19,7 @@ from vouch.metrics.calibration.bins import Bins
 from vouch.metrics.calibration.probabilities import Probabilities
 from vouch.metrics.calibration.temperature import Scaled
 from vouch.metrics.responses import Bools, Floats, count
-from vouch.tables.prompts import DONT_KNOW, NONE_OF_ABOVE
+from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
 LEAST = np.finfo(np.float64).tiny
 PERCENT = (50, 80, 90)

@@ -8,9 +8,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from scipy.special import stdtr
 
-from vouch.metrics.comparison.resampling import Array, intervals, means
+from vouch.metrics.comparison.resampling import Array, intervals, means, p_values
 from vouch.tables.prompts import ORIGINAL, OUTPUTS
 
 UNITS = 2520
@@ -49,7 +48,7 @@ def _pairs(frame: pd.DataFrame, seed: int, resamples: int) -> Iterator[dict[str,
     items, clusters = counts.sum(axis=0), (counts > 0).sum(axis=0)
     mean = means(sums, counts)
     low, high = intervals(sums, counts, seed, resamples)
-    p = _p_values(mean, sums, counts)
+    p = p_values(mean, sums, counts)
     for pair in np.flatnonzero(items):
         varies = not np.isnan(low[pair])
         yield {
@@ -78,22 +77,6 @@ def _group_sums(
         counts[:, pairs] = np.add.reduceat((~np.isnan(gaps)).astype(float), starts)
         sums[:, pairs] = np.add.reduceat(np.nan_to_num(gaps), starts)
     return sums, counts
-
-
-def _p_values(mean: Array, sums: Array, counts: Array) -> Array:
-    """Two-sided, from the group sums [groups, pairs].
-
-    Never below 2^(1-D) for D groups whose models differ, the least that flipping their signs can give: the t
-    distribution is too sure of a few.
-    """
-    clusters = (counts > 0).sum(axis=0)
-    freedom = np.maximum(clusters - 1, 1)
-    spread = ((sums - mean * counts) ** 2).sum(axis=0)
-    error = np.sqrt(clusters / freedom * spread) / np.maximum(counts.sum(axis=0), 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(mean == 0, 0.0, np.abs(mean) / error)
-    least = np.exp2(1.0 - np.maximum((sums != 0).sum(axis=0), 1))
-    return np.asarray(np.maximum(2 * stdtr(freedom, -t), least))
 
 
 def holm(p_values: list[float | None]) -> list[float | None]:

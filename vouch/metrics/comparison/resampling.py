@@ -6,10 +6,15 @@ threads can move a bit.
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtr
 
 from vouch.metrics.intervals import AT_ONCE, SHARES
 
 Array = NDArray[np.float64]
+DETECTED = 1.959964 + 0.841621
+"""Standard errors that a difference must have to be found with 80 % power at 5 %, two-sided (normal)."""
+INTERVAL = 2 * 1.959964
+"""Standard errors in the width of a 95 % interval."""
 
 
 def means(sums: Array, counts: Array) -> Array:
@@ -37,3 +42,28 @@ def bootstrap(sums: Array, counts: Array, seed: int, resamples: int) -> Array:
         weights = np.bincount(draws.ravel(), minlength=size * total).reshape(size, total).astype(float)
         drawn.append((weights @ sums) / np.maximum(weights @ counts, 1))
     return np.concatenate(drawn)
+
+
+def p_values(mean: Array, sums: Array, counts: Array) -> Array:
+    """Two-sided, from the group sums [groups, pairs].
+
+    Never below 2^(1-D) for D groups whose models differ, the least that flipping their signs can give: the t
+    distribution is too sure of a few.
+    """
+    clusters = (counts > 0).sum(axis=0)
+    freedom = np.maximum(clusters - 1, 1)
+    spread = ((sums - mean * counts) ** 2).sum(axis=0)
+    error = np.sqrt(clusters / freedom * spread) / np.maximum(counts.sum(axis=0), 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(mean == 0, 0.0, np.abs(mean) / error)
+    least = np.exp2(1.0 - np.maximum((sums != 0).sum(axis=0), 1))
+    return np.asarray(np.maximum(2 * stdtr(freedom, -t), least))
+
+
+def minimum_detectable_effect(low: float | None, high: float | None) -> float | None:
+    """The smallest true difference that so many items would show in four of five studies like this one.
+
+    Its standard error is that of the paired comparison, taken from the ends of the interval: without groups
+    the root of (d - difference^2) / n, d being the share of items on which just one of the two is right.
+    """
+    return None if low is None or high is None else DETECTED * (high - low) / INTERVAL

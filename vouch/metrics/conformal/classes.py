@@ -15,7 +15,7 @@ from vouch.metrics.config import Config
 from vouch.metrics.conformal.authors import AUTHORS, authors_split, authors_threshold
 from vouch.metrics.conformal.membership import answer_scores, set_membership
 from vouch.metrics.conformal.ranked import rank
-from vouch.metrics.conformal.scores import with_settings
+from vouch.metrics.conformal.scores import with_penalties
 from vouch.metrics.conformal.splits import group_splits
 from vouch.metrics.conformal.thresholds import thresholds
 from vouch.metrics.responses import Bools, Responses
@@ -86,7 +86,7 @@ def _faithful(rows: Responses, config: Config) -> Array:
 
 def _clean(rows: Responses, config: Config) -> Array:
     """[n] mean set sizes, NaN for a row that calibrates in every split."""
-    ranked, scores = rank(rows), {"lac": with_settings("lac", config.settings)}
+    ranked, scores = rank(rows), {"lac": with_penalties("lac", config.settings.penalties)}
     splits = group_splits(rows.groups, config.calibration, config.seed, config.splits)
     all_alike = np.zeros(len(rows), dtype=np.int64)
     answers = answer_scores(ranked, scores)["lac"]

@@ -1,34 +1,39 @@
 """Nonconformity scores, SCORES by the names of `score.scores`. To add one, add an entry.
 
-A formula takes Ranked rows and Settings and returns [n, k], the score of every letter by its definition. The
+A formula takes Ranked rows and Penalties and returns [n, k], the score of every letter by its definition. The
 clean protocol builds {letters with a score <= threshold} from it, so a score has no unit: only its order
 counts. Letters of equal probability have equal scores. Random terms use one uniform number a row that hangs
 on the item alone (`uniform`), so it is the same in every order of rows, every variation and every split.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
 from vouch.metrics.conformal.ranked import Ranked
 from vouch.metrics.responses import Floats
 
-if TYPE_CHECKING:
-    from vouch.metrics.config import Settings
+
+class Penalties(NamedTuple):
+    """raps: what each place beyond the first k_reg adds; saps: what each place below the first adds."""
+
+    raps: float = 0.1
+    k_reg: int = 2
+    saps: float = 0.2
 
 
-def aps_randomised(ranked: Ranked, settings: "Settings") -> Floats:
+def aps_randomised(ranked: Ranked, penalties: Penalties) -> Floats:
     """APS with its random term: sum of all p_j > p_k, plus u times the sum of all p_j = p_k."""
     return np.asarray(ranked.before + ranked.noise[:, None] * (ranked.upto - ranked.before))
 
 
-def lac(ranked: Ranked, settings: "Settings") -> Floats:
+def lac(ranked: Ranked, penalties: Penalties) -> Floats:
     """LAC, least ambiguous classifier: 1 - p (Sadinle, Lei and Wasserman 2019)."""
     return np.asarray(1 - ranked.p)
 
 
-def margin(ranked: Ranked, settings: "Settings") -> Floats:
+def margin(ranked: Ranked, penalties: Penalties) -> Floats:
     """max_{j != k} p_j - p_k, in -1 ... 1; -p_k for a letter that stands alone (Löfström et al. 2015).
 
     Two-sided: negative for the most probable letter. Where nearly all answers are on top the threshold is
@@ -40,26 +45,26 @@ def margin(ranked: Ranked, settings: "Settings") -> Floats:
     return np.asarray(scores)
 
 
-def raps(ranked: Ranked, settings: "Settings") -> Floats:
+def raps(ranked: Ranked, penalties: Penalties) -> Floats:
     """APS with its random term, plus penalty (place - k_reg)_+ (Angelopoulos, et al. 2021)."""
-    extra = settings.raps.penalty * np.maximum(ranked.place - settings.raps.k_reg, 0)
-    return np.asarray(aps_randomised(ranked, settings) + extra)
+    extra = penalties.raps * np.maximum(ranked.place - penalties.k_reg, 0)
+    return np.asarray(aps_randomised(ranked, penalties) + extra)
 
 
-def saps(ranked: Ranked, settings: "Settings") -> Floats:
+def saps(ranked: Ranked, penalties: Penalties) -> Floats:
     """u p_max for the most probable letters, p_max + (place - 2 + u) penalty else (Huang et al. 2024)."""
     noise, top = ranked.noise[:, None], ranked.p[:, :1]
-    below = top + (ranked.place - 2 + noise) * settings.saps.penalty
+    below = top + (ranked.place - 2 + noise) * penalties.saps
     return np.asarray(np.where(ranked.place == 1, noise * top, below))
 
 
-SCORES: "dict[str, Callable[[Ranked, Settings], Floats]]" = {
+SCORES: dict[str, Callable[[Ranked, Penalties], Floats]] = {
     # Sum of all p_j >= p_k: equation 4 of the benchmark's paper to the letter, equals included, without
     # the random term of Romano, Sesia and Candes (2020).
-    "aps": lambda ranked, settings: ranked.upto,
+    "aps": lambda ranked, penalties: ranked.upto,
     # Sum of all p_j > p_k: the set that keeps the letter with which the running sum crosses the threshold.
     # The most probable letter has score 0: no set is empty.
-    "aps_crossing": lambda ranked, settings: ranked.before,
+    "aps_crossing": lambda ranked, penalties: ranked.before,
     "aps_randomised": aps_randomised,
     "lac": lac,
     "margin": margin,
@@ -68,7 +73,7 @@ SCORES: "dict[str, Callable[[Ranked, Settings], Floats]]" = {
 }
 
 
-def with_settings(name: str, settings: "Settings") -> Callable[[Ranked], Floats]:
-    """The formula of a name with its settings."""
+def with_penalties(name: str, penalties: Penalties) -> Callable[[Ranked], Floats]:
+    """The formula of a name with its penalties."""
     formula = SCORES[name]
-    return lambda ranked: formula(ranked, settings)
+    return lambda ranked: formula(ranked, penalties)

@@ -1,22 +1,25 @@
 """Figures of prediction sets: every score, kind of calibration and alpha, over many splits."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vouch.metrics.config import Config
 from vouch.metrics.conformal.membership import Scores, SetMembership, answer_scores, set_membership
 from vouch.metrics.conformal.metrics import OF_SETS, SetCounts
 from vouch.metrics.conformal.ranked import Ranked, rank
-from vouch.metrics.conformal.scores import with_settings
+from vouch.metrics.conformal.scores import Penalties, with_penalties
 from vouch.metrics.conformal.splits import Splits, group_splits
 from vouch.metrics.conformal.thresholds import STRATA, Strata, thresholds
 from vouch.metrics.intervals import SHARES
 from vouch.metrics.protocols import HEADLINE, MARGINAL, Figure
 from vouch.metrics.registry import metrics, named
 from vouch.metrics.responses import Bools, Floats, Ints, Responses
+
+if TYPE_CHECKING:
+    from vouch.metrics.config import Config
 
 SWEPT = ("coverage", "set_size")
 """Metrics that are given for every share of `score.shares`."""
@@ -48,11 +51,13 @@ class Calibrated:
     counts: SetCounts
 
 
-def rows_of(responses: Responses, correct: Floats | Bools, config: Config) -> Rows:
-    """Rows from responses; correct [n]: share of each row's prediction that is correct."""
+def rows_of(
+    responses: Responses, correct: Floats | Bools, scores: Sequence[str], penalties: Penalties
+) -> Rows:
+    """Rows from responses; correct [n]: share of each row's prediction that is correct; scores: names."""
     ranked = rank(responses)
-    scores: dict[str, Scores] = {name: with_settings(name, config.settings) for name in config.scores}
-    return Rows(ranked, responses.categories, correct, scores, answer_scores(ranked, scores))
+    formulas: dict[str, Scores] = {name: with_penalties(name, penalties) for name in scores}
+    return Rows(ranked, responses.categories, correct, formulas, answer_scores(ranked, formulas))
 
 
 class Calibrations:
@@ -79,7 +84,7 @@ class Calibrations:
 
 
 def set_figures(
-    rows: Rows, groups: Ints, splits: Splits, config: Config
+    rows: Rows, groups: Ints, splits: Splits, config: "Config"
 ) -> tuple[list[Figure], dict[str, SetMembership]]:
     """All figures of sets, and the set membership by score under the main calibration.
 

@@ -38,7 +38,9 @@ def shift_figures(plain: Block, other: Block, config: Config) -> list[Figure]:
         return []
     numbers = [np.searchsorted(names, groups) for _, groups in sides]
     splits = group_splits(np.concatenate(numbers), config.calibration, config.seed, config.splits)
-    first, second = (rows_of(rows, np.ones(len(rows)), config) for rows, _ in sides)
+    first, second = (
+        rows_of(rows, np.ones(len(rows)), config.scores, config.settings.penalties) for rows, _ in sides
+    )
     where = np.repeat([0, 1], [len(rows) for rows, _ in sides])
     testing = splits.part(len(sides[0][0]), splits.rows)
     figures = []

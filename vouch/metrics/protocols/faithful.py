@@ -20,7 +20,7 @@ from vouch.metrics.conformal.metrics import OF_SETS, SetCounts
 from vouch.metrics.protocols import HEADLINE, MARGINAL, Column, Figure, Protocol
 from vouch.metrics.registry import metrics
 from vouch.metrics.responses import NO_ROLE, Ints, Responses
-from vouch.tables.prompts import DONT_KNOW, NONE_OF_ABOVE
+from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
 
 Formula = Callable[[Any], Any]
 

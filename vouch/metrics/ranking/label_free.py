@@ -15,7 +15,8 @@ from vouch.metrics.tables import filled, names_of
 from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.texts import TextBlock
 from vouch.metrics.text.tokens import Numbers
-from vouch.tables.label_free import LABEL_FREE, SAMPLES, TOKENS
+from vouch.tables.label_free import LABEL_FREE
+from vouch.tables.names import SAMPLES, TOKENS
 from vouch.tables.prompts import ORIGINAL
 
 

@@ -11,7 +11,7 @@ from vouch.metrics.comparison.resampling import bootstrap
 from vouch.metrics.comparison.variations import GRAIN
 from vouch.metrics.ranking.correlation import Numbers
 from vouch.metrics.ranking.rankers import RANKERS, Ranker
-from vouch.metrics.ranking.tasks import Task
+from vouch.metrics.ranking.task import Task
 from vouch.tables.rankings import COMBINED
 
 

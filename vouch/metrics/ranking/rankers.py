@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from vouch.metrics.conformal.thresholds import exact_rank
-from vouch.metrics.ranking.tasks import NLL, PROBABILITIES, Numbers, Task, highest
-from vouch.tables.embeddings import SIMILARITIES
-from vouch.tables.label_free import SAMPLES, TOKENS
+from vouch.metrics.ranking.task import NLL, PROBABILITIES, Numbers, Task, highest
+from vouch.tables.names import SAMPLES, SIMILARITIES, TOKENS
 
 
 class Ranker(NamedTuple):

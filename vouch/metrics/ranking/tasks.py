@@ -1,61 +1,16 @@
 """Label-free scores of all models as arrays: a task for each dataset and output to rank models on."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from vouch.tables.embeddings import SIMILARITIES
-from vouch.tables.label_free import SAMPLES, TOKENS
+from vouch.metrics.ranking.task import PROBABILITIES, Numbers, Task
+from vouch.tables.names import SAMPLES, SIMILARITIES, TOKENS
 from vouch.tables.prompts import OUTPUTS, TEXT
 
-Numbers = NDArray[np.float64]
-PROBABILITIES = "probabilities"
-NLL = "nll_min"
 KEYS = ["model", "dataset", "prompt", "temperature"]
-
-
-@dataclass(frozen=True)
-class Task:
-    """m models on n items of a dataset, by one output.
-
-    score        empty, or the temperature of the samples that `label_free` holds, `t0.7`
-    models       names, in alphabetical order
-    groups       [n] number of the item's group
-    performance  [m, n] how right an answer is; NaN where there is none
-    label_free   by name, [m, n], NaN where unknown; PROBABILITIES [m, n, k], NaN where there is no option
-    answers      [n, k] the right options; of no use to a ranker but on a proxy
-    """
-
-    dataset: str
-    output: str
-    score: str
-    models: tuple[str, ...]
-    groups: NDArray[np.int64]
-    performance: Numbers
-    label_free: Mapping[str, Numbers]
-    answers: NDArray[np.bool_]
-
-    def only(self, models: tuple[str, ...]) -> "Task":
-        """The same for some of the models."""
-        rows = [self.models.index(model) for model in models]
-        label_free = {name: values[rows] for name, values in self.label_free.items()}
-        return replace(self, models=models, performance=self.performance[rows], label_free=label_free)
-
-    @property
-    def certainty(self) -> Numbers:
-        """[m, n] how sure the model is: minus NLL of the least probable token, or largest probability."""
-        if NLL in self.label_free:
-            return -self.label_free[NLL]
-        return highest(self.label_free[PROBABILITIES])
-
-
-def highest(probabilities: Numbers) -> Numbers:
-    """[m, n] the largest of [m, n, k]; NaN where there is no option."""
-    return np.asarray(np.fmax.reduce(probabilities, axis=2))
 
 
 def tasks(label_free: pa.Table) -> Iterator[list[Task]]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from vouch.tables.embeddings import SIMILARITIES
+from vouch.tables.names import SIMILARITIES
 from vouch.tables.prompts import ORIGINAL, PROMPTS, prompts_path
 from vouch.tables.responses import TEXT
 

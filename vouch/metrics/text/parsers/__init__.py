@@ -21,6 +21,8 @@ PARSERS: dict[str, Callable[[str, Choices], Named]] = {
     "tail": marks.tail,
 }
 
+DEFAULT_PARSERS = ("tail", "letter", "option_text", "refusal", "first_mark")
+
 
 def read(text: str, choices: Choices, parsers: Sequence[str]) -> tuple[str | None, tuple[int, ...]]:
     """The first rule that finds something, and what; (None, ()) where none does."""

@@ -1,0 +1,149 @@
+"""The functions for arrays of one's own: doctests, agreement with the pipeline's protocol, bad input."""
+
+import doctest
+import importlib
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import vouch
+from vouch.library.sets import _responses
+from vouch.metrics.config import Config
+from vouch.metrics.protocols.clean import clean
+
+RNG = np.random.default_rng(7)
+ANSWERS = RNG.integers(0, 4, 600)
+LOGITS = RNG.normal(size=(600, 4)) + 1.5 * (ANSWERS[:, None] == np.arange(4))
+GROUPS = np.arange(600) // 3
+OTHERS = "pandas pyarrow pydantic torch transformers yaml dvc rapidfuzz filelock jinja2 PIL datasets"
+
+
+@pytest.mark.parametrize("name", vouch.__all__)
+def test_the_examples_run(name: str) -> None:
+    module = importlib.import_module(getattr(vouch, name).__module__)
+    assert doctest.testmod(module).failed == 0
+
+
+def test_importing_needs_numpy_and_scipy_only() -> None:
+    """In a process of its own, which does not find the other packages."""
+    script = f"""
+import sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {set(OTHERS.split())!r}:
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Missing())
+import vouch
+for name in vouch.__all__:
+    getattr(vouch, name)
+print(vouch.prediction_sets({LOGITS.tolist()}, {ANSWERS.tolist()}))
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_sets_and_calibration_are_those_of_the_clean_protocol() -> None:
+    config = Config(alpha=0.1, calibration=0.5, seed=0, splits=100, bins=15)
+    rows = _responses(LOGITS, ANSWERS[:, None] == np.arange(4), GROUPS, 0)
+    figures = {(f.score, f.metric): (f.value, f.low, f.high) for f in clean(rows, config).figures}
+    for score in ("lac", "aps"):
+        found = vouch.prediction_sets(LOGITS, ANSWERS, score=score, groups=GROUPS)
+        for metric in ("coverage", "set_size", "singleton_rate", "empty_rate"):
+            assert tuple(getattr(found, metric)) == figures[score, metric]
+    assert tuple(found.accuracy) == figures["", "accuracy"]
+    p = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
+    error = vouch.calibration_error(p, LOGITS.argmax(axis=1) == ANSWERS, groups=GROUPS)
+    assert error.ece.value == pytest.approx(figures["", "ece"][0], abs=1e-12)
+    scaled = vouch.temperature(LOGITS, ANSWERS, groups=GROUPS)
+    assert scaled.ece_after.value == pytest.approx(figures["", "ece_scaled"][0], abs=1e-12)
+
+
+def test_tensors_lists_and_arrays_are_alike() -> None:
+    tensor = torch.tensor(LOGITS, dtype=torch.float64, requires_grad=True)
+    found = [
+        vouch.prediction_sets(values, answers)
+        for values, answers in (
+            (LOGITS, ANSWERS),
+            (tensor, torch.tensor(ANSWERS)),
+            (LOGITS.tolist(), ANSWERS.tolist()),
+        )
+    ]
+    assert found[0] == found[1] == found[2]
+    assert repr(found[0]).startswith("PredictionSets(score='lac', alpha=0.1, rows=600, coverage=0.9")
+    assert list(found[0].to_frame().columns) == ["value", "low", "high"]
+
+
+def test_sets_of_new_questions_use_the_threshold_of_all_rows() -> None:
+    found = vouch.prediction_sets(LOGITS, ANSWERS, score="aps")
+    assert (found.of(LOGITS) == found.sets).all() and found.sets.any(axis=1).all()
+    assert vouch.coverage(found.sets, ANSWERS).value >= 0.9
+    few = vouch.prediction_sets(LOGITS[:8], ANSWERS[:8])
+    assert few.threshold == np.inf and few.sets.all()
+
+
+def test_a_question_with_fewer_options_has_no_other_ones_in_its_set() -> None:
+    logits = LOGITS.copy()
+    logits[::2, 3] = -np.inf
+    answers = np.where((ANSWERS == 3) & (np.arange(600) % 2 == 0), 0, ANSWERS)
+    assert not vouch.prediction_sets(logits, answers).sets[::2, 3].any()
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: vouch.prediction_sets([[1, np.nan]], [0]), "row 0 has NaN"),
+        (lambda: vouch.prediction_sets([[1.0, 2.0]], [2]), "row 0 is 2; give indices 0 to 1"),
+        (lambda: vouch.prediction_sets([[1.0, 2.0]], [0]), "cannot be split"),
+        (lambda: vouch.prediction_sets(LOGITS, ANSWERS[:5]), "they must fit"),
+        (lambda: vouch.prediction_sets(LOGITS, ANSWERS, score="best"), "score 'best' is unknown"),
+        (lambda: vouch.prediction_sets(LOGITS, ANSWERS, alpha=1.0), "alpha is 1.0"),
+        (lambda: vouch.prediction_sets(LOGITS[:, 0], ANSWERS), "2 dimension"),
+        (lambda: vouch.prediction_sets([[-np.inf, 1.0]] * 4, [1] * 4), "put it last"),
+        (lambda: vouch.calibration_error([1.2], [1]), "row 0 is 1.2"),
+        (lambda: vouch.compare([1, 0], [1]), "1 rows, but there are 2"),
+        (lambda: vouch.compare([], []), "correct_a is empty"),
+        (lambda: vouch.rank_without_labels({"a": [[1.0]]}), "at least 2"),
+        (lambda: vouch.rank_without_labels({"a": [[0.5, 0.1]], "b": [[0.5, 0.5]]}), "sums to 0.6"),
+        (lambda: vouch.read_answer("A", []), "at least 1"),
+        (lambda: vouch.best, "it has calibration_error"),
+    ],
+)
+def test_bad_input_is_named(call: Any, words: str) -> None:
+    with pytest.raises((ValueError, AttributeError), match=words):
+        call()
+
+
+def test_a_difference_has_an_interval_and_a_p_value() -> None:
+    better = RNG.random(400) < 0.8
+    worse = better & (RNG.random(400) < 0.8)
+    found = vouch.compare(better, worse)
+    assert (
+        found.p is not None
+        and found.p < 1e-6
+        and found.difference.low is not None
+        and found.difference.low > 0
+    )
+    alike = vouch.compare(better, better)
+    assert alike.difference.value == 0 and alike.p == 1
+
+
+def test_rankers_with_a_proxy() -> None:
+    right = np.arange(300) % 4
+    sides = {}
+    for name, skill in (("a", 3.0), ("b", 1.0), ("c", 0.2)):
+        weights = np.exp(RNG.normal(size=(300, 4)) + skill * (right[:, None] == np.arange(4)))
+        sides[name] = weights / weights.sum(axis=1, keepdims=True)
+    found = vouch.rank_without_labels(sides, proxy=sides, proxy_answers=right)
+    assert {"confidence", "entropy", "gap", "atc", "set_size", "certainty"} <= set(found.ranks)
+    assert all(list(ranks.values()) == [1, 2, 3] for ranks in found.ranks.values())
+    assert len(found.to_frame()) == 3 * len(found.ranks)
+
+
+def test_negations_turn_consistency_round() -> None:
+    kept = vouch.robustness([0, 1], [0, 1], [0, 1], options=2)
+    flipped = vouch.robustness([0, 1], [1, 0], [0, 1], options=2, flipped_answers=[1, 0], certainty=[1, 1])
+    assert kept.consistency.value == flipped.consistency.value == 1
+    assert flipped.reliability == pytest.approx(1) and kept.reliability is None

@@ -1,0 +1,129 @@
+"""Whether a confidence means what it says, and the temperature that makes it so."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from vouch.library.arrays import answers_of, groups_of, logits_of, plain, share, shares_of
+from vouch.library.figure import Estimate, Result
+from vouch.library.sets import _correct, _ranked
+from vouch.metrics.calibration.bins import Bins, equal_slots, mass_slots, resampled_bins, tally
+from vouch.metrics.calibration.metrics import ece, mce
+from vouch.metrics.calibration.temperature import fit, scale
+from vouch.metrics.conformal.splits import group_splits
+from vouch.metrics.intervals import centred, percentiles
+
+
+@dataclass(frozen=True, repr=False)
+class CalibrationError(Result):
+    """ece: mean |accuracy - confidence| over the bins, weighted by rows. mce: the largest. gap: mean
+    confidence minus accuracy, above 0 for an overconfident model. counts, confidence, accuracy: [bins]; NaN
+    where empty.
+    """
+
+    rows: int
+    ece: Estimate
+    mce: Estimate
+    gap: float
+    counts: NDArray[np.int64] = field(compare=False)
+    confidence: NDArray[np.float64] = field(compare=False)
+    accuracy: NDArray[np.float64] = field(compare=False)
+
+
+def calibration_error(
+    probabilities: Any,
+    correct: Any,
+    *,
+    bins: int = 15,
+    equal_mass: bool = False,
+    groups: ArrayLike | None = None,
+    seed: int = 0,
+) -> CalibrationError:
+    """Expected calibration error (Naeini et al. 2015; Guo et al. 2017).
+
+    probabilities: [n] the confidence of each answer, or [n, k], of which the largest counts. correct: [n] 1
+    or 0, or a share. bins of equal width, or with equally many rows each. Intervals: bootstrap over groups
+    [n] about its median, since resampling moves the error upwards.
+
+    >>> round(calibration_error([0.9, 0.9, 0.6, 0.6], [1, 1, 1, 0], bins=10).ece.value, 3)
+    0.1
+    """
+    given = plain(probabilities, "probabilities", np.ndim(probabilities))
+    confidence = shares_of(given if given.ndim == 1 else given.max(axis=1), "probabilities")
+    right = shares_of(correct, "correct", len(confidence))
+    if bins < 1:
+        raise ValueError(f"bins is {bins}; it must be at least 1")
+    slots = mass_slots(confidence, bins) if equal_mass else equal_slots(confidence, bins)
+    found = tally(slots, bins, confidence, right)
+    draws = resampled_bins(slots, bins, confidence, right, groups_of(groups, len(right)), seed)
+    with np.errstate(invalid="ignore"):
+        means = found.confidence / found.count, found.correct / found.count
+    return CalibrationError(
+        len(right),
+        _estimate(ece, found, draws),
+        _estimate(mce, found, draws),
+        float(confidence.mean() - right.mean()),
+        found.count.astype(np.int64),
+        *means,
+    )
+
+
+def _estimate(formula: Any, found: Bins, draws: Bins) -> Estimate:
+    value = float(formula(found))
+    return Estimate(value, *centred(value, formula(draws)))
+
+
+@dataclass(frozen=True, repr=False)
+class Temperature(Result):
+    """value: T, fitted on all rows. ece_before, ece_after, nll_after (nats): on the test halves of the
+    splits, with T fitted on the other halves.
+    """
+
+    value: float
+    ece_before: Estimate
+    ece_after: Estimate
+    nll_after: Estimate
+
+    def scale(self, logits: Any) -> NDArray[np.float64]:
+        """softmax(logits / T) [n, k]."""
+        scaled = logits_of(logits) / self.value
+        weights = np.exp(scaled - scaled.max(axis=1, keepdims=True))
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def temperature(
+    logits: Any,
+    answers: Any,
+    *,
+    groups: ArrayLike | None = None,
+    bins: int = 15,
+    calibration: float = 0.5,
+    splits: int = 100,
+    seed: int = 0,
+) -> Temperature:
+    """Temperature scaling (Guo, Pleiss, Sun and Weinberger 2017); arguments as for `prediction_sets`.
+
+    T lies in 0.05 ... 20, and at a bound where all answers are right or all wrong.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> answers = rng.integers(0, 4, 2000)
+    >>> logits = rng.normal(size=(2000, 4)) + (answers[:, None] == np.arange(4))
+    >>> round(temperature(3 * logits, answers).value)  # three times too sure
+    3
+    """
+    values = logits_of(logits)
+    right = answers_of(answers, values)
+    ranked = _ranked(values, right, seed)
+    drawn = group_splits(groups_of(groups, len(values)), share(calibration, "calibration"), seed, splits)
+    if drawn.sizes.max() == len(values) or not drawn.sizes.max():
+        raise ValueError("too few groups to be split into two parts")
+    logs = np.log(np.where(ranked.p > 0, ranked.p, np.finfo(np.float64).tiny))
+    logs = np.where(ranked.present, logs, -np.inf)
+    every = np.ones((1, len(values)), dtype=bool)
+    value = float(fit(logs, np.where(ranked.answers, logs, -np.inf).max(axis=1), every)[0])
+    scaled = scale(ranked, _correct(values, right), drawn, bins)
+    after = (ece(scaled.before), ece(scaled.bins), scaled.nll)
+    return Temperature(value, *(Estimate(float(each.mean()), *percentiles(each)) for each in after))

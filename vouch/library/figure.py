@@ -1,0 +1,49 @@
+"""What the functions return: small frozen objects that print as one line and become a pandas table."""
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Estimate(NamedTuple):
+    """A number with its 95 % interval; low and high are None where the rows say nothing of the spread."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    def __repr__(self) -> str:
+        ends = "" if self.low is None or self.high is None else f" ({self.low:.4g} to {self.high:.4g})"
+        return f"{self.value:.4g}{ends}"
+
+
+class Result:
+    """Base of the results."""
+
+    def __repr__(self) -> str:
+        shown = [f"{name}={value!r}" for name, value in self._numbers().items()]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def to_frame(self) -> "pd.DataFrame":
+        """One row a number: name, value, low, high. Arrays stay attributes."""
+        import pandas as pd
+
+        rows = {
+            name: value if isinstance(value, Estimate) else Estimate(value)
+            for name, value in self._numbers().items()
+            if value is not None and not isinstance(value, str)
+        }
+        columns = list(Estimate._fields)
+        return pd.DataFrame(list(rows.values()), index=list(rows), columns=columns).rename_axis("name")
+
+    def _numbers(self) -> dict[str, Any]:
+        every = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in every.items()
+            if value is None or isinstance(value, Estimate | str | float | int | np.generic)
+        }

@@ -1,0 +1,126 @@
+"""Ranking models without labels (Tu et al. 2024)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import rankdata
+
+from vouch.library.arrays import answers_of, groups_of, plain
+from vouch.metrics.comparison.resampling import bootstrap
+from vouch.metrics.intervals import percentiles
+from vouch.metrics.ranking.rankers import RANKERS, Ranker
+from vouch.metrics.ranking.task import PROBABILITIES, Numbers, Task
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RESAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class LabelFreeRanking:
+    """values: by ranker and model, higher is better. ranks: 1 for the best, equals share the smallest.
+
+    rank_ends: by ranker and model the 2.5 and 97.5 percentiles of the rank over resampled groups.
+    """
+
+    values: Mapping[str, Mapping[str, float]]
+    ranks: Mapping[str, Mapping[str, int]]
+    rank_ends: Mapping[str, Mapping[str, tuple[float, float]]]
+
+    def __repr__(self) -> str:
+        orders = {
+            name: " > ".join(sorted(ranks, key=lambda m: ranks[m])) for name, ranks in self.ranks.items()
+        }
+        return f"LabelFreeRanking({'; '.join(f'{name}: {order}' for name, order in orders.items())})"
+
+    def to_frame(self) -> "pd.DataFrame":
+        """One row a ranker and model: value, rank, rank_low, rank_high."""
+        import pandas as pd
+
+        rows = [
+            (name, model, value, self.ranks[name][model], *self.rank_ends[name][model])
+            for name, models in self.values.items()
+            for model, value in models.items()
+        ]
+        return pd.DataFrame(rows, columns=["ranker", "model", "value", "rank", "rank_low", "rank_high"])
+
+
+def rank_without_labels(
+    probabilities: Mapping[str, Any],
+    *,
+    proxy: Mapping[str, Any] | None = None,
+    proxy_answers: Any = None,
+    groups: ArrayLike | None = None,
+    alpha: float = 0.1,
+    seed: int = 0,
+) -> LabelFreeRanking:
+    """Ranks models by what their probabilities say, without an answer key.
+
+    probabilities: by model [n, k], each row sums to 1, the same questions for all; NaN where a question has
+    fewer options. Rankers: confidence, entropy, gap. With proxy (by model [m, k] on other questions) and
+    proxy_answers ([m] indices or a mask) also accuracy_on_the_line, atc, certainty and set_size. No ranker
+    is right on every task: Tu et al. (2024) measured rank correlations of .2 to .9.
+
+    >>> sure, unsure = [[0.9, 0.1], [0.2, 0.8]], [[0.6, 0.4], [0.5, 0.5]]
+    >>> rank_without_labels({"a": unsure, "b": sure}).ranks["confidence"]
+    {'a': 2, 'b': 1}
+    """
+    if len(probabilities) < 2:
+        raise ValueError(f"{len(probabilities)} model(s); at least 2 are needed")
+    task = _task(probabilities, None)
+    if (proxy is None) != (proxy_answers is None):
+        raise ValueError("proxy and proxy_answers belong together; give both or neither")
+    known = _task(proxy, proxy_answers) if proxy is not None else None
+    if known and known.models != task.models:
+        raise ValueError(f"proxy has the models {', '.join(known.models)}, not {', '.join(task.models)}")
+    numbers = groups_of(groups, task.performance.shape[1])
+    values, ranks, ends = {}, {}, {}
+    for name, ranker in RANKERS.items():
+        found = _values(ranker, task, known, alpha)
+        if found is None:
+            continue
+        sums = np.zeros((int(numbers.max()) + 1, len(task.models)))
+        np.add.at(sums, numbers, found.T)
+        counts = np.repeat(np.bincount(numbers).astype(float)[:, None], len(task.models), axis=1)
+        drawn = rankdata(-bootstrap(sums, counts, seed, RESAMPLES), method="min", axis=1)
+        means = found.mean(axis=1)
+        values[name] = dict(zip(task.models, means.tolist(), strict=True))
+        order = rankdata(-means.round(12), method="min").astype(int).tolist()
+        ranks[name] = dict(zip(task.models, order, strict=True))
+        ends[name] = {m: percentiles(drawn[:, i]) for i, m in enumerate(task.models)}
+    return LabelFreeRanking(values, ranks, ends)
+
+
+def _values(ranker: Ranker, task: Task, proxy: Task | None, alpha: float) -> Numbers | None:
+    if ranker.needs and PROBABILITIES not in ranker.needs:
+        return None
+    if ranker.per_item:
+        return ranker.per_item(task)
+    return ranker.per_proxy(task, proxy, alpha) if ranker.per_proxy and proxy else None
+
+
+def _task(probabilities: Mapping[str, Any], answers: Any) -> Task:
+    models = tuple(sorted(probabilities))
+    arrays = [plain(probabilities[model], f"probabilities of {model}", 2).astype(float) for model in models]
+    shapes = {array.shape for array in arrays}
+    if len(shapes) > 1:
+        raise ValueError(f"probabilities have different shapes: {', '.join(map(str, sorted(shapes)))}")
+    every = np.stack(arrays)
+    sums = np.nansum(every, axis=2)
+    if not np.allclose(sums, 1, atol=1e-3):
+        model, row = np.argwhere(~np.isclose(sums, 1, atol=1e-3))[0]
+        raise ValueError(
+            f"probabilities of {models[model]}: row {row} sums to {sums[model, row]:.4g}, not to 1"
+        )
+    right = np.zeros(every.shape[1:], dtype=bool)
+    performance = np.zeros(every.shape[:2])
+    if answers is not None:
+        right = answers_of(answers, np.where(np.isnan(every[0]), -np.inf, 0.0))
+        tops = every == np.nanmax(every, axis=2, keepdims=True)
+        performance = (tops & right).sum(axis=2) / tops.sum(axis=2)
+    groups = np.arange(every.shape[1])
+    return Task("", "", "", models, groups, performance, {PROBABILITIES: every}, right)

@@ -1,0 +1,81 @@
+"""What a change of the prompt does to answers (Schmalfuss et al. 2025, PARC)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from vouch.library.arrays import groups_of, plain, shares_of
+from vouch.library.figure import Estimate, Result
+from vouch.metrics.intervals import mean_interval
+from vouch.metrics.robustness.metrics import calibrated, reliability
+
+
+@dataclass(frozen=True, repr=False)
+class Robustness(Result):
+    """accuracy, accuracy_varied: under the original and the changed prompts. consistency: share of changed
+    prompts answered as the answer to the original one demands. reliability: (2 accuracy^m - 1) certainty of
+    the changed prompts; None without certainty.
+    """
+
+    rows: int
+    accuracy: Estimate
+    accuracy_varied: Estimate
+    consistency: Estimate
+    consistency_calibrated: float
+    reliability: float | None
+
+
+def robustness(
+    original: Any,
+    varied: Any,
+    answers: Any,
+    *,
+    options: int | ArrayLike,
+    flipped_answers: Any = None,
+    certainty: Any = None,
+    groups: ArrayLike | None = None,
+) -> Robustness:
+    """Accuracy, consistency and reliability under a change of the prompt.
+
+    original, varied: [n] option chosen for the original and the changed prompt, as indices. answers: [n]
+    the right one. options: how many a question has. flipped_answers: [n] the right ones under the changed
+    prompt where it changes them (a negation); the choice should then differ from the original one.
+    certainty: [n] in 0 ... 1 of the changed prompts, such as 1 - (set size - 1) / (options - 1). groups:
+    [n] questions that belong together. A guess among k options is consistent in 1/k of the cases, where the
+    answer flips in 1 - 1/k.
+
+    >>> robustness([0, 1, 2, 3], [0, 1, 2, 0], [0, 1, 1, 3], options=4).consistency.value
+    0.75
+    """
+    first = plain(original, "original", 1)
+    second, right = (
+        _beside(values, name, len(first)) for values, name in ((varied, "varied"), (answers, "answers"))
+    )
+    flips = flipped_answers is not None
+    then = _beside(flipped_answers, "flipped_answers", len(first)) if flips else right
+    sizes = np.broadcast_to(np.asarray(options, dtype=float), first.shape)
+    if (sizes < 2).any():
+        raise ValueError("options: every question needs at least 2")
+    numbers = groups_of(groups, len(first))
+    guess = 1 / sizes
+    agrees = (first != second) if flips else (first == second)
+    plainly, varied_right, same = (
+        Estimate(float(each.mean()), *mean_interval(each, numbers))
+        for each in (first == right, second == then, agrees)
+    )
+    random = 1 - guess if flips else guess
+    found = None
+    if certainty is not None:
+        sure = shares_of(certainty, "certainty", len(first)).mean(keepdims=True)
+        found = float(reliability(np.array([varied_right.value]), guess.mean(keepdims=True), sure)[0])
+    consistency = float(calibrated(np.array([same.value]), random.mean(keepdims=True))[0])
+    return Robustness(len(first), plainly, varied_right, same, consistency, found)
+
+
+def _beside(values: Any, name: str, rows: int) -> Any:
+    found = plain(values, name, 1)
+    if len(found) != rows:
+        raise ValueError(f"{name}: {len(found)} rows, but original has {rows}")
+    return found

@@ -1,0 +1,181 @@
+"""Conformal prediction sets from logits."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from vouch.library.arrays import answers_of, groups_of, logits_of, plain, share
+from vouch.library.figure import Estimate, Result
+from vouch.metrics.conformal.metrics import OF_SETS
+from vouch.metrics.conformal.ranked import Ranked, rank
+from vouch.metrics.conformal.scores import SCORES, Penalties
+from vouch.metrics.conformal.set_figures import Calibrations, rows_of
+from vouch.metrics.conformal.splits import Splits, group_splits
+from vouch.metrics.conformal.thresholds import thresholds
+from vouch.metrics.intervals import mean_interval, percentiles
+from vouch.metrics.protocols import MARGINAL
+from vouch.metrics.responses import NO_ROLE, Responses
+
+
+@dataclass(frozen=True, repr=False)
+class PredictionSets(Result):
+    """Prediction sets of n questions with at most k options.
+
+    score, alpha: as asked. rows: n. coverage   share of the test rows whose set holds a right option;
+    target 1 - alpha set_size   mean number of options in a set singleton_rate, empty_rate: shares of sets
+    with one option; of sets that were empty before they were filled accuracy   of the most probable option,
+    ties shared threshold  of the scores, from all n rows; inf where n is too small for alpha: every option
+    is in each set sets       [n, k] bool with that threshold row_size, row_coverage  [n] means over the
+    splits in which the row tests; NaN where it never did
+
+    Intervals: 2.5 and 97.5 percentiles over the splits, which say how much the split alone moves a number.
+    """
+
+    score: str
+    alpha: float
+    rows: int
+    coverage: Estimate
+    set_size: Estimate
+    singleton_rate: Estimate
+    empty_rate: Estimate
+    accuracy: Estimate
+    threshold: float
+    sets: NDArray[np.bool_] = field(compare=False)
+    row_size: NDArray[np.float64] = field(compare=False)
+    row_coverage: NDArray[np.float64] = field(compare=False)
+    penalties: Penalties = field(default=Penalties(), compare=False)
+
+    def of(self, logits: Any, seed: int = 0) -> NDArray[np.bool_]:
+        """Sets [m, k] of new questions with logits [m, k], by the threshold of all n rows.
+
+        seed: of the random term of the scores that have one (aps_randomised, raps, saps).
+        """
+        new = logits_of(logits)
+        nothing = np.isfinite(new)
+        return _sets(_ranked(new, nothing, seed), self.score, self.penalties, self.threshold)
+
+
+def prediction_sets(
+    logits: Any,
+    answers: Any,
+    *,
+    alpha: float = 0.1,
+    score: str = "lac",
+    groups: ArrayLike | None = None,
+    calibration: float = 0.5,
+    splits: int = 100,
+    seed: int = 0,
+    penalties: tuple[float, int, float] = Penalties(),
+) -> PredictionSets:
+    """Split conformal prediction (Vovk et al. 2005), repeated over random splits.
+
+    logits: [n, k] one row a question, one column an option; -inf at the end where a question has fewer.
+    answers: [n] index of the right option, or a mask [n, k] where several are right.
+    alpha: target share of sets without a right option. score: of vouch.metrics.conformal.scores.SCORES
+    (lac: Sadinle et al. 2019; aps: Romano et al. 2020; margin; raps; saps). groups: [n] rows that belong
+    together, such as copies of a question: they calibrate or test as one. calibration: share of the groups
+    that calibrate. penalties: (raps, k_reg, saps). Empty sets are filled with the most probable options.
+
+    Raises ValueError with the row at fault.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> answers = rng.integers(0, 4, 1000)
+    >>> logits = rng.normal(size=(1000, 4)) + 2 * (answers[:, None] == np.arange(4))
+    >>> found = prediction_sets(logits, answers, alpha=0.1)
+    >>> round(found.coverage.value, 2), found.sets.shape
+    (0.9, (1000, 4))
+    """
+    values = logits_of(logits)
+    right = answers_of(answers, values)
+    if score not in SCORES:
+        raise ValueError(f"score {score!r} is unknown; take one of {', '.join(sorted(SCORES))}")
+    target, half = share(alpha, "alpha"), share(calibration, "calibration")
+    if splits < 1:
+        raise ValueError(f"splits is {splits}; it must be at least 1")
+    responses = _responses(values, right, groups_of(groups, len(values)), seed)
+    correct = _correct(values, right)
+    rows = rows_of(responses, correct, [score], Penalties(*penalties))
+    drawn = group_splits(responses.groups, half, seed, splits)
+    if drawn.sizes.max() == len(values) or not drawn.sizes.max():
+        raise ValueError(f"{len(set(responses.groups.tolist()))} group(s) cannot be split into two parts")
+    found = Calibrations(rows, drawn).of(rows.strata(MARGINAL), target)[score]
+    size, covered = found.membership.row_means(drawn)
+    tested = drawn.tests > 0
+    threshold = _threshold(rows.answers[score], target)
+    return PredictionSets(
+        score,
+        target,
+        len(values),
+        _over_splits(OF_SETS["coverage"](found.counts)),
+        _over_splits(OF_SETS["set_size"](found.counts)),
+        _over_splits(OF_SETS["singleton_rate"](found.counts)),
+        _over_splits(OF_SETS["empty_rate"](found.counts)),
+        Estimate(float(correct.mean()), *mean_interval(correct, responses.groups)),
+        threshold,
+        _sets(rows.ranked, score, Penalties(*penalties), threshold),
+        np.where(tested, size, np.nan),
+        np.where(tested, covered, np.nan),
+        Penalties(*penalties),
+    )
+
+
+def coverage(sets: Any, answers: Any, groups: ArrayLike | None = None) -> Estimate:
+    """Share of sets [n, k] (bool) that hold a right option, with its interval over groups [n].
+
+    answers: [n] indices or a mask [n, k]. Interval: sandwich formula over groups (Liang and Zeger 1986);
+    exact where all or no sets do (Clopper and Pearson 1934).
+
+    >>> coverage([[True, False], [True, True], [False, True], [True, False]], [0, 1, 1, 1])
+    0.75 (0 to 1)
+    """
+    members = plain(sets, "sets", 2).astype(bool)
+    right = answers_of(answers, np.zeros(members.shape))
+    held = np.asarray((members & right).any(axis=1))
+    return Estimate(float(held.mean()), *mean_interval(held, groups_of(groups, len(held))))
+
+
+def _responses(logits: NDArray[np.float64], right: NDArray[np.bool_], groups: Any, seed: int) -> Responses:
+    options = np.isfinite(logits).sum(axis=1)
+    rows = len(logits)
+    return Responses(
+        logits=np.asfortranarray(logits),
+        answers=np.asfortranarray(right),
+        roles=np.full(logits.shape, NO_ROLE, dtype=np.int32, order="F"),
+        letters=options,
+        options=options,
+        groups=groups,
+        categories=np.zeros(rows, dtype=np.int64),
+        noise=np.random.Generator(np.random.SFC64(seed)).random(rows),
+        defective=np.zeros(rows, dtype=bool),
+    )
+
+
+def _ranked(logits: NDArray[np.float64], right: NDArray[np.bool_], seed: int) -> Ranked:
+    return rank(_responses(logits, right, np.arange(len(logits)), seed))
+
+
+def _correct(logits: NDArray[np.float64], right: NDArray[np.bool_]) -> NDArray[np.float64]:
+    tops = logits == logits.max(axis=1, keepdims=True)
+    return np.asarray((tops & right).sum(axis=1) / tops.sum(axis=1))
+
+
+def _threshold(scores: NDArray[np.float64], alpha: float) -> float:
+    everything = Splits.of([np.ones(len(scores), dtype=bool)], len(scores))
+    return float(thresholds(scores, np.zeros(len(scores), dtype=np.uint8), 1, everything, alpha)[0, 0])
+
+
+def _sets(ranked: Ranked, score: str, penalties: Penalties, threshold: float) -> NDArray[np.bool_]:
+    """[n, k] in the order of the options; empty sets are filled."""
+    kept = (SCORES[score](ranked, penalties) <= threshold) & ranked.present
+    empty = np.flatnonzero(~kept.any(axis=1))
+    kept[empty] = ranked.tops(empty)
+    sets = np.zeros(kept.shape, dtype=bool)
+    np.put_along_axis(sets, ranked.letters.astype(np.int64), kept, axis=1)
+    return sets
+
+
+def _over_splits(values: NDArray[np.float64]) -> Estimate:
+    return Estimate(float(values.mean()), *(percentiles(values) if len(values) > 1 else (None, None)))
