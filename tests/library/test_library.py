@@ -2,8 +2,10 @@
 
 import doctest
 import importlib
+import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from vouch.library.sets import _responses
 from vouch.metrics.config import Config
 from vouch.metrics.protocols.clean import clean
 
+ROOT = Path(__file__).parents[2]
 RNG = np.random.default_rng(7)
 ANSWERS = RNG.integers(0, 4, 600)
 LOGITS = RNG.normal(size=(600, 4)) + 1.5 * (ANSWERS[:, None] == np.arange(4))
@@ -147,3 +150,13 @@ def test_negations_turn_consistency_round() -> None:
     flipped = vouch.robustness([0, 1], [1, 0], [0, 1], options=2, flipped_answers=[1, 0], certainty=[1, 1])
     assert kept.consistency.value == flipped.consistency.value == 1
     assert flipped.reliability == pytest.approx(1) and kept.reliability is None
+
+
+def test_the_notebook_runs() -> None:
+    """Its cells one after another, in one namespace; the last line of a cell is an expression or a statement."""
+    notebook = json.loads((ROOT / "docs/notebooks/own-arrays.ipynb").read_text("utf-8"))
+    cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    namespace: dict[str, Any] = {}
+    for cell in cells:
+        exec(compile(cell, "own-arrays.ipynb", "exec"), namespace)
+    assert namespace["error"].gap > 0.02 and 1.2 < namespace["cooler"].value < 1.5 and len(cells) > 9

@@ -1,5 +1,10 @@
 """The `vouch` command: what people do by hand. One file per subcommand."""
 
+import sys
+from importlib.util import find_spec
+
 from vouch.pipeline.processor import keep_to_avx2
 
+if find_spec("dvc") is None:
+    sys.exit("vouch: the command needs more than the library; run: pip install 'vouch-vlm[pipeline]'")
 keep_to_avx2()  # `vouch store warm` asks models, as stages do
