@@ -44,7 +44,7 @@ def test_scores_by_hand(name: str, expected: list[float]) -> None:
     base = replace(simulate(0, 1, 4), logits=logits, noise=np.array([0.5]))
     ranked = rank(base)
     assert ranked.letters[0, [0, 3]].tolist() == [1, 2]
-    assert FORMULAS[name](ranked, SETTINGS)[0] == pytest.approx(expected)
+    assert FORMULAS[name](ranked, SETTINGS.penalties)[0] == pytest.approx(expected)
 
 
 def test_every_score_is_tested_here() -> None:
