@@ -4,7 +4,6 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from vouch.metrics.comparison.config import Config
 from vouch.metrics.comparison.differences import differences
@@ -12,10 +11,10 @@ from vouch.metrics.comparison.dimensions import dimensions
 from vouch.metrics.comparison.leaderboard import leaderboard
 from vouch.metrics.comparison.published import reproduced
 from vouch.metrics.comparison.variations import variations
-from vouch.metrics.letter_mass import LOW_MASS_RATE, Place, answers_in_another_form, comparable
 from vouch.metrics.ranking.distances import Cloud, cloud, distances, trends
 from vouch.metrics.ranking.ranking import rankings
 from vouch.metrics.ranking.tasks import with_similarity
+from vouch.metrics.unranked import Place, comparable, unranked_in
 from vouch.params.start import run_stage
 from vouch.pipeline.stage import Run
 from vouch.tables.compared import (
@@ -67,7 +66,7 @@ def main(run: Run) -> None:
         for path in run.inputs
         if path == items_path(path.stem)
     }
-    away = answers_in_another_form(metrics.filter(pc.equal(metrics["metric"], LOW_MASS_RATE)).to_pylist())
+    away = unranked_in(metrics)
     DIMENSIONS.write(DIMENSIONS_PATH, dimensions(_comparable(metrics, away), categories))
     LEADERBOARD.write(LEADERBOARD_PATH, leaderboard(metrics, away))
     tested = differences(_comparable(outcomes, away), config.seed, config.resamples)

@@ -40,10 +40,14 @@ def names() -> list[str]:
     return [*(f"kite-{number:03d}" for number in range(COUNT - 1)), HOSTILE]
 
 
-def build(folder: Path, mass: Mapping[str, Sequence[float | None]] | None = None) -> None:
+def build(
+    folder: Path,
+    mass: Mapping[str, Sequence[float | None]] | None = None,
+    unread: Mapping[str, int] | None = None,
+) -> None:
     """Writes tables and runs the stages; the present folder is the project.
 
-    mass: of a model the letter masses of its answers, in turn.
+    mass: of a model the letter masses of its answers, in turn. unread: of how many items its texts say nothing.
     """
     picture = folder / "p.png"
     Image.new("RGB", (8, 6), "red").save(picture)
@@ -59,7 +63,7 @@ def build(folder: Path, mass: Mapping[str, Sequence[float | None]] | None = None
     for model, skill in SKILL.items():
         source = Source(kind="folder", path=f"data/trained/{model}")
         write_pin(pin_path(model), Pin(model=model, engine="transformers", source=source, files={}))
-        _answer(model, skill, (mass or {}).get(model, [None]))
+        _answer(model, skill, (mass or {}).get(model, [None]), (unread or {}).get(model, 0))
         stage(score, "score", model)
     stage(compare, "compare")
 
@@ -113,7 +117,7 @@ def _prompts(dataset: str) -> Iterator[dict[str, Any]]:
             }
 
 
-def _answer(model: str, skill: float, mass: Sequence[float | None]) -> None:
+def _answer(model: str, skill: float, mass: Sequence[float | None], unread: int) -> None:
     chance = random.Random(model)
     letters, texts = [], []
     for place, name in enumerate(names()):
@@ -123,7 +127,7 @@ def _answer(model: str, skill: float, mass: Sequence[float | None]) -> None:
             logits = [2.0 * (k == said) + chance.random() for k in range(3)]
             prompt = f"{name}/{variation}"
             letters.append({"prompt": prompt, "logits": logits, "letter_mass": mass[place % len(mass)]})
-            words = f"{ESCAPE} ({MARKS[said]}) because\n" + "long " * 400
+            words = f"{ESCAPE} ({MARKS[said]}) because\n" + "long " * 400 if place >= unread else "Hmm."
             texts.append(
                 {"prompt": prompt, "temperature": 0.0, "sample": 0, "text": words}
                 | {"logprobs": [-0.5, -0.1], "entropies": [0.1, 0.1], "eos": 1}

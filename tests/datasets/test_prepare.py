@@ -9,6 +9,7 @@ import pytest
 from stages.prepare import main
 from vouch.datasets.cleaning.cleaning import default_group
 from vouch.pipeline.errors import UserError
+from vouch.tables.defects import DROPPED
 
 GOOD = {"id": "good", "question": "Fine?", "options": ["yes", "no"], "answer": 0, "image": "one.png"}
 
@@ -227,3 +228,22 @@ def test_memory_stays_flat(project, item):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 60 * size
+
+
+def test_options_without_texts_and_questions_without_pictures(project):
+    """As released answers leave SEED and POPE: letters alone, and few questions about many pictures."""
+    seed = [
+        {"id": f"s{n}", "question": "Where?", "options": blank, "answer": "ABCD"[n]}
+        for n, blank in enumerate([[""] * 4, [None] * 4, [" "] * 4, ["", "a", "b", "c"]])
+    ]
+    pope = [
+        {"id": f"p{n}", "question": "Is there a dog?", "options": ["Yes", "No"], "answer": n % 2}
+        for n in range(6)
+    ]
+    pope[4]["group"] = pope[5]["group"] = "g"
+    project.lines(*seed, *pope)
+    items = project.prepare()["items"].to_pylist()
+    assert [row["flags"] for row in items[:3]] == [["letters_only"]] * 3
+    assert [len(row["options"]) for row in items[:3]] == [4, 4, 4] and "empty_option" in items[3]["flags"]
+    assert not any(DROPPED.count(flag) for row in items[4:] for flag in row["flags"])
+    assert len({row["group"] for row in items}) == 9 and items[8]["group"] == items[9]["group"] == "g"

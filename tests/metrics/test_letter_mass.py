@@ -8,9 +8,9 @@ import pytest
 from tests.metrics.released import block, models, needs_released
 from tests.metrics.simulated import CONFIG, replace_row, simulate, tables
 from vouch.metrics.join import join
-from vouch.metrics.letter_mass import answers_in_another_form
 from vouch.metrics.registry import metrics
 from vouch.metrics.tables import score_block
+from vouch.metrics.unranked import unranked
 
 
 def scored(mass: dict[int, Any], **changes: Any) -> dict[tuple[str, str], dict[str, Any]]:
@@ -59,7 +59,7 @@ def test_of_released_logits_nothing_is_said() -> None:
 def test_of_the_published_logits_nothing_is_said() -> None:
     rows, _ = score_block("m", "mmbench", block(models()[0]), CONFIG)
     assert not {row["metric"] for row in rows} & {"letter_mass", "low_mass_rate"}
-    assert not answers_in_another_form(rows)
+    assert not unranked(rows)
 
 
 def test_the_registry_knows_both() -> None:
@@ -69,21 +69,3 @@ def test_the_registry_knows_both() -> None:
             "share",
             True,
         )
-
-
-def row(value: float, **changes: Any) -> dict[str, Any]:
-    found = {"model": "m", "dataset": "d", "variation": "original", "output": "letters", "protocol": "clean"}
-    return found | {"category": "all", "metric": "low_mass_rate", "value": value} | changes
-
-
-def test_the_rule_is_a_majority_of_the_original_prompts() -> None:
-    assert answers_in_another_form([row(0.51)]) == {("m", "d")}
-    assert not answers_in_another_form([row(0.5)])
-    for changes in ({"category": "big"}, {"protocol": "faithful"}, {"metric": "letter_mass"}):
-        assert not answers_in_another_form([row(0.9, **changes)])
-    assert not answers_in_another_form([row(0.9, variation="blank"), row(0.1)])
-    assert answers_in_another_form([row(0.9), row(0.1, variation="blank"), row(0.0, model="n")]) == {
-        ("m", "d")
-    }
-    # Without original prompts the first variation stands for them, as in the report's headlines.
-    assert answers_in_another_form([row(0.1, variation="tests"), row(0.9, variation="marks")]) == {("m", "d")}

@@ -120,8 +120,8 @@ def _shift(place: int) -> Iterator[Measure]:
 def _text_metrics(accuracy: float) -> Iterator[Measure]:
     yield "clean", "", "accuracy", accuracy, 0.02
     yield "faithful", "", "accuracy", accuracy, None
-    yield "clean", "", "unparsed_rate", 0.25, 0.05
-    yield "clean", "", "refusal_rate", 0.0, None
+    for metric, value in (("unparsed", 0.05), ("refusal", 0.0), ("several", 0.03), ("undecided", 0.08)):
+        yield "clean", "", f"{metric}_rate", value, 0.02
     yield "clean", "", "nll_avg", 0.5, 0.1
     yield "clean", "", "ent_avg", 0.2, 0.1
     yield "clean", "t0.7", "agreement", 0.875, 0.05

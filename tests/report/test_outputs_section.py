@@ -36,7 +36,7 @@ def test_outputs_stand_side_by_side(make: Make) -> None:
     letters, text = rows["alpha", "letters"], rows["alpha", "generated text"]
     assert [letters[labels.index(name)].text for name in ("Accuracy %", "Unparsed %")] == ["80.0", "–"]
     shown = [text[labels.index(name)].text for name in ("Accuracy %", "Set size LAC", "Unparsed %")]
-    assert shown == ["50.0", "–", "25.0"]
+    assert shown == ["50.0", "–", "5.0"]
     assert part.sentences[0].startswith("alpha is right in 80.0\u202f% by letters and in 50.0\u202f% by ")
 
 
@@ -56,9 +56,12 @@ def test_generated_answers_show_rates_and_certainty(make: Make) -> None:
     labels = [column.label for column in part.grids[0].columns]
     row = part.grids[0].rows[0]
     found = {label: cell.text for label, cell in zip(labels, row, strict=True)}
-    assert (found["Accuracy %"], found["Unparsed %"], found["NLL"]) == ("80.0", "25.0", "0.500")
+    assert (found["Accuracy %"], found["Unparsed %"], found["NLL"]) == ("80.0", "5.0", "0.500")
     assert found["Agreement %"] == "87.5" and "temperature 0.7" in part.grids[0].columns[-1].help
-    assert part.sentences[0] == "No answer was found in 25.0\u202f% of the texts of alpha."
+    assert part.sentences[0] == (
+        "alpha: 8.0\u202f% of its texts are unparsed or name several options, so its accuracy lies between "
+        "80.0\u202f% (all of these wrong) and 88.0\u202f% (all right)."
+    )
 
 
 def test_a_page_about_texts_alone_is_whole(make: Make) -> None:

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from vouch.cli.pairs import SCORES, Row, by_category, differences_in, oriented, pairs
 from vouch.cli.printing import as_json, check_name, interval, long_name, number, table, warn_if_outdated
-from vouch.cli.show import cells, other_form
+from vouch.cli.show import cells, left_out
 from vouch.params.check import check_project
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import intact
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
         print(as_json({**named, "pairs": entries, "categories": categories}), end="")
     else:
         print(screen(options.first, options.second, entries, categories[:SHOWN]), end="")
-        print(other_form(rows), end="")
+        print(left_out(rows), end="")
     warn_if_outdated()
     return 0
 

@@ -28,7 +28,7 @@ _COLUMNS = (  # metric and score
     *(("accuracy", ""), ("coverage", "lac"), ("coverage", "aps"), ("set_size", "lac"), ("set_size", "aps")),
     *(("uacc", "mean"), ("ece", "")),
 )
-_LOW_MASS = ("low_mass_rate", "")
+_FURTHER = (("f1", ""), ("yes_rate", ""), ("low_mass_rate", ""))
 REPORT = Path("reports/index.html")
 _MISSING = "No storage files available"  # as DVC says it
 
@@ -57,7 +57,8 @@ def run(options: argparse.Namespace) -> int:
         print(compared(now, then), end="")
         return 0
     print(headline(now), end="")
-    print(other_form(rows), end="")
+    print(left_out(rows), end="")
+    print(undecided(now), end="")
     if REPORT.exists():
         print(f"report: {REPORT}")
     warn_if_outdated()
@@ -110,18 +111,33 @@ def cells(rows: list[dict[str, Any]], protocol: str, variations: bool = False) -
 def headline(now: Cells) -> str:
     """A line per dataset, variation, output and model, best accuracy first."""
     shown = _shown(now)
-    lines = [[*_names(key), *(interval(now[key].get(column)) for column in shown)] for key in _ordered(now)]
+    lines = [[*_names(key), *(_number(now[key], column) for column in shown)] for key in _ordered(now)]
     return _table(shown, lines)
 
 
-def other_form(rows: Iterable[Mapping[str, Any]]) -> str:
-    """A line for each model and dataset of these rows of the leaderboard that claims leave out."""
-    from vouch.metrics.letter_mass import answers_in_another_form
-    from vouch.report.other_form import MARK, REMEDY
+def left_out(rows: Iterable[Mapping[str, Any]]) -> str:
+    """A line for each model, dataset and output of these rows of the leaderboard that claims leave out."""
+    from vouch.metrics.unranked import unranked
+    from vouch.report.left_out import MARK, REMEDY
 
-    away = sorted(answers_in_another_form(rows), key=lambda place: (place[1], place[0]))
-    lines = [plain(f"{dataset}: {model} {MARK}. {REMEDY}") + "\n" for model, dataset in away]
-    return "".join(lines)
+    away = sorted(unranked(rows), key=lambda place: (place[1], place[0], place[2]))
+    lines = [f"{dataset}: {model} {MARK[output]}. {REMEDY[output]}" for model, dataset, output in away]
+    return "".join(f"{plain(line)}\n" for line in lines)
+
+
+def undecided(now: Cells) -> str:
+    """A line for each line of the table with too many undecided texts: what that does to the accuracy."""
+    from vouch.metrics.unranked import UNDECIDED_RATE, WORTH_SAYING
+    from vouch.report.left_out import bounds
+
+    lines = []
+    for key in _ordered(now):
+        rate, accuracy = (now[key].get((name, ""), {}).get("value") for name in (UNDECIDED_RATE, "accuracy"))
+        if rate is not None and accuracy is not None and rate > WORTH_SAYING:
+            dataset, variation, _, model = key
+            where = dataset if variation == ORIGINAL else f"{dataset}, {long_name(variation)}"
+            lines.append(f"{where}: {model}: {bounds(rate, accuracy)}.")
+    return "".join(f"{plain(line)}\n" for line in lines)
 
 
 def compared(now: Cells, then: Cells) -> str:
@@ -153,15 +169,26 @@ def label(metric: str, score: str) -> str:
     return " ".join([metrics()[metric].label, *([score.upper()] if score in ("lac", "aps") else [])])
 
 
+def _number(of: Mapping[tuple[str, str], Mapping[str, Any]], column: tuple[str, str]) -> str:
+    """With its interval, but for the rates of texts without an answer: the table is wide."""
+    from vouch.metrics.unranked import READING
+
+    row = of.get(column)
+    return interval(row if row is None or column[0] not in READING else {**row, "low": None})
+
+
 def _names(key: Line) -> list[str]:
     dataset, variation, output, model = key
     return [dataset, long_name(variation), output, model]
 
 
 def _shown(*found: Cells) -> list[tuple[str, str]]:
-    """The columns; that of letter mass only where it is known, which that of released logits is not."""
-    known = any(_LOW_MASS in of for cells in found for of in cells.values())
-    return [*_COLUMNS, *([_LOW_MASS] if known else [])]
+    """The columns; some only where a line has them, as letter mass, which that of released logits has not."""
+    from vouch.metrics.unranked import READING
+
+    known = {column for cells in found for of in cells.values() for column in of}
+    columns = [_COLUMNS[0], *((name, "") for name in READING), *_COLUMNS[1:], *_FURTHER]
+    return [column for column in columns if column in _COLUMNS or column in known]
 
 
 def _table(shown: Sequence[tuple[str, str]], lines: list[list[str]], *further: str) -> str:

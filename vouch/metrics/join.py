@@ -1,13 +1,15 @@
 """Joining answers with their prompts and items; what does not fit together is refused here."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from vouch.metrics.lists import cells, has_any, lengths
 from vouch.metrics.responses import NO_ROLE, Bools, Floats, Ints, Responses, uniform
+from vouch.metrics.yes_no import YesNo, yes_no
 from vouch.pipeline.errors import UserError
 from vouch.tables.defects import DROPPED
 from vouch.tables.prompts import LETTERS
@@ -20,7 +22,7 @@ class Asked:
     """All m prompts of one variation in the order of the items, answered or not; arrays [m].
 
     groups and defective as in Responses. mass: probability on the letters, see LETTERS; NaN where unknown,
-    None where no letters were asked.
+    None where no letters were asked. yes_no: None unless all have these two options.
     """
 
     answered: Bools
@@ -28,6 +30,7 @@ class Asked:
     defective: Bools
     categories: np.ndarray
     mass: Floats | None = None
+    yes_no: YesNo | None = None
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Aligned:
         mass = None
         if "letter_mass" in self.answers.column_names:
             mass = self.answers["letter_mass"].cast(pa.float64()).to_numpy()
-        return Asked(answered, self.numbers, self.defective, categories, mass)
+        return Asked(answered, self.numbers, self.defective, categories, mass, yes_no(self.prompts))
 
 
 @dataclass(frozen=True)
@@ -190,25 +193,6 @@ def _responses(
     groups, categories, defective = of_items
     noise = uniform(prompts["item"].to_pylist())
     return Responses(values, answers, roles, count, options, groups, categories, noise, defective)
-
-
-def lengths(lists: pa.ChunkedArray) -> Ints:
-    """[n] how many elements each list has; 0 for null."""
-    return np.asarray(pc.fill_null(pc.list_value_length(lists), 0)).astype(np.int64)
-
-
-def cells(lists: pa.ChunkedArray) -> tuple[Ints, Ints, np.ndarray]:
-    """Row, column and value of every element of a list column; null elements become NaN."""
-    sizes = lengths(lists)
-    rows = np.repeat(np.arange(len(sizes)), sizes)
-    columns = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return rows, columns, pc.list_flatten(lists).to_numpy()
-
-
-def has_any(lists: pa.ChunkedArray, wanted: Sequence[str]) -> Bools:
-    """[n] whether a row's list of names holds one of those wanted."""
-    rows, _, names = cells(lists)
-    return np.asarray(np.bincount(rows, np.isin(names.astype(str), wanted), len(lists)) > 0)
 
 
 def refuse(

@@ -10,24 +10,16 @@ model's sets keep their coverage, as those of any score do, but they are about a
 comparisons of models leave it out on this dataset.
 """
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any
-
 import numpy as np
-import pyarrow as pa
 
 from vouch.metrics.join import Asked
-from vouch.metrics.protocols import CLEAN, Figure, mean_figure
+from vouch.metrics.protocols import Figure, mean_figure
 from vouch.metrics.responses import Bools
-from vouch.tables.prompts import LETTERS, ORIGINAL
 from vouch.tables.responses import LOW_MASS
 
 LETTER_MASS, LOW_MASS_RATE = "letter_mass", "low_mass_rate"
 MOSTLY = 0.5
 """Share of the prompts with low letter mass above which a model answers in another form."""
-
-Place = tuple[str, str]
-"""Model and dataset."""
 
 
 def letter_mass(protocol: str, asked: Asked, rows: Bools) -> list[Figure]:
@@ -46,27 +38,3 @@ def letter_mass(protocol: str, asked: Asked, rows: Bools) -> list[Figure]:
         mean_figure(LETTER_MASS, mass, groups, protocol),
         mean_figure(LOW_MASS_RATE, mass < LOW_MASS, groups, protocol),
     ]
-
-
-def answers_in_another_form(metrics: Iterable[Mapping[str, Any]]) -> frozenset[Place]:
-    """Where the rule above holds, by rows of METRICS: clean protocol, all categories.
-
-    Of a dataset without original prompts the first variation by name stands for them.
-    """
-    rates: dict[Place, tuple[bool, str, float]] = {}
-    for row in metrics:
-        here = (row["metric"], row["output"], row["protocol"], row["category"])
-        if here == (LOW_MASS_RATE, LETTERS, CLEAN, "all"):
-            found = (row["variation"] != ORIGINAL, row["variation"], row["value"])
-            place = (row["model"], row["dataset"])
-            rates[place] = min(found, rates.get(place, found))
-    return frozenset(place for place, (*_, rate) in rates.items() if rate > MOSTLY)
-
-
-def comparable(table: pa.Table, away: Collection[Place]) -> Bools:
-    """[n] by which rows models may be compared: not by letters of those who are away."""
-    models, datasets, outputs = (table[name].to_numpy() for name in ("model", "dataset", "output"))
-    kept = np.ones(len(table), dtype=bool)
-    for model, dataset in away:
-        kept &= (models != model) | (datasets != dataset) | (outputs != LETTERS)
-    return kept

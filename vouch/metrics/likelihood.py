@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vouch.metrics.calibration.probabilities import authors_probabilities, clean_probabilities
-from vouch.metrics.join import AGAIN, Aligned, Block, aligned, cells, matrix_block
+from vouch.metrics.join import AGAIN, Aligned, Block, aligned, matrix_block
+from vouch.metrics.lists import cells
 from vouch.metrics.protocols import CLEAN, Figure, mean_figure
 from vouch.metrics.responses import Bools, Responses
 from vouch.pipeline.errors import UserError

@@ -1,6 +1,6 @@
 """Protocols as rows of the metrics and outcomes tables."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -37,6 +37,7 @@ def score_block(model: str, dataset: str, block: Block, config: Config) -> Score
     """
     protocols = PROTOCOLS if block.output == LETTERS else PLAIN_PROTOCOLS
     columns: dict[str, Column] = {}
+    said = _said(block) if len(block.responses) else {}
 
     def figures(protocol: str, category: str, kept: Bools) -> list[Figure]:
         whole = category == ALL and block.variation == ORIGINAL
@@ -46,25 +47,29 @@ def score_block(model: str, dataset: str, block: Block, config: Config) -> Score
             columns.update(part.columns)
         return [*part.figures, *reduced(protocol, block, kept)]
 
-    rows = metric_rows(model, dataset, block, figures)
+    rows = metric_rows(model, dataset, block, said.get("predicted", ()), figures)
     if not len(block.responses):
         return rows, OUTCOMES.schema.empty_table()
-    return rows, outcome_table(model, dataset, block, _said(block) | columns)
+    return rows, outcome_table(model, dataset, block, said | columns)
 
 
 def metric_rows(
     model: str,
     dataset: str,
     block: Block | TextBlock,
+    predicted: Sequence[int] | Ints,
     figures: Callable[[str, str, Bools], list[Figure]],
 ) -> list[dict[str, Any]]:
     """Rows of METRICS in both protocols, of all items and of each category.
 
-    figures(protocol, category, kept): of those answered rows [n] that are kept, where there are any. Prompts
+    predicted: of the answered rows [n] the option that was chosen, as shown, -1 where none was.
+    figures(protocol, category, kept): of those of them that are kept, where there are any. Prompts
     without an answer are counted by `unanswered` and, where their letter mass is known, by letter_mass and
     low_mass_rate, and rest in nothing else.
     """
     rows, asked = [], block.asked
+    chosen_of = np.full(len(asked.answered), -1)
+    chosen_of[asked.answered] = predicted
     for protocol in PROTOCOLS:
         place = {"model": model, "dataset": dataset, "variation": block.variation}
         place |= {"output": block.output, "protocol": protocol}
@@ -73,6 +78,8 @@ def metric_rows(
             found = figures(protocol, category, kept) if kept.any() else []
             counted = chosen & ~asked.defective if protocol == CLEAN else chosen
             found += [*_unanswered(protocol, asked, counted), *letter_mass(protocol, asked, counted)]
+            if asked.yes_no is not None and (answered := counted & asked.answered).any():
+                found += asked.yes_no.figures(protocol, chosen_of, asked.groups, answered)
             rows += [place | {"category": category} | vars(figure) for figure in found]
     return rows
 

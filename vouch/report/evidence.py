@@ -9,10 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from vouch.metrics.letter_mass import LOW_MASS_RATE, Place, answers_in_another_form
+from vouch.metrics.unranked import LIMITS, Place, unranked
 from vouch.report.config import Scoring
 from vouch.report.numbers import Number, Numbers, Pair, pairs
-from vouch.tables.prompts import LETTERS, ORIGINAL, OUTPUTS
+from vouch.tables.prompts import ORIGINAL, OUTPUTS
 
 MARGINAL = "marginal"
 KEYS = ("dataset", "output", "variation", "protocol", "category", "score", "metric", "model")
@@ -101,17 +101,16 @@ class Evidence:
 
     @cached_property
     def _away(self) -> frozenset[Place]:
-        frame = self.leaderboard
-        return answers_in_another_form(frame[frame["metric"] == LOW_MASS_RATE].to_dict("records"))
+        rates = self.leaderboard["metric"].isin([metric for metric, _ in LIMITS.values()])
+        return unranked(self.leaderboard[rates].to_dict("records"))
 
     def candidates(self, dataset: str) -> tuple[str, ...]:
         """Models that claims about a dataset may name, in the order of `models`: the gate of all claims.
 
-        Left out is who should answer by letters and does not (vouch/metrics/letter_mass.py).
+        Left out is whose answers are not what was scored (vouch/metrics/unranked.py).
         """
-        if self.outputs(dataset)[0] != LETTERS:
-            return self.models(dataset)
-        return tuple(model for model in self.models(dataset) if (model, dataset) not in self._away)
+        output = self.outputs(dataset)[0]
+        return tuple(model for model in self.models(dataset) if (model, dataset, output) not in self._away)
 
     def left_out(self, dataset: str) -> tuple[str, ...]:
         """The other models of a dataset."""

@@ -5,12 +5,16 @@ from typing import Any
 import pandas as pd
 
 from vouch.metrics.letter_mass import LOW_MASS_RATE
+from vouch.metrics.unranked import READING
+from vouch.metrics.yes_no import YES_NO
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import frame
 from vouch.report.table import SETS, Measured
 
 HEADLINES = (
     Measured("accuracy"),
+    *(Measured(metric, interval=False) for metric in READING),
+    *(Measured(metric) for metric in YES_NO),
     Measured("coverage", "lac", help="share of LAC sets that contain the answer"),
     Measured("coverage", "aps", help="share of APS sets that contain the answer"),
     Measured("set_size", "lac"),
@@ -19,6 +23,8 @@ HEADLINES = (
     Measured("ece"),
     Measured(LOW_MASS_RATE),
 )
+OPTIONAL = (*READING, *YES_NO, LOW_MASS_RATE)
+"""Those whose columns stand in a table only where some model has them."""
 METRICS = {f"{each.metric}_{each.score}" if each.score in SETS else each.metric: each for each in HEADLINES}
 """By the name that they have in files."""
 PROTOCOLS = ("clean", "faithful")

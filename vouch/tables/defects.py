@@ -48,6 +48,7 @@ KNOWN: dict[str, Defect] = {
     "empty_hint": Defect("kept", "the hint is there but holds no text"),
     "empty_option": Defect("dropped", "an option holds no text"),
     "exif_rotated": Defect("repaired", "EXIF says to rotate or mirror a picture; that is done"),
+    "letters_only": Defect("kept", "no option has a text, so it is known by its letter alone"),
     "mark_dropped": Defect(
         "kept", "prompts leave out a mark like <image 1>; the pictures stand before the text"
     ),

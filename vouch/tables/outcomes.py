@@ -11,6 +11,7 @@ from vouch.tables.table import Table, columns
 
 UNPARSED = "unparsed"
 REFUSAL = "refusal"
+SEVERAL = "several"
 
 OUTCOMES = Table(
     "outcomes",
@@ -21,8 +22,8 @@ output                    string   what was asked for (OUTPUTS of prompts): lett
 effect                    string   how the variation flips the answers of this prompt, of EFFECTS of prompts
 parser                    string   of a generated answer: the parser (vouch/metrics/text/parsers) or answer
                                    metric (vouch/metrics/text/answers) that read it; REFUSAL where the model
-                                   declined, UNPARSED where nothing could be read. Null for letters and
-                                   likelihood
+                                   declined, SEVERAL where it named several options and chose none, UNPARSED
+                                   where nothing could be read. Null for letters and likelihood
 answer                    string   what a generated answer came to, at most 500 characters: the text of the
                                    chosen option (several: joined by ` | `), else the normalised text. Null
                                    for letters and likelihood
@@ -33,8 +34,8 @@ chosen                    int32    the same option as its index among the item's
                                    NONE_OF_ABOVE for one that the template adds, whatever the order shown
                                    (ties: the lowest index, added options last)
 correct                   bool     whether `predicted` is among the answers; for open questions whether the
-                                   answer metric gives at least one half. An unparsed answer or a refusal is
-                                   not correct. Null where a metric has no scale
+                                   answer metric gives at least one half. What is UNPARSED, REFUSAL or SEVERAL
+                                   is not correct. Null where a metric has no scale
 confidence                float64  softmax probability of `predicted`; of a generated text exp(-mean NLL of
                                    its tokens), null where no token is known
 entropy                   float64  of the softmax over the options, nats; null for a generated text

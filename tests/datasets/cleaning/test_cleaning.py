@@ -118,10 +118,17 @@ def test_answers_are_a_set():
     assert clean(raw(answers=[2, 0, 2]), [])["answers"] == [0, 2]
 
 
-def test_default_group_is_the_pictures_or_the_question():
-    assert default_group("q", ["a", "b"]) == default_group("r", ["b", "a", "b"])
-    assert len({default_group(*given) for given in (("q", "a"), ("q", "b"), ("r", "a"), ("q", ""))}) == 3
+def test_where_all_options_are_missing_their_number_is_known():
+    assert known_options([None, None, None]) == ["", "", ""]
+    assert clean(raw(options=[None, None], answers=[1]), [])["options"] == ["", ""]
+    assert known_options([None, "x"]) == known_options([]) == []
+
+
+def test_default_group_is_the_pictures_or_the_item_itself():
+    assert default_group("q1", ["a", "b"]) == default_group("q2", ["b", "a", "b"])
+    assert len({default_group(*given) for given in (("1", "a"), ("1", "b"), ("2", "a"), ("1", ""))}) == 3
     assert default_group('q", "a', []) != default_group("q", ["a"])
+    assert clean(raw(id="1"), [])["group"] != clean(raw(id="2"), [])["group"]
     assert clean(raw(group="mine"), [])["group"] == "mine"
 
 

@@ -53,10 +53,10 @@ def test_the_dataset_may_have_another_name(project):
         project.prepare("released")
 
 
-def test_without_copies_the_question_is_the_group(project):
+def test_without_copies_each_item_is_by_itself(project):
     write(project)
     groups = project.prepare("released", copies_modulus=None)["items"].column("group").to_pylist()
-    assert len(set(groups)) == 2 and groups[0] == groups[1]
+    assert len(set(groups)) == 4
 
 
 @pytest.mark.parametrize(

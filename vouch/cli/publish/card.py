@@ -18,14 +18,16 @@ import yaml
 from vouch.cli.printing import check_name, file_argument, interval, long_name, plain, warn_if_outdated
 from vouch.cli.show import Cells, cells, label
 from vouch.datasets.cleaning.config import DatasetEntry
-from vouch.metrics.letter_mass import LOW_MASS_RATE, answers_in_another_form
+from vouch.metrics.letter_mass import LOW_MASS_RATE
+from vouch.metrics.unranked import READING, UNDECIDED_RATE, WORTH_SAYING, unranked
+from vouch.metrics.yes_no import YES_NO
 from vouch.params.check import check_project
 from vouch.params.project import Project
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.intact import intact
 from vouch.report.costs import eased_by, is_control
-from vouch.report.other_form import MARK
+from vouch.report.left_out import MARK, bounds
 from vouch.tables.compared import LEADERBOARD, LEADERBOARD_PATH, VARIATIONS, VARIATIONS_PATH
 from vouch.tables.pins import Pin, pin_path, read_pin
 from vouch.tables.prompts import ORIGINAL
@@ -106,7 +108,7 @@ def dataset_of(name: str, entry: DatasetEntry | None) -> dict[str, str]:
 
 def metrics_of(output: str, of: Mapping[tuple[str, str], Row]) -> Iterator[dict[str, Any]]:
     """Metrics that have a value, named with the output, because the hub knows none."""
-    for metric, score in (*METRICS, (LOW_MASS_RATE, "")):
+    for metric, score in (*METRICS, *((name, "") for name in (*READING, *YES_NO, LOW_MASS_RATE))):
         row = of.get((metric, score))
         if row is None or row["value"] is None:
             continue
@@ -161,8 +163,11 @@ def _said(dataset: str, output: str, found: Cells, variations: Sequence[Row]) ->
     low = of.get((LOW_MASS_RATE, ""))
     if low and low["value"] is not None:
         yield f"In {points(low)} % of the prompts an answer more probably begins with no option letter."
-        if answers_in_another_form([low]):
-            yield f"It {MARK}."
+    rate, accuracy = of.get((UNDECIDED_RATE, "")), of.get(("accuracy", ""))
+    if rate and accuracy and rate["value"] > WORTH_SAYING:
+        yield f"{plain(bounds(rate['value'], accuracy['value']))}."
+    if unranked(of.values()):
+        yield f"It {MARK[output]}."
     error = of.get(("ece", ""))
     if error and error["value"] is not None:
         yield f"Its stated confidence is off by {points(error)} percentage points on average."

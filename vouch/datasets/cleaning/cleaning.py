@@ -147,7 +147,12 @@ def _encodable(text: str) -> bool:
 
 
 def known_options(options: Sequence[str | None]) -> list[str]:
-    """The options before the first missing one, as the option reader of Kostumov et al. (2024) has it."""
+    """The options before the first missing one, as the option reader of Kostumov et al. (2024) has it.
+
+    Where all are missing, only their number is known: as many blank ones.
+    """
+    if all(option is None for option in options):
+        return [""] * len(options)
     known = []
     for option in options:
         if option is None:
@@ -165,7 +170,7 @@ def clean(raw: RawItem, pictures: Sequence[Picture], group: str | None = None) -
     own = group if raw.group is None else raw.group
     return {
         "id": raw.id,
-        "group": default_group(raw.question, images) if own is None else own,
+        "group": default_group(raw.id, images) if own is None else own,
         "question": raw.question,
         "phrasings": list(raw.phrasings),
         "hint": raw.hint,
@@ -180,9 +185,10 @@ def clean(raw: RawItem, pictures: Sequence[Picture], group: str | None = None) -
     }
 
 
-def default_group(question: str, images: Sequence[str]) -> str:
-    """One group for all questions about the same pictures, or for the same question without one.
+def default_group(name: str, images: Sequence[str]) -> str:
+    """One group for all questions about the same pictures; an item without one is by itself.
 
-    images: digests of their bytes. Returned are 32 hexadecimal digits.
+    Its words do not group it: `Is there a dog in the image?` is asked of many pictures that the source lacks.
+    name: the item's id. images: digests of their bytes. Returned are 32 hexadecimal digits.
     """
-    return digest_of(json.dumps(sorted(set(images)) or [question]).encode())[:32]
+    return digest_of(json.dumps(sorted(set(images)) or [name]).encode())[:32]

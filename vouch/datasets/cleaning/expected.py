@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from string import ascii_uppercase
 from types import ModuleType
 
+from vouch.datasets.cleaning.cleaning import known_options
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected
 from vouch.datasets.read.files import Source
 from vouch.pipeline.errors import UserError
@@ -53,7 +54,7 @@ class Tally:
             yield entry
 
     def _count(self, item: RawItem) -> None:
-        options = next((i for i, text in enumerate(item.options) if text is None), len(item.options))
+        options = len(known_options(item.options))
         names = ["open" if item.kind == "text" else "choice", f"images {len(item.images)}"]
         names += [f"category {item.category}"] if item.category else []
         names += ["hints"] if item.hint else []

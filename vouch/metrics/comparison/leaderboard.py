@@ -5,8 +5,8 @@ from collections.abc import Collection
 import numpy as np
 import pyarrow as pa
 
-from vouch.metrics.letter_mass import Place, comparable
 from vouch.metrics.registry import metrics as declared
+from vouch.metrics.unranked import Place, comparable
 from vouch.tables.compared import LEADERBOARD
 
 SPLIT_ONLY = ("coverage", "set_size", "uacc")
@@ -23,7 +23,7 @@ def leaderboard(metrics: pa.Table, away: Collection[Place] = ()) -> pa.Table:
     rank_low: 1 + models that are surely better; rank_high: last but those that are surely worse, with an
     interval that does not touch. Both need an interval that says how another sample of items would come out;
     those of set metrics say how another split would, so these have none. Who is
-    away (vouch/metrics/letter_mass.py) has no rank by letters.
+    away (vouch/metrics/unranked.py) has no rank there.
     """
     frame = metrics.to_pandas()
     frame["alpha"] = frame["alpha"].fillna(-1.0)

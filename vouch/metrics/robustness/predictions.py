@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from vouch.metrics.join import cells, has_any, lengths
+from vouch.metrics.lists import cells, has_any, lengths
 from vouch.metrics.protocols import CLEAN
 from vouch.metrics.responses import Bools, Ints
 from vouch.tables.defects import DROPPED

@@ -13,10 +13,12 @@ from vouch.metrics.text.parsers.words import declines
 from vouch.metrics.text.texts import Question
 from vouch.metrics.text.tokens import Numbers
 from vouch.metrics.text.wording import LONGEST, plain, short
-from vouch.tables.outcomes import REFUSAL, UNPARSED
+from vouch.tables.outcomes import REFUSAL, SEVERAL, UNPARSED
 
 SAID = ("parser", "answer", "predicted", "chosen")
 """Fields of Judged that the outcomes keep as they are."""
+TOGETHER = ("contains",)
+"""Parsers for which several options are one answer (PARC); for any other they contradict each other."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,8 @@ def judge(
 
 
 def _choice(question: Question, text: str, parsers: Sequence[str]) -> Judged:
-    """Right with a correct option, unless the text also names what a variation flipped into a wrong one."""
+    """Right with a correct option, unless the text also names what a variation flipped into a wrong one, or
+    several of which it chooses none."""
     assert question.choices is not None
     parser, named = read(text, question.choices, parsers)
     if not named:
@@ -67,7 +70,10 @@ def _choice(question: Question, text: str, parsers: Sequence[str]) -> Judged:
         return Judged(str(parser), short(text), None, None, 0.0)
     # In the order of the item, so that the order shown cannot matter; added options last.
     shown.sort(key=lambda place: question.order[place] % 2**32)
-    answer = " | ".join(plain(question.choices.texts[place]) for place in shown)[:LONGEST]
+    texts, marks = question.choices.texts, question.choices.marks
+    answer = " | ".join(plain(texts[place]) or plain(marks[place]) for place in shown)[:LONGEST]
+    if len(shown) > 1 and parser not in TOGETHER:
+        return Judged(SEVERAL, answer, None, None, 0.0)
     if len(shown) > 1:
         return Judged(str(parser), answer, None, None, float(right))
     (place,) = shown

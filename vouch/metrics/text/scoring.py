@@ -21,7 +21,8 @@ from vouch.metrics.text.judging import SAID, Judged, judge
 from vouch.metrics.text.parsers.published import first_mark
 from vouch.metrics.text.texts import TextBlock
 from vouch.metrics.text.tokens import Numbers
-from vouch.tables.outcomes import REFUSAL, UNPARSED
+from vouch.metrics.unranked import UNDECIDED_RATE
+from vouch.tables.outcomes import REFUSAL, SEVERAL, UNPARSED
 
 Measures = Mapping[tuple[str, str], Numbers]
 """By score and metric, values [n], NaN where unknown."""
@@ -47,16 +48,22 @@ def score_texts(model: str, dataset: str, block: TextBlock, config: Config) -> S
         "confidence": Column(confidence, ~np.isnan(confidence)),
         "clean_correct": Column(grades, known & ~block.defective),
     }
-    return metric_rows(model, dataset, block, figures), outcome_table(model, dataset, block, columns)
+    predicted = [-1 if one.predicted is None else one.predicted for one in judged]
+    rows = metric_rows(model, dataset, block, predicted, figures)
+    return rows, outcome_table(model, dataset, block, columns)
 
 
 def _measures(
     block: TextBlock, judged: Sequence[Judged], graded: Mapping[str, Numbers]
 ) -> dict[tuple[str, str], Numbers]:
+    parsers = np.array([one.parser for one in judged])
+    unparsed, several = parsers == UNPARSED, parsers == SEVERAL
     found = {
         ("", "accuracy"): np.array([one.grade for one in judged]),
-        ("", "unparsed_rate"): np.array([float(one.parser == UNPARSED) for one in judged]),
-        ("", "refusal_rate"): np.array([float(one.parser == REFUSAL) for one in judged]),
+        ("", "unparsed_rate"): unparsed.astype(float),
+        ("", "refusal_rate"): (parsers == REFUSAL).astype(float),
+        ("", "several_rate"): several.astype(float),
+        ("", UNDECIDED_RATE): (unparsed | several).astype(float),
         ("", "format_hit_rate"): _format_hits(block),
     }
     found |= {("", name): values for name, values in graded.items()}

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vouch.metrics.join import AGAIN, Aligned, Asked, aligned, cells, lengths, refuse
+from vouch.metrics.join import AGAIN, Aligned, Asked, aligned, refuse
+from vouch.metrics.lists import cells, lengths
 from vouch.metrics.responses import Bools, Ints
 from vouch.metrics.text.parsers.marks import Choices
 from vouch.metrics.text.tokens import Numbers, Tokens

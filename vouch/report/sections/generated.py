@@ -2,8 +2,10 @@
 
 from markupsafe import Markup
 
+from vouch.metrics.unranked import READING
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
+from vouch.report.left_out import undecided
 from vouch.report.section import Block, Text, by_dataset
 from vouch.report.table import Column, Measured, TableSpec
 from vouch.tables.prompts import TEXT as OUTPUT
@@ -11,12 +13,12 @@ from vouch.tables.prompts import TEXT as OUTPUT
 TITLE = "In words"
 TEXT = Markup("""\
 Texts that the models generated, for questions without options and for options answered in words. A text in
-which no answer is found counts as wrong, so the rate of such texts stands beside the accuracy.""")
+which no answer is found, or that names several options, counts as wrong, so the rates of such texts stand
+beside the accuracy.""")
 CAPTION = f"generated answers, clean protocol, 95{formatting.NARROW}% intervals in small print"
 COLUMNS = (
-    Measured("accuracy", help="an answer that is unparsed or refused is not right"),
-    Measured("unparsed_rate"),
-    Measured("refusal_rate"),
+    Measured("accuracy", help="what is unparsed, refused or names several options is not right"),
+    *map(Measured, READING),
     Measured("nll_avg", help="mean negative log-likelihood per token, nats; lower is more certain"),
     Measured("ent_avg"),
     Measured("ece", help="gap between exp(−NLL) and accuracy"),
@@ -33,11 +35,7 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     if OUTPUT not in evidence.outputs(dataset):
         return []
     rates = evidence.numbers(dataset, "unparsed_rate", output=OUTPUT)
-    warnings = [
-        Text(f"No answer was found in {formatting.percent(rate.value)} of the texts of {model}.", "warning")
-        for model, rate in rates.items()
-        if rate.value > 0
-    ]
+    warnings = [Text(said, "warning") for said in undecided(evidence, dataset)]
     frame = evidence.headlines
     here = frame[
         (frame["dataset"] == dataset) & (frame["output"] == OUTPUT) & frame["metric"].isin(list(SAMPLED))

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
+from vouch.metrics.unranked import READING
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
 from vouch.report.numbers import Number
@@ -26,7 +27,7 @@ TABLE = TableSpec(
         Measured("set_size", "lac"),
         Measured("coverage", "lac", help="share of LAC sets that contain the answer"),
         Measured("ece"),
-        Measured("unparsed_rate"),
+        *(Measured(metric, interval=False) for metric in READING),
     ),
 )
 

@@ -5,12 +5,11 @@ from dataclasses import replace
 
 from markupsafe import Markup
 
-from vouch.metrics.letter_mass import LOW_MASS_RATE
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
-from vouch.report.headline import HEADLINES
+from vouch.report.headline import HEADLINES, OPTIONAL
+from vouch.report.left_out import MARK, left_out, undecided
 from vouch.report.numbers import Number
-from vouch.report.other_form import MARK, left_out
 from vouch.report.section import Block, Figures, Part, Section, Text, by_dataset
 from vouch.report.sections.differences import said_detectable
 from vouch.report.table import (
@@ -25,7 +24,7 @@ from vouch.report.table import (
     ranges,
     rounded,
 )
-from vouch.tables.outcomes import UNPARSED
+from vouch.tables.prompts import TEXT as OUTPUT
 
 TITLE = HEADING = "Results"
 TEXT = Markup("""\
@@ -47,7 +46,8 @@ FIGURES = ("accuracy_and_set_size", "coverage")
 def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     detectable = said_detectable(evidence, dataset).strip()
     return [
-        *(Text(w, "warning") for w in (*left_out(evidence, [dataset]), *_warnings(evidence, dataset))),
+        *(Text(w, "warning") for w in left_out(evidence, [dataset])),
+        *(Text(w, "warning") for w in _warnings(evidence, dataset)),
         *([Text(detectable)] if detectable else []),
         _headline(evidence, dataset),
         Figures([f"{name}-{dataset}" for name in FIGURES], beside=True),
@@ -56,14 +56,15 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 def _headline(evidence: Evidence, dataset: str) -> Grid:
     leaders, away = evidence.leaders(dataset), evidence.left_out(dataset)
+    mark = MARK.get(evidence.outputs(dataset)[0], "")
     models = (*evidence.candidates(dataset), *away)
     accuracies = [evidence.number(dataset, model, "accuracy") for model in models]
     rows: list[Row] = [
-        ((_name(model, leaders, away), _rank(accuracy)), {"model": model})
+        ((_name(model, leaders, mark if model in away else ""), _rank(accuracy)), {"model": model})
         for model, accuracy in zip(models, accuracies, strict=True)
     ]
     known = [
-        each for each in HEADLINES if each.metric != LOW_MASS_RATE or evidence.numbers(dataset, each.metric)
+        each for each in HEADLINES if each.metric not in OPTIONAL or evidence.numbers(dataset, each.metric)
     ]
     grid = replace(TABLE, measures=known).grid(evidence, dataset, rows)
     body = [
@@ -73,9 +74,9 @@ def _headline(evidence: Evidence, dataset: str) -> Grid:
     return replace(grid, rows=body)
 
 
-def _name(model: str, leaders: Sequence[str], away: Sequence[str]) -> Cell:
-    if model in away:
-        return Cell(model, MARK, tone="quiet")
+def _name(model: str, leaders: Sequence[str], mark: str) -> Cell:
+    if mark:
+        return Cell(model, mark, tone="quiet")
     return Cell(model, tone="strong" if model in leaders else "")
 
 
@@ -88,8 +89,9 @@ def _rank(number: Number | None) -> Cell:
 def _warnings(evidence: Evidence, dataset: str) -> list[str]:
     outcomes = evidence.plain_outcomes(dataset)
     silent = outcomes["predicted"].isna() & outcomes["parser"].isna()
-    lost = outcomes[silent | (outcomes["parser"] == UNPARSED)].groupby("model").size()
-    said = [
+    lost = outcomes[silent].groupby("model").size()
+    said = undecided(evidence, dataset) if evidence.outputs(dataset)[0] == OUTPUT else []
+    said += [
         f"{model} gave no readable answer to {formatting.plural(int(number), 'prompt')}."
         for model, number in lost.items()
     ]

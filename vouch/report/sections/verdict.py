@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
-from vouch.report.other_form import left_out
+from vouch.report.left_out import left_out
 from vouch.report.summary_cards import Card, summary_cards
 from vouch.report.table import MISSING, Column, Grid, Measured, cells, percent
+from vouch.tables.prompts import LETTERS
 
 TITLE = "Verdict"
 
@@ -64,6 +65,8 @@ def _able(evidence: Evidence, dataset: str) -> bool:
 def _headline(evidence: Evidence) -> str:
     names = evidence.all_models
     if not any(evidence.leaders(dataset) for dataset in evidence.judged):
+        if any(evidence.outputs(dataset)[0] != LETTERS for dataset in evidence.judged):
+            return "No verdict: too many answers could not be read."
         who = f"{names[0]} does not answer" if len(names) == 1 else "no model answers"
         return f"No verdict: {who} by letters."
     if not any(_able(evidence, dataset) for dataset in evidence.judged):

@@ -10,7 +10,7 @@ def flags(rows):
 
 
 def row(options, answer, question="Which?", images=("p",), group="g", hint=None):
-    names = {"question": question, "images": list(images), "group": group, "hint": hint}
+    names = {"id": "q", "question": question, "images": list(images), "group": group, "hint": hint}
     return {**names, "options": options, "answers": [answer], "references": []}
 
 
@@ -51,5 +51,10 @@ def test_copies_in_two_groups():
 def test_without_pictures_only_a_group_of_the_source_counts():
     pair = [row(["x", "y"], 0, images=()), row(["y", "x"], 1, images=())]
     assert flags(pair) == {0: {"circular_copy"}, 1: {"circular_copy"}}
-    group = default_group("Which?", ())
+    group = default_group("q", ())
     assert flags([{**item, "group": group} for item in pair]) == {}
+
+
+def test_options_without_a_text_are_told_by_their_places():
+    assert flags([row(["", ""], 0), row(["", ""], 1)]) == {}
+    assert flags([row(["", ""], 1), row(["", ""], 1)]) == {0: {"repeated_item"}, 1: {"repeated_item"}}

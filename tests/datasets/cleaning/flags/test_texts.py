@@ -30,6 +30,8 @@ from vouch.datasets.cleaning.flags.texts import damaged, leaks, option_flags
         (["(a+b)*(a-b)", "(a+b)*(a+b)", "a-b"], set()),
         (["resume", "résumé"], set()),
         (["cat", "cats"], set()),
+        (["", " ", "", ""], {"letters_only"}),
+        (["", "", "x"], {"duplicate_options", "empty_option", "repeated_answer_text"}),
     ],
 )
 def test_options_that_are_alike(options, found):

@@ -16,9 +16,12 @@ from vouch.datasets.cleaning.cleaning import default_group
 
 
 def key_of(row: Mapping[str, Any]) -> bytes:
-    """Equal for copies: 16 bytes of a row with question, hint, images, group, options, answers."""
+    """Equal for copies: 16 bytes of a row with question, hint, images, group, options, answers.
+
+    Options without a text are told by their places.
+    """
     seen = ["images", *row["images"]] if row["images"] else ["group", row["group"]]
-    right = sorted(row["options"][index] for index in row["answers"])
+    right = sorted(row["options"][index] or f"\0{index}" for index in row["answers"])
     text = json.dumps([row["question"], row["hint"] or "", seen, right, sorted(row["references"])])
     return hashlib.sha256(text.encode()).digest()[:16]
 
@@ -31,8 +34,8 @@ class Copies:
         self._copies: dict[bytes, list[tuple[int, str, int]]] = defaultdict(list)
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """The next item: a row as for `key_of`."""
-        if row["images"] or row["group"] != default_group(row["question"], ()):
+        """The next item: a row as for `key_of`, with its id."""
+        if row["images"] or row["group"] != default_group(row["id"], ()):
             same = hash(tuple(row["options"]))  # tells equal options only; never written, so it may vary
             self._copies[key_of(row)].append((self._count, row["group"], same))
         self._count += 1

@@ -60,6 +60,8 @@ def _without_case(match: re.Match[str]) -> str:
 
 def option_flags(options: Sequence[str], answers: Sequence[int]) -> set[str]:
     """Flags of options that are empty, or the same as another. answers: indices into them."""
+    if options and not any(map(str.strip, options)):
+        return {"letters_only"}
     spelt = [respelling(option) for option in options]
     found = {"empty_option": not all(map(str.strip, options))}
     if len(set(spelt)) < len(options):

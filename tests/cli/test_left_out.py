@@ -1,4 +1,4 @@
-"""A model that does not answer by letters, from its answers through score and compare to what people read."""
+"""Models without a rank, from their answers through score and compare to what people read."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +11,13 @@ from tests.cli.scored import build
 from tests.report.project import SCORING, parts
 from vouch.report.evidence import Evidence
 from vouch.report.headline import metrics_json
+from vouch.report.left_out import MARK, REMEDY
 from vouch.report.load import load
-from vouch.report.other_form import MARK, REMEDY
 from vouch.report.sections import letters, results, verdict
 from vouch.tables.compared import DIFFERENCES, DIFFERENCES_PATH, LEADERBOARD, LEADERBOARD_PATH
 from vouch.tables.label_free import LABEL_FREE, label_free_path
+from vouch.tables.prompts import LETTERS
+from vouch.tables.prompts import TEXT as WORDS
 from vouch.tables.rankings import RANKED, RANKED_PATH
 
 # tiny_a is right most often. Three of four of its prompts have little mass on letters, one has no known mass.
@@ -46,8 +48,8 @@ def read() -> Evidence:
 def test_show_has_the_share_and_says_who_answers_otherwise(here: Path, vouch: Vouch) -> None:
     shown = vouch("show")
     assert "Low letter mass" in shown.splitlines()[0]
-    (line,) = [one for one in shown.splitlines() if MARK in one]
-    assert line == f"left: tiny_a {MARK}. {REMEDY}"
+    (line,) = [one for one in shown.splitlines() if MARK[LETTERS] in one]
+    assert line == f"left: tiny_a {MARK[LETTERS]}. {REMEDY[LETTERS]}"
     (of_model,) = [one for one in shown.splitlines() if one.startswith("left ") and "tiny_a" in one]
     assert "0.750 [" in of_model
 
@@ -63,16 +65,16 @@ def test_compare_gives_it_no_rank_and_no_comparison(here: Path, vouch: Vouch) ->
     assert ("left", "tiny_a") not in ranked
     assert "left" in LABEL_FREE.read(label_free_path("tiny_a"))["dataset"].to_pylist()  # its scores stay
     said = vouch("compare", "tiny_a", "tiny_b", "--dataset", "left")
-    assert "is better" not in said and f"left: tiny_a {MARK}" in said
+    assert "is better" not in said and f"left: tiny_a {MARK[LETTERS]}" in said
 
 
 def test_the_card_says_it(here: Path, vouch: Vouch) -> None:
     card = vouch("publish", "card", "tiny_a")
-    assert "In 75.0 [" in card and f"It {MARK}." in card
+    assert "In 75.0 [" in card and f"It {MARK[LETTERS]}." in card
     metadata = yaml.safe_load(card.split("---")[1])["model-index"][0]["results"]
     assert "low_mass_rate" in [one["type"] for one in metadata[0]["metrics"]]
     other = vouch("publish", "card", "tiny_b")
-    assert "begins with no option letter" in other and MARK not in other
+    assert "begins with no option letter" in other and MARK[LETTERS] not in other
 
 
 def test_the_report_trusts_the_other_model(here: Path) -> None:
@@ -81,13 +83,16 @@ def test_the_report_trusts_the_other_model(here: Path) -> None:
     assert evidence.candidates("left") == evidence.leaders("left") == ("tiny_b",)
     view = verdict.build(evidence)
     assert "tiny_a on left" not in view.headline and "Trust tiny_a" not in view.headline
-    assert "leave the model out: tiny_a (75\u202f%) on left. " in view.because and REMEDY in view.because
+    assert (
+        "leave the model out: tiny_a (75\u202f%) on left. " in view.because
+        and REMEDY[LETTERS] in view.because
+    )
     assert not any("tiny_a" in cell.text for cell in dict(zip("lr", view.grid.rows, strict=True))["l"])
     left = next(part for part in parts(results.build(evidence)) if part.title == "left")
     first, last = (row for row in left.grids[0].rows)
-    assert (first[0].text, last[0].text, last[0].note) == ("tiny_b", "tiny_a", MARK)
+    assert (first[0].text, last[0].text, last[0].note) == ("tiny_b", "tiny_a", MARK[LETTERS])
     assert left.grids[0].columns[-1].label == "Low letter mass %" and last[-1].text == "75.0"
-    assert any(REMEDY in sentence for sentence in left.sentences)
+    assert any(REMEDY[LETTERS] in sentence for sentence in left.sentences)
     (table,) = parts(letters.build(evidence))[0].grids
     assert [column.label for column in table.columns][-2:] == ["Letter mass %", "Low letter mass %"]
     assert metrics_json(evidence)["left"]["tiny_a"]["low_mass_rate"] == 0.75
@@ -117,3 +122,63 @@ def test_unknown_mass_changes_nothing(scored: Path, monkeypatch: pytest.MonkeyPa
     assert not any("mass" in text for text in (vouch("show"), vouch("publish", "card", "tiny_a")))
     left = next(part for part in parts(results.build(evidence)) if part.title == "left")
     assert not any("mass" in column.label for column in left.grids[0].columns)
+
+
+@pytest.fixture(scope="module")
+def mumbling(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project in which 5 of 40 texts of tiny_a and 2 of tiny_b say nothing."""
+    folder = tmp_path_factory.mktemp("mumbling")
+    lay_out(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        build(folder, unread={"tiny_a": 5, "tiny_b": 2})
+    return folder
+
+
+def test_show_and_card_have_what_was_not_read_and_its_bounds(
+    mumbling: Path, monkeypatch: pytest.MonkeyPatch, vouch: Vouch
+) -> None:
+    monkeypatch.chdir(mumbling)
+    shown = vouch("show").splitlines()
+    assert shown[0].split("Accuracy")[1].split()[:3] == ["Unparsed", "Refused", "Several"]
+    (of_model,) = [one for one in shown if one.startswith("right ") and "tiny_a" in one]
+    assert of_model.split("]")[1].split()[:3] == ["0.125", "0.000", "0.000"]
+    assert f"right: tiny_a {MARK[WORDS]}. {REMEDY[WORDS]}" in shown
+    (told,) = [one for one in shown if one.startswith("right: tiny_b")]
+    assert told.startswith("right: tiny_b: 5.0 % of its texts are unparsed or name several options, so its")
+    assert "(all right)." in told
+    card = vouch("publish", "card", "tiny_a")
+    assert "12.5 % of its texts are unparsed" in card and f"It {MARK[WORDS]}." in card
+    metadata = yaml.safe_load(card.split("---")[1])["model-index"][0]["results"]
+    assert {"unparsed_rate", "refusal_rate", "several_rate"} <= {
+        one["type"] for one in metadata[1]["metrics"]
+    }
+
+
+def test_compare_and_the_report_do_not_rank_it(mumbling: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(mumbling)
+    rows = [row for row in LEADERBOARD.read(LEADERBOARD_PATH).to_pylist() if row["metric"] == "accuracy"]
+    ranks = {(row["dataset"], row["model"]): row["rank"] for row in rows if row["category"] == "all"}
+    assert ranks["right", "tiny_a"] is None and ranks["right", "tiny_b"] == 1 and ranks["left", "tiny_a"]
+    assert {row["dataset"] for row in DIFFERENCES.read(DIFFERENCES_PATH).to_pylist()} == {"left"}
+    evidence = read()
+    assert evidence.models("right") == ("tiny_a", "tiny_b") and evidence.candidates("right") == ("tiny_b",)
+    assert "tiny_a (12\u202f%) on right" in verdict.build(evidence).because
+    right = next(part for part in parts(results.build(evidence)) if part.title == "right")
+    labels = [column.label for column in right.grids[0].columns]
+    assert labels[2:6] == ["Accuracy %", "Unparsed %", "Refused %", "Several %"]
+    assert [row[3].text for row in right.grids[0].rows] == ["5.0", "12.5"]
+    assert right.grids[0].rows[1][0].note == MARK[WORDS]
+    assert sum("(all of these wrong)" in sentence for sentence in right.sentences) == 2
+    assert metrics_json(evidence)["right"]["tiny_a"]["unparsed_rate"] == 0.125
+    only = evidence.leaderboard[evidence.leaderboard["dataset"] == "right"]
+    alone = replace(evidence, leaderboard=only[only["model"] == "tiny_a"])
+    assert verdict.build(alone).headline == "No verdict: too many answers could not be read."
+
+
+def test_what_is_read_is_told_without_a_warning(
+    scored: Path, monkeypatch: pytest.MonkeyPatch, vouch: Vouch
+) -> None:
+    monkeypatch.chdir(scored)
+    shown = vouch("show")
+    assert "Several" in shown and "all of these wrong" not in shown and MARK[WORDS] not in shown

@@ -1,0 +1,50 @@
+"""Who has no rank: by letters that nobody said, by texts that nobody can read."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from vouch.metrics.unranked import comparable, unranked, unranked_in
+from vouch.tables.metrics import METRICS
+
+
+def row(value: float, **changes: Any) -> dict[str, Any]:
+    found = {"model": "m", "dataset": "d", "variation": "original", "output": "letters", "protocol": "clean"}
+    return found | {"category": "all", "metric": "low_mass_rate", "value": value} | changes
+
+
+def text(value: float, **changes: Any) -> dict[str, Any]:
+    return row(value, output="text", metric="undecided_rate") | changes
+
+
+def test_a_majority_of_the_original_prompts_without_a_letter() -> None:
+    assert unranked([row(0.51)]) == {("m", "d", "letters")}
+    assert not unranked([row(0.5)])
+    for changes in (
+        {"category": "big"},
+        {"protocol": "faithful"},
+        {"metric": "letter_mass"},
+        {"output": "text"},
+    ):
+        assert not unranked([row(0.9, **changes)])
+    assert not unranked([row(0.9, variation="blank"), row(0.1)])
+    assert unranked([row(0.9), row(0.1, variation="blank"), row(0.0, model="n")]) == {("m", "d", "letters")}
+    # Without original prompts the first variation stands for them, as in the report's headlines.
+    assert unranked([row(0.1, variation="tests"), row(0.9, variation="marks")]) == {("m", "d", "letters")}
+
+
+def test_more_than_a_tenth_of_undecided_texts() -> None:
+    assert unranked([text(0.11)]) == {("m", "d", "text")}
+    assert not unranked([text(0.1)])
+    assert not unranked([text(0.9, metric="refusal_rate")])
+    assert unranked([text(0.2), row(0.1)]) == {("m", "d", "text")}
+
+
+def test_only_the_rows_of_that_output_are_not_compared() -> None:
+    rows = [row(0.9), text(0.05), row(0.9, model="n", dataset="e"), text(0.2, model="n")]
+    table = pa.Table.from_pylist(rows, METRICS.schema)
+    away = unranked_in(table)
+    assert away == {("m", "d", "letters"), ("n", "e", "letters"), ("n", "d", "text")}
+    assert comparable(table, away).tolist() == [False, True, False, False]
+    assert comparable(table, ()).all() and comparable(table.slice(0, 0), away).dtype == np.bool_
