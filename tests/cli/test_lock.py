@@ -55,7 +55,6 @@ def with_config(**values: object) -> Repo:
 @pytest.fixture
 def repos() -> dict[str, Repo]:
     pickled = files(model__safetensors=None, pytorch_model__bin=b"a pickle")
-    code = json.dumps({"auto_map": {"AutoProcessor": "own.Processor"}}).encode()
     return {
         "owner/open": Repo({FIRST: files(), SECOND: files(tokenizer__json=b"{ }")}, {"main": FIRST}, {"license": "mit"}),
         "owner/shards": Repo({FIRST: sharded()}, {"main": FIRST}, {"license": "other", "license_name": "own"}),
@@ -65,7 +64,7 @@ def repos() -> dict[str, Repo]:
         "owner/empty": Repo({FIRST: {"README.md": b""}}, {"main": FIRST}),
         "owner/bare": Repo({FIRST: files(config__json=None)}, {"main": FIRST}),
         "owner/cut": Repo({FIRST: files(model__safetensors=b"\xff" * 8)}, {"main": FIRST}),
-        "owner/code": Repo({FIRST: files(processor_config__json=code)}, {"main": FIRST}),
+        "owner/code": with_config(model_type="own_vl", auto_map={"AutoModel": "own.Model"}),
         "owner/foreign": with_config(model_type="internvl_chat"),
         "owner/writer": with_config(model_type="llama"),
         "owner/nested": with_config(torch_dtype=None, text_config={"dtype": "float16"}),
@@ -148,7 +147,7 @@ def test_the_committed_file_stays_as_it_is_around_an_entry(hub: ThreadingHTTPSer
     after = lock(before, name, repo="owner/open")
     changes = [line for line in difflib.ndiff(before.splitlines(), after.splitlines()) if line[0] in "-+"]
     gone = [line for line in changes if line[0] == "-"]
-    assert len(gone) == 1 and gone[0].endswith("revision: null}")
+    assert len(gone) == 1 and gone[0].startswith("-     source: {kind: hub, repo: ")
     assert [line.split(":")[0].strip("+ ") for line in changes if line[0] == "+"] == [
         *("source", "engine", *([] if dtype else ["dtype"]), "parameters", "files"),
         *("config.json", "model.safetensors", "tokenizer.json", "licence"),
@@ -160,7 +159,11 @@ def test_a_branch_that_moved_changes_revision_and_digests_only(
 ) -> None:
     before = lock(WRITTEN).splitlines()
     repos["owner/open"].branches["main"] = SECOND
-    after = lock("\n".join(before) + "\n").splitlines()
+    text, said = locked("\n".join(before) + "\n", "model", None, None)
+    assert text.splitlines() == before, "a known commit stays"
+    moved = f"main has moved on to {SECOND[:12]}, `vouch lock model --revision main` follows"
+    assert said == f"owner/open at {FIRST[:12]}, 3 files; {moved}"
+    after = lock("\n".join(before) + "\n", revision="main").splitlines()
     assert len(before) == len(after)
     changed = [(old, new) for old, new in zip(before, after, strict=True) if old != new]
     assert [new.split(":")[0].strip() for _, new in changed] == ["source", "tokenizer.json"]
@@ -219,7 +222,7 @@ REFUSALS = [
     ("owner/bare", None, r"no config\.json"),
     ("owner/cut", None, "owner/cut at main: its weights are damaged; correct --repo or --revision"),
     ("owner/torn", None, r"lacks a\.safetensors, which model\.safetensors\.index\.json names"),
-    ("owner/code", None, r"processor_config\.json: asks for code of its own \(auto_map\)"),
+    ("owner/code", None, r"config\.json: asks for code of its own \(auto_map\)"),
     ("owner/foreign", None, "model_type internvl_chat is none that transformers"),
     ("no repo/x", None, "give a hub repository as OWNER/NAME"),
 ]

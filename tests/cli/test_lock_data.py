@@ -76,7 +76,13 @@ def test_a_dataset_of_the_hub(checkout, capsys):
     assert lock("hub") == 0 and "nothing to change" in capsys.readouterr().out
     Handler.repos["lmms-lab-encoder/data"].branches["main"] = SECOND
     Path("profiles/small.yaml").write_text("mine")
-    assert lock("hub") == 0 and "which no profile is a copy of" in capsys.readouterr().out
+    assert lock("hub") == 0
+    assert capsys.readouterr().out == (
+        f"lock: hub: lmms-lab/data at {FIRST[:12]}; main has moved on to {SECOND[:12]}, "
+        "`vouch lock hub --revision main` follows; nothing to change\n"
+    )
+    assert lock("hub", "--revision", "main") == 0
+    assert "which no profile is a copy of" in capsys.readouterr().out
     assert load(Path("params.yaml"))["datasets"]["hub"]["origin"]["revision"] == SECOND
     assert lock("hub", "--revision", FIRST) == 0
     assert load(Path("params.yaml"))["datasets"]["hub"]["origin"]["revision"] == FIRST

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.conftest import Vouch, set_params
 from tests.models.project import ROOT, prompt
 from tests.prompts.rows import item_rows, template_of
-from vouch.cli.counts import Items, count_prompts, estimate
+from vouch.cli.counts import Count, Items, count_prompts, estimate, gpu_hours
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.models.requests.config import Config, Sampling
 from vouch.models.requests.keys import PACK_PROMPTS
@@ -108,6 +108,15 @@ def test_a_mixed_dataset_has_at_most_what_is_planned(tmp_path: Path, monkeypatch
     assert made.prompts == 6 * (1 + 1 + 2 + 2) + 3 * 2 + 6 * 3 < found.prompts and not made.bound
     assert made.answers(GREEDY) == 3 * (1 + 1 + 1 + 2 + 1 + 1) + 6 * 3 < found.answers(GREEDY)
     assert list(found.outputs) == list(made.outputs) == [LETTERS, TEXT]
+
+
+def test_gpu_hours_are_parameters_times_tokens() -> None:
+    letters, texts = Count(40, {LETTERS: 40}, {LETTERS: 10}), Count(8, {TEXT: 8}, {TEXT: 8})
+    reading = 2 * 7e9 * 656 / 125e12 / 3600
+    assert gpu_hours(7_000_000_000, [letters, letters], GREEDY, 9) == pytest.approx(80 * reading)
+    writing = 2 * 7e9 / 1.5e12 / 3600
+    found = gpu_hours(7_000_000_000, [letters, texts], SAMPLED, 9)
+    assert found == pytest.approx(48 * reading + 2 * 6 * 9 * writing), "two passes a token, for six texts"
 
 
 def test_nothing_to_ask(tmp_path: Path) -> None:

@@ -36,6 +36,9 @@ ROWS = {
     },
     "tu": {"scienceqa": 2017, "ai2d": 3088, "mmmu": 1050, "realworldqa": 765, "chartqa": 2500, "ocrvqa": 3072},
     "parc": {"mmbench": 4377, "mit_attribute": 183, "vaw_state": 470, "nyu_depth": 1858, "fashion": 2435},
+    "current": {
+        "mmbench": 4329, "scienceqa": 2017, "ai2d": 3088, "mmmu": 794, "mmmu_pro": 1162, "realworldqa": 765,
+    },
     "reform": {"scienceqa": 201, "scienceqa_likelihood": 201, "flowers102": 818, "refcoco": 240},
 }  # fmt: skip
 
@@ -107,7 +110,7 @@ def test_options_of_reform_are_those_that_the_authors_built(here: Path) -> None:
     assert all("_list/" in names[-1] for names in lists)
 
 
-@pytest.mark.parametrize("name", PAPERS)
+@pytest.mark.parametrize("name", [*PAPERS, "current"])
 def test_dvc_reads_a_profile_as_we_do(name: str) -> None:
     from dvc.utils.serialize import parse_yaml
 
@@ -115,12 +118,31 @@ def test_dvc_reads_a_profile_as_we_do(name: str) -> None:
     assert parse_yaml(path.read_text("utf-8"), str(path)) == load(path)
 
 
-@pytest.mark.parametrize("name", PAPERS)
+@pytest.mark.parametrize("name", [*PAPERS, "current"])
 def test_what_has_no_commit_is_named(name: str, here: Path) -> None:
     origins = [entry.origin for entry in project(name).datasets.values() if entry.origin]
     assert all(origin.unpinned != origin.pinned for origin in origins)
     locked = load(ROOT / "models.lock")["models"]
     assert not any(entry.get("unpinned") for entry in locked.values()), "refused until it is locked"
+
+
+def test_models_of_today(here: Path, vouch: Vouch) -> None:
+    current, out = project("current"), vouch("plan", "current")
+    assert 12 <= len(current.models) <= 16 and len(current.datasets) == 6
+    prompts = sum(ROWS["current"].values()) * 9
+    lines = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line}
+    for name in current.models:
+        billions, asked, hours = lines[name]
+        assert 1 <= float(billions) <= 30 and int(asked) == prompts
+        assert float(hours) == pytest.approx(1.119 * float(billions), abs=0.1), (
+            "two operations a token, and texts"
+        )
+    for name, entry in current.datasets.items():
+        assert int(lines[name][1]) == ROWS["current"][name] and "letters, likelihood, text" in " ".join(
+            lines[name]
+        )
+        assert entry.origin and entry.origin.pinned
+    assert "an estimate from parameters x tokens" in out
 
 
 # Most new tokens in the last VLMEvalKit before the paper (854caaca, 9 December 2024), by its class of the model.

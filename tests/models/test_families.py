@@ -46,6 +46,21 @@ def test_letters(one: Family) -> None:
         assert (values - wanted).abs().max() < CLOSE * right.std()
 
 
+@pytest.mark.parametrize("name", [name for name, kind in FAMILIES.items() if kind.joined is not None])
+def test_two_pictures(name: str) -> None:
+    one = family(name)
+    prompts = [one.prepared(f"{words}", words, pictures=2) for words in LENGTHS[:2]]
+    found = one.asked(LETTERS, [prompts])
+    for prompt in prompts:
+        right = one.logits(prompt)[-1]
+        answer = found[prompt.question.id].answer
+        assert isinstance(answer, LetterAnswer)
+        wanted = right[[*LETTER_IDS.read]]
+        assert (torch.tensor(answer.logits) - wanted).abs().max() < CLOSE * right.std()
+        single = one.logits(one.prepared(prompt.question.id, len(prompt.ids) - prompt.prefix))[-1]
+        assert not torch.allclose(single, right, atol=0.1), "the second picture is seen"
+
+
 def test_likelihood(one: Family) -> None:
     check_likelihood(one, one.mode)
 

@@ -155,11 +155,12 @@ _PROCESSOR = {"auto_map": {"AutoProcessor": "evil.Evil", "AutoImageProcessor": "
     [
         (_pickled, None),
         (_only_pickled, r"only pickled weights \(.*\), which can run code"),
-        (_code("config.json", _MODEL), r"config\.json: asks for code of its own \(auto_map\)"),
-        (_code("config.json", {**_MODEL, "model_type": "evil"}), r"config\.json: asks for code of its own"),
-        (_code("processor_config.json", _PROCESSOR), r"processor_config\.json: asks for code of its own"),
-        (_code("tokenizer_config.json", {"auto_map": {"AutoTokenizer": ["evil.Evil", "evil.Evil"]}}), "auto_map"),
-        (_code("preprocessor_config.json", _PROCESSOR), r"preprocessor_config\.json: asks for code of its own"),
+        (_code("config.json", {**_MODEL, "model_type": "evil"}), r"config\.json: asks for code of its own \(auto_map\)"),
+        # transformers has classes of its own for these
+        (_code("config.json", _MODEL), None),
+        (_code("processor_config.json", _PROCESSOR), None),
+        (_code("tokenizer_config.json", {"auto_map": {"AutoTokenizer": ["evil.Evil", "evil.Evil"]}}), None),
+        (_code("preprocessor_config.json", _PROCESSOR), None),
     ],
 )  # fmt: skip
 def test_code_that_comes_with_a_model_never_runs(

@@ -121,6 +121,24 @@ class Count:
         )
 
 
+# Arithmetic of docs/internals/performance.md#gpu-hours; nothing of it was measured.
+PROMPT_TOKENS = 576 + 80  # of its picture and its text
+OPERATIONS, BYTES = 125e12, 1.5e12  # a second, of one GPU
+
+
+def gpu_hours(parameters: int, counts: Sequence[Count], config: Config, cap: int) -> float:
+    """An estimate for one model: parameters times tokens, nothing shared between prompts, texts of `cap`.
+
+    Reading takes two operations for each parameter and token; a pass that writes a token reads all weights of
+    two bytes.
+    """
+    tokens = PROMPT_TOKENS * sum(sum(one.outputs.values()) for one in counts)
+    passes = (
+        cap * sum(math.ceil(one.outputs.get(TEXT, 0) / config.batch) for one in counts) * _times(TEXT, config)
+    )
+    return 2 * parameters * (tokens / OPERATIONS + passes / BYTES) / 3600
+
+
 def _times(output: str, config: Config) -> int:
     """Answers to a prompt: of texts the greedy one and every sample."""
     return 1 + sum(sampling.samples for sampling in config.sampling) if output == TEXT else 1

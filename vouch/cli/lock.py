@@ -1,15 +1,18 @@
 """Pin models and datasets, so that a run tomorrow uses the same bytes.
 
 A model: the commit of its hub repository, or what its folder holds, and the SHA-256 of every file it is
-loaded from go into models.lock. What people wrote there stays; only the revision and the digests are
-replaced, and what is missing (engine, dtype, parameters, licence) is filled in. No weights are downloaded.
+loaded from go into models.lock. What people wrote there stays; only the digests are replaced, and what is
+missing (commit, engine, dtype, parameters, licence) is filled in. No weights are downloaded.
 
 A dataset with an `origin`: the commit of its hub repository, or the SHA-256 of its files, goes into
 params.yaml and into the profile that this is a copy of.
 
+A commit that is known stays, and it is said where its repository has moved on; --revision main follows.
+
 Examples:
-  vouch lock                                     everything of the profile that is not pinned yet
+  vouch lock                                     everything of the profile without a commit or digests
   vouch lock llava_v1_5_7b mmbench
+  vouch lock llava_v1_5_7b --revision main       the latest commit
   vouch lock my_model --repo OWNER/NAME          a new entry of models.lock
 """
 
@@ -27,12 +30,12 @@ from vouch.datasets.fetch.locate import fetch
 from vouch.datasets.fetch.origin import REMOTE, Download, Origin
 from vouch.models.pins.config import FolderSource, HubSource
 from vouch.models.pins.model_folder import check_model_folder, count_parameters
-from vouch.models.pins.pinning import BRANCH
 from vouch.models.pins.resolve import check_model_type, dtype_of, resolve
 from vouch.params.project import MODELS, Models
 from vouch.pipeline.dag import PARAMS
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.files import write_text
+from vouch.pipeline.hub import BRANCH
 from vouch.pipeline.validation import validated
 from vouch.pipeline.yaml12 import loads
 from vouch.tables.pins import folder_digests, read_json
@@ -47,10 +50,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         metavar="NAME",
         help="models of models.lock (a new one needs --repo) and datasets; default: all of the present "
-        "profile that come from the network and are not pinned",
+        "profile that come from the network and lack a commit or digests",
     )
     parser.add_argument("--repo", metavar="OWNER/NAME", help="repository of the hub")
-    parser.add_argument("--revision", help=f"branch, tag or commit to resolve, default: {BRANCH}")
+    parser.add_argument(
+        "--revision", help=f"branch, tag or commit to resolve, default: the known commit, else {BRANCH}"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -88,12 +93,16 @@ def _lock(name: str, repo: str | None, revision: str | None, datasets: Sequence[
 
 
 def _unpinned_models(params: str) -> list[str]:
-    """The models of a profile that come from the hub and are not pinned."""
+    """The models of a profile that come from the hub and lack a commit or digests."""
     models = _validated(MODELS.read_text(encoding="utf-8")).models
     values = loads(params, PARAMS)
     used = {**(values.get("models") or {}), **(values.get("helpers") or {})}
     there = [name for name in used if name in models]
-    return [n for n in there if isinstance(models[n].source, HubSource) and not models[n].pinned]
+    return [
+        n
+        for n in there
+        if isinstance(models[n].source, HubSource) and not (models[n].pinned and models[n].digested)
+    ]
 
 
 def locked(
@@ -135,18 +144,26 @@ def _entry(
             raise UserError(f"{MODELS}: no model {name}; give --repo OWNER/NAME to add it; {known}")
         models.fa.set_block_style()  # an empty `models: {}`
         models[name] = CommentedMap(source=flow(kind="hub", repo=repo, revision=None))
-    elif repo:
-        models[name]["source"]["repo"] = repo
+    elif repo and repo != models[name]["source"]["repo"]:
+        models[name]["source"].update(repo=repo, revision=None)
     return as_block(models, name)
 
 
 def _pin_repository(entry: CommentedMap, name: str, source: HubSource, revision: str | None) -> str:
     """Asks the hub; what the entry is pinned to."""
-    found = resolve(source.repo, revision or BRANCH, f"vouch lock {name}")
+    found = resolve(source.repo, revision or source.revision or BRANCH, f"vouch lock {name}")
     entry["source"]["revision"] = Quoted(found.revision)
     facts = {"licence": found.licence} if found.licence else {}
     fill(entry, found.files, found.dtype, found.parameters, facts)
-    return f"{source.repo} at {found.revision[:12]}, {len(found.files)} files"
+    said = f"{source.repo} at {found.revision[:12]}, {len(found.files)} files"
+    return said + _moved(name, found.revision, found.head)
+
+
+def _moved(name: str, commit: str, head: str) -> str:
+    """Says where the hub's head is another commit."""
+    if commit == head:
+        return ""
+    return f"; {BRANCH} has moved on to {head[:12]}, `vouch lock {name} --revision {BRANCH}` follows"
 
 
 def _pin_folder(entry: CommentedMap, folder: Path) -> str:
@@ -205,9 +222,9 @@ def locked_data(text: str, name: str, revision: str | None) -> tuple[str, str]:
     document = editor().load(text)
     written = document["datasets"][name]["origin"]
     if origin.hub is not None:
-        commit = commit_of(name, origin.model_copy(update={"revision": None}), revision or BRANCH)
+        commit = commit_of(name, origin, revision or origin.revision or BRANCH)
         written["revision"] = Quoted(commit)
-        said = f"{origin.hub} at {commit[:12]}"
+        said = f"{origin.hub} at {commit[:12]}{_moved(name, commit, commit_of(name, origin, BRANCH))}"
     else:
         if revision:
             raise UserError(f"datasets.{name}: files at addresses have no revision; leave out --revision")

@@ -1,4 +1,4 @@
-"""Say what would run before anything runs: datasets, models, prompts, forward passes, stages.
+"""Say what would run before anything runs: datasets, models, prompts, forward passes, GPU hours, stages.
 
 Of the present params.yaml, or of another profile, which changes nothing and needs neither a network nor data.
 A dataset without prompts yet has `at most` so many: what its loader counts before cleaning, every variation
@@ -24,6 +24,7 @@ from vouch.cli.counts import (
     count_items,
     count_prompts,
     estimate,
+    gpu_hours,
     prompt_sets,
     sizes,
     variations_of,
@@ -64,7 +65,8 @@ def run(options: argparse.Namespace) -> int:
         for name, entry in project.datasets.items()
     }
     print(_head(project) + _datasets(project, items, counts), end="")
-    print(_cells(project, counts, stale, touched) + _rewrites(project, items, stale), end="")
+    print(_cells(project, counts, stale, touched) + _hours(project, counts, touched), end="")
+    print(_rewrites(project, items, stale), end="")
     print(_away(project, items) + _absent(project), end="")
     if strays := [] if options.profile else dag.strays():
         print(
@@ -125,6 +127,22 @@ def _cells(project: Project, counts: Mapping[str, Count], stale: set[str], touch
         f"{len(cells)} cells (model x dataset) to extract{where}: {most}{prompts} prompts, {most}{answers} "
         f"answers, {least} {passes:,} forward passes of {project.extract.batch} rows\n"
     )
+
+
+def _hours(project: Project, counts: Mapping[str, Count], touched: set[str]) -> str:
+    """Prompts and GPU hours of each model of the hub."""
+    models = Models.model_validate(load(MODELS)).models
+    rows = []
+    for name, source in project.models.items():
+        cells = [one for dataset, one in counts.items() if f"extract@{name}-{dataset}" in touched]
+        if source == str(MODELS) and models[name].source.kind == "hub" and cells:
+            size, cap = models[name].size, project.extract.max_tokens_of.get(name, project.extract.max_tokens)
+            hours = f"{gpu_hours(size, cells, project.extract, cap):.1f}" if size else "?"
+            billions = f"{size / 1e9:.1f}" if size else "?"
+            rows.append([name, billions, str(sum(cell.prompts for cell in cells)), hours])
+    head = ["model", "billions", "prompts", "GPU hours"]
+    said = "GPU hours: an estimate from parameters x tokens (docs/internals/performance.md), not measured\n"
+    return table(head, rows, right={1, 2, 3}) + said if rows else ""
 
 
 def _rewrites(project: Project, items: Mapping[str, Items], stale: set[str]) -> str:

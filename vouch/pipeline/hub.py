@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from vouch.pipeline.errors import UserError
 
+BRANCH = "main"  # what a revision that is not known yet stands for
 REPOSITORY = r"\w[\w.-]*"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 

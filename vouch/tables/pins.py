@@ -34,6 +34,9 @@ FURTHER_TEMPLATES = "additional_chat_templates"  # a folder from which transform
 CHUNK = 1 << 20
 
 
+Dtype = Literal["float32", "bfloat16", "float16"]
+
+
 class Source(BaseModel):
     """Where the model or its answers come from, or which server answers for the model."""
 
@@ -60,7 +63,7 @@ class Pin(BaseModel):
     template: str | None = None
     # a pin without settings has the bytes and the digest that it had before there were any
     processor: dict[str, Any] = Field(default={}, exclude_if=lambda value: not value)
-    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    dtype: Dtype = "float32"
     parameters: int | None = None
     facts: dict[str, Any] = {}
 

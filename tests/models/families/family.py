@@ -40,13 +40,19 @@ class Family:
     def forward(self) -> Forward:
         return Forward(self.model, "cpu", WORDS, 0)
 
-    def picture(self, number: int) -> Tensors:
-        """Tensors of one of several pictures."""
+    def picture(self, number: int, count: int = 1) -> Tensors:
+        """Tensors of one of several pictures, or of so many from that one on."""
         noise = torch.Generator().manual_seed(number)
-        return {
-            name: torch.randn(value, generator=noise) if isinstance(value, tuple) else value
-            for name, value in self.kind.shown.items()
-        }
+        shown = [
+            {
+                name: torch.randn(value, generator=noise) if isinstance(value, tuple) else value
+                for name, value in self.kind.shown.items()
+            }
+            for _ in range(count)
+        ]
+        if count > 1 and self.kind.joined == 0:
+            return self.forward.inputs.shown(shown)  # rows of one picture each
+        return {name: torch.cat([one[name] for one in shown], self.kind.joined or 0) for name in shown[0]}
 
     def beside(self, ids: Sequence[int], prompt: int) -> Tensors:
         """Tensors beside tokens, of which the first so many are the prompt's."""
@@ -59,11 +65,13 @@ class Family:
         picture: int = 0,
         options: Sequence[Sequence[int]] = (),
         max_tokens: int = 0,
+        pictures: int = 1,
     ) -> Prepared:
-        """A prompt of random words after a picture; the words before it belong to the picture."""
+        """A prompt of random words after pictures; the words before these belong to the first one."""
         before = random.Random(f"before {picture}").choices(range(70, WORDS), k=5)
         after = random.Random(name).choices(range(70, WORDS), k=words)
-        ids = (1, *before, *[IMAGE] * self.kind.places, *after)
+        shown = [*[IMAGE] * self.kind.places, 70] * pictures  # a word between two pictures
+        ids = (1, *before, *shown[:-1], *after)
         question = Question(
             name,
             None,
@@ -77,7 +85,7 @@ class Family:
             question=question,
             ids=ids,
             prefix=len(ids) - words,
-            shown=self.picture(picture),
+            shown=self.picture(picture, pictures),
             by_token=self.beside(ids, len(ids)),
             letters=None if options or max_tokens else LETTERS,
             options=tuple(map(tuple, options)),

@@ -1,6 +1,7 @@
 """Every family of models that the engine for decoders must serve, as a tiny configuration of its own.
 
-A family is a row of FAMILIES: what differs from TEXT and TOWER, and what its processor makes of a picture.
+A family is a row of FAMILIES: what differs from TEXT and TOWER, and what its processor makes of a picture. The table
+of docs/models.md is made from it (tools/model_table.py).
 """
 
 from collections.abc import Callable, Mapping
@@ -52,8 +53,9 @@ def of_answer(ids: torch.Tensor, prompt: int) -> torch.Tensor:
 
 
 def two_tiles(ids: torch.Tensor, prompt: int) -> torch.Tensor:
-    """From the picture's place on, its two real tiles of four."""
-    return (ids == IMAGE).cumsum(dim=1)[:, :, None, None] * torch.tensor([1, 1, 0, 0])
+    """From a picture's place on, up to the next one's, its two real tiles of four."""
+    last = (ids == IMAGE).cumsum(dim=1)[:, :, None] == torch.arange(1, 2 + int((ids == IMAGE).sum() > 1))
+    return last[..., None] * torch.tensor([1, 1, 0, 0])
 
 
 @dataclass(frozen=True)
@@ -61,24 +63,29 @@ class Kind:
     """A family. places: tokens that a picture takes. vision, text: beside TOWER and TEXT; more: of the whole.
 
     shown: tensors of a picture, or shapes of noise. mode: the fastest sound one. beside: makes tensors beside
-    tokens [1, n], of which the first so many are the prompt's.
+    tokens [1, n], of which the first so many are the prompt's. entries: those of models.lock, as patterns.
+    chat: its template in tests/models/chat/templates.py. joined: axis along which a prompt's pictures lie, None where
+    it shows one alone.
     """
 
     model_type: str
     places: int
     vision: Settings
     text: Settings
-    shown: Mapping[str, tuple[int, ...] | torch.Tensor]
+    shown: Settings
     mode: Mode = "trie"
     beside: Mapping[str, Callable[[torch.Tensor, int], torch.Tensor]] = field(default_factory=dict)
     more: Settings = field(default_factory=dict)
+    entries: str = ""
+    chat: str = "qwen"
+    joined: int | None = 0
 
 
 CLIP: Settings = {"model_type": "clip_vision_model", "projection_dim": 32}
 SIGLIP: Settings = {"model_type": "siglip_vision_model", "vision_use_head": False}
 LLAMA: Settings = {"model_type": "llama"}
 QWEN2: Settings = {"model_type": "qwen2"}
-PICTURE = {"pixel_values": (1, 3, 56, 56)}
+PICTURE: Settings = {"pixel_values": (1, 3, 56, 56)}
 # A whole view and four tiles; the picture's size decides how many of their places are kept.
 TILED = {"pixel_values": (1, 5, 3, 56, 56), "image_sizes": torch.tensor([[100, 112]])}
 TILES = {"image_grid_pinpoints": [[56, 112], [112, 56], [112, 112]]}
@@ -99,7 +106,7 @@ GEMMA3: Settings = {
 PICTURE_KINDS, MULTIMODAL_KINDS = {"token_type_ids": of_pictures}, {"mm_token_type_ids": of_pictures}
 # 6 x 10 patches, of which 2 x 2 make one token; positions of time, height and width.
 QWEN = {"depth": 2, "num_heads": 2, "out_hidden_size": WIDTH, "num_position_embeddings": 64}
-GRID = {"image_grid_thw": torch.tensor([[1, 6, 10]])}
+GRID: Settings = {"image_grid_thw": torch.tensor([[1, 6, 10]])}
 GRID14 = GRID | {"pixel_values": (60, 3 * 2 * 14 * 14)}
 GRID16 = GRID | {"pixel_values": (60, 3 * 2 * 16 * 16)}
 ROPE = {"rope_type": "default", "rope_theta": 10000.0}
@@ -138,59 +145,186 @@ POOLED = {
     "image_num_crops": torch.tensor([1]),
 }
 ADAPTER = TOWER | HEADS | {"vision_feature_layer": [-1, -2], "text_hidden_size": WIDTH}
+# Pixtral's tower takes pictures of every size.
+PIXTRAL: Settings = {"model_type": "pixtral"}
+MISTRAL: Settings = {"model_type": "mistral", "sliding_window": None}
+SIZED = PICTURE | {"image_sizes": torch.tensor([[56, 56]])}
+# Few of four experts read a token.
+EXPERTS: Settings = {"moe_intermediate_size": WIDTH, "num_experts_per_tok": 2}
+GEMMA4: Settings = GEMMA3 | {
+    "global_head_dim": 16,
+    "vocab_size_per_layer_input": ROWS,
+    "hidden_size_per_layer_input": 8,
+}
+PLACED = {
+    "pixel_values": (1, 16, 14 * 14 * 3),
+    "image_position_ids": torch.cartesian_prod(torch.arange(4), torch.arange(4)).flip(1)[None],
+}
+GLM = QWEN | {"hidden_size": WIDTH}
+COHERE2: Settings = {
+    "model_type": "cohere2",
+    "head_dim": 16,
+    "sliding_window": 256,
+    "layer_types": ["sliding_attention", "full_attention"],
+}
+LATENT: Settings = {
+    "model_type": "deepseek_v3",
+    "num_key_value_heads": 4,
+    "kv_lora_rank": 16,
+    "q_lora_rank": None,
+    "qk_rope_head_dim": 8,
+    "qk_nope_head_dim": 8,
+    "v_head_dim": 16,
+    "n_routed_experts": 4,
+    "n_group": 1,
+    "topk_group": 1,
+    "first_k_dense_replace": 1,
+}
+RESAMPLER: Settings = {
+    "hidden_size": WIDTH,
+    "resampler_n_latents": QUERIES,
+    "resampler_depth": 1,
+    "resampler_n_heads": 4,
+    "resampler_head_dim": 16,
+    "num_key_value_heads": 2,
+}
 
 FAMILIES = {
-    "blip_2": Kind(
-        "blip-2", QUERIES, {}, {"model_type": "opt", "ffn_dim": 128, "word_embed_proj_dim": 64}, PICTURE, more=QUERY
+    "aya_vision": Kind(
+        "aya_vision", 12, SIGLIP, COHERE2, {"pixel_values": (3, 3, 56, 56)}, entries="aya_vision_*", chat="aya"
     ),
+    "blip_2": Kind(
+        "blip-2", QUERIES, {}, {"model_type": "opt", "ffn_dim": 128, "word_embed_proj_dim": 64}, PICTURE, more=QUERY,
+        chat="question_answer", joined=None,
+    ),
+    "cohere2_vision": Kind(
+        "cohere2_vision", 12, SIGLIP, COHERE2, {"pixel_values": (3, 3, 56, 56)},
+        more={"alignment_intermediate_size": 64}, chat="aya",
+    ),
+    "deepseek_vl": Kind("deepseek_vl", 16, SIGLIP, LLAMA | {"num_key_value_heads": 4}, PICTURE, chat="deepseek"),
     "gemma3": Kind(
         "gemma3", 16, SIGLIP, GEMMA3 | {"sliding_window": 256}, {"pixel_values": (4, 3, 56, 56)},
-        beside=PICTURE_KINDS, more={"mm_tokens_per_image": 4},
+        beside=PICTURE_KINDS, more={"mm_tokens_per_image": 4}, entries="gemma_3_*", chat="gemma3",
     ),
     "gemma3_narrow": Kind(  # a window shorter than the beginning with its picture
         "gemma3", 16, SIGLIP, GEMMA3 | {"sliding_window": 12}, {"pixel_values": (4, 3, 56, 56)},
         beside=PICTURE_KINDS, more={"mm_tokens_per_image": 4},
     ),
-    "idefics3": Kind("idefics3", 12, {}, LLAMA, {"pixel_values": (1, 3, 3, 56, 56)}, more={"scale_factor": 2}),
-    "instructblip": Kind("instructblip", QUERIES, {}, LLAMA, PICTURE | QFORMER, more=QUERY),
+    "gemma4": Kind(
+        "gemma4", 4, HEADS | {"pooling_kernel_size": 2, "position_embedding_size": 16},
+        GEMMA4 | {"sliding_window": 256}, PLACED, beside=MULTIMODAL_KINDS, entries="gemma_4_*", chat="gemma4",
+    ),
+    "glm4v": Kind(
+        "glm4v", 15, GLM, ROPE2, GRID14, beside=MULTIMODAL_KINDS, entries="glm_4_*", chat="glm4v"
+    ),
+    "glm4v_moe": Kind(
+        "glm4v_moe", 15, GLM,
+        {"rope_parameters": ROPE | {"mrope_section": [2, 1, 1]}, "n_routed_experts": 4, "head_dim": 16} | EXPERTS, GRID14,
+        beside=MULTIMODAL_KINDS, chat="glm4v",
+    ),
+    "idefics2": Kind(
+        "idefics2", QUERIES, {}, MISTRAL, {"pixel_values": (1, 1, 3, 56, 56)}, more={"perceiver_config": RESAMPLER},
+        entries="mantis_8b_idefics2", chat="idefics2", joined=1,
+    ),
+    "idefics3": Kind(
+        "idefics3", 12, {}, LLAMA, {"pixel_values": (1, 3, 3, 56, 56)}, more={"scale_factor": 2}, chat="smolvlm",
+        joined=1,
+    ),
+    "instructblip": Kind(
+        "instructblip", QUERIES, {}, LLAMA, PICTURE | QFORMER, more=QUERY, entries="instructblip_vicuna_*",
+        chat="question_answer", joined=None,
+    ),
     "internvl": Kind(
-        "internvl", 12, {"image_size": [56, 56], "patch_size": [14, 14]}, QWEN2, {"pixel_values": (3, 3, 56, 56)}
+        "internvl", 12, {"image_size": [56, 56], "patch_size": [14, 14]}, QWEN2, {"pixel_values": (3, 3, 56, 56)},
+        entries="internvl3_*", chat="internvl",
+    ),
+    "kimi_k25": Kind(
+        "kimi_k25", 15, {"pos_emb_height": 8, "pos_emb_width": 8}, EXPERTS | LATENT,
+        GRID | {"pixel_values": (60, 3, 14, 14)}, more={"projection_hidden_size": 32}, chat="kimi",
+    ),
+    "lfm2_vl": Kind(  # convolutions read tokens in their order
+        "lfm2_vl", 4, {"model_type": "siglip2_vision_model", "num_patches": 16, "vision_use_head": False},
+        {"model_type": "lfm2", "layer_types": ["conv", "full_attention"], "block_ff_dim": 128},
+        {"pixel_values": (1, 16, 14 * 14 * 3), "spatial_shapes": torch.tensor([[4, 4]]),
+         "pixel_attention_mask": torch.ones((1, 16)).long()},
+        "batch", more={"projector_hidden_size": 64}, chat="lfm2",
+    ),
+    "llama4": Kind(  # most layers see chunks of tokens only
+        "llama4", 12,
+        {"intermediate_size": 128, "vision_output_dim": 32, "projector_input_dim": 32, "projector_output_dim": 32},
+        {"num_hidden_layers": 4, "intermediate_size_mlp": 128, "head_dim": 16, "num_local_experts": 4},
+        {"pixel_values": (3, 3, 56, 56)}, "batch", entries="llama_4_*", chat="llama4",
     ),
     "llava": Kind(
-        "llava", 16, CLIP, LLAMA | {"num_key_value_heads": 4}, PICTURE, more={"vision_feature_layer": -2}
+        "llava", 16, CLIP, LLAMA | {"num_key_value_heads": 4}, PICTURE, more={"vision_feature_layer": -2},
+        entries="llava_v1_5_* llava_interleave_* mantis_8b_*_llama3", chat="vicuna_v1",
+    ),
+    "llava_pixtral": Kind(
+        "llava", 16, PIXTRAL, MISTRAL | {"head_dim": 16}, SIZED,
+        more={"vision_feature_layer": -1, "vision_feature_select_strategy": "full"}, entries="pixtral_*", chat="pixtral",
     ),
     "llava_next": Kind(
-        "llava_next", 88, CLIP, {"model_type": "mistral", "sliding_window": None}, TILED,
-        more=TILES | {"vision_feature_layer": -2},
+        "llava_next", 88, CLIP, MISTRAL, TILED, more=TILES | {"vision_feature_layer": -2},
+        entries="llava_v1_6_* llava_next_*", chat="mistral_instruct",
     ),
     "llava_onevision": Kind(
-        "llava_onevision", 88, SIGLIP, QWEN2, TILED, more=TILES | {"vision_feature_layer": -1}
+        "llava_onevision", 88, SIGLIP, QWEN2, TILED, more=TILES | {"vision_feature_layer": -1},
+        entries="llava_onevision_*", chat="onevision",
+    ),
+    "minicpmv4_6": Kind(  # patches of all pictures lie in one row
+        "minicpmv4_6", 4, {}, RECURRENT | {"model_type": "qwen3_5_text"},
+        {"pixel_values": (1, 3, 14, 14 * 64), "target_sizes": torch.tensor([[8, 8]])}, "batch",
+        more={"insert_layer_id": 0, "image_size": 112}, chat="qwen3_5",
+    ),
+    "mistral3": Kind(
+        "mistral3", 4, PIXTRAL, MISTRAL | {"head_dim": 16}, SIZED, entries="mistral_small_3_*", chat="mistral3"
     ),
     "mllama": Kind(
         "mllama", 1, CROSS,
         {"num_hidden_layers": 3, "cross_attention_layers": [1], "rope_parameters": ROPE}, CROSSED,
-        beside={"cross_attention_mask": two_tiles},
+        beside={"cross_attention_mask": two_tiles}, chat="mllama", joined=1,
     ),
     "molmo2": Kind(
         "molmo2", 4, HEADS | {"image_size": [56, 56], "num_position_embeddings": 16},
         HEADS | {"vocab_size": ROWS - 20, "additional_vocab_size": 20}, POOLED,
-        beside=MULTIMODAL_KINDS, more={"adapter_config": ADAPTER},
+        beside=MULTIMODAL_KINDS, more={"adapter_config": ADAPTER}, entries="molmo2_*", chat="molmo2",
+    ),
+    "ovis2": Kind(
+        "ovis2", 4, {"vocab_size": 40, "hidden_stride": 2}, QWEN2, PICTURE,
+        more={"vocab_size": ROWS, "hidden_size": WIDTH, "visual_indicator_token_ids": [301, 302, 303, 304, 305]},
+        entries="ovis2_*", chat="ovis2",
     ),
     "paligemma": Kind(  # the tokens of a picture see the question as well, so nothing can be shared
         "paligemma", 16, SIGLIP, {"model_type": "gemma", "head_dim": 16}, PICTURE, "plain",
         beside={"token_type_ids": of_answer}, more={"projection_dim": WIDTH, "hidden_size": WIDTH},
+        entries="paligemma_*", chat="paligemma",
+    ),
+    "paligemma2": Kind(
+        "paligemma", 16, SIGLIP,
+        {"model_type": "gemma2", "head_dim": 16, "query_pre_attn_scalar": 16, "sliding_window": 256}, PICTURE, "plain",
+        beside={"token_type_ids": of_answer}, more={"projection_dim": WIDTH, "hidden_size": WIDTH},
+        entries="paligemma2_*", chat="paligemma",
     ),
     "qwen2_5_vl": Kind(
         "qwen2_5_vl", 15, QWEN | {"fullatt_block_indexes": [1], "window_size": 56}, ROPE2, GRID14,
-        beside=MULTIMODAL_KINDS,
+        beside=MULTIMODAL_KINDS, entries="qwen2_5_vl_*",
     ),
     "qwen2_vl": Kind(
         "qwen2_vl", 15, QWEN | {"embed_dim": 32, "hidden_size": WIDTH}, ROPE2, GRID14, beside=MULTIMODAL_KINDS
     ),
-    "qwen3_5": Kind("qwen3_5", 15, QWEN | {"patch_size": 16}, RECURRENT, GRID16, "batch", MULTIMODAL_KINDS),
+    "qwen3_5": Kind(
+        "qwen3_5", 15, QWEN | {"patch_size": 16}, RECURRENT, GRID16, "batch", MULTIMODAL_KINDS, chat="qwen3_5"
+    ),
     "qwen3_vl": Kind(
         "qwen3_vl", 15, QWEN | {"patch_size": 16, "deepstack_visual_indexes": [0, 1]},
-        ROPE3 | {"head_dim": 16}, GRID16, beside=MULTIMODAL_KINDS,
+        ROPE3 | {"head_dim": 16}, GRID16, beside=MULTIMODAL_KINDS, entries="qwen3_vl_*",
     ),
-    "smolvlm": Kind("smolvlm", 12, {}, LLAMA, {"pixel_values": (1, 3, 3, 56, 56)}, more={"scale_factor": 2}),
+    "qwen3_vl_moe": Kind(
+        "qwen3_vl_moe", 15, QWEN | {"patch_size": 16, "deepstack_visual_indexes": [0, 1]},
+        ROPE3 | {"head_dim": 16, "num_experts": 4} | EXPERTS, GRID16, beside=MULTIMODAL_KINDS,
+    ),
+    "smolvlm": Kind(
+        "smolvlm", 12, {}, LLAMA, {"pixel_values": (1, 3, 3, 56, 56)}, more={"scale_factor": 2},
+        entries="smolvlm2_*", chat="smolvlm", joined=1,
+    ),
 }  # fmt: skip

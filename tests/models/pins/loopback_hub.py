@@ -91,7 +91,8 @@ class Handler(BaseHTTPRequestHandler):
     def _file(self, name: str, data: bytes | None, repo: Repo, commit: str) -> None:
         if data is None:
             return self._answer(404, b"", {"X-Error-Code": "EntryNotFound"})
-        headers = {"ETag": f'"{sha256(data).hexdigest()[:40]}"', "X-Repo-Commit": commit}
+        announced = sha256(data).hexdigest() if _lfs(name, data) else _blob(data)
+        headers = {"ETag": f'"{announced}"', "X-Repo-Commit": commit}
         data = repo.altered.get(name, data)
         part = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
         end = int(part[2]) + 1 if part and part[2] else len(data)

@@ -28,23 +28,22 @@ def test_an_entry_and_its_defaults(source: dict[str, Any], engine: str, expected
     named = {} if engine == "transformers" else {"engine": engine}
     entry = LockEntry.model_validate({"source": source, **named})
     assert entry.source == expected
-    assert (entry.engine, entry.dtype, entry.files, entry.parameters) == (engine, "float32", {}, None)
-    assert entry.pinned == (engine == "openai")
+    assert (entry.engine, entry.dtype, entry.files, entry.parameters) == (engine, None, {}, None)
+    assert entry.pinned == (engine == "openai" or getattr(expected, "revision", None) is not None)
 
 
 @pytest.mark.parametrize(
-    ("revision", "files", "pinned"),
+    ("source", "files", "pinned"),
     [
-        (COMMIT, {"model.safetensors": "0" * 64}, True),
-        (COMMIT, {"config.json": "0" * 64}, False),
-        (COMMIT, {}, False),
-        (None, {"model.safetensors": "0" * 64}, False),
+        ({**HUB, "revision": COMMIT}, {}, True),
+        ({**HUB, "revision": None}, {"model.safetensors": "0" * 64}, False),
+        ({"kind": "folder", "path": "m"}, {"model.safetensors": "0" * 64}, True),
+        ({"kind": "folder", "path": "m"}, {"config.json": "0" * 64}, False),
     ],
 )
-def test_pinned_is_a_commit_and_digests_of_weights(
-    revision: str | None, files: dict[str, str], pinned: bool
+def test_pinned_is_a_commit_or_digests_of_a_folder(
+    source: dict[str, object], files: dict[str, str], pinned: bool
 ) -> None:
-    source = {"kind": "hub", "repo": "a/b", "revision": revision}
     assert LockEntry.model_validate({"source": source, "files": files}).pinned is pinned
 
 

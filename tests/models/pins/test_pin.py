@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,7 @@ def test_hub_and_folder_of_the_same_files_are_one_model(
     shutil.copytree(project.model, tmp_path / "cache" / "models--owner--tiny" / "snapshots" / ("1" * 40))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    project.entry = {"source": {"kind": "hub", "repo": "owner/tiny", "revision": "1" * 40}, "unpinned": True}
+    project.entry = {"source": {"kind": "hub", "repo": "owner/tiny", "revision": "1" * 40}}
     project.pin()
     hub = read_pin(pin_path(MODEL))
     assert hub.digest == folder.digest and hub.source.repo == "owner/tiny" and hub.source.path is None
@@ -129,38 +130,27 @@ def test_settings_of_the_processor_are_part_of_the_pin(project: Project) -> None
     assert pin_path(MODEL).read_bytes() == plain and read_pin(pin_path(MODEL)).digest == own.digest
 
 
-def test_a_hub_model_that_is_not_pinned_is_refused(
+def test_a_commit_pins_all_of_a_repository(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project.entry = {"source": {"kind": "hub", "repo": "owner/tiny", "revision": None}}
-    said = rf"{MODEL} is not pinned, its commit or the digests of its weights .* `vouch lock {MODEL}`"
-    refused(project, said)
+    refused(project, rf"{MODEL} is not pinned, its commit is missing; run `vouch lock {MODEL}`, or")
     project.entry["source"]["revision"] = "1" * 40
-    refused(project, said)
-    project.entry["files"] = {"config.json": file_digest(project.model / "config.json")}
-    refused(project, said)
-    project.entry["files"] = {"model.safetensors": file_digest(project.model / "model.safetensors")}
     files = {path.name: path.read_bytes() for path in project.model.iterdir()}
-    with serving({"owner/tiny": Repo({"1" * 40: files}, {"main": "1" * 40})}, tmp_path / "hub", monkeypatch):
+    weights = "model.safetensors"
+    repo = Repo({"1" * 40: files}, {"main": "1" * 40}, altered={weights: flipped(files[weights])})
+    with serving({"owner/tiny": repo}, tmp_path / "hub", monkeypatch):
+        refused(
+            project, rf"{weights}: SHA-256 is .*, its commit says .*; it was damaged on its way, remove it"
+        )
+    with serving({"owner/tiny": replace(repo, altered={})}, tmp_path / "other", monkeypatch):
         project.pin()
+    found = read_pin(pin_path(MODEL)).files
+    assert found == {name: file_digest(project.model / name) for name in found} and weights in found
 
 
-def test_one_shard_without_a_digest_is_refused(
-    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from transformers import AutoModelForImageTextToText
-
-    model = AutoModelForImageTextToText.from_pretrained(project.model)
-    (project.model / "model.safetensors").unlink()
-    model.save_pretrained(project.model, max_shard_size="40KB")
-    shards = weight_files(project.model)
-    project.entry = {"source": {"kind": "hub", "repo": "owner/tiny", "revision": "1" * 40}}
-    project.entry["files"] = {path.name: file_digest(path) for path in shards[1:]}
-    files = {path.name: path.read_bytes() for path in project.model.iterdir()}
-    with serving({"owner/tiny": Repo({"1" * 40: files}, {"main": "1" * 40})}, tmp_path / "hub", monkeypatch):
-        refused(project, rf"{MODEL} is not pinned, {shards[0].name} has no digest; run `vouch lock {MODEL}`")
-        project.entry["files"][shards[0].name] = file_digest(shards[0])
-        project.pin()
+def flipped(data: bytes) -> bytes:
+    return data[:-1] + bytes([data[-1] ^ 1])
 
 
 def test_a_folder_needs_no_entry_in_the_lock(project: Project) -> None:

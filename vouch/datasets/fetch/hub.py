@@ -7,9 +7,7 @@ from vouch.datasets.fetch.card import CARD, choose, match
 from vouch.datasets.fetch.origin import Origin, check_name
 from vouch.datasets.fetch.store import STORE, Found, StoredFile, check_room, digest_of
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.hub import one_line
-
-BRANCH = "main"  # what a revision that is not known yet stands for
+from vouch.pipeline.hub import BRANCH, one_line
 
 # Repositories that moved from one organisation to another: both are asked, the named one first.
 ORGANISATIONS = (("lmms-lab", "lmms-lab-encoder"),)

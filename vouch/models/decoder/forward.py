@@ -65,6 +65,7 @@ class Forward:
         # Some models cannot be called without a picture: what follows one is for their language model.
         optional = "pixel_values" not in accepted or accepted["pixel_values"].default is None
         self._text_model = model if optional else model.language_model
+        self._projects_all = "logits_to_keep" not in accepted
         self.positions: torch.Tensor | None = None
 
     def may_pad(self, tokens: int) -> bool:
@@ -184,13 +185,18 @@ class Forward:
         def note(_module: Any, _inputs: Any, received: Mapping[str, Any]) -> None:
             self.positions = received.get("position_ids")
 
+        keep = given.pop("logits_to_keep") if self._projects_all else None
         hook = self._decoder.register_forward_pre_hook(note, with_kwargs=True)
         try:
             output = network(**given)
         finally:
             hook.remove()
-        logits: torch.Tensor = output.logits[..., : self._vocabulary].float()
-        return logits
+        logits: torch.Tensor = output.logits[..., : self._vocabulary]
+        if isinstance(keep, torch.Tensor):
+            logits = logits.gather(1, keep[..., None].expand(-1, -1, logits.shape[-1]))
+        elif keep is not None:
+            logits = logits[:, -keep:]
+        return logits.float()
 
 
 def _after(positions: torch.Tensor | None, ends: torch.Tensor) -> torch.Tensor:

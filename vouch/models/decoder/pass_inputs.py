@@ -93,7 +93,8 @@ class Inputs:
                 torch.where(value < 0, value, value + row * count)
                 for row, value in enumerate(given["image_token_pooling"])
             ]
-        return {name: self._tensor(torch.cat(values)) for name, values in given.items()}
+        axes = {"pixel_values": -1} if "target_sizes" in given else {}  # the patches of all in one row
+        return {name: self._tensor(torch.cat(values, axes.get(name, 0))) for name, values in given.items()}
 
     def beside(
         self, rows: Sequence[Prepared], past: int, length: int, last: bool = False

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from vouch.pipeline.hub import REPOSITORY, commit
-from vouch.tables.pins import WEIGHT_SUFFIX
+from vouch.tables.pins import WEIGHT_SUFFIX, Dtype
 
 _Count = Field(default=None, ge=1)
 
@@ -121,15 +121,15 @@ class LockEntry(_Entry):
     files: name -> SHA-256 that a file must have; a file that is not named may have any.
     engine: file in vouch/models/engines. template: file in vouch/models/chat/templates, where
     the model has none of its own. processor: settings of the image processor, by transformers' names, over
-    those of the model: `image_processor_type` and what that class knows. parameters: counted from the weights
+    those of the model: `image_processor_type` and what that class knows. dtype, parameters: the model's own
     where not given. facts: what analyses group by.
-    unpinned: it may answer without a commit and digests, so that nobody can tell later which model it was.
+    unpinned: it may answer without a commit, so that nobody can tell later which model it was.
     """
 
     source: Annotated[FolderSource | HubSource | ServerSource, Field(discriminator="kind")]
     files: dict[str, str] = {}
     engine: str = Field(default="transformers", pattern=r"^[a-z][a-z0-9_]*$")
-    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    dtype: Dtype | None = None
     template: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9_]*$")
     processor: dict[str, Any] = {}
     parameters: int | None = Field(default=None, ge=1)
@@ -138,11 +138,22 @@ class LockEntry(_Entry):
 
     @property
     def pinned(self) -> bool:
-        """Whether a commit, and a digest of some weights, are named. A server's model has neither."""
-        resolved = not isinstance(self.source, HubSource) or self.source.revision is not None
-        return self.source.kind == "server" or (
-            resolved and any(name.endswith(WEIGHT_SUFFIX) for name in self.files)
-        )
+        """Whether the entry says which weights they are: by a commit, which fixes every file of a repository,
+        or by the digests of a folder's. Nobody can of a server's."""
+        if isinstance(self.source, HubSource):
+            return self.source.revision is not None
+        return self.source.kind == "server" or self.digested
+
+    @property
+    def size(self) -> int | None:
+        """Parameters: counted, or as the papers give them."""
+        facts = self.facts
+        return self.parameters or facts.total_parameters or facts.language_model_parameters
+
+    @property
+    def digested(self) -> bool:
+        """Whether digests of some weights are named."""
+        return any(name.endswith(WEIGHT_SUFFIX) for name in self.files)
 
     @field_validator("files")
     @classmethod

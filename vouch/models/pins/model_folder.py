@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from vouch.pipeline.errors import UserError
 from vouch.tables.pins import INDEX, WEIGHT_SUFFIX, check_covered, indexed_files, read_json
@@ -22,8 +23,9 @@ def check_model_folder(folder: Path) -> None:
     check_weights([path.name for path in folder.iterdir()], f"{folder}", "save the model as")
     if not (folder / "config.json").is_file():
         raise UserError(f"{folder}: no config.json; the folder is not a whole model, fetch it anew")
+    config = read_json(folder / "config.json")
     for path in sorted(folder.glob("*config.json")):
-        check_no_code(path)
+        check_no_code(path, config)
     check_covered(folder)
 
 
@@ -35,10 +37,29 @@ def check_weights(names: Sequence[str], where: str, advice: str) -> None:
         raise UserError(f"{where}: {what}; {advice} {WEIGHT_SUFFIX} files")
 
 
-def check_no_code(path: Path) -> None:
-    """Raises UserError where a configuration asks for code, or leads out of the model's folder."""
+def has_class(config: Mapping[str, Any]) -> bool:
+    """Whether transformers has a class of its own for a config.json: one that answers questions on pictures,
+    that writes text (a rewriter of questions), or that encodes texts, or pictures and texts."""
+    from transformers.models.auto import modeling_auto as known
+
+    return any(
+        config.get("model_type") in names
+        for names in (
+            known.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
+            known.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+            known.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+            known.MODEL_FOR_ZERO_SHOT_IMAGE_CLASSIFICATION_MAPPING_NAMES,
+        )
+    )
+
+
+def check_no_code(path: Path, config: Mapping[str, Any]) -> None:
+    """Raises UserError where a configuration needs code, or leads out of the model's folder.
+
+    config: the model's config.json. Where transformers has a class for it, that is loaded and not the code.
+    """
     values = read_json(path)
-    if "auto_map" in values:
+    if "auto_map" in values and not has_class(config):
         raise UserError(
             f"{path}: asks for code of its own (auto_map), which is never run; "
             "take a version of the model that transformers loads by itself"
@@ -102,6 +123,20 @@ def _parameters(path: Path) -> int:
             return sum(math.prod(tensor.get_shape()) for tensor in tensors)
     except (SafetensorError, OSError) as error:
         raise UserError(f"{path}: damaged or cut short ({error!s:.100}); fetch the model anew") from None
+
+
+def check_arrived(found: Mapping[str, str], folder: Path) -> None:
+    """Raises UserError where a file of a hub's commit is not what the hub announced.
+
+    The hub's cache keeps a large file under the SHA-256 that its commit names, and links to it.
+    """
+    for name, digest in found.items():
+        announced = (folder / name).resolve().name
+        if len(announced) == len(digest) and announced != digest:
+            raise UserError(
+                f"{folder / name}: SHA-256 is {digest}, its commit says {announced}; it was damaged on its "
+                "way, remove it and fetch the model anew"
+            )
 
 
 def check_digests(expected: Mapping[str, str], found: Mapping[str, str], folder: Path) -> None:

@@ -11,19 +11,28 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vouch.models.pins.config import FolderSource, HubSource, LockEntry, ServerSource
+from vouch.models.pins.config import HubSource, LockEntry, ServerSource
 from vouch.models.pins.model_folder import (
     PICKLED,
+    check_arrived,
     check_digests,
     check_model_folder,
     count_parameters,
-    weight_files,
 )
 from vouch.models.pins.resolve import dtype_of
 from vouch.models.released.files import answer_files, relative
 from vouch.pipeline.errors import UserError, did_you_mean
-from vouch.pipeline.hub import one_line
-from vouch.tables.pins import WEIGHT_SUFFIX, Pin, Source, file_digest, folder_digests, hub_snapshot, read_json
+from vouch.pipeline.hub import BRANCH, one_line
+from vouch.tables.pins import (
+    WEIGHT_SUFFIX,
+    Dtype,
+    Pin,
+    Source,
+    file_digest,
+    folder_digests,
+    hub_snapshot,
+    read_json,
+)
 
 TEMPLATES = Path("vouch/models/chat/templates")
 
@@ -34,9 +43,6 @@ def read_template(name: str) -> str:
     if name not in known:
         raise UserError(f"models.lock: no template {name:.60} in {TEMPLATES}; {did_you_mean(name, known)}")
     return (TEMPLATES / f"{name}.jinja").read_text(encoding="utf-8")
-
-
-BRANCH = "main"  # what a revision that is not resolved yet stands for
 
 
 def fetch(repo: str, revision: str | None) -> Path:
@@ -64,7 +70,8 @@ def pinned(name: str, source: str, entries: Mapping[str, Any]) -> Pin:
     if source == LOCK:
         return _of_entry(name, entry)
     if is_model(Path(source)):
-        return _of_folder(name, Path(source), entry or _plain(source))
+        plain = LockEntry.model_validate({"source": {"kind": "folder", "path": source}})
+        return _of_folder(name, Path(source), entry or plain)
     files = answer_files(Path(source), name)
     return Pin(
         model=name,
@@ -83,22 +90,18 @@ def is_model(path: Path) -> bool:
     )
 
 
-def _plain(source: str) -> LockEntry:
-    """The entry of a folder that models.lock does not name: the dtype that its config.json names."""
-    config = Path(source) / "config.json"
-    dtype = dtype_of(read_json(config)) if config.is_file() else "float32"
-    return LockEntry.model_validate({"source": {"kind": "folder", "path": source}, "dtype": dtype})
-
-
 def _of_entry(name: str, entry: LockEntry | None) -> Pin:
     if entry is None:
         raise UserError(f"{LOCK}: has no model {name}; `vouch lock {name} --repo OWNER/NAME` adds it")
     if isinstance(entry.source, ServerSource):
-        return _pin(name, entry, {}, entry.parameters)
+        return _pin(name, entry, {}, "float32", entry.parameters)
     if not isinstance(entry.source, HubSource):
         raise UserError(f"params.yaml: models.{name}: {LOCK} says it is a folder; write {entry.source.path}")
     if not entry.pinned and not entry.unpinned:
-        raise _unpinned(name, "its commit or the digests of its weights are missing")
+        raise UserError(
+            f"{LOCK}: {name} is not pinned, its commit is missing; run `vouch lock {name}`, or write "
+            "`unpinned: true` into its entry"
+        )
     folder = fetch(entry.source.repo, entry.source.revision)
     # the commit, for which a branch that is not resolved yet stands now
     source = entry.source.model_copy(update={"revision": folder.name})
@@ -108,15 +111,14 @@ def _of_entry(name: str, entry: LockEntry | None) -> Pin:
 def _of_folder(name: str, folder: Path, entry: LockEntry) -> Pin:
     check_model_folder(folder)
     counted, digests = count_parameters(folder), folder_digests(folder)
+    if isinstance(entry.source, HubSource):
+        check_arrived(digests, folder)
     check_digests(entry.files, digests, folder)
-    bare = [path.name for path in weight_files(folder) if path.name not in entry.files]
-    # what lies in a folder of one's own, DVC watches
-    if bare and not isinstance(entry.source, FolderSource) and not entry.unpinned:
-        raise _unpinned(name, f"{bare[0]} has no digest")
-    return _pin(name, entry, digests, entry.parameters or counted)
+    dtype = entry.dtype or dtype_of(read_json(folder / "config.json"))
+    return _pin(name, entry, digests, dtype, entry.parameters or counted)
 
 
-def _pin(name: str, entry: LockEntry, files: dict[str, str], parameters: int | None) -> Pin:
+def _pin(name: str, entry: LockEntry, files: dict[str, str], dtype: Dtype, parameters: int | None) -> Pin:
     return Pin(
         model=name,
         engine=entry.engine,
@@ -124,14 +126,7 @@ def _pin(name: str, entry: LockEntry, files: dict[str, str], parameters: int | N
         files=files,
         template=read_template(entry.template) if entry.template else None,
         processor=entry.processor,
-        dtype=entry.dtype,
+        dtype=dtype,
         parameters=parameters,
         facts=entry.facts.model_dump(exclude_defaults=True),
-    )
-
-
-def _unpinned(name: str, what: str) -> UserError:
-    return UserError(
-        f"{LOCK}: {name} is not pinned, {what}; run `vouch lock {name}`, or write "
-        "`unpinned: true` into its entry"
     )

@@ -7,21 +7,23 @@ shapes. Small files are fetched and hashed.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from vouch.models.pins.model_folder import PICKLED, check_no_code, check_weights, loaded_weights
+from vouch.models.pins.model_folder import PICKLED, check_no_code, check_weights, has_class, loaded_weights
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.hub import one_line
-from vouch.tables.pins import INDEX, file_digest, is_loaded, read_json
+from vouch.pipeline.hub import BRANCH, one_line
+from vouch.tables.pins import INDEX, Dtype, file_digest, is_loaded, read_json
 
-_DTYPES = ("float32", "bfloat16", "float16")
+_DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """One commit of a model. files: name -> SHA-256. licence: as the model card writes it, else null."""
+    """One commit of a model. head: the latest one. files: name -> SHA-256. licence: as the model card writes
+    it, else null."""
 
     revision: str
+    head: str
     files: dict[str, str]
     dtype: str
     parameters: int
@@ -39,16 +41,17 @@ def resolve(repo: str, revision: str, command: str) -> Resolved:
     with one_line(repo, revision, command, "--repo or --revision"):
         info = api.model_info(repo, revision=revision, files_metadata=True)
         commit = str(info.sha)
+        head = commit if revision == BRANCH else str(api.model_info(repo, revision=BRANCH).sha)
         found = {file.rfilename: file for file in info.siblings or ()}
         names = sorted(name for name in found if is_loaded(name))
         _check_names(repo, list(found), names)
         known = {name: str(found[name].lfs.sha256) for name in names if found[name].lfs}
         read = [name for name in names if name not in known or name.endswith("config.json") or name == INDEX]
         local = {name: Path(hf_hub_download(repo, name, revision=commit)) for name in read}
+        config = read_json(local["config.json"])
         for name in read:
             if name.endswith("config.json"):
-                check_no_code(local[name])
-        config = read_json(local["config.json"])
+                check_no_code(local[name], config)
         check_model_type(config, repo)
         headers = [
             api.parse_safetensors_file_metadata(repo, name, revision=commit)
@@ -56,6 +59,7 @@ def resolve(repo: str, revision: str, command: str) -> Resolved:
         ]
     return Resolved(
         revision=commit,
+        head=head,
         files={name: known.get(name) or file_digest(local[name]) for name in names},
         dtype=dtype_of(config),
         parameters=sum(sum(header.parameter_count.values()) for header in headers),
@@ -63,33 +67,25 @@ def resolve(repo: str, revision: str, command: str) -> Resolved:
     )
 
 
-def dtype_of(config: Mapping[str, Any]) -> str:
+def dtype_of(config: Mapping[str, Any]) -> Dtype:
     """The dtype of a config.json, the language model's where the whole has none; else float32."""
     text = config.get("text_config")
     for part in (config, text if isinstance(text, Mapping) else {}):
         for key in ("dtype", "torch_dtype"):
-            if part.get(key) in _DTYPES:
-                return str(part[key])
-    return _DTYPES[0]
+            for dtype in _DTYPES:
+                if part.get(key) == dtype:
+                    return dtype
+    return "float32"
 
 
 def check_model_type(config: Mapping[str, Any], where: str) -> None:
-    """Raises UserError where transformers has no class of its own that answers questions on pictures, that
-    writes text (a rewriter of questions), or that encodes texts, or pictures and texts."""
-    from transformers import __version__
-    from transformers.models.auto import modeling_auto as known
+    """Raises UserError where transformers has no class of its own for a model."""
+    if not has_class(config):
+        from transformers import __version__
 
-    kind = config.get("model_type")
-    usable = (
-        known.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
-        known.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
-        known.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
-        known.MODEL_FOR_ZERO_SHOT_IMAGE_CLASSIFICATION_MAPPING_NAMES,
-    )
-    if not any(kind in names for names in usable):
         raise UserError(
-            f"{where}: model_type {kind} is none that transformers {__version__} loads for pictures and "
-            "text, or for text; take a converted version of the model (often named -hf)"
+            f"{where}: model_type {config.get('model_type')} is none that transformers {__version__} loads "
+            "for pictures and text, or for text; take a converted version of the model (often named -hf)"
         )
 
 
