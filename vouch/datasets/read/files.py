@@ -8,6 +8,7 @@ from pathlib import Path
 
 from vouch.datasets.fetch.origin import Origin
 from vouch.pipeline.errors import UserError
+from vouch.pipeline.files import check_plain
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,7 @@ class File:
             raise UserError(f"{self.path}: a link to itself; put the file there") from None
         if not inside:
             raise UserError(f"{self.path}: a link that leads out of {self.root}; copy the file into it")
-        if self.path.exists() and not self.path.is_file():  # a pipe would be waited for without end
-            raise UserError(f"{self.path}: is no plain file; put one there, or take it away")
+        check_plain(self.path)
         return self.path
 
 

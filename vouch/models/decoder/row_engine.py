@@ -19,6 +19,7 @@ from vouch.images.prefetch import prefetch
 from vouch.models.decoder.decoding import Continuation, texts
 from vouch.models.decoder.prepared import Prepared
 from vouch.models.decoder.preparing import Preparer
+from vouch.models.loading.boundary import ADVICE, foreign
 from vouch.models.requests.config import Config
 from vouch.models.requests.engine import Answered, Pack, Question, Refusal
 from vouch.pipeline.errors import UserError
@@ -178,16 +179,17 @@ class RowEngine(ABC, Generic[J]):
         """The answers of a pass of so many rows, None where memory ran out."""
         rows = [*part, *[part[-1]] * (count - len(part))]
         self._current = part[0].shape, count
-        try:
-            with torch.inference_mode():
-                answers = self._computed(rows, len(part))
-        except (RuntimeError, MemoryError) as error:
-            if not out_of_memory(error):
-                raise
-            self._forget()
-        else:
-            self.notes["filling_rows"] += len(rows) - len(part)
-            return [replace(answered, rows=count) for answered in answers]
+        with foreign(self._preparer.folder, f"fails at {part[0].asked[0].question.id}", ADVICE):
+            try:
+                with torch.inference_mode():
+                    answers = self._computed(rows, len(part))
+            except (RuntimeError, MemoryError) as error:
+                if not out_of_memory(error):
+                    raise
+                self._forget()
+            else:
+                self.notes["filling_rows"] += len(rows) - len(part)
+                return [replace(answered, rows=count) for answered in answers]
         if self.device.startswith("cuda"):
             torch.cuda.empty_cache()  # smaller tensors seldom fit into the holes that large ones leave
         return None
