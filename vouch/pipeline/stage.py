@@ -53,7 +53,7 @@ class Run:
             for parent in parents:
                 level = level.setdefault(parent, {})
             level[last] = value
-        return _sorted(nested)
+        return dict(_sorted(nested))
 
     def note(self, key: str, value: Any) -> None:
         """Adds a fact that the inputs decide to the run record data/runs/STAGE.json: a count, a revision."""

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,7 @@ class Preparer:
         shown = {name: value for name, value in inputs.items() if name not in by_token}
         after = self._after_pictures(tokens)
         prefix, flags = after if after < len(tokens) else 0, ("control_tokens",) if control else ()
+        question = replace(question, pictures=())  # many rows wait for others, and their pixels would
         prepared = Prepared(question, tokens, prefix, shown, by_token, letters, options, flags, begun)
         self._check_length(prepared)
         return prepared

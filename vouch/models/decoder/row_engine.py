@@ -15,6 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import torch
 
+from vouch.images.pictures import weight
 from vouch.images.prefetch import prefetch
 from vouch.models.decoder.decoding import Continuation, texts
 from vouch.models.decoder.prepared import Prepared
@@ -138,7 +139,7 @@ class RowEngine(ABC, Generic[J]):
 
         def waiting() -> Iterator[J]:
             workers = self._config.workers
-            for output, prepared, refusals in prefetch(prepare, packs, workers, 2 * workers):
+            for output, prepared, refusals in prefetch(prepare, packs, workers, 2 * workers, weigh=_weigh):
                 refused.extend(refusals)
                 yield from self._jobs(output, prepared)
 
@@ -200,6 +201,12 @@ class RowEngine(ABC, Generic[J]):
                 self._without.add(one.question.id)
                 problem = f"no memory left on {self.device} for one row of {len(one.ids)} tokens"
                 yield Answered(one.question.id, Refusal(problem, transient=True))
+
+
+def _weigh(pack: Pack) -> int:
+    """Bytes of its pictures, each counted once."""
+    shown = {id(picture): picture for question in pack.questions for picture in question.pictures}
+    return sum(map(weight, shown.values()))
 
 
 def _prepared(preparer: Preparer, questions: Iterable[Question]) -> tuple[list[Prepared], list[Answered]]:

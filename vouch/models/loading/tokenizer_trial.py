@@ -2,7 +2,7 @@
 
 The Rust library under a tokenizer ends its process where memory runs out, and a regular expression or a list
 of replacements may need any amount of time. Here both have limits. A line of JSON says what was found; a
-process that ends without it was stopped by a limit. Standard library and tokenizers only: it runs by its path.
+process that ends without it was stopped by a limit. Standard library and tokenizers only: it is run by path.
 """
 
 import json
@@ -21,6 +21,7 @@ def main(path: str) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, resource.getrlimit(resource.RLIMIT_DATA)[1]))
     from tokenizers import Tokenizer
 
+    found: dict[str, object] = {}
     try:
         tokenizer = Tokenizer.from_file(path)
         tokenizer.no_padding()  # as transformers does, which has its own
@@ -32,7 +33,7 @@ def main(path: str) -> None:
             "largest": max(tokenizer.get_vocab().values(), default=0),
         }
     except Exception:  # whoever loads it gets the same, and says so
-        found = {}
+        pass
     except BaseException as error:  # a panic in Rust, which writes many lines
         found = {"panic": str(error)[:200]}
     print(json.dumps(found))
