@@ -193,7 +193,7 @@ def test_a_time_beyond_the_calendar_is_damage(tmp_path):
 
 def test_pipes_and_links_to_themselves_are_not_read(tmp_path):
     os.mkfifo(tmp_path / "a.parquet")
-    with pytest.raises(UserError, match=r"a\.parquet: is no plain file"):
+    with pytest.raises(UserError, match=r"a\.parquet: a named pipe, not a plain file"):
         count_rows(Source(tmp_path))
     (tmp_path / "a.parquet").unlink()
     (tmp_path / "b").symlink_to("b")

@@ -14,7 +14,7 @@ from typing import NoReturn
 from vouch.cli.printing import plain
 from vouch.params.start import check_place
 from vouch.pipeline.errors import NO_THREAD, UserError, without_threads
-from vouch.pipeline.terminal import open_streams
+from vouch.pipeline.terminal import open_streams, warnings_aside
 
 COMMANDS = {
     "plan": "what would run, and how much it would ask of the models",
@@ -111,7 +111,8 @@ def main(argv: list[str] | None = None) -> int:
         options = parser.parse_args(given[len(words) :])
         os.chdir(_checkout())
         check_place()
-        return int(module.run(options))
+        with warnings_aside():
+            return int(module.run(options))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

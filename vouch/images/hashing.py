@@ -14,6 +14,8 @@ from typing import cast
 import numpy as np
 from PIL import Image, ImageOps
 
+from vouch.images.pictures import by_strips, on_white
+
 SIDE = 32
 CELLS = 16
 LEAST = (112, 112)  # pixels, in width and height, that a look needs
@@ -108,9 +110,12 @@ def _hash(data: bytes) -> int:
 
 def _rgb(image: Image.Image) -> Image.Image:
     if image.mode.startswith("I"):
-        grey = np.clip(np.asarray(image).astype(np.int64) // 257, 0, 255)
-        return Image.fromarray(grey.astype(np.uint8)).convert("RGB")
+        return by_strips(image, _eight_bit)
     if image.mode in _OWN_ALPHA or "transparency" in image.info:
-        clear = image.convert("RGBA")
-        return Image.alpha_composite(Image.new("RGBA", clear.size, "white"), clear).convert("RGB")
+        return by_strips(image, on_white)
     return image if image.mode == "RGB" else image.convert("RGB")
+
+
+def _eight_bit(image: Image.Image) -> Image.Image:
+    grey = np.clip(np.asarray(image).astype(np.int64) // 257, 0, 255)
+    return Image.fromarray(grey.astype(np.uint8))

@@ -7,16 +7,17 @@ from threading import Lock
 from typing import Any, Generic, TypeVar
 
 R = TypeVar("R")
+ROOM = 1 << 28  # bytes, about one of the largest pictures
 
 
 class LruCache(Generic[R]):
     """The last `held` results, by key. Threads that want one at the same time wait for the first of them.
 
-    Errors are raised to all that wait and not kept.
+    Errors are raised to all that wait and not kept. weigh: bytes of a result, of which about ROOM are kept.
     """
 
-    def __init__(self, held: int) -> None:
-        self._held, self._lock = held, Lock()
+    def __init__(self, held: int, weigh: Callable[[R], int] | None = None) -> None:
+        self._held, self._weigh, self._lock = held, weigh, Lock()
         self._kept: OrderedDict[Hashable, Future[Any]] = OrderedDict()
 
     def get(self, key: Hashable, make: Callable[[], R]) -> R:
@@ -26,8 +27,7 @@ class LruCache(Generic[R]):
             is_new = future is None
             if future is None:
                 future = self._kept[key] = Future()
-                if len(self._kept) > self._held:
-                    self._kept.popitem(last=False)
+                self._shrink()
             else:
                 self._kept.move_to_end(key)
         if is_new:
@@ -40,3 +40,14 @@ class LruCache(Generic[R]):
                 future.set_exception(error)
         result: R = future.result()
         return result
+
+    def _shrink(self) -> None:
+        """Forgets the oldest until the others fit."""
+        weights = [self._weight(future) for future in self._kept.values()]
+        while len(weights) > self._held or sum(weights) > ROOM:
+            self._kept.popitem(last=False)
+            del weights[0]
+
+    def _weight(self, future: Future[Any]) -> int:
+        known = self._weigh is not None and future.done() and not future.exception()
+        return self._weigh(future.result()) if known and self._weigh else 0

@@ -9,12 +9,13 @@ from PIL import Image
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from vouch.images.lru_cache import LruCache
+from vouch.images.pictures import weight
 
 HELD = 8  # results
 
 _digests = WeakTensorKeyDictionary()
 # Of all threads: each has a processor of its own, set up like the others, and they show the same pictures.
-_results: LruCache[tuple[Any, Any, Any]] = LruCache(HELD)
+_results: LruCache[tuple[Any, Any, Any]] = LruCache(HELD, lambda made: sum(map(weight, made[0])))
 
 
 class ProcessedPictures:

@@ -14,6 +14,7 @@ from typing import Any
 
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.expansion import DEFINITION, PARAMS, Stage, read_stages
+from vouch.pipeline.files import check_plain
 
 __all__ = ["DEFINITION", "PARAMS", "Dag", "Stage", "is_folder", "read_dag", "source_files"]
 
@@ -159,7 +160,10 @@ class Dag:
 
 
 def source_files(folder: str) -> list[str]:
-    """Sorted files below a folder, without what .dvcignore leaves out inside the repository."""
+    """Sorted files below a folder, without what .dvcignore leaves out inside the repository.
+
+    Raises UserError for a pipe, socket or device among them.
+    """
     path = Path(folder)
     inside = not path.is_absolute() and not os.path.normpath(folder).startswith("..")
     if inside and any(map(_IGNORED.fullmatch, path.parts)):
@@ -168,7 +172,7 @@ def source_files(folder: str) -> list[str]:
 
 
 def _files_below(start: str, inside: bool) -> Iterator[str]:
-    """start: nothing, or a folder and a slash. Links to folders are not followed."""
+    """start: nothing, or a folder and a slash. Links to folders are not followed. Raises UserError."""
     with (
         suppress(FileNotFoundError, NotADirectoryError, PermissionError),
         os.scandir(start or ".") as entries,
@@ -181,6 +185,8 @@ def _files_below(start: str, inside: bool) -> Iterator[str]:
                 yield from _files_below(name + os.sep, inside)
             elif entry.is_file(follow_symlinks=False) or (entry.is_symlink() and os.path.isfile(name)):
                 yield name
+            else:  # but for links to folders, and to nothing
+                check_plain(name)
 
 
 def read_dag(root: Path = Path(), params: Any = None) -> Dag:

@@ -14,12 +14,14 @@ from vouch.pipeline.dag import source_files
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing, sealed, unsealed
 from vouch.pipeline.streaming_digest import forget, streamed_digest
+from vouch.pipeline.terminal import progress
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 MEMORY = Path(".vouch/digests.json")
 _CHUNK = 1 << 20
+_LONG = 1 << 32  # bytes that take seconds, or minutes
 _PART = 32  # files of a folder that a thread hashes in one go
 _stopped = Event()  # what threads read is not wanted any more
 
@@ -136,7 +138,8 @@ def fingerprint(path: str) -> str:
 def _md5(path: str, size: int) -> str:
     digest = hashlib.md5(usedforsecurity=False)
     with open(path, "rb", buffering=0) as handle:
-        while chunk := handle.read(min(_CHUNK, size + 1)):  # a small file at once, and its end
+        chunks = iter(lambda: handle.read(min(_CHUNK, size + 1)), b"")  # a small file at once, and its end
+        for chunk in progress(chunks, size // _CHUNK, f"reading {path}, MB") if size > _LONG else chunks:
             if _stopped.is_set():
                 raise UserError(f"{path}: not read to its end; run the same command again")
             digest.update(chunk)

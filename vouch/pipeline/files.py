@@ -10,11 +10,14 @@ import os
 import re
 import shutil
 import socket
+import stat
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from vouch.pipeline.errors import UserError
 
 PART = re.compile(r"\..+\.part")  # names of temporary files; nothing counts them as outputs
 HOST = f"{zlib.crc32(socket.gethostname().encode()):08x}"  # this machine, among those that share a folder
@@ -24,6 +27,18 @@ _SEAL = "seal"
 def temporary_name(name: str) -> str:
     """What this process calls a file or folder until it is whole; no other process does, on no machine."""
     return f".{name}.{HOST}.{os.getpid()}.part"
+
+
+def check_plain(path: str | Path) -> None:
+    """Raises UserError for a pipe, a socket or a device, also at the end of a link: whoever opens one may
+    wait without end, as DVC does."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:  # nothing is there, or it may not be seen: who reads it says so
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        kind = "named pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
+        raise UserError(f"{path}: a {kind}, not a plain file; take it away, or put a file in its place")
 
 
 def _sync(path: Path) -> None:

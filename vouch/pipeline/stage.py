@@ -19,7 +19,7 @@ from vouch.pipeline.locks import stage_lock
 from vouch.pipeline.run_record import write_records
 from vouch.pipeline.runners import mend
 from vouch.pipeline.streaming_digest import read_otherwise
-from vouch.pipeline.terminal import open_streams, progress
+from vouch.pipeline.terminal import open_streams, progress, warnings_aside
 
 T = TypeVar("T")
 FILES = ("params.yaml", "models.lock")
@@ -42,7 +42,10 @@ class Run:
         return self.lock("params.yaml")
 
     def lock(self, file: str) -> dict[str, Any]:
-        """Declared values of another parameter file, nested as there."""
+        """Declared values of another parameter file, nested as there.
+
+        Every mapping is sorted: DVC passes over the order of its keys, so no output may follow it.
+        """
         nested: dict[str, Any] = {}
         for key, value in self._params.get(file, {}).items():
             *parents, last = key.split(".")
@@ -50,7 +53,7 @@ class Run:
             for parent in parents:
                 level = level.setdefault(parent, {})
             level[last] = value
-        return nested
+        return dict(_sorted(nested))
 
     def note(self, key: str, value: Any) -> None:
         """Adds a fact that the inputs decide to the run record data/runs/STAGE.json: a count, a revision."""
@@ -63,6 +66,12 @@ class Run:
     def progress(self, items: Iterable[T], total: int | None = None, label: str = "") -> Iterator[T]:
         """Passes `items` on and shows how far it is."""
         return progress(items, total, label or self.stage)
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value, key=str)}
+    return [_sorted(one) for one in value] if isinstance(value, list) else value
 
 
 def _refuse_strays(dag: Dag, stage: Stage) -> None:
@@ -116,7 +125,10 @@ def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], No
     run = Run(dag, stage, arguments)
     gc.freeze()  # what was imported stays; looking for cycles in it takes as long as in all that is made
     began, start = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.monotonic()
-    body(run)
+    with warnings_aside() as said:
+        body(run)
+    if said:
+        run.measure("warnings", said)
     times = {"began": began, "seconds": round(time.monotonic() - start, 1)}
     write_records(stage, run.notes, run.measured, times)
     after = present(stage, digests)

@@ -1,13 +1,16 @@
-"""Standard streams: progress of a long stage on them, and what to do where one is closed."""
+"""Standard streams: progress of a long stage on them, libraries' warnings off them, and closed ones."""
 
+import logging
 import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
 _SECONDS_BETWEEN_LINES = 15.0
+_MOST_WARNINGS = 50
 _NAMES = ("stdin", "stdout", "stderr")
 
 
@@ -26,6 +29,37 @@ def progress(items: Iterable[T], total: int | None, label: str) -> Iterator[T]:
             last = now
             of = f" of {total} ({done / total:.0%})" if total else ""
             print(f"{label}: {done}{of}, {done / (now - start):.1f}/s", file=sys.stderr, flush=True)
+
+
+class _Aside(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.said: dict[str, None] = {}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if len(self.said) < _MOST_WARNINGS:
+            self.said[" ".join(record.getMessage().split())] = None
+
+
+@contextmanager
+def warnings_aside() -> Iterator[list[str]]:
+    """Keeps libraries' warnings off the terminal; the list has them when the block has ended, each once.
+
+    They are shown as ever where somebody asks for them: `PYTHONWARNINGS=default`, or VOUCH_TRACEBACK=1.
+    """
+    found: list[str] = []
+    if sys.warnoptions or os.environ.get("VOUCH_TRACEBACK"):
+        yield found
+        return
+    aside = _Aside()
+    logging.captureWarnings(True)
+    logging.getLogger().addHandler(aside)
+    try:
+        yield found
+    finally:
+        logging.getLogger().removeHandler(aside)
+        logging.captureWarnings(False)
+        found += aside.said
 
 
 def open_streams() -> None:

@@ -1,6 +1,6 @@
 """images: each distinct picture of a dataset once, as the bytes its source gave."""
 
-from functools import lru_cache
+from collections import OrderedDict
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +11,8 @@ from vouch.tables.table import Table, columns
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")  # no format whose decoder calls other programs
 MAX_PIXELS = 89_478_485  # Pillow's own limit, so that whoever reads the table can open its images
 _HELD = 8  # row groups
+_ROOM = 1 << 28  # bytes of several row groups
+_PIXEL = 4  # bytes of a decoded pixel
 
 IMAGES = Table(
     "images",
@@ -38,19 +40,35 @@ class ImageStore:
     def __init__(self, path: Path) -> None:
         self._path, self._file = path, IMAGES.open(path)
         self._where: dict[str, tuple[int, int]] = {}
+        self._sides: dict[str, tuple[int, int]] = {}
         for group in range(self._file.num_row_groups):
-            digests = self._column(group, "digest").to_pylist()
+            facts = self._file.read_row_group(group, columns=["digest", "width", "height"])
+            digests, *sides = (facts[name].to_pylist() for name in facts.schema.names)
             self._where.update({digest: (group, row) for row, digest in enumerate(digests)})
-        self._group = lru_cache(maxsize=_HELD)(lambda group: self._column(group, "bytes"))
-
-    def _column(self, group: int, name: str) -> pa.ChunkedArray:
-        return self._file.read_row_group(group, columns=[name]).column(name)
+            self._sides.update(zip(digests, zip(*sides, strict=True), strict=True))
+        self._groups: OrderedDict[int, pa.ChunkedArray] = OrderedDict()
 
     def read(self, digest: str) -> bytes:
         """The encoded bytes of one image. Raises UserError where the digest is not in the table."""
+        group, row = self._where[self._known(digest)]
+        if group in self._groups:
+            self._groups.move_to_end(group)
+        else:
+            self._groups[group] = self._file.read_row_group(group, columns=["bytes"]).column("bytes")
+        while len(self._groups) > 1 and (
+            len(self._groups) > _HELD or sum(one.nbytes for one in self._groups.values()) > _ROOM
+        ):
+            self._groups.popitem(last=False)
+        return bytes(self._groups[group][row].as_py())
+
+    def decoded_bytes(self, digest: str) -> int:
+        """Bytes that its pixels take in memory. Raises UserError."""
+        width, height = self._sides[self._known(digest)]
+        return _PIXEL * (width or 0) * (height or 0)
+
+    def _known(self, digest: str) -> str:
         if digest not in self._where:
             raise UserError(
                 f"{self._path}: no image {digest[:12]}; run `dvc repro` to prepare the dataset anew"
             )
-        group, row = self._where[digest]
-        return bytes(self._group(group)[row].as_py())
+        return digest

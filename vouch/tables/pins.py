@@ -24,13 +24,14 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.files import canonical_json, write_json
+from vouch.pipeline.files import canonical_json, check_plain, write_json
 
 WEIGHT_SUFFIX = ".safetensors"
 INDEX = "model.safetensors.index.json"
 # What transformers loads of a model folder; other texts (a licence, a note) change no answer.
 LOADED = (f"*{WEIGHT_SUFFIX}", "*.json", "*.model", "*.jinja", "merges.txt", "vocab.txt", "dict.txt")
 FURTHER_TEMPLATES = "additional_chat_templates"  # a folder from which transformers would take templates
+MOST_BYTES = 1 << 28  # of a file that is not weights; the largest vocabularies have some tens of MB
 CHUNK = 1 << 20
 
 
@@ -125,8 +126,19 @@ def hub_snapshot(repo: str, revision: str, local: bool) -> Path:
     )
 
 
+def check_small(path: Path) -> None:
+    """Raises UserError where a file of a model, other than its weights, is no plain file or far too large."""
+    check_plain(path)
+    size = path.stat().st_size if path.is_file() else 0
+    if size > MOST_BYTES and not path.name.endswith(WEIGHT_SUFFIX):
+        raise UserError(
+            f"{path}: {size:,} bytes, of which a model needs {MOST_BYTES:,} at most; fetch it anew"
+        )
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """The mapping in a JSON file of a model, empty where it holds something else. Raises UserError."""
+    check_small(path)
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -182,10 +194,13 @@ def folder_digests(folder: Path) -> dict[str, str]:
     """
     if not folder.is_dir():
         raise UserError(f"{folder}: no such model folder; run `dvc repro`, or `dvc pull` to fetch it")
+    for path in folder.iterdir():
+        check_plain(path)
     names = sorted(path.name for path in folder.iterdir() if path.is_file() and is_loaded(path.name))
     if not any(name.endswith(WEIGHT_SUFFIX) for name in names):
         raise UserError(f"{folder}: no *{WEIGHT_SUFFIX} weights; save the model with safe serialization")
     for name in names:
         if not name.isprintable():  # half a surrogate pair stands for bytes that are not UTF-8
             raise UserError(f"{folder}: holds a file with the unprintable name {name!a}; rename or remove it")
+        check_small(folder / name)
     return {name: file_digest(folder / name) for name in names}

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 Row = Mapping[str, Any]
 QUICK = -1  # a level of zstd
+MOST_BYTES = 1 << 27  # of the column `bytes` in a row group, whose pictures are read together
 _LONGEST = 2**31 - 1  # bytes of the values of one array of arrow's type `binary`
 
 
@@ -56,18 +57,21 @@ def encodings(schema: pa.Schema, measured: bool) -> dict[str, Any]:
 
 
 class Writer:
-    """Buffers rows into row groups of a fixed size, so that memory stays flat."""
+    """Buffers rows into row groups of a fixed size, or MOST_BYTES of pictures, so that memory stays flat."""
 
     def __init__(self, sink: pq.ParquetWriter, schema: pa.Schema, rows_per_group: int) -> None:
         self._sink, self._schema, self._size = sink, schema, rows_per_group
         self._rows: list[Row] = []
+        self._bytes = 0
         self.count = 0
 
     def row(self, row: Row) -> None:
         """Adds one row; a missing key is null, an unknown key is an error when it is written."""
         self._rows.append(row)
         self.count += 1
-        if len(self._rows) >= self._size:
+        picture = row.get("bytes")  # elsewhere a number
+        self._bytes += len(picture) if isinstance(picture, bytes) else 0
+        if len(self._rows) >= self._size or self._bytes >= MOST_BYTES:
             self.flush()
 
     def table(self, table: pa.Table) -> None:
@@ -84,7 +88,7 @@ class Writer:
             if unknown:
                 raise KeyError(f"not columns of this table: {sorted(unknown)}")
             self._sink.write_table(_table(self._rows, self._schema))
-            self._rows = []
+            self._rows, self._bytes = [], 0
 
 
 def _table(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:

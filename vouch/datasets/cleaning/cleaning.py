@@ -4,25 +4,21 @@ import hashlib
 import io
 import json
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any
 
 from PIL import Image, UnidentifiedImageError
 
 from vouch.datasets.raw import RawItem, Unusable
 from vouch.images.hashing import Look, look, reduced, rotated, sideways
+from vouch.images.pictures import alone, check_scans
 from vouch.tables.images import FORMATS, MAX_PIXELS
 
 MAX_OPTIONS = 26
 MAX_TEXT = 1_000_000  # characters of an entry; of many more a chat template has no memory for its copies
 ALL = "all"  # in METRICS the category of all items
 BLOCK = 2**20  # bytes decoded at once; what is left of a block is copied to the next
-LARGE = 2**24  # pixels; larger pictures are decoded one at a time, for they take hundreds of MB
 MODES = ("1", "L", "LA", "La", "P", "PA", "RGB", "RGBA", "RGBa", "CMYK", "YCbCr", "LAB", "HSV", "I")
-
-_large = Lock()
 
 
 @dataclass(frozen=True)
@@ -87,17 +83,17 @@ def _decode(data: bytes, digest: str, whole: bool = False) -> Picture:
         if image.mode not in MODES and not image.mode.startswith("I;16"):
             raise Unusable(f"has pixels of mode {image.mode}, which have no 8-bit form; save it as PNG")
         name, mode, (width, height) = image.format or "", image.mode, image.size
-        # Threads that examine pictures of ordinary size go on meanwhile.
-        with _large if width * height > LARGE else nullcontext():
+        check_scans(image, data)
+        with alone(width * height):
             size = None if whole else reduced(image)
             image.decodermaxblock = BLOCK
             image.load()
-            # of the first frame: counting them moves on
+            # of the first frame: looking for a second moves on
             seen, by_exif, aside = look(image, size), rotated(image), sideways(image)
-            frames = getattr(image, "n_frames", 1) if name != "MPO" else 1
+            moves = name != "MPO" and getattr(image, "is_animated", False)
     if seen is None:
         return _decode(data, digest, whole=True)
-    return Picture(digest, name, mode, width, height, frames > 1, by_exif, seen, aside)
+    return Picture(digest, name, mode, width, height, moves, by_exif, seen, aside)
 
 
 def check(raw: RawItem) -> None:

@@ -1,13 +1,14 @@
 """Pictures of entries, read and examined by a few threads a little ahead of the entry that comes next.
 
 Decoding takes most of the time of `prepare`, and Pillow lets other threads run meanwhile. Everything else
-happens entry after entry, in the order of the source. In memory are at most the pictures of HELD entries
-beside those that are being written.
+happens entry after entry, in the order of the source. In memory are at most the pictures of HELD entries, or
+as many bytes as `prefetch` allows, beside those that are being written.
 """
 
 import os
 import warnings
 from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
@@ -56,7 +57,21 @@ def with_images(
     with warnings.catch_warnings():
         # Such pictures are refused in words; and the filters must not be changed by several threads.
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-        yield from prefetch(look, entries, _workers(), HELD, has_no_picture)
+        yield from prefetch(look, entries, _workers(), HELD, has_no_picture, _bytes)
+
+
+def _bytes(entry: RawItem | Rejected) -> int:
+    """Of an entry's encoded pictures, as far as they can be found."""
+    if isinstance(entry, Rejected):
+        return 0
+    found = 0
+    for image in (*entry.images, *entry.exchange):
+        if isinstance(image, bytes):
+            found += len(image)
+        elif image is not None and entry.root is not None:
+            with suppress(OSError, ValueError):  # reading it says what is wrong
+                found += os.stat(os.path.join(entry.root, image)).st_size
+    return found
 
 
 def _workers() -> int:

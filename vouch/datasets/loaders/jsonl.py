@@ -42,7 +42,7 @@ from vouch.datasets.raw import LoaderSettings, RawItem, Rejected, Unusable
 from vouch.datasets.read import json_line
 from vouch.datasets.read.boxes import spoken, with_boxes
 from vouch.datasets.read.conversation import together
-from vouch.datasets.read.files import Source
+from vouch.datasets.read.files import Source, lines
 from vouch.pipeline.errors import UserError
 
 GROUP = "group"
@@ -88,8 +88,9 @@ def kinds(settings: Settings) -> Collection[str]:
 
 def count(source: Source, name: str, settings: Settings) -> int:
     """Number of lines that are not blank."""
-    with _find(source.path, name, settings).open("rb") as lines:
-        return sum(1 for line in lines if line.strip())
+    path = _find(source.path, name, settings)
+    with path.open("rb") as file:
+        return sum(1 for line in lines(file, path) if line.strip())
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
@@ -100,8 +101,8 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Re
 def _entries(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     path = _find(source.path, name, settings)
     empty = True
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
+    with path.open("rb") as file:
+        for number, line in enumerate(lines(file, path), start=1):
             if not line.strip():
                 continue
             empty, where, known = False, f"{path} line {number}", ""

@@ -19,7 +19,7 @@ from typing import Any
 from pydantic import Field
 
 from vouch.datasets.raw import LoaderSettings, RawItem, Rejected, Unusable
-from vouch.datasets.read.files import File, Source
+from vouch.datasets.read.files import File, Source, lines
 from vouch.datasets.read.row import Row
 from vouch.datasets.read.rows import columns, count_rows, rows
 from vouch.pipeline.errors import UserError
@@ -66,8 +66,8 @@ def published(source: Source, name: str, settings: Settings) -> Iterator[dict[st
     names: dict[str, str] = {}
     seen: set[tuple[str, str]] = set()
     try:
-        with path.open(encoding="utf-8", newline="") as lines:
-            table = csv.DictReader(lines)
+        with path.open(encoding="utf-8", newline="") as text:
+            table = csv.DictReader(lines(text, path))
             missing = {"dataset", "model", "metric", "value"} - set(table.fieldnames or ())
             if missing:
                 raise UserError(f"{path}: no column {', '.join(sorted(missing))}; fetch it again")

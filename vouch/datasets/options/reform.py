@@ -13,6 +13,7 @@ from pathlib import Path
 
 from vouch.datasets.options.choice import Choice, key
 from vouch.datasets.options.wordnet import Nouns
+from vouch.datasets.read.files import lines
 from vouch.pipeline.errors import UserError
 from vouch.tables.decisions import as_it_was
 
@@ -165,8 +166,8 @@ def written(rows: Sequence[Asked], _seed: int, folder: Path) -> list[Sequence[st
 def read_written(path: Path) -> dict[str, list[str]]:
     """Wrong options by id; cells are guarded as those of decisions are. Raises UserError, with the line."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as lines:
-            table = csv.DictReader(lines, strict=True)
+        with path.open(encoding="utf-8-sig", newline="") as text:
+            table = csv.DictReader(lines(text, path), strict=True)
             if tuple(table.fieldnames or ()) != COLUMNS:
                 raise UserError(f"{path}: its first line must be {','.join(COLUMNS)}; correct it")
             found: dict[str, list[str]] = {}

@@ -5,9 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import IO, AnyStr
 
 from vouch.datasets.fetch.origin import Origin
 from vouch.pipeline.errors import UserError
+from vouch.pipeline.files import check_plain
+
+LONGEST_LINE = 1 << 26  # characters of a line of text
 
 
 @dataclass(frozen=True)
@@ -29,9 +33,21 @@ class File:
             raise UserError(f"{self.path}: a link to itself; put the file there") from None
         if not inside:
             raise UserError(f"{self.path}: a link that leads out of {self.root}; copy the file into it")
-        if self.path.exists() and not self.path.is_file():  # a pipe would be waited for without end
-            raise UserError(f"{self.path}: is no plain file; put one there, or take it away")
+        check_plain(self.path)
         return self.path
+
+
+def lines(file: IO[AnyStr], path: Path, most: int = LONGEST_LINE) -> Iterator[AnyStr]:
+    """The lines of an open file. Raises UserError for one without end, as a file of holes is: it fills memory."""
+    number = 0
+    while line := file.readline(most + 1):
+        number += 1
+        if len(line) > most:
+            raise UserError(
+                f"{path} line {number}: longer than {most:,} characters, in a file of {path.stat().st_size:,} "
+                "bytes; correct the file, or fetch it again"
+            )
+        yield line
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from vouch.pipeline.errors import UserError
 
 ROWS = ("data", "questions", "annotations")
 _CHUNK = 4 * 2**20  # characters read at a time at least; rows hold images of some hundred thousand
+_LONGEST = 1 << 28  # characters of a value, an image in base64 included
 _BLANK = re.compile(r"[ \t\n\r\ufeff]*")
 _DIGITS = re.compile(r"[0-9.eE+-]*")
 _DECODER = json.JSONDecoder()
@@ -80,6 +81,8 @@ class _Reader:
     def _more(self) -> bool:
         # As much again as is waiting: a long value is then tried a few times, not once for each part.
         left = self._text[self._at :]
+        if len(left) > _LONGEST:
+            raise ValueError(f"a value of more than {_LONGEST:,} characters")
         chunk = self._file.read(max(_CHUNK, len(left)))
         self._text, self._at = left + chunk, 0
         return bool(chunk)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vouch.datasets.raw import LoaderSettings, Unusable
-from vouch.datasets.read.files import File, Source
+from vouch.datasets.read.files import File, Source, lines
 from vouch.datasets.read.row import Row
 from vouch.pipeline.errors import UserError
 
@@ -23,7 +23,7 @@ PARQUET, TSV = ".parquet", ".tsv"
 _BATCH = 16  # rows held at a time; rows of documents hold megabytes
 _BUFFER = 1 << 20  # bytes read at a time: else a whole column of a row group is
 _LONGEST_INDEX = 12  # characters; an image in base64 has more
-_MAX_CELL = 512 * 2**20  # characters of a TSV cell, an image in base64 included
+_MAX_CELL = 1 << 28  # characters of a TSV cell or line, an image in base64 included
 
 
 def rows(source: Source, needed: Sequence[str], optional: Sequence[str] = ()) -> Iterator[Row]:
@@ -57,8 +57,8 @@ def columns(source: Source) -> set[str]:
     file = source.ending(PARQUET, TSV)[0]
     if _is_parquet(file):
         return set(_opened(file).schema_arrow.names)
-    with _text(file.checked()) as lines:
-        return set(_reader(lines, file).fieldnames or ())
+    with _text(file.checked()) as text:
+        return set(_reader(text, file).fieldnames or ())
 
 
 def shared_images(source: Source, needed: Sequence[str]) -> dict[str, bytes]:
@@ -119,8 +119,8 @@ def _parquet(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iter
 def _tsv(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterator[tuple[Any, str]]:
     number = 0
     try:
-        with _text(file.checked()) as lines:
-            reader = _reader(lines, file)
+        with _text(file.checked()) as text:
+            reader = _reader(text, file)
             there = reader.fieldnames or ()
             _check_columns(file, needed, optional, there)
             wanted = _wanted(needed, optional, there)
@@ -143,10 +143,10 @@ def _text(path: Path) -> io.TextIOWrapper:
     return path.open(encoding="utf-8-sig", newline="")
 
 
-def _reader(lines: io.TextIOWrapper, file: File) -> "csv.DictReader[str]":
+def _reader(text: io.TextIOWrapper, file: File) -> "csv.DictReader[str]":
     csv.field_size_limit(_MAX_CELL)
     try:
-        reader = csv.DictReader(lines, dialect="excel-tab", strict=True)
+        reader = csv.DictReader(lines(text, file.path, _MAX_CELL), dialect="excel-tab", strict=True)
         _ = reader.fieldnames
         return reader
     except (UnicodeDecodeError, csv.Error) as error:

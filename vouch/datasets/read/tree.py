@@ -19,7 +19,7 @@ from vouch.pipeline.errors import UserError
 
 MAX_MEMBERS = 2_000_000
 MAX_BYTES = 1 << 30  # of one file that is read whole
-MAX_PICTURE = 1 << 28  # bytes of a picture
+MAX_PICTURE = MAX_JSON = 1 << 28  # bytes of a picture; of JSON, which takes several times as much in memory
 MOST_PACKED = 200  # bytes that one byte of an archive becomes; texts and pictures stay far below
 _SMALL = 1 << 20  # bytes that may be packed as tightly as they can be
 _ZIP = ".zip"
@@ -122,7 +122,7 @@ class Tree(ExitStack):
     def json(self, name: str) -> Any:
         """The value of a JSON file. Raises UserError."""
         try:
-            return json.loads(self.read(name).decode("utf-8-sig"))
+            return json.loads(self.read(name, MAX_JSON).decode("utf-8-sig"))
         except Unusable as error:
             raise UserError(f"{self._where}: {error}") from None
         except (ValueError, RecursionError) as error:

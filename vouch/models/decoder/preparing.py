@@ -2,7 +2,9 @@
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -11,6 +13,7 @@ from PIL import Image
 from vouch.images.processed_pictures import ProcessedPictures
 from vouch.models.chat.chat import HERE, ChatTemplate, dropped, messages
 from vouch.models.chat.letter_tokens import LetterIds, LetterTokens
+from vouch.models.chat.template_worker import LONGEST
 from vouch.models.decoder.prepared import Needs, Prepared
 from vouch.models.loading.model_loading import LoadedModel
 from vouch.models.requests.engine import Question
@@ -20,6 +23,30 @@ from vouch.pipeline.out_of_memory import out_of_memory
 _PROBES = ((64, 64), (96, 32), (640, 400), (400, 900))  # sizes that tell whether size reaches the model
 
 
+class _Measured:
+    """A tokenizer of a processor, which writes as many places for a picture as its settings say.
+
+    Where memory runs out for them, the library ends the process.
+    """
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tokenizer, name)
+
+    def __len__(self) -> int:
+        return len(self._tokenizer)
+
+    def __call__(self, text: Any, *args: Any, **kwargs: Any) -> Any:
+        length = sum(map(len, text)) if isinstance(text, list) else len(text)
+        if length > LONGEST:
+            raise UserError(
+                f"it becomes {length:,} characters with the places of its pictures; see its sizes"
+            )
+        return self._tokenizer(text, *args, **kwargs)
+
+
 class Preparer:
     """A model's processor with a chat template, `template` or the processor's own."""
 
@@ -27,6 +54,7 @@ class Preparer:
         self._original, self._template, self.needs = processor, template, needs
         self._processor = copy.copy(processor)
         self._processor.image_processor = ProcessedPictures(processor.image_processor)
+        self._processor.tokenizer = _Measured(processor.tokenizer)
         self._tokenizer = processor.tokenizer
         self._chat = ChatTemplate(self._processor, template, needs.separate_decoder)
         self._letters: dict[str | None, LetterTokens] = {}
@@ -39,6 +67,11 @@ class Preparer:
     def for_thread(self) -> "Preparer":
         """One with a processor of its own: a tokenizer must not be used by two threads at once."""
         return Preparer(copy.deepcopy(self._original), self._template, self.needs)
+
+    @property
+    def folder(self) -> Path:
+        """Where the model lies, for messages."""
+        return Path(self._tokenizer.name_or_path)
 
     @cached_property
     def vocabulary(self) -> int:
@@ -77,6 +110,7 @@ class Preparer:
         shown = {name: value for name, value in inputs.items() if name not in by_token}
         after = self._after_pictures(tokens)
         prefix, flags = after if after < len(tokens) else 0, ("control_tokens",) if control else ()
+        question = replace(question, pictures=())  # many rows wait for others, and their pixels would
         prepared = Prepared(question, tokens, prefix, shown, by_token, letters, options, flags, begun)
         self._check_length(prepared)
         return prepared

@@ -15,10 +15,12 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import torch
 
+from vouch.images.pictures import weight
 from vouch.images.prefetch import prefetch
 from vouch.models.decoder.decoding import Continuation, texts
 from vouch.models.decoder.prepared import Prepared
 from vouch.models.decoder.preparing import Preparer
+from vouch.models.loading.boundary import ADVICE, foreign
 from vouch.models.requests.config import Config
 from vouch.models.requests.engine import Answered, Pack, Question, Refusal
 from vouch.pipeline.errors import UserError
@@ -137,7 +139,7 @@ class RowEngine(ABC, Generic[J]):
 
         def waiting() -> Iterator[J]:
             workers = self._config.workers
-            for output, prepared, refusals in prefetch(prepare, packs, workers, 2 * workers):
+            for output, prepared, refusals in prefetch(prepare, packs, workers, 2 * workers, weigh=_weigh):
                 refused.extend(refusals)
                 yield from self._jobs(output, prepared)
 
@@ -178,16 +180,17 @@ class RowEngine(ABC, Generic[J]):
         """The answers of a pass of so many rows, None where memory ran out."""
         rows = [*part, *[part[-1]] * (count - len(part))]
         self._current = part[0].shape, count
-        try:
-            with torch.inference_mode():
-                answers = self._computed(rows, len(part))
-        except (RuntimeError, MemoryError) as error:
-            if not out_of_memory(error):
-                raise
-            self._forget()
-        else:
-            self.notes["filling_rows"] += len(rows) - len(part)
-            return [replace(answered, rows=count) for answered in answers]
+        with foreign(self._preparer.folder, f"fails at {part[0].asked[0].question.id}", ADVICE):
+            try:
+                with torch.inference_mode():
+                    answers = self._computed(rows, len(part))
+            except (RuntimeError, MemoryError) as error:
+                if not out_of_memory(error):
+                    raise
+                self._forget()
+            else:
+                self.notes["filling_rows"] += len(rows) - len(part)
+                return [replace(answered, rows=count) for answered in answers]
         if self.device.startswith("cuda"):
             torch.cuda.empty_cache()  # smaller tensors seldom fit into the holes that large ones leave
         return None
@@ -198,6 +201,12 @@ class RowEngine(ABC, Generic[J]):
                 self._without.add(one.question.id)
                 problem = f"no memory left on {self.device} for one row of {len(one.ids)} tokens"
                 yield Answered(one.question.id, Refusal(problem, transient=True))
+
+
+def _weigh(pack: Pack) -> int:
+    """Bytes of its pictures, each counted once."""
+    shown = {id(picture): picture for question in pack.questions for picture in question.pictures}
+    return sum(map(weight, shown.values()))
 
 
 def _prepared(preparer: Preparer, questions: Iterable[Question]) -> tuple[list[Prepared], list[Answered]]:

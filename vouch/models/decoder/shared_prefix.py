@@ -17,6 +17,7 @@ from vouch.models.decoder.self_check import choose_mode, keep_mode, known_mode, 
 from vouch.models.loading.model_loading import LoadedModel
 from vouch.models.requests.config import Config
 from vouch.models.requests.engine import Answered, Pack
+from vouch.pipeline.errors import UserError
 from vouch.tables.prompts import LETTERS, TEXT
 
 PREFIX_TOKENS = 512  # of one pass over prefixes, about: few are missing at once, and copies fill the rest
@@ -123,7 +124,10 @@ def shared_prefix(
     forward = Forward(loaded.model, loaded.device, preparer.vocabulary, pad)
     found = known_mode(kept) if kept else None
     if found is None:
-        found = choose_mode(forward, probes(preparer), config.bucket)
+        try:
+            found = choose_mode(forward, probes(preparer), config.bucket)
+        except UserError as error:
+            raise UserError(f"{preparer.folder}: {error}") from None
         if kept:
             keep_mode(kept, found)
     mode, report = found

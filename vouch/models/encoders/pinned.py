@@ -18,14 +18,19 @@ from PIL import Image
 from vouch.models.encoders.config import Pictures, Texts
 from vouch.models.encoders.similarity import Encoded, encoded
 from vouch.models.encoders.vectors import Encoder, Vectors
+from vouch.models.loading.boundary import check_tokenizer, foreign, opening
 from vouch.models.loading.image_processor import LOCAL, image_processor
 from vouch.models.loading.model_folder import pinned_folder
 from vouch.models.loading.model_loading import load_weights, prepare_device
-from vouch.pipeline.errors import UserError, reason
+from vouch.pipeline.errors import UserError
 from vouch.tables.pins import Pin
 
 DIGITS = 12  # of a pin's digest, to name it in a table
 UNREAD = "pooler."  # weights that text encoders are often saved without; nothing here reads what they compute
+WHAT, ADVICE = (
+    "cannot be loaded as an encoder",
+    "take a model such as CLIP or BERT in the form of transformers",
+)
 ENDS = ("cls", "sep", "bos", "eos")  # tokens that a tokenizer puts at the ends of a text
 
 
@@ -75,7 +80,7 @@ class TextEncoder:
         found: dict[int, Encoded] = {}
         layer = -1 if self._config.layer is None else self._config.layer
         for rows, tokens in self._text.batches(texts, self._config.batch):
-            with torch.inference_mode():
+            with foreign(self._text.folder, "fails at texts", ADVICE), torch.inference_mode():
                 states = self._model(input_ids=tokens, output_hidden_states=True).hidden_states[layer]
             own = ~np.isin(tokens.cpu().numpy(), self._added)
             for row, vectors, counted in zip(rows, states.float().cpu().numpy(), own, strict=True):
@@ -87,18 +92,14 @@ def _picture_side(
     folder: Path, settings: Mapping[str, Any], model: Any, device: str
 ) -> Callable[[Sequence[Image.Image]], Vectors]:
     """Encodes pictures: [n, width]. Raises UserError where the folder has no processor of pictures."""
-    try:
+    with opening(folder, WHAT, ADVICE):
         processor = image_processor(folder, settings)
-    except UserError:
-        raise
-    except Exception as error:  # as with the weights
-        raise _unusable(folder, error) from None
 
     def encode(pictures: Sequence[Image.Image]) -> Vectors:
-        pixels = processor(images=list(pictures), return_tensors="pt")["pixel_values"]
-        with torch.inference_mode():
+        with foreign(folder, "fails at pictures", ADVICE), torch.inference_mode():
+            pixels = processor(images=list(pictures), return_tensors="pt")["pixel_values"]
             found = model.get_image_features(pixel_values=pixels.to(device, model.dtype))
-        return np.asarray(found.pooler_output.float().cpu().numpy())
+            return np.asarray(found.pooler_output.float().cpu().numpy())
 
     return encode
 
@@ -107,19 +108,19 @@ class _TextSide:
     """The text side of a loaded model with its tokenizer. Raises UserError where the folder has none."""
 
     def __init__(self, folder: Path, model: Any, device: str) -> None:
-        try:
+        check_tokenizer(folder)
+        with opening(folder, WHAT, ADVICE):
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **LOCAL)
-        except Exception as error:
-            raise _unusable(folder, error) from None
-        self._model, self._device = model, device
-        places = getattr(model.config.get_text_config(), "max_position_embeddings", None)
-        # Some tokenizers say how much of it may be used (RoBERTa keeps two places for itself).
-        limits = [limit for limit in (places, self.tokenizer.model_max_length) if limit]
-        self._cut = {"truncation": True, "max_length": min(limits)} if limits else {}
+            places = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+            # Some tokenizers say how much of it may be used (RoBERTa keeps two places for itself).
+            limits = [limit for limit in (places, self.tokenizer.model_max_length) if limit]
+            self._cut = {"truncation": True, "max_length": min(limits)} if limits else {}
+        self.folder, self._model, self._device = folder, model, device
 
     def batches(self, texts: Sequence[str], size: int) -> Iterator[tuple[list[int], Any]]:
         """Rows of texts that have equally many tokens, at most `size`, and their tokens [rows, tokens]."""
-        tokens = self.tokenizer(list(texts), **self._cut)["input_ids"] if len(texts) else []
+        with foreign(self.folder, "fails at texts", ADVICE):
+            tokens = self.tokenizer(list(texts), **self._cut)["input_ids"] if len(texts) else []
         by_length = sorted(range(len(tokens)), key=lambda row: len(tokens[row]))
         for _, group in groupby(by_length, key=lambda row: len(tokens[row])):
             rows = list(group)
@@ -131,7 +132,7 @@ class _TextSide:
         """[n, width]: the projected features, or the mean over tokens."""
         vectors: list[Vectors] = [np.empty(0, dtype=np.float32)] * len(texts)
         for rows, tokens in self.batches(texts, size):
-            with torch.inference_mode():
+            with foreign(self.folder, "fails at texts", ADVICE), torch.inference_mode():
                 if projected:
                     found = self._model.get_text_features(input_ids=tokens).pooler_output
                 else:
@@ -150,18 +151,6 @@ def _loaded(pin: Pin, config: Pictures | Texts) -> tuple[Path, str, Any]:
     """Folder, device and model in evaluation mode. Raises UserError, one line, whatever is wrong with it."""
     folder = pinned_folder(pin)
     device = prepare_device(config.device, config.threads)
-    try:
+    with opening(folder, WHAT, ADVICE):
         model = load_weights(transformers.AutoModel, folder, pin.dtype, device, unread=UNREAD)
-    except UserError:
-        raise
-    except Exception as error:  # the loaders of many model classes raise many kinds
-        raise _unusable(folder, error) from None
-    return folder, device, model.to(device)
-
-
-def _unusable(folder: Path, error: Exception) -> UserError:
-    """What a loader of the library had to say about a folder, in one line."""
-    return UserError(
-        f"{folder}: cannot be loaded as an encoder ({type(error).__name__}: {reason(error)}); "
-        "take a model such as CLIP or BERT in the form of transformers"
-    )
+        return folder, device, model.to(device)

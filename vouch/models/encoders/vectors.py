@@ -5,7 +5,7 @@ An encoder is a file of vouch/models/encoders or a pinned model. Rows come in th
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -25,6 +25,7 @@ from vouch.tables.pins import read_pin
 T = TypeVar("T")
 Row = dict[str, Any]
 Vectors = NDArray[np.float32]
+ROOM = 1 << 30  # bytes of decoded pictures
 AT_ONCE = 64
 """Batches of questions that are sorted by their length together."""
 
@@ -68,13 +69,15 @@ def picture_rows(dataset: str, encoder: Encoder, batch: int) -> tuple[Iterator[R
     counts = Counter[str]()
     for row in _items(dataset, "images"):
         counts.update(list(dict.fromkeys(row["images"] or ())))
-    return _rows(counts, encoder.images, opened, encoder.name, batch), len(counts)
+    parts = _of_room(counts, batch, store.decoded_bytes)
+    return _rows(counts, encoder.images, opened, encoder.name, parts), len(counts)
 
 
 def question_rows(dataset: str, encoder: Encoder, batch: int) -> Iterator[Row]:
     """Rows of EMBEDDINGS for the questions."""
     counts = Counter(row["question"] for row in _items(dataset, "question"))
-    for row in _rows(counts, encoder.questions, str, encoder.name, AT_ONCE * batch):
+    parts = _of_room(counts, AT_ONCE * batch, len)
+    for row in _rows(counts, encoder.questions, str, encoder.name, parts):
         yield {**row, "digest": hashlib.sha256(row["digest"].encode()).hexdigest()}
 
 
@@ -83,18 +86,31 @@ def _items(dataset: str, column: str) -> Iterator[Row]:
         yield from batch.to_pylist()
 
 
+def _of_room(keys: Iterable[str], size: int, weigh: Callable[[str], int]) -> Iterator[list[str]]:
+    """Up to `size` keys at a time, fewer where they weigh more than ROOM together."""
+    part: list[str] = []
+    taken = 0
+    for key in keys:
+        weight = weigh(key)
+        if len(part) == size or (part and taken + weight > ROOM):
+            yield part
+            part, taken = [], 0
+        part.append(key)
+        taken += weight
+    if part:
+        yield part
+
+
 def _rows(
     counts: Mapping[str, int],
     encode: Callable[[Sequence[T]], Vectors] | None,
     read: Callable[[str], T],
     name: str,
-    size: int,
+    parts: Iterable[Sequence[str]],
 ) -> Iterator[Row]:
-    """`digest` is the key of `counts`: how many items have it."""
+    """`digest` is the key of `counts`: how many items have it. parts: of the keys, for one pass each."""
     if encode is None:
         return
-    every = list(counts)
-    for start in range(0, len(every), size):
-        keys = every[start : start + size]
+    for keys in parts:
         for key, vector in zip(keys, encode([read(key) for key in keys]), strict=True):
             yield {"digest": key, "items": counts[key], "encoder": name, "embedding": vector.tolist()}

@@ -16,12 +16,14 @@ def load(pin: Pin, config: Config) -> Engine:
     from vouch.models.decoder.encoder_decoder import encoder_decoder
     from vouch.models.decoder.self_check import mode_path
     from vouch.models.decoder.shared_prefix import shared_prefix
+    from vouch.models.loading.boundary import ADVICE, opening
     from vouch.models.loading.model_loading import load_model
     from vouch.models.requests.work_cache import ROOT
 
     start()  # takes a second, as the weights do
     loaded = load_model(folder, pin.dtype, pin.template, config, pin.processor)
-    apart = loaded.model.config.get_text_config().is_encoder_decoder
-    if apart:
-        return encoder_decoder(loaded, pin.template, config)
-    return shared_prefix(loaded, pin.template, config, mode_path(ROOT / "modes", pin.digest, REVISION))
+    with opening(folder, "fails at its first questions", ADVICE):
+        if loaded.model.config.get_text_config().is_encoder_decoder:
+            return encoder_decoder(loaded, pin.template, config)
+        kept = mode_path(ROOT / "modes", pin.digest, REVISION)
+        return shared_prefix(loaded, pin.template, config, kept)

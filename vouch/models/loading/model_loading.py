@@ -13,9 +13,10 @@ import torch
 import transformers
 from psutil import virtual_memory
 
+from vouch.models.loading.boundary import check_tokenizer, opening
 from vouch.models.loading.image_processor import LOCAL, complete, with_settings
 from vouch.models.requests.config import Config
-from vouch.pipeline.errors import UserError, reason
+from vouch.pipeline.errors import UserError
 from vouch.pipeline.gpus import lease
 from vouch.pipeline.out_of_memory import out_of_memory
 
@@ -81,52 +82,40 @@ def load_model(
     Raises UserError, one line, whatever is wrong with the folder or the device.
     """
     device = prepare_device(config.device, config.threads)
-    try:
+    check_tokenizer(folder)
+    with opening(folder, "cannot be loaded", "save the model anew"):
         processor = transformers.AutoProcessor.from_pretrained(folder, **LOCAL)
         processor = with_settings(processor, folder, settings)
+        _check_processor(processor, folder, template)
         model = load_weights(transformers.AutoModelForImageTextToText, folder, dtype, config.device)
-    except UserError:
-        raise
-    except Exception as error:  # the loaders of many model classes raise many kinds
-        why = reason(error)
-        problem = _without_torchvision(why)
-        if problem is None:
-            problem = f"cannot be loaded ({type(error).__name__}: {why}); save the model anew"
-        raise UserError(f"{folder}: {problem}") from None
-    complete(processor, model.config)
+        complete(processor, model.config)
+        if config.device == "split":
+            if any(value.is_meta for value in model.parameters()):
+                raise UserError(
+                    f"{folder}: does not fit on all GPUs of this machine together; use more of them, or a "
+                    "smaller dtype in models.lock"
+                )
+            device = str(model.device)
+        else:
+            model.to(device)
+        if dtype != "float32":
+            head_in_float32(model)
+    return LoadedModel(model, processor, device)
+
+
+def _check_processor(processor: Any, folder: Path, template: str | None) -> None:
+    """Raises UserError where a processor does not read pictures and text, or knows no way to write a chat."""
+    for part in ("image_processor", "tokenizer"):
+        if not hasattr(processor, part):
+            raise UserError(
+                f"{folder}: its processor is a {type(processor).__name__}, which has no {part}; correct "
+                "processor_class in processor_config.json, or add the files of its processor"
+            )
     if template is None and not getattr(processor, "chat_template", None):
         raise UserError(
             f"{folder}: the processor has no chat template; name one of vouch/models/chat/templates "
             "as `template` in models.lock, or add chat_template.jinja to the model"
         )
-    if config.device == "split":
-        if any(value.is_meta for value in model.parameters()):
-            raise UserError(
-                f"{folder}: does not fit on all GPUs of this machine together; use more of them, or a "
-                "smaller dtype in models.lock"
-            )
-        device = str(model.device)
-    else:
-        model.to(device)
-    if dtype != "float32":
-        head_in_float32(model)
-    return LoadedModel(model, processor, device)
-
-
-def _without_torchvision(why: str) -> str | None:
-    """What is wrong with torchvision, if that is why a model cannot be loaded."""
-    if find_spec("torchvision") is None:
-        if "torchvision" not in why.lower():
-            return None
-        return (
-            "its processor reads videos as well, for which it needs torchvision; "
-            "run `make install EXTRAS=video` in this checkout"
-        )
-    try:
-        import torchvision  # noqa: F401
-    except Exception as error:  # a build for another torch raises what it likes
-        return f"torchvision does not fit this torch ({error}); install the build that does, or remove it"
-    return None
 
 
 def choose_device(wanted: str) -> str:

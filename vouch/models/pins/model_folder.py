@@ -1,11 +1,13 @@
 """What a model folder must be before its weights are trusted: whole, safetensors, without code of its own."""
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from vouch.pipeline.errors import UserError
+from vouch.pipeline.files import check_plain
 from vouch.tables.pins import INDEX, WEIGHT_SUFFIX, check_covered, indexed_files, read_json
 
 PICKLED = (".bin", ".pt", ".pth", ".ckpt")
@@ -13,6 +15,10 @@ SINGLE = "model.safetensors"
 ADAPTER = "adapter_config.json"
 # transformers opens what these name, pickles too
 SPEAKING = ("audio_tokenizer", "audio_tokenizer_name_or_path")
+# what a configuration may claim of any model, however few its weights are
+LAYERS, SIZE = 64, 1 << 16
+_LAYERS = re.compile(r"(\w+_)?num_(\w+_)?layers|n_layers?|(en|de)coder_layers|layers|depths?")
+_SIZE = re.compile(r"num_\w+|n_(embd|head|inner)|\w+_(size|dim|heads|channels)|d_\w+")
 ATTENTION = ("attn_implementation", "_attn_implementation", "_attn_implementation_internal")
 
 
@@ -20,6 +26,8 @@ def check_model_folder(folder: Path) -> None:
     """Raises UserError where a folder cannot be pinned, with what is wrong and what to do."""
     if not folder.is_dir():
         raise UserError(f"{folder}: no such model folder; correct it under models in params.yaml")
+    for path in folder.iterdir():
+        check_plain(path)
     check_weights([path.name for path in folder.iterdir()], f"{folder}", "save the model as")
     if not (folder / "config.json").is_file():
         raise UserError(f"{folder}: no config.json; the folder is not a whole model, fetch it anew")
@@ -110,17 +118,23 @@ def loaded_weights(names: Sequence[str], index: Path, where: str) -> list[str]:
 
 
 def count_parameters(folder: Path) -> int:
-    """Numbers stored in the weight files, from their headers. Raises UserError where a file is cut short."""
-    return sum(_parameters(path) for path in weight_files(folder))
+    """Numbers stored in the weight files, from their headers.
+
+    Raises UserError where a file is cut short, or where a configuration claims what the weights cannot be.
+    """
+    shapes = [shape for path in weight_files(folder) for shape in _shapes(path)]
+    longest = max((side for shape in shapes for side in shape), default=0)
+    for path in sorted(folder.glob("*config.json")):
+        check_claims(path, len(shapes), longest)
+    return sum(map(math.prod, shapes))
 
 
-def _parameters(path: Path) -> int:
+def _shapes(path: Path) -> list[list[int]]:
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(path, "numpy") as weights:  # checks header and size
-            tensors = map(weights.get_slice, weights.keys())
-            return sum(math.prod(tensor.get_shape()) for tensor in tensors)
+            return [weights.get_slice(name).get_shape() for name in weights.keys()]  # noqa: SIM118
     except (SafetensorError, OSError) as error:
         raise UserError(f"{path}: damaged or cut short ({error!s:.100}); fetch the model anew") from None
 
@@ -137,6 +151,22 @@ def check_arrived(found: Mapping[str, str], folder: Path) -> None:
                 f"{folder / name}: SHA-256 is {digest}, its commit says {announced}; it was damaged on its "
                 "way, remove it and fetch the model anew"
             )
+
+
+def check_claims(path: Path, tensors: int, longest: int) -> None:
+    """Raises UserError where a configuration names more layers than there are tensors, or a size that no side
+    of them has: a library would build all of it before it looks. longest: side of the weights."""
+    for key, value in _entries(read_json(path)):
+        layers = _LAYERS.fullmatch(key)
+        if not layers and not _SIZE.fullmatch(key):
+            continue
+        most = max(LAYERS, tensors) if layers else max(SIZE, longest)
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, int | float) and not (one <= most and (one >= 0 or not layers)):
+                raise UserError(
+                    f"{path}: {key} is {one}, which weights of {tensors:,} tensors, up to {longest:,} long, "
+                    "cannot have; correct it, or fetch the model anew"
+                )
 
 
 def check_digests(expected: Mapping[str, str], found: Mapping[str, str], folder: Path) -> None:

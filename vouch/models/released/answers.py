@@ -16,8 +16,6 @@ from vouch.tables.pins import Pin, file_digest
 from vouch.tables.prompts import LETTERS, LIKELIHOOD, PROMPTS, TEXT, prompts_path
 from vouch.tables.responses import RESPONSES
 
-MAX_BYTES = 256 * 2**20
-
 
 def write_released(pin: Pin, dataset: str) -> int:
     """Writes the three tables, all or none; how many rows. Logits become letters, logs of samples the others.
@@ -63,11 +61,9 @@ def _answers(
 
 
 def _read(path: Path, digest: str | None, model: str) -> bytes:
-    """The whole file. Raises UserError where it is too large, or not the one that was pinned."""
+    """The whole file. Raises UserError where it is not the one that was pinned."""
     if not path.is_file():
         raise UserError(f"{path}: no such file; restore it, or correct models.{model} in params.yaml")
-    if path.stat().st_size > MAX_BYTES:
-        raise UserError(f"{path}: larger than {MAX_BYTES:,} bytes; leave out what is not needed")
     if file_digest(path) != digest:
         raise UserError(
             f"{path}: not as pinned; restore it, or pin what it holds now with "

@@ -25,6 +25,7 @@ from vouch.pipeline.yaml12 import load
 from vouch.tables.published import model_slug
 
 INDEX = "answers.yaml"
+MAX_BYTES = 256 * 2**20
 
 
 class Answers(BaseModel):
@@ -79,6 +80,8 @@ def answer_files(folder: Path, model: str) -> dict[str, Answers]:
         form_of(one.path, one.form)
         if not one.path.is_file():
             raise UserError(f"{one.path}: no such file; restore it, or correct {INDEX}")
+        if one.path.stat().st_size > MAX_BYTES:
+            raise UserError(f"{one.path}: larger than {MAX_BYTES:,} bytes; leave out what is not needed")
     return found
 
 

@@ -155,7 +155,7 @@ def _ask(dataset: DatasetRequests, progress: Progress, unknown: int) -> int:
     """Asks for everything unknown that can be asked now; how many answers came. Raises UserError."""
     engine, caches = dataset.model.engine, dataset.caches
     images = ImageStore(images_path(dataset.name))
-    questions = Questions(caches, images.read, dataset.model.config.workers)
+    questions = Questions(caches, images.read, dataset.model.config.workers, images.decoded_bytes)
     kept, missed, first = 0, 0, ""
     try:
         answers = questions.ask(engine, dataset.packs())

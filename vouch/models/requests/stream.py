@@ -35,14 +35,24 @@ _Slots = dict[Decoding | None, Slot]  # of one question, by decoding
 
 
 class Questions:
-    """Requests what the work cache lacks from an engine. read: encoded bytes of a picture's digest."""
+    """Requests what the work cache lacks from an engine.
 
-    def __init__(self, caches: Mapping[str, WorkCache], read: Callable[[str], bytes], workers: int) -> None:
+    read: encoded bytes of a picture's digest. decoded_bytes: what its pixels will take in memory.
+    """
+
+    def __init__(
+        self,
+        caches: Mapping[str, WorkCache],
+        read: Callable[[str], bytes],
+        workers: int,
+        decoded_bytes: Callable[[str], int] = lambda _: 0,
+    ) -> None:
         self._caches, self._read, self._workers = caches, read, workers
+        self._decoded_bytes = decoded_bytes
         self._waiting: dict[str, _Slots] = {}
         self._asked: set[bytes] = set()
         self._refused: list[tuple[Answered, list[Slot]]] = []  # of pictures that cannot be shown
-        self._rendered: LruCache[Image] = LruCache(HELD)
+        self._rendered: LruCache[Image] = LruCache(HELD, pictures.weight)
         self._digests: LruCache[str] = LruCache(HELD)
 
     def ask(self, engine: Engine, wanted: Iterable[KeyedPack]) -> Iterator[tuple[Answered, list[Slot]]]:
@@ -62,11 +72,15 @@ class Questions:
             yield Answered(name, _NOTHING_CAME), list(slots_of.values())
 
     def _packs(self, wanted: Iterable[KeyedPack]) -> Iterator[Pack]:
-        for pack, slots, refused in prefetch(self._render, self._unknown(wanted), self._workers, AHEAD):
+        unknown = self._unknown(wanted)
+        for pack, slots, refused in prefetch(self._render, unknown, self._workers, AHEAD, weigh=self._weigh):
             self._refused += refused
             self._waiting |= slots
             if pack.questions:
                 yield pack
+
+    def _weigh(self, work: tuple[KeyedPack, set[bytes], dict[str, bytes]]) -> int:
+        return sum(len(data) + self._decoded_bytes(digest) for digest, data in work[2].items())
 
     def _unknown(
         self, wanted: Iterable[KeyedPack]

@@ -13,6 +13,8 @@ from vouch.prompts.rewrites.instruction import prompt, reply
 from vouch.tables.pins import Pin
 
 REVISION = 1
+WHAT = "cannot be loaded as a language model"
+ADVICE = "take an instruction-tuned model in the form of transformers"
 
 
 def load(pin: Pin | None, config: Config) -> Engine:
@@ -27,18 +29,29 @@ class LocalRewriter:
 
     def __init__(self, folder: Path, pin: Pin, config: Config) -> None:
         import torch
-        from transformers import GenerationConfig
+        import transformers
 
-        from vouch.models.loading.model_loading import choose_device
+        from vouch.models.loading.boundary import check_tokenizer, opening
+        from vouch.models.loading.image_processor import LOCAL
+        from vouch.models.loading.model_loading import choose_device, hush, load_weights
 
         device = choose_device(config.device)
         torch.set_num_threads(config.threads)
-        self._torch = torch
-        self._tokenizer, self._model = _loaded(folder, pin.dtype, config.device)
-        if config.device != "split":
-            self._model.to(device)
+        self._torch, self._folder, self._max_tokens = torch, folder, config.max_tokens
+        check_tokenizer(folder)
+        hush()
+        with opening(folder, WHAT, ADVICE):
+            self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **LOCAL)
+            self._model = load_weights(transformers.AutoModelForCausalLM, folder, pin.dtype, config.device)
+            if config.device != "split":
+                self._model.to(device)
+            self._set_up(config, pin)
+        self.notes: dict[str, Any] = {"device": device}
+
+    def _set_up(self, config: Config, pin: Pin) -> None:
+        from transformers import GenerationConfig
+
         self._template = pin.template or self._tokenizer.chat_template
-        self._max_tokens = config.max_tokens
         self._context = getattr(self._model.config.get_text_config(), "max_position_embeddings", None)
         ends = self._model.generation_config.eos_token_id
         ends = self._tokenizer.eos_token_id if ends is None else ends
@@ -50,12 +63,15 @@ class LocalRewriter:
             pad_token_id=ends[0] if isinstance(ends, list) else ends,
         )
         self._ends = set(ends if isinstance(ends, list) else [ends])
-        self.notes: dict[str, Any] = {"device": device}
 
     def propose(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Proposal]]:
         """A proposal for every task, in their order."""
+        from vouch.models.loading.boundary import foreign
+
         for task in tasks:
-            yield task, self._one(prompt(task))
+            with foreign(self._folder, "fails at a question", ADVICE):
+                found = self._one(prompt(task))
+            yield task, found
 
     def _one(self, text: str) -> Proposal:
         inputs = self._inputs(text)
@@ -83,24 +99,3 @@ class LocalRewriter:
         inputs = self._tokenizer(text, return_tensors="pt", **options)
         inputs.pop("token_type_ids", None)
         return inputs.to(self._model.device)
-
-
-def _loaded(folder: Path, dtype: str, device: str) -> tuple[Any, Any]:
-    """Tokenizer and model. Raises UserError, one line, whatever is wrong with the folder."""
-    import transformers
-
-    from vouch.models.loading.image_processor import LOCAL
-    from vouch.models.loading.model_loading import hush, load_weights
-
-    hush()
-    try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **LOCAL)
-        return tokenizer, load_weights(transformers.AutoModelForCausalLM, folder, dtype, device)
-    except UserError:
-        raise
-    except Exception as error:  # the loaders of many model classes raise many kinds
-        why = " ".join(str(error).split())[:200]
-        raise UserError(
-            f"{folder}: cannot be loaded as a language model ({type(error).__name__}: {why}); take an "
-            "instruction-tuned model in the form of transformers"
-        ) from None
