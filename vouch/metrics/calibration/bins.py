@@ -50,9 +50,10 @@ def resampled_bins(
     return Bins(*np.split(resampled(sums, seed), len(columns), axis=1))
 
 
-def stacked(parts: Sequence[Bins]) -> Bins:
-    """Bins [..., bins] of several tallies as one, [parts, ..., bins]."""
-    return Bins(*(np.stack([getattr(part, column.name) for part in parts]) for column in fields(Bins)))
+def by_split(parts: Sequence[Bins], bins: int) -> Bins:
+    """Tallies in which the splits' bins stand one after the other as one, [splits, bins]."""
+    columns = ([getattr(part, column.name) for part in parts] for column in fields(Bins))
+    return Bins(*(np.concatenate(each).reshape(-1, bins) for each in columns))
 
 
 def torchmetrics_slots(confidence: NDArray[np.float32], bins: int) -> Ints:

@@ -9,6 +9,7 @@ OF_SCALED  from Scaled, [splits]
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from string import ascii_uppercase
 from typing import Any
 
@@ -35,6 +36,21 @@ class Order:
 
     count: NDArray[np.float64]
     correct: NDArray[np.float64]
+
+    @cached_property
+    def wrong(self) -> NDArray[np.float64]:
+        """[..., b] the errors of each block."""
+        return np.asarray(self.count - self.correct)
+
+    @cached_property
+    def reached(self) -> NDArray[np.float64]:
+        """[..., b] how many rows there are up to each block, itself included."""
+        return np.cumsum(self.count, axis=-1)
+
+    @cached_property
+    def errors(self) -> NDArray[np.float64]:
+        """[..., b] how many errors there are up to each block, itself included."""
+        return np.cumsum(self.wrong, axis=-1)
 
 
 @dataclass(frozen=True)
@@ -101,29 +117,26 @@ def aurc(order: Order) -> NDArray[np.float64]:
     A block of m rows with mean error r after c rows with e errors adds sum_{j = 1 ... m} (e + j r) / (c + j)
     = m r + (e - c r) (H(c + m) - H(c)), with harmonic numbers H.
     """
-    wrong = order.count - order.correct
-    after = np.cumsum(order.count, axis=-1).astype(np.int64)
-    before = after - order.count.astype(np.int64)
-    errors = np.cumsum(wrong, axis=-1) - wrong
+    wrong, after = order.wrong, order.reached.astype(np.int64)
     rate = wrong / np.maximum(order.count, 1)
     harmonic = np.r_[0.0, np.cumsum(1 / np.arange(1, int(after.max()) + 1))]
-    curve = wrong + (errors - before * rate) * (harmonic[after] - harmonic[before])
+    grown = np.diff(harmonic[after], axis=-1, prepend=0.0)
+    curve = wrong + (order.errors - wrong - (order.reached - order.count) * rate) * grown
     return np.asarray(curve.sum(axis=-1) / after[..., -1])
 
 
 def auroc(order: Order) -> NDArray[np.float64]:
     """[...] P(correct row more confident than wrong one) + half of the equals; NaN if all are of a kind."""
-    right, wrong = order.correct, order.count - order.correct
+    right, wrong = order.correct, order.wrong
     total = wrong.sum(axis=-1, keepdims=True)
-    surer = (right * (total - np.cumsum(wrong, axis=-1) + wrong / 2)).sum(axis=-1)
+    surer = (right * (total - order.errors + wrong / 2)).sum(axis=-1)
     pairs = right.sum(axis=-1) * total[..., 0]
     return np.where(pairs > 0, surer / np.where(pairs > 0, pairs, 1), np.nan)
 
 
 def selective_accuracy(order: Order) -> dict[str, NDArray[np.float64]]:
     """Share answered in percent -> [...] accuracy on the ceil(share n) surest rows."""
-    reached = np.cumsum(order.count, axis=-1)
-    found = {}
+    reached, found = order.reached, {}
     for percent in PERCENT:
         most = -(-percent * reached[..., -1:] // 100)
         # Of the block in which the last of them falls, only that part counts.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vouch.metrics.calibration.bins import Bins, equal_slots, stacked, tally
+from vouch.metrics.calibration.bins import Bins, by_split, equal_slots, tally
 from vouch.metrics.conformal.ranked import Ranked
 from vouch.metrics.conformal.splits import Splits
 from vouch.metrics.responses import Bools, Floats, Ints
@@ -17,6 +17,8 @@ from vouch.metrics.responses import Bools, Floats, Ints
 COLDEST, HOTTEST = 0.05, 20.0
 """Bounds of T, met where a calibration half is all right or all wrong."""
 NODES, ZOOMS, HALVINGS = 17, 4, 40
+ROWS = 1 << 16
+"""Rows that are scaled at a time, of all splits together, so that memory stays flat."""
 
 
 @dataclass(frozen=True)
@@ -43,15 +45,19 @@ def scale(ranked: Ranked, correct: Floats | Bools, splits: Splits, bins: int) ->
     confidence = weights.max(axis=1) / weights.sum(axis=1)
     slots = equal_slots(confidence, bins)
     nll, tallied, before = [], [], []
-    for temperature, testing in zip(found, ~calibrating, strict=True):
-        rows = logits[testing] / temperature
-        weights = np.exp(rows)
+    at_once = max(1, ROWS // len(logits))
+    for start in range(0, len(found), at_once):
+        temperature = found[start : start + at_once]
+        split, row = np.nonzero(~calibrating[start : start + at_once])
+        weights = np.exp(logits[row] / temperature[split, None])
         total = weights.sum(axis=1)
-        nll.append(float((np.log(total) - answer[testing] / temperature).mean()))
+        each = np.log(total) - answer[row] / temperature[split]
+        nll += [part.mean() for part in np.split(each, np.flatnonzero(np.diff(split)) + 1)]
         sure = weights.max(axis=1) / total
-        tallied.append(tally(equal_slots(sure, bins), bins, sure, correct[testing]))
-        before.append(tally(slots[testing], bins, confidence[testing], correct[testing]))
-    return Scaled(found, np.array(nll), stacked(tallied), stacked(before))
+        first, every, right = split * bins, len(temperature) * bins, correct[row]
+        tallied.append(tally(first + equal_slots(sure, bins), every, sure, right))
+        before.append(tally(first + slots[row], every, confidence[row], right))
+    return Scaled(found, np.array(nll), by_split(tallied, bins), by_split(before, bins))
 
 
 def fit(logits: Floats, answer: Floats, calibrating: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -65,7 +71,6 @@ def fit(logits: Floats, answer: Floats, calibrating: NDArray[np.bool_]) -> NDArr
     """
     low, high = 1 / HOTTEST, 1 / COLDEST
     weights = calibrating.astype(np.float64)
-    beta = np.ones(len(weights))
     for _ in range(ZOOMS):
         grid = np.geomspace(low, high, NODES)
         slopes = np.stack([_slope(logits, answer, node) for node in grid])
@@ -73,32 +78,28 @@ def fit(logits: Floats, answer: Floats, calibrating: NDArray[np.bool_]) -> NDArr
         above = (means > 0).argmax(axis=1)
         above[~(means > 0).any(axis=1)] = NODES - 1
         above = np.maximum(above, 1)
-        beta = _roots(grid, means, above)
         low, high = float(grid[above.min() - 1]), float(grid[above.max()])
-    return np.asarray(1 / beta)
+    return np.asarray(1 / _roots(grid, means, above))
 
 
 def _roots(grid: Floats, means: Floats, above: Ints) -> NDArray[np.float64]:
-    """[splits] where the slopes [splits, g] at the nodes of a grid of beta are 0, below node `above`."""
+    """[splits] where the slopes [splits, g] at the nodes of a grid of beta are 0, below node `above`.
+
+    Halves the interval by the sign of the polynomial through four nodes (Lagrange).
+    """
     rows = np.arange(len(means))[:, None]
     nodes = np.clip(above - 2, 0, NODES - 4)[:, None] + np.arange(4)
     places, values = np.log(grid)[nodes], means[rows, nodes]
+    others = [[other for other in range(4) if other != own] for own in range(4)]
+    beside = places[:, others]  # [splits, 4, 3]
+    spans = places[:, :, None] - beside
     left, right = np.log(grid)[above - 1], np.log(grid)[above]
     for _ in range(HALVINGS):
         middle = (left + right) / 2
-        rises = _cubic(places, values, middle) > 0
+        away = ((middle[:, None, None] - beside) / spans).prod(axis=2)
+        rises = (values * away).sum(axis=1) > 0
         left, right = np.where(rises, left, middle), np.where(rises, middle, right)
     return np.asarray(np.exp((left + right) / 2))
-
-
-def _cubic(places: Floats, values: Floats, at: Floats) -> NDArray[np.float64]:
-    """[s] the polynomial through four points [s, 4] (Lagrange)."""
-    total = np.zeros(len(at))
-    for own in range(4):
-        others = [other for other in range(4) if other != own]
-        away = (at[:, None] - places[:, others]) / (places[:, [own]] - places[:, others])
-        total += values[:, own] * away.prod(axis=1)
-    return total
 
 
 def _slope(logits: Floats, answer: Floats, beta: float) -> NDArray[np.float64]:

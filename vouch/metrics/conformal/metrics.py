@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,9 +40,14 @@ class SetCounts:
         """[s] whether the set was empty before it was filled."""
         return np.arange(self.counted.shape[-1]) & 1
 
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """[...] how many test rows there are."""
+        return np.asarray(self.counted.sum(axis=-1))
+
     def mean(self, values: NDArray[np.int64] | NDArray[np.bool_]) -> NDArray[np.float64]:
         """[...] mean over the rows of a quantity [s] of the codes."""
-        return np.asarray((self.counted * values).sum(axis=-1) / self.counted.sum(axis=-1))
+        return np.asarray((self.counted * values).sum(axis=-1) / self.rows)
 
 
 def uacc(sets: SetCounts) -> NDArray[np.float64]:
