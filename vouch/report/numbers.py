@@ -4,11 +4,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
+from scipy.special import ndtri
 
-# Pairs with a smaller p-value after Holm's correction count as significantly different.
-SIGNIFICANCE = 0.05
-DETECTED = 1.959964 + 0.841621
-"""Standard errors that a difference must have to be found with 80 % power at 5 %, two-sided (normal)."""
+SIGNIFICANCE = 0.05 / 5
+"""p after Holm's correction, below which a claim is made. The first page makes claims of five kinds (better
+than a guess, model against model, variation, coverage, confidence), and is to be free of false ones in 95 of
+100 reports."""
+POWER = 0.8
 INTERVAL = 2 * 1.959964
 """Standard errors in the width of a 95 % interval."""
 
@@ -47,11 +49,6 @@ class Pair(NamedTuple):
         """Whether the data separate the two models."""
         return self.p_holm is not None and self.p_holm < SIGNIFICANCE
 
-    @property
-    def minimum_detectable_effect(self) -> float | None:
-        """See the function of that name."""
-        return minimum_detectable_effect(self.low, self.high)
-
     def reversed(self) -> "Pair":
         """The same with the models in the other order."""
         low = None if self.high is None else -self.high
@@ -59,13 +56,21 @@ class Pair(NamedTuple):
         return Pair(-self.difference, low, high, self.p_holm, self.items)
 
 
-def minimum_detectable_effect(low: float | None, high: float | None) -> float | None:
-    """The smallest true difference that so many items would show in four of five studies like this one.
+def detectable(error: float, claims: int = 1) -> float:
+    """The smallest true difference that is named in four of five studies, by its standard error.
 
-    Its standard error is that of the paired comparison, taken from the ends of the interval: without groups
-    the root of (d - difference^2) / n, d being the share of items on which just one of the two is right.
+    claims: of its kind, among which Holm's correction may leave it the smallest p (normal, two-sided).
     """
-    return None if low is None or high is None else DETECTED * (high - low) / INTERVAL
+    return float(ndtri(1 - SIGNIFICANCE / 2 / max(claims, 1)) + ndtri(POWER)) * error
+
+
+def minimum_detectable_effect(low: float | None, high: float | None, claims: int = 1) -> float | None:
+    """The same by the ends of the interval of a paired comparison.
+
+    Without groups its standard error is the root of (d - difference^2) / n, d being the share of items on
+    which just one of the two is right.
+    """
+    return None if low is None or high is None else detectable((high - low) / INTERVAL, claims)
 
 
 WHOLE = ("items", "rank", "rank_low", "rank_high")
