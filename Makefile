@@ -4,6 +4,7 @@
 # make fuzz   damaged files for every reader, 30 minutes of processor time each in all (MINUTES=5: fewer); goes on where
 #             its log ends
 # make flips  bit flips in a copy of all results here, after make demo or dvc pull: docs/internals/fault-tolerance.md
+# make worlds   200 random worlds whose truth is known: how often the report's first page is wrong (docs/report.md)
 # make crash  kills runs, fills disks and the like, some hours on two cores: docs/internals/fault-tolerance.md;
 #             SEED=2 tries other points, POINTS=20 only the first 20, which are kills, CRASH=FOLDER keeps them elsewhere
 # make scale  what the full matrix costs: runs at parts of it (PARTS="1000 100 10"), the runners on all of it
@@ -30,7 +31,7 @@ BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 # many containers set it: without bytecode each stage starts six seconds later
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo train test fuzz crash scale reproduce slurm install everything browser servers flips bench lint lock clean
+.PHONY: demo train test fuzz worlds crash scale reproduce slurm install everything browser servers flips bench lint lock clean
 
 demo: install
 	@$(RUN) dvc pull --quiet train || echo "demo: not all stored weights came; what is missing is trained"
@@ -47,6 +48,9 @@ test: everything lint browser servers
 
 fuzz: everything
 	@$(RUN) python -m tests.fuzz --minutes $(MINUTES)
+
+worlds: everything
+	@$(RUN) WORLDS=204 python -m pytest -q tests/report/test_worlds.py
 
 install:
 	@$(INSTALL) $(EXTRAS)

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, product
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from vouch.datasets.cleaning.defects import Findings
 from vouch.report.config import Scoring
+from vouch.report.evidence import Evidence
 from vouch.report.load import COMPARED
 from vouch.report.section import Folded, Section, Sentences, Text
 from vouch.report.table import Grid
@@ -21,7 +22,7 @@ from vouch.tables.outcomes import OUTCOMES, outcomes_path
 from vouch.tables.rewrites import REWRITES, rewrites_path
 
 SCORING = Scoring(alpha=0.1, calibration=0.5, splits=20, bins=15)
-ITEM_COUNT = 40
+ITEM_COUNT = 80
 
 
 @dataclass(frozen=True)
@@ -291,3 +292,14 @@ def write_tables(made: Made) -> list[Path]:
         REWRITES.write(rewrites_path(dataset), made.rewrites)
         paths += [items_path(dataset), rejects_path(dataset), defects_path(dataset), rewrites_path(dataset)]
     return paths
+
+
+def with_cost(
+    evidence: Evidence, variation: str, metric: str = "accuracy", **changes: float | None
+) -> Evidence:
+    """The evidence with other numbers for one variation of every model."""
+    costs = evidence.costs.copy()
+    rows = (costs["variation"] == variation) & (costs["metric"] == metric)
+    for name, value in changes.items():
+        costs.loc[rows, name] = value
+    return replace(evidence, costs=costs)

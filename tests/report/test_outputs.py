@@ -124,7 +124,7 @@ def test_tables_hold_full_precision_in_a_fixed_order(make: Make) -> None:
     ]
     assert float(headline[0]["accuracy"]) == 2 / 3
     assert headline[1]["accuracy_low"] == ""
-    assert headline[0]["items"] == "40"
+    assert headline[0]["items"] == "80"
     assert [row["rank"] for row in headline] == ["2", "2", "1", "1"]  # as compare ranked them
     assert float(table(evidence, "differences")[0]["difference"]) == 2 / 3 - 1 / 3
 

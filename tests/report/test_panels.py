@@ -18,7 +18,7 @@ NAMES = ("original", "option_order", "ls_n", "blank")
 def test_results_keep_to_a_few_columns(make: Make) -> None:
     (part,) = parts(results.build(make(Made())))
     assert [column.label for column in part.grids[0].columns] == [
-        *("Model", "Rank", "Accuracy %", "Coverage LAC %", "Coverage APS %"),
+        *("Model", "Rank", "Items", "Accuracy %", "Coverage LAC %", "Coverage APS %"),
         *("Set size LAC", "Set size APS", "UAcc", "ECE %"),
     ]
 
@@ -31,8 +31,8 @@ def test_scores_stand_side_by_side(make: Make) -> None:
         ("alpha", "SAPS"),
     ]
     lac, _, saps = part.grids[0].rows[:3]
-    assert (lac[2].text, lac[3].text, lac[3].tone, lac[4].text) == ("1.40", "90.0", "", "70.0")
-    assert (saps[2].text, saps[3].text, saps[3].tone) == ("1.25", "80.0", "bad")
+    assert (lac[3].text, lac[4].text, lac[4].tone, lac[5].text) == ("1.40", "90.0", "", "70.0")
+    assert (saps[3].text, saps[4].text, saps[4].tone) == ("1.25", "80.0", "bad")
     assert part.sentences[0] == ("alpha: smallest sets by SAPS, 1.25 options; largest by APS, 2.40.")
     assert len(part.grids) == 1
 
@@ -55,7 +55,7 @@ def test_calibration_before_and_after_temperature(make: Make) -> None:
     shown = dict(zip((c.label for c in part.grids[0].columns), part.grids[0].rows[0], strict=True))
     assert (shown["NLL"].text, shown["NLL after T"].text, shown["T"].text) == ("0.750", "0.700", "1.50")
     assert (shown["ECE, test half %"].text, shown["ECE after T %"].text) == ("6.0", "3.0")
-    assert [column.label for column in part.grids[1].columns] == ["Model", "MCE %"]
+    assert [column.label for column in part.grids[1].columns] == ["Model", "Items", "MCE %"]
     assert (shown["AUROC %"].text, shown["AUROC %"].note) == ("75.0", "70.0–80.0")
     assert "Brier" not in shown
     assert part.sentences == (
@@ -66,7 +66,7 @@ def test_calibration_before_and_after_temperature(make: Make) -> None:
 
 def test_letters_that_are_chosen_too_often(make: Make) -> None:
     (part,) = parts(letters.build(make(Made(accuracy={"alpha": 0.8}))))
-    name, bias, accuracy, debiased, first, second = part.grids[0].rows[0]
+    name, _, bias, accuracy, debiased, first, second = part.grids[0].rows[0]
     assert (name.text, bias.text, accuracy.text, debiased.text) == ("alpha", "12.5", "80.0", "85.0")
     assert (first.text, first.note, second.text, second.note) == ("60.0", "50.0", "40.0", "50.0")
     assert part.sentences == (
@@ -79,14 +79,14 @@ def test_variations_that_violate_the_coverage_guarantee(make: Make) -> None:
     evidence = make(Made(accuracy={"alpha": 0.8}, variations=NAMES))
     (part,) = parts(shift.build(evidence))
     assert part.sentences == (
-        "alpha, calibrated on the originals, falls below 90\u202f% coverage in 1 of 2 variations; lowest: "
+        "alpha, calibrated on the originals, breaks 90\u202f% coverage in 1 of 2 variations; lowest: "
         "60.0\u202f% (55.0–65.0) for negated question (ls_n).",
     )
     found = {row[0].text: (row[2].text, row[3].text, row[3].tone) for row in part.grids[0].rows}
     assert found == {
-        "negated question": ("60.0", "violated", "bad"),
-        "options in reversed order": ("90.0", "met", ""),
-        "blank pictures": ("60.0", "violated", "bad"),
+        "negated question": ("60.0", "broken", "bad"),
+        "options in reversed order": ("90.0", "cannot tell", "quiet"),
+        "blank pictures": ("60.0", "broken", "bad"),
     }
     assert list(found)[-1] == "blank pictures"
 
@@ -95,10 +95,10 @@ def test_the_figure_of_shift_leaves_controls_out(make: Make) -> None:
     evidence = make(Made(accuracy={"alpha": 0.8}, variations=NAMES))
     frame = figure.frame(evidence, "shapes")
     assert dict(zip(frame["asked"], frame["guarantee"], strict=True)) == {
-        "negated question": "below the target",
-        "options in reversed order": "meets the target",
+        "negated question": "broken",
+        "options in reversed order": "cannot tell",
     }
-    assert "alpha falls below the target in 1 of 2, lowest coverage 60.0\u202f%" in figure.describe(
+    assert "alpha is shown to break the target in 1 of 2, lowest coverage 60.0\u202f%" in figure.describe(
         evidence, "shapes"
     )
     assert figure.draw(evidence, "shapes") is not None

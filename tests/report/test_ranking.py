@@ -36,7 +36,7 @@ def test_few_models_are_an_illustration(make: Callable[[Made], Evidence]) -> Non
     rows = [row("confidence", 1.0), row("few_labels", 0.7, sd=0.25, p=None, rho_low=None, rho_high=None)]
     rows += [row("atc", 0.5, proxy="mean", p=None), row("atc", 0.9, proxy="other")]
     rows.append(row("confidence", -0.4, dataset="words"))
-    (part,) = parts(ranking.build(make(Made(rankings=rows))))
+    (part,) = parts(ranking.build(make(Made(datasets=("shapes", "words"), rankings=rows))))
     assert part.sentences == (
         "4 models are ranked; no order can have a p below 0.083.",
         "Even a perfect order would not be significant: the numbers are an illustration.",
@@ -58,7 +58,7 @@ def test_many_models_can_be_told_from_chance(make: Callable[[Made], Evidence]) -
     ]
     rows.append(row("agreement", None, output="text", models=30, score="t0.7", p=None, p_least=None))
     (part,) = parts(ranking.build(make(Made(rankings=rows))))
-    assert part.sentences[1] == "1 of 2 correlations without a proxy have p < 0.05, uncorrected."
+    assert part.sentences[1] == "1 of 2 correlations without a proxy have p < 0.01 after Holm's correction."
     assert [cells[0].text for cells in part.grids[0].rows] == [
         "NLL, worst token",
         "NLL, mean",
@@ -90,19 +90,21 @@ def test_the_model_that_would_be_picked_is_named_first(make: Callable[[Made], Ev
         ]
 
     def said(*rows: dict[str, Any]) -> str:
-        evidence = make(Made(rankings=[row("confidence", 1.0)]))
+        ranked = [row("confidence", 1.0, dataset=name) for name in ("shapes", "words")]
+        evidence = make(Made(datasets=("shapes", "words"), rankings=ranked))
         frame = pd.DataFrame(rows, columns=evidence.ranked.columns)
         (part,) = parts(ranking.build(replace(evidence, ranked=frame)))
         return part.sentences[0]
 
     shapes = values("shapes", alpha=(1.0, 0.9), beta=(0.5, 0.8))
     assert said(*shapes) == (
-        "All label-free scores together would pick alpha. With labels that is the best on 1 of 1 dataset."
+        "All label-free scores together would pick alpha. With labels that is the best, or tied, "
+        "on 1 of 1 dataset."
     )
     assert said(*shapes, *values("words", alpha=(0.5, 0.9), beta=(0.7, 0.8))) == (
         "All label-free scores together would pick alpha on shapes; beta on words. With labels that is the "
-        "best on 1 of 2 datasets."
+        "best, or tied, on 1 of 2 datasets."
     )
     assert said(*values("shapes", alpha=(1.0, 0.9), beta=(1.0, 0.8))).startswith(
-        "All label-free scores together would pick alpha and beta. With labels that is the best on 0 of"
+        "All label-free scores together would pick alpha and beta. With labels that is the best, or tied, on 0 of"
     )

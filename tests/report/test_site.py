@@ -113,8 +113,8 @@ def test_says_what_the_tables_hold(rich: Site) -> None:
         ("models", "80.0 75.0–85.0"),
         ("papers", "3 of 3 cells within 1e-6"),
         ("ranking", "3 of 3 pairs differ significantly"),
-        ("ranking", "The minimum detectable effect of 40 items is 7.1 points (80 % power)"),
-        ("models", "The minimum detectable effect of 40 items is 7.1 points (80 % power)"),
+        ("ranking", "The minimum detectable effect of 80 items is 10.8 points (80 % power)"),
+        ("models", "The minimum detectable effect of 80 items is 10.8 points (80 % power)"),
         ("calibration", "50 % of the test rows have a sibling"),
         ("calibration", "leaves 2 rows out"),
         ("datasets", "no image"),
@@ -123,7 +123,7 @@ def test_says_what_the_tables_hold(rich: Site) -> None:
         ("datasets", "A is the answer of 100.0 %"),
         ("datasets", "shapes: looked for and not found: added option twice, animated, "),
         ("variations", "blurred pictures vr_b"),
-        ("variations", "Most costly for alpha: rotated, 20.0 points of accuracy (15.0–25.0)"),
+        ("variations", "Shown to lower the accuracy of alpha: rotated, 20.0 points (15.0–25.0)"),
         ("models", "overall 2 80.0 rank 1"),
         ("datasets", "negated question ls_n 2 1 1 0 rules/1"),
         ("datasets", "Is it red? Is it rejected? negated it says the same"),
@@ -147,7 +147,7 @@ def test_names_are_text_and_nothing_else(make: Make) -> None:
         assert not page.all("img")
         assert not [a for _, a in page.elements for key in a if key.startswith("on")]
     assert f"broken {name}" in found["pages/datasets.html"].text
-    assert f"Trust {name} first." in found["index.html"].text
+    assert f"{name} is best on shapes." in found["index.html"].text
     assert any(name in str(a.get("aria-label")) for a in found["index.html"].all("div"))
 
 
@@ -175,7 +175,7 @@ def test_pictures_are_shown_where_they_exist(make: Make) -> None:
 
 def test_one_model_and_nothing_published(make: Make) -> None:
     found = build(make(Made(accuracy={"alpha": 0.8}, published=False)))
-    assert "One model was asked: alpha." in found["index.html"].text
+    assert "alpha is better than a guess on shapes." in found["index.html"].text
     assert not sections_of(found) & {"published", "differences", "variations", "categories", "shift"}
     assert "pages/ranking.html" not in found, "a page with nothing to say"
     assert "pages/ranking.html" not in str(found["index.html"].all("a"))

@@ -6,10 +6,13 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from tests.report.project import Made, parts
+from tests.report.project import Made, parts, with_cost
+from vouch.report.claims import leaders
 from vouch.report.evidence import Evidence
-from vouch.report.sections import differences, protocols, published, results, verdict
+from vouch.report.sections import categories, differences, protocols, published, results, verdict
+from vouch.report.summary_cards import BREAKS, DIFFERENCES
 
+GROUPS = [f"g{number}" for number in range(12)]
 Make = Callable[[Made], Evidence]
 
 
@@ -17,42 +20,89 @@ def headline(evidence: Evidence) -> str:
     return verdict.build(evidence).headline
 
 
-def test_a_model_that_is_significant_is_trusted(make: Make) -> None:
+def test_a_model_that_is_significant_is_named(make: Make) -> None:
     view = verdict.build(make(Made()))
-    assert view.headline == "Trust alpha first."
+    assert view.headline == "alpha is best on shapes."
     assert "alpha answers 80.0\u202f% of the questions right (95\u202f% interval 75.0–85.0)" in view.because
-    assert "the next model, beta, is 20.0 points behind (15.0–25.0)" in view.because
+    assert "beta is 20.0 points behind (15.0–25.0)" in view.because
     assert "guessing gives 29\u202f%" in view.because
+    assert [[cell.text for cell in row[:4]] for row in view.grid.rows] == [
+        ["shapes", "alpha", "80.0", "29.2"]
+    ]
 
 
 def test_models_that_cannot_be_significant_are_all_named(make: Make) -> None:
     view = verdict.build(make(Made(apart=False)))
-    assert view.headline == "No significant difference: alpha, beta and gamma."
-    assert "behind" not in view.because
+    assert view.headline == "No model stands out on shapes: alpha, beta and gamma are tied."
+    assert "two models are told apart from 10 points on." in view.because
+    assert view.grid.rows[0][1].text == "alpha, beta and gamma"
 
 
 def test_paired_comparisons_outrank_overlapping_intervals(make: Make) -> None:
-    evidence = make(Made(half_width=0.3))
-    assert evidence.leaders("shapes") == ("alpha",)
+    assert leaders(make(Made(half_width=0.2)), "shapes") == ("alpha",)
 
 
-def test_without_pairs_the_intervals_decide(make: Make) -> None:
+def test_without_pairs_nothing_is_told_apart(make: Make) -> None:
     evidence = make(Made())
     alone = replace(evidence, differences=evidence.differences.iloc[:0])
-    assert alone.leaders("shapes") == ("alpha", "beta", "gamma")
-    leaderboard = evidence.leaderboard.assign(rank_low=evidence.leaderboard["rank"])
-    ranked = replace(evidence, differences=evidence.differences.iloc[:0], leaderboard=leaderboard)
-    assert ranked.leaders("shapes") == ("alpha",)
+    assert leaders(alone, "shapes") == ("alpha", "beta", "gamma")
+    view = verdict.build(alone)
+    assert "tied" in view.headline and DIFFERENCES not in [card.question for card in view.cards]
 
 
-def test_guessing_is_not_trusted(make: Make) -> None:
-    assert headline(make(Made(accuracy={"alpha": 0.3, "beta": 0.2}))) == "No model does better than guessing."
-    assert headline(make(Made(accuracy={"alpha": 0.3}))) == "alpha does no better than guessing."
+def test_guessing_is_not_praised(make: Make) -> None:
+    view = verdict.build(make(Made(accuracy={"alpha": 0.3, "beta": 0.2}, variations=("original", "vr_b"))))
+    assert view.headline == "No model is shown to be better than a guess on shapes."
+    assert "the best of 2 models answers 30.0" in view.because and "alpha" not in view.because
+    assert view.because.endswith("80 questions find 26 points over a guess; about 560 would find 10 points.")
+    assert view.cards == () and view.grid.rows[0][1].text == "none is shown to be better than a guess"
+    alone = verdict.build(make(Made(accuracy={"alpha": 0.3})))
+    assert alone.headline == "alpha is not shown to be better than a guess on shapes."
+
+
+def test_the_best_does_not_lift_those_who_guess(make: Make) -> None:
+    """What cannot be told from the best, nor from a guess, is not named."""
+    view = verdict.build(make(Made(accuracy={"alpha": 0.8, "beta": 0.3}, apart=False)))
+    assert view.headline == "alpha is tied for best on shapes."
+    assert (view.grid.rows[0][1].text, view.grid.rows[0][1].note) == ("alpha", "and 1 that may be no worse")
+
+
+def few(evidence: Evidence, *datasets: str) -> Evidence:
+    """The same with twelve questions in these datasets."""
+    items = evidence.items
+    return replace(evidence, items=items[~items["dataset"].isin(datasets) | items["group"].isin(GROUPS)])
+
+
+def test_few_questions_name_nobody(make: Make) -> None:
+    evidence = few(make(Made(variations=("original", "vr_b"), categories=("big", "small"))), "shapes")
+    view = verdict.build(evidence)
+    assert view.headline == "shapes is too small to tell: 80 questions in 12 groups find 50 points."
+    assert view.cards == () and not any(name in view.because for name in evidence.all_models)
+    assert view.grid.rows[0][1].text == "too small to tell: 80 questions in 12 groups find 50 points"
+    (part,) = parts(results.build(evidence))
+    assert part.sentences[0] == "Too small to tell: 80 questions in 12 groups find 50 points."
+    assert {row[1].text for row in part.grids[0].rows} == {"–"} and {
+        r[0].tone for r in part.grids[0].rows
+    } == {""}
+    assert parts(differences.build(evidence))[0].sentences[0].startswith("Too small to tell")
+
+
+def test_the_headline_says_where_it_holds_and_where_not(make: Make) -> None:
+    evidence = few(make(Made(datasets=("cubes", "kites", "shapes", "tiles"))), "tiles")
+    leaderboard = evidence.leaderboard.copy()
+    rows = (leaderboard["dataset"] == "kites") & (leaderboard["metric"] == "accuracy")
+    leaderboard.loc[rows, ["value", "low", "high"]] = [0.3, 0.25, 0.35]
+    tested = evidence.differences.copy()
+    tested.loc[tested["dataset"] == "shapes", "p"] = 0.4
+    assert headline(replace(evidence, leaderboard=leaderboard, differences=tested)) == (
+        "alpha is best on cubes, tied for best on shapes; no model is shown to be better than a guess on kites; "
+        "tiles is too small to tell: 80 questions in 12 groups find 55 points."
+    )
 
 
 def test_datasets_that_disagree(make: Make) -> None:
     evidence = make(Made(datasets=("cubes", "shapes")))
-    assert headline(evidence) == "Trust alpha first."
+    assert headline(evidence) == "alpha is best on cubes and shapes."
     swap = {"alpha": "beta", "beta": "alpha"}
     frames = {}
     for name, columns in (("leaderboard", ["model"]), ("differences", ["first", "second"])):
@@ -62,61 +112,84 @@ def test_datasets_that_disagree(make: Make) -> None:
             frame.loc[cubes, column] = frame.loc[cubes, column].replace(swap)
         frames[name] = frame
     swapped = replace(evidence, **frames)
-    assert headline(swapped) == "No model leads everywhere: beta on cubes and alpha on shapes."
+    assert headline(swapped) == "beta is best on cubes; others lead on shapes."
     grid = verdict.build(swapped).grid
-    assert grid is not None
     assert [[cell.text for cell in row[:2]] for row in grid.rows] == [["cubes", "beta"], ["shapes", "alpha"]]
 
 
 @pytest.mark.parametrize(
-    ("high", "said", "lie"),
-    [(0.93, "met (87.0–93.0)", "no interval lies"), (0.89, "missed (87.0–89.0)", "3 intervals lie")],
+    ("value", "low", "high", "said", "count"),
+    [
+        (0.9, 0.87, 0.93, "cannot tell (87.0–93.0)", "0 kept, 0 broken"),
+        (0.6, 0.5, 0.7, "broken (50.0–70.0)", "0 kept, 3 broken"),
+        (0.98, 0.97, 0.99, "kept (97.0–99.0)", "3 kept, 0 broken"),
+    ],
 )
-def test_coverage_meets_its_target_within_its_interval(make: Make, high: float, said: str, lie: str) -> None:
+def test_coverage_is_kept_broken_or_untold(
+    make: Make, value: float, low: float, high: float, said: str, count: str
+) -> None:
     evidence = make(Made())
     leaderboard = evidence.leaderboard.copy()
-    leaderboard.loc[leaderboard["metric"] == "coverage", "high"] = high
-    card = verdict.build(replace(evidence, leaderboard=leaderboard)).cards[0]
-    assert card.answer == "1.40 options in a set; 90.0\u202f% coverage"
-    assert (
-        f"Target coverage 90\u202f%: {said}; of 3 pairs of model and dataset, {lie} below 90\u202f%."
-        in card.why
-    )
+    leaderboard.loc[leaderboard["metric"] == "coverage", ["value", "low", "high"]] = [value, low, high]
+    card = verdict.build(replace(evidence, leaderboard=leaderboard)).cards[1]
+    assert card.answer.startswith("1.40 options in a set; ")
+    assert f"Target coverage 90\u202f%: {said}; of 3 pairs of model and dataset, {count}." in card.why
 
 
-def test_sets_that_hold_every_option_do_not_count_as_coverage(make: Make) -> None:
-    evidence = make(Made(datasets=("cubes", "shapes")))
-    assert (
-        "of 6 pairs of model and dataset, no interval lies below 90\u202f%."
-        in verdict.build(evidence).cards[0].why
-    )
-    leaderboard = evidence.leaderboard
-    rows = leaderboard[(leaderboard["metric"] == "mce") & (leaderboard["dataset"] == "cubes")]
-    rows = rows[rows["protocol"] == "clean"].assign(metric="infinite_threshold_rate", value=1.0)
-    small = replace(evidence, leaderboard=pd.concat([leaderboard, rows], ignore_index=True))
-    view = verdict.build(small)
-    assert "Too small to judge by: cubes." in view.because
-    assert "of 3 pairs of model and dataset, no interval lies below 90\u202f%." in view.cards[0].why
-
-
-def test_the_weak_spot_is_a_category_else_a_dataset_else_a_confidence(make: Make) -> None:
-    assert verdict.build(make(Made(categories=("big", "small")))).cards[1].answer == "“small”"
-    evidence = make(Made(datasets=("cubes", "shapes")))
-    assert verdict.build(evidence).cards[1].answer == "shapes"
-    assert verdict.build(make(Made())).cards[1].answer.startswith("Confidence below ")
-
-
-def test_the_weak_spot_is_looked_for_in_every_category_of_every_dataset(make: Make) -> None:
+def test_sets_that_hold_every_option_say_nothing(make: Make) -> None:
     evidence = make(Made(datasets=("cubes", "shapes"), categories=("big", "small")))
-    assert verdict.build(evidence).cards[1].answer == "“small” on shapes"
+    leaderboard = evidence.leaderboard
+    rows = leaderboard[(leaderboard["metric"] == "mce") & (leaderboard["protocol"] == "clean")]
+    none = rows[(rows["dataset"] == "cubes") | (rows["category"] == "big")]
+    rate = none.assign(metric="infinite_threshold_rate", value=0.5)
+    small = replace(evidence, leaderboard=pd.concat([leaderboard, rate], ignore_index=True))
+    view = verdict.build(small)
+    assert view.cards[1].answer == "Too small to tell"
+    assert [cell.text for cell in view.grid.rows[0][4:6]] == ["–", "–"]
+    assert [cell.text for cell in view.grid.rows[1][4:6]] != ["–", "–"]
+    rows_of = {part.title: part.grids[0].rows for part in parts(categories.build(small))}["shapes"]
+    assert [(row[0].text, row[3].text) for row in rows_of] == [("small", "1.80"), ("big", "–")]
+
+
+def test_the_worst_news_is_the_first_tile_and_opens_first(make: Make) -> None:
+    """Overconfidence before a variation, on whichever dataset it is."""
+    evidence = make(Made(datasets=("cubes", "shapes"), variations=("original", "vr_b")))
+    evidence = with_cost(evidence, "vr_b", difference=-0.4, low=-0.5, high=-0.3)
+    assert verdict.build(evidence).cards[0].answer == "Blurred pictures (vr_b): 40.0 points lost"
+    outcomes = evidence.outcomes.copy()
+    rows = (outcomes["model"] == "alpha") & (outcomes["dataset"] == "shapes")
+    outcomes.loc[rows, "confidence"] = 0.98
+    outcomes.loc[rows, "clean_correct"] = [float(place % 2) for place in range(int(rows.sum()))]
+    view = verdict.build(boasting := replace(evidence, outcomes=outcomes))
+    assert view.cards[0].answer == "Says 98\u202f%, is right 50\u202f% (shapes)"
+    assert "in all 80 answers on shapes is 98" in view.cards[0].why
+    assert [card.question for card in view.cards][2] == BREAKS
+    assert view.dataset == "shapes"
+    assert [part.title for part in parts(results.build(boasting))] == ["shapes", "cubes"]
+
+
+def test_low_letter_mass_is_news(make: Make) -> None:
+    evidence = make(Made())
+    rows = evidence.leaderboard[evidence.leaderboard["metric"] == "mce"].query("protocol == 'clean'")
+    rate = rows.assign(metric="low_mass_rate", value=0.4, low=0.3, high=0.5)
+    view = verdict.build(replace(evidence, leaderboard=pd.concat([evidence.leaderboard, rate])))
+    assert view.cards[0].answer == "Would begin 40\u202f% of its answers with no letter (shapes)"
 
 
 def test_differences_that_are_real_are_counted_and_the_others_named(make: Make) -> None:
     card = verdict.build(make(Made())).cards[-1]
-    assert (card.answer, card.page) == ("All 3", "ranking")
+    assert (card.answer, card.page) == ("All 3 pairs", "ranking")
     card = verdict.build(make(Made(apart=False))).cards[-1]
     assert card.answer == "0 of 3 pairs of models"
-    assert "alpha does not differ significantly from beta and gamma." in card.why
+    assert "alpha cannot be told from beta and gamma on shapes." in card.why
+
+
+def test_pairs_are_corrected_over_all_datasets(make: Make) -> None:
+    """Three pairs of p = .001 are different on one dataset; eighteen on six are not."""
+    names = tuple(f"d{number}" for number in range(6))
+    assert leaders(make(Made()), "shapes") == ("alpha",)
+    assert leaders(make(Made(datasets=names)), "d0") == ("alpha", "beta", "gamma")
+    assert leaders(few(make(Made(datasets=names)), *names[1:]), "d0") == ("alpha",), "small ones do not count"
 
 
 def test_the_dataset_with_most_items_speaks_first(make: Make) -> None:
@@ -131,9 +204,9 @@ def test_a_missing_metric_is_said_to_be_missing(make: Make) -> None:
     evidence = make(Made())
     leaderboard = evidence.leaderboard[evidence.leaderboard["score"] == ""]
     view = verdict.build(replace(evidence, leaderboard=leaderboard))
-    assert view.cards[0].answer == "Not measured"
+    assert view.cards[1].answer == "Not measured"
     table = parts(results.build(replace(evidence, leaderboard=leaderboard)))[0].grids[0]
-    assert [cell.text for cell in table.rows[0]][3:8] == ["–"] * 5
+    assert [cell.text for cell in table.rows[0]][4:9] == ["–"] * 5
 
 
 def test_ranks_are_shown_as_the_intervals_allow(make: Make) -> None:
@@ -186,6 +259,6 @@ def test_pairs_without_an_interval_are_not_significant(make: Make) -> None:
     evidence = make(Made())
     bare = evidence.differences.assign(low=None, high=None, p=None, p_holm=None)
     evidence = replace(evidence, differences=bare)
-    assert evidence.leaders("shapes") == ("alpha", "beta", "gamma")
+    assert leaders(evidence, "shapes") == ("alpha", "beta", "gamma")
     (part,) = parts(differences.build(evidence))
     assert part.grids[1].rows[0][3].text == "–"

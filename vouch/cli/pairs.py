@@ -13,8 +13,9 @@ from scipy.stats import binomtest
 from vouch.cli.show import Cells
 from vouch.metrics.comparison.config import Config
 from vouch.metrics.comparison.differences import differences
-from vouch.metrics.comparison.resampling import intervals, means, minimum_detectable_effect
+from vouch.metrics.comparison.resampling import intervals, means
 from vouch.metrics.comparison.variations import GRAIN
+from vouch.report.numbers import minimum_detectable_effect
 from vouch.tables.prompts import ORIGINAL, OUTPUTS
 
 SCORES = ("lac", "aps")

@@ -52,8 +52,9 @@ NOT_FLIPPED = ("not_flipped", "")
 class Cost(NamedTuple):
     """A measure in a variation and in the original, on the same items.
 
-    low, high: 95 % interval of the difference, None where the items are too few for one. eased: of accuracy,
-    how much more often a guess is right in the variation: of k options k - 1 are where the answer is flipped.
+    low, high: 95 % interval of the difference, None where the items are too few for one. guess: accuracy of a
+    guess in the variation, only where the answer is flipped and that makes it easier or harder: of k options
+    k - 1 are right then, and in the original it is 1 minus that.
     """
 
     value: float
@@ -62,26 +63,26 @@ class Cost(NamedTuple):
     low: float | None
     high: float | None
     items: int
-    eased: float = 0.0
+    guess: float | None = None
+
+    @property
+    def eased(self) -> float:
+        """What a model gains that is as far from a guess as in the original; see the function."""
+        return eased_by(self.guess, self.original)
 
     @property
     def beyond(self) -> float:
-        """The difference without what a guess gains."""
+        """The difference without that gain."""
         return self.difference - self.eased
 
     @property
-    def guess(self) -> float:
-        """Accuracy of a guess in the variation; in the original it is 1 minus that. Only where `eased`."""
-        return (1 + self.eased) / 2
-
-    @property
     def rises(self) -> bool:
-        """Whether the interval lies above what a guess gains: above zero where that is nothing."""
+        """Whether the interval lies above that gain: above zero where there is none."""
         return self.low is not None and self.low > self.eased
 
     @property
     def falls(self) -> bool:
-        """Whether the interval lies below what a guess gains."""
+        """Whether the interval lies below it."""
         return self.high is not None and self.high < self.eased
 
 
@@ -102,17 +103,18 @@ def costs(evidence: Evidence, dataset: str) -> Costs:
     for model, variation, *measure in found:
         if tuple(measure) == NOT_FLIPPED and (cost := found.get((model, variation, *ACCURACY))):
             guess = evidence.number(dataset, model, "random_accuracy", variation=variation)
-            found[model, variation, *ACCURACY] = cost._replace(eased=eased_by(guess and guess.value))
+            if guess and abs(2 * guess.value - 1) > EVEN:
+                found[model, variation, *ACCURACY] = cost._replace(guess=guess.value)
     return found
 
 
-def eased_by(guess: float | None) -> float:
-    """What a guess gains where the answer is flipped: right options and wrong ones change places.
+def eased_by(guess: float | None, original: float) -> float:
+    """What an accuracy gains where right and wrong options change places, at the same distance to a guess.
 
-    guess: its accuracy in the variation; None where nobody knows.
+    Its distance is the share of what a guess leaves (`accuracy_calibrated`): a guesser gains what a guess
+    gains, who is always right gains nothing. guess: in the variation; None where answers are not flipped.
     """
-    eased = 0.0 if guess is None else 2 * guess - 1
-    return eased if abs(eased) > EVEN else 0.0
+    return 0.0 if guess is None else (2 * guess - 1) * min(1.0, (1 - original) / guess)
 
 
 def changes(found: Costs) -> tuple[str, ...]:
@@ -130,26 +132,14 @@ def is_control(variation: str) -> bool:
     return any(part in CONTROLS for part in variation.split("+"))
 
 
-def dearest(found: Costs, model: str) -> str | None:
-    """The variation that costs a model most accuracy, of those that do so significantly; no control.
-
-    Where a guess gains or loses by the variation, that is subtracted first.
-    """
-    losses = {
-        variation: cost.beyond
-        for variation in real_changes(found)
-        if (cost := found.get((model, variation, *ACCURACY))) and cost.falls
-    }
-    return min(losses, key=lambda name: (losses[name], name)) if losses else None
-
-
 def meaning(variation: str) -> str:
     """What a variation does, in words if there are any."""
     return in_words(variation) or variation
 
 
 def beside_a_guess(cost: Cost) -> str:
-    """Accuracy in the variation and in the original, each with chance level; only where `eased`."""
+    """Accuracy in the variation and in the original, each with chance level; only with a `guess`."""
+    assert cost.guess is not None
     return (
         f"{formatting.percent(cost.value)} correct, chance {formatting.percent(cost.guess, 0)}; originals "
         f"{formatting.percent(cost.original)}, chance {formatting.percent(1 - cost.guess, 0)}"

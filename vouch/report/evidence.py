@@ -7,18 +7,21 @@ from itertools import combinations
 from statistics import median
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from vouch.metrics.comparison.differences import holm
 from vouch.metrics.unranked import LIMITS, Place, unranked
 from vouch.report.config import Scoring
-from vouch.report.numbers import Number, Numbers, Pair, pairs
+from vouch.report.gates import MINIMUM
+from vouch.report.numbers import Number, Numbers, Pair, columns, minimum_detectable_effect, pairs
 from vouch.tables.prompts import ORIGINAL, OUTPUTS
 
 MARGINAL = "marginal"
 KEYS = ("dataset", "output", "variation", "protocol", "category", "score", "metric", "model")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # one is only ever the same as itself: what is found of it is kept
 class Evidence:
     """Frames with the columns of the tables of the same names in vouch/tables, `costs` of `variations`;
     `items`, `defects` and `rewrites` have `dataset` as well.
@@ -88,16 +91,33 @@ class Evidence:
     def datasets(self) -> tuple[str, ...]:
         """Names of the datasets that have scores: those with most items first, too small ones last."""
         most = self.leaderboard.groupby("dataset")["items"].max()
-        return tuple(sorted(map(str, most.index), key=lambda name: (name in self._small, -most[name], name)))
+        return tuple(sorted(map(str, most.index), key=lambda name: (self.is_small(name), -most[name], name)))
 
     @cached_property
     def judged(self) -> tuple[str, ...]:
-        """Datasets that a verdict may rest on: with candidates, and of these the large enough ones.
+        """Datasets that claims may rest on: large enough, with models that claims may name."""
+        return tuple(name for name in self.datasets if self.candidates(name) and not self.is_small(name))
 
-        Where none is large enough all of them; where there are no candidates at all, all datasets.
-        """
-        able = tuple(name for name in self.datasets if self.candidates(name)) or self.datasets
-        return tuple(name for name in able if name not in self._small) or able
+    @cached_property
+    def _groups(self) -> dict[str, int]:
+        return {str(name): int(n) for name, n in self.items.groupby("dataset")["group"].nunique().items()}
+
+    def groups(self, dataset: str) -> int:
+        """Groups of its questions, each of which counts as one observation."""
+        return self._groups.get(dataset, 0)
+
+    def asked(self, dataset: str) -> int:
+        """The questions that its accuracies rest on, the most of any model."""
+        return max((number.items for number in self.numbers(dataset, "accuracy").values()), default=0)
+
+    def is_small(self, dataset: str) -> bool:
+        """Whether nothing may be ranked, averaged or named by it."""
+        return self.groups(dataset) < MINIMUM
+
+    def calibrated(self, dataset: str, model: str, **where: str) -> bool:
+        """Whether its sets rest on finite thresholds in every split. where: keywords of `number`."""
+        infinite = self.number(dataset, model, "infinite_threshold_rate", **where)
+        return infinite is None or infinite.value == 0
 
     @cached_property
     def _away(self) -> frozenset[Place]:
@@ -115,14 +135,6 @@ class Evidence:
     def left_out(self, dataset: str) -> tuple[str, ...]:
         """The other models of a dataset."""
         return tuple(model for model in self.models(dataset) if model not in self.candidates(dataset))
-
-    @cached_property
-    def _small(self) -> frozenset[str]:
-        """Datasets where too few rows calibrate in most splits: their sets hold every option."""
-        frame = self.headlines
-        rows = frame[(frame["metric"] == "infinite_threshold_rate") & (frame["protocol"] == "clean")]
-        least = rows[rows["category"] == "all"].groupby("dataset")["value"].min()
-        return frozenset(map(str, least.index[least > 0.5]))
 
     @cached_property
     def _leading(self) -> dict[str, pd.DataFrame]:
@@ -197,45 +209,34 @@ class Evidence:
         found = {model: self.number(dataset, model, metric, score, **where) for model in self.models(dataset)}
         return {model: number for model, number in found.items() if number}
 
-    def leading_differences(self, dataset: str) -> pd.DataFrame:
-        """The differences of a dataset in its first output."""
-        frame = self.differences
-        return frame[(frame["dataset"] == dataset) & (frame["output"] == self.outputs(dataset)[0])]
+    @cached_property
+    def tested(self) -> pd.DataFrame:
+        """Differences by first outputs, with Holm's correction over all datasets that are large enough."""
+        frame = self.of_first_output(self.differences)
+        frame = frame.assign(p=frame["p"].mask(frame["dataset"].map(self.is_small).astype(bool)))
+        return frame.assign(p_holm=np.array(holm(columns(frame, ["p"])[0]), dtype=float))
+
+    def comparisons(self, dataset: str) -> pd.DataFrame:
+        """Those of one dataset."""
+        return self.tested[self.tested["dataset"] == dataset]
 
     @cached_property
     def _pairs(self) -> dict[tuple[str, str, str], Pair]:
-        return pairs(self.of_first_output(self.differences))
+        return pairs(self.tested)
 
     def pair(self, dataset: str, first: str, second: str) -> Pair | None:
         """The paired comparison of two models, as `first` minus `second`; None where it was not made."""
         return self._pairs.get((dataset, first, second))
 
+    def detectable(self, pair: Pair) -> float | None:
+        """Its minimum detectable effect, corrected as its p is."""
+        return minimum_detectable_effect(pair.low, pair.high, int(self.tested["p"].notna().sum()))
+
     def minimum_detectable_effect(self, dataset: str) -> float | None:
-        """Minimum detectable effect, of the median pair of a dataset; None without pairs."""
+        """That of the median pair of a dataset; None without pairs."""
         found = [self.pair(dataset, *names) for names in combinations(self.models(dataset), 2)]
-        effects = [effect for each in found if each and (effect := each.minimum_detectable_effect)]
+        effects = [effect for each in found if each and (effect := self.detectable(each))]
         return median(effects) if effects else None
-
-    def leaders(self, dataset: str) -> tuple[str, ...]:
-        """The candidate with the best accuracy, and those not significantly worse; empty without candidates.
-
-        Paired comparisons decide; where there is none for a pair, the ranks that the intervals allow.
-        """
-        candidates = self.candidates(dataset)
-        return tuple(
-            m for m in candidates if m == candidates[0] or not self._behind(dataset, candidates[0], m)
-        )
-
-    def shown(self, dataset: str) -> str:
-        """The model that stands for all where one is shown: the first of the leaders, else of the models."""
-        return (self.leaders(dataset) or self.models(dataset))[0]
-
-    def _behind(self, dataset: str, best: str, model: str) -> bool:
-        pair = self.pair(dataset, best, model)
-        if pair is not None:
-            return pair.significant
-        number = self.number(dataset, model, "accuracy")
-        return number is None or (number.rank_low is not None and number.rank_low > 1)
 
     @cached_property
     def _chances(self) -> dict[str, float]:

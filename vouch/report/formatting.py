@@ -42,8 +42,8 @@ def span(low: float, high: float, digits: int, scale: float = 1.0) -> str:
 
 
 def bracketed(low: float | None, high: float | None, digits: int, scale: float = 1.0) -> str:
-    """` (82.1–85.2)`, or nothing where there is no interval."""
-    return "" if low is None or high is None else f" ({span(low, high, digits, scale)})"
+    """` (82.1–85.2)`, or nothing where there is no interval, or one of width 0."""
+    return "" if low is None or high is None or low == high else f" ({span(low, high, digits, scale)})"
 
 
 def count(value: int) -> str:

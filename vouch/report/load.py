@@ -49,8 +49,8 @@ COMPARED = {
 """Field of `Evidence` -> the table of `compare` that fills it."""
 # The pages need no more of these two tables; the rest of them would fill memory.
 OF_OUTCOMES = (
-    *("model", "dataset", "prompt", "variation", "output", "parser", "predicted", "clean_correct"),
-    *("confidence", "clean_size_lac"),
+    *("model", "dataset", "prompt", "group", "variation", "output", "parser", "predicted"),
+    *("clean_correct", "confidence", "clean_size_lac"),
 )
 OF_ITEMS = ("group", "options", "answers", "images", "category", "flags")
 

@@ -5,10 +5,12 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from vouch.metrics.comparison.resampling import minimum_detectable_effect
+from vouch.metrics.comparison import resampling
 
-# Pairs with a smaller p-value after Holm's correction count as significantly different.
-SIGNIFICANCE = 0.05
+SIGNIFICANCE = 0.05 / 5
+"""p after Holm's correction, below which a claim is made. The first page makes claims of five kinds (better
+than a guess, model against model, variation, coverage, confidence), and is to be free of false ones in 95 of
+100 reports."""
 
 
 class Number(NamedTuple):
@@ -45,16 +47,19 @@ class Pair(NamedTuple):
         """Whether the data separate the two models."""
         return self.p_holm is not None and self.p_holm < SIGNIFICANCE
 
-    @property
-    def minimum_detectable_effect(self) -> float | None:
-        """See the function of that name."""
-        return minimum_detectable_effect(self.low, self.high)
-
     def reversed(self) -> "Pair":
         """The same with the models in the other order."""
         low = None if self.high is None else -self.high
         high = None if self.low is None else -self.low
         return Pair(-self.difference, low, high, self.p_holm, self.items)
+
+
+def minimum_detectable_effect(low: float | None, high: float | None, claims: int = 1) -> float | None:
+    """The smallest true difference that is named in four of five studies, by the ends of an interval.
+
+    claims: of its kind, among which Holm's correction may leave it the smallest p.
+    """
+    return resampling.minimum_detectable_effect(low, high, SIGNIFICANCE, claims)
 
 
 WHOLE = ("items", "rank", "rank_low", "rank_high")

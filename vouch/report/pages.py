@@ -29,8 +29,7 @@ PAGES = (
     Page(
         "index",
         "Verdict",
-        "Which model to trust, where it is uncertain, which prompt variation hurts it most, and which "
-        "differences are significant.",
+        "Which model is best, where that holds and where nobody can tell, and what to know of it first.",
         ("verdict",),
     ),
     Page(

@@ -7,6 +7,7 @@ from typing import ClassVar
 from markupsafe import Markup
 
 from vouch.report.evidence import Evidence
+from vouch.report.news import worst_first
 from vouch.report.table import Grid
 
 
@@ -82,11 +83,12 @@ def by_dataset(
 ) -> Callable[[Evidence], Section | None]:
     """The `build` of a section with a part for each dataset that has blocks; without any there is no section.
 
-    opened: how many of them are open at first; None where they cannot be folded away.
+    That of the worst news is the first. opened: how many of them are open at first; None where they cannot be
+    folded away.
     """
 
     def build(evidence: Evidence) -> Section | None:
-        found = [(dataset, each) for dataset in evidence.datasets if (each := blocks(evidence, dataset))]
+        found = [(dataset, each) for dataset in worst_first(evidence) if (each := blocks(evidence, dataset))]
         parts = [
             Part(title, each, folds=opened is not None, opens=place < (opened or 0))
             for place, (title, each) in enumerate(found)

@@ -58,8 +58,8 @@ MISSING = Cell("–", key=-1e308, tone="quiet")
 def interval(
     value: float, low: float | None, high: float | None, digits: int, scale: float = 1.0, tone: Tone = ""
 ) -> Cell:
-    """A number with its interval, if it has one, in small print."""
-    note = "" if low is None or high is None else formatting.span(low, high, digits, scale)
+    """A number with its interval in small print; one of width 0 says nothing."""
+    note = "" if low is None or high is None or low == high else formatting.span(low, high, digits, scale)
     return Cell(formatting.number(scale * value, digits), note, value, tone=tone)
 
 
@@ -145,6 +145,7 @@ class Measured:
         return figure(found if self.interval or not found else found._replace(low=None), *self.unit)
 
 
+ITEMS = Column("Items", "that the numbers rest on", True)
 Row = tuple[Sequence[Cell | str | int], Mapping[str, str]]
 """The cells that name a row, and where its numbers stand: `model` and other keywords of `Evidence.number`."""
 
@@ -153,7 +154,8 @@ Row = tuple[Sequence[Cell | str | int], Mapping[str, str]]
 class TableSpec:
     """A table of numbers of the leaderboard, the same for every dataset.
 
-    name: of its files. caption: what follows `DATASET: `. keys: columns that name a row.
+    name: of its files. caption: what follows `DATASET: `. keys: columns that name a row; after these stands
+    the number of items that the first number of the row rests on.
     """
 
     name: str
@@ -166,11 +168,18 @@ class TableSpec:
         if rows is None:
             rows = [((model,), {"model": model}) for model in evidence.models(dataset)]
         body = [
-            [*cells(*names), *(each.cell(evidence, dataset, **where) for each in self.measures)]
+            [
+                *cells(*names, self._items(evidence, dataset, where)),
+                *(each.cell(evidence, dataset, **where) for each in self.measures),
+            ]
             for names, where in rows
         ]
-        columns = [*self.keys, *(each.column for each in self.measures)]
+        columns = [*self.keys, ITEMS, *(each.column for each in self.measures)]
         return Grid(self.name, f"{dataset}: {self.caption}", columns, body)
+
+    def _items(self, evidence: Evidence, dataset: str, where: Mapping[str, str]) -> Cell:
+        found = (each.number(evidence, dataset, **where) for each in self.measures)
+        return next((whole(number.items) for number in found if number), MISSING)
 
     def known(self, evidence: Evidence, dataset: str) -> "TableSpec":
         """The same without the columns in which no model has a number."""

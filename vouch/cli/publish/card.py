@@ -26,7 +26,7 @@ from vouch.params.project import Project
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.intact import intact
-from vouch.report.costs import eased_by, is_control
+from vouch.report.costs import EVEN, eased_by, is_control
 from vouch.report.left_out import MARK, bounds
 from vouch.tables.compared import LEADERBOARD, LEADERBOARD_PATH, VARIATIONS, VARIATIONS_PATH
 from vouch.tables.pins import Pin, pin_path, read_pin
@@ -40,7 +40,7 @@ METRICS = (  # metric and score
 )
 _ON_THE_HUB = {"ece": "expected_calibration_error"}
 _DIGITS = 4
-EASED = "eased"
+GUESS = "guess"
 """Column: how much more often a guess is right than in the original prompts."""
 
 
@@ -183,15 +183,14 @@ def _said(dataset: str, output: str, found: Cells, variations: Sequence[Row]) ->
 
 
 def with_guesses(variations: Sequence[Row], every: Cells) -> list[Row]:
-    """Rows of VARIATIONS of one model, with EASED. every: its cells of all variations.
+    """Rows of VARIATIONS of one model, with GUESS. every: its cells of all variations.
 
-    It is zero but where the correct answer changes (vouch/report/costs.py).
+    GUESS is the accuracy of a guess where the correct answer changes, else None (vouch/report/costs.py).
     """
     place = ("dataset", "variation", "output", "model")
     opposite = {tuple(row[name] for name in place) for row in variations if row["metric"] == "not_flipped"}
     guesses = {line: every.get(line, {}).get(("random_accuracy", ""), {}).get("value") for line in opposite}
-    eased = {line: eased_by(guess) for line, guess in guesses.items()}
-    return [{**row, EASED: eased.get(tuple(row[name] for name in place), 0.0)} for row in variations]
+    return [{**row, GUESS: guesses.get(tuple(row[name] for name in place))} for row in variations]
 
 
 def sensitivity(variations: Sequence[Row]) -> Iterator[str]:
@@ -200,9 +199,10 @@ def sensitivity(variations: Sequence[Row]) -> Iterator[str]:
     if not tried:
         yield "No prompt variations were tried."
         return
-    worst = min(tried, key=lambda row: (row["difference"] - row[EASED], row["variation"]))
+    eased = {row["variation"]: eased_by(row[GUESS], row["original"]) for row in tried}
+    worst = min(tried, key=lambda row: (row["difference"] - eased[row["variation"]], row["variation"]))
     name = long_name(worst["variation"])
-    if worst["high"] is not None and worst["high"] < worst[EASED]:
+    if worst["high"] is not None and worst["high"] < eased[worst["variation"]]:
         yield f"Of {len(tried)} prompt variations the costliest: {name}; {_cost(worst)}."
     else:
         yield (
@@ -217,8 +217,8 @@ def sensitivity(variations: Sequence[Row]) -> Iterator[str]:
 
 
 def _cost(row: Row) -> str:
-    if row[EASED]:
-        guess = (1 + row[EASED]) / 2
+    guess = row[GUESS]
+    if guess is not None and abs(2 * guess - 1) > EVEN:
         return (
             f"{100 * row['value']:.1f} % are right, where a guess gives {100 * guess:.0f} %, and of the "
             f"originals {100 * row['original']:.1f} %, where it gives {100 * (1 - guess):.0f} %"

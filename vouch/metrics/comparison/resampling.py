@@ -6,13 +6,12 @@ threads can move a bit.
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr
+from scipy.special import ndtri, stdtr
 
 from vouch.metrics.intervals import AT_ONCE, SHARES
 
 Array = NDArray[np.float64]
-DETECTED = 1.959964 + 0.841621
-"""Standard errors that a difference must have to be found with 80 % power at 5 %, two-sided (normal)."""
+POWER = 0.8
 INTERVAL = 2 * 1.959964
 """Standard errors in the width of a 95 % interval."""
 
@@ -60,10 +59,21 @@ def p_values(mean: Array, sums: Array, counts: Array) -> Array:
     return np.asarray(np.maximum(2 * stdtr(freedom, -t), least))
 
 
-def minimum_detectable_effect(low: float | None, high: float | None) -> float | None:
-    """The smallest true difference that so many items would show in four of five studies like this one.
+def detectable(error: float, significance: float = 0.05, claims: int = 1) -> float:
+    """The smallest true difference that four of five studies find, by its standard error.
 
-    Its standard error is that of the paired comparison, taken from the ends of the interval: without groups
-    the root of (d - difference^2) / n, d being the share of items on which just one of the two is right.
+    claims: corrected for together, of which Holm's correction may leave this one the smallest p (normal,
+    two-sided).
     """
-    return None if low is None or high is None else DETECTED * (high - low) / INTERVAL
+    return float(ndtri(1 - significance / 2 / max(claims, 1)) + ndtri(POWER)) * error
+
+
+def minimum_detectable_effect(
+    low: float | None, high: float | None, significance: float = 0.05, claims: int = 1
+) -> float | None:
+    """The same by the ends of the interval of a paired comparison.
+
+    Without groups its standard error is the root of (d - difference^2) / n, d being the share of items on
+    which just one of the two is right.
+    """
+    return None if low is None or high is None else detectable((high - low) / INTERVAL, significance, claims)

@@ -7,6 +7,7 @@ import pandas as pd
 
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
+from vouch.report.claims import leaders
 from vouch.report.evidence import Evidence
 
 TITLE = "Accuracy against set size"
@@ -24,10 +25,10 @@ TIPS = [
 def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
     """One row per model that has both numbers: x, y, their intervals, and whether it leads."""
     rows = []
-    leaders, sizes = evidence.leaders(dataset), evidence.numbers(dataset, "set_size", "lac")
+    leading, sizes = leaders(evidence, dataset), evidence.numbers(dataset, "set_size", "lac")
     for model, accuracy in evidence.numbers(dataset, "accuracy").items():
         if model in sizes:
-            row: dict[str, Any] = {"model": model, "leads": model in leaders}
+            row: dict[str, Any] = {"model": model, "leads": model in leading}
             for name, number in (("x", sizes[model]), ("y", accuracy)):
                 row |= {name: number.value, f"{name}_low": number.ends[0], f"{name}_high": number.ends[1]}
             rows.append(row)

@@ -3,12 +3,13 @@
 The controls are left out: beside them nothing else could be seen.
 """
 
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
+from vouch.report.claims import guarantee
 from vouch.report.costs import is_control, meaning
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
@@ -18,11 +19,7 @@ from vouch.tables.prompts import ORIGINAL
 TITLE = "Coverage of sets calibrated on the original prompts"
 SCORE = "lac"
 SELF = "original prompts"
-GUARANTEES = {
-    "violated": ("below the target", palette.ORANGE),
-    "met": ("meets the target", palette.BLUE),
-    "exceeded": ("above the target", palette.GREEN),
-}
+GUARANTEES = {"broken": palette.ORANGE, "cannot tell": palette.BLUE, "kept": palette.GREEN}
 STEP, LABELS = 18, 270
 TIPS = alt.tips(".1%", model_n="Model", asked_n="Asked", value="Coverage", low="from", high="to")
 
@@ -34,25 +31,23 @@ def shifted(evidence: Evidence, dataset: str, model: str) -> dict[str, Number]:
     return {name: number for name, number in found.items() if number and name != ORIGINAL}
 
 
-def guarantee(evidence: Evidence, number: Number) -> Literal["violated", "met", "exceeded"]:
-    """What becomes of the coverage guarantee: violated or exceeded where the interval excludes the target."""
-    low, high = number.ends
-    return "violated" if high < evidence.target else "exceeded" if low > evidence.target else "met"
-
-
 def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
     """One row per model and way of asking: value, low, high and what becomes of the guarantee."""
     rows = []
     for model in chosen(evidence, dataset):
         found = shifted(evidence, dataset, model)
-        asked = {meaning(name): number for name, number in found.items() if not is_control(name)}
+        asked = {name: number for name, number in found.items() if not is_control(name)}
         own = evidence.number(dataset, model, "unfilled_coverage", SCORE)
         if asked and own is not None:
-            asked = {SELF: own} | asked
+            asked = {ORIGINAL: own} | asked
         for name, number in asked.items():
-            row = {"model": model, "asked": name, "value": number.value, "low": number.low}
-            label, _ = GUARANTEES[guarantee(evidence, number)]
-            rows.append(row | {"high": number.high, "guarantee": label})
+            row = {
+                "model": model,
+                "asked": SELF if name == ORIGINAL else meaning(name),
+                "value": number.value,
+            }
+            row |= {"low": number.low, "high": number.high}
+            rows.append(row | {"guarantee": guarantee(evidence, dataset, model, name)})
     return pd.DataFrame(rows, columns=["model", "asked", "value", "low", "high", "guarantee"])
 
 
@@ -77,8 +72,8 @@ def _panel(data: pd.DataFrame, model: str, order: list[str], least: float, aim: 
         scale=alt.Scale(domain=[least, 1.0], nice=False, zero=False),
         axis=alt.Axis(format=".0%", tickCount=5, tickMinStep=0.01),
     )
-    labels, colours = zip(*GUARANTEES.values(), strict=True)
-    colour = alt.Color("guarantee:N", scale=alt.Scale(domain=list(labels), range=list(colours)))
+    scale = alt.Scale(domain=list(GUARANTEES), range=list(GUARANTEES.values()))
+    colour = alt.Color("guarantee:N", scale=scale)
     base = alt.Chart(data[data["model"] == model]).encode(x=across, y=rows, color=colour)
     return alt.layer(
         alt.target(aim).encode(x=across),
@@ -107,9 +102,9 @@ def describe(evidence: Evidence, dataset: str) -> str:
     said = []
     for model, group in data[data["asked"] != SELF].groupby("model", sort=False):
         worst = group.loc[group["value"].idxmin()]
-        broken = int((group["guarantee"] == GUARANTEES["violated"][0]).sum())
+        broken = int((group["guarantee"] == "broken").sum())
         said.append(
-            f"{model} falls below the target in {broken} of {len(group)}, lowest coverage "
+            f"{model} is shown to break the target in {broken} of {len(group)}, lowest coverage "
             f"{formatting.percent(worst['value'])} with {worst['asked']}"
         )
     return (

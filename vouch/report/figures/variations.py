@@ -10,7 +10,8 @@ import pandas as pd
 
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
-from vouch.report.costs import ACCURACY, CONFIDENCE, SIZE_LAC, costs, dearest, meaning, real_changes
+from vouch.report.claims import losses
+from vouch.report.costs import ACCURACY, CONFIDENCE, SIZE_LAC, costs, meaning, real_changes
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
 
@@ -102,14 +103,13 @@ def describe(evidence: Evidence, dataset: str) -> str:
     found = costs(evidence, dataset)
     said = []
     for model in chosen(evidence, dataset):
-        variation = dearest(found, model)
-        if variation is None:
-            said.append(f"none lowers the accuracy of {model} significantly")
-        else:
+        lost = losses(evidence, dataset, model)[:1]
+        said += [f"none is shown to lower the accuracy of {model}"] if not lost else []
+        for variation in lost:
             cost = found[model, variation, *ACCURACY]
-            over = " over a guess" if cost.eased else ""
+            over = "" if cost.guess is None else " over a guess"
             points = formatting.number(-100 * cost.beyond, 1)
-            said.append(f"{meaning(variation)} costs {model} most accuracy, {points} points{over}")
+            said.append(f"{meaning(variation)} costs {model} accuracy, {points} points{over}")
     number = formatting.plural(len(real_changes(found)), "variation")
     return (
         f"Difference of accuracy, confidence and set size between each of {number} and the original "

@@ -5,6 +5,7 @@ from functools import partial
 from markupsafe import Markup
 
 from vouch.report import formatting
+from vouch.report.claims import misjudged
 from vouch.report.evidence import Evidence
 from vouch.report.section import Block, Figures, Folded, by_dataset, said
 from vouch.report.table import Column, Measured, TableSpec
@@ -62,9 +63,9 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 
 def _sentence(evidence: Evidence, dataset: str, model: str) -> str:
-    """What one temperature corrects, where its interval excludes 1."""
+    """What one temperature corrects, where it surely is not 1."""
     fitted = evidence.number(dataset, model, "temperature")
-    if fitted is None or fitted.low is None or fitted.high is None or fitted.low <= 1 <= fitted.high:
+    if fitted is None or (dataset, model) not in misjudged(evidence):
         return ""
     manner = "overconfident" if fitted.value > 1 else "underconfident"
     text = f"{model} is {manner}: temperature {formatting.number(fitted.value, 2)} fits best"

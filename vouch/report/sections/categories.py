@@ -1,17 +1,27 @@
-"""Categories of a dataset, largest prediction sets first."""
+"""Categories of a dataset, largest prediction sets first; a category that cannot be calibrated has none."""
 
 from markupsafe import Markup
 
+from vouch.report.claims import shown
 from vouch.report.evidence import Evidence
 from vouch.report.section import Block, Text, by_dataset
-from vouch.report.table import MISSING, Column, Grid, Measured, cells, percent, rounded
+from vouch.report.table import MISSING, Cell, Column, Grid, Measured, cells, percent, rounded
 
 TITLE = "Categories"
 
 
 def _mean(evidence: Evidence, dataset: str, category: str, metric: str, score: str = "") -> float | None:
-    known = [n.value for n in evidence.numbers(dataset, metric, score, category=category).values()]
+    known = [
+        number.value
+        for model, number in evidence.numbers(dataset, metric, score, category=category).items()
+        if not score or evidence.calibrated(dataset, model, category=category)
+    ]
     return sum(known) / len(known) if known else None
+
+
+def _cell(evidence: Evidence, dataset: str, model: str, category: str, measure: Measured) -> Cell:
+    calibrated = not measure.score or evidence.calibrated(dataset, model, category=category)
+    return measure.cell(evidence, dataset, model, category=category) if calibrated else MISSING
 
 
 def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
@@ -19,7 +29,7 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     categories = evidence.categories(dataset)
     if len(categories) < 2:
         return []
-    model = evidence.shown(dataset)
+    model = shown(evidence, dataset)
     which = f"of {model}"
     measures = (
         Measured("accuracy", help=which),
@@ -30,8 +40,8 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
         Column("Category", "as the source names it"),
         Column("Items", "", True),
         *(each.column for each in measures),
-        Column("Accuracy %, all models", "mean over the models", True),
-        Column("Set size LAC, all models", "mean over the models", True),
+        Column("Accuracy %, all models", "mean over the models, each counted once", True),
+        Column("Set size LAC, all models", "likewise, over those that can be calibrated", True),
     )
     rows = []
     for category in categories:
@@ -40,7 +50,7 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
             cells(
                 category,
                 accuracy.items if accuracy else MISSING,
-                *(each.cell(evidence, dataset, model, category=category) for each in measures),
+                *(_cell(evidence, dataset, model, category, each) for each in measures),
                 percent(_mean(evidence, dataset, category, "accuracy")),
                 rounded(_mean(evidence, dataset, category, "set_size", "lac"), 2),
             )
@@ -48,7 +58,8 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     rows.sort(key=lambda row: (-(row[3].key or 0), row[0].text))
     text = (
         f"Numbers of {model}, beside the mean over all models. Each category is split and calibrated "
-        "separately, so the numbers of small categories are imprecise."
+        "separately, so the numbers of small categories are imprecise, and where too few questions calibrate "
+        "there are no sets."
     )
     return [Text(text), Grid("categories", f"{dataset}: categories, largest sets first", columns, rows)]
 

@@ -5,6 +5,7 @@ from itertools import combinations
 from markupsafe import Markup
 
 from vouch.report import formatting
+from vouch.report.claims import untold
 from vouch.report.evidence import Evidence
 from vouch.report.numbers import SIGNIFICANCE
 from vouch.report.section import Block, Figures, Folded, Text, by_dataset
@@ -18,14 +19,16 @@ significant although the intervals of the two models overlap. Darker cells are l
 
 def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     """Nothing where there are no pairs."""
-    here = evidence.leading_differences(dataset)
+    here = evidence.comparisons(dataset)
     if here.empty:
         return []
     apart = int((here["p_holm"] < SIGNIFICANCE).sum())
     summary = (
         f"{formatting.count(apart)} of {formatting.plural(len(here), 'pair')} differ significantly "
-        f"(p < {SIGNIFICANCE} after Holm's correction).{said_detectable(evidence, dataset)}"
+        f"(p < {SIGNIFICANCE} after Holm's correction over all datasets).{said_detectable(evidence, dataset)}"
     )
+    if evidence.is_small(dataset):
+        summary = f"{untold(evidence, dataset)[:1].upper()}{untold(evidence, dataset)[1:]}."
     return [
         Text(summary),
         Figures([f"differences-{dataset}"]),
@@ -39,7 +42,7 @@ def said_detectable(evidence: Evidence, dataset: str) -> str:
     least = evidence.minimum_detectable_effect(dataset)
     if least is None:
         return ""
-    items = int(evidence.leading_differences(dataset)["items"].max())
+    items = int(evidence.comparisons(dataset)["items"].max())
     return (
         f" The minimum detectable effect of {formatting.plural(items, 'item')} is "
         f"{formatting.number(100 * least, 1)} points (80{formatting.NARROW}% power)."
@@ -69,7 +72,7 @@ def _pairs(evidence: Evidence, dataset: str) -> Grid:
         Column("Better"),
         Column("Worse"),
         Column("Difference", f"points of accuracy, 95{formatting.NARROW}% interval", True),
-        Column("p, Holm", "", True),
+        Column("p, Holm", "over all pairs of all datasets", True),
         Column("Minimum detectable effect", f"points, at 80{formatting.NARROW}% power", True),
         Column("Items", "", True),
     )
@@ -81,7 +84,7 @@ def _pairs(evidence: Evidence, dataset: str) -> Grid:
         tone: Tone = "strong" if pair.significant else "quiet"
         p = MISSING if pair.p_holm is None else Cell(formatting.p_value(pair.p_holm), key=pair.p_holm)
         gap = interval(pair.difference, pair.low, pair.high, 1, 100, tone)
-        rows.append(cells(first, second, gap, p, percent(pair.minimum_detectable_effect), pair.items))
+        rows.append(cells(first, second, gap, p, percent(evidence.detectable(pair)), pair.items))
     return Grid("differences-pairs", f"{dataset}: every pair, in the order of accuracy", columns, rows)
 
 

@@ -46,8 +46,8 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
         )
         for metric, score in sorted(set(zip(here["metric"], here["score"], strict=True)))
     ]
-    spec = TableSpec("generated", CAPTION, (Column("Model"), Column("Texts", "", True)), (*COLUMNS, *sampled))
-    rows = [((model, rate.items), {"model": model, "output": OUTPUT}) for model, rate in rates.items()]
+    spec = TableSpec("generated", CAPTION, (Column("Model"),), (*COLUMNS, *sampled))
+    rows = [((model,), {"model": model, "output": OUTPUT}) for model in rates]
     return [*warnings, spec.grid(evidence, dataset, rows)]
 
 

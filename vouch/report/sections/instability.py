@@ -30,7 +30,11 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     measures = (
         Measured(METRIC),
         *(Measured(METRIC, score, *_head(score)) for score in scores),
-        Measured("accuracy_range", label="Accuracy, range"),
+        Measured(
+            "accuracy_range",
+            label="Accuracy, range",
+            help="largest minus smallest accuracy of a test, over the questions that have all of them",
+        ),
     )
     rows = [
         (

@@ -6,10 +6,11 @@ from markupsafe import Markup
 
 from vouch.metrics.letter_mass import LETTER_MASS, LOW_MASS_RATE
 from vouch.report import formatting
+from vouch.report.claims import CHOSEN, RIGHT, overused
 from vouch.report.evidence import Evidence
 from vouch.report.numbers import Number
 from vouch.report.section import Block, by_dataset, said
-from vouch.report.table import MISSING, Cell, Column, Grid, Measured, cells, figure
+from vouch.report.table import ITEMS, MISSING, Cell, Column, Grid, Measured, cells, figure
 from vouch.tables.prompts import LETTERS
 
 TITLE = "Letters"
@@ -17,7 +18,6 @@ TEXT = Markup("""\
 A model without position bias chooses each letter about as often as it is right. <em>Debiased</em> accuracy
 is that of the probabilities averaged over the orders in which the options were shown; two orders remove
 part of the bias.""")
-CHOSEN, RIGHT = "chosen_share_", "right_share_"
 DEBIASED = "accuracy_debiased"
 RATES = (
     Measured("dont_know_rate", label="I don't know %", interval=False),
@@ -39,20 +39,21 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 
 def _sentence(evidence: Evidence, dataset: str, model: str, letters: Sequence[str]) -> str:
-    """Of the letters that are ever right, the one chosen most above its share, if the intervals are apart."""
-    most, said = 0.0, ""
-    for letter in letters:
-        chosen = evidence.number(dataset, model, CHOSEN + letter)
-        right = evidence.number(dataset, model, RIGHT + letter)
-        if not chosen or not right or not right.value or chosen.low is None or right.high is None:
-            continue
-        if chosen.low > right.high and chosen.value - right.value > most:
-            most = chosen.value - right.value
-            said = (
-                f"{model} chooses {letter} for {formatting.percent(chosen.value)} of the questions; it is "
-                f"right for {formatting.percent(right.value)}."
-            )
-    return said
+    """Of the letters that are surely chosen more often than they are right, the one that is so most."""
+    gaps = {
+        letter: claim.estimate
+        for (where, who, letter), claim in overused(evidence).items()
+        if (where, who) == (dataset, model) and letter in letters
+    }
+    if not gaps:
+        return ""
+    letter = max(gaps, key=lambda each: gaps[each])
+    chosen, right = (evidence.number(dataset, model, name + letter) for name in (CHOSEN, RIGHT))
+    assert chosen and right
+    return (
+        f"{model} chooses {letter} for {formatting.percent(chosen.value)} of the questions; it is "
+        f"right for {formatting.percent(right.value)}."
+    )
 
 
 def debiased(evidence: Evidence, dataset: str, model: str) -> tuple[Number | None, Number | None]:
@@ -69,6 +70,7 @@ def _grid(evidence: Evidence, dataset: str, letters: Sequence[str]) -> Grid:
     help = "how often {} is chosen, and how often it is right"
     columns = (
         Column("Model"),
+        ITEMS,
         Column("Bias %", "half the sum of the differences between chosen and right letters", True),
         Column("Accuracy %", "as asked", True),
         Column("Debiased %", "probabilities of an option averaged over its positions", True),
@@ -78,7 +80,8 @@ def _grid(evidence: Evidence, dataset: str, letters: Sequence[str]) -> Grid:
     rows = [
         cells(
             model,
-            figure(evidence.number(dataset, model, "letter_bias"), 1, 100),
+            bias.items if (bias := evidence.number(dataset, model, "letter_bias")) else MISSING,
+            figure(bias, 1, 100),
             *(figure(number, 1, 100) for number in debiased(evidence, dataset, model)),
             *(_share(evidence, dataset, model, letter) for letter in letters),
             *(rate.cell(evidence, dataset, model) for rate in rates),

@@ -2,6 +2,7 @@
 
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
+from vouch.report.gates import MINIMUM
 from vouch.report.numbers import SIGNIFICANCE
 
 TITLE = "Method"
@@ -17,4 +18,5 @@ def build(evidence: Evidence) -> dict[str, str]:
         "splits": formatting.plural(scoring.splits, "split"),
         "bins": str(scoring.bins),
         "significance": f"{SIGNIFICANCE:g}",
+        "minimum": str(MINIMUM),
     }

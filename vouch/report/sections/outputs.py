@@ -6,6 +6,7 @@ from markupsafe import Markup
 
 from vouch.metrics.unranked import READING
 from vouch.report import formatting
+from vouch.report.claims import outputs_apart
 from vouch.report.evidence import Evidence
 from vouch.report.numbers import Number
 from vouch.report.section import Block, by_dataset, said
@@ -45,21 +46,19 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
         for model in models
         for output in found[model]
     ]
-    told = said(_sentence(model, numbers) for model, numbers in found.items())
+    told = said(_sentence(evidence, dataset, model, numbers) for model, numbers in found.items())
     return [*told, TABLE.grid(evidence, dataset, rows)]
 
 
-def _sentence(model: str, numbers: Mapping[str, Number]) -> str:
-    """The best and the worst output of a model whose intervals do not all overlap."""
-    known = [
-        (number.value, number.low, number.high, formatting.OUTPUT_NAMES[output])
-        for output, number in numbers.items()
-        if number.low is not None and number.high is not None
-    ]
-    known.sort(key=lambda each: each[0])
-    if not known or known[-1][1] <= known[0][2]:
+def _sentence(evidence: Evidence, dataset: str, model: str, numbers: Mapping[str, Number]) -> str:
+    """The best and the worst output of a model where they surely differ."""
+    if (dataset, model) not in outputs_apart(evidence):
         return ""
-    best, worst = (f"{formatting.percent(value)} by {name}" for value, _, _, name in (known[-1], known[0]))
+    ordered = sorted(numbers, key=lambda output: -numbers[output].value)
+    best, worst = (
+        f"{formatting.percent(numbers[output].value)} by {formatting.OUTPUT_NAMES[output]}"
+        for output in (ordered[0], ordered[-1])
+    )
     return f"{model} is right in {best} and in {worst}."
 
 

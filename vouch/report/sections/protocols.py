@@ -8,7 +8,7 @@ from markupsafe import Markup
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
 from vouch.report.section import Block, Figures, Folded, by_dataset, said
-from vouch.report.table import MISSING, Cell, Column, Grid, Measured, cells
+from vouch.report.table import ITEMS, MISSING, Cell, Column, Grid, Measured, cells
 
 TITLE = "Two protocols"
 TEXT = Markup("""\
@@ -76,7 +76,8 @@ def _moves(evidence: Evidence, dataset: str) -> str:
     if both["set_size"]:
         text += f" and LAC set size by {formatting.number(most('set_size'), 2)} options"
     known, changed = len(both["accuracy"]), sum(a.rank != b.rank for a, b in both["accuracy"])
-    return f"{text}; {changed} of {known} models change rank." if known > 1 else f"{text}."
+    named = known > 1 and not evidence.is_small(dataset)
+    return f"{text}; {changed} of {known} models change rank." if named else f"{text}."
 
 
 def _uncertainty(evidence: Evidence, dataset: str) -> str:
@@ -89,7 +90,7 @@ def _uncertainty(evidence: Evidence, dataset: str) -> str:
         return ""
     reach = formatting.number(100 * sum(widths) / len(widths), 1)
     text = f"The clean interval of an accuracy is ±{reach} points wide on average"
-    if len(spans) > 1:
+    if len(spans) > 1 and not evidence.is_small(dataset):
         text += f", which leaves a model {formatting.number(sum(spans) / len(spans), 1)} possible ranks"
     return f"{text}; the faithful protocol has no intervals."
 
@@ -102,13 +103,14 @@ def _grid(evidence: Evidence, dataset: str) -> Grid:
     ]
     columns = (
         Column("Model"),
+        ITEMS,
         Column("Rank, faithful", "by accuracy", True),
         Column("Rank, clean", "by accuracy", True),
         *(each.column for each in both),
     )
     rows = [
         cells(
-            model,
+            *(model, evidence.asked(dataset)),
             *(_rank(evidence, dataset, model, protocol) for protocol in ("faithful", "clean")),
             *(each.cell(evidence, dataset, model) for each in both),
         )
@@ -119,7 +121,7 @@ def _grid(evidence: Evidence, dataset: str) -> Grid:
 
 def _rank(evidence: Evidence, dataset: str, model: str, protocol: str) -> Cell:
     number = evidence.number(dataset, model, "accuracy", protocol=protocol)
-    if number is None or number.rank is None:
+    if number is None or number.rank is None or evidence.is_small(dataset):
         return MISSING
     text = formatting.ranks(number.rank_low, number.rank_high) if protocol == "clean" else str(number.rank)
     return Cell(text, key=number.rank)

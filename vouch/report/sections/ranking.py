@@ -5,9 +5,11 @@ from collections.abc import Sequence
 import pandas as pd
 from markupsafe import Markup
 
+from vouch.metrics.comparison.differences import holm
 from vouch.report import formatting
+from vouch.report.claims import leaders
 from vouch.report.evidence import Evidence
-from vouch.report.numbers import SIGNIFICANCE
+from vouch.report.numbers import SIGNIFICANCE, columns
 from vouch.report.section import Block, Folded, Part, Section, Text
 from vouch.report.table import MISSING, Cell, Column, Grid, rounded
 from vouch.tables.prompts import OUTPUTS
@@ -52,20 +54,21 @@ RANKERS = (
 
 
 def build(evidence: Evidence) -> Section | None:
-    """One part per output on which three models or more are ranked."""
+    """One part per output on which three models or more are ranked, by datasets that are large enough."""
     frame = evidence.rankings
+    frame = frame[~frame["dataset"].map(evidence.is_small).astype(bool)]
     frame = frame[(frame["models"] >= FEWEST) & frame["proxy"].isin(("", MEAN))]
-    ranked = evidence.ranked
+    ranked = evidence.ranked[evidence.ranked["dataset"].isin(frame["dataset"])]
     ranked = ranked[(ranked["ranker"] == COMBINED) & (ranked["score"] == "")]
     parts = [
-        _part(output, frame[frame["output"] == output], ranked[ranked["output"] == output])
+        _part(evidence, output, frame[frame["output"] == output], ranked[ranked["output"] == output])
         for output in OUTPUTS
         if (frame["output"] == output).any()
     ]
     return Section(HEADING, TEXT, parts) if parts else None
 
 
-def _part(output: str, here: pd.DataFrame, ranked: pd.DataFrame) -> Part:
+def _part(evidence: Evidence, output: str, here: pd.DataFrame, ranked: pd.DataFrame) -> Part:
     rho, tau = (
         Grid(
             f"ranking-{output}-{name}",
@@ -76,21 +79,21 @@ def _part(output: str, here: pd.DataFrame, ranked: pd.DataFrame) -> Part:
         for name, title in (("rho", "Spearman's rho"), ("tau", "weighted Kendall's tau"))
     )
     blocks: list[Block] = [
-        *map(Text, (*_pick(ranked), *_sentences(here))),
+        *map(Text, (*_pick(evidence, ranked), *_sentences(here))),
         rho,
         Folded("Weighted tau, in which the best models count most", [tau]),
     ]
     return Part(f"By {formatting.OUTPUT_NAMES[output]}", blocks)
 
 
-def _pick(ranked: pd.DataFrame) -> tuple[str, ...]:
-    """Which model the label-free scores together pick as the best, and on how many datasets it is."""
+def _pick(evidence: Evidence, ranked: pd.DataFrame) -> tuple[str, ...]:
+    """Which model the label-free scores together pick, and on how many datasets it is among the best."""
     datasets: dict[str, list[str]] = {}
     right = 0
     for dataset, group in ranked.groupby("dataset"):
         first = group[group["rank"] == 1]
         datasets.setdefault(formatting.listed(sorted(first["model"])), []).append(str(dataset))
-        right += bool((first["performance"] == group["performance"].max()).all())
+        right += set(first["model"]) <= set(leaders(evidence, str(dataset)))
     if not datasets:
         return ()
     where = [
@@ -99,8 +102,8 @@ def _pick(ranked: pd.DataFrame) -> tuple[str, ...]:
     ]
     of = sum(map(len, datasets.values()))
     return (
-        f"All label-free scores together would pick {'; '.join(where)}. With labels that is the best on "
-        f"{formatting.count(right)} of {formatting.plural(of, 'dataset')}.",
+        f"All label-free scores together would pick {'; '.join(where)}. With labels that is the best, or "
+        f"tied, on {formatting.count(right)} of {formatting.plural(of, 'dataset')}.",
     )
 
 
@@ -110,7 +113,7 @@ def _sentences(here: pd.DataFrame) -> tuple[str, ...]:
     if tested.empty:
         return (f"{formatting.plural(models, 'model')} are ranked.",)
     least = float(tested["p_least"].min())
-    told = int((tested["p"] < SIGNIFICANCE).sum())
+    told = sum(p is not None and p < SIGNIFICANCE for p in holm(columns(tested, ["p"])[0]))
     said = [
         f"{formatting.plural(models, 'model')} are ranked; no order can have a p below {_p(least)}.",
     ]
@@ -119,7 +122,7 @@ def _sentences(here: pd.DataFrame) -> tuple[str, ...]:
     else:
         said.append(
             f"{formatting.count(told)} of {formatting.plural(len(tested), 'correlation')} without a proxy "
-            f"have p < {SIGNIFICANCE:g}, uncorrected."
+            f"have p < {SIGNIFICANCE:g} after Holm's correction."
         )
     return tuple(said)
 

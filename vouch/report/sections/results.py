@@ -6,7 +6,9 @@ from dataclasses import replace
 from markupsafe import Markup
 
 from vouch.report import formatting
+from vouch.report.claims import leaders, untold
 from vouch.report.evidence import Evidence
+from vouch.report.gates import MINIMUM
 from vouch.report.headline import HEADLINES, OPTIONAL
 from vouch.report.left_out import MARK, left_out, undecided
 from vouch.report.numbers import Number
@@ -30,8 +32,8 @@ TITLE = HEADING = "Results"
 TEXT = Markup("""\
 Clean protocol: copies of a question stay on one side of every split, and numbers have intervals. Ranks are
 those that the intervals allow: <em>1–3</em> means that any of the three is possible. Paired comparisons on
-the same questions (<em>Ranking</em>) separate more models; those in bold are not significantly worse than
-the best. Click a heading to sort. All numbers of whole datasets are in
+the same questions (<em>Ranking</em>) separate more models; those in bold are better than a guess and not
+significantly worse than the best. Click a heading to sort. All numbers of whole datasets are in
 <a href="../tables/metrics.csv">tables/metrics.csv</a>, those of categories and of thresholds by stratum in
 <code>data/compare/leaderboard.parquet</code>.""")
 TABLE = TableSpec(
@@ -44,7 +46,8 @@ FIGURES = ("accuracy_and_set_size", "coverage")
 
 
 def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
-    detectable = said_detectable(evidence, dataset).strip()
+    why = untold(evidence, dataset)
+    detectable = f"{why[:1].upper()}{why[1:]}." if why else said_detectable(evidence, dataset).strip()
     return [
         *(Text(w, "warning") for w in left_out(evidence, [dataset])),
         *(Text(w, "warning") for w in _warnings(evidence, dataset)),
@@ -55,12 +58,16 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 
 def _headline(evidence: Evidence, dataset: str) -> Grid:
-    leaders, away = evidence.leaders(dataset), evidence.left_out(dataset)
+    leading, away = leaders(evidence, dataset), evidence.left_out(dataset)
     mark = MARK.get(evidence.outputs(dataset)[0], "")
     models = (*evidence.candidates(dataset), *away)
     accuracies = [evidence.number(dataset, model, "accuracy") for model in models]
+    small = evidence.is_small(dataset)
     rows: list[Row] = [
-        ((_name(model, leaders, mark if model in away else ""), _rank(accuracy)), {"model": model})
+        (
+            (_name(model, leading, mark if model in away else ""), MISSING if small else _rank(accuracy)),
+            {"model": model},
+        )
         for model, accuracy in zip(models, accuracies, strict=True)
     ]
     known = [
@@ -68,16 +75,16 @@ def _headline(evidence: Evidence, dataset: str) -> Grid:
     ]
     grid = replace(TABLE, measures=known).grid(evidence, dataset, rows)
     body = [
-        [*row[:2], replace(row[2], range=drawing), *row[3:]]
+        [*row[:3], replace(row[3], range=drawing), *row[4:]]
         for row, drawing in zip(grid.rows, ranges(accuracies), strict=True)
     ]
     return replace(grid, rows=body)
 
 
-def _name(model: str, leaders: Sequence[str], mark: str) -> Cell:
+def _name(model: str, leading: Sequence[str], mark: str) -> Cell:
     if mark:
         return Cell(model, mark, tone="quiet")
-    return Cell(model, tone="strong" if model in leaders else "")
+    return Cell(model, tone="strong" if model in leading else "")
 
 
 def _rank(number: Number | None) -> Cell:
@@ -105,23 +112,31 @@ def _warnings(evidence: Evidence, dataset: str) -> list[str]:
 
 
 def _overview(evidence: Evidence) -> Grid:
-    """Accuracy on every dataset and its mean over the datasets, for models that answered all of them."""
-    datasets, models = evidence.datasets, evidence.all_models
+    """Accuracy on every dataset, and of models that answered all large enough ones its mean over them."""
+    datasets, judged, models = evidence.datasets, evidence.judged, evidence.all_models
     accuracy, uacc = (
-        {m: [_claimed(evidence, dataset, m, metric, score) for dataset in datasets] for m in models}
+        {m: [_claimed(evidence, dataset, m, metric, score) for dataset in judged] for m in models}
         for metric, score in (("accuracy", ""), ("uacc", "mean"))
     )
-    complete = any(all(numbers) for numbers in uacc.values())
+    complete = bool(judged) and any(all(numbers) for numbers in uacc.values())
     columns = [
         Column("Model"),
-        *(Column(name, "accuracy in per cent", True) for name in datasets),
-        Column("Mean", "over the datasets, each counted once; only where there are all of them", True),
+        *(
+            Column(name, f"accuracy in per cent of {formatting.plural(evidence.asked(name), 'item')}", True)
+            for name in datasets
+        ),
+        Column(
+            "Mean",
+            f"over the datasets of {MINIMUM} questions or more, each counted once whatever its size; only "
+            "where there are all of them",
+            True,
+        ),
         *([Column("Mean UAcc", "likewise", True)] if complete else []),
     ]
     rows = [
         cells(
             model,
-            *(figure(number, 1, 100) for number in accuracy[model]),
+            *(figure(_claimed(evidence, name, model, "accuracy", ""), 1, 100) for name in datasets),
             _mean(accuracy[model], 1, 100),
             *([_mean(uacc[model], 2)] if complete else []),
         )
@@ -140,7 +155,7 @@ def _claimed(evidence: Evidence, dataset: str, model: str, metric: str, score: s
 
 def _mean(numbers: list[Number | None], digits: int, scale: float = 1.0) -> Cell:
     known = [n.value for n in numbers if n is not None]
-    return rounded(sum(known) / len(known), digits, scale) if len(known) == len(numbers) else MISSING
+    return rounded(sum(known) / len(known), digits, scale) if len(known) == len(numbers) > 0 else MISSING
 
 
 _parts = by_dataset(HEADING, TEXT, _blocks, opened=3)

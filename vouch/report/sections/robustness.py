@@ -5,7 +5,7 @@ from markupsafe import Markup
 from vouch.report import formatting
 from vouch.report.costs import variation_cell
 from vouch.report.evidence import Evidence
-from vouch.report.section import Block, Text, by_dataset
+from vouch.report.section import Block, by_dataset
 from vouch.report.table import MISSING, Cell, Column, Grid, Measured, TableSpec
 from vouch.tables.prompts import ORIGINAL
 
@@ -29,18 +29,18 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     variations = evidence.variations(dataset)
     if not any(evidence.numbers(dataset, "consistency_calibrated", variation=name) for name in variations):
         return []
-    found = evidence.numbers(dataset, "reliability", EVERY, variation="")
-    if not found:
-        return [_grid(evidence, dataset)]
-    model, number = max(found.items(), key=lambda pair: pair[1].value)
-    value = f"{formatting.number(number.value, 2)}{formatting.bracketed(number.low, number.high, 2)}"
-    said = f"Over all kinds of prompts {model} has the highest reliability: {value}."
-    return [Text(said), _grid(evidence, dataset)]
+    return [_grid(evidence, dataset)]
 
 
 def _grid(evidence: Evidence, dataset: str) -> Grid:
     wanted = [(name, "", variation_cell(name)) for name in evidence.variations(dataset)]
-    wanted.append(("", EVERY, Cell("all", "mean over the original and its language and vision variations")))
+    wanted.append(
+        (
+            "",
+            EVERY,
+            Cell("all", "mean over the original and its language and vision variations, each counted once"),
+        )
+    )
     rows = [
         ((name, model), {"model": model, "variation": variation, "score": score})
         for variation, score, name in wanted

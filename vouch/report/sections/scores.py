@@ -64,14 +64,16 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 
 def _smallest(evidence: Evidence, dataset: str, model: str, scores: Sequence[str]) -> str:
-    """The score with the smallest sets, where there is a choice."""
-    sizes = {s: n.value for s in scores if (n := evidence.number(dataset, model, "set_size", s))}
-    if len(sizes) < 2:
+    """The score with the smallest sets, where it is apart from the largest in nearly all splits."""
+    sizes = {s: n for s in scores if (n := evidence.number(dataset, model, "set_size", s))}
+    if len(sizes) < 2 or evidence.is_small(dataset) or not evidence.calibrated(dataset, model):
         return ""
-    best, worst = min(sizes, key=lambda s: sizes[s]), max(sizes, key=lambda s: sizes[s])
+    best, worst = min(sizes, key=lambda s: sizes[s].value), max(sizes, key=lambda s: sizes[s].value)
+    if sizes[best].ends[1] >= sizes[worst].ends[0]:
+        return ""
     return (
-        f"{model}: smallest sets by {NAMES.get(best, best)}, {formatting.number(sizes[best], 2)} options; "
-        f"largest by {NAMES.get(worst, worst)}, {formatting.number(sizes[worst], 2)}."
+        f"{model}: smallest sets by {NAMES.get(best, best)}, {formatting.number(sizes[best].value, 2)} "
+        f"options; largest by {NAMES.get(worst, worst)}, {formatting.number(sizes[worst].value, 2)}."
     )
 
 
@@ -88,7 +90,7 @@ def _grid(evidence: Evidence, dataset: str, scores: Sequence[str]) -> Grid:
         coverage = evidence.number(dataset, where["model"], "coverage", where["score"])
         # Stands out where the interval stays below the target.
         low = coverage is not None and coverage.high is not None and coverage.high < evidence.target
-        body.append([*row[:3], replace(row[3], tone="bad" if low else row[3].tone), *row[4:]])
+        body.append([*row[:4], replace(row[4], tone="bad" if low else row[4].tone), *row[5:]])
     return replace(grid, rows=body)
 
 

@@ -3,26 +3,29 @@
 from markupsafe import Markup
 
 from vouch.report import formatting
+from vouch.report.claims import Guarantee, guarantee
 from vouch.report.costs import is_control, named, variation_cell
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
-from vouch.report.figures.shift import SCORE, guarantee, shifted
+from vouch.report.figures.shift import SCORE, shifted
 from vouch.report.numbers import Number
 from vouch.report.section import Block, Figures, by_dataset, said
-from vouch.report.table import Cell, Column, Grid, Tone, cells, figure, interval
+from vouch.report.table import ITEMS, Cell, Column, Grid, Tone, cells, figure, interval
 
 TITLE = "Shift"
 TEXT = Markup("""\
 Sets calibrated on one way of asking have no coverage guarantee for another. Here the thresholds come from
 one half of the original prompts, and the sets from the other half of the same questions, asked differently.
-The guarantee is <em>violated</em> where the interval over the splits stays below the target; nothing is
-recalibrated, and empty sets are not filled.""")
-TONES: dict[str, Tone] = {"violated": "bad", "met": "", "exceeded": "quiet"}
+The guarantee is <em>broken</em> where coverage is surely below the target, corrected for all models and
+variations, and <em>kept</em> where it is surely not; nothing is recalibrated, and empty sets are not
+filled.""")
+TONES: dict[Guarantee, Tone] = {"broken": "bad", "kept": "", "cannot tell": "quiet"}
 COLUMNS = (
     Column("Variation"),
     Column("Model"),
     Column("Coverage %", "share of LAC sets that contain the answer, before empty ones are filled", True),
-    Column("Guarantee", "violated or exceeded where the interval excludes the target"),
+    Column("Guarantee", "broken or kept where coverage is surely below or above the target"),
+    ITEMS,
     Column("Set size", "with the thresholds of the original prompts", True),
     Column("Threshold, drift", "the variation's own threshold minus that of the originals", True),
 )
@@ -33,23 +36,28 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     found = {model: shifted(evidence, dataset, model) for model in evidence.models(dataset)}
     if not any(found.values()):
         return []
-    told = said(_sentence(evidence, model, found[model]) for model in chosen(evidence, dataset))
+    told = said(_sentence(evidence, dataset, model, found[model]) for model in chosen(evidence, dataset))
     return [*told, Figures([f"shift-{dataset}"]), _grid(evidence, dataset, found)]
 
 
-def _sentence(evidence: Evidence, model: str, found: dict[str, Number]) -> str:
+def _sentence(evidence: Evidence, dataset: str, model: str, found: dict[str, Number]) -> str:
     real = {name: number for name, number in found.items() if not is_control(name)}
     if not real:
         return ""
     target = formatting.percent(evidence.target, 0)
-    low = {name: number for name, number in real.items() if guarantee(evidence, number) == "violated"}
+    held = {name: guarantee(evidence, dataset, model, name) for name in real}
+    low = {name: number for name, number in real.items() if held[name] == "broken"}
     every = formatting.plural(len(real), "variation")
     if not low:
-        return f"{model}, calibrated on the originals, keeps {target} coverage in {every}."
+        kept = sum(each == "kept" for each in held.values())
+        return (
+            f"{model}, calibrated on the originals: {target} coverage is shown to be broken in none of "
+            f"{every}, and to be kept in {kept}."
+        )
     worst = min(low, key=lambda name: (low[name].value, name))
     share = formatting.percent(low[worst].value)
     return (
-        f"{model}, calibrated on the originals, falls below {target} coverage in {len(low)} of {every}; "
+        f"{model}, calibrated on the originals, breaks {target} coverage in {len(low)} of {every}; "
         f"lowest: {share}{formatting.bracketed(low[worst].low, low[worst].high, 1, 100)} for {named(worst)}."
     )
 
@@ -61,7 +69,7 @@ def _grid(evidence: Evidence, dataset: str, found: dict[str, dict[str, Number]])
             if variation not in of_model:
                 continue
             coverage = of_model[variation]
-            held = guarantee(evidence, coverage)
+            held = guarantee(evidence, dataset, model, variation)
             size, drift = (
                 evidence.number(dataset, model, metric, SCORE, variation=variation)
                 for metric in ("shift_set_size", "threshold_drift")
@@ -70,7 +78,7 @@ def _grid(evidence: Evidence, dataset: str, found: dict[str, dict[str, Number]])
                 cells(
                     *(variation_cell(variation), model),
                     interval(coverage.value, coverage.low, coverage.high, 1, 100, TONES[held]),
-                    *(Cell(held, tone=TONES[held]), figure(size, 2), figure(drift, 3)),
+                    *(Cell(held, tone=TONES[held]), coverage.items, figure(size, 2), figure(drift, 3)),
                 )
             )
     caption = f"{dataset}: thresholds from the originals, sets of the same questions asked in another way"

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from vouch.report import formatting
+from vouch.report.claims import shown
 from vouch.report.evidence import Evidence
 from vouch.report.figures.sweep import Point, points
 from vouch.report.section import Block, Figures, Text, by_dataset
-from vouch.report.table import Column, Grid, cells, figure, whole
+from vouch.report.table import ITEMS, Column, Grid, cells, figure, whole
 
 TITLE = "Calibration share"
 TEXT = Markup("""\
@@ -24,23 +25,34 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
         return []
     columns = (
         Column("Model"),
+        ITEMS,
         Column("Share %", "of the questions that calibrate", True),
         Column("Coverage LAC %", "on the other questions", True),
         Column("Set size LAC", "on the other questions", True),
     )
     rows = [
-        cells(model, whole(point.share), figure(point.coverage, 1, 100), figure(point.size, 2))
+        cells(
+            model,
+            point.coverage.items,
+            whole(point.share),
+            figure(point.coverage, 1, 100),
+            figure(point.size, 2),
+        )
         for model, found in of_models.items()
         for point in found
     ]
     grid = Grid("sweep", f"{dataset}: sets by the share of the questions that calibrate", columns, rows)
-    model = evidence.shown(dataset)
-    return [*_sentence(model, of_models[model]), Figures([f"sweep-{dataset}"]), grid]
+    model = shown(evidence, dataset)
+    return [
+        *_sentence(model, of_models[model], evidence.is_small(dataset)),
+        Figures([f"sweep-{dataset}"]),
+        grid,
+    ]
 
 
-def _sentence(model: str, found: Sequence[Point]) -> list[Text]:
-    """What the smallest and the largest share give; nothing where there is but one."""
-    if len(found) < 2:
+def _sentence(model: str, found: Sequence[Point], small: bool) -> list[Text]:
+    """What the smallest and the largest share give; nothing where there is but one, or few questions."""
+    if len(found) < 2 or small:
         return []
     few, many = (
         f"{formatting.percent(point.coverage.value)}"

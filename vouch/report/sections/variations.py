@@ -1,10 +1,9 @@
 """Variations: how other ways to ask the same question change accuracy, confidence and set size."""
 
-from collections.abc import Sequence
-
 from markupsafe import Markup
 
 from vouch.report import formatting
+from vouch.report.claims import able, losses
 from vouch.report.costs import (
     ACCURACY,
     CONFIDENCE,
@@ -18,7 +17,6 @@ from vouch.report.costs import (
     beside_a_guess,
     changes,
     costs,
-    dearest,
     named,
     real_changes,
     variation_cell,
@@ -67,39 +65,39 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
 def _sentences(evidence: Evidence, dataset: str, found: Costs) -> list[str]:
     """What costs the models most, and what the control says."""
     models = chosen(evidence, dataset)
-    told = [_worst(found, model) for model in models] if real_changes(found) else []
-    told += [_flipped(found, evidence.models(dataset), variation) for variation in real_changes(found)]
+    told = [_worst(evidence, dataset, found, model) for model in models] if real_changes(found) else []
+    told += [_flipped(found, variation) for variation in real_changes(found)]
     return told + [_control(evidence, dataset, found, model) for model in models]
 
 
-def _worst(found: Costs, model: str) -> str:
-    variation = dearest(found, model)
-    if variation is None:
-        return f"No variation lowers the accuracy of {model} significantly."
-    cost = found[model, variation, *ACCURACY]
-    assert cost.low is not None and cost.high is not None
-    if cost.eased:
-        return f"Most costly for {model}: {named(variation)}, {beside_a_guess(cost)}."
+def _worst(evidence: Evidence, dataset: str, found: Costs, model: str) -> str:
+    """The variations that surely cost a model accuracy, the costliest first."""
+    if model not in able(evidence, dataset):
+        return f"{model} is not shown to be better than a guess: nothing is said of its variations."
+    lost = losses(evidence, dataset, model)
+    if not lost:
+        return f"No variation is shown to lower the accuracy of {model}."
+    said = [_loss(change, found[model, change, *ACCURACY]) for change in lost]
+    return f"Shown to lower the accuracy of {model}: {formatting.listed(said, 3)}."
+
+
+def _loss(variation: str, cost: Cost) -> str:
+    if cost.guess is not None:
+        return f"{named(variation)}, {beside_a_guess(cost)}"
     points = formatting.number(-100 * cost.difference, 1)
-    span = formatting.bracketed(-cost.high, -cost.low, 1, 100)
-    return f"Most costly for {model}: {named(variation)}, {points} points of accuracy{span}."
+    ends = () if cost.low is None or cost.high is None else (-cost.high, -cost.low)
+    return f"{named(variation)}, {points} points{formatting.bracketed(*ends, 1, 100) if ends else ''}"
 
 
-def _flipped(found: Costs, models: Sequence[str], variation: str) -> str:
-    """What guessing gives where the answer is flipped, and who stays below it."""
-    eased = {
-        model: cost
-        for model in models
-        if (cost := found.get((model, variation, *ACCURACY))) is not None and cost.eased
-    }
-    if not eased:
+def _flipped(found: Costs, variation: str) -> str:
+    """What guessing gives where the answer is flipped."""
+    guesses = (cost.guess for key, cost in found.items() if key[1] == variation)
+    gives = next((guess for guess in guesses if guess is not None), None)
+    if gives is None:
         return ""
-    gives = next(iter(eased.values())).guess
-    below = [model for model, cost in eased.items() if cost.value < cost.guess]
-    who = formatting.listed(below) if below else "no model"
     return (
         f"With {named(variation)} other options are right: guessing gives {formatting.percent(gives, 0)}, "
-        f"not {formatting.percent(1 - gives, 0)}; {who} {'is' if len(below) < 2 else 'are'} below that."
+        f"not {formatting.percent(1 - gives, 0)}."
     )
 
 
@@ -122,7 +120,7 @@ def _grid(evidence: Evidence, dataset: str, found: Costs) -> Grid:
             )
             if accuracy is None:
                 continue
-            guess = f"guess {formatting.number(100 * accuracy.guess, 0)}" if accuracy.eased else ""
+            guess = "" if accuracy.guess is None else f"guess {formatting.number(100 * accuracy.guess, 0)}"
             rows.append(
                 cells(
                     *(variation_cell(variation), model),

@@ -1,26 +1,35 @@
-"""The verdict in words: which model to trust, how certain that is, and where to be careful."""
+"""The verdict in words: which model is best and where, what to know of it first, and what nobody can tell."""
 
 from dataclasses import dataclass
 
 from vouch.report import formatting
+from vouch.report.claims import behind, is_alone, leaders, over_a_guess, preferred, untold, worth
 from vouch.report.evidence import Evidence
+from vouch.report.gates import MINIMUM
 from vouch.report.left_out import left_out
+from vouch.report.news import worst_first
 from vouch.report.summary_cards import Card, summary_cards
-from vouch.report.table import MISSING, Column, Grid, Measured, cells, percent
+from vouch.report.table import MISSING, Cell, Column, Grid, Measured, cells, percent
 from vouch.tables.prompts import LETTERS
 
 TITLE = "Verdict"
+MEASURES = (
+    Measured("accuracy", help="of the first of them"),
+    Measured("coverage", "lac", "Coverage %", "share of its LAC sets that contain the answer"),
+    Measured("set_size", "lac", "Set size", "mean number of options in its LAC sets"),
+)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """headline: one sentence. because: what it rests on. grid: the same per dataset, if there are several."""
+    """headline: one sentence. because: its grounds. grid: the same per dataset. dataset: of the figure."""
 
     headline: str
     because: str
     cards: tuple[Card, ...]
-    grid: Grid | None
+    grid: Grid
     scope: str
+    dataset: str
 
 
 def build(evidence: Evidence) -> Verdict:
@@ -33,105 +42,132 @@ def build(evidence: Evidence) -> Verdict:
     ]
     if answers:
         scope.append(formatting.plural(answers, "answer"))
-    # The summary cards speak of the model that leads everywhere, else of the best on the first dataset.
-    first = evidence.judged[0]
-    lead = next(iter(_common(evidence)), evidence.shown(first))
-    because = [_because(evidence, first)]
-    small = [name for name in datasets if name not in evidence.judged and evidence.candidates(name)]
-    if small:
-        because.append(f"Too small to judge by: {formatting.listed(small, 3)}.")
-    because += left_out(evidence, datasets)
+    model = preferred(evidence)
+    where = next((name for name in datasets if model in leaders(evidence, name)), datasets[0])
+    because = [_because(evidence, where), *left_out(evidence, datasets)]
     return Verdict(
-        headline=_headline(evidence),
+        headline=_headline(evidence, model),
         because=" ".join(filter(None, because)),
-        cards=summary_cards(evidence, lead, first) if evidence.leaders(first) else (),
-        grid=_grid(evidence) if len(datasets) > 1 else None,
+        cards=summary_cards(evidence, model, where) if model else (),
+        grid=_grid(evidence),
         scope=" · ".join(scope),
+        dataset=worst_first(evidence)[0],
     )
 
 
-def _common(evidence: Evidence) -> list[str]:
-    """Models that lead on every dataset, in the order of the first."""
-    first, *rest = evidence.judged
-    return [m for m in evidence.leaders(first) if all(m in evidence.leaders(d) for d in rest)]
-
-
-def _able(evidence: Evidence, dataset: str) -> bool:
-    """Whether the best model is significantly better than a guess."""
-    best = evidence.number(dataset, evidence.shown(dataset), "accuracy")
-    return best is not None and best.ends[0] > evidence.chance(dataset)
-
-
-def _headline(evidence: Evidence) -> str:
+def _headline(evidence: Evidence, model: str | None) -> str:
+    """Where the preferred model is best, alone or tied, and the datasets of which that cannot be said."""
     names = evidence.all_models
-    if not any(evidence.leaders(dataset) for dataset in evidence.judged):
-        if any(evidence.outputs(dataset)[0] != LETTERS for dataset in evidence.judged):
-            return "No verdict: too many answers could not be read."
-        who = f"{names[0]} does not answer" if len(names) == 1 else "no model answers"
-        return f"No verdict: {who} by letters."
-    if not any(_able(evidence, dataset) for dataset in evidence.judged):
-        who = f"{names[0]} does no" if len(names) == 1 else "No model does"
-        return f"{who} better than guessing."
-    if len(names) == 1:
-        return f"One model was asked: {names[0]}."
-    common = _common(evidence)
-    where = " on every dataset" if len(evidence.judged) > 1 else ""
-    if not common:
-        leads = [f"{formatting.listed(evidence.leaders(d), 2)} on {d}" for d in evidence.judged]
-        return f"No model leads everywhere: {formatting.listed(leads, 3)}."
-    if len(common) > 1:
-        return f"No significant difference{where}: {formatting.listed(common, 3)}."
-    alone = all(len(evidence.leaders(dataset)) == 1 for dataset in evidence.judged)
-    return f"Trust {common[0]} first." if alone else f"Trust {common[0]} first: it is among the best{where}."
+    mute = [name for name in evidence.datasets if not evidence.candidates(name)]
+    small = [name for name in evidence.datasets if evidence.is_small(name) and name not in mute]
+    led = [name for name in evidence.judged if leaders(evidence, name)]
+    guessing = [name for name in evidence.judged if name not in led]
+    who = "no model" if len(names) > 1 else names[0]
+    said = []
+    if mute:
+        by_letters = evidence.outputs(mute[0])[0] == LETTERS
+        does = "answers by letters" if by_letters else "gives answers that can be read"
+        does_not = "does not answer by letters" if by_letters else "gives answers that cannot be read"
+        said.append(f"{who} {does if len(names) > 1 else does_not}{_on(mute)}")
+    if guessing:
+        is_shown = "is shown" if len(names) > 1 else "is not shown"
+        said.append(f"{who} {is_shown} to be better than a guess{_on(guessing)}")
+    if small:
+        why = f": {over_a_guess(evidence, small[0])}" if len(small) == 1 else ""
+        said.append(
+            f"{formatting.listed(small, 3)} {'is' if len(small) == 1 else 'are'} too small to tell{why}"
+        )
+    text = "; ".join([*_praise(evidence, model, led), *said]) + "."
+    return f"N{text[1:]}" if text.startswith("no model ") else text
+
+
+def _praise(evidence: Evidence, model: str | None, led: list[str]) -> list[str]:
+    """What is good about the preferred model; nothing without one."""
+    if model is None:
+        return []
+    if len(evidence.all_models) == 1:
+        return [f"{model} is better than a guess{_on(led)}"]
+    best = [name for name in led if leaders(evidence, name) == (model,) and is_alone(evidence, name)]
+    common = [each for each in leaders(evidence, led[0]) if all(each in leaders(evidence, d) for d in led)]
+    if not best and len(common) > 1:
+        return [f"No model stands out{_on(led)}: {formatting.listed(common)} are tied"]
+    tied = [name for name in led if model in leaders(evidence, name) and name not in best]
+    others = [name for name in led if model not in leaders(evidence, name)]
+    said = [f"{model} is best{_on(best)}"] if best else []
+    if tied:
+        said.append(f"{'' if best else model + ' is '}tied for best{_on(tied)}")
+    said = [", ".join(said)]
+    return [*said, f"others lead{_on(others)}"] if others else said
+
+
+def _on(datasets: list[str]) -> str:
+    return f" on {formatting.listed(datasets, 3)}"
 
 
 def _because(evidence: Evidence, dataset: str) -> str:
-    leaders = evidence.leaders(dataset)
-    best = evidence.number(dataset, leaders[0], "accuracy") if leaders else None
+    """What the best model of a dataset does beside a guess; of no model by name where none leads."""
+    models = leaders(evidence, dataset) or evidence.candidates(dataset)
+    best = evidence.number(dataset, models[0], "accuracy") if models else None
     if best is None:
         return ""
-    said = f"On {dataset}, {leaders[0]} answers {formatting.percent(best.value)} of the questions right"
+    told = bool(leaders(evidence, dataset))
+    who = models[0] if told or len(models) == 1 else f"the best of {len(models)} models"
+    said = f"On {dataset}, {who} answers {formatting.percent(best.value)} of the questions right"
     if best.low is not None and best.high is not None:
         said += f" (95{formatting.NARROW}% interval {formatting.span(best.low, best.high, 1, 100)})"
     if evidence.chance(dataset):
         said += f"; guessing gives {formatting.percent(evidence.chance(dataset), 0)}"
+    if not told:
+        return f"{said}. {worth(evidence, dataset)}"
     return f"{said}{_follower(evidence, dataset)}."
 
 
 def _follower(evidence: Evidence, dataset: str) -> str:
-    """How far behind the best of the significantly worse models is."""
-    leaders = evidence.leaders(dataset)
-    rest = [model for model in evidence.candidates(dataset) if model not in leaders]
-    if not rest:
-        return ""
-    which = "the next model" if len(leaders) == 1 else "the best of the significantly worse models"
-    pair = evidence.pair(dataset, leaders[0], rest[0])
-    if pair is None:
-        return f"; {which}, {rest[0]}, is behind"
-    gap = f"{formatting.number(100 * pair.difference, 1)} points"
-    return f"; {which}, {rest[0]}, is {gap} behind{formatting.bracketed(pair.low, pair.high, 1, 100)}"
+    """How far behind the best of the worse models is; what two models must differ by where all are alike."""
+    first, worse = leaders(evidence, dataset)[0], behind(evidence, dataset)
+    pair = evidence.pair(dataset, first, worse[0]) if worse else None
+    if pair is not None:
+        gap = f"{formatting.number(100 * pair.difference, 1)} points"
+        return f"; {worse[0]} is {gap} behind{formatting.bracketed(pair.low, pair.high, 1, 100)}"
+    effect = evidence.minimum_detectable_effect(dataset)
+    return (
+        f"; two models are told apart from {formatting.number(100 * effect, 0)} points on" if effect else ""
+    )
 
 
 def _grid(evidence: Evidence) -> Grid:
-    measures = (
-        Measured("accuracy", help="of the first of them"),
-        Measured("coverage", "lac", "Coverage %", "share of its LAC sets that contain the answer"),
-        Measured("set_size", "lac", "Set size", "mean number of options in its LAC sets"),
-    )
     columns = (
         Column("Dataset"),
-        Column("Trust", "the most accurate model, and those not significantly worse"),
-        *(each.column for each in measures),
+        Column("Best, with ties", "the most accurate model, and those that cannot be told from it"),
+        *(each.column for each in MEASURES[:1]),
+        Column("A guess %", "accuracy of a guess among the options", True),
+        *(each.column for each in MEASURES[1:]),
+        Column("Questions", f"with fewer than {MINIMUM} independent ones nothing is named", True),
         Column(
             "Minimum detectable effect",
-            f"points of accuracy, median over the pairs of models, 80{formatting.NARROW}% power",
+            f"points of accuracy, median over the pairs of models, 80{formatting.NARROW}% power, corrected "
+            "for the number of pairs",
             True,
         ),
     )
     rows = []
     for dataset in evidence.datasets:
-        leaders = evidence.leaders(dataset)
-        numbers = (each.cell(evidence, dataset, leaders[0]) if leaders else MISSING for each in measures)
+        first = leaders(evidence, dataset)[:1]
+        accuracy, *sets = (each.cell(evidence, dataset, *first) if first else MISSING for each in MEASURES)
+        if first and not evidence.calibrated(dataset, *first):
+            sets = [MISSING] * len(sets)
+        chance = percent(evidence.chance(dataset) or None)
         effect = percent(evidence.minimum_detectable_effect(dataset))
-        rows.append(cells(dataset, formatting.listed(leaders) if leaders else MISSING, *numbers, effect))
+        rows.append(
+            cells(dataset, _best(evidence, dataset), accuracy, chance, *sets, evidence.asked(dataset), effect)
+        )
     return Grid("verdicts", "The verdict on each dataset", columns, rows)
+
+
+def _best(evidence: Evidence, dataset: str) -> Cell:
+    """The leaders, and how many others are not shown to be worse; else why there are none."""
+    names = leaders(evidence, dataset)
+    if not names:
+        return Cell(untold(evidence, dataset), tone="quiet")
+    rest = len(evidence.candidates(dataset)) - len(names) - len(behind(evidence, dataset))
+    return Cell(formatting.listed(names), f"and {rest} that may be no worse" if rest else "")

@@ -1,0 +1,301 @@
+"""Random worlds whose truth is known: simulated answers, scored and compared as the stages do it."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, product
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from scipy.stats import beta, norm
+
+from tests.metrics.simulated import config
+from vouch.metrics.calibration.probabilities import clean_probabilities
+from vouch.metrics.comparison.differences import differences
+from vouch.metrics.comparison.leaderboard import leaderboard
+from vouch.metrics.comparison.variations import variations
+from vouch.metrics.conformal.set_figures import rows_of, set_figures
+from vouch.metrics.conformal.shift import shift_figures
+from vouch.metrics.conformal.splits import group_splits
+from vouch.metrics.join import Asked, Block
+from vouch.metrics.protocols import CLEAN, mean_figure
+from vouch.metrics.responses import Responses
+from vouch.report.claims import preferred
+from vouch.report.config import Scoring
+from vouch.report.evidence import Evidence
+from vouch.report.sections.verdict import build
+from vouch.report.table import Cell
+from vouch.tables.compared import DIFFERENCES, VARIATIONS
+from vouch.tables.metrics import METRICS
+from vouch.tables.outcomes import OUTCOMES
+from vouch.tables.prompts import KEPT, LETTERS, ORIGINAL
+
+OPTIONS, CHANCE = 4, 0.25
+MODELS, CHANGES = ("ant", "bee", "cow"), ("vr_b_5", "lr_i")
+KINDS = ("guess", "tiny", "equal", "better", "fragile", "overconfident")
+EFFECT = 0.15
+"""How much better, or how much less accurate in a variation, one model truly is on one dataset."""
+BOAST = 0.15
+"""What boasting leaves of the doubt: answers with a confidence of 97 % are right about EFFECT less often."""
+LARGE = 400
+CONFIG = config(splits=20)
+SCORING = Scoring(
+    alpha=CONFIG.main_alpha, calibration=CONFIG.calibration, splits=CONFIG.splits, bins=CONFIG.bins
+)
+RESAMPLES = 200
+
+
+@dataclass(frozen=True)
+class World:
+    """accuracy: by model and dataset. losses: by these and a variation, else 0. boasts: confidence is too high.
+
+    groups: of each dataset; copies: questions in a group, alike in difficulty.
+    """
+
+    seed: int
+    groups: Mapping[str, int]
+    accuracy: Mapping[tuple[str, str], float]
+    copies: int = 1
+    losses: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
+    boasts: frozenset[tuple[str, str]] = frozenset()
+
+
+def world(seed: int, kind: str) -> World:
+    """One of a kind. The effects stand on the first dataset, and are the first model's."""
+    random = np.random.default_rng([seed, KINDS.index(kind)])
+    names = [f"set{number}" for number in range(random.integers(1, 4))]
+    places = list(product(MODELS, names))
+    small = kind == "tiny"
+    groups = {name: int(random.integers(3, 30) if small else random.integers(60, LARGE)) for name in names}
+    copies = int(random.integers(1, 3))
+    if small:
+        accuracy = {place: random.uniform(CHANCE, 0.95) for place in places}
+        losses = {(*place, change): random.uniform(-0.1, 0.2) for place, change in product(places, CHANGES)}
+        return World(seed, groups, accuracy, copies, losses, frozenset(places[::2]))
+    level = CHANCE if kind == "guess" else random.uniform(0.5, 0.75)
+    accuracy = dict.fromkeys(places, level)
+    first = places[0]
+    if kind in KINDS[3:]:
+        groups, copies = {**groups, first[1]: LARGE}, 1
+    if kind == "better":
+        return World(seed, groups, {**accuracy, first: level + EFFECT}, copies)
+    if kind == "fragile":
+        losses = {(model, first[1], CHANGES[0]): EFFECT for model in MODELS}
+        return World(seed, groups, accuracy, copies, losses)
+    boasts = frozenset((model, first[1]) for model in MODELS) if kind == "overconfident" else frozenset()
+    return World(seed, groups, accuracy, copies, boasts=boasts)
+
+
+def _responses(
+    random: np.random.Generator, item: np.ndarray, accuracy: float, boasts: bool, copies: int
+) -> Responses:
+    """Answers of one model to questions of difficulty item [n]: right as often as it says, if it does not boast."""
+    n = len(item)
+    right_in = np.full(n, CHANCE)
+    if accuracy > CHANCE:
+        mean = (accuracy - CHANCE) / (1 - CHANCE)
+        ease = norm.cdf(np.sqrt(0.5) * (item + random.standard_normal(n)))
+        right_in += (1 - CHANCE) * beta.ppf(ease, 2 * mean, 2 * (1 - mean))
+    stated = np.clip(right_in if accuracy > CHANCE else random.uniform(0.3, 1, n), CHANCE + 1e-6, 1 - 1e-6)
+    stated = 1 - BOAST * (1 - stated) if boasts else stated
+    picked, rows = random.integers(0, OPTIONS, n), np.arange(n)
+    other = (picked + random.integers(1, OPTIONS, n)) % OPTIONS
+    answer = np.where(random.random(n) < right_in, picked, other)
+    p = np.repeat((1 - stated[:, None]) / (OPTIONS - 1), OPTIONS, axis=1)
+    p[rows, picked] = stated
+    answers = np.zeros((n, OPTIONS), dtype=bool, order="F")
+    answers[rows, answer] = True
+    full = np.full(n, OPTIONS)
+    return Responses(
+        logits=np.asfortranarray(np.log(p)),
+        answers=answers,
+        roles=np.asfortranarray(np.tile(np.arange(OPTIONS, dtype=np.int32), (n, 1))),
+        letters=full,
+        options=full,
+        groups=rows // copies,
+        categories=np.zeros(n, dtype=np.int64),
+        noise=random.random(n),
+        defective=np.zeros(n, dtype=bool),
+    )
+
+
+def evidence(world: World) -> Evidence:
+    """What the report would read. Calibration errors and the like, of which no claim is made, are left out."""
+    random = np.random.default_rng(world.seed)
+    metrics, outcomes, items = [], [], []
+    for name, groups in world.groups.items():
+        names = [f"{name}-{number}" for number in range(groups * world.copies)]
+        item = np.repeat(random.standard_normal(groups), world.copies)
+        of = [f"{name}-g{number // world.copies}" for number in range(len(names))]
+        options, answers = [["a", "b", "c", "d"]] * len(names), [[0]] * len(names)
+        items.append(pd.DataFrame({"dataset": name, "group": of, "options": options, "answers": answers}))
+        for model in MODELS:
+            plain: Block | None = None
+            for change in (ORIGINAL, *CHANGES):
+                accuracy = world.accuracy[model, name] - world.losses.get((model, name, change), 0.0)
+                found = _responses(
+                    random,
+                    item,
+                    float(np.clip(accuracy, CHANCE, 0.97)),
+                    (model, name) in world.boasts,
+                    world.copies,
+                )
+                asked = Asked(np.ones(len(names), bool), found.groups, found.defective, np.array([""]))
+                block = Block(change, asked, found, names, names, of, [KEPT] * len(names))
+                plain = plain or block
+                place = {"model": model, "dataset": name, "variation": change}
+                rows, frame = _scored(block, plain)
+                metrics += [place | row for row in rows]
+                outcomes.append(frame.assign(**place))
+    return _compared(metrics, pd.concat(outcomes, ignore_index=True), pd.concat(items, ignore_index=True))
+
+
+def _scored(block: Block, plain: Block) -> tuple[list[dict[str, object]], pd.DataFrame]:
+    responses = block.responses
+    probabilities = clean_probabilities(responses)
+    correct = probabilities.correct
+    splits = group_splits(responses.groups, CONFIG.calibration, CONFIG.seed, CONFIG.splits)
+    figures, membership = set_figures(rows_of(responses, correct, CONFIG), responses.groups, splits, CONFIG)
+    figures.append(mean_figure("accuracy", correct, responses.groups, CLEAN))
+    if block is not plain:
+        figures += shift_figures(plain, block, CONFIG)
+    sizes = {f"clean_size_{score}": membership[score].row_means(splits)[0] for score in ("lac", "aps")}
+    chosen = responses.logits.argmax(axis=1)
+    frame = pd.DataFrame(
+        {"prompt": block.prompts, "item": block.items, "group": block.groups, "effect": block.effects}
+        | {"output": LETTERS, "predicted": chosen, "chosen": chosen, "clean_correct": correct.astype(float)}
+        | {"confidence": probabilities.confidence}
+        | sizes
+    )
+    where = {"output": LETTERS, "protocol": CLEAN, "category": "all"}
+    return [where | vars(figure) for figure in figures], frame
+
+
+USED = (
+    *(
+        "model",
+        "dataset",
+        "prompt",
+        "item",
+        "group",
+        "variation",
+        "output",
+        "effect",
+        "parser",
+        "answer",
+        "predicted",
+    ),
+    *("chosen", "confidence", "clean_correct", "clean_size_lac", "clean_size_aps"),
+)
+
+
+def _compared(metrics: list[dict[str, object]], outcomes: pd.DataFrame, items: pd.DataFrame) -> Evidence:
+    rows = outcomes.reindex(columns=list(USED)).astype({"answer": object, "parser": object})
+    schema = pa.schema([OUTCOMES.schema.field(name) for name in USED])
+    table = pa.Table.from_pandas(rows, schema, preserve_index=False)
+    nothing = pd.DataFrame()
+    tested = pa.Table.from_pylist(differences(table, 1, RESAMPLES), DIFFERENCES.schema)
+    costs = pa.Table.from_pylist(list(variations(table, 1, RESAMPLES)), VARIATIONS.schema)
+    return Evidence(
+        leaderboard=leaderboard(pa.Table.from_pylist(metrics, METRICS.schema)).to_pandas(),
+        differences=tested.to_pandas(),
+        costs=costs.to_pandas(),
+        outcomes=rows,
+        items=items,
+        **dict.fromkeys(
+            (
+                "reproduced",
+                "rankings",
+                "ranked",
+                "rejects",
+                "defects",
+                "rewrites",
+                "dimensions",
+                "distances",
+                "trends",
+            ),
+            nothing,
+        ),
+        scoring=SCORING,
+    )
+
+
+NAMES = r"[\w, ]+?"
+SAID = {
+    "best": rf"(\w+) is best on ({NAMES})(?:, tied for best on {NAMES})?",
+    "tied": rf"\w+ is tied for best on {NAMES}|No model stands out on {NAMES}: {NAMES} are tied",
+    "others": rf"others lead on {NAMES}",
+    "none": rf"[Nn]o model is shown to be better than a guess on {NAMES}",
+    "small": rf"{NAMES} (?:is|are) too small to tell(?:: [\w ]+ finds? \d+ points)?",
+    "behind": r"On (\w+), (\w+) answers .*; (\w+) is [\d.]+ points behind .*",
+    "estimate": r"On \w+, [\w ]+ answers .*",
+    "worth": r"[\w ]+ finds? \d+ points over a guess(; about [\d,]+ would find 10 points)?",
+    "boasts": r"Says \d+\s%, is right \d+\s% \((\w+)\)",
+    "loses": r".*\((\w+)\): [\d.]+ points lost",
+    "where": r"With it .* of the answers on (\w+) are right, without it .*",
+    "several": r"(\d+) of \d+ variations are shown to cost accuracy",
+    "shift": r"Sets calibrated on the originals then cover \d+\s%",
+    "pairs": r"(?:All )?(\d+)(?: pairs| of \d+ pairs? of models)",
+    "coverage": r"Target coverage .*: (kept|broken|cannot tell) \(.*?\)(?:; of .*, \d+ kept, (\d+) broken)?",
+    "silent": r"No bad news shown|None shown|Too small to tell|[\d.]+ options in a set; .* coverage|Neither .*|"
+    r"Of \d+ variations? .*|The mean confidence .*|A set holds .*|For \d+\s% of .*|Too few questions .*|"
+    r"By accuracy on .*|\w+ cannot be told from .*",
+}
+"""Every sentence of the front page, by what it claims."""
+
+
+def false_sentences(world: World, evidence: Evidence) -> list[str]:
+    """What the front page says that is not so. Raises ValueError for a sentence that no pattern knows."""
+    view, model = build(evidence), preferred(evidence) or ""
+    texts = [view.headline.removesuffix(".").replace("; ", ". "), view.because]
+    texts += [f"{card.answer}. {card.why}" for card in view.cards]
+    return [row[1].text for row in view.grid.rows if _wrong_row(world, row)] + [
+        said for text in texts for said in _false_in(world, model, text)
+    ]
+
+
+def _wrong_row(world: World, row: Sequence[Cell]) -> bool:
+    """Whether a row names a guesser as a leader, or lacks the model that is truly the best."""
+    of = {model: world.accuracy[model, row[0].text] for model in MODELS}
+    named = [model for model in MODELS if re.search(rf"\b{model}\b", row[1].text)]
+    best = max(of.values())
+    return bool(named) and (
+        any(of[model] <= CHANCE for model in named)
+        or (not row[1].note and best > max(of[model] for model in named))
+    )
+
+
+def _false_in(world: World, model: str, text: str) -> Iterator[str]:
+    """Sentences of one block, which may speak of the same dataset and variation."""
+    truth, where, change = world.accuracy, "", ""
+    for said in text.removesuffix(".").split(". "):
+        known = ((kind, match) for kind, pattern in SAID.items() if (match := re.fullmatch(pattern, said)))
+        kind, match = next(known, ("", None))
+        if match is None:
+            raise ValueError(f"{said!r}: no pattern knows it")
+        wrong = False
+        if kind == "best":
+            others = [each for each in MODELS if each != match[1]]
+            datasets = re.split(", | and ", match[2])
+            wrong = any(truth[match[1], d] <= max(truth[each, d] for each in others) for d in datasets)
+        elif kind == "behind":
+            wrong = truth[match[3], match[1]] >= truth[match[2], match[1]]
+        elif kind == "boasts":
+            wrong = (model, match[1]) not in world.boasts
+        elif kind == "loses":
+            change = match[1]
+        elif kind == "where":
+            where = match[1]
+            wrong = world.losses.get((model, where, change), 0) <= 0
+        elif kind == "shift":
+            wrong = world.losses.get((model, where, change), 0) <= 0
+        elif kind == "several":
+            wrong = int(match[1]) > len({key[2] for key in world.losses if key[0] == model})
+        elif kind == "pairs":
+            apart = [truth[a, d] != truth[b, d] for d in world.groups for a, b in combinations(MODELS, 2)]
+            wrong = int(match[1]) > sum(apart)
+        elif kind == "coverage":
+            wrong = match[1] == "broken" or int(match[2] or 0) > 0
+        if wrong:
+            yield said

@@ -1,0 +1,108 @@
+"""The gates that every claim passes before it becomes words.
+
+A claim says that a number differs from another one that is given: an accuracy from a guess, a difference from
+nothing, a coverage from its target, an accuracy from the confidence in it. It holds where it rests on MINIMUM
+groups of questions or more and its p-value, after Holm's correction for all claims of its kind in the report,
+is below SIGNIFICANCE. Where it does not hold, the words say what so many questions would find.
+"""
+
+from collections.abc import Hashable, Mapping
+from math import sqrt
+from typing import NamedTuple, TypeVar
+
+from scipy.special import betainc, stdtr, stdtrit
+
+from vouch.metrics.comparison.differences import holm
+from vouch.metrics.comparison.resampling import INTERVAL, detectable
+from vouch.report import formatting
+from vouch.report.numbers import SIGNIFICANCE
+
+MINIMUM = 30
+"""Independent groups of questions, below which nothing is ranked, averaged or named."""
+Key = TypeVar("Key", bound=Hashable)
+
+
+class Claim(NamedTuple):
+    """That `estimate` differs from `null`. low, high: 95 % interval. p: two-sided, None where unknown."""
+
+    estimate: float
+    null: float
+    low: float
+    high: float
+    groups: int
+    p: float | None
+
+    @property
+    def above(self) -> bool:
+        """On which side the estimate lies."""
+        return self.estimate > self.null
+
+    @property
+    def surely(self) -> float:
+        """What the interval leaves of the difference: 0 where it holds `null`."""
+        return max(0.0, self.low - self.null if self.above else self.null - self.high)
+
+
+def of_share(value: float, low: float | None, high: float | None, groups: int, null: float) -> Claim:
+    """About a share in 0 ... 1.
+
+    p: the exact binomial tail of as many independent answers as the interval is worth, as Korn and Graubard
+    (1998) do for surveys; it also holds where nearly all answers are right.
+    """
+    if low is None or high is None:
+        return Claim(value, null, value, value, groups, None)
+    error = max(value - low, high - value) / stdtrit(max(groups - 1, 1), 0.975)
+    answers = value * (1 - value) / error**2 if 0 < value < 1 and error else float(groups)
+    right = value * answers
+    if value > null:
+        tail = betainc(right, answers - right + 1, null)
+    else:
+        tail = 1 - betainc(right + 1, answers - right, null) if right < answers else 1.0
+    return Claim(value, null, low, high, groups, min(1.0, 2 * float(tail)))
+
+
+def of_gap(value: float, low: float | None, high: float | None, groups: int, null: float = 0.0) -> Claim:
+    """About a difference. p: of a t-test."""
+    if low is None or high is None:
+        return Claim(value, null, value, value, groups, None)
+    error = (high - low) / INTERVAL
+    if not error:
+        return Claim(value, null, low, high, groups, 1.0 if value == null else None)
+    p = 2 * float(stdtr(max(groups - 1, 1), -abs(value - null) / error))
+    return Claim(value, null, low, high, groups, p)
+
+
+def of_paired(value: float, low: float | None, high: float | None, groups: int, null: float = 0.0) -> Claim:
+    """About a difference of answers to the same questions.
+
+    p: never below 2^(1-D) for the D groups that must differ if all do so in one direction, the least that
+    flipping their signs can give: t is too sure of a few.
+    """
+    found = of_gap(value, low, high, groups, null)
+    least = min(1.0, 2 ** (1 - abs(value - null) * groups))
+    return found if found.p is None else found._replace(p=max(found.p, least))
+
+
+def held(claims: Mapping[Key, Claim]) -> dict[Key, Claim]:
+    """The claims of one kind that may be made; those on too few groups do not count as tried."""
+    tried = {key: claim for key, claim in claims.items() if claim.groups >= MINIMUM}
+    corrected = holm([claim.p for claim in tried.values()])
+    return {
+        key: claim
+        for (key, claim), p in zip(tried.items(), corrected, strict=True)
+        if p is not None and p < SIGNIFICANCE
+    }
+
+
+def found_by(questions: int, groups: int, effect: float) -> str:
+    """`24 questions find 28 points`: the least effect that four of five such studies would name."""
+    which = formatting.plural(questions, "question")
+    if groups < min(questions, MINIMUM):
+        which += f" in {formatting.plural(groups, 'group')}"
+    verb = "finds" if questions == 1 else "find"
+    return f"{which} {verb} {formatting.number(100 * min(effect, 1), 0)} points"
+
+
+def least_over(null: float, groups: int, claims: int) -> float:
+    """Distance from a share that so many groups find, corrected for so many claims."""
+    return detectable(sqrt(null * (1 - null) / max(groups, 1)), SIGNIFICANCE, claims)

@@ -1,0 +1,96 @@
+"""Bad news about the preferred model, the worst first: the first tile of the report, and what opens first.
+
+What holds for the questions as they were asked comes before what another way to ask them does. Of either the
+worst is what surely loses most points: by the kinder end of its interval.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vouch.metrics.letter_mass import LOW_MASS_RATE
+from vouch.report import formatting
+from vouch.report.claims import effects, once, overconfident, preferred
+from vouch.report.costs import ACCURACY, beside_a_guess, costs, named
+from vouch.report.evidence import Evidence
+
+LEAST = 0.01
+"""A loss that may be smaller is no news."""
+
+
+class News(NamedTuple):
+    """points: what is surely lost, in 0 ... 1. variation: empty where it is about the original prompts."""
+
+    points: float
+    dataset: str
+    variation: str
+    answer: str
+    why: str
+
+
+@once
+def news(evidence: Evidence) -> tuple[News, ...]:
+    """All of it, the worst first; empty where no model is preferred."""
+    model = preferred(evidence)
+    if model is None:
+        return ()
+    every = [*_overconfidence(evidence, model), *_letters(evidence, model), *_variations(evidence, model)]
+    found = [one for one in every if one.points >= LEAST]
+    return tuple(sorted(found, key=lambda one: (one.variation != "", -one.points, one.dataset)))
+
+
+def worst_first(evidence: Evidence) -> tuple[str, ...]:
+    """The datasets, that of the worst news first."""
+    first = [one.dataset for one in news(evidence)[:1]]
+    return (*first, *(name for name in evidence.datasets if name not in first))
+
+
+def _overconfidence(evidence: Evidence, model: str) -> Iterator[News]:
+    for dataset, (claim, answers) in overconfident(evidence, model).items():
+        every = int((evidence.plain_outcomes(dataset)["model"] == model).sum())
+        which = "all" if answers == every else f"the {formatting.count(answers)} surest of"
+        said, right = formatting.percent(claim.null, 0), formatting.percent(claim.estimate, 0)
+        yield News(
+            claim.surely,
+            dataset,
+            "",
+            f"Says {said}, is right {right} ({dataset})",
+            f"The mean confidence of {model} in {which} {formatting.count(every)} answers on {dataset} is "
+            f"{said}; {formatting.percent(claim.estimate)} of them are right"
+            f"{formatting.bracketed(claim.low, claim.high, 1, 100)}.",
+        )
+
+
+def _letters(evidence: Evidence, model: str) -> Iterator[News]:
+    for dataset in evidence.judged:
+        rate = evidence.number(dataset, model, LOW_MASS_RATE)
+        if rate is not None and model in evidence.candidates(dataset):
+            share = formatting.percent(rate.value, 0)
+            yield News(
+                rate.ends[0],
+                dataset,
+                "",
+                f"Would begin {share} of its answers with no letter ({dataset})",
+                f"In {share} of the {formatting.plural(rate.items, 'prompt')}"
+                f"{formatting.bracketed(rate.low, rate.high, 0, 100)} most of the first token's probability "
+                f"is on no option letter: what is scored there is not what {model} would say.",
+            )
+
+
+def _variations(evidence: Evidence, model: str) -> Iterator[News]:
+    for (dataset, who, change), claim in effects(evidence).items():
+        if who != model or claim.above:
+            continue
+        cost = costs(evidence, dataset)[model, change, *ACCURACY]
+        if cost.guess is not None:  # it is easier or harder: points would say nothing
+            lost = "no better than a guess" if cost.value <= cost.guess else "closer to a guess"
+            why = f"With it on {dataset}: {beside_a_guess(cost)}."
+        else:
+            lost = f"{formatting.number(-100 * cost.difference, 1)} points lost"
+            why = (
+                f"With it {formatting.percent(cost.value)} of the answers on {dataset} are right, without "
+                f"it {formatting.percent(cost.original)} on the same "
+                f"{formatting.plural(cost.items, 'question')}: "
+                f"{formatting.span(-claim.high, -claim.low, 1, 100)} points lost."
+            )
+        name = named(change)
+        yield News(claim.surely, dataset, change, f"{name[:1].upper()}{name[1:]}: {lost}", why)
