@@ -245,6 +245,6 @@ def test_missing_tables_and_those_of_another_version_are_one_line(
 
 def test_what_can_be_detected() -> None:
     assert minimum_detectable_effect(-0.0196, 0.0196) == pytest.approx(0.0342, abs=1e-4), (
-        "2.8 standard errors of 0.01"
+        "3.4 standard errors of 0.01"
     )
     assert minimum_detectable_effect(None, 0.1) is None

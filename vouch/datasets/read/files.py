@@ -44,8 +44,8 @@ def lines(file: IO[AnyStr], path: Path, most: int = LONGEST_LINE) -> Iterator[An
         number += 1
         if len(line) > most:
             raise UserError(
-                f"{path} line {number}: longer than {most:,} characters, in a file of {path.stat().st_size:,} "
-                "bytes; correct the file, or fetch it again"
+                f"{path} line {number}: longer than {most:,} characters, in a file of "
+                f"{path.stat().st_size:,} bytes; correct the file, or fetch it again"
             )
         yield line
 
