@@ -60,7 +60,8 @@ def build(folder: Path, mass: Mapping[str, Sequence[float | None]] | None = None
         source = Source(kind="folder", path=f"data/trained/{model}")
         write_pin(pin_path(model), Pin(model=model, engine="transformers", source=source, files={}))
         _answer(model, skill, (mass or {}).get(model, [None]))
-        stage(score, "score", model)
+    for dataset in ("left", "right"):
+        stage(score, "score", dataset)
     stage(compare, "compare")
 
 

@@ -11,5 +11,7 @@ def test_dvc_lock_knows_the_training_code_as_it_is() -> None:
     """Red after an edit of vouch/demo: train again, or `dvc commit -f train` where the scenes and steps are the same."""
     trained = [stage for stage in Repo(str(ROOT)).index.stages if stage.addressing.startswith("train@")]
     assert len(trained) >= 4
-    changed = {stage.addressing: status for stage in trained for dep in stage.deps if (status := dep.status())}
+    changed = {
+        stage.addressing: status for stage in trained for dep in stage.deps if (status := dep.status())
+    }
     assert not changed, changed
