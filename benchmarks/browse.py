@@ -83,12 +83,16 @@ def simulate(items: int, variations: int) -> None:
     ITEMS.write(items_path(DATASET), rows())
     PROMPTS.write(prompts_path(DATASET), prompts())
     ids = PROMPTS.read(prompts_path(DATASET), ["id", "item", "variation"])
-    for number in range(MODELS):
-        answered(f"model_{number:02d}", ids, items, variations, np.random.default_rng(number))
+    with OUTCOMES.writer(outcomes_path(DATASET)) as outcomes:
+        for number in range(MODELS):
+            dice = np.random.default_rng(number)
+            outcomes.table(answered(f"model_{number:02d}", ids, items, variations, dice))
 
 
-def answered(model: str, prompts: pa.Table, items: int, variations: int, dice: np.random.Generator) -> None:
-    """Writes what one model answered and its outcomes."""
+def answered(
+    model: str, prompts: pa.Table, items: int, variations: int, dice: np.random.Generator
+) -> pa.Table:
+    """Writes what one model answered; its outcomes."""
     count = items * variations
     logits = dice.normal(size=(count, OPTIONS)).astype(np.float32)
     best, right = logits.argmax(axis=1), np.repeat(np.arange(items) % OPTIONS, variations)
@@ -112,7 +116,7 @@ def answered(model: str, prompts: pa.Table, items: int, variations: int, dice: n
     }
     columns |= {f"size_{score}": pa.array(dice.integers(1, 4, count), pa.int32()) for score in ("lac", "aps")}
     columns |= {f"clean_size_{score}": pa.array(dice.uniform(1, 3, count)) for score in ("lac", "aps")}
-    OUTCOMES.write(outcomes_path(model), pa.table(columns, schema=OUTCOMES.schema))
+    return pa.table(columns, schema=OUTCOMES.schema)
 
 
 def as_json() -> float:

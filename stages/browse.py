@@ -27,17 +27,15 @@ from vouch.report.items.sheets import Sheets
 from vouch.tables.images import ImageStore, images_path
 from vouch.tables.items import items_path
 from vouch.tables.prompts import prompts_path
-from vouch.tables.responses import letters_path
 
 REPORTS = Path("reports/items")
-SUFFIX = ".outcomes.parquet"
+SUFFIX = ".letters.parquet"
 
 
 def models_of(inputs: Sequence[Path], dataset: str) -> list[str]:
-    """Models that were scored and have answers to this dataset, in the order of their names."""
-    known = set(inputs)
-    names = sorted(path.name.removesuffix(SUFFIX) for path in known if path.name.endswith(SUFFIX))
-    return [name for name in names if letters_path(name, dataset) in known]
+    """Models that were asked this dataset, in the order of their names."""
+    names = (path.name.removesuffix(SUFFIX) for path in inputs if path.parent.name == dataset)
+    return sorted(name for name in names if "." not in name)
 
 
 def write_pictures(folder: Path, dataset: str, config: Config) -> Sheets | None:

@@ -2,7 +2,7 @@
 
 Inputs   data/models/MODEL.json and the model that it pins (or the answers that others released of it),
          data/prompts/DATASET.parquet, data/images/DATASET.parquet, data/items/DATASET.parquet
-Outputs  data/responses/MODEL/DATASET.{letters,likelihood,text}.parquet, in the order of the prompts
+Outputs  data/responses/DATASET/MODEL.{letters,likelihood,text}.parquet, in the order of the prompts
 """
 
 from vouch.models.released.answers import write_released

@@ -18,6 +18,8 @@ ENTRY = {
 }  # read the whole entry
 MADE = {"prepare@right", "rewrite@right", "vary@right", "embed@right"}
 VARY = {"vary@left", "vary@right"}
+OF_RIGHT = {*MADE, *RIGHT, "score@right", "browse@right", "compare", "report", *TEXTS}
+"""All that rests on the dataset: nothing of the other one is scored or written again."""
 REWRITE = {"rewrite@left", "rewrite@right"}  # may be a model, and watch all of vouch/models
 ENGINE = "vouch/models/engines/transformers.py"
 
@@ -66,7 +68,7 @@ VARIATIONS = Edit(
     "one dataset's variations",
     _set("datasets.right.variations", ["original", "vr_b"]),
     ENTRY,
-    MADE | RIGHT | SCORE | TEXTS | END,
+    OF_RIGHT,
 )
 EDITS = [
     Edit("nothing", lambda checkout: None, set(), set()),
@@ -80,12 +82,12 @@ EDITS = [
         {*PIN, "report"},
         PIN | EXTRACT | SCORE | TEXTS | END,
     ),
-    Edit("one dataset", _set("datasets.right.settings.items", 18), ENTRY, MADE | RIGHT | SCORE | TEXTS | END),
+    Edit("one dataset", _set("datasets.right.settings.items", 18), ENTRY, OF_RIGHT),
     Edit(
         "one prompt template",
         _replace("vouch/prompts/templates/plain.yaml", "Answer with", "Reply with"),
         {"prepare@right", "vary@right"},  # prepare counts the marks of pictures that the template loses
-        MADE | RIGHT | SCORE | TEXTS | END,
+        OF_RIGHT,
     ),
     REVISION,
     VARIATIONS,

@@ -14,7 +14,7 @@ TRAINED, BORROWED = (
 )  # a model that a stage trains, one whose folder lies beside the checkout
 MODELS, DATASETS = (TRAINED, BORROWED), ("left", "right")
 EXTRACT = {f"extract@{m}-{d}" for m in MODELS for d in DATASETS}
-SCORE = {f"score@{m}" for m in MODELS}
+SCORE = {f"score@{d}" for d in DATASETS}
 TEXTS = {"embed_texts"}  # reads the responses and prompts of all
 BROWSE = {f"browse@{d}" for d in DATASETS}  # read the responses and scores of all
 END = {*BROWSE, "compare", "report"}

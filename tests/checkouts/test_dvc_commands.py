@@ -69,7 +69,7 @@ def test_plots_need_no_network(checkout):
 
 def test_graph(checkout):
     out = checkout.dvc("dag", "--dot").stdout
-    assert re.search(r'"extract@tiny_a-left"\s*->\s*"score@tiny_a"', out)
+    assert re.search(r'"extract@tiny_a-left"\s*->\s*"score@left"', out)
 
 
 def test_dvc_runs_exactly_this(checkout):

@@ -9,7 +9,7 @@ from tests.checkouts.checkout import Checkout
 from vouch.pipeline.yaml12 import load
 
 pytestmark = pytest.mark.slow
-LETTERS = "data/responses/tiny_a/left.letters.parquet"
+LETTERS = "data/responses/left/tiny_a.letters.parquet"
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def test_pull_of_one_model_and_of_all(pushed, clone):
     clone.store("pull", "tiny_a")
     assert (clone.path / LETTERS).exists()
     assert (clone.path / "data/trained/tiny_a/model.safetensors").exists()
-    assert not (clone.path / "data/responses/borrowed").exists()
+    assert not (clone.path / "data/responses/left/borrowed.letters.parquet").exists()
     clone.dvc("pull")
     clone.store("sync")
     assert clone.planned() == set()
@@ -60,7 +60,7 @@ def test_a_lock_that_dvc_was_killed_in_the_middle_of_writing(finished, tmp_path)
     whole = lock.read_text("utf-8")
     (copy.path / ".vouch/receipts/train-tiny_a.json").unlink()
     copy.set("score.alpha", 0.3)
-    assert "score@tiny_a" in copy.repro(), "whose start keeps a copy"
+    assert "score@left" in copy.repro(), "whose start keeps a copy"
     lock.write_text(whole[: whole.index("md5: ", len(whole) // 2) + len("md5")], "utf-8")  # within a word
     refused = copy.dvc("repro", check=False)
     assert refused.returncode and "dvc.lock" in refused.stderr

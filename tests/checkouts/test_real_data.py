@@ -42,7 +42,7 @@ def test_counts_in_are_counts_out(checkout, name):
     table = {
         kind: pq.read_table(checkout.path / f"data/{kind}/{name}.parquet") for kind in ("items", "rejects")
     }
-    letters = pq.read_table(checkout.path / f"data/responses/tiny_a/{name}.letters.parquet")
+    letters = pq.read_table(checkout.path / f"data/responses/{name}/tiny_a.letters.parquet")
     assert table["items"].num_rows + table["rejects"].num_rows == len(source)
     assert all(table["rejects"].column("reason").to_pylist())
     assert letters.num_rows == table["items"].num_rows

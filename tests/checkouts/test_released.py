@@ -77,7 +77,7 @@ def test_pickles_of_the_authors_give_the_same_letters(checkout, tmp_path):
     other.stages("prepare", "rewrite", "vary", *answering)
     ours, theirs = checkout.digests(), other.digests()
     for model in models:
-        path = f"data/responses/{model}/mmbench.letters.parquet"
+        path = f"data/responses/mmbench/{model}.letters.parquet"
         assert ours[path] == theirs[path]
 
 

@@ -64,7 +64,8 @@ def build(
         source = Source(kind="folder", path=f"data/trained/{model}")
         write_pin(pin_path(model), Pin(model=model, engine="transformers", source=source, files={}))
         _answer(model, skill, (mass or {}).get(model, [None]), (unread or {}).get(model, 0))
-        stage(score, "score", model)
+    for dataset in ("left", "right"):
+        stage(score, "score", dataset)
     stage(compare, "compare")
 
 

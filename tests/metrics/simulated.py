@@ -120,13 +120,16 @@ def _with_dtype(responses: Responses) -> pa.Schema:
     return schema.set(schema.get_field_index("logits"), pa.field("logits", kind))
 
 
-def project_run(folder: Path, monkeypatch: pytest.MonkeyPatch, module: str, *keys: str) -> Run:
-    """The run of a stage in a folder that has this project's DAG and the profile `small`."""
+def project_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, module: str, *keys: str, profile: str | None = None
+) -> Run:
+    """The run of a stage in a folder that has this project's DAG and a profile, `small` by default."""
     shutil.copy(ROOT / "dvc.yaml", folder)
     shutil.copy(ROOT / "models.lock", folder)
-    shutil.copy(ROOT / "profiles/small.yaml", folder / "params.yaml")
-    (folder / "stages").symlink_to(ROOT / "stages")
-    (folder / "vouch").symlink_to(ROOT / "vouch")
+    (folder / "params.yaml").write_text(profile or (ROOT / "profiles/small.yaml").read_text("utf-8"), "utf-8")
+    for code in ("stages", "vouch"):
+        if not (folder / code).exists():
+            (folder / code).symlink_to(ROOT / code)
     monkeypatch.chdir(folder)
     for model in ("tiny_a", "tiny_b"):
         source = Source(kind="folder", path=f"data/trained/{model}")

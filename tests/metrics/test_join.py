@@ -12,7 +12,7 @@ from vouch.metrics.join import join
 from vouch.metrics.responses import uniform
 from vouch.pipeline.errors import UserError
 
-WHERE = "data/responses/m/d.letters.parquet"
+WHERE = "data/responses/d/m.letters.parquet"
 
 
 def refused(letters: pa.Table, prompts: pa.Table, items: pa.Table, released: bool = False) -> str:

@@ -1,5 +1,7 @@
 """The stage reads and writes tables where dvc.yaml says, with its own parameters."""
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from stages.score import main
+from stages.score import SCORED, main
+from tests.checkouts.small import small
 from tests.metrics.simulated import CONFIG, project_run, replace_row, simulate, tables
 from vouch.metrics.join import join
 from vouch.metrics.responses import Responses
 from vouch.metrics.tables import score_block
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.stage import Run
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.metrics import METRICS, metrics_path
 from vouch.tables.outcomes import OUTCOMES, outcomes_path
@@ -23,16 +25,37 @@ from vouch.tables.prompts import PROMPTS, prompts_path
 from vouch.tables.responses import LETTERS, RESPONSES, letters_path
 from vouch.tables.table import Table
 
+DATASETS = ("left", "right")
+Score = Callable[[], dict[str, Any]]
+"""Scores both datasets; what the stages noted."""
+
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    found = project_run(tmp_path, monkeypatch, "score", "tiny_a")
-    for dataset in ("left", "right"):
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Score:
+    runs = [
+        project_run(tmp_path, monkeypatch, "score", name, profile=small(train=["tiny_a"]))
+        for name in DATASETS
+    ]
+    for dataset in DATASETS:
         for output in ("likelihood", "text"):
             RESPONSES[output].table.write(RESPONSES[output].path("tiny_a", dataset), [])
     give("left", simulate(0, 60))
     give("right", simulate(1, 40))
-    return found
+
+    def score() -> dict[str, Any]:
+        for each in runs:
+            main(each)
+        return {each.stage: each.notes for each in runs if each.notes}
+
+    return score
+
+
+def metrics() -> pa.Table:
+    return pa.concat_tables(METRICS.read(metrics_path(dataset)) for dataset in DATASETS)
+
+
+def outcomes() -> pa.Table:
+    return pa.concat_tables(OUTCOMES.read(outcomes_path(dataset)) for dataset in DATASETS)
 
 
 def fill(table: Table, path: Path, found: pa.Table) -> None:
@@ -46,32 +69,32 @@ def give(dataset: str, responses: Responses, **changes: Any) -> None:
     fill(ITEMS, items_path(dataset), items)
 
 
-def test_every_dataset_is_scored_in_both_readings(run: Run) -> None:
+def test_every_dataset_is_scored_in_both_readings(run: Score) -> None:
     broken = simulate(0, 60, copies=2)
     broken.defective[:3] = True
     give("left", broken, categories=("colour", "shape", ""))
     give("right", simulate(1, 40, 5))
-    main(run)
-    metrics = METRICS.read(metrics_path("tiny_a"))
-    assert set(metrics["dataset"].to_pylist()) == {"left", "right"}
-    assert set(metrics["protocol"].to_pylist()) == {"faithful", "clean"}
-    left = metrics.filter(pc.equal(metrics["dataset"], "left"))
+    run()
+    found = metrics()
+    assert set(found["dataset"].to_pylist()) == {"left", "right"}
+    assert set(found["protocol"].to_pylist()) == {"faithful", "clean"}
+    left = found.filter(pc.equal(found["dataset"], "left"))
     assert set(left["category"].to_pylist()) == {"all", "colour", "shape"}
     sizes = left.filter(pc.and_(pc.equal(left["metric"], "set_size"), pc.equal(left["category"], "all")))
     assert sorted(sizes["score"].to_pylist()) == ["aps", "aps", "lac", "lac", "mean", "mean"]
     for name in ("value", "low", "high"):
-        assert np.isfinite(metrics[name].drop_null().to_numpy()).all()
-    keys = metrics.select(["dataset", "variation", "protocol", "category", "score", "metric"]).to_pylist()
+        assert np.isfinite(found[name].drop_null().to_numpy()).all()
+    keys = found.select(["dataset", "variation", "protocol", "category", "score", "metric"]).to_pylist()
     assert len({tuple(key.values()) for key in keys}) == len(keys)
 
 
-def test_outcomes_hold_a_row_per_prompt(run: Run) -> None:
+def test_outcomes_hold_a_row_per_prompt(run: Score) -> None:
     broken = simulate(0, 60, copies=2)
     broken.defective[:3] = True
     give("left", broken)
     give("right", simulate(1, 40, 5))
-    main(run)
-    rows = OUTCOMES.read(outcomes_path("tiny_a")).to_pylist()
+    run()
+    rows = outcomes().to_pylist()
     assert [row["prompt"] for row in rows] == [f"{i}/original" for i in (*range(60), *range(40))]
     left = rows[:60]
     assert sum(row["half"] == "test" for row in left) == 30
@@ -90,42 +113,43 @@ def test_outcomes_hold_a_row_per_prompt(run: Run) -> None:
     assert all(1 <= row["clean_size_aps"] <= 6 for row in left[4:] if row["clean_size_aps"] is not None)
 
 
-def test_same_tables_same_bytes(run: Run) -> None:
-    main(run)
-    before = [path("tiny_a").read_bytes() for path in (metrics_path, outcomes_path)]
-    main(run)
-    assert [path("tiny_a").read_bytes() for path in (metrics_path, outcomes_path)] == before
+def test_same_tables_same_bytes(run: Score) -> None:
+    run()
+    before = [path("left").read_bytes() for path in (metrics_path, outcomes_path)]
+    shutil.rmtree(SCORED)
+    run()
+    assert [path("left").read_bytes() for path in (metrics_path, outcomes_path)] == before
 
 
-def test_schema_only_answers_give_empty_tables(run: Run) -> None:
+def test_schema_only_answers_give_empty_tables(run: Score) -> None:
     for dataset in ("left", "right"):
         give(dataset, simulate(0, 6), outputs=())
         fill(LETTERS, letters_path("tiny_a", dataset), LETTERS.schema.empty_table())
-    main(run)
-    assert METRICS.read(metrics_path("tiny_a")).num_rows == 0
-    assert OUTCOMES.read(outcomes_path("tiny_a")).num_rows == 0
+    run()
+    assert metrics().num_rows == 0
+    assert outcomes().num_rows == 0
 
 
-def test_all_rows_defective_leave_only_the_count_of_them(run: Run) -> None:
+def test_all_rows_defective_leave_only_the_count_of_them(run: Score) -> None:
     broken = simulate(0, 20)
     broken.defective[:] = True
     give("left", broken)
-    main(run)
-    rows = METRICS.read(metrics_path("tiny_a")).to_pylist()
+    run()
+    rows = metrics().to_pylist()
     clean = [row for row in rows if row["dataset"] == "left" and row["protocol"] == "clean"]
     assert [(row["metric"], row["value"]) for row in clean] == [("rows_dropped", 20)]
-    outcomes = OUTCOMES.read(outcomes_path("tiny_a")).slice(0, 20)
-    assert outcomes["clean_correct"].null_count == 20
-    assert outcomes["correct"].null_count == 0
+    found = outcomes().slice(0, 20)
+    assert found["clean_correct"].null_count == 20
+    assert found["correct"].null_count == 0
 
 
-def test_a_refusal_names_the_file_and_the_prompt_and_writes_nothing(run: Run) -> None:
+def test_a_refusal_names_the_file_and_the_prompt_and_writes_nothing(run: Score) -> None:
     letters, _, _ = tables(simulate(1, 40))
     nan = replace_row(letters, 7, {"logits": [float("nan")] * 6})
     fill(LETTERS, letters_path("tiny_a", "right"), nan)
-    with pytest.raises(UserError, match=r"data/responses/tiny_a/right\.letters\.parquet: prompt 7/original"):
-        main(run)
-    assert not metrics_path("tiny_a").exists()
+    with pytest.raises(UserError, match=r"data/responses/right/tiny_a\.letters\.parquet: prompt 7/original"):
+        run()
+    assert metrics_path("left").exists() and not metrics_path("right").exists()
 
 
 def give_silent(dataset: str, responses: Responses, silent: list[int], categories: tuple[str, ...]) -> None:
@@ -141,16 +165,16 @@ def figures(dataset: str, metric: str) -> dict[tuple[str, str], tuple[float, int
     """By protocol and category: value, rows behind it, whether it has an interval."""
     return {
         (row["protocol"], row["category"]): (row["value"], row["items"], row["low"] is not None)
-        for row in METRICS.read(metrics_path("tiny_a")).to_pylist()
+        for row in metrics().to_pylist()
         if row["dataset"] == dataset and row["metric"] == metric
     }
 
 
-def test_unanswered_prompts_are_counted_beside_every_other_metric(run: Run) -> None:
+def test_unanswered_prompts_are_counted_beside_every_other_metric(run: Score) -> None:
     broken = simulate(0, 60)
     broken.defective[:6] = True
     give_silent("left", broken, [0, 1, 7, 9, 11], ("a", "b"))
-    main(run)
+    noted = run()
     assert figures("left", "unanswered") == {
         ("faithful", "all"): (5 / 60, 60, False),
         ("faithful", "a"): (1 / 30, 30, False),
@@ -165,20 +189,20 @@ def test_unanswered_prompts_are_counted_beside_every_other_metric(run: Run) -> N
     }
     rows_of = figures("left", "tie_rate")
     assert (rows_of["faithful", "all"][1], rows_of["clean", "all"][1]) == (55, 51)
-    assert run.notes == {"unanswered": {"left/original": 5}}
-    rows = OUTCOMES.read(outcomes_path("tiny_a"))
+    assert noted == {"score@left": {"unanswered": {"tiny_a/original/letters": 5}}}
+    rows = outcomes()
     assert rows.num_rows == 95 and "7/original" not in rows["prompt"].to_pylist()[:55]
 
 
-def test_the_others_are_scored_as_if_only_they_had_been_asked(run: Run) -> None:
+def test_the_others_are_scored_as_if_only_they_had_been_asked(run: Score) -> None:
     base = simulate(0, 60)
     give_silent("left", base, list(range(50, 60)), ("",))
     give("right", base.take(np.arange(50)))
-    main(run)
+    run()
     left, right = (
         {
             (row["protocol"], row["score"], row["metric"]): (row["value"], row["low"], row["high"])
-            for row in METRICS.read(metrics_path("tiny_a")).to_pylist()
+            for row in metrics().to_pylist()
             if row["dataset"] == dataset and row["metric"] != "unanswered"
         }
         for dataset in ("left", "right")
@@ -186,41 +210,41 @@ def test_the_others_are_scored_as_if_only_they_had_been_asked(run: Run) -> None:
     assert left == right and len(left) > 20
 
 
-def test_a_model_that_never_answered_has_no_other_metric(run: Run) -> None:
+def test_a_model_that_never_answered_has_no_other_metric(run: Score) -> None:
     """One dead server must not hide the scores of other datasets, so it is no error."""
     give_silent("left", simulate(0, 20), list(range(20)), ("a", "b"))
-    main(run)
-    rows = [row for row in METRICS.read(metrics_path("tiny_a")).to_pylist() if row["dataset"] == "left"]
+    run()
+    rows = [row for row in metrics().to_pylist() if row["dataset"] == "left"]
     assert {row["metric"] for row in rows} == {"unanswered"} and {row["value"] for row in rows} == {1}
     assert len(rows) == 6
-    assert OUTCOMES.read(outcomes_path("tiny_a")).num_rows == 40
+    assert outcomes().num_rows == 40
 
 
-def test_censored_letters_are_scored_at_their_lower_end(run: Run) -> None:
+def test_censored_letters_are_scored_at_their_lower_end(run: Score) -> None:
     letters = LETTERS.read(letters_path("tiny_a", "left"))
     logits = [2.0, float("-inf"), 1.0, *[float("-inf")] * 3]
     letters = replace_row(letters, 4, {"logits": logits, "upper": [2.0, -1.0, 1.0, -1.0, -1.0, -1.0]})
     fill(LETTERS, letters_path("tiny_a", "left"), letters)
-    main(run)
-    row = OUTCOMES.read(outcomes_path("tiny_a")).to_pylist()[4]
+    run()
+    row = outcomes().to_pylist()[4]
     p = 1 / (1 + np.exp(-1))
     assert row["predicted"] == 0 and row["confidence"] == pytest.approx(p)
     assert row["entropy"] == pytest.approx(-(p * np.log(p) + (1 - p) * np.log(1 - p)))
-    metrics = METRICS.read(metrics_path("tiny_a"))
+    found = metrics()
     for name in ("value", "low", "high"):
-        assert np.isfinite(metrics[name].drop_null().to_numpy()).all()
+        assert np.isfinite(found[name].drop_null().to_numpy()).all()
 
 
-def test_released_models_may_have_other_answers_than_letters(run: Run) -> None:
+def test_released_models_may_have_other_answers_than_letters(run: Score) -> None:
     for dataset in ("left", "right"):
         give(dataset, simulate(0, 6))
         fill(LETTERS, letters_path("tiny_a", dataset), LETTERS.schema.empty_table())
     with pytest.raises(UserError, match="was asked but has no row"):
-        main(run)
+        run()
     pin = Pin(model="tiny_a", engine="released", source=Source(kind="released", path="x"), files={})
     write_pin(pin_path("tiny_a"), pin)
-    main(run)
-    assert METRICS.read(metrics_path("tiny_a")).num_rows == 0
+    run()
+    assert metrics().num_rows == 0
 
 
 @pytest.mark.parametrize(
@@ -243,16 +267,56 @@ def test_what_was_chosen_does_not_hang_on_the_order(order: list[int], logits: li
     assert outcomes["chosen"].to_pylist() == [chosen] * 2
 
 
-def test_variations_of_the_same_questions_are_compared(run: Run) -> None:
+def test_variations_of_the_same_questions_are_compared(run: Score) -> None:
     base = simulate(0, 80, step=1e-6)
     sides = [tables(base), tables(simulate(1, 80, step=1e-6), "blank")]
     fill(LETTERS, letters_path("tiny_a", "left"), pa.concat_tables([side[0] for side in sides]))
     fill(PROMPTS, prompts_path("left"), pa.concat_tables([side[1] for side in sides]))
     fill(ITEMS, items_path("left"), sides[0][2])
-    main(run)
-    rows = METRICS.read(metrics_path("tiny_a")).to_pylist()
+    run()
+    rows = metrics().to_pylist()
     found = {row["metric"]: row for row in rows if row["variation"] == "blank" and row["score"] == "lac"}
     assert {"shift_coverage", "shift_set_size", "threshold_drift", "shift_broken"} <= set(found)
     assert found["shift_coverage"]["value"] < 0.9 and found["shift_coverage"]["low"] is not None
     assert found["shift_broken"]["value"] in (0, 1) and found["shift_coverage"]["calibration"] == "marginal"
     assert not any(row["metric"].startswith("shift") for row in rows if row["variation"] == "original")
+
+
+def test_what_is_known_is_not_scored_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A second model leaves the first one's scores as they were; other answers do not; damage is noticed."""
+    scored: list[str] = []
+
+    def counting(model: str, *given: Any) -> Any:
+        scored.append(model)
+        return score_block(model, *given)
+
+    monkeypatch.setattr("stages.score.score_block", counting)
+
+    def score(*models: str) -> bytes:
+        scored.clear()
+        run = project_run(tmp_path, monkeypatch, "score", "left", profile=small(train=models))
+        main(run)
+        return metrics_path("left").read_bytes() + outcomes_path("left").read_bytes()
+
+    letters, prompts, items = tables(simulate(0, 60))
+    (tmp_path / "data").mkdir(exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    fill(PROMPTS, prompts_path("left"), prompts)
+    fill(ITEMS, items_path("left"), items)
+    for model in ("tiny_a", "tiny_b"):
+        for output in ("likelihood", "text"):
+            RESPONSES[output].table.write(RESPONSES[output].path(model, "left"), [])
+        fill(LETTERS, letters_path(model, "left"), letters)
+    score("tiny_a")
+    assert scored == ["tiny_a"]
+    both = score("tiny_a", "tiny_b")
+    assert scored == ["tiny_b"]
+    assert score("tiny_a", "tiny_b") == both and not scored
+    for kept in (SCORED / "left").iterdir():
+        kept.write_bytes(kept.read_bytes()[:-1])
+    assert score("tiny_a", "tiny_b") == both and scored == ["tiny_a", "tiny_b"]
+    fill(LETTERS, letters_path("tiny_b", "left"), replace_row(letters, 3, {"logits": [0.0, 0, 0, 0, 0, 9]}))
+    assert score("tiny_a", "tiny_b") != both and scored == ["tiny_b"]
+    assert len(list((SCORED / "left").iterdir())) == 2, "what nothing asks for any more is removed"

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.models.encoders.models import pin, save_bert
-from tests.models.project import DATASET, MODEL, Project, quiz
+from tests.models.project import DATASET, Project, quiz
 from vouch.metrics.ranking.tasks import tasks, with_similarity
 from vouch.tables.embeddings import TEXT_SIMILARITY, TEXT_SIMILARITY_PATH
 from vouch.tables.items import ITEMS, items_path
@@ -37,10 +37,10 @@ def test_samples_become_metrics_signals_and_rankers(project: Project, tmp_path: 
     ]
     write_pin(pin_path("bert"), pin("bert", save_bert(tmp_path / "bert")))
     ask(project)
-    project.stage("score", MODEL)
+    project.stage("score", DATASET)
     found = {
         (row["score"], row["metric"]): row
-        for row in METRICS.read(metrics_path(MODEL)).to_pylist()
+        for row in METRICS.read(metrics_path(DATASET)).to_pylist()
         if row["protocol"] == "clean" and row["category"] == "all"
     }
     calm, wild = (found[score, "instability"]["value"] for score in (SAMPLED, HOT))
@@ -52,7 +52,7 @@ def test_samples_become_metrics_signals_and_rankers(project: Project, tmp_path: 
     project.stage("embed")
     similarity = TEXT_SIMILARITY.read(TEXT_SIMILARITY_PATH)
     assert similarity.num_rows == 24
-    (own,) = tasks(with_similarity(LABEL_FREE.read(label_free_path(MODEL)), similarity))
+    (own,) = tasks(with_similarity(LABEL_FREE.read(label_free_path(DATASET)), similarity))
     greedy, *sampled = own
     assert [task.score for task in own] == ["", SAMPLED, HOT]
     assert not set(greedy.label_free) & {*SAMPLES, *SIMILARITIES}

@@ -276,12 +276,11 @@ def write_tables(made: Made) -> list[Path]:
     for name, (table, path) in COMPARED.items():
         table.write(path, list(filled.get(name, ())))
         paths.append(path)
-    for place, model in enumerate(made.accuracy):
-        # The rows carry the name; a hostile one is no name for a file.
-        METRICS.write(metrics_path(f"m{place}"), [])
-        OUTCOMES.write(outcomes_path(f"m{place}"), list(_outcomes(made, model)))
-        paths += [metrics_path(f"m{place}"), outcomes_path(f"m{place}")]
+    outcomes = [row for model in made.accuracy for row in _outcomes(made, model)]
     for dataset in made.datasets:
+        METRICS.write(metrics_path(dataset), [])
+        OUTCOMES.write(outcomes_path(dataset), [row for row in outcomes if row["dataset"] == dataset])
+        paths += [metrics_path(dataset), outcomes_path(dataset)]
         items = _items(made)
         ITEMS.write(items_path(dataset), items)
         DEFECTS.write(defects_path(dataset), _defects(items, made))

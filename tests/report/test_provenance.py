@@ -37,13 +37,13 @@ def test_who_answered(make: Callable[[Made], Evidence]) -> None:
         f"model.safetensors {DIGEST}",
         "transformers/3.1",
         "data/models/hub.json",
-        "pin@hub, extract@hub-DATASET, score@hub",
+        "pin@hub, extract@hub-DATASET, score@DATASET",
     ]
     assert said["loose"][:2] == ["owner/other no commit", "no digest written down"]
     assert said["server"][:2] == ["a server big", "not known"]
     assert said["alpha"][:2] == ["trained here train.alpha", "in the list of files"]
-    assert said["alpha"][-1] == "train@alpha, pin@alpha, extract@alpha-DATASET, score@alpha"
-    assert said["others"][-1] == "pin@others, extract@others-DATASET, score@others"
+    assert said["alpha"][-1] == "train@alpha, pin@alpha, extract@alpha-DATASET, score@DATASET"
+    assert said["others"][-1] == "pin@others, extract@others-DATASET, score@DATASET"
     assert said["others"][0] == "answers that others released"
 
 
@@ -57,5 +57,5 @@ def test_engines_and_digests_of_answers(tmp_path: Path, monkeypatch: pytest.Monk
     evidence = load(paths, SCORING)
     assert evidence.engines == {"alpha": ["transformers/2.1", "transformers/3.1"]}
     inputs = {row[0].text: (row[1].text, row[2].text) for row in build(evidence)["inputs"].rows}
-    stage, digest = inputs["data/responses/alpha/shapes.letters.parquet"]
+    stage, digest = inputs["data/responses/shapes/alpha.letters.parquet"]
     assert stage == "extract@alpha-shapes" and len(digest) == 64

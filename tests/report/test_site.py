@@ -128,7 +128,7 @@ def test_says_what_the_tables_hold(rich: Site) -> None:
         ("datasets", "negated question ls_n 2 1 1 0 rules/1"),
         ("datasets", "Is it red? Is it rejected? negated it says the same"),
         ("calibration", "Calibrated on 10 % of the questions, alpha covers 90.0 % (80.0–100.0)"),
-        ("provenance", "data/scores/m0.outcomes.parquet score@m0"),
+        ("provenance", "data/scores/shapes.outcomes.parquet score@shapes"),
     ):
         assert words in rich[f"pages/{name}.html"].text, words
 

@@ -223,7 +223,7 @@ def test_no_secret_is_in_any_file_or_in_what_was_printed(run: Run) -> None:
 def test_what_the_server_said_otherwise_is_found(run: Run) -> None:
     """So that the search above would find a key, in each place that holds words of the server."""
     found = _holding(run.checkout.path, {ODD.encode()})
-    for place in ("data/responses/served/mine.letters.parquet", ".dvc/cache/", ".vouch/work/"):
+    for place in ("data/responses/mine/served.letters.parquet", ".dvc/cache/", ".vouch/work/"):
         assert any(name.startswith(place) for name in found), (place, found)
     assert any(name.startswith("reports/items/") for name in _holding(run.checkout.path, {b"a kite"}))
 

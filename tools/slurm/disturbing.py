@@ -113,7 +113,7 @@ def time_limit(bed: Bed) -> None:
     stopped = _until_done(bed, checkout)
     record = json.loads((checkout.path / ".vouch/runs/extract-tiny_a-left.json").read_text("utf-8"))
     bed.log(f"{stopped} jobs were told to stop, the last one ended: {record['measured']['answers']}")
-    answers = "data/responses/tiny_a/left.letters.parquet"
+    answers = "data/responses/left/tiny_a.letters.parquet"
     repro.end()
     if (checkout.path / answers).read_bytes() != (other.path / answers).read_bytes():
         raise RuntimeError("time limit: not the answers of dvc repro")

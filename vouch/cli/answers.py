@@ -30,19 +30,22 @@ def prompts_of(dataset: str, item: str) -> dict[str, dict[str, Any]]:
     return {row["id"]: row for row in rows_of(PROMPTS, prompts_path(dataset), "item", [item])}
 
 
-def models() -> list[str]:
-    """Models with outcomes, by name."""
-    suffix = outcomes_path("").name
-    return sorted(path.name.removesuffix(suffix) for path in outcomes_path("").parent.glob(f"*{suffix}"))
+def models(dataset: str) -> list[str]:
+    """Models with outcomes on a dataset, by name."""
+    found = OUTCOMES.read(intact(outcomes_path(dataset)), ["model"])["model"]
+    return sorted(found.unique().to_pylist())
 
 
-def answers(model: str, dataset: str, prompts: Mapping[str, Row]) -> list[dict[str, Any]]:
-    """An entry for each prompt that the model was asked, and each output, as JSON has it."""
-    rows = [
-        row
-        for row in rows_of(OUTCOMES, outcomes_path(model), "prompt", list(prompts))
-        if row["dataset"] == dataset
-    ]
+def answers(dataset: str, prompts: Mapping[str, Row], model: str | None) -> list[dict[str, Any]]:
+    """An entry for each prompt and output of all models, or of one, as JSON has it."""
+    found = defaultdict[str, list[Row]](list)
+    for row in rows_of(OUTCOMES, outcomes_path(dataset), "prompt", list(prompts)):
+        found[row["model"]].append(row)
+    wanted = sorted(found) if model is None else [model]
+    return [entry for name in wanted for entry in _of_model(name, dataset, prompts, found[name])]
+
+
+def _of_model(model: str, dataset: str, prompts: Mapping[str, Row], rows: list[Row]) -> list[dict[str, Any]]:
     given = defaultdict[tuple[str, str], list[Row]](list)
     for output in sorted({row["output"] for row in rows}):
         responses, path = RESPONSES[output]

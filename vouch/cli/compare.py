@@ -52,10 +52,7 @@ def run(options: argparse.Namespace) -> int:
     """Prints three tables, or JSON."""
     config = check_project().compare
     rows = _leaderboard(options)
-    first, second = (
-        _chosen(OUTCOMES.read(intact(outcomes_path(name)), list(_COLUMNS)), options)
-        for name in (options.first, options.second)
-    )
+    first, second = (_outcomes(name, rows, options) for name in (options.first, options.second))
     if options.variation == ORIGINAL:
         tested = DIFFERENCES.read(intact(DIFFERENCES_PATH)).to_pylist()
     else:
@@ -102,6 +99,17 @@ def _leaderboard(options: argparse.Namespace) -> list[dict[str, Any]]:
     rows = rows.filter(pc.is_in(rows["model"], value_set=pa.array(models)))
     found: list[dict[str, Any]] = _chosen(rows, options).to_pylist()
     return found
+
+
+def _outcomes(model: str, leaderboard: Sequence[Mapping[str, Any]], options: argparse.Namespace) -> pa.Table:
+    """Rows of OUTCOMES of a model, as the options choose, of the datasets of the leaderboard's rows."""
+    empty = pa.schema([OUTCOMES.schema.field(name) for name in _COLUMNS]).empty_table()
+    parts = [
+        part
+        for dataset in sorted({row["dataset"] for row in leaderboard})
+        for part in OUTCOMES.rows_with(intact(outcomes_path(dataset)), "model", [model], _COLUMNS)
+    ]
+    return _chosen(pa.concat_tables([empty, *parts]), options)
 
 
 def _chosen(rows: pa.Table, options: argparse.Namespace) -> pa.Table:

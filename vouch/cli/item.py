@@ -55,15 +55,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Prints the item."""
     dataset, item = find_item(options.id, options.dataset)
-    known = models()
     if options.model is not None:
-        check_name("model", options.model, known, outcomes_path("x").parent)
+        check_name("model", options.model, models(dataset), outcomes_path(dataset))
     prompts = prompts_of(dataset, item["id"])
-    found = [
-        entry
-        for model in ([options.model] if options.model else known)
-        for entry in answers(model, dataset, prompts)
-    ]
+    found = answers(dataset, prompts, options.model)
     written = 0
     if options.pictures:
         written = write_pictures(options.pictures, prompts, ImageStore(intact(images_path(dataset))))

@@ -46,17 +46,18 @@ def write_records(
     stage: Stage, notes: Mapping[str, Any], measured: Mapping[str, Any], times: Mapping[str, Any]
 ) -> None:
     """Writes both records. notes, measured: of `Run.note` and `Run.measure`."""
-    made = {"stage": stage.name, "python": platform.python_version(), "versions": _versions(), "notes": notes}
+    made = {"stage": stage.name, "python": platform.python_version(), "versions": versions(), "notes": notes}
     write_json(run_record(stage), made)
     machine = {"system": f"{platform.system()} {platform.machine()}", "byte_order": sys.byteorder}
     write_json(local_record(stage), {"stage": stage.name, **times, **machine, "measured": measured})
 
 
-def _versions() -> dict[str, str]:
-    versions = {}
+def versions() -> dict[str, str]:
+    """Of the libraries that can change an output, those that are installed."""
+    found = {}
     for name in _LIBRARIES:
         try:
-            versions[name] = metadata.version(name)
+            found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return versions
+    return found

@@ -1,7 +1,10 @@
 """How every stage starts and ends: checked parameters, known inputs, one-line errors, a receipt."""
 
 import gc
+import hashlib
+import json
 import os
+import platform
 import signal
 import sys
 import time
@@ -10,13 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from vouch.pipeline.dag import Dag, Stage, read_dag
+from vouch.pipeline.dag import CODE, Dag, Stage, read_dag
 from vouch.pipeline.digests import Digests, fingerprint
 from vouch.pipeline.errors import NO_THREAD, UserError, without_threads
 from vouch.pipeline.freshness import Record, present, read_receipt, write_receipt
 from vouch.pipeline.intact import Recorded, refuse_damaged
 from vouch.pipeline.locks import stage_lock
-from vouch.pipeline.run_record import write_records
+from vouch.pipeline.run_record import versions, write_records
 from vouch.pipeline.runners import mend
 from vouch.pipeline.streaming_digest import read_otherwise
 from vouch.pipeline.terminal import open_streams, progress, warnings_aside
@@ -28,13 +31,17 @@ FILES = ("params.yaml", "models.lock")
 class Run:
     """What a stage may know: its keys, the parameters that dvc.yaml declares for it, its inputs."""
 
-    def __init__(self, dag: Dag, stage: Stage, arguments: Sequence[str]) -> None:
+    def __init__(
+        self, dag: Dag, stage: Stage, arguments: Sequence[str], digests: Digests | None = None
+    ) -> None:
         self.stage = stage.name
         self.keys = tuple(arguments)
         self.inputs = [Path(path) for path in dag.inputs(stage)]
         self.notes: dict[str, Any] = {}
         self.measured: dict[str, Any] = {}
         self._params = stage.params
+        self._code = [dep for dep in stage.deps if dep.startswith(CODE)]
+        self._digests = digests or Digests()
 
     @property
     def params(self) -> dict[str, Any]:
@@ -54,6 +61,16 @@ class Run:
                 level = level.setdefault(parent, {})
             level[last] = value
         return dict(_sorted(nested))
+
+    def rests_on(self, inputs: Iterable[Path], *facts: object) -> str:
+        """A name of all that a part of the work rests on, for what is remembered of it (`Remembered`).
+
+        These inputs by path and content, the facts, and of the stage its code, parameters and versions.
+        """
+        paths = [*self._code, *map(str, inputs)]
+        contents = {path: self._digests.of(path) for path in paths}
+        every = [contents, self._params, platform.python_version(), versions(), facts]
+        return hashlib.sha256(json.dumps(every, sort_keys=True).encode()).hexdigest()
 
     def note(self, key: str, value: Any) -> None:
         """Adds a fact that the inputs decide to the run record data/runs/STAGE.json: a count, a revision."""
@@ -122,7 +139,7 @@ def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], No
     # what no stage has made is hashed while it is read, or at the end
     unread = {dep: fingerprint(dep) for dep in dag.sources(stage)}
     before = {dep: digests.of(dep) for dep in stage.deps if dep not in unread}
-    run = Run(dag, stage, arguments)
+    run = Run(dag, stage, arguments, digests)
     gc.freeze()  # what was imported stays; looking for cycles in it takes as long as in all that is made
     began, start = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.monotonic()
     with warnings_aside() as said:

@@ -82,7 +82,7 @@ def engines(paths: Iterable[Path]) -> dict[str, list[str]]:
     found: dict[str, set[str]] = {}
     for path in paths:
         names = tables[path.suffixes[0]].read(path, ["engine"])["engine"].unique().to_pylist()
-        found.setdefault(path.parent.name, set()).update(filter(None, names))
+        found.setdefault(path.name.partition(".")[0], set()).update(filter(None, names))
     return {model: sorted(names) for model, names in found.items()}
 
 
@@ -107,8 +107,7 @@ def load(
         raise UserError(
             f"{LEADERBOARD_PATH}: holds no scores; name a model in params.yaml and run `dvc repro`"
         )
-    suffix = outcomes_path("").name
-    outcomes = [path for path in paths if path == outcomes_path(path.name.removesuffix(suffix))]
+    outcomes = [path for path in paths if path == outcomes_path(path.name.partition(".")[0])]
     items, rejects, defects, rewrites = (
         [path for path in paths if path == of(path.stem)]
         for of in (items_path, rejects_path, defects_path, rewrites_path)

@@ -1,4 +1,4 @@
-"""label_free: what a model gives away of itself on each prompt, for ranking models without labels.
+"""label_free: what models give away of themselves on each prompt of a dataset, for ranking without labels.
 
 One row per answered prompt of the variation `original` and output that the clean protocol keeps; of a
 generated text one more row for each temperature that was sampled. `performance` and `answers` rest on labels.
@@ -31,6 +31,6 @@ sample_bleu, agreement  float64    of the samples at `temperature` with the gree
 )
 
 
-def label_free_path(model: str) -> Path:
-    """Where the label-free scores of a model lie."""
-    return Path("data/scores") / f"{model}.label_free.parquet"
+def label_free_path(dataset: str) -> Path:
+    """Where the label-free scores of a dataset lie."""
+    return Path("data/scores") / f"{dataset}.label_free.parquet"

@@ -1,4 +1,4 @@
-"""metrics: aggregate scores of one model, long form, always in both protocols."""
+"""metrics: aggregate scores of all models on one dataset, long form, always in both protocols."""
 
 from pathlib import Path
 
@@ -33,6 +33,6 @@ items        int64    how many items the number rests on
 )
 
 
-def metrics_path(model: str) -> Path:
-    """Where the aggregate scores of a model lie."""
-    return Path("data/scores") / f"{model}.metrics.parquet"
+def metrics_path(dataset: str) -> Path:
+    """Where the aggregate scores of a dataset lie."""
+    return Path("data/scores") / f"{dataset}.metrics.parquet"

@@ -1,4 +1,4 @@
-"""outcomes: per-prompt scores of one model. A row for each prompt and each output that it was asked for."""
+"""outcomes: per-prompt scores of all models on one dataset. A row for each model, prompt and output."""
 
 from pathlib import Path
 
@@ -54,9 +54,9 @@ clean_size_lac, clean_size_aps  float64
 )
 
 
-def outcomes_path(model: str) -> Path:
-    """Where the per-prompt scores of a model lie."""
-    return Path("data/scores") / f"{model}.outcomes.parquet"
+def outcomes_path(dataset: str) -> Path:
+    """Where the per-prompt scores of a dataset lie."""
+    return Path("data/scores") / f"{dataset}.outcomes.parquet"
 
 
 Floats = NDArray[np.float64]

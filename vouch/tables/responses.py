@@ -103,17 +103,17 @@ eos          int32      0-based position of the end-of-sequence token, null wher
 
 def letters_path(model: str, dataset: str) -> Path:
     """Where the letters of a model on a dataset lie."""
-    return Path("data/responses") / model / f"{dataset}.letters.parquet"
+    return Path("data/responses") / dataset / f"{model}.letters.parquet"
 
 
 def likelihood_path(model: str, dataset: str) -> Path:
     """Where the option likelihoods of a model on a dataset lie."""
-    return Path("data/responses") / model / f"{dataset}.likelihood.parquet"
+    return Path("data/responses") / dataset / f"{model}.likelihood.parquet"
 
 
 def text_path(model: str, dataset: str) -> Path:
     """Where the generated texts of a model on a dataset lie."""
-    return Path("data/responses") / model / f"{dataset}.text.parquet"
+    return Path("data/responses") / dataset / f"{model}.text.parquet"
 
 
 class Response(NamedTuple):

@@ -1,4 +1,4 @@
-"""How rows become a parquet file: buffered into row groups, packed by what the columns hold."""
+"""How rows become a parquet file: buffered into row groups, packed by what the columns hold; and bytes."""
 
 import sys
 from array import array
@@ -111,3 +111,20 @@ def _joined(values: Sequence[bytes | None]) -> pa.Array | None:
         return None
     offsets, data = pa.py_buffer(array("i", ends)), pa.py_buffer(b"".join(present))
     return pa.Array.from_buffers(pa.binary(), len(values), [None, offsets, data])
+
+
+def packed(tables: Sequence[pa.Table]) -> bytes:
+    """Tables as bytes, for a cache."""
+    sink, options = pa.BufferOutputStream(), pa.ipc.IpcWriteOptions(compression="zstd")
+    for table in tables:
+        with pa.ipc.new_stream(sink, table.schema, options=options) as stream:
+            stream.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def unpacked(data: bytes) -> list[pa.Table]:
+    """The tables that `packed` was given."""
+    source, tables = pa.BufferReader(data), []
+    while source.tell() < len(data):
+        tables.append(pa.ipc.open_stream(source).read_all())
+    return tables

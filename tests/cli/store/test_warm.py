@@ -217,7 +217,7 @@ def test_responses_of_another_revision_are_left_alone(
 ) -> None:
     extract("quiz")
     monkeypatch.setattr(transformers, "REVISION", transformers.REVISION + 1)
-    assert "left alone (data/responses/tiny/quiz.letters.parquet: not the answers" in warm(capsys)[1]
+    assert "left alone (data/responses/quiz/tiny.letters.parquet: not the answers" in warm(capsys)[1]
 
 
 def test_missing_and_stale_inputs_are_one_line(project: Project, capsys: pytest.CaptureFixture[str]) -> None:

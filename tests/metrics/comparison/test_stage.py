@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -44,6 +45,7 @@ PATHS = (
     *(LEADERBOARD_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH, DIMENSIONS_PATH),
     *(RANKINGS_PATH, RANKED_PATH, DISTANCES_PATH, TRENDS_PATH),
 )
+NO_OUTCOMES, NO_SCORES = OUTCOMES.schema.empty_table(), LABEL_FREE.schema.empty_table()
 TABLES = (LEADERBOARD, DIFFERENCES, REPRODUCED, VARIATIONS, DIMENSIONS, RANKINGS, RANKED, DISTANCES, TRENDS)
 
 
@@ -56,23 +58,29 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
             EMBEDDINGS.write(embeddings_path(dataset, kind), [])
     TEXT_SIMILARITY.write(TEXT_SIMILARITY_PATH, [])
     publish()
+    for dataset in ("left", "right"):
+        write(dataset)
     return found
 
 
-def score(model: str, seed: int | None, silent: Sequence[int] = ()) -> None:
-    """Scores of a model on the dataset `left`, without an answer in some rows; none at all without a seed."""
-    METRICS.write(metrics_path(model), [])
-    OUTCOMES.write(outcomes_path(model), [])
-    LABEL_FREE.write(label_free_path(model), [])
-    if seed is not None:
+def write(dataset: str, *scores: tuple[list[dict[str, Any]], pa.Table, pa.Table]) -> None:
+    """The scores of models on a dataset: rows of METRICS, OUTCOMES and LABEL_FREE of each."""
+    METRICS.write(metrics_path(dataset), [row for rows, *_ in scores for row in rows])
+    OUTCOMES.write(outcomes_path(dataset), pa.concat_tables([NO_OUTCOMES, *(each[1] for each in scores)]))
+    LABEL_FREE.write(label_free_path(dataset), pa.concat_tables([NO_SCORES, *(each[2] for each in scores)]))
+
+
+def score(*seeds: int, silent: Sequence[int] = ()) -> None:
+    """Scores of tiny_a, tiny_b on the dataset `left`, of the last without an answer in some rows."""
+    scores = []
+    for place, (model, seed) in enumerate(zip(("tiny_a", "tiny_b"), seeds, strict=False), start=1):
         letters, prompts, items = tables(simulate(seed, 80, copies=2))
-        for row in silent:
+        for row in silent if place == len(seeds) else ():
             letters = replace_row(letters, row, {"logits": None, "problem": "no answer"})
         (block,) = join(letters, prompts, items, "here")
         rows, outcomes = score_block(model, "left", block, CONFIG)
-        METRICS.write(metrics_path(model), rows)
-        OUTCOMES.write(outcomes_path(model), outcomes)
-        LABEL_FREE.write(label_free_path(model), option_scores(model, "left", block, outcomes))
+        scores.append((rows, outcomes, option_scores(model, "left", block, outcomes)))
+    write("left", *scores)
 
 
 def publish(*rows: dict[str, object]) -> None:
@@ -81,8 +89,7 @@ def publish(*rows: dict[str, object]) -> None:
 
 
 def test_scores_become_standings_differences_and_reproduced(run: Run) -> None:
-    score("tiny_a", 0)
-    score("tiny_b", 1)
+    score(0, 1)
     publish({"model": "tiny_b", "name": "Tiny-B", "metric": "acc", "value": 0.5})
     main(run)
     accuracy = [
@@ -122,10 +129,7 @@ def test_a_variation_is_held_against_the_original(run: Run) -> None:
         found = score_block("tiny_a", "left", block, CONFIG)
         rows += found[0]
         outcomes.append(found[1])
-    METRICS.write(metrics_path("tiny_a"), rows)
-    OUTCOMES.write(outcomes_path("tiny_a"), pa.concat_tables(outcomes))
-    LABEL_FREE.write(label_free_path("tiny_a"), [])
-    score("tiny_b", None)
+    write("left", (rows, pa.concat_tables(outcomes), NO_SCORES))
     main(run)
     accuracy, *rest = VARIATIONS.read(VARIATIONS_PATH).to_pylist()
     clean = {
@@ -140,20 +144,18 @@ def test_a_variation_is_held_against_the_original(run: Run) -> None:
 
 
 def test_one_model_and_no_scores_at_all(run: Run) -> None:
-    score("tiny_a", 0)
-    score("tiny_b", None)
+    score(0)
     main(run)
     assert DIFFERENCES.read(DIFFERENCES_PATH).num_rows == 0
     assert set(LEADERBOARD.read(LEADERBOARD_PATH)["rank"].to_pylist()) == {1, None}
-    score("tiny_a", None)
+    score()
     main(run)
     assert [table.read(path).num_rows for table, path in zip(TABLES, PATHS, strict=True)] == [0] * len(TABLES)
 
 
 def test_a_model_that_never_answered_stands_alone(run: Run) -> None:
     publish({"model": "tiny_b", "name": "Tiny-B", "metric": "acc", "value": 0.5})
-    score("tiny_a", 0)
-    score("tiny_b", 1, silent=range(80))
+    score(0, 1, silent=range(80))
     main(run)
     assert DIFFERENCES.read(DIFFERENCES_PATH).num_rows == 0
     (cell,) = REPRODUCED.read(REPRODUCED_PATH).to_pylist()

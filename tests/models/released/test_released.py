@@ -56,7 +56,7 @@ def test_from_source_to_letters(project, released):
     for name, dtype in MODELS.items():
         model = model_slug(name)
         write_released(pinned(model, str(released), {}), "mmbench")
-        letters = pq.read_table(f"data/responses/{model}/mmbench.letters.parquet")
+        letters = pq.read_table(f"data/responses/mmbench/{model}.letters.parquet")
         source = pq.read_table(released / f"logits-mmbench/{name}.parquet")
         assert letters.column("prompt").to_pylist() == [
             f"{i}/original" for i in source.column("id").to_pylist()

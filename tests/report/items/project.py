@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from PIL import Image
 
 from vouch.metrics.config import Config
@@ -127,10 +128,11 @@ def write_project() -> list[Path]:
         rows = [{"digest": name, "bytes": data} | size for name, data in zip(digests, pictures, strict=True)]
         IMAGES.write(images_path(dataset), rows)
         paths += [items_path(dataset), prompts_path(dataset), images_path(dataset)]
-    for model in MODELS:
-        OUTCOMES.write(outcomes_path(model), pa.concat_tables(_scored(model)))
-        paths.append(outcomes_path(model))
-        paths += [path for name in (CHOICE, OPEN) for path in _responses(model, name)]
+    scored = pa.concat_tables(table for model in MODELS for table in _scored(model))
+    for name in (CHOICE, OPEN):
+        OUTCOMES.write(outcomes_path(name), scored.filter(pc.equal(scored["dataset"], name)))
+        paths.append(outcomes_path(name))
+        paths += [path for model in MODELS for path in _responses(model, name)]
     return sorted(paths)
 
 

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from PIL import Image
 
@@ -89,8 +88,8 @@ def test_answers_are_those_of_the_tables(inputs):
     found, problems = answers(CHOICE, "letters"), 0
     for model in MODELS:
         logits = {row["prompt"]: row for row in LETTERS.read(letters_path(model, CHOICE)).to_pylist()}
-        scored = OUTCOMES.read(outcomes_path(model)).to_pylist()
-        for row in (row for row in scored if row["dataset"] == CHOICE):
+        scored = OUTCOMES.read(outcomes_path(CHOICE)).to_pylist()
+        for row in (row for row in scored if row["model"] == model):
             given = found.pop((model, row["prompt"]))
             weights = np.exp(np.array(logits[row["prompt"]]["logits"], float))
             assert np.abs(np.array(given["p"]) - 100 * weights / weights.sum()).max() <= 0.51
@@ -110,7 +109,7 @@ def test_answers_are_those_of_the_tables(inputs):
 
 
 def test_flipped_as_compare_counts_flips(inputs):
-    outcomes = pa.concat_tables(OUTCOMES.read(outcomes_path(model)) for model in sorted(MODELS))
+    outcomes = OUTCOMES.read(outcomes_path(CHOICE))
     rows = {
         (row["model"], row["variation"], row["metric"]): row
         for row in variations(outcomes, seed=0, resamples=10)
@@ -210,7 +209,7 @@ def test_odd_datasets(inputs, tmp_path, monkeypatch):
         PROMPTS.read(prompts_path(CHOICE)).slice(0, 4),
     )
     answered = LETTERS.read(letters_path("alpha", CHOICE)).slice(0, 4).to_pylist()
-    scored = OUTCOMES.read(outcomes_path("alpha")).to_pylist()
+    scored = OUTCOMES.read(outcomes_path(CHOICE)).to_pylist()
     monkeypatch.chdir(tmp_path)
     ITEMS.write(items_path("odd"), items)
     PROMPTS.write(prompts_path("odd"), prompts)
@@ -224,9 +223,8 @@ def test_odd_datasets(inputs, tmp_path, monkeypatch):
         LIKELIHOOD.write(likelihood_path(model, "odd"), [])
         TEXT.write(text_path(model, "odd"), [])
     OUTCOMES.write(
-        outcomes_path("alpha"), [row | {"dataset": "odd"} for row in scored if row["dataset"] == CHOICE]
+        outcomes_path("odd"), [row | {"dataset": "odd"} for row in scored if row["model"] == "alpha"]
     )
-    OUTCOMES.write(outcomes_path("none"), [])
     write("odd", CONFIG, [path.relative_to(tmp_path) for path in tmp_path.rglob("*.parquet")])
     (page,) = all_pages("odd")
     assert [row["item"] for row in page["prompts"]] == [0, 0, 0, 0] and len(page["items"]) == 4

@@ -82,7 +82,7 @@ def _answers(
                 rows.setdefault(row["prompt"], []).append(row)
         if rows:
             found[output] = {prompt: _CONVERT[output](prompts[prompt], own) for prompt, own in rows.items()}
-    place = f"data/responses/{options.model}/{options.dataset}.*.parquet"
+    place = f"data/responses/{options.dataset}/{options.model}.*.parquet"
     if len(found) > 1:
         raise UserError(f"{place}: holds {' and '.join(found)}; choose one of them by --output")
     for output, answers in found.items():

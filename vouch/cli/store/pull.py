@@ -1,4 +1,4 @@
-"""Fetch stored results from the DVC remote: everything, or what belongs to one model.
+"""Fetch stored results from the DVC remote: everything, or the weights, pin and answers of one model.
 
 DVC verifies each object as it comes; what is missing or damaged is named at the end.
 
@@ -19,7 +19,7 @@ from vouch.pipeline.dvc_store import addresses, cache, repository
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.freshness import read_lock
 
-_OF_A_MODEL = ("train", "pin", "extract", "score")
+_OF_A_MODEL = ("train", "pin", "extract")
 STORAGE = Path(".dvc/storage")  # the remote inside this repository
 
 

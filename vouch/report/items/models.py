@@ -88,7 +88,7 @@ def write_models(
     answered, right = np.zeros((2, questions.items), dtype=np.int64)
     leads = []
     for number, model in enumerate(models):
-        outcomes = read_outcomes(outcomes_path(model), dataset, questions)
+        outcomes = read_outcomes(outcomes_path(dataset), model, questions)
         answers = read_answers(model, dataset, questions)
         lead = next(iter(outcomes), "")
         leads.append(lead)

@@ -74,9 +74,9 @@ def _whole(values: Floats) -> list[int]:
     return [int(value) for value in np.where(np.isnan(values), -1, np.rint(values)).tolist()]
 
 
-def read_outcomes(path: Path, dataset: str, questions: Questions) -> dict[str, Outcomes]:
-    """By what was asked for, in the order of OUTPUTS. Raises UserError."""
-    table = _of_dataset(path, dataset)
+def read_outcomes(path: Path, model: str, questions: Questions) -> dict[str, Outcomes]:
+    """Of one model, by what was asked for, in the order of OUTPUTS. Raises UserError."""
+    table = _of_model(path, model)
     found = {}
     for output in outputs.OUTPUTS:
         rows = table.filter(pc.equal(table["output"], output))
@@ -85,9 +85,9 @@ def read_outcomes(path: Path, dataset: str, questions: Questions) -> dict[str, O
     return found
 
 
-def _of_dataset(path: Path, dataset: str) -> pa.Table:
+def _of_model(path: Path, model: str) -> pa.Table:
     empty = pa.schema([OUTCOMES.schema.field(name) for name in COLUMNS]).empty_table()
-    return pa.concat_tables([empty, *OUTCOMES.rows_with(path, "dataset", [dataset], COLUMNS)])
+    return pa.concat_tables([empty, *OUTCOMES.rows_with(path, "model", [model], COLUMNS)])
 
 
 def _outcomes(table: pa.Table, questions: Questions) -> Outcomes:

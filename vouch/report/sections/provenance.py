@@ -45,11 +45,11 @@ def build(evidence: Evidence) -> dict[str, Any]:
 
 
 def stage_of(path: str) -> str:
-    """Name in dvc.lock of the stage that makes a file: `data/scores/a.metrics.parquet` -> `score@a`."""
+    """Name in dvc.lock of the stage that makes a file: `data/scores/d.metrics.parquet` -> `score@d`."""
     *_, above, folder, name = PurePosixPath("/", path).parts[-3:]
     key = name.partition(".")[0]
     if above == "responses":
-        return f"extract@{folder}-{key}"
+        return f"extract@{key}-{folder}"
     maker = MAKERS.get(folder, "")
     return maker if maker in ("", "compare") else f"{maker}@{key}"
 
@@ -58,8 +58,8 @@ def _chain() -> Grid:
     columns = (Column("Number"), Column("Rests on"), Column("Made by"))
     rows = (
         ("Ranks, differences, changes by variation", "data/compare", "compare"),
-        ("Accuracy, sets, calibration, label-free scores", "data/scores/MODEL.*.parquet", "score@MODEL"),
-        ("What a model answered", "data/responses/MODEL/DATASET.*.parquet", "extract@MODEL-DATASET"),
+        ("Accuracy, sets, calibration, label-free scores", "data/scores/DATASET.*.parquet", "score@DATASET"),
+        ("What a model answered", "data/responses/DATASET/MODEL.*.parquet", "extract@MODEL-DATASET"),
         ("Which weights answered", "data/models/MODEL.json", "pin@MODEL"),
         ("Every prompt, word by word", "data/prompts/DATASET.parquet", "vary@DATASET"),
         ("Rewritten questions", "data/rewrites/DATASET.parquet", "rewrite@DATASET"),
@@ -112,7 +112,7 @@ def _models(evidence: Evidence) -> Grid:
 
 def _model(evidence: Evidence, name: str) -> list[Cell]:
     known = evidence.engines.get(name, ())
-    stages = [f"pin@{name}", f"extract@{name}-DATASET", stage_of(f"data/scores/{name}.metrics.parquet")]
+    stages = [f"pin@{name}", f"extract@{name}-DATASET", "score@DATASET"]
     if name in evidence.setup.get("train", {}):
         origin, weights = Cell("trained here", f"train.{name}"), Cell("in the list of files")
         stages.insert(0, f"train@{name}")
