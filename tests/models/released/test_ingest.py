@@ -125,9 +125,9 @@ def test_bad_files(project):
     with pytest.raises(UserError, match="no such file"):
         project.ingest("folder.parquet")
     with pytest.raises(
-        UserError, match=r"ending in \.csv are not read; valid: .*\.parquet.*\.pkl|\.pkl.*\.parquet"
+        UserError, match=r"ending in \.xls are not read; valid: .*\.parquet.*\.pkl|\.pkl.*\.parquet"
     ):
-        project.ingest("logits.csv")
+        project.ingest("logits.xls")
     assert project.written() == []
 
 
@@ -158,7 +158,11 @@ def test_a_form_for_each_suffix(tmp_path):
         form_of(tmp_path / "x.jsonl", "lmeval")
 
 
-def test_key_and_filter_are_for_logs_of_samples(project):
-    for name in ("key", "filter"):
-        with pytest.raises(UserError, match="key and filter are for logs of samples only"):
+def test_keys_of_other_forms_are_refused(project):
+    for name, what in (
+        ("key", "logs of samples and tables"),
+        ("filter", "logs of samples"),
+        ("text", "tables"),
+    ):
+        with pytest.raises(UserError, match=f"{name} is for {what} only; leave it out of answers"):
             project.ingest(project.parquet(IDS, LOGITS), **{name: "x"})

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from vouch.models.released.files import Answers, answer_files, form_of, relative
+from vouch.models.released.files import INDEX, Answers, answer_files, form_of, relative
 from vouch.models.released.join import join_samples, letters, likelihood_rows, text_rows
 from vouch.models.released.samples import read_samples
 from vouch.pipeline.errors import UserError
@@ -15,6 +15,8 @@ from vouch.tables.items import ITEMS, items_path
 from vouch.tables.pins import Pin, file_digest
 from vouch.tables.prompts import LETTERS, LIKELIHOOD, PROMPTS, TEXT, prompts_path
 from vouch.tables.responses import RESPONSES
+
+_OF = {"key": "logs of samples and tables", "filter": "logs of samples", "text": "tables"}
 
 
 def write_released(pin: Pin, dataset: str) -> int:
@@ -29,7 +31,7 @@ def write_released(pin: Pin, dataset: str) -> int:
     rows: dict[str, Iterator[dict[str, Any]]] = {}
     if answers is not None:
         data = _read(answers.path, pin.files.get(relative(answers.path, folder)), pin.model)
-        table, rows = _answers(answers, data, dataset)
+        table, rows = _answers(answers, data, dataset, pin.model)
     with ExitStack() as stack:
         count = int(table.num_rows)
         for output, (contract, place) in RESPONSES.items():
@@ -44,19 +46,26 @@ def write_released(pin: Pin, dataset: str) -> int:
 
 
 def _answers(
-    answers: Answers, data: bytes, dataset: str
+    answers: Answers, data: bytes, dataset: str, model: str
 ) -> tuple[pa.Table, dict[str, Iterator[dict[str, Any]]]]:
     """The letters table, and rows of the others by output."""
     where, form = str(answers.path), form_of(answers.path, answers.form)
     prompts = PROMPTS.read(prompts_path(dataset), ["id", "item", "variation", "options"])
     empty = RESPONSES[LETTERS].table.schema.empty_table()
-    if hasattr(form, "responses"):
+    log, texts = hasattr(form, "responses"), hasattr(form, "samples")
+    given = {"key": log or texts, "filter": log, "text": texts}
+    for name, fits in given.items():
+        if getattr(answers, name) and not fits:
+            raise UserError(f"{where}: {name} is for {_OF[name]} only; leave it out of {INDEX}")
+    if log or texts:
         items = ITEMS.read(items_path(dataset), ["id", "source_id"]).to_pylist()
-        samples = read_samples(data, where, form, answers.key, answers.filter)
-        pairs = join_samples(samples, prompts.to_pylist(), items, answers.key is not None, where, dataset)
+        if log:
+            samples = read_samples(data, where, form, answers.key, answers.filter)
+        else:
+            samples = form.samples(data, where, model, answers.key, answers.text)
+        keyed = texts or answers.key is not None
+        pairs = join_samples(samples, prompts.to_pylist(), items, keyed, where, dataset)
         return empty, {LIKELIHOOD: likelihood_rows(pairs), TEXT: text_rows(pairs)}
-    if answers.key or answers.filter:
-        raise UserError(f"{where}: key and filter are for logs of samples only; leave them out")
     return letters(form.parse(data, where), prompts, empty.schema, where, dataset), {}
 
 

@@ -3,6 +3,7 @@
 Three layouts, the first that is there:
 
     answers.yaml                   DATASET: {file: logs/mm.jsonl, form: lm_eval, key: doc.id, filter: none}
+                                   DATASET: {file: mm.xlsx, form: table, key: index, text: prediction}
     logits-DATASET/MODEL.parquet   as VLM-Uncertainty-Bench releases its results, or pickles/MODEL.DATASET.pkl
     DATASET.parquet                the dataset's name and a suffix that a form reads
 
@@ -33,7 +34,7 @@ class Answers(BaseModel):
 
     form: a file of vouch/models/released/forms where the suffix does not tell it. Of logs of samples, key:
     the field that names the item (`doc.id`), by default the doc_id counts them; filter: which of several
-    filters.
+    filters. Of tables, key and text: the columns of ids and answers, `id` and `text` by default.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -42,6 +43,7 @@ class Answers(BaseModel):
     form: str | None = None
     key: str | None = Field(default=None, min_length=1)
     filter: str | None = None
+    text: str | None = Field(default=None, min_length=1)
 
     @property
     def path(self) -> Path:

@@ -20,6 +20,7 @@ VARIATION = "original"
 LAYOUT = 6  # logits of a row as VLM-Uncertainty-Bench releases them, A to F, however many options are shown
 CONSTANT = {"engine": "released/1", "device": "released", "pixels": "", "flags": []}
 """What every row of a released file says of its making."""
+ABSENT = "the released file has no text"
 
 
 def letters(rows: Rows, prompts: pa.Table, schema: pa.Schema, where: str, dataset: str) -> pa.Table:
@@ -110,21 +111,29 @@ def join_samples(
     where: str,
     dataset: str,
 ) -> list[tuple[Prompt, Sample]]:
-    """Every prompt with its sample, in the order of the prompts.
+    """Every prompt with its samples, in the order of the prompts and of the samples' numbers.
 
     prompts: id, item, variation, options. items: id and source_id. keyed: samples name their items.
-    Raises UserError where samples and items do not match one to one, or where choices and options differ.
+    Raises UserError where samples (of number 0) and items do not match one to one, or where choices and
+    options differ.
     """
     asked = asked_prompts(prompts, where, dataset)
     order = [prompt["item"] for prompt in asked]
-    found = _by_name(samples, items, where, dataset) if keyed else _by_place(samples, order, where, dataset)
-    answered = dict(zip(found, samples, strict=True))
+    scored = [sample for sample in samples if not sample.number]
+    found = _by_name(scored, items, where, dataset) if keyed else _by_place(scored, order, where, dataset)
+    answered = {name: [sample] for name, sample in zip(found, scored, strict=True)}
     _check_whole(order, answered, f"{where}: no sample", "log", dataset)
-    pairs = [(prompt, answered[prompt["item"]]) for prompt in asked]
+    if further := [sample for sample in samples if sample.number]:
+        own = {sample.name: name for name, sample in zip(found, scored, strict=True)}
+        for sample in sorted(further, key=lambda one: (one.temperature, one.number)):
+            if sample.name not in own:
+                raise UserError(f"{where} {sample.place}: {sample.name!r} has no sample 0; add it")
+            answered[own[sample.name]].append(sample)
+    pairs = [(prompt, sample) for prompt in asked for sample in answered[prompt["item"]]]
     for prompt, sample in pairs:
-        if sample.text is None and len(sample.choices) != len(prompt["options"]):
+        if sample.choices and len(sample.choices) != len(prompt["options"]):
             raise UserError(
-                f"{where} line {sample.line}: doc_id {sample.doc_id}: {len(sample.choices)} choices, "
+                f"{where} {sample.place}: {len(sample.choices)} choices, "
                 f"prompt {prompt['id']} shows {len(prompt['options'])} options; give {dataset} a "
                 "prompt template that adds none, or a log of the same options"
             )
@@ -157,7 +166,7 @@ def _by_name(
     for sample, *found in zip(samples, *fitting, strict=True):
         if len(set(found)) > 1:
             raise UserError(
-                f"{where} line {sample.line}: {sample.name!r} is the id of one item of {dataset} and the "
+                f"{where} {sample.line}: {sample.name!r} is the id of one item of {dataset} and the "
                 "source_id of another; use a key that names items in one way only"
             )
     return fitting[0]
@@ -168,14 +177,14 @@ def _unmatched(
 ) -> str:
     """Why no column of names fits: the first sample that names no item, several, or one named before."""
     count = Counter(name for item in items for name in {item[column] for column in NAMES})
-    first: dict[str, int] = {}
+    first: dict[str, str] = {}
     for sample in samples:
-        place = f"{where} line {sample.line}: doc_id {sample.doc_id}: names {sample.name!r}"
+        place = f"{where} {sample.place}: names {sample.name!r}"
         if count[sample.name] != 1:
             what = f"{count[sample.name]} items" if sample.name in count else "no item"
             return f"{place}, which is {what} of {dataset}; use a key that names one item each"
         if first.setdefault(sample.name, sample.line) != sample.line:
-            return f"{place}, which line {first[sample.name]} names already; keep one, or use another key"
+            return f"{place}, which {first[sample.name]} names already; keep one, or use another key"
     return f"{where}: names items of {dataset} now by id, now by source_id; use a key of one kind"
 
 
@@ -187,7 +196,10 @@ def likelihood_rows(pairs: Sequence[tuple[Prompt, Sample]]) -> Iterator[dict[str
 
 
 def text_rows(pairs: Sequence[tuple[Prompt, Sample]]) -> Iterator[dict[str, Any]]:
-    """Rows of TEXT, one greedy text for each prompt."""
+    """Rows of TEXT, the texts of each prompt; one that is missing is why there is no answer."""
     for prompt, sample in pairs:
-        if sample.text is not None:
-            yield {"prompt": prompt["id"], "temperature": 0, "sample": 0, "text": sample.text, **CONSTANT}
+        if not sample.choices:
+            own = {"prompt": prompt["id"], "temperature": sample.temperature, "sample": sample.number}
+            yield (
+                own | {"text": sample.text, "problem": None if sample.text is not None else ABSENT} | CONSTANT
+            )

@@ -23,18 +23,26 @@ ROUNDING = 1e-3  # a log-likelihood of 0 may come out a little above it
 _GZIP = b"\x1f\x8b"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Sample:
-    """One line: where it stands, doc_id, name (of the item, by the key), and its answer.
+    """One answer: its place in the file, doc_id, name (of the item, by the key), and what it is.
 
-    choices: log-likelihoods in nats, -inf for what cannot be. text: None where there are choices.
+    choices: log-likelihoods in nats, -inf for what cannot be. text: None where there are choices, or nothing.
+    number, temperature: of a further answer to the same question; 0 for the one that is scored.
     """
 
-    line: int
+    place: str
     doc_id: int
     name: str
-    choices: tuple[float, ...]
-    text: str | None
+    choices: tuple[float, ...] = ()
+    text: str | None = None
+    number: int = 0
+    temperature: float = 0.0
+
+    @property
+    def line(self) -> str:
+        """Its place without its name: `line 3`, `row 3`."""
+        return self.place.partition(":")[0]
 
 
 def read_samples(
@@ -48,9 +56,9 @@ def read_samples(
     samples: list[Sample] = []
     first: dict[int, int] = {}
     filters: set[str] = set()
-    for number, line in _lines(data, where):
+    for number, line in lines(data, where):
         place = f"{where} line {number}"
-        values = _object(line, place)
+        values = object_of(line, place)
         doc_id = _doc_id(values, place)
         place = f"{place}: doc_id {doc_id}"
         name = values.get("filter")
@@ -60,7 +68,7 @@ def read_samples(
             continue
         if first.setdefault(doc_id, number) != number:
             raise UserError(f"{place}: stands already in line {first[doc_id]}; {_one_of(filters)}")
-        samples.append(_sample(values, number, doc_id, place, form, key))
+        samples.append(_sample(values, f"line {number}: doc_id {doc_id}", doc_id, place, form, key))
         if (samples[-1].text is None) != (samples[0].text is None) or len(samples) > MAX_ROWS:
             raise UserError(
                 f"{place}: a log holds either choices or texts, {MAX_ROWS:,} at most; split the file"
@@ -77,7 +85,7 @@ def _one_of(filters: set[str]) -> str:
     return f"choose one of its filters by the key filter: {', '.join(sorted(filters)[:5])}"
 
 
-def _lines(data: bytes, where: str) -> Iterator[tuple[int, bytes]]:
+def lines(data: bytes, where: str) -> Iterator[tuple[int, bytes]]:
     """Number and content of every line that is not blank."""
     file = gzip.GzipFile(fileobj=io.BytesIO(data)) if data.startswith(_GZIP) else io.BytesIO(data)
     number = total = 0
@@ -97,7 +105,8 @@ def _lines(data: bytes, where: str) -> Iterator[tuple[int, bytes]]:
         ) from None
 
 
-def _object(line: bytes, place: str) -> dict[str, Any]:
+def object_of(line: bytes, place: str) -> dict[str, Any]:
+    """The object on a line. Raises UserError."""
     try:
         values = json.loads(line.decode("utf-8"), parse_float=_finite)
     except RecursionError:
@@ -126,7 +135,7 @@ def _doc_id(values: Mapping[str, Any], place: str) -> int:
 
 
 def _sample(
-    values: Mapping[str, Any], number: int, doc_id: int, place: str, form: ModuleType, key: str | None
+    values: Mapping[str, Any], line: str, doc_id: int, place: str, form: ModuleType, key: str | None
 ) -> Sample:
     name = str(doc_id) if key is None else id_text(_field(values, key, place), f"{place}: {key}")
     given = form.responses(values)
@@ -137,9 +146,9 @@ def _sample(
         choices = tuple(_log_likelihood(answer[0], choice, place) for choice, answer in enumerate(answers, 1))
         if max(choices) == -math.inf:
             raise UserError(f"{place}: all its choices are impossible (-inf); remove it, or ask it again")
-        return Sample(number, doc_id, name, choices, None)
+        return Sample(line, doc_id, name, choices)
     if len(answers) == 1 and isinstance(answers[0], str):
-        return Sample(number, doc_id, name, (), _sound(answers[0], place))
+        return Sample(line, doc_id, name, text=sound(answers[0], place))
     raise UserError(
         f"{place}: responses are neither one text nor [log-likelihood, is greedy] for each choice; "
         "only multiple_choice and generate_until tasks are read"
@@ -196,7 +205,8 @@ def _quoted(value: Any) -> str:
     return repr(str(value)[:40]) if scalar else f"a {type(value).__name__}"
 
 
-def _sound(text: str, place: str) -> str:
+def sound(text: str, place: str) -> str:
+    """The text, if UTF-8 has a form for it. Raises UserError."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -3,6 +3,7 @@
 for logits             parse(data, where) -> Rows
 for logs of samples    responses(sample) -> Any      from the object of a line, see samples.py beside this
                        sample(record) -> dict        object that `vouch publish export` writes for a Record
+for tables of texts    samples(data, where, model, key, column) -> list[Sample]
 """
 
 import hashlib

@@ -21,7 +21,7 @@ def parse(data: bytes, where: str) -> Rows:
     try:
         file = pq.ParquetFile(pa.BufferReader(data))
         _check_columns(file.schema_arrow, where)
-        _check_size(file.metadata, where)
+        check_size(file.metadata, where, f"{ADVICE} only")
         table = file.read(columns=["id", "logits"], use_threads=False)
         table.validate(full=True)
         values = table.column("id").to_pylist()
@@ -45,12 +45,13 @@ def _is_list(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
-def _check_size(metadata: pq.FileMetaData, where: str) -> None:
+def check_size(metadata: pq.FileMetaData, where: str, advice: str) -> None:
+    """Raises UserError, which ends with the advice, where a file would unpack to too much."""
     unpacked = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
     if metadata.num_rows > MAX_ROWS or unpacked > MAX_UNPACKED_BYTES:
         raise UserError(
             f"{where}: {metadata.num_rows:,} rows and {unpacked:,} bytes unpacked are more than {MAX_ROWS:,} "
-            f"or {MAX_UNPACKED_BYTES:,}, the most that is read; {ADVICE} only"
+            f"or {MAX_UNPACKED_BYTES:,}, the most that is read; {advice}"
         )
 
 

@@ -1,0 +1,155 @@
+"""A table of answers: a row for each, with the columns id and text; CSV, TSV, XLSX, parquet or JSON lines.
+
+model        whose answer it is, where a file holds those of several; compared as a slug
+sample       0 for the answer that is scored, as where it is missing; 1, 2, ... for further ones
+temperature  at which these were drawn, 1 where it is missing
+
+Other columns are ignored. The first sheet of a workbook counts. A null text is a question without an answer.
+"""
+
+import csv
+import io
+import math
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from vouch.models.released import xlsx
+from vouch.models.released.forms import MAX_ROWS, id_text
+from vouch.models.released.forms.parquet import check_size
+from vouch.models.released.samples import MAX_LINE, Sample, lines, object_of, sound
+from vouch.pipeline.errors import UserError
+from vouch.tables.published import model_slug
+
+SUFFIXES = (".csv", ".tsv", ".xlsx")
+Row = Mapping[str, Any]
+
+
+def samples(data: bytes, where: str, model: str, key: str | None, column: str | None) -> list[Sample]:
+    """The answers of a model. key, column: the columns of ids and texts, `id` and `text` by default.
+
+    Raises UserError naming file, row and id of the first problem.
+    """
+    key, column = key or "id", column or "text"
+    found: list[Sample] = []
+    first: dict[tuple[str, int, float], str] = {}
+    models: set[str] = set()
+    read = READERS.get(Path(where).suffix.lower())
+    if read is None:
+        raise UserError(f"{where}: a table ends in {', '.join(READERS)}; rename or convert it")
+    for place, row in read(data, where):
+        if row.get("model") not in (None, ""):
+            models.add(slug := model_slug(str(row["model"])))
+            if slug != model:
+                continue
+        sample = _sample(row, place, where, key, column)
+        name = (sample.name, sample.number, sample.temperature)
+        if first.setdefault(name, place) != place:
+            raise UserError(f"{where} {place}: id {sample.name} stands already in {first[name]}; keep one")
+        found.append(sample)
+        if len(found) > MAX_ROWS:
+            raise UserError(f"{where}: more than {MAX_ROWS:,} rows; split the file")
+    if not found:
+        others = f" of {model}, only of {', '.join(sorted(models)[:5])}" if models else ""
+        raise UserError(f"{where}: holds no answers{others}; correct the file, or the name in params.yaml")
+    return found
+
+
+def _sample(row: Row, place: str, where: str, key: str, column: str) -> Sample:
+    for name in (key, column):
+        if name not in row:
+            known = ", ".join(map(str, row))[:200] or "none"
+            raise UserError(
+                f"{where} {place}: no column {name}, it has {known}; name them in answers.yaml, e.g. "
+                "`{file: answers.xlsx, form: table, key: index, text: prediction}`"
+            )
+    name = id_text(row[key], f"{where} {place}")
+    here = f"{where} {place}: id {name}"
+    text = row[column]
+    if not isinstance(text, str | None):
+        raise UserError(f"{here}: {column} is a {type(text).__name__}, not a text; write it in quotes")
+    number = _number(row.get("sample"), 0, f"{here}: sample")
+    drawn = _number(row.get("temperature"), 1, f"{here}: temperature") if number else 0.0
+    if number != int(number) or (number and not drawn):
+        raise UserError(
+            f"{here}: sample {number:g} at temperature {drawn:g}; number them 0, 1, ..., 1 and more above 0"
+        )
+    if text is not None:
+        sound(text, here)
+    return Sample(place, -1, name, (), text, int(number), drawn)
+
+
+def _number(value: Any, default: float, what: str) -> float:
+    """A cell that may be missing; at least 0."""
+    if value is None or value == "":
+        return default
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not 0 <= number < 2**31:
+        raise UserError(f"{what} is {str(value)[:40]!r}, not a number from 0; correct the file")
+    return number
+
+
+def _json(data: bytes, where: str) -> Iterator[tuple[str, Row]]:
+    for number, line in lines(data, where):
+        yield f"line {number}", object_of(line, f"{where} line {number}")
+
+
+def _parquet(data: bytes, where: str) -> Iterator[tuple[str, Row]]:
+    try:
+        file = pq.ParquetFile(pa.BufferReader(data))
+        check_size(file.metadata, where, "leave out what is not text")
+        flat = [field.name for field in file.schema_arrow if field.type.num_fields == 0]
+        table = file.read(columns=flat, use_threads=False)
+        table.validate(full=True)
+        found = table.to_pylist()
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise UserError(f"{where}: not readable as parquet ({error}); fetch it again") from None
+    yield from ((f"row {number}", row) for number, row in enumerate(found, start=1))
+
+
+def _delimited(delimiter: str) -> Callable[[bytes, str], Iterator[tuple[str, Row]]]:
+    def read(data: bytes, where: str) -> Iterator[tuple[str, Row]]:
+        csv.field_size_limit(MAX_LINE)
+        text = io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", newline="")
+        try:
+            yield from _with_head(csv.reader(text, delimiter=delimiter, strict=True), where)
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise UserError(
+                f"{where}: not readable as CSV in UTF-8 ({error!s:.120}); save it again"
+            ) from None
+
+    return read
+
+
+def _workbook(data: bytes, where: str) -> Iterator[tuple[str, Row]]:
+    yield from _with_head(xlsx.rows(data, where), where, padded=True)
+
+
+def _with_head(rows: Iterator[list[str]], where: str, padded: bool = False) -> Iterator[tuple[str, Row]]:
+    """Rows under the names of the first. padded: whether cells at the end may be missing."""
+    head = next(rows, [])
+    if len(set(head)) < len(head):
+        raise UserError(f"{where}: two columns have one name; rename one")
+    for number, cells in enumerate(filter(None, rows), start=1):
+        if len(cells) > len(head) or (len(cells) < len(head) and not padded):
+            raise UserError(
+                f"{where} row {number}: {len(cells)} cells under {len(head)} names; put texts in quotes"
+            )
+        yield f"row {number}", dict(zip(head, cells + [""] * (len(head) - len(cells)), strict=True))
+
+
+READERS: Mapping[str, Callable[[bytes, str], Iterator[tuple[str, Row]]]] = {
+    ".csv": _delimited(","),
+    ".tsv": _delimited("\t"),
+    ".xlsx": _workbook,
+    ".parquet": _parquet,
+    ".jsonl": _json,
+    ".gz": _json,
+}
+"""By the end of the file's name."""
