@@ -6,13 +6,15 @@ source      {"kind": "folder" | "hub" | "server" | "released", "path", "repo" an
             "revision", or "url" and "name"}
 template    text of the chat template that stands in for the model's own, null for its own
 processor   settings of the image processor over those of the model folder, left out where there are none
+answer_prefix  how an answer begins before its letter is read, left out where there is none
 files       name -> SHA-256 of every file of the model folder that may be loaded, or of every file of answers
 dtype       float32 | bfloat16 | float16
 parameters  number of parameters, null where unknown
 facts       what analyses group by: family, base or chat, licence, ... (from models.lock)
 
 The pin's digest covers what can change an answer (files, template, processor, engine, dtype, a server's
-name for the model) and nothing else: not the path or address, so that moving a folder repeats no work.
+name for the model) and nothing else: not the path or address, so that moving a folder repeats no work, and
+not the prefix, which is part of each prompt whose letter is read.
 """
 
 import hashlib
@@ -62,8 +64,9 @@ class Pin(BaseModel):
     source: Source
     files: dict[str, str]
     template: str | None = None
-    # a pin without settings has the bytes and the digest that it had before there were any
+    # a pin without these has the bytes that it had before there were any
     processor: dict[str, Any] = Field(default={}, exclude_if=lambda value: not value)
+    answer_prefix: str | None = Field(default=None, exclude_if=lambda value: value is None)
     dtype: Dtype = "float32"
     parameters: int | None = None
     facts: dict[str, Any] = {}

@@ -70,8 +70,8 @@ class Family:
         """A prompt of random words after pictures; the words before these belong to the first one."""
         before = random.Random(f"before {picture}").choices(range(70, WORDS), k=5)
         after = random.Random(name).choices(range(70, WORDS), k=words)
-        shown = [*[IMAGE] * self.kind.places, 70] * pictures  # a word between two pictures
-        ids = (1, *before, *shown[:-1], *after)
+        shown = [*[IMAGE] * self.kind.places, *self.kind.closing]
+        ids = (1, *before, *[*shown, 70] * (pictures - 1), *shown, *after)  # a word between two pictures
         question = Question(
             name,
             None,

@@ -64,7 +64,7 @@ class Kind:
 
     shown: tensors of a picture, or shapes of noise. mode: the fastest sound one. beside: makes tensors beside
     tokens [1, n], of which the first so many are the prompt's. entries: those of models.lock, as patterns.
-    chat: its template in tests/models/chat/templates.py. joined: axis along which a prompt's pictures lie, None where
+    chat: its template in tests/models/chat/templates.py. closing: tokens that end a picture. joined: axis along which a prompt's pictures lie, None where
     it shows one alone.
     """
 
@@ -79,6 +79,7 @@ class Kind:
     entries: str = ""
     chat: str = "qwen"
     joined: int | None = 0
+    closing: tuple[int, ...] = ()
 
 
 CLIP: Settings = {"model_type": "clip_vision_model", "projection_dim": 32}
@@ -292,7 +293,7 @@ FAMILIES = {
     "ovis2": Kind(
         "ovis2", 4, {"vocab_size": 40, "hidden_stride": 2}, QWEN2, PICTURE,
         more={"vocab_size": ROWS, "hidden_size": WIDTH, "visual_indicator_token_ids": [301, 302, 303, 304, 305]},
-        entries="ovis2_*", chat="ovis2",
+        entries="ovis2_*", chat="ovis2", closing=(305,),
     ),
     "paligemma": Kind(  # the tokens of a picture see the question as well, so nothing can be shared
         "paligemma", 16, SIGLIP, {"model_type": "gemma", "head_dim": 16}, PICTURE, "plain",

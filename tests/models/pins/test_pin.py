@@ -128,6 +128,10 @@ def test_settings_of_the_processor_are_part_of_the_pin(project: Project) -> None
     project.entry["processor"] = {}
     project.pin()
     assert pin_path(MODEL).read_bytes() == plain and read_pin(pin_path(MODEL)).digest == own.digest
+    project.entry["answer_prefix"] = "Answer:"
+    project.pin()
+    pin = read_pin(pin_path(MODEL))
+    assert b'"answer_prefix"' not in plain and pin.answer_prefix == "Answer:" and pin.digest == own.digest
 
 
 def test_a_commit_pins_all_of_a_repository(

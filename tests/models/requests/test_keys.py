@@ -32,6 +32,17 @@ def key(output: str, base: dict[str, Any] = BASE, config: Config = CONFIG, **col
     return wanted.members[0].keys[0]
 
 
+def test_the_prefix_of_a_model_begins_answers_whose_letter_is_read() -> None:
+    keys = Keys(BASE, CONFIG, "(")
+    (member,) = keys.pack(LETTERS, [row("q1/original")]).members
+    assert member.prompt["response"] == "(" and member.keys[0] == key(LETTERS, response="(") != key(LETTERS)
+    given = [row("q1/original", response="It is")]
+    assert keys.pack(LETTERS, given) == Keys(BASE, CONFIG).pack(LETTERS, given), "the prompt's own stays"
+    for output in (LIKELIHOOD, TEXT):
+        asked = [row("q1/original")]
+        assert keys.pack(output, asked) == Keys(BASE, CONFIG).pack(output, asked)
+
+
 @pytest.mark.parametrize(
     ("output", "of_it", "of_others"),
     [

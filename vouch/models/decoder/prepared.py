@@ -56,12 +56,14 @@ class Needs:
     """What a model asks of its inputs.
 
     context: most tokens it reads, None if unlimited. image_token: stands where a picture's features go.
+    indicators: tokens around it that stand for more than themselves beside a picture (Ovis 2).
     separate_decoder: it has a decoder of its own for what it says. qformer_context: most tokens of the text
     that a Q-Former reads, None where it reads none.
     """
 
     context: int | None = None
     image_token: int | None = None
+    indicators: tuple[int, ...] = ()
     separate_decoder: bool = False
     qformer_context: int | None = None
 
@@ -73,6 +75,7 @@ class Needs:
         return cls(
             context=getattr(text, "max_position_embeddings", None) or None,
             image_token=next((token for token in named if token is not None), None),
+            indicators=tuple(getattr(config, "visual_indicator_token_ids", ())),
             separate_decoder=bool(text.is_encoder_decoder),
             qformer_context=getattr(getattr(config, "qformer_config", None), "max_position_embeddings", None),
         )

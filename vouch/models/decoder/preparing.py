@@ -127,9 +127,8 @@ class Preparer:
 
     def _after_pictures(self, tokens: Sequence[int]) -> int:
         """The place after the last one of a picture, 0 where there is none."""
-        return max(
-            (place + 1 for place, token in enumerate(tokens) if token == self.needs.image_token), default=0
-        )
+        of_pictures = (self.needs.image_token, *self.needs.indicators)
+        return max((place + 1 for place, token in enumerate(tokens) if token in of_pictures), default=0)
 
     @cached_property
     def _sees_all(self) -> bool:

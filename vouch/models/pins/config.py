@@ -121,8 +121,9 @@ class LockEntry(_Entry):
     files: name -> SHA-256 that a file must have; a file that is not named may have any.
     engine: file in vouch/models/engines. template: file in vouch/models/chat/templates, where
     the model has none of its own. processor: settings of the image processor, by transformers' names, over
-    those of the model: `image_processor_type` and what that class knows. dtype, parameters: the model's own
-    where not given. facts: what analyses group by.
+    those of the model: `image_processor_type` and what that class knows. answer_prefix: begins an answer
+    whose letter is read, for a model that says something else first, where the prompt gives no beginning.
+    dtype, parameters: the model's own where not given. facts: what analyses group by.
     unpinned: it may answer without a commit, so that nobody can tell later which model it was.
     """
 
@@ -132,6 +133,7 @@ class LockEntry(_Entry):
     dtype: Dtype | None = None
     template: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9_]*$")
     processor: dict[str, Any] = {}
+    answer_prefix: str | None = Field(default=None, min_length=1)
     parameters: int | None = Field(default=None, ge=1)
     facts: Facts = Facts()
     unpinned: bool = False

@@ -126,6 +126,7 @@ def _pin(name: str, entry: LockEntry, files: dict[str, str], dtype: Dtype, param
         files=files,
         template=read_template(entry.template) if entry.template else None,
         processor=entry.processor,
+        answer_prefix=entry.answer_prefix,
         dtype=dtype,
         parameters=parameters,
         facts=entry.facts.model_dump(exclude_defaults=True),

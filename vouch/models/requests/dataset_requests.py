@@ -39,7 +39,7 @@ class Session:
         self.revision = f"{pin.engine}/{'.'.join(map(str, revisions))}"
         self._settings = {name: getattr(config, name) for name in self._engine_file.SETTINGS}
         base = {"pin": pin.digest, "engine": self.revision, "settings": self._settings}
-        self.keys = Keys(base, config)
+        self.keys = Keys(base, config, pin.answer_prefix)
 
     @cached_property
     def engine(self) -> Engine:

@@ -51,14 +51,16 @@ class Keys:
     """Keys of answers: SHA-256 over everything that can change one, and nothing else.
 
     base: what all answers of a run have in common (the model's pin, the engine, revisions, settings).
+    answer_prefix: begins an answer whose letter is read, where the prompt gives no beginning.
     """
 
-    def __init__(self, base: Mapping[str, Any], config: Config) -> None:
-        self._base = dict(base)
-        self._config = config
+    def __init__(self, base: Mapping[str, Any], config: Config, answer_prefix: str | None = None) -> None:
+        self._base, self._config, self._answer_prefix = dict(base), config, answer_prefix
 
     def pack(self, output: str, prompts: Sequence[Prompt]) -> KeyedPack:
         """The pack of some prompts; for text exactly one."""
+        if output == LETTERS and self._answer_prefix:
+            prompts = [{**one, "response": one["response"] or self._answer_prefix} for one in prompts]
         contents = [{name: prompt[name] for name in _CONTENT[output]} for prompt in prompts]
         pack = _digest({**self._base, "ask": output, "pack": contents}).hex()
         if output != TEXT:
