@@ -125,7 +125,7 @@ PROMPTS_AT_ONCE = 256
 
 def similarities(path: Path, encoder: "TextEncoder") -> Iterator[dict[str, Any]]:
     """Rows of TEXT_SIMILARITY. path: the texts of one model and dataset."""
-    model, dataset = path.parent.name, path.name.removesuffix(SUFFIX)
+    dataset, model = path.parent.name, path.name.removesuffix(SUFFIX)
     texts = TEXT.read(path, ("prompt", "temperature", "sample", "text"))
     prompts = PROMPTS.read(prompts_path(dataset), ("id", "variation", "marks", "options"))
     found = sampled(texts, prompts.filter(pc.equal(prompts["variation"], ORIGINAL)))
