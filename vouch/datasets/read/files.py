@@ -38,14 +38,14 @@ class File:
 
 
 def lines(file: IO[AnyStr], path: Path, most: int = LONGEST_LINE) -> Iterator[AnyStr]:
-    """The lines of an open file. Raises UserError for one without end, as a file of holes is: it fills memory."""
+    """The lines of an open file. Raises UserError for one without end, which would fill memory."""
     number = 0
     while line := file.readline(most + 1):
         number += 1
         if len(line) > most:
             raise UserError(
-                f"{path} line {number}: longer than {most:,} characters, in a file of {path.stat().st_size:,} "
-                "bytes; correct the file, or fetch it again"
+                f"{path} line {number}: longer than {most:,} characters, in a file of "
+                f"{path.stat().st_size:,} bytes; correct the file, or fetch it again"
             )
         yield line
 
