@@ -121,6 +121,11 @@ def test_a_marker_of_another_machine_is_named(tmp_path: Path, monkeypatch: pytes
     with locked(tmp_path / ".lock", 0, "it", "at work"):
         assert marker.exists()
     assert not marker.exists()
+    marker.touch()  # of a full disk, or of a kill before it was written
+    monkeypatch.setattr(locks, "_WRITTEN_SECONDS", 0.1)
+    line = f"^it: {marker} names no process; if no other run is at work, delete it$"
+    with pytest.raises(UserError, match=line), locked(tmp_path / ".lock", 300, "it", "at work"):
+        pytest.fail("it may be alive")
 
 
 def test_what_killed_runs_of_the_stage_left_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import os
 import shutil
 import socket
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 STAGES = Path(".vouch/locks")
 PATIENCE_SECONDS = 12 * 3600.0
 _POLL_SECONDS = 0.5
+_WRITTEN_SECONDS = 2.0  # in which whoever makes a marker has written into it
 _NO_FLOCK = frozenset({errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
 
 
@@ -64,6 +66,18 @@ def _holder(path: Path) -> str:
     return ""
 
 
+def _refuse_nameless(marker: Path, what: str) -> None:
+    """Raises UserError for a marker that stays empty: a full disk, or a kill between making and writing it.
+
+    Nobody can say whether its owner is alive, so it would be waited for until patience ends.
+    """
+    begun = time.monotonic()
+    while marker.is_file() and not marker.stat().st_size:
+        if time.monotonic() - begun > _WRITTEN_SECONDS:
+            raise UserError(f"{what}: {marker} names no process; if no other run is at work, delete it")
+        time.sleep(_POLL_SECONDS)
+
+
 @contextmanager
 def locked(
     path: Path, patience: float, what: str, doing: str, waiting: Callable[[], None] = lambda: None
@@ -78,6 +92,7 @@ def locked(
         try:
             lock = acquired(path)
         except Timeout:
+            _refuse_nameless(_marker(path), what)
             waiting()
             lock = acquired(path, patience)
     except Timeout:

@@ -10,10 +10,14 @@ Examples:
 
 import argparse
 import logging
+import os
 import re
 import shutil
 import sys
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePath
+from typing import Any
 
 from vouch.cli.printing import plain
 from vouch.params.check import check_project
@@ -78,7 +82,7 @@ def record(states: list[State]) -> list[str]:
 def _commit(names: frozenset[str]) -> None:
     """`dvc commit --force` of these stages with one reading and one writing of dvc.lock.
 
-    The command itself reads the project and writes the lock once for every name: an hour for 500 stages.
+    The command itself reads the project and writes the lock once for every name.
     """
     from dvc.dvcfile import Lockfile
     from dvc.exceptions import DvcException
@@ -87,7 +91,7 @@ def _commit(names: frozenset[str]) -> None:
 
     logging.getLogger("dvc").setLevel(logging.CRITICAL)  # what `dvc --quiet` does; no bars
     try:
-        with Repo() as repo, lock_repo(repo):
+        with Repo() as repo, lock_repo(repo), _once(repo):
             for leftover in Path().glob(f".{LOCK}.*.part"):  # of one that was killed; none other is here
                 leftover.unlink()
             # Without links to make, DVC would only take each output away for a moment; a kill then, for good.
@@ -107,3 +111,32 @@ def _commit(names: frozenset[str]) -> None:
     except DvcException as error:
         said = re.sub(rf"\.{LOCK}\.[\w.]+\.part", str(LOCK), " ".join(str(error).split()))
         raise UserError(f"dvc commit: {said}; correct it, or wait until no other DVC command runs") from None
+
+
+@contextmanager
+def _once(repo: Any) -> Iterator[None]:
+    """Lets DVC look once at what many stages share, while its lock is held and nothing changes.
+
+    By itself it hashes a folder for each stage that reads it, three times, and reads git's index for each
+    output: half of the time for 300 stages.
+    """
+    from dvc.output import Output
+
+    build, found = Output._build, dict[str, Any]()
+    tracked = repo.scm.is_tracked
+    index = [os.fsdecode(path) for path in repo.scm.dulwich.repo.open_index()]
+    parents = {str(parent) for path in index for parent in PurePath(path).parents} | set(index)
+
+    def built(self: Any, odb: Any, path: str, *rest: Any, dry_run: bool = False, **more: Any) -> Any:
+        if not dry_run:
+            return build(self, odb, path, *rest, **more)
+        if path not in found:
+            found[path] = build(self, odb, path, *rest, dry_run=True, **more)
+        return found[path]
+
+    Output._build = built
+    repo.scm.is_tracked = lambda path: os.path.relpath(path, repo.scm.root_dir) in parents
+    try:
+        yield
+    finally:
+        Output._build, repo.scm.is_tracked = build, tracked

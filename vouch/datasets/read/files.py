@@ -38,7 +38,7 @@ class File:
 
 
 def lines(file: IO[AnyStr], path: Path, most: int = LONGEST_LINE) -> Iterator[AnyStr]:
-    """The lines of an open file. Raises UserError for one without end, such as a file of holes."""
+    """The lines of an open file. Raises UserError for one without end, which would fill memory."""
     number = 0
     while line := file.readline(most + 1):
         number += 1
