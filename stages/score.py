@@ -3,24 +3,16 @@
 What the answers of a model came to is remembered: a new model, or a run that was stopped, scores what is new.
 """
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import repeat
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from vouch.metrics.config import Config
-from vouch.metrics.join import join
-from vouch.metrics.likelihood import likelihood_blocks
-from vouch.metrics.protocols import FAITHFUL
-from vouch.metrics.ranking.label_free import option_scores, text_scores
-from vouch.metrics.robustness.compared import Compared
-from vouch.metrics.tables import ALL, UNANSWERED, score_block
-from vouch.metrics.text.scoring import score_texts
-from vouch.metrics.text.texts import text_blocks
+from vouch.metrics.model_scores import Tables, model_scores, silent
+from vouch.metrics.tables import UNANSWERED
 from vouch.params.start import run_stage
 from vouch.pipeline.remembered import Remembered
 from vouch.pipeline.stage import Run
@@ -30,15 +22,7 @@ from vouch.tables.metrics import METRICS, metrics_path
 from vouch.tables.outcomes import OUTCOMES, outcomes_path
 from vouch.tables.pins import pin_path, read_pin
 from vouch.tables.prompts import PROMPTS, prompts_path
-from vouch.tables.responses import (
-    LETTERS,
-    LIKELIHOOD,
-    RESPONSES,
-    TEXT,
-    letters_path,
-    likelihood_path,
-    text_path,
-)
+from vouch.tables.responses import RESPONSES
 from vouch.tables.writing import Writer, packed, unpacked
 
 SCORED = Path(".vouch/scored")
@@ -47,13 +31,7 @@ OF_PROMPTS = (
     *("id", "item", "variation", "family", "effect", "options", "order", "marks", "answers", "outputs"),
 )
 OF_ITEMS = ("id", "group", "category", "turns", "flags", "kind", "answers", "references")
-OF_LETTERS = ("prompt", "logits", "upper", "letter_mass", "problem")
-OF_LIKELIHOOD = ("prompt", "option", "nll", "tokens", "bytes", "problem")
-OF_TEXT = ("prompt", "temperature", "sample", "text", "logprobs", "entropies", "eos", "problem")
 TABLES = ((METRICS, metrics_path), (OUTCOMES, outcomes_path), (LABEL_FREE, label_free_path))
-
-Tables = Sequence[pa.Table]
-"""Rows of each of TABLES."""
 
 
 def main(run: Run) -> None:
@@ -92,7 +70,7 @@ class Scoring:
             tables = yield from self._of(model)
             for writer, table in zip(writers, tables, strict=True):
                 writer.table(table)
-            self.silent |= _silent(tables[0])
+            self.silent |= silent(tables[0])
 
     def _of(self, model: str) -> Generator[None, None, Tables]:
         """What is remembered, or found now."""
@@ -104,48 +82,13 @@ class Scoring:
         if known is not None:
             yield from repeat(None, self.parts)
             return unpacked(known)
-        for part in self._parts(model, released):
+        for part in model_scores(model, self.dataset, self._prompts, self._items, released, self._config):
             found.append(part)
             yield
         yield from repeat(None, self.parts - len(found))
         tables = [pa.concat_tables(rows) for rows in zip(*found, strict=True)]
         self.cache.put(name, packed(tables))
         return tables
-
-    def _parts(self, model: str, released: bool) -> Iterator[Tables]:
-        """By output and variation; last what compares prompts of the same questions."""
-        dataset, config, asked = self.dataset, self._config, (self._prompts, self._items)
-        compared = Compared(*asked, config)
-        path = letters_path(model, dataset)
-        blocks = join(LETTERS.read(path, OF_LETTERS), *asked, str(path), released)
-        path = likelihood_path(model, dataset)
-        blocks += likelihood_blocks(LIKELIHOOD.read(path, OF_LIKELIHOOD), *asked, str(path), released)
-        for block in blocks:
-            rows, outcomes = score_block(model, dataset, block, config)
-            compared.add(outcomes, block)
-            yield _metrics(rows), outcomes, option_scores(model, dataset, block, outcomes)
-        path = text_path(model, dataset)
-        for texts in text_blocks(TEXT.read(path, OF_TEXT), *asked, str(path), released):
-            rows, outcomes = score_texts(model, dataset, texts, config)
-            compared.add(outcomes, texts.texts)
-            compared.add_samples(outcomes, texts, dataset)
-            yield _metrics(rows), outcomes, text_scores(model, dataset, texts, outcomes, config)
-        nothing = (OUTCOMES.schema.empty_table(), LABEL_FREE.schema.empty_table())
-        yield _metrics(compared.rows(model, dataset)), *nothing
-
-
-def _metrics(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    return pa.Table.from_pylist(list(rows), schema=METRICS.schema)
-
-
-def _silent(metrics: pa.Table) -> dict[str, int]:
-    """Prompts without an answer, where there are any, by one model's rows of METRICS."""
-    of_metric = metrics.filter(pc.equal(metrics["metric"], UNANSWERED)).to_pylist()
-    return {
-        f"{row['model']}/{row['variation']}/{row['output']}": round(row["value"] * row["items"])
-        for row in of_metric
-        if row["value"] and (row["protocol"], row["category"]) == (FAITHFUL, ALL)
-    }
 
 
 if __name__ == "__main__":
