@@ -140,7 +140,7 @@ def test_what_people_wrote_stays(hub: ThreadingHTTPServer) -> None:
     assert lock(text) == text and lock(WRITTEN) == text, "twice the same bytes"
 
 
-@pytest.mark.parametrize("name", ["llava_v1_5_7b", "paligemma_3b_mix_448", "pixtral_12b"])
+@pytest.mark.parametrize("name", ["llava_v1_5_13b", "paligemma_3b_mix_448", "pixtral_12b"])
 def test_the_committed_file_stays_as_it_is_around_an_entry(hub: ThreadingHTTPServer, name: str) -> None:
     before = (ROOT / "models.lock").read_text("utf-8")
     dtype = loads(before, "models.lock")["models"][name].get("dtype")  # a paper's stays

@@ -41,7 +41,7 @@ def words(*special: str, **named: str) -> Any:
 
 def aya() -> Any:
     marks = ("<|START_OF_IMG|>", "<|END_OF_IMG|>", "<|IMG_LINE_BREAK|>", "TILE", "TILE_GLOBAL", "<image>")
-    pictures = t.GotOcr2ImageProcessorPil(size=SIDE, crop_to_patches=True, min_patches=1, max_patches=4)
+    pictures = t.GotOcr2ImageProcessorPil(size=SIDE, crop_to_patches=True, min_patches=1, max_patches=2)
     tokens = words("<|IMG_PATCH|>", *marks)
     return t.AyaVisionProcessor(pictures, tokens, patch_size=14, img_size=56, downsample_factor=2)
 

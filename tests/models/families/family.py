@@ -4,6 +4,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -145,7 +146,7 @@ class Family:
 class _Ready:
     """Stands where a processor would: prompts of a test by their id."""
 
-    vocabulary = WORDS
+    vocabulary, folder = WORDS, Path("tiny")
 
     def __init__(self, prompts: Mapping[str, Prepared]) -> None:
         self._prompts = prompts
