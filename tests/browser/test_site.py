@@ -55,7 +55,7 @@ def holds(item, *words):
 
 def originals(reports, model):
     """Item -> outcome of the original prompt."""
-    rows = table(reports, f"scores/{model}.outcomes.parquet")
+    rows = [row for row in table(reports, f"scores/{CHOICE}.outcomes.parquet") if row["model"] == model]
     return {r["item"]: r for r in rows if r["dataset"] == CHOICE and r["variation"] == "original"}
 
 
@@ -196,7 +196,7 @@ def test_an_item_by_its_link(reports, window):
         "ls_n",
     ]
     assert page.locator("#item .matrix thead th").all_text_contents() == ["Prompt", "alpha", "beta", "gamma"]
-    rows = table(reports, "scores/alpha.outcomes.parquet")
+    rows = [row for row in table(reports, f"scores/{CHOICE}.outcomes.parquet") if row["model"] == "alpha"]
     (row,) = [r for r in rows if r["prompt"] == f"{CHOICE}-0204/option_order"]
     cell = page.locator("#item .matrix tbody tr").nth(1).locator("td").first.inner_text()
     assert f"{'ABCD'[row['predicted']]} {round(100 * row['confidence'])} %" in cell

@@ -79,7 +79,7 @@ def test_no_answer_at_all_is_an_error(project: Project) -> None:
     before = project.bytes()
     project.ask([prompt("long/original", "what " * 300, [images[0]], outputs=[LETTERS, TEXT])], images)
     with pytest.raises(
-        UserError, match=r"quiz\.letters\.parquet: none of 1 prompts has an answer; prompt long/"
+        UserError, match=r"tiny\.letters\.parquet: none of 1 prompts has an answer; prompt long/"
     ) as caught:
         project.extract()
     assert "\n" not in str(caught.value)

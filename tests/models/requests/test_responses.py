@@ -60,7 +60,7 @@ def test_rows_that_do_not_fit_are_one_line(project: Project) -> None:
         with pytest.raises(UserError, match=rf"^{path}: not the answers of transformers/[0-9.]+ to {reason}"):
             restore(asked(project))
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(UserError, match=r"quiz\.text\.parquet: not readable"):
+    with pytest.raises(UserError, match=r"tiny\.text\.parquet: not readable"):
         restore(asked(project))
     assert not list(Path(".vouch").rglob("*.parquet"))
 

@@ -121,7 +121,11 @@ def _once(repo: Any) -> Iterator[None]:
     output: half of the time for 300 stages.
     """
     from dvc.output import Output
+    from dvc.scm import NoSCM
 
+    if isinstance(repo.scm, NoSCM):
+        yield
+        return
     build, found = Output._build, dict[str, Any]()
     tracked = repo.scm.is_tracked
     index = [os.fsdecode(path) for path in repo.scm.dulwich.repo.open_index()]
