@@ -80,7 +80,7 @@ def test_the_card_says_it(here: Path, vouch: Vouch) -> None:
 def test_the_report_trusts_the_other_model(here: Path) -> None:
     evidence = read()
     assert evidence.models("left") == ("tiny_a", "tiny_b")  # by accuracy
-    assert evidence.candidates("left") == evidence.leaders("left") == ("tiny_b",)
+    assert evidence.candidates("left") == ("tiny_b",)
     view = verdict.build(evidence)
     assert "tiny_a on left" not in view.headline and "Trust tiny_a" not in view.headline
     assert (
@@ -105,14 +105,14 @@ def test_where_nobody_answers_by_letters_there_is_no_verdict(
     monkeypatch.chdir(tmp_path)
     build(tmp_path, {"tiny_a": [0.1], "tiny_b": [0.2]})
     evidence = read()
-    assert evidence.judged == ("right",)
+    assert evidence.candidates("left") == ()
     only = evidence.leaderboard[evidence.leaderboard["dataset"] == "left"]
     view = verdict.build(replace(evidence, leaderboard=only))
-    assert view.headline == "No verdict: no model answers by letters." and not view.cards
+    assert view.headline == "No model answers by letters on left." and not view.cards
     results.build(evidence), letters.build(evidence)
     alone = only[only["model"] == "tiny_a"]
     said = verdict.build(replace(evidence, leaderboard=alone)).headline
-    assert said == "No verdict: tiny_a does not answer by letters."
+    assert said == "tiny_a does not answer by letters on left."
 
 
 def test_unknown_mass_changes_nothing(scored: Path, monkeypatch: pytest.MonkeyPatch, vouch: Vouch) -> None:
@@ -166,14 +166,14 @@ def test_compare_and_the_report_do_not_rank_it(mumbling: Path, monkeypatch: pyte
     assert "tiny_a (12\u202f%) on right" in verdict.build(evidence).because
     right = next(part for part in parts(results.build(evidence)) if part.title == "right")
     labels = [column.label for column in right.grids[0].columns]
-    assert labels[2:6] == ["Accuracy %", "Unparsed %", "Refused %", "Several %"]
-    assert [row[3].text for row in right.grids[0].rows] == ["5.0", "12.5"]
+    assert labels[2:7] == ["Items", "Accuracy %", "Unparsed %", "Refused %", "Several %"]
+    assert [row[4].text for row in right.grids[0].rows] == ["5.0", "12.5"]
     assert right.grids[0].rows[1][0].note == MARK[WORDS]
     assert sum("(all of these wrong)" in sentence for sentence in right.sentences) == 2
     assert metrics_json(evidence)["right"]["tiny_a"]["unparsed_rate"] == 0.125
     only = evidence.leaderboard[evidence.leaderboard["dataset"] == "right"]
     alone = replace(evidence, leaderboard=only[only["model"] == "tiny_a"])
-    assert verdict.build(alone).headline == "No verdict: too many answers could not be read."
+    assert verdict.build(alone).headline == "tiny_a gives answers that cannot be read on right."
 
 
 def test_what_is_read_is_told_without_a_warning(
