@@ -28,7 +28,7 @@ SUFFIX = ".letters.parquet"
 OF_PROMPTS = (
     *("id", "item", "variation", "family", "effect", "options", "order", "marks", "answers", "outputs"),
 )
-OF_ITEMS = ("id", "group", "category", "turns", "flags", "kind", "answers", "references")
+OF_ITEMS = ("id", "group", "category", "turns", "flags", "kind", "question", "answers", "references")
 OF_LETTERS = ("prompt", "logits", "upper", "letter_mass", "problem")
 OF_LIKELIHOOD = ("prompt", "option", "nll", "tokens", "bytes", "problem")
 OF_TEXT = ("prompt", "temperature", "sample", "text", "logprobs", "entropies", "eos", "problem")

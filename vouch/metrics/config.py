@@ -18,7 +18,7 @@ from vouch.metrics.conformal.scores import SCORES
 from vouch.metrics.conformal.thresholds import STRATA
 from vouch.metrics.protocols import HEADLINE, MARGINAL
 from vouch.metrics.text.answers import ANSWERS
-from vouch.metrics.text.parsers import PARSERS
+from vouch.metrics.text.parsers import PARSERS, READER
 from vouch.pipeline.errors import did_you_mean
 
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -27,7 +27,7 @@ Alpha = Annotated[
     Annotated[Share, Tag("[one]")] | Annotated[list[Share], Field(min_length=1), Tag("[several]")],
     Discriminator(lambda given: "[several]" if isinstance(given, list) else "[one]"),
 ]
-DEFAULT_PARSERS = ("tail", "letter", "option_text", "refusal", "first_mark")
+DEFAULT_PARSERS = (READER,)
 DEFAULT_ANSWER = "exact_match"
 MOST_PENALTY = 1e6  # scores stay finite, and differences of probabilities still show
 

@@ -11,18 +11,23 @@ from vouch.tables.table import Table, columns
 
 UNPARSED = "unparsed"
 REFUSAL = "refusal"
+CONTRADICTORY = "contradictory"
+UNREAD = (UNPARSED, REFUSAL, CONTRADICTORY)
+"""Values of `parser` where a generated text comes to no answer."""
 
 OUTCOMES = Table(
     "outcomes",
-    5,
+    6,
     columns("""
 model, dataset, prompt, item, group, variation  string
 output                    string   what was asked for (OUTPUTS of prompts): letters | likelihood | text
 effect                    string   how the variation flips the answers of this prompt, of EFFECTS of prompts
 parser                    string   of a generated answer: the parser (vouch/metrics/text/parsers) or answer
                                    metric (vouch/metrics/text/answers) that read it; REFUSAL where the model
-                                   declined, UNPARSED where nothing could be read. Null for letters and
-                                   likelihood
+                                   declined, CONTRADICTORY where it names several options, UNPARSED where
+                                   nothing could be read. Null for letters and likelihood
+reason                    string   why a generated answer was read so: the kind of evidence and its words, at
+                                   most 120 characters; null where a parser gives none
 answer                    string   what a generated answer came to, at most 500 characters: the text of the
                                    chosen option (several: joined by ` | `), else the normalised text. Null
                                    for letters and likelihood
@@ -67,7 +72,7 @@ def contents(outcomes: pa.Table) -> Floats:
     """[rows] number of what was answered, equal within one call where it is the same: the option chosen,
     else the answer generated; NaN where nothing could be read. Needs chosen, answer and parser."""
     texts = _floats(outcomes["answer"].combine_chunks().dictionary_encode().indices)
-    unread = pc.is_in(outcomes["parser"], pa.array([UNPARSED, REFUSAL])).to_numpy()
+    unread = pc.is_in(outcomes["parser"], pa.array(UNREAD)).to_numpy()
     chosen = _floats(outcomes["chosen"])
     return np.where(np.isnan(chosen), np.where(unread, np.nan, _TEXTS + texts), chosen)
 

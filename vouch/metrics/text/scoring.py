@@ -21,8 +21,9 @@ from vouch.metrics.text.judging import SAID, Judged, judge
 from vouch.metrics.text.parsers.published import first_mark
 from vouch.metrics.text.texts import TextBlock
 from vouch.metrics.text.tokens import Numbers
-from vouch.tables.outcomes import REFUSAL, UNPARSED
+from vouch.tables.outcomes import CONTRADICTORY, REFUSAL, UNPARSED
 
+RATES = (("unparsed_rate", UNPARSED), ("refusal_rate", REFUSAL), ("contradictory_rate", CONTRADICTORY))
 Measures = Mapping[tuple[str, str], Numbers]
 """By score and metric, values [n], NaN where unknown."""
 
@@ -55,8 +56,7 @@ def _measures(
 ) -> dict[tuple[str, str], Numbers]:
     found = {
         ("", "accuracy"): np.array([one.grade for one in judged]),
-        ("", "unparsed_rate"): np.array([float(one.parser == UNPARSED) for one in judged]),
-        ("", "refusal_rate"): np.array([float(one.parser == REFUSAL) for one in judged]),
+        **{("", name): np.array([float(one.parser == unread) for one in judged]) for name, unread in RATES},
         ("", "format_hit_rate"): _format_hits(block),
     }
     found |= {("", name): values for name, values in graded.items()}

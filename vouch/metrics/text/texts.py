@@ -119,9 +119,9 @@ def _block(
 
 def _questions(prompts: pa.Table, items: pa.Table, where: str) -> list[Question]:
     columns = [prompts[name].to_pylist() for name in ("id", "options", "order", "marks", "answers")]
-    columns += [items[name].to_pylist() for name in ("kind", "answers", "references")]
+    columns += [items[name].to_pylist() for name in ("kind", "answers", "references", "question")]
     questions = []
-    for name, options, order, marks, answers, kind, native, references in zip(*columns, strict=True):
+    for name, options, order, marks, answers, kind, native, references, asked in zip(*columns, strict=True):
         if kind != "choice":
             questions.append(Question(None, (), frozenset(), frozenset(), tuple(references or ())))
             continue
@@ -130,7 +130,7 @@ def _questions(prompts: pa.Table, items: pa.Table, where: str) -> list[Question]
                 f"{where}: prompt {name} has no answer among its options; correct the dataset's answers"
             )
         own = frozenset(place for place, index in enumerate(order) if index in set(native or ()))
-        choices = Choices(tuple(marks), tuple(options))
+        choices = Choices(tuple(marks), tuple(options), asked or "")
         questions.append(Question(choices, tuple(order), frozenset(answers), own, ()))
     return questions
 
