@@ -23,23 +23,6 @@ from vouch.pipeline.yaml12 import load
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"
 LIMIT = 900  # seconds for one command
-# Stages one after the other as DVC would start them, in one process: most of a small stage is importing torch.
-# Its words: names of stages, or of all stages of an entry of dvc.yaml; none: all.
-ONE_PROCESS = """
-import runpy, sys
-from vouch.pipeline.dag import read_dag
-wanted = sys.argv[1:]
-for stage in read_dag().ordered():
-    if wanted and not {stage.name, stage.name.partition("@")[0]} & set(wanted):
-        continue
-    module, *keys = stage.cmd.removeprefix("python -m ").split()
-    sys.argv = [module, *keys]
-    try:
-        runpy.run_module(module, run_name="__main__", alter_sys=True)
-    except SystemExit as end:
-        if end.code not in (0, None):
-            raise
-"""
 
 
 @dataclass(frozen=True)
@@ -145,8 +128,8 @@ class Checkout:
         return ran(self.dvc("repro").stdout)
 
     def stages(self, *names: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        """Runs stages (default: all) in one process, without a runner; `vouch store sync` records them for DVC."""
-        return self.run(sys.executable, "-c", ONE_PROCESS, *names, check=check)
+        """`vouch run`: stages (default: all) and what they need in one process, recorded for DVC."""
+        return self.vouch("run", *names, check=check)
 
     def dvc_status(self) -> dict[str, object]:
         """`dvc status` by stage, empty where all is clean."""

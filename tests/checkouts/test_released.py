@@ -19,7 +19,6 @@ def checkout(tmp_path_factory):
     checkout = Checkout(tmp_path_factory.mktemp("released") / "one")
     checkout.vouch("use", "released", "--set", f"released.path={RELEASED}")
     checkout.stages()
-    checkout.store("sync")
     return checkout
 
 

@@ -18,7 +18,7 @@ from vouch.params.start import check_once
 from vouch.pipeline import digests, streaming_digest
 from vouch.pipeline.digests import Digests
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.stage import Run, _run, _told
+from vouch.pipeline.stage import Run, _run
 from vouch.pipeline.yaml12 import load
 
 SOURCE = Path("of-ours")
@@ -179,13 +179,13 @@ MEMORY = "memory ran out; give the stage more, or run fewer at once"
         ("open('no\x1b[2J')", "no\ufffd[2J: No such file or directory"),
     ],
 )
-def test_what_this_machine_lacks_is_told_and_a_bug_is_not(line: str, told: str) -> None:
+def test_what_this_machine_lacks_istold_and_a_bug_is_not(line: str, told: str) -> None:
     with pytest.raises((MemoryError, RuntimeError, OSError)) as error:
         exec(line)
-    assert str(_told(error.value)) == f"{told}; nothing that looks whole was written"
+    assert str(told(error.value)) == f"{told}; nothing that looks whole was written"
     with pytest.raises(RuntimeError) as bug:
         exec("import torch; torch.ones(2) @ torch.ones(3)")
-    assert _told(bug.value) is None
+    assert told(bug.value) is None
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_a_failed_stage_ends_with_one_line_a_bug_with_its_traceback(
     assert ("Traceback" in ran.stderr) == traceback and not RECEIPT.exists()
 
 
-def test_a_stage_that_hashes_a_huge_source_stops_when_it_is_told(toy: Path) -> None:
+def test_a_stage_that_hashes_a_huge_source_stops_when_it_istold(toy: Path) -> None:
     """A cluster's time limit, or Ctrl-C: threads that read on would keep the process for hours."""
     with (SOURCE / "huge").open("wb") as huge:
         try:
@@ -227,7 +227,7 @@ def test_a_stage_that_hashes_a_huge_source_stops_when_it_is_told(toy: Path) -> N
 
 
 @pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="root may read everything")
-def test_a_file_that_may_not_be_read_is_told_before_the_work(toy: Path) -> None:
+def test_a_file_that_may_not_be_read_istold_before_the_work(toy: Path) -> None:
     (SOURCE / "0.png").chmod(0)
     look = f"from vouch.pipeline.digests import fingerprint; fingerprint({str(SOURCE)!r})"
     bound = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []

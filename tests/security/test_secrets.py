@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from tests.checkouts.checkout import ONE_PROCESS, Checkout
+from tests.checkouts.checkout import Checkout
 from tests.checkouts.small import small
 from tests.fuzz.pictures import picture
 from vouch.pipeline.errors import UserError, hidden
@@ -161,7 +161,7 @@ class Run:
         return done.returncode
 
     def stages(self, *names: str) -> int:
-        return self(sys.executable, "-c", ONE_PROCESS, *names)
+        return self(sys.executable, "-m", "vouch.cli.main", "run", *names)
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +174,6 @@ def run(tmp_path_factory: pytest.TempPathFactory, server: Hostile) -> Run:
         assert made.stages("extract") == 1
     server.mode = ""
     assert made.stages() == 0, made.printed
-    assert made(sys.executable, "-m", "vouch.cli.main", "store", "sync") == 0, made.printed
     assert made(sys.executable, "-m", "vouch.cli.main", "item", "../../astray") == 0, made.printed
     return made
 

@@ -18,6 +18,7 @@ from vouch.pipeline.terminal import open_streams
 
 COMMANDS = {
     "plan": "what would run, and how much it would ask of the models",
+    "run": "make what is stale in one process: for many small stages",
     "show": "accuracy, coverage, set size and calibration of every model",
     "compare": "two models on the same prompts: which is better, and is the difference real",
     "item": "one question: what every model answered, in every variation",

@@ -118,7 +118,7 @@ class Dag:
             path
             for folder in sorted(folders)
             for path in source_files(folder)
-            if not any(path == out or path.startswith(out + "/") for out in self._below[folder])
+            if path not in self.maker and not any(str(parent) in self.maker for parent in Path(path).parents)
         ]
 
     def upstream(self, stage: Stage) -> list[str]:

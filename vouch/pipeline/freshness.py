@@ -6,7 +6,7 @@ command, parameters, inputs and outputs. Modification times never decide.
 """
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -104,19 +104,18 @@ def states(dag: Dag, digests: Digests | None = None) -> list[State]:
     dvc.lock, which costs far more to read than all receipts, is read once a receipt does not fit.
     """
     digests = digests or Digests()
-    moment = Moment(digests)
-    lock = functools.cache(read_lock)
-
-    def judged(stage: Stage) -> State:
-        now = present(stage, moment)
-        receipt = read_receipt(stage)
-        if None not in now.outs.values() and (receipt == now or lock().get(stage.name) == now):
-            return State(stage, now, fresh=True)
-        return State(stage, now, fresh=False, why=_difference(now, receipt or lock().get(stage.name)))
-
-    result = list(map(judged, dag.ordered()))
+    moment, lock = Moment(digests), functools.cache(read_lock)
+    result = [state_of(stage, moment, lock) for stage in dag.ordered()]
     digests.save()
     return result
+
+
+def state_of(stage: Stage, digests: Digests | Moment, lock: Callable[[], Mapping[str, Record]]) -> State:
+    """The state of one stage. lock: `read_lock`, called where its receipt does not fit."""
+    now, receipt = present(stage, digests), read_receipt(stage)
+    if None not in now.outs.values() and (receipt == now or lock().get(stage.name) == now):
+        return State(stage, now, fresh=True)
+    return State(stage, now, fresh=False, why=_difference(now, receipt or lock().get(stage.name)))
 
 
 def _difference(now: Record, then: Record | None) -> str:

@@ -75,13 +75,14 @@ def _refuse_strays(dag: Dag, stage: Stage) -> None:
         )
 
 
-def _settings() -> list[str]:
+def seen_settings() -> list[str]:
+    """What an edit of the parameters changes."""
     return [fingerprint(file) for file in FILES]
 
 
 def _refuse_new_values(stage: Stage, settings: list[str]) -> None:
     """Raises UserError where a stage's parameters are new since its start: DVC records those of its end."""
-    if _settings() == settings:
+    if seen_settings() == settings:
         return
     now = read_dag().stages.get(stage.name)
     for file, values in stage.params.items():
@@ -91,36 +92,43 @@ def _refuse_new_values(stage: Stage, settings: list[str]) -> None:
 
 
 def _run(name: str, arguments: list[str], body: Callable[[Run], None], check: Callable[[], None]) -> None:
-    settings = _settings()
+    settings = seen_settings()
     check()
     mend()
-    dag = read_dag()
+    dag, digests = read_dag(), Digests()
     stage = dag.by_command(" ".join(["python -m", f"stages.{name}", *arguments]))
+    gc.freeze()  # what was imported stays; looking for cycles in it takes as long as in all that is made
+    make(dag, stage, body, digests, settings)
+    digests.save()
+
+
+def make(dag: Dag, stage: Stage, body: Callable[[Run], None], digests: Digests, settings: list[str]) -> None:
+    """Makes one stage here and now. settings: `seen_settings` from before the DAG was read.
+
+    Raises UserError where something else than the stage wrote what it reads or writes, or is in its way.
+    """
     _refuse_strays(dag, stage)
     with stage_lock(stage) as waited:
         if waited and read_receipt(stage) == present(stage, Digests()):
             _refuse_new_values(stage, settings)
-            print(f"{name}: the other run has made everything", file=sys.stderr)
+            print(f"{stage.name}: the other run has made everything", file=sys.stderr)
             return
-        record = _make(dag, stage, arguments, body)
+        record = _make(dag, stage, body, digests)
         _refuse_new_values(stage, settings)
         write_receipt(stage, record)
 
 
-def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], None]) -> Record:
-    digests = Digests()
+def _make(dag: Dag, stage: Stage, body: Callable[[Run], None], digests: Digests) -> Record:
     refuse_damaged(Recorded(dag), dag.inputs(stage), digests)
     # what no stage has made is hashed while it is read, or at the end
     unread = {dep: fingerprint(dep) for dep in dag.sources(stage)}
     before = {dep: digests.of(dep) for dep in stage.deps if dep not in unread}
-    run = Run(dag, stage, arguments)
-    gc.freeze()  # what was imported stays; looking for cycles in it takes as long as in all that is made
+    run = Run(dag, stage, stage.cmd.split()[3:])
     began, start = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.monotonic()
     body(run)
     times = {"began": began, "seconds": round(time.monotonic() - start, 1)}
     write_records(stage, run.notes, run.measured, times)
     after = present(stage, digests)
-    digests.save()
     changed = [dep for dep, digest in before.items() if digest != after.deps[dep]]
     changed += [dep for dep, seen in unread.items() if seen != fingerprint(dep)]
     changed += read_otherwise(digests.known())
@@ -133,7 +141,7 @@ def _stop(_number: int, _frame: object) -> NoReturn:
     raise SystemExit("vouch: told to stop (SIGTERM); run it again, finished answers are kept")
 
 
-def _told(error: BaseException) -> UserError | None:
+def told(error: BaseException) -> UserError | None:
     """What a person is told of an error that is not a bug; None of one that is."""
     if without_threads(error):
         what = NO_THREAD
@@ -176,11 +184,11 @@ def run_stage(name: str, body: Callable[[Run], None], check: Callable[[], None])
     except SystemExit:
         raise
     except BaseException as error:  # a library in Rust raises what is no Exception
-        told = _told(error)
-        if told is None:
+        message = told(error)
+        if message is None:
             raise
         if os.environ.get("VOUCH_TRACEBACK"):
             traceback.print_exc()
-        sys.exit(f"vouch: {told}")
+        sys.exit(f"vouch: {message}")
     gc.freeze()  # Python's end looks for cycles in all that is there: a sixth of what starting cost
     sys.exit(0)

@@ -39,10 +39,7 @@ def run(options: argparse.Namespace) -> int:
     """Records fresh stages for DVC, sets times for Snakemake, lists the rest."""
     check_project()
     mend()
-    states = settle(read_dag())
-    unknown = record(states)
-    if unknown:
-        settle(read_dag())
+    states, unknown = synced()
     stale = [state for state in states if not state.fresh]
     fit = len(states) - len(stale)
     rest = ", the rest will run" if stale else ""
@@ -54,6 +51,15 @@ def run(options: argparse.Namespace) -> int:
     if stale:
         print("sync: `dvc repro` or `snakemake --cores N` makes them", file=sys.stderr)
     return 1 if stale and not options.partial else 0
+
+
+def synced() -> tuple[list[State], list[str]]:
+    """The states of all stages, and the names of those that were recorded anew."""
+    states = settle(read_dag())
+    unknown = record(states)
+    if unknown:
+        settle(read_dag())
+    return states, unknown
 
 
 def record(states: list[State]) -> list[str]:
