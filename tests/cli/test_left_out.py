@@ -9,6 +9,7 @@ import yaml
 from tests.cli.conftest import Vouch, lay_out
 from tests.cli.scored import build
 from tests.report.project import SCORING, parts
+from vouch.report.claims import leaders
 from vouch.report.evidence import Evidence
 from vouch.report.headline import metrics_json
 from vouch.report.left_out import MARK, REMEDY
@@ -80,9 +81,9 @@ def test_the_card_says_it(here: Path, vouch: Vouch) -> None:
 def test_the_report_trusts_the_other_model(here: Path) -> None:
     evidence = read()
     assert evidence.models("left") == ("tiny_a", "tiny_b")  # by accuracy
-    assert evidence.candidates("left") == evidence.leaders("left") == ("tiny_b",)
+    assert evidence.candidates("left") == ("tiny_b",) and not leaders(evidence, "left"), "it guesses"
     view = verdict.build(evidence)
-    assert "tiny_a on left" not in view.headline and "Trust tiny_a" not in view.headline
+    assert view.headline == "tiny_a is best on right; no model is shown to be better than a guess on left."
     assert (
         "leave the model out: tiny_a (75\u202f%) on left. " in view.because
         and REMEDY[LETTERS] in view.because
@@ -108,11 +109,11 @@ def test_where_nobody_answers_by_letters_there_is_no_verdict(
     assert evidence.judged == ("right",)
     only = evidence.leaderboard[evidence.leaderboard["dataset"] == "left"]
     view = verdict.build(replace(evidence, leaderboard=only))
-    assert view.headline == "No verdict: no model answers by letters." and not view.cards
+    assert view.headline == "No model answers in a form that can be scored on left." and not view.cards
     results.build(evidence), letters.build(evidence)
     alone = only[only["model"] == "tiny_a"]
     said = verdict.build(replace(evidence, leaderboard=alone)).headline
-    assert said == "No verdict: tiny_a does not answer by letters."
+    assert said == "tiny_a does not answer in a form that can be scored on left."
 
 
 def test_unknown_mass_changes_nothing(scored: Path, monkeypatch: pytest.MonkeyPatch, vouch: Vouch) -> None:
