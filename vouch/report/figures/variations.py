@@ -12,7 +12,7 @@ from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
 from vouch.report.costs import ACCURACY, CONFIDENCE, SIZE_LAC, costs, dearest, meaning, real_changes
 from vouch.report.evidence import Evidence
-from vouch.report.figures.reliability import chosen
+from vouch.report.figures.reliability import SPACING, chosen
 
 TITLE = "What each variation of the prompt costs"
 # heading, measure, scale, whether it is judged, least distance of the ticks
@@ -36,16 +36,10 @@ def frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
             cost = found.get((model, variation, *measure))
             if cost is None:
                 continue
-            ends = {
-                "low": None if cost.low is None else scale * (cost.low - cost.eased),
-                "high": None if cost.high is None else scale * (cost.high - cost.eased),
-            }
-            row = {"model": model, "variation": meaning(variation), "value": scale * cost.beyond}
-            rows.append(
-                row
-                | ends
-                | {"verdict": "gains" if cost.rises else "costs" if cost.falls else "not significant"}
-            )
+            verdict = "gains" if cost.rises else "costs" if cost.falls else "not significant"
+            row = {"model": model, "variation": meaning(variation), "verdict": verdict}
+            ends = {"value": cost.net.difference, "low": cost.net.low, "high": cost.net.high}
+            rows.append(row | {name: None if end is None else scale * end for name, end in ends.items()})
     return pd.DataFrame(rows, columns=["model", "variation", "value", "low", "high", "verdict"])
 
 
@@ -89,7 +83,7 @@ def draw(evidence: Evidence, dataset: str) -> Any:
     lines = [
         alt.hconcat(
             *(_panel(data[panel], panel, model, order, model == models[-1]) for panel in PANELS),
-            spacing=18,
+            spacing=SPACING,
             bounds="flush",  # so that the panels of all models stand below one another
         ).properties(title=model)
         for model in models

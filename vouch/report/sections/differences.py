@@ -7,13 +7,14 @@ from markupsafe import Markup
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
 from vouch.report.numbers import SIGNIFICANCE
-from vouch.report.section import Block, Figures, Folded, Text, by_dataset
+from vouch.report.section import Beside, Block, Figures, Folded, Text, by_dataset
 from vouch.report.table import MISSING, Cell, Column, Grid, Tone, cells, interval, percent
 
 TITLE = "Differences"
 TEXT = Markup("""\
 Models are compared on the same items, which removes most of the chance variation: a difference can be
 significant although the intervals of the two models overlap. Darker cells are larger differences.""")
+FEW = 8  # models whose table stands beside the figure
 
 
 def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
@@ -26,10 +27,11 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
         f"{formatting.count(apart)} of {formatting.plural(len(here), 'pair')} differ significantly "
         f"(p < {SIGNIFICANCE} after Holm's correction).{said_detectable(evidence, dataset)}"
     )
+    figure, models = Figures([f"differences-{dataset}"]), _models(evidence, dataset)
+    few = len(models.rows) <= FEW
     return [
         Text(summary),
-        Figures([f"differences-{dataset}"]),
-        Folded("By model", [_models(evidence, dataset)]),
+        *([Beside([figure, models])] if few else [figure, Folded("By model", [models])]),
         Folded("Every pair with its interval", [_pairs(evidence, dataset)]),
     ]
 

@@ -57,15 +57,15 @@ def build(evidence: Evidence) -> Section | None:
     frame = frame[(frame["models"] >= FEWEST) & frame["proxy"].isin(("", MEAN))]
     ranked = evidence.ranked
     ranked = ranked[(ranked["ranker"] == COMBINED) & (ranked["score"] == "")]
+    here = [output for output in OUTPUTS if (frame["output"] == output).any()]
     parts = [
-        _part(output, frame[frame["output"] == output], ranked[ranked["output"] == output])
-        for output in OUTPUTS
-        if (frame["output"] == output).any()
+        _part(output, frame[frame["output"] == output], ranked[ranked["output"] == output], output == here[0])
+        for output in here
     ]
     return Section(HEADING, TEXT, parts) if parts else None
 
 
-def _part(output: str, here: pd.DataFrame, ranked: pd.DataFrame) -> Part:
+def _part(output: str, here: pd.DataFrame, ranked: pd.DataFrame, first: bool) -> Part:
     rho, tau = (
         Grid(
             f"ranking-{output}-{name}",
@@ -80,7 +80,7 @@ def _part(output: str, here: pd.DataFrame, ranked: pd.DataFrame) -> Part:
         rho,
         Folded("Weighted tau, in which the best models count most", [tau]),
     ]
-    return Part(f"By {formatting.OUTPUT_NAMES[output]}", blocks)
+    return Part(f"By {formatting.OUTPUT_NAMES[output]}", blocks, folds=True, opens=first)
 
 
 def _pick(ranked: pd.DataFrame) -> tuple[str, ...]:

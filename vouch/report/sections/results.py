@@ -11,7 +11,7 @@ from vouch.report.evidence import Evidence
 from vouch.report.headline import HEADLINES
 from vouch.report.numbers import Number
 from vouch.report.other_form import MARK, left_out
-from vouch.report.section import Block, Figures, Part, Section, Text, by_dataset
+from vouch.report.section import Beside, Block, Figures, Part, Section, Text, by_dataset
 from vouch.report.sections.differences import said_detectable
 from vouch.report.table import (
     MISSING,
@@ -50,7 +50,7 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
         *(Text(w, "warning") for w in (*left_out(evidence, [dataset]), *_warnings(evidence, dataset))),
         *([Text(detectable)] if detectable else []),
         _headline(evidence, dataset),
-        Figures([f"{name}-{dataset}" for name in FIGURES], beside=True),
+        Beside([Figures([f"{name}-{dataset}"]) for name in FIGURES]),
     ]
 
 
@@ -141,7 +141,7 @@ def _mean(numbers: list[Number | None], digits: int, scale: float = 1.0) -> Cell
     return rounded(sum(known) / len(known), digits, scale) if len(known) == len(numbers) else MISSING
 
 
-_parts = by_dataset(HEADING, TEXT, _blocks, opened=3)
+_parts = by_dataset(HEADING, TEXT, _blocks, opened=1)
 
 
 def build(evidence: Evidence) -> Section | None:
