@@ -96,11 +96,25 @@ def as_released(project: Any, entries: list[dict[str, Any]]) -> None:
     pq.write_table(pa.Table.from_pylist(rows), project.source / "items-toy.parquet")
 
 
+def as_lines(project: Any, entries: list[dict[str, Any]]) -> None:
+    rows = []
+    for one in entries:
+        image = "gone.png" if one["image"] is None else base64.b64encode(one["image"]).decode()
+        rows.append(json.dumps({**one, "answer": letter(one["answer"]), "image": image}))
+    (project.source / "questions.jsonl").write_text("\n".join(rows))
+
+
 # form -> how it is written, its loader, further settings, and where the second entry stands
 FORMS: dict[str, tuple[Callable[[Any, list[dict[str, Any]]], None], str, dict[str, Any], str]] = {
     "tsv": (as_tsv, "mmbench", {}, "toy/mmbench.tsv row 2"),
     "parquet": (as_parquet, "mmmu", {}, "toy/data/validation-00000-of-00001.parquet row 2"),
     "json": (as_json, "reform", {"set": "flowers102"}, "toy/Flowers102/flower102_val_1p.json row 1"),
+    "lines": (
+        as_lines,
+        "table",
+        {"columns": {name: name for name in ("id", "question", "options", "answer", "image")}},
+        "toy/questions.jsonl row 2",
+    ),
     "zip": (as_zip, "ai2d", {}, "ai2d/questions/1.png.json"),
     "released": (as_released, "released", {}, "toy/items-toy.parquet row 2"),
 }
@@ -128,10 +142,10 @@ DEFECTS: dict[str, tuple[dict[str, Any], str, set[str]]] = {
     "text in place of an image": ({"image": b"a text and no picture"}, "not an image", {"released"}),
     "web page in place of an image": ({"image": b"<!DOCTYPE html><p>404"}, "a web page", {"released"}),
     "image cut off": ({"image": png(9)[:50]}, "cannot be decoded", {"released"}),
-    "empty image": ({"image": b""}, "empty file|not one|no picture", {"released", "tsv", "json"}),
+    "empty image": ({"image": b""}, "empty file|not one|no picture", {"released", "tsv", "json", "lines"}),
     "image bomb": ({"image": bomb()}, "more than 89,478,485 pixels", {"released"}),
     "id twice": ({"id": "q0"}, "a second time", {"json"}),
-    "answer outside": ({"answer": 7}, "outside|not one of the letters", set()),
+    "answer outside": ({"answer": 7}, "outside|not one of the letters|neither a letter", set()),
     "one option": ({"options": ["red"], "answer": 0}, "at least 2", set()),
     "27 options": ({"options": MANY}, "more than the 26", {"tsv", "released"}),
     "empty question": ({"question": ""}, "question is empty", set()),

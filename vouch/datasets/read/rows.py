@@ -104,7 +104,7 @@ def _opened(file: File) -> pq.ParquetFile:
 def _parquet(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterator[tuple[Any, str]]:
     opened = _opened(file)
     there = opened.schema_arrow.names
-    _check_columns(file, needed, optional, there)
+    check_columns(file, needed, optional, there)
     wanted = _wanted(needed, optional, there)
     number = 0
     try:
@@ -122,7 +122,7 @@ def _tsv(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterator
         with _text(file.checked()) as text:
             reader = _reader(text, file)
             there = reader.fieldnames or ()
-            _check_columns(file, needed, optional, there)
+            check_columns(file, needed, optional, there)
             wanted = _wanted(needed, optional, there)
             for values in reader:
                 number += 1
@@ -155,7 +155,8 @@ def _reader(text: io.TextIOWrapper, file: File) -> "csv.DictReader[str]":
         ) from None
 
 
-def _check_columns(file: File, needed: Sequence[str], optional: Sequence[str], there: Sequence[str]) -> None:
+def check_columns(file: File, needed: Sequence[str], optional: Sequence[str], there: Sequence[str]) -> None:
+    """Raises UserError where a needed column is missing, or a column is there twice."""
     missing = [column for column in needed if column not in there]
     if missing:
         raise UserError(

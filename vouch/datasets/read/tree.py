@@ -51,6 +51,9 @@ class Tree(ExitStack):
             self.close()
             raise
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._places
+
     @property
     def names(self) -> list[str]:
         """All names, sorted."""

@@ -1,0 +1,225 @@
+"""A table with a map of its columns: every form, every way to write an answer and a picture, and what is refused."""
+
+import base64
+import csv
+import json
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from datasets import Dataset, Features, Image, Value
+from pydantic import ValidationError
+
+from tests.datasets.loaders.built import archive, coded, png
+from tests.models.pins.loopback_hub import Repo, serving
+from vouch.datasets.fetch.origin import REMOTE
+from vouch.datasets.loaders.table import Settings
+from vouch.pipeline.errors import UserError
+
+COLUMNS = {"question": "q", "options": ["A", "B", "C"], "answer": "right", "image": "photo", "id": "no"}
+COLUMNS |= {"category": "kind", "group": "scene", "hint": "note"}
+ROW = {"no": "007", "q": "Which?", "A": "None", "B": "NA", "C": "x", "right": "B", "photo": "pics/0.png"}
+ROW |= {"kind": "colour", "scene": "1", "note": ""}
+ROWS = [ROW, {**ROW, "no": "8", "C": "", "right": "A", "photo": "pics/1.png", "note": "Look."}]
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> None:
+    """The rows in the form that the file's ending says."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix in (".csv", ".tsv"):
+        with path.open("w", encoding="utf-8-sig", newline="") as lines:
+            writer = csv.DictWriter(lines, list(rows[0]), delimiter="\t" if path.suffix == ".tsv" else ",")
+            writer.writeheader()
+            writer.writerows(rows)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(rows, indent=1))
+    elif path.suffix == ".parquet":
+        Dataset.from_list(rows).to_parquet(path)
+    else:
+        table = pa.Table.from_pylist(rows)
+        with pa.OSFile(str(path), "wb") as out, pa.ipc.new_stream(out, table.schema) as writer:
+            writer.write_table(table)
+
+
+def prepare(project: Any, **settings: Any) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = project.prepare("table", **settings)["items"].to_pylist()
+    return items
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.jsonl", "t.json", "t.parquet", "t.arrow"])
+def test_every_form_gives_the_same_items(project: Any, name: str) -> None:
+    """`007`, `NA` and `None` stay texts; an empty last option is none; pictures lie beside the table."""
+    for shade in (0, 1):
+        project.image(f"pics/{shade}.png", shade=shade)
+    write(project.source / name, ROWS)
+    first, second = prepare(project, columns=COLUMNS)
+    assert (first["id"], first["options"], first["answers"]) == ("007", ["None", "NA", "x"], [1])
+    assert (first["category"], first["hint"], second["hint"]) == ("colour", None, "Look.")
+    assert (second["options"], second["answers"]) == (["None", "NA"], [0])
+    assert first["images"] != second["images"]
+    assert first["group"] == second["group"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "cell", "right"),
+    [("index", "1", 1), ("number", "1", 0), ("letter", "C", 2), ("text", "A", 1), ("auto", "C", 2)],
+)
+def test_what_an_answer_is(project: Any, answer: str, cell: str, right: int) -> None:
+    """`A` is the text of the second option, and the letter of the first: `auto` would refuse it."""
+    write(project.source / "t.csv", [{"q": "Which?", "a": "x", "b": "A", "c": "1", "right": cell}])
+    columns = {"question": "q", "options": ["a", "b", "c"], "answer": "right"}
+    (item,) = prepare(project, columns=columns, answer=answer)
+    assert item["answers"] == [right]
+
+
+@pytest.mark.parametrize(
+    ("answer", "cell", "said"),
+    [
+        ("index", "3", "is none of its 3 options"),
+        ("number", "0", "is none of its 3 options"),
+        ("letter", "D", "is not one of the letters"),
+        ("text", "z", "is the text of none"),
+        ("text", "A", "is the text of several"),
+        ("auto", "A", "can mean option A or B or C; give the 0-based index"),
+        ("auto", "", "neither a letter nor a text"),
+    ],
+)
+def test_answers_that_are_none(project: Any, answer: str, cell: str, said: str) -> None:
+    write(project.source / "t.csv", [{"q": "Which?", "a": "x", "b": "A", "c": "A", "right": cell}])
+    columns = {"question": "q", "options": ["a", "b", "c"], "answer": "right"}
+    with pytest.raises(UserError, match=said):
+        prepare(project, columns=columns, answer=answer)
+
+
+def test_lists_open_questions_and_a_closed_list_of_answers(project: Any) -> None:
+    rows: list[dict[str, Any]] = [
+        {"q": "Which?", "among": ["a", "b"], "right": [0, 1], "said": None},
+        {"q": "What?", "among": [], "right": None, "said": ["stop", "STOP"]},
+    ]
+    write(project.source / "t.parquet", rows)
+    columns = {"question": "q", "options": "among", "answer": "right", "references": "said"}
+    choice, text = prepare(project, columns=columns)
+    assert (choice["kind"], choice["answers"]) == ("choice", [0, 1])
+    assert (text["kind"], text["references"]) == ("text", ["stop", "STOP"])
+    write(project.source / "t.parquet", [{"q": "Red?", "right": "no"}])
+    (item,) = prepare(project, columns={"question": "q", "answer": "right"}, choices=["yes", "no"])
+    assert (item["options"], item["answers"], item["id"]) == (["yes", "no"], [1], "0")
+
+
+def test_pictures_in_cells(project: Any) -> None:
+    """Those of the hub's image feature stay as they are encoded, as do those in base64."""
+    digest = sha256(png(5)).hexdigest()
+    features = Features({"q": Value("string"), "said": Value("string"), "photo": Image()})
+    rows = [{"q": "What?", "said": "5", "photo": {"bytes": png(5), "path": "5.png"}}]
+    Dataset.from_list(rows, features=features).to_parquet(project.source / "t.parquet")
+    columns = {"question": "q", "references": "said", "image": "photo"}
+    assert prepare(project, columns=columns)[0]["images"] == [digest]
+    (project.source / "t.parquet").unlink()
+    write(project.source / "t.csv", [{"q": "What?", "said": "5", "photo": coded(5), "more": ""}])
+    assert prepare(project, columns=columns | {"image": ["photo", "more"]})[0]["images"] == [digest]
+
+
+def test_pictures_beside_the_table_and_in_its_archive(project: Any) -> None:
+    """As an imagefolder of the hub has them: a table in the folder of its pictures."""
+    digest = sha256(png(5)).hexdigest()
+    (project.source / "train").mkdir()
+    (project.source / "train/5.png").write_bytes(png(5))
+    write(project.source / "train/metadata.csv", [{"file_name": "5.png", "q": "What?", "said": "5"}])
+    columns = {"question": "q", "references": "said", "image": "file_name"}
+    assert prepare(project, columns=columns)[0]["images"] == [digest]
+    (project.source / "train/5.png").unlink()
+    archive(project.source / "pictures.zip", {"train/5.png": png(5)})
+    assert prepare(project, columns=columns)[0]["images"] == [digest]
+
+
+@pytest.mark.parametrize(
+    "path", ["../secret.png", "/etc/host.png", "link.png", "none.png", "pics/../../secret.png"]
+)
+def test_pictures_that_lead_out(project: Any, path: str) -> None:
+    (project.root / "secret.png").write_bytes(png())
+    (project.source / "link.png").symlink_to(project.root / "secret.png")
+    write(project.source / "t.csv", [{"q": "What?", "said": "5", "photo": path}])
+    with pytest.raises(UserError, match=r"no picture|leads out"):
+        prepare(project, columns={"question": "q", "references": "said", "image": "photo"})
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("t.csv", b"q,said\nWhat?,a,b,c\n", "not readable as csv after row 0"),
+        ("t.csv", b"q,said\n\xff\xfe,a\n", "not readable as csv"),
+        ("t.csv", b"q\nWhat?\n", "no column said; it has q"),
+        ("t.csv", b"", "not readable as csv"),
+        ("t.jsonl", b'{"q": "What?", "said": "a"}\n{"q": \n', "not readable as json"),
+        ("t.json", b'{"data": [{"q": "What?"}]}', "no column q; it has data"),
+        ("t.parquet", b"PAR1 and no more", "not readable as parquet|damaged"),
+        ("t.arrow", b"ARROW1", "not readable as arrow"),
+        ("t.txt", b"q,said\n", "no table .* among what it holds"),
+    ],
+)
+def test_tables_that_cannot_be_read(project: Any, name: str, data: bytes, said: str) -> None:
+    (project.source / name).write_bytes(data)
+    with pytest.raises(UserError, match=said) as error:
+        prepare(project, columns={"question": "q", "references": "said"})
+    assert "\n" not in str(error.value)
+
+
+def test_tables_of_two_forms(project: Any) -> None:
+    rows = [{"q": "What?", "said": "a"}]
+    write(project.source / "t.csv", rows)
+    write(project.source / "b.jsonl", rows)
+    columns = {"question": "q", "references": "said"}
+    with pytest.raises(UserError, match=r"several forms \(b\.jsonl, t\.csv\)"):
+        prepare(project, columns=columns)
+    assert len(prepare(project, columns=columns, files=["*.csv"])) == 1
+
+
+def test_a_line_without_end_takes_no_memory(project: Any) -> None:
+    with (project.source / "t.csv").open("wb") as file:
+        file.truncate(100 << 30)
+    with pytest.raises(
+        UserError, match="longer than 67,108,864 characters, in a file of 107,374,182,400 bytes"
+    ):
+        prepare(project, columns={"question": "q", "references": "said"})
+
+
+def test_a_repository_of_the_hub(project: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its table and its archive of pictures, at one commit."""
+    write(tmp_path / "t.csv", [{"q": "What?", "said": "5", "photo": "pics/5.png"}])
+    archive(tmp_path / "pics.zip", {"pics/5.png": png(5)})
+    files = {
+        "data/t.csv": (tmp_path / "t.csv").read_bytes(),
+        "pics.zip": (tmp_path / "pics.zip").read_bytes(),
+    }
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    project.entry = {
+        "origin": {"hub": "owner/signs", "revision": commit, "files": ["data/*.csv", "pics.zip"]}
+    }
+    columns = {"question": "q", "references": "said", "image": "photo"}
+    with serving({"owner/signs": Repo({commit: files}, {"main": commit})}, tmp_path / "hf", monkeypatch):
+        (item,) = project.prepare("table", REMOTE, columns=columns)["items"].to_pylist()
+    assert item["images"] == [sha256(png(5)).hexdigest()]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"columns": {"question": "q"}}, "give columns.answer for a choice"),
+        ({"columns": {"question": "q", "answer": "a"}}, "a choice needs its options"),
+        ({"columns": {"question": "q", "options": "o"}}, "a choice needs its options"),
+        ({"columns": {"question": "q", "options": "o", "answer": "a"}, "choices": ["x", "y"]}, "not both"),
+        ({"columns": {"question": "q", "answers": "a"}}, "answers"),
+    ],
+)
+def test_maps_that_do_not_fit(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        Settings(**settings)
+
+
+def test_base64_has_no_dot() -> None:
+    """That is how a path is told from a picture."""
+    assert b"." not in base64.b64encode(bytes(range(256)) * 9)

@@ -1,0 +1,238 @@
+"""table: any table becomes a dataset, with a map of its columns in params.yaml and no Python.
+
+    source: ../my-data/birds           a folder, or vouch/datasets/fetch with an `origin`
+    settings:
+      columns: {question: prompt, options: [A, B, C, D], answer: label, image: photo, category: family}
+
+Parquet, TSV, CSV, JSON, JSON lines and Arrow. A picture stands in its cell, or the cell names a file beside
+the table or inside a zip archive.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from vouch.datasets.raw import LoaderSettings, RawItem, Rejected, Unusable
+from vouch.datasets.read import json_line
+from vouch.datasets.read.files import File, Source
+from vouch.datasets.read.row import Row, items
+from vouch.datasets.read.rows import PARQUET, TSV, count_rows, rows
+from vouch.datasets.read.streamed import FORMS, streamed
+from vouch.datasets.read.tree import Tree
+from vouch.pipeline.errors import UserError
+
+ENDINGS = (PARQUET, TSV, *FORMS)
+
+
+class Columns(BaseModel):
+    """Which column holds what. options: one column with a list, or a column for each option."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    question: str
+    options: str | list[str] | None = None
+    answer: str | None = None
+    references: str | None = None
+    image: str | list[str] = []
+    hint: str | None = None
+    id: str | None = None
+    category: str | None = None
+    group: str | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """All columns, each once."""
+        cells = [cell for cell in self.model_dump().values() if cell]
+        return list(
+            dict.fromkeys(name for cell in cells for name in ([cell] if isinstance(cell, str) else cell))
+        )
+
+
+class Settings(LoaderSettings):
+    """files: patterns of the tables that are meant; empty: all. choices: the options of every row.
+
+    answer: what the column holds: an index from 0, a number from 1, a letter, the text of an option, or
+    (`auto`) an index where it is an integer, else a letter or a text.
+    """
+
+    columns: Columns
+    files: list[str] = Field(default=[])
+    choices: list[str] | None = Field(default=None, min_length=2)
+    answer: Literal["auto", "index", "number", "letter", "text"] = "auto"
+
+    @model_validator(mode="after")
+    def _answered(self) -> Self:
+        columns = self.columns
+        optional = bool(columns.options) + (self.choices is not None)
+        if optional > 1:
+            raise ValueError("give columns.options or choices, not both")
+        if bool(optional) != (columns.answer is not None):
+            raise ValueError("a choice needs its options (columns.options or choices) and columns.answer")
+        if columns.answer is None and columns.references is None:
+            raise ValueError("give columns.answer for a choice, or columns.references for open questions")
+        return self
+
+
+def kinds(settings: Settings) -> Collection[str]:
+    """Open where there are references, choices where there are options."""
+    columns = settings.columns
+    return tuple(k for k, there in (("choice", columns.answer), ("text", columns.references)) if there)
+
+
+def count(source: Source, name: str, settings: Settings) -> int:
+    """Rows."""
+    files = _tables(source, name, settings)
+    if _own(files):
+        return count_rows(replace(source, chosen=tuple(files)))
+    return sum(1 for file in files for _ in streamed(file, [settings.columns.question]))
+
+
+def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
+    """One item per row; ids are the rows' numbers, from 0, where there is no column of ids."""
+    columns = settings.columns.names
+    with Tree(source) as tree:
+        found = _rows(source, _tables(source, name, settings), columns)
+        yield from items(found, lambda row: _item(row, settings, tree))
+
+
+def _rows(source: Source, files: Sequence[File], columns: Sequence[str]) -> Iterator[Row]:
+    if _own(files):
+        yield from rows(replace(source, chosen=tuple(files)), columns)
+        return
+    number = 0
+    for file in files:
+        for place, values in enumerate(streamed(file, columns), 1):
+            yield Row(values, f"{file.path} row {place}", number, file)
+            number += 1
+
+
+def _own(files: Sequence[File]) -> bool:
+    return files[0].name.lower().endswith((PARQUET, TSV))
+
+
+def _tables(source: Source, name: str, settings: Settings) -> list[File]:
+    """The tables that are meant, all of one form. Raises UserError."""
+    wanted = settings.files or [f"*{ending}" for ending in ENDINGS]
+    found = [
+        file for file in source.files if any(fnmatchcase(file.name.lower(), one.lower()) for one in wanted)
+    ]
+    forms = {file.path.suffix.lower(): file.name for file in found}
+    if not found or not forms.keys() <= set(ENDINGS):
+        there = ", ".join(file.name for file in source.files[:5]) or "nothing"
+        raise UserError(
+            f"{source.path}: no table {' or '.join(wanted)} among what it holds ({there}); a table ends in "
+            f"{', '.join(ENDINGS)}: correct datasets.{name}.settings.files"
+        )
+    if len(forms) > 1:
+        raise UserError(
+            f"{source.path}: tables of several forms ({', '.join(sorted(forms.values()))}); name those "
+            f"that are meant in datasets.{name}.settings.files"
+        )
+    return found
+
+
+def _item(row: Row, settings: Settings, tree: Tree) -> RawItem:
+    columns = settings.columns
+    references = None if columns.references is None else row.values.get(columns.references)
+    is_open = columns.answer is None or references not in (None, "", [])
+    options = [] if is_open else _options(row, settings)
+    group = None if columns.group is None else row.maybe(columns.group)
+    return RawItem(
+        id=str(row.number) if columns.id is None else row.text(columns.id),
+        where=row.where,
+        question=row.text(columns.question),
+        options=options,
+        answers=[] if is_open else _answers(row, settings, options),
+        references=_references(references, str(columns.references)) if is_open else [],
+        hint=_maybe(row, columns.hint) or None,
+        images=_images(row, columns, tree),
+        category=_maybe(row, columns.category),
+        group=group or None,
+        kind="text" if is_open else "choice",
+    )
+
+
+def _maybe(row: Row, column: str | None) -> str:
+    return "" if column is None else (row.maybe(column) or "").strip()
+
+
+def _options(row: Row, settings: Settings) -> list[str | None]:
+    """A row may have fewer than there are columns: the last ones are empty then."""
+    if settings.choices is not None:
+        return list(settings.choices)
+    columns = settings.columns.options
+    if isinstance(columns, str):
+        return list(row.texts(columns))
+    options = [row.maybe(column) or None for column in columns or ()]
+    while options and options[-1] is None:
+        options.pop()
+    return options
+
+
+def _references(value: Any, column: str) -> list[str]:
+    cells = value if isinstance(value, list) else [value]
+    if not cells or not all(isinstance(cell, str | int | float) and cell != "" for cell in cells):
+        raise Unusable(f"{column} is not an answer or a list of them")
+    return list(map(str, cells))
+
+
+def _answers(row: Row, settings: Settings, options: Sequence[str | None]) -> list[int]:
+    column = str(settings.columns.answer)
+    value = row.values.get(column)
+    cells = value if isinstance(value, list) else [value]
+    return [
+        _answer(Row({column: cell}, row.where, row.number, row.file), column, settings, options)
+        for cell in cells
+    ]
+
+
+def _answer(row: Row, column: str, settings: Settings, options: Sequence[str | None]) -> int:
+    if settings.answer == "letter":
+        return row.letter(column, len(options))
+    if settings.answer in ("index", "number"):
+        index = row.integer(column) - (settings.answer == "number")
+        if not 0 <= index < len(options):
+            raise Unusable(f"{column} {row.text(column)!r:.40} is none of its {len(options)} options")
+        return index
+    if settings.answer == "text":
+        same = [place for place, option in enumerate(options) if option == row.text(column)]
+        if len(same) != 1:
+            found = "none" if not same else "several"
+            raise Unusable(
+                f"{column} {row.text(column)!r:.80} is the text of {found} of its {len(options)} options"
+            )
+        return same[0]
+    return json_line.answers(row.values[column], options, column)[0]
+
+
+def _images(row: Row, columns: Columns, tree: Tree) -> list[bytes]:
+    cells = [columns.image] if isinstance(columns.image, str) else columns.image
+    return [image for column in cells for image in _cell(row, column, tree)]
+
+
+def _cell(row: Row, column: str, tree: Tree) -> list[bytes]:
+    """Pictures of one column: encoded in the cell, or files that it names. Base64 has no dot."""
+    value = row.values.get(column)
+    found = []
+    for cell in value if isinstance(value, list) else [value]:
+        path = cell.get("path") if isinstance(cell, dict) and cell.get("bytes") is None else cell
+        if isinstance(path, str) and "." in path[:1000]:
+            found.append(tree.picture(_beside(row.file, path, tree)))
+        else:
+            found += Row({column: cell}, row.where, row.number, row.file).images(column)
+    return found
+
+
+def _beside(table: File, path: str, tree: Tree) -> str:
+    """The name of a picture that is given from the table's folder, or from the top. Raises Unusable."""
+    folder = table.name.rpartition("/")[0]
+    clean = path.removeprefix("./")
+    for name in (f"{folder}/{clean}" if folder else clean, clean):
+        if name in tree:
+            return name
+    raise Unusable(
+        f"no picture {path!r:.120} beside its table; correct the path, or add the file or its archive"
+    )
