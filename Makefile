@@ -9,6 +9,7 @@
 #             SEED=2 tries other points, POINTS=20 only the first 20, which are kills, CRASH=FOLDER keeps them elsewhere
 # make scale  what the full matrix costs: runs at parts of it (PARTS="1000 100 10"), the runners on all of it
 # make reproduce   two clones, two runners, every byte compared (PROFILE=small takes minutes, the demo longer)
+# make bits   a few prompts on emulated processors of Intel and AMD: the same bytes as here? needs qemu-user (Debian)
 # make slurm  the pipeline on a real Slurm of this machine, disturbed; needs root, slurm-wlm and munge (Debian)
 # make install  .venv with what the demo needs; EXTRAS="remotes slurm video" adds some of pyproject.toml's extras
 # make lock     resolves all dependencies again, into uv.lock, with PyPI's addresses whatever mirror is set here
@@ -31,7 +32,7 @@ BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 # many containers set it: without bytecode each stage starts six seconds later
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo train test fuzz worlds crash scale reproduce slurm install everything browser servers flips bench lint lock clean
+.PHONY: demo train test fuzz worlds crash scale reproduce bits slurm install everything browser servers flips bench lint lock clean
 
 demo: install
 	@$(RUN) dvc pull --quiet train || echo "demo: not all stored weights came; what is missing is trained"
@@ -84,6 +85,10 @@ scale: everything
 
 reproduce: everything
 	@$(RUN) python -m tools.reproduce $(PROFILE)
+
+bits: everything
+	@$(RUN) dvc pull --quiet train
+	@$(RUN) python -m tools.bits
 
 slurm: everything
 	@$(RUN) python -m tools.slurm docs/internals/cluster-log.txt

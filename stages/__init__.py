@@ -1,5 +1,5 @@
 """The stages of the pipeline: one script each, run as `python -m stages.NAME KEY...`."""
 
-from vouch.pipeline.processor import keep_to_avx2
+from vouch.pipeline.processor import fix_kernels
 
-keep_to_avx2()
+fix_kernels()

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from vouch.pipeline.processor import keep_to_avx2
+from vouch.pipeline.processor import fix_kernels
 
-keep_to_avx2()
+fix_kernels()
 os.environ["DVC_NO_ANALYTICS"] = "1"
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

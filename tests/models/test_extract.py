@@ -16,6 +16,7 @@ from tests.models.project import DATASET, MODEL, Project, letters_table, picture
 from vouch.images import pictures
 from vouch.models.engines import transformers as engine
 from vouch.pipeline.errors import UserError
+from vouch.pipeline.processor import TORCH, computed_on, fixed
 from vouch.tables.pins import read_pin
 from vouch.tables.prompts import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 from vouch.tables.responses import RESPONSES
@@ -52,7 +53,7 @@ def test_three_tables_in_the_order_of_the_prompts(project: Project) -> None:
         (name, *sample) for name in asking[TEXT] for sample in samples
     ]
     assert counts(run) == (0, len(asking[LETTERS]) + len(asking[LIKELIHOOD]) + 3 * len(asking[TEXT]))
-    assert run.measured["engine"].items() >= {"device": "cpu", "mode": "trie", "rows": 4}.items()
+    assert run.measured["engine"].items() >= {"device": computed_on("cpu"), "mode": "trie", "rows": 4}.items()
     assert run.measured["engine"]["passes"]["trie"] > 0
     revision = f"transformers/{engine.REVISION}.{pictures.REVISION}"
     for output in OUTPUTS:
@@ -60,12 +61,30 @@ def test_three_tables_in_the_order_of_the_prompts(project: Project) -> None:
             project.rows(output)
         )
         assert {(row["engine"], row["device"], row["problem"]) for row in project.rows(output)} == {
-            (revision, "cpu", None)
+            (revision, computed_on("cpu"), None)
         }
     decoded = np.asarray(Image.open(io.BytesIO(images[0])))
     height, width, _ = decoded.shape
     digest = sha256(f"RGB {width} {height}\n".encode() + decoded.tobytes()).hexdigest()
     assert all(project.rows(output)[0]["pixels"] == digest for output in (LETTERS, LIKELIHOOD))
+
+
+@pytest.mark.skipif(not fixed(), reason="no AVX2 here")
+def test_answers_of_free_kernels_are_asked_again_when_reproducible(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def extract(reproducible: str) -> tuple[tuple[int, int], set[str]]:
+        for name, value in TORCH.items():
+            monkeypatch.setenv(name, value)
+        project.params["extract"]["reproducible"] = reproducible
+        return counts(project.extract()), {row["device"] for row in project.letters()}
+
+    project.ask(*quiz(3))
+    assert extract("off") == ((0, 3), {"cpu"})
+    assert extract("auto") == ((0, 3), {"cpu-x86-64-v3"})
+    shutil.rmtree(".vouch")
+    assert extract("auto")[0] == (0, 3)
+    assert extract("off") == ((3, 0), {"cpu-x86-64-v3"})  # they need not be asked again to be faster
 
 
 def test_a_variation_added_later_gives_the_bytes_of_a_run_that_had_it(project: Project) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from vouch.pipeline.processor import SETTINGS, keep_to_avx2
+from vouch.pipeline.processor import SETTINGS, fix_kernels, free_torch
 
 SHOW = (
     "import torch, numpy; from numpy._core._multiarray_umath import __cpu_features__ as features; "
@@ -21,7 +21,7 @@ SHOW = (
     reason=f"no AVX2 here ({platform.machine()})",
 )
 @pytest.mark.parametrize("room", ["stages", "vouch.cli"])
-def test_torch_and_numpy_keep_to_avx2(room: str) -> None:
+def test_torch_and_numpy_fix_kernels(room: str) -> None:
     clean = {name: value for name, value in os.environ.items() if name not in SETTINGS}
     command = [sys.executable, "-c", f"import {room}; {SHOW}"]
     shown = subprocess.run(command, env=clean, capture_output=True, text=True, check=True).stdout
@@ -29,6 +29,7 @@ def test_torch_and_numpy_keep_to_avx2(room: str) -> None:
 
 
 def test_what_a_user_sets_stays() -> None:
-    environment = {"MKL_CBWR": "COMPATIBLE"}
-    keep_to_avx2(environment)
-    assert environment["MKL_CBWR"] == "COMPATIBLE"
+    environment = {"MKL_CBWR": "AVX2"}
+    fix_kernels(environment)
+    free_torch(environment)
+    assert environment["MKL_CBWR"] == "AVX2" and "ATEN_CPU_CAPABILITY" not in environment

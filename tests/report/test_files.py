@@ -3,17 +3,22 @@
 import csv
 import io
 import json
+import os
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from PIL import ImageFont
 
 from vouch.report import drawing, formatting
 from vouch.report import vegalite as alt
 from vouch.report.table import MISSING, Cell, Column, Grid
 from vouch.report.table_files import TableFiles, escaped, latex
 
+ROOT = Path(__file__).parents[2]
 HOSTILE = "</script><b>\"'&\u202e=1+1\\input{x}%$_^~#{}"
 COLUMNS = (Column("Model"), Column("Change", "", True), Column("Rank", "", True), Column("Rank", "", True))
 ROWS = (
@@ -74,6 +79,28 @@ def test_a_specification_may_stand_in_a_script_element(chart: alt.Chart) -> None
     text = drawing.specification(chart)
     assert "<" not in text and "://" not in text
     assert json.loads(text)["title"] == HOSTILE
+
+
+NAMED = """
+import sys
+from vouch.report import drawing
+head = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 90 20">'
+for family in ("Aileron", "none"):
+    text = f'<text y="15" font-family="{family}, Liberation Sans">Coverage</text>'
+    sys.stdout.write(drawing.png(f"{head}{text}</svg>").hex() + " ")
+"""
+
+
+def test_fonts_of_the_machine_are_not_used(tmp_path: Path) -> None:
+    (tmp_path / ".fonts").mkdir()
+    (tmp_path / ".fonts/aileron.otf").write_bytes(
+        ImageFont.load_default(12).font_bytes
+    )  # its family: Aileron
+    environment = {**os.environ, "HOME": str(tmp_path)}
+    command = [sys.executable, "-c", NAMED]
+    drawn = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    own, none = drawn.stdout.split()
+    assert own == none
 
 
 def test_a_drawing_is_well_formed_says_what_it_shows_and_has_the_same_bytes(chart: alt.Chart) -> None:

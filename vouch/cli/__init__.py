@@ -3,8 +3,8 @@
 import sys
 from importlib.util import find_spec
 
-from vouch.pipeline.processor import keep_to_avx2
+from vouch.pipeline.processor import fix_kernels
 
 if find_spec("dvc") is None:
     sys.exit("vouch: the command needs more than the library; run: pip install 'vouch-vlm[pipeline]'")
-keep_to_avx2()  # `vouch store warm` asks models, as stages do
+fix_kernels()  # `vouch store warm` asks models, as stages do

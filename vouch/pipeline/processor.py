@@ -1,24 +1,27 @@
-"""The same numbers on every x86-64 processor that has AVX2.
+"""The same numbers on every x86-64 processor that has AVX2, whoever made it.
 
-Numerical libraries choose their kernels by processor when they are loaded, and wider vectors add up in
-another order. On AVX2 and on AVX-512, 14 of the demo's 20 tables of letters differed in their last bits, and
-52 outputs with them; with these settings the letters and likelihoods are the same bytes on both.
+Numerical libraries choose their kernels by processor when they are loaded, and other kernels add up in
+another order: AVX2 against AVX-512 in torch, oneDNN and numpy, Intel against AMD in MKL, which heeds MKL_CBWR
+on AMD only where it is COMPATIBLE. What is equal where, and what it costs: docs/reproducibility.md.
 """
 
 import os
 from collections.abc import MutableMapping
 from pathlib import Path
 
-SETTINGS = {
+TORCH = {
     "ATEN_CPU_CAPABILITY": "avx2",  # torch's own kernels
-    "MKL_CBWR": "AVX2",  # its matrix products
-    "ONEDNN_MAX_CPU_ISA": "AVX2",  # its linear layers, convolutions and GELU
-    "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",  # numpy's exp, log and sums
+    "MKL_CBWR": "COMPATIBLE",  # its matrix products, exp and log
+    "ONEDNN_MAX_CPU_ISA": "AVX2",  # its convolutions and GELU
+}
+SETTINGS = TORCH | {
+    "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",  # numpy's exp and log
     "OPENBLAS_CORETYPE": "Haswell",  # its matrix products, and scipy's
 }
+KERNELS = "x86-64-v3"  # the instructions of SETTINGS, as the ABI names them; another name for other settings
 
 
-def keep_to_avx2(environment: MutableMapping[str, str] = os.environ) -> None:
+def fix_kernels(environment: MutableMapping[str, str] = os.environ) -> None:
     """Sets what the environment does not set itself; has an effect only before torch and numpy are loaded.
 
     Does nothing where Linux names no AVX2: torch would use the instructions all the same, and end.
@@ -31,3 +34,20 @@ def keep_to_avx2(environment: MutableMapping[str, str] = os.environ) -> None:
     if has_avx2:
         for name, value in SETTINGS.items():
             environment.setdefault(name, value)
+
+
+def free_torch(environment: MutableMapping[str, str] = os.environ) -> None:
+    """Lets torch choose its kernels by the processor; has an effect only before torch is loaded."""
+    for name, value in TORCH.items():
+        if environment.get(name) == value:
+            del environment[name]
+
+
+def fixed() -> bool:
+    """Whether torch computes with the same kernels on every processor."""
+    return TORCH.items() <= os.environ.items()
+
+
+def computed_on(device: str) -> str:
+    """What an answer's column `device` says: of a CPU also the kernels, where they are fixed."""
+    return f"{device}-{KERNELS}" if device == "cpu" and fixed() else device

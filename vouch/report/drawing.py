@@ -21,7 +21,8 @@ from vouch.pipeline.remembered import Remembered
 from vouch.report import palette
 from vouch.report.vegalite import Chart
 
-# The font that vl-convert carries, so that no machine's own fonts move a label.
+# The font that vl-convert carries. A machine's own would move pixels, even another version of the same font.
+os.environ["FONTCONFIG_FILE"] = str(Path(__file__).with_name("fonts.conf"))
 FONT = "Liberation Sans, Arial, Helvetica, Arimo, Nimbus Sans, sans-serif"
 PNG_SCALE = 1.5
 VEGA_LITE = "6.4"

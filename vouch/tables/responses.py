@@ -29,7 +29,8 @@ engine   string    name of the engine, its revision and that of how pictures are
 mode     string    how the engine computed it, trie | batch | plain | ...; null where unknown
 rows     int32     rows of the forward pass; smaller than `extract.batch` where memory ran out; null where
                    unknown
-device   string    cpu | cuda | ... | released | server
+device   string    cpu-x86-64-v3 (kernels that vouch/pipeline/processor.py fixes) | cpu (others) | cuda |
+                   ... | released | server
 flags    string[]  low_mass (letter mass < 0.5, LOW_MASS), other_spelling (the model prefers `A` where ` A`
                    is read, or the reverse), control_tokens (the text holds a token with a meaning of its
                    own), close (the two best letters are less than 0.25 apart), censored, other_model (a

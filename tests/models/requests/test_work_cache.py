@@ -65,6 +65,15 @@ def test_answers_of_a_sibling_folder_are_found_and_its_claim_is_its_own(tmp_path
         assert (tmp_path / ".lock").exists() and (sibling / ".lock").exists()
 
 
+def test_answers_of_a_refused_device_are_unknown(tmp_path: Path) -> None:
+    filled(tmp_path, range(2))
+    cache = WorkCache(tmp_path, FIELDS, refused=("cpu",))
+    cache.add(key("k1"), answer(5) | {"device": "cuda"})
+    cache.flush()
+    cache.look_up({key("k0"), key("k1")})
+    assert key("k0") not in cache and cache.fetch([key("k1")])[0]["logits"][0] == 5.0
+
+
 def test_a_killed_run_loses_less_than_one_shard(tmp_path: Path) -> None:
     cache = WorkCache(tmp_path, FIELDS)
     count = 3 * work_cache.FLUSH_ANSWERS - 1

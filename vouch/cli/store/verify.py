@@ -2,24 +2,33 @@
 
 DVC trusts what it has once stored: it checks neither its cache nor, on a push, what a remote already holds.
 With --mend what is damaged is removed; `dvc repro` computes it anew, `dvc pull` or `dvc push` brings it back.
+With --recompute N the models are asked again for N random answers: on a CPU they should come out the same,
+docs/reproducibility.md.
 
 Examples:
   vouch store verify
+  vouch store verify --recompute 20
   vouch store verify --remote --mend
 """
 
 import argparse
 import shutil
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
 from vouch.cli.printing import plain
+from vouch.cli.store.warm import distrust
+from vouch.models.requests.dataset_requests import DatasetRequests, Session
+from vouch.models.requests.recompute import draw, recompute
+from vouch.params.check import check_project
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.digests import Digests
 from vouch.pipeline.dvc_store import Store, cache, remote
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import Recorded, damaged
 from vouch.pipeline.runners import none_at_work
+from vouch.tables.pins import pin_path, read_pin
 
 _DEFAULT = ""
 
@@ -31,12 +40,23 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "-r", "--remote", nargs="?", const=_DEFAULT, metavar="NAME", help="the objects of a remote instead"
     )
 
+    parser.add_argument(
+        "--recompute",
+        type=int,
+        default=0,
+        metavar="N",
+        help="ask again for N random answers of the results here",
+    )
+
 
 def run(options: argparse.Namespace) -> int:
-    """Names what is damaged; returns 0 where nothing is, or where it was removed.
+    """Names what is damaged; returns 0 where nothing is, or where it was removed, and where answers came out
+    the same.
 
     Raises UserError where there is nothing to read.
     """
+    if options.recompute < 0 or (options.recompute and options.remote is not None):
+        raise UserError("--recompute N: give a number of answers, at least 1, without --remote")
     if options.remote is None:
         # what a stage has just made is not yet known to a record
         with cache() as store, none_at_work() if options.mend else nullcontext():
@@ -52,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
         then = "`dvc push` brings it back from where it is whole; `dvc repro` computes it anew"
     if not found:
         print(f"verify: {said} read; nothing is damaged")
-        return 0
+        return _recompute(options.recompute) if options.recompute else 0
     print(f"verify: removed; {then}" if options.mend else f"verify: --mend removes it, then {then}")
     return 0 if options.mend else 1
 
@@ -85,3 +105,43 @@ def _objects(store: Store, mend: bool) -> tuple[int, str]:
         for name in [*found, *store.naming(found, [name for name in names if name not in found])]:
             store.remove(name)
     return len(found), f"{len(names):,} objects of {store.place}"
+
+
+def _recompute(count: int) -> int:
+    """Asks again for so many answers, says how far they are; 0 where they are the same. Raises UserError."""
+    found = [one for dataset, drawn in draw(_asked(), count) for one in recompute(dataset, drawn)]
+    if not found:
+        raise UserError(
+            "--recompute: no answers of a model that runs here; `dvc pull` fetches them with their inputs"
+        )
+    other = [one for one in found if one.distance]
+    if not other:
+        print(f"verify: {len(found)} answers computed again; all are the same")
+        return 0
+    most, moved = max(other, key=lambda one: one.distance), [one.where for one in other if one.moved]
+    print(
+        f"verify: {len(found)} answers computed again; {len(other)} differ, by {most.distance:.2g} at most "
+        f"({most.where}); {len(moved)} best letters, options or texts are others"
+    )
+    for where in moved:
+        print(plain(f"verify: {where}: another answer"))
+    return 1
+
+
+def _asked() -> Iterator[DatasetRequests]:
+    """All datasets of models whose responses are here and of the present inputs; others are told."""
+    project, dag, digests = check_project(), read_dag(), Digests()
+    for name in project.models:
+        if not pin_path(name).exists():
+            continue
+        pin = read_pin(pin_path(name))
+        if pin.source.kind in ("released", "server"):
+            continue
+        model = Session(pin, project.extract)
+        for dataset in project.datasets:
+            asked, stage = DatasetRequests(model, dataset), dag[f"extract@{name}-{dataset}"]
+            problem = distrust(asked, stage, digests)
+            if problem is None:
+                yield asked
+            elif problem:
+                print(plain(f"verify: {asked.label}: not computed again ({problem})"))

@@ -100,18 +100,24 @@ def _check_inputs(dag: Dag, stages: list[Stage], digests: Digests) -> None:
 
 def _taken_over(asked: DatasetRequests, stage: Stage, digests: Digests) -> str:
     """Restores what can be trusted; what to say of it."""
-    tables = [str(one.path(asked.model.name, asked.name)) for one in RESPONSES.values()]
-    if None in (digests.of(table, anew=True) for table in tables):
-        return ""
-    now = present(stage, digests)
-    if not any(
-        _vouches(record, now, tables) for record in (read_receipt(stage), read_lock().get(stage.name))
-    ):
-        return "its responses are left alone (no record that they belong to the present inputs), "
+    problem = distrust(asked, stage, digests)
+    if problem is not None:
+        return f"its responses are left alone ({problem}), " if problem else ""
     try:
         return f"{restore(asked)} taken over from its responses, "
     except UserError as error:
         return f"its responses are left alone ({error}), "
+
+
+def distrust(asked: DatasetRequests, stage: Stage, digests: Digests) -> str | None:
+    """Why its responses may not be of the present inputs: empty where there are none, None where they are."""
+    tables = [str(one.path(asked.model.name, asked.name)) for one in RESPONSES.values()]
+    if None in (digests.of(table, anew=True) for table in tables):
+        return ""
+    now, records = present(stage, digests), (read_receipt(stage), read_lock().get(stage.name))
+    if any(_vouches(record, now, tables) for record in records):
+        return None
+    return "no record that they belong to the present inputs"
 
 
 def _vouches(record: Record | None, now: Record, tables: list[str]) -> bool:

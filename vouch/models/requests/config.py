@@ -23,7 +23,8 @@ class Config(BaseModel):
 
     batch: rows of a forward pass. bucket: lengths are padded to a multiple of this many tokens.
     threads: of torch. Each engine says which settings can change its answers.
-    device: `split` spreads a model over all GPUs.
+    device: `split` spreads a model over all GPUs. reproducible: `off` lets torch choose faster kernels by the
+    processor, docs/reproducibility.md.
     workers: threads that decode and prepare pictures while the model computes.
     max_tokens: of a generated text whose prompt sets no cap; max_tokens_of: of models with a cap of their
     own. Beside the greedy text, `sampling` draws samples; `seed` decides which.
@@ -35,6 +36,7 @@ class Config(BaseModel):
     bucket: int = Field(ge=1, le=4096)
     threads: int = Field(ge=1, le=1024)
     device: Literal["auto", "cpu", "cuda", "split"] = "auto"
+    reproducible: Literal["auto", "off"] = "auto"
     workers: int = Field(default=2, ge=1, le=64)
     max_tokens: Cap = TEXT_TOKENS
     max_tokens_of: dict[str, Cap] = {}

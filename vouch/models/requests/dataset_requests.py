@@ -16,6 +16,7 @@ from vouch.models.requests.prompt_table import PromptTable
 from vouch.models.requests.stream import Questions
 from vouch.models.requests.work_cache import ROOT, WorkCache
 from vouch.pipeline.errors import UserError
+from vouch.pipeline.processor import computed_on, fixed, free_torch
 from vouch.tables.images import ImageStore, images_path
 from vouch.tables.pins import Pin
 from vouch.tables.prompts import OUTPUTS, TEXT
@@ -38,12 +39,16 @@ class Session:
         revisions = [self._engine_file.REVISION, pictures.REVISION]
         self.revision = f"{pin.engine}/{'.'.join(map(str, revisions))}"
         self._settings = {name: getattr(config, name) for name in self._engine_file.SETTINGS}
+        self.refused = ("cpu",) if config.reproducible == "auto" and fixed() else ()
+        """Devices whose answers are not used: a CPU that chose its own kernels."""
         base = {"pin": pin.digest, "engine": self.revision, "settings": self._settings}
         self.keys = Keys(base, config, pin.answer_prefix)
 
     @cached_property
     def engine(self) -> Engine:
         """The loaded model. Raises UserError."""
+        if self.config.reproducible == "off":
+            free_torch()
         return self._engine_file.load(self._pin, self.config)
 
     def cache(self, output: str, dataset: str) -> WorkCache:
@@ -51,7 +56,8 @@ class Session:
         settings = [f"{name}{value}" for name, value in self._settings.items()]
         asked = "-".join([self._pin.digest[:16], *settings])
         folder = Path(self.revision.replace("/", "-"), asked, dataset)
-        return WorkCache(ROOT / f"{output}-{RESPONSES[output].table.version}" / folder, remembered(output))
+        root = ROOT / f"{output}-{RESPONSES[output].table.version}"
+        return WorkCache(root / folder, remembered(output), self.refused)
 
 
 class DatasetRequests:
@@ -145,7 +151,7 @@ def answer(dataset: DatasetRequests, progress: Progress) -> dict[str, Any]:
     found: dict[str, Any] = {"answers": {"known": count - asked, "asked": asked}}
     if asked:
         engine = dataset.model.engine
-        found["engine"] = {"device": engine.device, **engine.notes}
+        found["engine"] = {"device": computed_on(engine.device), **engine.notes}
     if damaged:
         found["damaged_shards"] = sorted(damaged)
     return found
@@ -156,7 +162,7 @@ def _ask(dataset: DatasetRequests, progress: Progress, unknown: int) -> int:
     engine, caches = dataset.model.engine, dataset.caches
     images = ImageStore(images_path(dataset.name))
     questions = Questions(caches, images.read, dataset.model.config.workers, images.decoded_bytes)
-    kept, missed, first = 0, 0, ""
+    device, kept, missed, first = computed_on(engine.device), 0, 0, ""
     try:
         answers = questions.ask(engine, dataset.packs())
         for answered, slots in progress(answers, total=unknown, label=dataset.label):
@@ -165,7 +171,7 @@ def _ask(dataset: DatasetRequests, progress: Progress, unknown: int) -> int:
                 first = first or f"{answered.question}: {answered.answer.problem}"
                 continue
             for slot in slots:
-                caches[slot.output].add(slot.key, to_remember(answered, slot.pixels, engine.device))
+                caches[slot.output].add(slot.key, to_remember(answered, slot.pixels, device))
             kept += len(slots)
     finally:
         for cache in caches.values():

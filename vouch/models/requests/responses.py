@@ -68,34 +68,33 @@ def restore(dataset: DatasetRequests) -> int:
     """Takes answers over from the response tables into the work cache; how many it did not have.
 
     For the caller to know: the tables were made from the present prompts and images, by the model as it
-    is pinned, under the present settings. Raises UserError where this engine did not make them; then
-    what the dataset's prompts repeat is as it was.
+    is pinned, under the present settings. Raises UserError where this engine did not make them.
     """
-    before, taken, repeated = dataset.known_texts, 0, dataset.prompts.repeated
+    before, taken = dataset.known_texts, 0
     with dataset.claim():
-        texts = _rows(dataset, TEXT) if repeated else ()
-        dataset.known_texts = {
-            row["prompt"]: row["text"] for row in texts if row["prompt"] in repeated and row["sample"] == 0
-        }
         try:
-            dataset.look_up()
-            for output, key, answer in _written(dataset):
-                if key not in dataset.caches[output]:
+            for output, key, answer in written(dataset):
+                if key not in dataset.caches[output] and answer["device"] not in dataset.model.refused:
                     dataset.caches[output].add(key, answer)
                     taken += 1
-        except UserError:
-            dataset.known_texts = before
-            raise
+        finally:
+            dataset.known_texts = before  # `answer` finds those that were taken
         for cache in dataset.caches.values():
             cache.flush()
     return taken
 
 
-def _written(dataset: DatasetRequests) -> Iterator[tuple[str, bytes, dict[str, Any]]]:
-    """The answers of the response tables with their keys.
+def written(dataset: DatasetRequests) -> Iterator[tuple[str, bytes, dict[str, Any]]]:
+    """The answers of the response tables as (output, key, answer); sets what the dataset's prompts repeat.
 
     Raises UserError where a row is not of this engine, before any prompt that repeats its text.
     """
+    repeated = dataset.prompts.repeated
+    texts = _rows(dataset, TEXT) if repeated else ()
+    dataset.known_texts = {
+        row["prompt"]: row["text"] for row in texts if row["prompt"] in repeated and row["sample"] == 0
+    }
+    dataset.look_up()
     rows = {output: _rows(dataset, output) for output in OUTPUTS}
     revision = dataset.model.revision
     for window in dataset.windows():

@@ -1,6 +1,6 @@
 """Sends packs with rendered pictures to an engine, and finds the key of each answer."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,6 @@ from vouch.images.lru_cache import LruCache
 from vouch.images.prefetch import prefetch
 from vouch.models.requests.engine import Answered, Decoding, Engine, Pack, Question, Refusal
 from vouch.models.requests.keys import KeyedPack, Member
-from vouch.models.requests.work_cache import WorkCache
 from vouch.tables.prompts import LETTERS, LIKELIHOOD
 
 if TYPE_CHECKING:
@@ -35,14 +34,15 @@ _Slots = dict[Decoding | None, Slot]  # of one question, by decoding
 
 
 class Questions:
-    """Requests what the work cache lacks from an engine.
+    """Requests what is not known yet from an engine.
 
-    read: encoded bytes of a picture's digest. decoded_bytes: what its pixels will take in memory.
+    caches: keys of known answers, by output. read: encoded bytes of a picture's digest. decoded_bytes: what its
+    pixels will take in memory.
     """
 
     def __init__(
         self,
-        caches: Mapping[str, WorkCache],
+        caches: Mapping[str, Container[bytes]],
         read: Callable[[str], bytes],
         workers: int,
         decoded_bytes: Callable[[str], int] = lambda _: 0,

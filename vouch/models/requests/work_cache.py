@@ -4,8 +4,9 @@ A key (see keys.py) covers all that can change an answer: the words and marks of
 those asked in one go with it, its pictures' recipes and source digests, the model's pin (which covers
 the dtype), the settings of the forward pass, the engine's and the pictures' REVISION. It covers no
 name of a dataset or prompt, so a prompt that another dataset shares is asked once; and never the code,
-so a comment repeats no work. Pictures enter by the digest of their encoded bytes: a run whose answers
-are all known decodes none.
+so a comment repeats no work. The kernels of a CPU stand in the answer's `device` instead: when a key is
+looked up nobody knows yet whether a GPU will answer, and answers of a GPU keep their keys. Pictures enter by
+the digest of their encoded bytes: a run whose answers are all known decodes none.
 
 Answers lie in small parquet files, shards, each named after the SHA-256 of its own bytes. A shard
 that was cut short or damaged no longer has its name, is left out, and its answers are asked again.
@@ -42,11 +43,18 @@ class WorkCache:
     """The answers of one kind that one model gave under one engine and setting.
 
     folder: where new shards go; the folders beside it are read as well. fields: columns of an answer.
-    clock: seconds, to flush by. `damaged` names the shards that were left out.
+    refused: devices whose answers count as unknown. clock: seconds, to flush by. `damaged` names the shards
+    that were left out.
     """
 
-    def __init__(self, folder: Path, fields: pa.Schema, clock: Callable[[], float] = time.monotonic) -> None:
-        self._folder, self._clock = folder, clock
+    def __init__(
+        self,
+        folder: Path,
+        fields: pa.Schema,
+        refused: Collection[str] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._folder, self._refused, self._clock = folder, refused, clock
         self._schema = pa.schema([("key", pa.binary(KEY_BYTES)), *fields])
         self._index: dict[bytes, tuple[Path, int]] = {}
         self._pending: dict[bytes, Mapping[str, Any]] = {}
@@ -54,7 +62,7 @@ class WorkCache:
         self._held: OrderedDict[Path, pa.Table] = OrderedDict()
         self.damaged: list[str] = []
 
-    def __contains__(self, key: bytes) -> bool:
+    def __contains__(self, key: object) -> bool:
         return key in self._index or key in self._pending
 
     def look_up(self, wanted: Collection[bytes]) -> None:
@@ -64,15 +72,16 @@ class WorkCache:
         """
         self._index.clear()
         self.damaged.clear()
+        columns = ["key", "device"] if self._refused else ["key"]
         found = self._folder.parent.glob("*/*.parquet")
         for path in sorted(found, key=lambda path: (path.parent != self._folder, path)):
-            table = self._read(path, ["key"])
+            table = self._read(path, columns)
             if table is None:
                 self.damaged.append(path.name)
                 continue
-            for row, key in enumerate(table.column("key").to_pylist()):
-                if key in wanted:
-                    self._index.setdefault(key, (path, row))
+            for row, answer in enumerate(table.to_pylist()):
+                if answer["key"] in wanted and answer.get("device") not in self._refused:
+                    self._index.setdefault(answer["key"], (path, row))
 
     def add(self, key: bytes, answer: Mapping[str, Any]) -> None:
         """Remembers an answer; it is on disk after the next flush, which comes by itself."""
