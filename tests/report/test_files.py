@@ -93,9 +93,9 @@ for family in ("Aileron", "none"):
 
 def test_fonts_of_the_machine_are_not_used(tmp_path: Path) -> None:
     (tmp_path / ".fonts").mkdir()
-    (tmp_path / ".fonts/aileron.otf").write_bytes(
-        ImageFont.load_default(12).font_bytes
-    )  # its family: Aileron
+    font = ImageFont.load_default(12)
+    assert isinstance(font, ImageFont.FreeTypeFont) and font.getname()[0] == "Aileron"
+    (tmp_path / ".fonts/aileron.otf").write_bytes(font.font_bytes)
     environment = {**os.environ, "HOME": str(tmp_path)}
     command = [sys.executable, "-c", NAMED]
     drawn = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)

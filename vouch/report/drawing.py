@@ -6,6 +6,7 @@ The render cache lets a second report render only the figures that changed (3 s 
 import hashlib
 import io
 import json
+import os
 import re
 from collections.abc import Callable
 from functools import cache

@@ -36,8 +36,8 @@ _Slots = dict[Decoding | None, Slot]  # of one question, by decoding
 class Questions:
     """Requests what is not known yet from an engine.
 
-    caches: keys of known answers, by output. read: encoded bytes of a picture's digest. decoded_bytes: what its
-    pixels will take in memory.
+    caches: keys of known answers, by output. read: encoded bytes of a picture's digest. decoded_bytes: what
+    its pixels will take in memory.
     """
 
     def __init__(
