@@ -139,7 +139,7 @@ class Few:
         found: dict[str, Any] = json.loads(said.splitlines()[-1])
         for path in sorted(Path("data/responses").glob("*/*.parquet")):
             rows = pq.read_table(path).to_pylist()
-            found[f"{path.parent.name} {path.suffixes[0][1:]}"] = rows
+            found[path.stem.replace(".", " ")] = rows
         return found
 
     def without_avx2(self) -> tuple[str, ...]:
