@@ -1,7 +1,7 @@
 """`make bits`: the same answers on other processors, emulated, as on the present one.
 
 `python -m tools.bits` asks a stored demo model of each family a few prompts for letters, likelihoods and
-texts: here with one thread and with two, then under qemu-user on processors of Intel and AMD with AVX2. All
+texts: here with one thread and with two and on one core, then under qemu-user on processors of Intel and AMD with AVX2. All
 must give the same bytes. Of a processor without AVX2 it says how far it is. It also compares what scores use
 of numpy, and compressed tables. The exit status says whether something differs that must not.
 """
@@ -51,7 +51,7 @@ def _digest(*parts: bytes) -> str:
 def _numpy() -> Iterator[bytes]:
     import numpy as np
 
-    values = np.random.default_rng(0).normal(size=(300, 37))
+    values = np.random.default_rng(0).normal(size=(300, 64))
     square = values.T @ values
     for x in (values, values.astype(np.float32)):
         for found in (np.exp(x), np.log(np.abs(x)), np.sqrt(np.abs(x)), np.log2(np.abs(x)), np.abs(x) ** 1.7):
@@ -66,6 +66,7 @@ def _numpy() -> Iterator[bytes]:
             np.einsum("sn,gn->sg", x, x),
         ):
             yield found.tobytes()
+    yield (values @ values.T[:, :50]).tobytes()
     yield square.tobytes()
     for part in (*np.linalg.eigh(square), np.linalg.svd(values, compute_uv=False)):
         yield part.tobytes()
@@ -186,6 +187,8 @@ def main() -> int:
         here = few.ask()
         print(f"bits: here, one thread: {', '.join(here)}", flush=True)
         runs: dict[str, dict[str, Any]] = {"here, two threads": {"threads": 2}}
+        core = str(min(os.sched_getaffinity(0)))
+        runs["here, one core"] = {"under": ("taskset", "-c", core)}
         runs |= {name: {"under": (QEMU, "-cpu", name)} for name in EQUAL}
         runs[f"{WITHOUT_AVX2}, without AVX2"] = {"under": few.without_avx2()}
         for name, given in runs.items():

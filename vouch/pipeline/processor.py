@@ -17,6 +17,7 @@ TORCH = {
 SETTINGS = TORCH | {
     "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",  # numpy's exp and log
     "OPENBLAS_CORETYPE": "Haswell",  # its matrix products, and scipy's
+    "OPENBLAS_NUM_THREADS": "1",  # as many as cores, and each number adds up in another order
 }
 KERNELS = "x86-64-v3"  # the instructions of SETTINGS, as the ABI names them; another name for other settings
 
