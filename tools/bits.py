@@ -1,9 +1,9 @@
 """`make bits`: the same answers on other processors, emulated, as on the present one.
 
 `python -m tools.bits` asks a stored demo model of each family a few prompts for letters, likelihoods and
-texts: here with one thread and with two and on one core, then under qemu-user on processors of Intel and AMD with AVX2. All
-must give the same bytes. Of a processor without AVX2 it says how far it is. It also compares what scores use
-of numpy, and compressed tables. The exit status says whether something differs that must not.
+texts: here with one thread, with two and on one core, then under qemu-user on processors of Intel and AMD
+with AVX2. All must give the same bytes. Of a processor without AVX2 it says how far it is. It also compares
+what scores use of numpy, and compressed tables. The exit status says whether something differs that must not.
 """
 
 import argparse
@@ -22,6 +22,7 @@ from typing import Any
 
 from stages import extract  # sets the kernels before numpy is loaded
 from tools.ending import ended
+from vouch.models.requests.recompute import numbers
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.processor import SETTINGS
@@ -161,13 +162,8 @@ def _far(one: Any, other: Any) -> str:
     if isinstance(one, str):
         return "differs"
     pairs = [(a, b) for a, b in zip(one, other, strict=True) if a != b]
-    gaps = [abs(x - y) for a, b in pairs for x, y in zip(_numbers(a), _numbers(b), strict=False)]
+    gaps = [abs(x - y) for a, b in pairs for x, y in zip(numbers(a), numbers(b), strict=False)]
     return f"{len(pairs)} of {len(one)} rows, by {max(gaps, default=0):.2g} at most"
-
-
-def _numbers(row: Mapping[str, Any]) -> list[float]:
-    lists = [value if isinstance(value, list) else [value] for value in row.values()]
-    return [number for values in lists for number in values if isinstance(number, float)]
 
 
 def main() -> int:

@@ -15,9 +15,11 @@ from PIL import Image
 from tests.models.project import DATASET, MODEL, Project, letters_table, picture, prompt, quiz
 from vouch.images import pictures
 from vouch.models.engines import transformers as engine
+from vouch.models.requests.config import Config
+from vouch.models.requests.dataset_requests import Session
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.processor import TORCH, computed_on, fixed
-from vouch.tables.pins import read_pin
+from vouch.tables.pins import pin_path, read_pin
 from vouch.tables.prompts import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 from vouch.tables.responses import RESPONSES
 
@@ -85,6 +87,15 @@ def test_answers_of_free_kernels_are_asked_again_when_reproducible(
     shutil.rmtree(".vouch")
     assert extract("auto")[0] == (0, 3)
     assert extract("off") == ((3, 0), {"cpu-x86-64-v3"})  # they need not be asked again to be faster
+    config = Config.model_validate(project.params["extract"] | {"reproducible": "auto"})
+    pin = read_pin(pin_path(MODEL))
+    assert [
+        Session(pin, config.model_copy(update={"device": on})).refused for on in ("cpu", "cuda", "split")
+    ] == [
+        ("cpu",),
+        (),
+        (),
+    ]
 
 
 def test_a_variation_added_later_gives_the_bytes_of_a_run_that_had_it(project: Project) -> None:

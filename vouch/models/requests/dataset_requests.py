@@ -39,7 +39,8 @@ class Session:
         revisions = [self._engine_file.REVISION, pictures.REVISION]
         self.revision = f"{pin.engine}/{'.'.join(map(str, revisions))}"
         self._settings = {name: getattr(config, name) for name in self._engine_file.SETTINGS}
-        self.refused = ("cpu",) if config.reproducible == "auto" and fixed() else ()
+        on_cpu = config.device in ("auto", "cpu")  # what asks again must be able to do better
+        self.refused = ("cpu",) if on_cpu and config.reproducible == "auto" and fixed() else ()
         """Devices whose answers are not used: a CPU that chose its own kernels."""
         base = {"pin": pin.digest, "engine": self.revision, "settings": self._settings}
         self.keys = Keys(base, config, pin.answer_prefix)

@@ -82,12 +82,13 @@ def recompute(dataset: DatasetRequests, drawn: Sequence[Answer]) -> Iterator[Rec
 
 def _compared(where: str, output: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> Recomputed:
     same = all(one[name] == other[name] for name in one if name not in _CIRCUMSTANCES)
-    pairs = list(zip(_numbers(one), _numbers(other), strict=False))
+    pairs = list(zip(numbers(one), numbers(other), strict=False))
     distance = max((abs(a - b) for a, b in pairs if a != b), default=0.0 if same else math.inf)
     return Recomputed(where, distance, _best(output, one) != _best(output, other))
 
 
-def _numbers(answer: Mapping[str, Any]) -> list[float]:
+def numbers(answer: Mapping[str, Any]) -> list[float]:
+    """All numbers of an answer that are not whole, in the order of its columns."""
     values = [value if isinstance(value, list) else [value] for value in answer.values()]
     return [number for value in values for number in value if isinstance(number, float)]
 
