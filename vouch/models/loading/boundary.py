@@ -23,7 +23,6 @@ from vouch.tables.pins import WEIGHT_SUFFIX
 
 ADVICE = "correct its configuration, or save the model anew"
 SPARE = 1 << 30  # bytes that opening a model may take beside its weights
-SPARE_CUDA = 16 << 30  # CUDA's own are among them
 A_BYTE = 8  # bytes for each byte of weights: read, in float32, and of both another one for a while
 _STATM = "/proc/self/statm"
 _GROWTH = 50  # times as many characters or tokens as a text has characters; UTF-8 has four bytes at most
@@ -77,15 +76,15 @@ def opening(folder: Path, what: str, advice: str) -> Iterator[None]:
     A setting may ask for any width, picture or default; MemoryError is better than a machine that swaps.
     """
     weights = sum(path.stat().st_size for path in folder.glob(f"*{WEIGHT_SUFFIX}") if path.is_file())
-    most = A_BYTE * weights + (SPARE_CUDA if torch.version.cuda else SPARE)
-    with foreign(folder, what, advice), _bounded(most):
+    with foreign(folder, what, advice), _bounded(A_BYTE * weights + SPARE):
         yield
 
 
 @contextmanager
 def _bounded(more: int) -> Iterator[None]:
-    """So many bytes beside what this process has; no limit where the system cannot tell what it has."""
-    if not os.path.exists(_STATM):
+    """So many bytes beside what this process has; no limit where the system cannot tell what it has, nor with
+    CUDA, which takes its own share."""
+    if not os.path.exists(_STATM) or torch.version.cuda:
         yield
         return
     before, hard = resource.getrlimit(resource.RLIMIT_DATA)
