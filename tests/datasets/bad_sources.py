@@ -1,12 +1,14 @@
 """Pictures and files of a source that are damaged, lie or ask for too much."""
 
 import io
+import json
 import os
 import socket
 import struct
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 
@@ -217,4 +219,72 @@ TABLES: dict[str, tuple[str, str, Edit, str]] = {
     "sparse json": ("reform", "Flowers102/flower102_val_1p.json", sparse("Flowers102/flower102_val_1p.json"), "larger than|not JSON"),
     "sparse zip": ("ai2d", "ai2d-all.zip", sparse("ai2d-all.zip"), "not a zip archive"),
     "pipe among archives": ("ai2d", "ai2d-all.zip", pipe("ai2d-all.zip"), "named pipe"),
+}  # fmt: skip
+
+
+def item(**changes: Any) -> dict[str, Any]:
+    """A line of items.jsonl with changes; a value of `...` removes the key."""
+    whole = {"id": "q1", "question": "What is shown?", "options": ["a kite", "a hat", "a cat"], "answer": 1}
+    return {key: one for key, one in {**whole, "image": "one.png", **changes}.items() if one is not ...}
+
+
+def raw(**changes: Any) -> bytes:
+    return json.dumps(item(**changes)).encode()
+
+
+# The second of three lines; all but READ are refused, with its number.
+LINES: dict[str, dict[str, Any] | bytes] = {
+ "question a number": item(question=7), "question a list": item(question=["a"]), "question null": item(question=None),
+ "question of blanks": item(question=" \t\u3000\n"), "question invisible": item(question="\u200b\u200d\ufeff"),
+ "question of a surrogate": raw(question="X").replace(b"X", b"\\ud800"),
+ "question with a null byte": item(question="a\0b"), "question of marks of direction": item(question="\u202ewhich\u202c?"),
+ "question of escapes": item(question="\x1b[2Jwhich?"), "question long": item(question="x "*600_000), "question of one long word": item(question="x"*1_100_000),
+ "question of combining marks": item(question="e"+"\u0301"*100_000),
+ "question with a picture's token": item(question="<image> <image> what?"), "question with braces": item(question="{question} {{ 7*7 }} {% raw %}"),
+ "question not NFC": item(question="caf\u0065\u0301?"),
+ "options a text": item(options="abc"), "options a dict": item(options={"A":"x","B":"y"}), "options of numbers": item(options=[1,2.5,True]), "options of lists": item(options=[["a"],["b"]]),
+ "options null": item(options=None), "options of nulls": item(options=[None,None,None]), "options empty texts": item(options=["","",""]), "options alike": item(options=["a","a","a"]),
+ "options alike but for blanks": item(options=["a"," a","a "]), "options alike but for width": item(options=["a","\uff41","b"]), "options many": item(options=[str(n) for n in range(100_000)]), "options long": item(options=["x"*1_100_000,"b"]),
+ "option with a letter before": item(options=["A. x","B. y","C. z"]), "option of a newline": item(options=["a\nB. b","c","d"]),
+ "answer huge": item(answer=10**400), "answer negative": item(answer=-1), "answer a fraction": item(answer=1.0), "answer nan": raw(answer=1).replace(b'"answer": 1', b'"answer": NaN'), "answer infinite": raw().replace(b'"answer": 1', b'"answer": 1e999'),
+ "answer true": item(answer=True), "answer null": item(answer=None), "answer gone": item(answer=...), "answers none": item(answer=[]), "answers many": item(answer=list(range(3))*50_000), "answer deep": item(answer=json.loads("["*300+"]"*300)),
+ "key twice": raw().replace(b'{"id"', b'{"id": "z", "id"'), "keys many": {**item(), **{f"k{n}":n for n in range(50_000)}}, "key long": {**item(), "k"*10**6: 1},
+ "id long": item(id="x"*100_000), "id of a path": item(id="../../etc"), "id of blanks": item(id="  "), "id a list": item(id=[1]), "id huge": raw(id=7).replace(b": 7", b": 7"+b"0"*5000), "id of newlines": item(id="a\nb"), "id of a surrogate": raw(id="X").replace(b'"X"', b'"\\udfff"'),
+ "image above": item(image="../one.png"), "image absolute": item(image="/etc/passwd"), "image of a drive": item(image="C:\\x.png"), "image with a null byte": item(image="a\0.png"), "image long": item(image="x"*5000+".png"), "image an address": item(image="http://127.0.0.1:9/x.png"), "image a folder": item(image="."), "image a number": item(image=5), "image of data": item(image="data:image/png;base64,AAAA"), "images many": item(image=..., images=["one.png"]*5000), "images deep": item(image=..., images=[["one.png"]]), "image and images": item(images=["one.png"]),
+ "category a dict": item(category={"a":1}), "category long": item(category="x"*1_100_000), "hint a list": item(hint=["a"]), "hint long": item(hint="x"*1_100_000), "group a fraction": item(group=1.5), "group null": item(group=None),
+ "turns of itself": item(turns=["q1"]), "turns unknown": item(turns=["zz"]), "turns a text": item(turns="q0"), "turns many": item(turns=["q0"]*9999),
+ "exchange of too many": item(exchange=["one.png","one.png"]), "exchange of itself": item(exchange=["one.png"]), "exchange a text": item(exchange="one.png"),
+ "boxes beyond": item(boxes=[[0,0,10**9,10**9]]), "boxes turned": item(boxes=[[30,30,1,1]]), "boxes of texts": item(boxes=[["a","b","c","d"]]), "boxes nan": raw(boxes=[[0,0,1,7]]).replace(b"7]]", b"NaN]]"), "boxes many": item(boxes=[[0,0,1,1]]*5000), "boxes without a picture": item(image=..., boxes=[[0,0,1,1]]), "box that nobody drew": item(question="<box 9>?"), "boxes huge": item(boxes=[[0,0,10**400,1]]),
+ "references with options": item(references=["x"]), "references a dict": item(options=..., answer=..., references={}), "references none": item(options=..., answer=..., references=[]), "references many": item(options=..., answer=..., references=["x"]*100_000),
+ "deep": b"["*100_000, "deep object": b'{"a":'*50_000, "a list": b"[1,2]", "a number": b"12", "a text": b'"x"', "half": raw()[:50], "two on a line": raw()+raw(), "comment": b"// "+raw(), "single quotes": raw().replace(b'"', b"'"), "other newlines": raw().replace(b", ", b",\r"), "latin": raw(question="X").replace(b"X", b"\xe9"), "of null bytes": b"\0"*5000, "mark in the middle": b"\xef\xbb\xbf\xef\xbb\xbf"+raw(), "form feed": b"\x0c"+raw(), "digits without end": raw().replace(b": 1,", b": "+b"1"*5_000_000+b","), "escapes without end": raw(question="X").replace(b"X", b"\\u0041"*300_000),
+}  # fmt: skip
+READ = {
+    "question invisible",
+    "question with a null byte",
+    "question of marks of direction",
+    "question of escapes",
+    "question of combining marks",
+    "question with a picture's token",
+    "question with braces",
+    "question not NFC",
+    "options of nulls",
+    "options empty texts",
+    "options alike",
+    "options alike but for blanks",
+    "options alike but for width",
+    "option with a letter before",
+    "option of a newline",
+    "answers many",
+    "keys many",
+    "key long",
+    "id long",
+    "id of a path",
+    "images many",
+    "group null",
+    "turns many",
+    "exchange of itself",
+    "box that nobody drew",
+    "references many",
+    "other newlines",
+    "escapes without end",
 }  # fmt: skip

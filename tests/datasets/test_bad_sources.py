@@ -1,12 +1,12 @@
 """Sources that are damaged, lie or ask for too much: one line that names the place. See bad_sources.py for what."""
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.datasets.bad_sources import FILES, TABLES, UNUSABLE, USABLE
+from tests.bounds import bounded
+from tests.datasets.bad_sources import FILES, LINES, READ, TABLES, UNUSABLE, USABLE, item
 from tests.datasets.conftest import Project
 from vouch.datasets.cleaning.cleaning import examine
 from vouch.datasets.raw import Unusable
@@ -17,27 +17,27 @@ from vouch.pipeline.errors import UserError
 @pytest.mark.parametrize("name", UNUSABLE)
 def test_a_picture_that_cannot_be_shown(name: str) -> None:
     """Refused where a dataset is read, so that no model is asked it."""
-    with pytest.raises(Unusable) as caught:
+    with bounded(), pytest.raises(Unusable) as caught:
         examine(UNUSABLE[name])
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 400
 
 
 @pytest.mark.parametrize("name", USABLE)
 def test_an_odd_picture_is_shown(name: str) -> None:
-    found = examine(USABLE[name])
-    shown = decode(USABLE[name])
+    with bounded():
+        found, shown = examine(USABLE[name]), decode(USABLE[name])
     assert shown.mode == "RGB" and shown.height == found.shown_height
 
 
 def refusal(project: Project, loader: str, **settings: Any) -> str:
-    with pytest.raises(UserError) as caught:
+    with bounded(), pytest.raises(UserError) as caught:
         project.prepare(loader, **settings)
-    assert project.written() == [] and "\n" not in str(caught.value)
+    assert project.written() == [] and "\n" not in str(caught.value) and len(str(caught.value)) < 600
     return str(caught.value)
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_folder_of_items(name: str, project: Project, item: Callable[..., dict[str, Any]]) -> None:
+def test_a_folder_of_items(name: str, project: Project) -> None:
     edit, said = FILES[name]
     project.image("one.png")
     project.lines(*(item(id=f"q{number}") for number in range(3)))
@@ -53,3 +53,14 @@ def test_tables_and_archives(name: str, project: Project) -> None:
     edit(project.source)
     message = refusal(project, loader, expect=None, **({"set": "flowers102"} if loader == "reform" else {}))
     assert re.search(said, message), message
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_line_of_items(name: str, project: Project) -> None:
+    project.image("one.png", size=(40, 30))
+    project.lines(item(id="q0"), LINES[name], item(id="q2"))
+    if name in READ:
+        with bounded():
+            assert project.prepare()["items"].num_rows == 3
+    else:
+        assert refusal(project, "jsonl").startswith("toy/items.jsonl line 2")
