@@ -63,6 +63,12 @@ def test_cache_serves_without_the_hub(hub: ThreadingHTTPServer, monkeypatch: pyt
         fetch("owner/open", COMMIT)
 
 
+def test_a_home_that_cannot_be_written_is_one_line(hub: ThreadingHTTPServer, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file")
+    with pytest.raises(UserError, match=r"/cache.*; make room, or name another folder as HF_HOME"):
+        fetch("owner/open", COMMIT)
+
+
 def test_a_refusal_is_one_line(hub: ThreadingHTTPServer) -> None:
     """Of vouch/pipeline/hub.py, whose other lines tests/cli/test_lock.py and tests/datasets/test_hub.py read."""
     with pytest.raises(
