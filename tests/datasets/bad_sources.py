@@ -288,3 +288,23 @@ READ = {
     "other newlines",
     "escapes without end",
 }  # fmt: skip
+
+HEAD, ROW = b"no,q,A,B,C,right,photo,kind,scene,note\n", b"1,q?,x,y,z,A,,k,s,\n"
+# Of the loader `table`: a file, what stands behind its two rows (or, with HEAD, in their place), and what is said
+ROWS: dict[str, tuple[str, bytes, str]] = {
+    "line without end": ("t.csv", b"2," + b"x" * 70_000_000, "line 4: longer than 67,108,864"),
+    "object without end": ("t.jsonl", b'{"q": "' + b"x" * 70_000_000, "line 3: longer than 67,108,864"),
+    "quote without end": ("t.csv", HEAD + ROW + b'2,"' + b"x" * 9_000_000, "EOF inside string"),
+    "cells many": ("t.csv", HEAD + b"," * 5_000_000 + b"\n", "line 2: more than 1,048,576 columns"),
+    "columns many": ("t.csv", HEAD[:-1] + b",c" * 200_000 + b"\n", "line 1: more than 1,000 columns"),
+    "keys many": ("t.jsonl", json.dumps({f"k{n}": n for n in range(50_000)}).encode(), "line 3: more than 1,000"),
+    "keys that grow": ("t.jsonl", b"".join(b'{"k%d": 1}\n' % n for n in range(3000)), "line 99.: more than 1,000"),
+    "keys twice": ("t.jsonl", b'{"q": "a", "q": "b"}\n', "twice"),
+    "half a surrogate pair": ("t.jsonl", b'{"q": "\\ud800"}\n', "surrogate"),
+    "brackets": ("t.jsonl", b"[" * 99_999, "changed from object to array"),
+    "a value": ("t.jsonl", b"7\n", "changed from object"),
+    "null bytes": ("t.csv", HEAD + bytes(5000) + b"\n", "row 1"),
+    "another code": ("t.csv", (HEAD + ROW).decode().encode("utf-16"), "utf-8"),
+    "a row too short": ("t.csv", HEAD + b"1,q?\n", "row 1"),
+    "nothing": ("t.csv", HEAD, "no usable item"),
+}  # fmt: skip

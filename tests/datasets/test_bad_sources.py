@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from tests.bounds import bounded
-from tests.datasets.bad_sources import FILES, LINES, READ, TABLES, UNUSABLE, USABLE, item
+from tests.datasets.bad_sources import FILES, HEAD, LINES, READ, ROWS, TABLES, UNUSABLE, USABLE, item
 from tests.datasets.conftest import Project
+from tests.datasets.loaders.test_table import COLUMNS, write
+from tests.datasets.loaders.test_table import ROWS as WHOLE
 from vouch.datasets.cleaning.cleaning import examine
 from vouch.datasets.raw import Unusable
 from vouch.images.pictures import decode
@@ -64,3 +66,16 @@ def test_a_line_of_items(name: str, project: Project) -> None:
             assert project.prepare()["items"].num_rows == 3
     else:
         assert refusal(project, "jsonl").startswith("toy/items.jsonl line 2")
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_of_a_table(name: str, project: Project, capfd: pytest.CaptureFixture[str]) -> None:
+    file, data, said = ROWS[name]
+    path = project.source / file
+    for shade in (0, 1):
+        project.image(f"pics/{shade}.png", shade=shade)
+    write(path, WHOLE)
+    path.write_bytes(data if HEAD[:-1] in data or b"n\0o" in data else path.read_bytes() + data)
+    message = refusal(project, "table", columns=COLUMNS)
+    assert re.search(said, message), message
+    assert capfd.readouterr().err == ""
