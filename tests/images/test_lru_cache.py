@@ -9,7 +9,7 @@ import pytest
 import torch
 from PIL import Image
 
-from vouch.images.lru_cache import LruCache
+from vouch.images.lru_cache import ROOM, LruCache
 from vouch.images.processed_pictures import ProcessedPictures
 
 
@@ -36,6 +36,17 @@ def test_the_least_recent_goes_first() -> None:
 
     assert [get(key) for key in "abacaba"] == [*"abacaba"]
     assert "".join(made) == "abcb"
+
+
+def test_heavy_results_make_room() -> None:
+    made = list[str]()
+    recent = LruCache[str](9, {"a": ROOM // 2, "b": 1, "c": 2 * ROOM}.__getitem__)
+
+    def get(key: str) -> str:
+        return recent.get(key, lambda: made.append(key) or key)  # type: ignore[func-returns-value]
+
+    assert [get(key) for key in "abacbaca"] == [*"abacbaca"]
+    assert "".join(made) == "abcbaca", "while the heavy one is the last, it is kept alone"
 
 
 def test_an_error_is_not_kept() -> None:

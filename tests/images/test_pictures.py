@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from vouch.datasets.cleaning.cleaning import examine
+from vouch.images import pictures
 from vouch.images.pictures import decode, pixel_digest, render
 from vouch.pipeline.errors import UserError
 
@@ -89,6 +91,20 @@ def recipe(**changes: Any) -> dict[str, Any]:
 
 def step(operation: str, severity: int = 0, revision: int = 1) -> dict[str, Any]:
     return {"operation": operation, "severity": severity, "revision": revision}
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "P", "I;16", "L"])
+def test_strips_have_the_pixels_of_the_whole(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    noise = Image.effect_noise((31, 20), 90)
+    image = noise.convert("RGB") if mode == "RGBA" else noise
+    image = image.convert(mode)
+    if mode in ("RGBA", "LA"):
+        image.putalpha(Image.effect_noise((31, 20), 90))
+    data = encoded(image, **({"transparency": 7} if mode == "P" else {}))
+    whole, looked, digest = decode(data), examine(data), pixel_digest([decode(data)])
+    monkeypatch.setattr(pictures, "_STRIP", 31 * 3)
+    assert decode(data).tobytes() == whole.tobytes()
+    assert examine(data) == looked and pixel_digest([decode(data)]) == digest
 
 
 def test_recipe_of_the_original() -> None:

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from vouch.images.prefetch import prefetch
+from vouch.images.prefetch import ROOM, prefetch
 
 
 def test_results_come_in_order_and_items_are_drawn_by_the_caller_a_little_ahead() -> None:
@@ -57,3 +57,15 @@ def test_a_failure_comes_where_its_result_would_have_and_nothing_is_left_running
     next(left)
     left.close()
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("vouch-prefetch")]
+
+
+def test_heavy_items_are_worked_on_a_few_at_a_time() -> None:
+    drawn: list[int] = []
+    found = 0
+    for _ in prefetch(
+        lambda item: item, (drawn.append(n) or n for n in range(9)), 2, 8, weigh=lambda _: ROOM // 2
+    ):
+        found += 1
+        assert len(drawn) <= found + 2
+    assert found == 9
+    assert list(prefetch(lambda item: item, range(3), 2, 8, weigh=lambda _: 2 * ROOM)) == [0, 1, 2]

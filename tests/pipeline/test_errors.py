@@ -1,6 +1,8 @@
 """The one line that a person reads."""
 
-from vouch.pipeline.errors import UserError, did_you_mean
+import errno
+
+from vouch.pipeline.errors import UserError, did_you_mean, refused_by_system
 
 
 def test_quoted_names_cannot_break_the_line_or_reach_the_terminal():
@@ -19,3 +21,10 @@ def test_other_writing_systems_pass():
 def test_did_you_mean():
     assert did_you_mean("scoer", ["score", "pin"]) == "did you mean score? valid: pin, score"
     assert did_you_mean("x", []) == "valid: none"
+
+
+def test_a_full_disk_is_told_with_what_to_do():
+    full = OSError(errno.ENOSPC, "No space left on device", "data/items/left.parquet")
+    assert refused_by_system(full) == (
+        "data/items/left.parquet: no space left on the disk, or of your quota; make room, then run it again"
+    )

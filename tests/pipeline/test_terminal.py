@@ -1,14 +1,16 @@
 """Progress where there is no terminal, and standard streams that are closed."""
 
+import logging
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
 
 from tests.pipeline.conftest import ENV
 from vouch.pipeline import terminal
-from vouch.pipeline.terminal import progress
+from vouch.pipeline.terminal import progress, warnings_aside
 from vouch.pipeline.yaml12 import load
 
 WRITES = """
@@ -61,3 +63,20 @@ def test_a_stage_runs_without_them(project: Path) -> None:
     dataset = next(iter(load(project / "params.yaml")["datasets"]))
     run(project, f"-m stages.prepare {dataset} <&- >&- 2>&-")
     assert (project / f"data/items/{dataset}.parquet").is_file()
+
+
+def test_warnings_of_libraries_are_kept_and_not_shown(capfd, monkeypatch):
+    def warn():
+        for _ in range(2):
+            warnings.warn("of a library", stacklevel=1)
+            logging.getLogger("a.library").warning("and its\nlog")
+
+    monkeypatch.setattr(sys, "warnoptions", [])
+    with warnings_aside() as said:
+        warn()
+    assert len(said) == 2 and "UserWarning: of a library" in said[0] and said[1] == "and its log"
+    assert capfd.readouterr() == ("", "")
+    monkeypatch.setenv("VOUCH_TRACEBACK", "1")
+    with pytest.warns(UserWarning), warnings_aside() as said:
+        warn()
+    assert said == []

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from vouch.cli.printing import plain
 from vouch.params.start import check_place
-from vouch.pipeline.errors import NO_THREAD, UserError, without_threads
+from vouch.pipeline.errors import NO_THREAD, UserError, refused_by_system, without_threads
 from vouch.pipeline.terminal import open_streams, warnings_aside
 
 COMMANDS = {
@@ -180,10 +180,8 @@ def _message(error: BaseException) -> str | None:
     if isinstance(error, UserError):
         return str(error)
     if isinstance(error, OSError):
-        # of a rename both ends are known, and the first is a temporary name of ours
-        name = error.filename2 or error.filename
-        where = f"{name}: " if name else ""
-        return plain(f"{where}{error.strerror or error}; correct it and try again")
+        said = refused_by_system(error)
+        return plain(said if "then run it again" in said else f"{said}; correct it and try again")
     if isinstance(error, MemoryError):
         return "memory ran out; end other programs, or use a machine with more"
     return None

@@ -38,13 +38,15 @@ class LruCache(Generic[R]):
                     if self._kept.get(key) is future:
                         del self._kept[key]
                 future.set_exception(error)
+            with self._lock:
+                self._shrink()
         result: R = future.result()
         return result
 
     def _shrink(self) -> None:
-        """Forgets the oldest until the others fit."""
+        """Forgets the oldest until the others fit, or one is left."""
         weights = [self._weight(future) for future in self._kept.values()]
-        while len(weights) > self._held or sum(weights) > ROOM:
+        while len(weights) > self._held or (len(weights) > 1 and sum(weights) > ROOM):
             self._kept.popitem(last=False)
             del weights[0]
 

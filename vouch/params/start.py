@@ -92,7 +92,7 @@ def start_snakemake(
     before jobs wait in a queue to be refused.
     """
     from vouch.pipeline import resources, runners, stamps
-    from vouch.pipeline.errors import UserError
+    from vouch.pipeline.errors import UserError, refused_by_system
 
     try:
         if main:
@@ -105,6 +105,8 @@ def start_snakemake(
             if not dry_run:
                 runners.enter()
             stamps.settle(dag)
-    except (UserError, OSError) as error:
+    except UserError as error:
         raise SystemExit(f"vouch: {error}") from None
+    except OSError as error:
+        raise SystemExit(f"vouch: {refused_by_system(error)}") from None
     return dag, found

@@ -1,5 +1,6 @@
 """The one kind of error a person is meant to read, without secrets; and errors of others in one line."""
 
+import errno
 import os
 import re
 from collections.abc import Mapping
@@ -55,6 +56,15 @@ def did_you_mean(name: str, known: list[str]) -> str:
 def without_threads(error: BaseException) -> bool:
     """Whether an error comes of a limit on threads and processes, whatever it says of files."""
     return any(said in str(error) for said in _NO_THREAD)
+
+
+def refused_by_system(error: OSError) -> str:
+    """What the system said, with the file where it is known; of a full disk, what to do about it."""
+    name = error.filename2 or error.filename  # of a rename the first is a temporary name of ours
+    where = f"{name}: " if name else ""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"{where}no space left on the disk, or of your quota; make room, then run it again"
+    return f"{where}{error.strerror or error}"
 
 
 def raised_for_us(error: BaseException) -> bool:

@@ -83,4 +83,6 @@ def _not_local(error: Exception, offline: bool, command: str) -> str:
 def _lost(error: Exception, command: str) -> str:
     if type(error).__name__ in ("ConnectError", "ConnectTimeout"):  # of whichever httpx the client uses
         return f"no answer from the hub ({type(error).__name__}); run `{command}` on a machine with a network"
+    if isinstance(error, OSError) and error.filename:  # no home that can be written, a full disk
+        return f"{error.filename}: {error.strerror}; make room, or name another folder as HF_HOME"
     return f"the hub was lost ({type(error).__name__}: {str(error)[:160]}); run `{command}` again"

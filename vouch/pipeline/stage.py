@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TypeVar
 
 from vouch.pipeline.dag import CODE, Dag, Stage, read_dag
 from vouch.pipeline.digests import Digests, fingerprint
-from vouch.pipeline.errors import NO_THREAD, UserError, without_threads
+from vouch.pipeline.errors import NO_THREAD, UserError, refused_by_system, without_threads
 from vouch.pipeline.freshness import Record, present, read_receipt, write_receipt
 from vouch.pipeline.intact import Recorded, refuse_damaged
 from vouch.pipeline.locks import stage_lock
@@ -169,8 +169,7 @@ def _told(error: BaseException) -> UserError | None:
     elif isinstance(error, UserError):
         return error
     elif isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename else ""
-        what = f"{where}{error.strerror or error}"
+        what = refused_by_system(error)
     elif isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and _without_memory(error)):
         what = "memory ran out; give the stage more, or run fewer at once"
     else:

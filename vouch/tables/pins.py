@@ -32,6 +32,7 @@ WEIGHT_SUFFIX = ".safetensors"
 INDEX = "model.safetensors.index.json"
 # What transformers loads of a model folder; other texts (a licence, a note) change no answer.
 LOADED = (f"*{WEIGHT_SUFFIX}", "*.json", "*.model", "*.jinja", "merges.txt", "vocab.txt", "dict.txt")
+SECOND = "qformer_tokenizer"  # the folder within InstructBLIP's that holds its second tokenizer
 FURTHER_TEMPLATES = "additional_chat_templates"  # a folder from which transformers would take templates
 MOST_BYTES = 1 << 28  # of a file that is not weights; the largest vocabularies have some tens of MB
 CHUNK = 1 << 20
@@ -106,13 +107,16 @@ def write_pin(path: Path, pin: Pin) -> None:
 
 
 def is_loaded(name: str) -> bool:
-    """Whether transformers may load a file of that name, directly in a model folder."""
+    """Whether transformers may load a file of that name, directly in a model folder or in SECOND."""
+    name = name.removeprefix(f"{SECOND}/")
     plain = "/" not in name and not name.startswith(".")
     return plain and any(fnmatchcase(name, pattern) for pattern in LOADED)
 
 
 def hub_snapshot(repo: str, revision: str, local: bool) -> Path:
-    """The folder in the hub's cache that holds one commit, with the files that are loaded and no subfolder.
+    """The folder in the hub's cache that holds one commit, with the files that are loaded.
+
+    Of subfolders SECOND alone is (or what begins as it does, which nobody reads).
 
     local: nothing is fetched. Raises what huggingface_hub raises.
     """
@@ -123,7 +127,7 @@ def hub_snapshot(repo: str, revision: str, local: bool) -> Path:
             repo,
             revision=revision,
             allow_patterns=list(LOADED),
-            ignore_patterns=["*/*"],
+            ignore_patterns=[f"[!{SECOND[0]}]*/*"],
             local_files_only=local,
         )
     )
@@ -190,16 +194,18 @@ def file_digest(path: Path) -> str:
 
 
 def folder_digests(folder: Path) -> dict[str, str]:
-    """Name -> SHA-256 of every file directly in a model folder that transformers may load.
+    """Name -> SHA-256 of every file in a model folder that transformers may load.
 
     Notes on the model, weights in other formats and code are left out: they change no answer. Raises
     UserError where the folder is missing or holds no safetensors weights.
     """
     if not folder.is_dir():
         raise UserError(f"{folder}: no such model folder; run `dvc repro`, or `dvc pull` to fetch it")
-    for path in folder.iterdir():
+    paths = [*folder.iterdir(), *((folder / SECOND).iterdir() if (folder / SECOND).is_dir() else ())]
+    for path in paths:
         check_plain(path)
-    names = sorted(path.name for path in folder.iterdir() if path.is_file() and is_loaded(path.name))
+    found = [path.relative_to(folder).as_posix() for path in paths if path.is_file()]
+    names = sorted(filter(is_loaded, found))
     if not any(name.endswith(WEIGHT_SUFFIX) for name in names):
         raise UserError(f"{folder}: no *{WEIGHT_SUFFIX} weights; save the model with safe serialization")
     for name in names:

@@ -12,7 +12,7 @@ from vouch.datasets.cleaning.cleaning import digest_of, examine
 from vouch.datasets.cleaning.image_reader import HELD, with_images
 from vouch.datasets.raw import RawItem, Rejected
 from vouch.pipeline.errors import UserError
-from vouch.tables.images import IMAGES, images_path
+from vouch.tables.images import IMAGES, ImageStore, images_path
 
 
 def png(shade: int, side: int = 40) -> bytes:
@@ -88,3 +88,17 @@ def test_images_stand_in_the_order_of_their_first_use(project, item):
     project.prepare()
     written = IMAGES.read(images_path("toy")).column("bytes").to_pylist()
     assert written == [(project.source / f"{number}.png").read_bytes() for number in range(len(sizes))]
+
+
+def test_heavy_pictures_have_small_row_groups_and_few_are_held(tmp_path, monkeypatch):
+    path, blobs = images_path("heavy"), [bytes([n]) * 1000 for n in range(20)]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("vouch.tables.writing.MOST_BYTES", 3000)
+    monkeypatch.setattr("vouch.tables.images._ROOM", 6500)
+    IMAGES.write(
+        path, [{"digest": digest_of(data), "bytes": data, "width": 9, "height": 7} for data in blobs]
+    )
+    assert IMAGES.open(path).num_row_groups == 7
+    store = ImageStore(path)
+    assert [store.read(digest_of(data)) for data in blobs] == blobs
+    assert len(store._groups) == 2 and store.decoded_bytes(digest_of(blobs[0])) == 4 * 63

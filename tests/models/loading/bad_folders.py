@@ -24,7 +24,7 @@ def values(name: str, key: str, value: Any = GONE) -> Edit:
         if value is GONE:
             del level[last]
         else:
-            level[last] = value
+            level[int(last) if isinstance(level, list) else last] = value
         path.write_text(json.dumps(whole), "utf-8")
 
     return edit
@@ -171,6 +171,7 @@ AT_THE_PIN: dict[str, Edit] = {
     "channels huge": config(VISION + "num_channels", HUGE),
     "generation config cut": text("generation_config.json", '{"eos_token_id"'),
     "labels many": config("num_labels", HUGE),
+    "end tokens many": values("generation_config.json", "eos_token_id", list(range(100_000))),
     "config empty": text("config.json", ""),
     "adapters": text("adapter_config.json", "{}"),
     "processor cut": text("processor_config.json", '{"image_proc'),
@@ -344,7 +345,6 @@ ANSWERING: dict[str, Edit] = {
     "positions zero": config(TEXT + "max_position_embeddings", 0),
     "epsilon nan": config(TEXT + "rms_norm_eps", float("nan")),
     "rope theta zero": config(TEXT + "rope_parameters", {"rope_type": "default", "rope_theta": 0}),
-    "end tokens many": values("generation_config.json", "eos_token_id", list(range(100_000))),
     "architecture other": config("architectures", ["LlamaForCausalLM"]),
     "architecture many": config("architectures", ["A"] * 10_000),
     "quantised unknown": config("quantization_config", {"quant_method": "endless"}),

@@ -9,6 +9,7 @@ import pytest
 from tests.models.pins.loopback_hub import Handler, Repo, serving
 from vouch.models.pins.pinning import fetch
 from vouch.pipeline.errors import UserError
+from vouch.tables.pins import folder_digests
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 FILES = {
@@ -20,6 +21,7 @@ FILES = {
     "vocab.txt": b"the",
     "LICENSE.txt": b"notes",
     "original/consolidated.safetensors": b"other weights",
+    "qformer_tokenizer/tokenizer.json": b"{}",
 }
 
 
@@ -35,8 +37,15 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThreadingHT
 
 def test_only_what_a_model_is_loaded_from_is_fetched(hub: ThreadingHTTPServer) -> None:
     folder = fetch("owner/open", COMMIT)
-    names = ["chat_template.jinja", "config.json", "model.safetensors", "vocab.txt"]
-    assert sorted(path.name for path in folder.iterdir()) == names
+    names = [
+        "chat_template.jinja",
+        "config.json",
+        "model.safetensors",
+        "qformer_tokenizer/tokenizer.json",
+        "vocab.txt",
+    ]
+    assert sorted(folder_digests(folder)) == names
+    assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*.*")) == names
     assert (folder / "model.safetensors").read_bytes() == FILES["model.safetensors"]
 
 
@@ -51,6 +60,12 @@ def test_cache_serves_without_the_hub(hub: ThreadingHTTPServer, monkeypatch: pyt
     assert fetch("owner/open", COMMIT) == folder and Handler.requests == []
     (folder / "model.safetensors").unlink()
     with pytest.raises(UserError, match="not whole in the local cache; run `pin` without HF_HUB_OFFLINE"):
+        fetch("owner/open", COMMIT)
+
+
+def test_a_home_that_cannot_be_written_is_one_line(hub: ThreadingHTTPServer, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file")
+    with pytest.raises(UserError, match=r"/cache.*; make room, or name another folder as HF_HOME"):
         fetch("owner/open", COMMIT)
 
 

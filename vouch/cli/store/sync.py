@@ -127,9 +127,9 @@ def _once(repo: Any) -> Iterator[None]:
         yield
         return
     build, found = Output._build, dict[str, Any]()
-    tracked = repo.scm.is_tracked
-    index = [os.fsdecode(path) for path in repo.scm.dulwich.repo.open_index()]
-    parents = {str(parent) for path in index for parent in PurePath(path).parents} | set(index)
+    index = [PurePath(os.fsdecode(path)) for path in repo.scm.dulwich.repo.open_index()]
+    tracked = {str(path) for file in index for path in (file, *file.parents)}
+    is_tracked = repo.scm.is_tracked
 
     def built(self: Any, odb: Any, path: str, *rest: Any, dry_run: bool = False, **more: Any) -> Any:
         if not dry_run:
@@ -139,8 +139,8 @@ def _once(repo: Any) -> Iterator[None]:
         return found[path]
 
     Output._build = built
-    repo.scm.is_tracked = lambda path: os.path.relpath(path, repo.scm.root_dir) in parents
+    repo.scm.is_tracked = lambda path: os.path.relpath(path, repo.scm.root_dir) in tracked
     try:
         yield
     finally:
-        Output._build, repo.scm.is_tracked = build, tracked
+        Output._build, repo.scm.is_tracked = build, is_tracked

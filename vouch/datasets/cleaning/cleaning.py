@@ -15,6 +15,7 @@ from vouch.images.pictures import alone, check_scans
 from vouch.tables.images import FORMATS, MAX_PIXELS
 
 MAX_OPTIONS = 26
+MAX_RATIO = 200  # of a picture's sides: a model that scales the shorter one up would fill memory
 MAX_TEXT = 1_000_000  # characters of an entry; of many more a chat template has no memory for its copies
 ALL = "all"  # in METRICS the category of all items
 BLOCK = 2**20  # bytes decoded at once; what is left of a block is copied to the next
@@ -80,6 +81,10 @@ def _decode(data: bytes, digest: str, whole: bool = False) -> Picture:
     with Image.open(io.BytesIO(data), formats=FORMATS) as image:
         if image.width * image.height > MAX_PIXELS:
             raise Image.DecompressionBombError  # for fewer than twice as many Pillow only warns
+        if max(image.size) > MAX_RATIO * min(image.size):
+            raise Unusable(
+                f"has {image.width:,} x {image.height:,} pixels, a line; cut out what is to be seen"
+            )
         if image.mode not in MODES and not image.mode.startswith("I;16"):
             raise Unusable(f"has pixels of mode {image.mode}, which have no 8-bit form; save it as PNG")
         name, mode, (width, height) = image.format or "", image.mode, image.size

@@ -23,7 +23,7 @@ PARQUET, TSV = ".parquet", ".tsv"
 _BATCH = 16  # rows held at a time; rows of documents hold megabytes
 _BUFFER = 1 << 20  # bytes read at a time: else a whole column of a row group is
 _LONGEST_INDEX = 12  # characters; an image in base64 has more
-_MAX_CELL = 1 << 28  # characters of a TSV cell or line, an image in base64 included
+_MAX_CELL = 1 << 27  # characters of a TSV cell or line, an image in base64 included
 
 
 def rows(source: Source, needed: Sequence[str], optional: Sequence[str] = ()) -> Iterator[Row]:

@@ -1,14 +1,17 @@
 """CSV, JSON and Arrow row by row, as Hugging Face's `datasets` reads them: it fetches and keeps nothing."""
 
 import glob
+import logging
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from pandas.errors import ParserWarning
 
-from vouch.datasets.read.files import File, lines
+from vouch.datasets.read.files import LONGEST_LINE, File, lines
 from vouch.datasets.read.rows import check_columns
 from vouch.pipeline.errors import UserError
 
@@ -22,8 +25,10 @@ FORMS: Mapping[str, tuple[str, dict[str, Any]]] = {
 and the first cell of a row is no row's name.
 
 Parquet is read by `rows`: of 4,000 pictures of 100 kB `datasets` holds 514 MiB in memory, `rows` 172."""
-_LINES = (".csv", ".jsonl")
 _MAX_JSON = 1 << 28  # bytes of a JSON file, which is read whole
+_LONGEST = {".csv": LONGEST_LINE, ".jsonl": LONGEST_LINE, ".json": _MAX_JSON}
+_MAX_COLUMNS, _MAX_CELLS = 1000, 1 << 20  # commas in the first line of a CSV file, and in any
+_KEY = re.compile(rb'"([^"\\]{1,100})"\s*:')
 
 
 def streamed(file: File, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -47,18 +52,15 @@ def _stream(file: File, columns: Sequence[str], cache: str) -> Iterator[dict[str
     import datasets  # of all loaders this one alone needs it, and it takes seconds
 
     warnings.filterwarnings("error", category=ParserWarning)  # of cells that are left out
-    datasets.utils.logging.set_verbosity_error()
+    datasets.utils.logging.set_verbosity(logging.CRITICAL)  # what it logs, it raises as well
     path = file.checked()
     ending = path.suffix.lower()
-    if ending in _LINES:
-        with path.open("rb") as text:
-            next(
-                lines(text, path), None
-            )  # a first line without end is refused here; pandas would fill memory
-    elif ending == ".json" and path.stat().st_size > _MAX_JSON:
+    if ending == ".json" and path.stat().st_size > _MAX_JSON:
         raise UserError(
             f"{path}: larger than {_MAX_JSON:,} bytes, which are read whole; write it as JSON lines"
         )
+    if ending in _LONGEST:
+        _check_lines(path)
     form, options = FORMS[ending]
     if form == "csv":
         options = {**options, "converters": dict.fromkeys(columns, str)}  # `007` is a text
@@ -71,3 +73,18 @@ def _stream(file: File, columns: Sequence[str], cache: str) -> Iterator[dict[str
         if number == 0:
             check_columns(file, columns, (), list(values))
         yield values
+
+
+def _check_lines(path: Path) -> None:
+    """Raises UserError for what pandas and pyarrow would take all memory or hours for: lines without end, and
+    columns without number."""
+    ending, keys = path.suffix.lower(), set[bytes]()
+    with path.open("rb") as text:
+        for number, line in enumerate(lines(text, path, _LONGEST[ending]), start=1):
+            if ending != ".csv":
+                keys.update(key[1] for key in _KEY.finditer(line))
+            most = _MAX_CELLS if number > 1 and not keys else _MAX_COLUMNS
+            if max(len(keys), line.count(b",") if ending == ".csv" else 0) > most:
+                raise UserError(
+                    f"{path} line {number}: more than {most:,} columns; leave out what is not meant"
+                )

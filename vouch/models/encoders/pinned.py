@@ -83,7 +83,7 @@ class TextEncoder:
             with foreign(self._text.folder, "fails at texts", ADVICE), torch.inference_mode():
                 states = self._model(input_ids=tokens, output_hidden_states=True).hidden_states[layer]
             own = ~np.isin(tokens.cpu().numpy(), self._added)
-            for row, vectors, counted in zip(rows, states.float().cpu().numpy(), own, strict=True):
+            for row, vectors, counted in zip(rows, _numbers(self._text.folder, states), own, strict=True):
                 found[row] = encoded(vectors, counted)
         return [found[row] for row in range(len(texts))]
 
@@ -99,9 +99,19 @@ def _picture_side(
         with foreign(folder, "fails at pictures", ADVICE), torch.inference_mode():
             pixels = processor(images=list(pictures), return_tensors="pt")["pixel_values"]
             found = model.get_image_features(pixel_values=pixels.to(device, model.dtype))
-            return np.asarray(found.pooler_output.float().cpu().numpy())
+            return _numbers(folder, found.pooler_output)
 
+    with opening(folder, "fails at a blank picture", ADVICE):
+        encode([Image.new("RGB", (64, 48))])
     return encode
+
+
+def _numbers(folder: Path, vectors: torch.Tensor) -> Vectors:
+    """As numpy has them. Raises UserError where they are none: every distance to them would be none, too."""
+    found = np.asarray(vectors.float().cpu().numpy())
+    if not np.isfinite(found).all():
+        raise UserError(f"{folder}: gives vectors that are not finite; take another model, or dtype float32")
+    return found
 
 
 class _TextSide:
@@ -137,7 +147,7 @@ class _TextSide:
                     found = self._model.get_text_features(input_ids=tokens).pooler_output
                 else:
                     found = self._model(input_ids=tokens).last_hidden_state.mean(dim=1)
-            for row, vector in zip(rows, found.float().cpu().numpy(), strict=True):
+            for row, vector in zip(rows, _numbers(self.folder, found), strict=True):
                 vectors[row] = vector
         return np.stack(vectors)
 

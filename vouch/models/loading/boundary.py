@@ -19,14 +19,12 @@ import torch
 from vouch.models.loading import tokenizer_trial
 from vouch.pipeline.errors import UserError, raised_for_us, reason, without_threads
 from vouch.pipeline.out_of_memory import out_of_memory
-from vouch.tables.pins import WEIGHT_SUFFIX
+from vouch.tables.pins import SECOND, WEIGHT_SUFFIX
 
 ADVICE = "correct its configuration, or save the model anew"
 SPARE = 1 << 30  # bytes that opening a model may take beside its weights
-SPARE_CUDA = 16 << 30  # CUDA's own are among them
 A_BYTE = 8  # bytes for each byte of weights: read, in float32, and of both another one for a while
 _STATM = "/proc/self/statm"
-_GROWTH = 50  # times as many characters or tokens as a text has characters; UTF-8 has four bytes at most
 _LARGEST_ID = 1 << 24  # of a token; vocabularies have some hundred thousand
 
 
@@ -77,15 +75,15 @@ def opening(folder: Path, what: str, advice: str) -> Iterator[None]:
     A setting may ask for any width, picture or default; MemoryError is better than a machine that swaps.
     """
     weights = sum(path.stat().st_size for path in folder.glob(f"*{WEIGHT_SUFFIX}") if path.is_file())
-    most = A_BYTE * weights + (SPARE_CUDA if torch.version.cuda else SPARE)
-    with foreign(folder, what, advice), _bounded(most):
+    with foreign(folder, what, advice), _bounded(A_BYTE * weights + SPARE):
         yield
 
 
 @contextmanager
 def _bounded(more: int) -> Iterator[None]:
-    """So many bytes beside what this process has; no limit where the system cannot tell what it has."""
-    if not os.path.exists(_STATM):
+    """So many bytes beside what this process has; no limit where the system cannot tell what it has, nor with
+    CUDA, which takes its own share."""
+    if not os.path.exists(_STATM) or torch.version.cuda:
         yield
         return
     before, hard = resource.getrlimit(resource.RLIMIT_DATA)
@@ -101,9 +99,12 @@ def _bounded(more: int) -> Iterator[None]:
 
 def check_tokenizer(folder: Path) -> None:
     """Raises UserError where a text would grow without measure in a tokenizer, or end this process."""
-    path = folder / "tokenizer.json"
-    if not path.is_file():
-        return
+    for path in (folder / "tokenizer.json", folder / SECOND / "tokenizer.json"):
+        if path.is_file():
+            _try_tokenizer(path)
+
+
+def _try_tokenizer(path: Path) -> None:
     command = [sys.executable, "-P", tokenizer_trial.__file__, str(path)]
     tried = subprocess.run(
         command,
@@ -122,8 +123,10 @@ def check_tokenizer(folder: Path) -> None:
         ) from None
     if "panic" in found:
         raise UserError(f"{path}: fails at a plain text ({found['panic']}); correct tokenizer.json")
+    if found.get("growth", 0) > tokenizer_trial.GROWTH:
+        raise UserError(f"{path}: replaces a character by {found['growth']:,}; correct tokenizer.json")
     for kind in ("characters", "tokens"):
-        if found.get(kind, 0) > _GROWTH * length:
+        if found.get(kind, 0) > tokenizer_trial.GROWTH * length:
             raise UserError(
                 f"{path}: makes {found[kind]:,} {kind} of a text of {length:,}; correct tokenizer.json"
             )

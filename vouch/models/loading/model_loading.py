@@ -19,6 +19,7 @@ from vouch.models.requests.config import Config
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.gpus import lease
 from vouch.pipeline.out_of_memory import out_of_memory
+from vouch.tables.pins import SECOND
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,12 @@ def _check_processor(processor: Any, folder: Path, template: str | None) -> None
                 f"{folder}: its processor is a {type(processor).__name__}, which has no {part}; correct "
                 "processor_class in processor_config.json, or add the files of its processor"
             )
+    if hasattr(processor, SECOND):  # where it cannot be read, transformers lets the first one stand in for it
+        if not (folder / SECOND).is_dir():
+            raise UserError(
+                f"{folder / SECOND}: no such folder, with the Q-Former's tokenizer; fetch the model anew"
+            )
+        setattr(processor, SECOND, transformers.AutoTokenizer.from_pretrained(folder / SECOND, **LOCAL))
     if template is None and not getattr(processor, "chat_template", None):
         raise UserError(
             f"{folder}: the processor has no chat template; name one of vouch/models/chat/templates "

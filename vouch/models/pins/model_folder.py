@@ -16,7 +16,7 @@ ADAPTER = "adapter_config.json"
 # transformers opens what these name, pickles too
 SPEAKING = ("audio_tokenizer", "audio_tokenizer_name_or_path")
 # what a configuration may claim of any model, however few its weights are
-LAYERS, SIZE = 64, 1 << 16
+LAYERS, SIZE, ENTRIES = 64, 1 << 16, 1 << 14
 _LAYERS = re.compile(r"(\w+_)?num_(\w+_)?layers|n_layers?|(en|de)coder_layers|layers|depths?")
 _SIZE = re.compile(r"num_\w+|n_(embd|head|inner)|\w+_(size|dim|heads|channels)|d_\w+")
 ATTENTION = ("attn_implementation", "_attn_implementation", "_attn_implementation_internal")
@@ -155,8 +155,16 @@ def check_arrived(found: Mapping[str, str], folder: Path) -> None:
 
 def check_claims(path: Path, tensors: int, longest: int) -> None:
     """Raises UserError where a configuration names more layers than there are tensors, or a size that no side
-    of them has: a library would build all of it before it looks. longest: side of the weights."""
+    of them has: a library would build all of it before it looks. longest: side of the weights.
+
+    Nor may a list be so long that going through it for every picture takes minutes.
+    """
     for key, value in _entries(read_json(path)):
+        if isinstance(value, list) and len(value) > ENTRIES:
+            raise UserError(
+                f"{path}: {key} has {len(value):,} entries, of which {ENTRIES:,} are known to no model; "
+                "correct it, or fetch the model anew"
+            )
         layers = _LAYERS.fullmatch(key)
         if not layers and not _SIZE.fullmatch(key):
             continue

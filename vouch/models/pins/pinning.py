@@ -48,8 +48,8 @@ def read_template(name: str) -> str:
 def fetch(repo: str, revision: str | None) -> Path:
     """The folder that holds one commit, fetched where the cache lacks it. Raises UserError.
 
-    Only files that a model is loaded from are fetched, and none of subfolders. With HF_HUB_OFFLINE=1
-    the cache alone is asked. The folder is named after the commit.
+    Only files that a model is loaded from are fetched; of its subfolders, a second tokenizer's alone. With
+    HF_HUB_OFFLINE=1 the cache alone is asked. The folder is named after the commit.
     """
     from huggingface_hub import constants
 

@@ -92,8 +92,8 @@ class LocalRewriter:
                 text = render(self._template, said, tokens, answer=False)
             except Failed as error:
                 raise UserError(
-                    f"the rewriter's chat template fails ({reason(error)}); name another one as `template` "
-                    "in models.lock"
+                    f"{self._folder}: its chat template fails ({reason(error)}); name another one as "
+                    "`template` in models.lock"
                 ) from None
             options = {"add_special_tokens": False}  # the template writes them
         inputs = self._tokenizer(text, return_tensors="pt", **options)
