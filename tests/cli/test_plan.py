@@ -114,6 +114,8 @@ def test_gpu_hours_are_parameters_times_tokens() -> None:
     letters, texts = Count(40, {LETTERS: 40}, {LETTERS: 10}), Count(8, {TEXT: 8}, {TEXT: 8})
     reading = 2 * 7e9 * 656 / 125e12 / 3600
     assert gpu_hours(7_000_000_000, [letters, letters], GREEDY, 9) == pytest.approx(80 * reading)
+    plain = gpu_hours(7_000_000_000, [letters], GREEDY, 9)
+    assert gpu_hours(7_000_000_000, [letters], GREEDY, 9, thought=100) > 2 * plain
     writing = 2 * 7e9 / 1.5e12 / 3600
     found = gpu_hours(7_000_000_000, [letters, texts], SAMPLED, 9)
     assert found == pytest.approx(48 * reading + 2 * 6 * 9 * writing), "two passes a token, for six texts"

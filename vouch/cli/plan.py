@@ -137,7 +137,8 @@ def _hours(project: Project, counts: Mapping[str, Count], touched: set[str]) -> 
         cells = [one for dataset, one in counts.items() if f"extract@{name}-{dataset}" in touched]
         if source == str(MODELS) and models[name].source.kind == "hub" and cells:
             size, cap = models[name].size, project.extract.max_tokens_of.get(name, project.extract.max_tokens)
-            hours = f"{gpu_hours(size, cells, project.extract, cap):.1f}" if size else "?"
+            thought = models[name].thought_tokens
+            hours = f"{gpu_hours(size, cells, project.extract, cap, thought):.1f}" if size else "?"
             billions = f"{size / 1e9:.1f}" if size else "?"
             rows.append([name, billions, str(sum(cell.prompts for cell in cells)), hours])
     head = ["model", "billions", "prompts", "GPU hours"]

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from vouch.pipeline.hub import REPOSITORY, commit
-from vouch.tables.pins import WEIGHT_SUFFIX, Dtype
+from vouch.tables.pins import WEIGHT_SUFFIX, Dtype, Reasoning
 
 _Count = Field(default=None, ge=1)
 
@@ -123,6 +123,8 @@ class LockEntry(_Entry):
     the model has none of its own. processor: settings of the image processor, by transformers' names, over
     those of the model: `image_processor_type` and what that class knows. answer_prefix: begins an answer
     whose letter is read, for a model that says something else first, where the prompt gives no beginning.
+    template_kwargs: variables of the chat template, by its own names. reasoning: how a model thinks before it
+    answers, or `off`, which sets the template's `enable_thinking` to false.
     dtype, parameters: the model's own where not given. facts: what analyses group by.
     unpinned: it may answer without a commit, so that nobody can tell later which model it was.
     """
@@ -134,6 +136,8 @@ class LockEntry(_Entry):
     template: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9_]*$")
     processor: dict[str, Any] = {}
     answer_prefix: str | None = Field(default=None, min_length=1)
+    template_kwargs: dict[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], bool | int | str] = {}
+    reasoning: Reasoning | Literal["off"] | None = None
     parameters: int | None = Field(default=None, ge=1)
     facts: Facts = Facts()
     unpinned: bool = False
@@ -151,6 +155,16 @@ class LockEntry(_Entry):
         """Parameters: counted, or as the papers give them."""
         facts = self.facts
         return self.parameters or facts.total_parameters or facts.language_model_parameters
+
+    @property
+    def template_variables(self) -> dict[str, bool | int | str]:
+        """What its chat template gets beside the messages."""
+        return ({"enable_thinking": False} if self.reasoning == "off" else {}) | self.template_kwargs
+
+    @property
+    def thought_tokens(self) -> int:
+        """Most tokens of a thought, 0 for a model that does not think."""
+        return self.reasoning.tokens if isinstance(self.reasoning, Reasoning) else 0
 
     @property
     def digested(self) -> bool:

@@ -40,6 +40,7 @@ class Session:
         self._settings = {name: getattr(config, name) for name in self._engine_file.SETTINGS}
         base = {"pin": pin.digest, "engine": self.revision, "settings": self._settings}
         self.keys = Keys(base, config, pin.answer_prefix)
+        self.reasons = pin.reasoning is not None
 
     @cached_property
     def engine(self) -> Engine:
@@ -51,7 +52,8 @@ class Session:
         settings = [f"{name}{value}" for name, value in self._settings.items()]
         asked = "-".join([self._pin.digest[:16], *settings])
         folder = Path(self.revision.replace("/", "-"), asked, dataset)
-        return WorkCache(ROOT / f"{output}-{RESPONSES[output].table.version}" / folder, remembered(output))
+        root = ROOT / f"{output}-{RESPONSES[output].table.version}"
+        return WorkCache(root / folder, remembered(output, self.reasons))
 
 
 class DatasetRequests:
