@@ -113,7 +113,7 @@ class TextAnswer:
     """The text of one decoding; see vouch/tables/responses.py. stopped: by Question.stop."""
 
     text: str
-    logprobs: Sequence[float]
+    logprobs: Sequence[float] | None
     entropies: Sequence[float] | None
     eos: int | None
     reasoning: str | None = None
