@@ -1,5 +1,6 @@
 """One entry of models.lock."""
 
+import math
 import re
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
@@ -115,6 +116,26 @@ class ServerSource(_Entry):
         return value
 
 
+class Prices(_Entry):
+    """What a server's host charges for a million tokens, and how many a picture counts as.
+
+    picture: tokens of any picture. tile: further tokens for each 512 x 512 tile of it, after it was fitted
+    into 2048 x 2048 and its shorter side into 768 (OpenAI's rule for GPT-4o).
+    """
+
+    input: float = Field(ge=0, allow_inf_nan=False)
+    output: float = Field(ge=0, allow_inf_nan=False)
+    picture: int = Field(default=0, ge=0)
+    tile: int = Field(default=0, ge=0)
+
+    def picture_tokens(self, width: int, height: int) -> int:
+        """Tokens of a picture of so many pixels."""
+        fitted = min(1.0, 2048 / max(width, height))
+        fitted *= min(1.0, 768 / (fitted * min(width, height)))
+        tiles = math.prod(math.ceil(round(fitted * side, 6) / 512) for side in (width, height))
+        return self.picture + self.tile * tiles
+
+
 class LockEntry(_Entry):
     """Where a model comes from and how it is read.
 
@@ -126,6 +147,7 @@ class LockEntry(_Entry):
     template_kwargs: variables of the chat template, by its own names. reasoning: how a model thinks before it
     answers, or `off`, which sets the template's `enable_thinking` to false.
     dtype, parameters: the model's own where not given. facts: what analyses group by.
+    prices: of a server, for `vouch plan`; they change no answer.
     unpinned: it may answer without a commit, so that nobody can tell later which model it was.
     """
 
@@ -140,6 +162,7 @@ class LockEntry(_Entry):
     reasoning: Reasoning | Literal["off"] | None = None
     parameters: int | None = Field(default=None, ge=1)
     facts: Facts = Facts()
+    prices: Prices | None = None
     unpinned: bool = False
 
     @property
@@ -184,6 +207,8 @@ class LockEntry(_Entry):
         server = self.source.kind == "server"
         if server != (self.engine == SERVER_ENGINE):
             raise ValueError(f"a source of kind server and engine {SERVER_ENGINE} go together; write both")
+        if self.prices and not server:
+            raise ValueError("prices are those of a server; leave them out")
         if server and (self.files or self.template or self.processor):
             raise ValueError(
                 "a server keeps its model's files, template and processor to itself; leave them out"

@@ -27,8 +27,8 @@ from vouch.tables.prompts import LETTERS, LIKELIHOOD
 Given = LetterAnswer | LikelihoodAnswer | TextAnswer | Refusal
 
 TOP_LOGPROBS = 20  # the most that hosted servers give, and vLLM unless it is told otherwise
-_NO_SCORES = Refusal("the server does not score given texts; ask vLLM or another engine for likelihood")
-_THINKS = Refusal("letters of a model that thinks cannot be read from a server; ask it for texts")
+NO_SCORES = Refusal("the server does not score given texts; ask vLLM or another engine for likelihood")
+THINKS = Refusal("letters of a model that thinks cannot be read from a server; ask it for texts")
 
 
 class ServerEngine:
@@ -101,7 +101,7 @@ class ServerEngine:
     async def _ask(self, client: Client, job: Job) -> tuple[Given, list[str]]:
         """The answer with its flags, for letters with as many log-probabilities as the server gives."""
         if self._reasoning and job.decoding is None:
-            return _THINKS, []
+            return THINKS, []
         if job.output == LIKELIHOOD:
             return await self._likelihood(client, job), []
         while True:
@@ -119,7 +119,7 @@ class ServerEngine:
     async def _likelihood(self, client: Client, job: Job) -> Given:
         """Of each option the tokens that come after the prompt's; asked no more once none were told."""
         if not self._scores:
-            return _NO_SCORES
+            return NO_SCORES
         try:
             prompt = await client.ask(job.scoring(self._asking, None), completions.prompt_tokens)
         except TurnedDown as error:
@@ -128,7 +128,7 @@ class ServerEngine:
             prompt = None
         if prompt is None:
             self._scores = False
-            return _NO_SCORES
+            return NO_SCORES
         known, nll, tokens = [token for token, _ in prompt], list[float](), list[int]()
         for option in job.question.options:
             whole = await client.ask(job.scoring(self._asking, option), completions.prompt_tokens) or []
