@@ -10,7 +10,9 @@ from tests.cli.conftest import Vouch, set_params
 from tests.models.project import ROOT, prompt
 from tests.prompts.rows import item_rows, template_of
 from vouch.cli.counts import Count, Items, count_prompts, estimate, gpu_hours
+from vouch.cli.prices import cost
 from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.models.pins.config import Prices
 from vouch.models.requests.config import Config, Sampling
 from vouch.models.requests.keys import PACK_PROMPTS
 from vouch.pipeline.dag import read_dag
@@ -114,9 +116,23 @@ def test_gpu_hours_are_parameters_times_tokens() -> None:
     letters, texts = Count(40, {LETTERS: 40}, {LETTERS: 10}), Count(8, {TEXT: 8}, {TEXT: 8})
     reading = 2 * 7e9 * 656 / 125e12 / 3600
     assert gpu_hours(7_000_000_000, [letters, letters], GREEDY, 9) == pytest.approx(80 * reading)
+    plain = gpu_hours(7_000_000_000, [letters], GREEDY, 9)
+    assert gpu_hours(7_000_000_000, [letters], GREEDY, 9, thought=100) > 2 * plain
     writing = 2 * 7e9 / 1.5e12 / 3600
     found = gpu_hours(7_000_000_000, [letters, texts], SAMPLED, 9)
     assert found == pytest.approx(48 * reading + 2 * 6 * 9 * writing), "two passes a token, for six texts"
+
+
+def test_the_price_of_requests_to_a_server() -> None:
+    prices = Prices(input=2, output=10, picture=85, tile=170)
+    sizes = {(512, 512): 1, (1024, 768): 4, (2048, 4096): 6, (100, 4000): 4, (4096, 4096): 4}
+    assert {size: (prices.picture_tokens(*size) - 85) // 170 for size in sizes} == sizes, "OpenAI's tiles"
+    asked = [Count(40, {LETTERS: 40, TEXT: 8}, {})]
+    read = (40 + 8 * 6) * (80 + 85 + 4 * 170)
+    written = 40 + 8 * 6 * 9
+    assert cost(prices, asked, SAMPLED, 9) == (88, read, written, (2 * read + 10 * written) / 1e6)
+    requests, _, thought, _ = cost(prices, asked, GREEDY, 9, thought=100)
+    assert (requests, thought) == (8, 8 * 109), "a server gives no letters of a model that thinks"
 
 
 def test_nothing_to_ask(tmp_path: Path) -> None:

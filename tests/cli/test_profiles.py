@@ -134,8 +134,9 @@ def test_models_of_today(here: Path, vouch: Vouch) -> None:
     for name in current.models:
         billions, asked, hours = lines[name]
         assert 1 <= float(billions) <= 30 and int(asked) == prompts
-        assert float(hours) == pytest.approx(1.119 * float(billions), abs=0.1), (
-            "two operations a token, and texts"
+        each = 11.49 if "thinking" in name else 1.119
+        assert float(hours) == pytest.approx(each * float(billions), abs=0.1), (
+            "two operations a token, and texts; thoughts of 2048"
         )
     for name, entry in current.datasets.items():
         assert int(lines[name][1]) == ROWS["current"][name] and "letters, likelihood, text" in " ".join(

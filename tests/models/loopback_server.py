@@ -57,6 +57,15 @@ class TinyModel:
             row: list[float] = torch.log_softmax(logits.double(), -1).tolist()
             return row
 
+    def scored(self, prompt: str, pictures: list[Image.Image]) -> list[tuple[int, float]]:
+        """The tokens of a prompt but the first, with their log-probabilities."""
+        torch = self._torch
+        with self._lock, torch.inference_mode():
+            inputs = self.processor(text=prompt, images=pictures or None, return_tensors="pt")
+            rows = torch.log_softmax(self.model(**inputs).logits[0].double(), -1)
+            ids = inputs["input_ids"][0].tolist()
+            return [(token, float(rows[place, token])) for place, token in enumerate(ids[1:])]
+
     def generate(
         self, prompt: str, pictures: list[Image.Image], most: int, temperature: float, seed: int
     ) -> tuple[list[int], list[list[float]]]:
@@ -132,7 +141,7 @@ class Loopback:
             return error(
                 400, f"Requested sample logprobs of {asked}, which is greater than max allowed: {self.most}"
             )
-        prompt, pictures = self._prompt(request)
+        prompt, pictures = self.prompt(request)
         said, steps = self.model.generate(
             prompt, pictures, request["max_tokens"], request["temperature"], request.get("seed", 0)
         )
@@ -166,7 +175,7 @@ class Loopback:
         best = sorted(range(len(row)), key=lambda index: -row[index])[: request.get("top_logprobs", 0)]
         return [{"token": self.model.names[index], "logprob": row[index]} for index in best]
 
-    def _prompt(self, request: dict[str, Any]) -> tuple[str, list[Image.Image]]:
+    def prompt(self, request: dict[str, Any]) -> tuple[str, list[Image.Image]]:
         conversation, pictures, begun = [], list[Image.Image](), ""
         messages = list(request["messages"])
         if messages[-1]["role"] == "assistant":

@@ -37,7 +37,6 @@ from vouch.models.requests.engine import (
 from vouch.models.server.asking import ENOUGH
 from vouch.models.server.client import MAX_BODY, error_message, retry_after
 from vouch.models.server.completions import (
-    NoLogprobs,
     completion,
     is_about_question,
     largest_allowed,
@@ -244,8 +243,8 @@ def test_the_end_of_a_text_is_found(content: str | None, tokens: list[str], eos:
 def test_a_text_with_too_few_logprobs_is_no_answer() -> None:
     with pytest.raises(Exception, match="2 tokens, but the answer has 9"):
         text(completion(_body("A cat", ["A", " cat"], "length", counted=9)))
-    with pytest.raises(NoLogprobs):
-        text(completion(_body("A cat", [])))
+    bare = text(completion(_body("A cat", [])))
+    assert bare == TextAnswer("A cat", None, None, None), "a server that tells none"
     withheld = text(completion(_body(None, [], "content_filter")))
     assert isinstance(withheld, Refusal) and "filter" in withheld.problem
 
@@ -386,10 +385,22 @@ def test_a_server_that_fails_time_and_again_ends_the_run(server: Loopback) -> No
     assert len(refused) == ENOUGH and all(one.transient for one in refused)
 
 
-def test_a_server_without_logprobs_ends_the_run(server: Loopback) -> None:
+def test_a_server_without_logprobs_is_asked_for_texts_alone(server: Loopback) -> None:
     server.edit = EDITS["no logprobs"]
-    with pytest.raises(UserError, match="no log-probabilities, without which nothing can be read"):
-        told(engine(server, tries=2).answer(letters(questions(3))))
+    with pytest.raises(
+        UserError, match="answers no question: the server gives no log-probabilities, so no l"
+    ):
+        told(engine(server, tries=1, concurrency=1).answer(letters(questions(ENOUGH))))
+    assert len(server.requests) == 1, "the others are not asked"
+    answers = told(engine(server, tries=1).answer(letters(questions(3))))
+    assert all(one.transient for one in answers.values()), "nothing was answered: perhaps it is the server"
+    asked = [Pack("text", [one]) for one in questions(3, max_tokens=4, decodings=[Decoding(0.7, 1, 9)])]
+    mixed = told(engine(server, tries=1).answer([*letters(questions(9))[3:], *asked]))
+    assert all(isinstance(mixed[one.questions[0].id], TextAnswer) for one in asked)
+    assert all(mixed[f"q{n}"].logprobs is None and mixed[f"q{n}"].text for n in range(3))
+    assert all(
+        not mixed[f"q{n}"].transient and "ask for texts" in mixed[f"q{n}"].problem for n in range(3, 9)
+    )
 
 
 def test_a_question_that_is_turned_down_is_refused_for_good(server: Loopback) -> None:
@@ -443,7 +454,7 @@ def test_another_model_is_flagged_and_noted(server: Loopback, name: str, other: 
 
 def test_likelihood_is_refused_with_the_reason(server: Loopback) -> None:
     answers = told(engine(server).answer([Pack("likelihood", questions(2, options=["a", "b"]))]))
-    assert sorted(answers) == ["q0", "q1"] and not server.requests
+    assert sorted(answers) == ["q0", "q1"] and len(server.requests) <= 2, "asked until it is known"
     assert all("does not score given texts" in one.problem and not one.transient for one in answers.values())
 
 

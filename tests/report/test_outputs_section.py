@@ -64,6 +64,26 @@ def test_generated_answers_show_rates_and_certainty(make: Make) -> None:
     )
 
 
+def test_every_confidence_of_a_text_has_columns(make: Make) -> None:
+    evidence = make(Made(outputs=("text",)))
+    rows = evidence.leaderboard
+    sure = rows[rows["metric"] == "nll_avg"]
+    more = [
+        sure.assign(score=score, metric=metric, value=value)
+        for score, value in (("verbalised", 0.25), ("t0.7", 0.125))
+        for metric in ("ece", "auroc", "brier_answer")
+    ]
+    (part,) = parts(generated.build(replace(evidence, leaderboard=pd.concat([rows, *more]))))
+    labels = [column.label for column in part.grids[0].columns]
+    found = dict(zip(labels, (cell.text for cell in part.grids[0].rows[0]), strict=True))
+    assert (found["ECE %, stated"], found["AUROC %, stated"], found["Brier, stated"]) == (
+        "25.0",
+        "25.0",
+        "0.250",
+    )
+    assert (found["ECE %, agreement"], found["AUROC %, agreement"]) == ("12.5", "12.5")
+
+
 def test_a_page_about_texts_alone_is_whole(make: Make) -> None:
     evidence = make(Made(outputs=("text",), variations=("original", "vr_b")))
     found = Page(site(Config(title="Vouch"), evidence, {})["pages/models.html"])

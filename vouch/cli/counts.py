@@ -126,16 +126,19 @@ PROMPT_TOKENS = 576 + 80  # of its picture and its text
 OPERATIONS, BYTES = 125e12, 1.5e12  # a second, of one GPU
 
 
-def gpu_hours(parameters: int, counts: Sequence[Count], config: Config, cap: int) -> float:
+def gpu_hours(parameters: int, counts: Sequence[Count], config: Config, cap: int, thought: int = 0) -> float:
     """An estimate for one model: parameters times tokens, nothing shared between prompts, texts of `cap`.
+
+    thought: tokens that it thinks before each answer; the answers to one prompt share the greedy thought.
 
     Reading takes two operations for each parameter and token; a pass that writes a token reads all weights of
     two bytes.
     """
     tokens = PROMPT_TOKENS * sum(sum(one.outputs.values()) for one in counts)
-    passes = (
-        cap * sum(math.ceil(one.outputs.get(TEXT, 0) / config.batch) for one in counts) * _times(TEXT, config)
-    )
+    texts = sum(math.ceil(one.outputs.get(TEXT, 0) / config.batch) for one in counts)
+    greedy = sum(math.ceil(max(one.outputs.values(), default=0) / config.batch) for one in counts)
+    samples = _times(TEXT, config) - 1
+    passes = cap * texts * (1 + samples) + thought * (greedy + texts * samples)
     return 2 * parameters * (tokens / OPERATIONS + passes / BYTES) / 3600
 
 

@@ -35,6 +35,10 @@ GROUPS = {
             "render": "write the pictures of a variation as files, to look at",
         },
     ),
+    "server": (
+        "models that a server answers for",
+        {"batch": "write requests as OpenAI's batch files, and read the answers that came of them"},
+    ),
     "publish": (
         "write results in the formats of others",
         {

@@ -29,6 +29,7 @@ from vouch.cli.counts import (
     sizes,
     variations_of,
 )
+from vouch.cli.prices import PICTURE, TEXT_TOKENS, cost
 from vouch.cli.printing import and_more, plain, table
 from vouch.cli.use import PROFILES, profile_text
 from vouch.datasets.fetch.origin import REMOTE
@@ -66,6 +67,7 @@ def run(options: argparse.Namespace) -> int:
     }
     print(_head(project) + _datasets(project, items, counts), end="")
     print(_cells(project, counts, stale, touched) + _hours(project, counts, touched), end="")
+    print(_prices(project, counts, touched), end="")
     print(_rewrites(project, items, stale), end="")
     print(_away(project, items) + _absent(project), end="")
     if strays := [] if options.profile else dag.strays():
@@ -137,12 +139,32 @@ def _hours(project: Project, counts: Mapping[str, Count], touched: set[str]) -> 
         cells = [one for dataset, one in counts.items() if f"extract@{name}-{dataset}" in touched]
         if source == str(MODELS) and models[name].source.kind == "hub" and cells:
             size, cap = models[name].size, project.extract.max_tokens_of.get(name, project.extract.max_tokens)
-            hours = f"{gpu_hours(size, cells, project.extract, cap):.1f}" if size else "?"
+            thought = models[name].thought_tokens
+            hours = f"{gpu_hours(size, cells, project.extract, cap, thought):.1f}" if size else "?"
             billions = f"{size / 1e9:.1f}" if size else "?"
             rows.append([name, billions, str(sum(cell.prompts for cell in cells)), hours])
     head = ["model", "billions", "prompts", "GPU hours"]
     said = "GPU hours: an estimate from parameters x tokens (docs/internals/performance.md), not measured\n"
     return table(head, rows, right={1, 2, 3}) + said if rows else ""
+
+
+def _prices(project: Project, counts: Mapping[str, Count], touched: set[str]) -> str:
+    """Requests and their price of each model of a server whose entry has prices."""
+    models = Models.model_validate(load(MODELS)).models
+    rows = []
+    for name, source in project.models.items():
+        cells = [one for dataset, one in counts.items() if f"extract@{name}-{dataset}" in touched]
+        prices = models[name].prices if source == str(MODELS) else None
+        if prices and cells:
+            cap = project.extract.max_tokens_of.get(name, project.extract.max_tokens)
+            requests, *tokens, paid = cost(prices, cells, project.extract, cap, models[name].thought_tokens)
+            rows.append([name, str(requests), *(f"{count / 1e6:.1f}" for count in tokens), f"{paid:.2f}"])
+    head = ["model", "requests", "million tokens in", "out", "price"]
+    said = (
+        f"price: an estimate by {MODELS}, in its currency: {TEXT_TOKENS} tokens of words and a picture of "
+        f"{PICTURE[0]} x {PICTURE[1]} pixels a request, texts of full length, no discount\n"
+    )
+    return table(head, rows, right={1, 2, 3, 4}) + said if rows else ""
 
 
 def _rewrites(project: Project, items: Mapping[str, Items], stale: set[str]) -> str:

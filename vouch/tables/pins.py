@@ -7,14 +7,16 @@ source      {"kind": "folder" | "hub" | "server" | "released", "path", "repo" an
 template    text of the chat template that stands in for the model's own, null for its own
 processor   settings of the image processor over those of the model folder, left out where there are none
 answer_prefix  how an answer begins before its letter is read, left out where there is none
+template_kwargs  variables of the chat template, left out where there are none
+reasoning   how the model thinks before it answers, left out where it does not
 files       name -> SHA-256 of every file of the model folder that may be loaded, or of every file of answers
 dtype       float32 | bfloat16 | float16
 parameters  number of parameters, null where unknown
 facts       what analyses group by: family, base or chat, licence, ... (from models.lock)
 
-The pin's digest covers what can change an answer (files, template, processor, engine, dtype, a server's
-name for the model) and nothing else: not the path or address, so that moving a folder repeats no work, and
-not the prefix, which is part of each prompt whose letter is read.
+The pin's digest covers what can change an answer (files, template and its variables, processor, reasoning,
+engine, dtype, a server's name for the model) and nothing else: not the path or address, so that moving a
+folder repeats no work, and not the prefix, which is part of each prompt whose letter is read.
 """
 
 import hashlib
@@ -54,6 +56,19 @@ class Source(BaseModel):
     name: str | None = None
 
 
+class Reasoning(BaseModel):
+    """How a model thinks before it answers.
+
+    tokens: most tokens of the thought. closes: how the thought ends: a token of the model, and what it writes
+    between that token and its answer.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tokens: int = Field(ge=1, le=1 << 17)
+    closes: str = Field(default="</think>", min_length=1)
+
+
 class Pin(BaseModel):
     """The contents of a pin file."""
 
@@ -68,6 +83,8 @@ class Pin(BaseModel):
     # a pin without these has the bytes that it had before there were any
     processor: dict[str, Any] = Field(default={}, exclude_if=lambda value: not value)
     answer_prefix: str | None = Field(default=None, exclude_if=lambda value: value is None)
+    template_kwargs: dict[str, Any] = Field(default={}, exclude_if=lambda value: not value)
+    reasoning: Reasoning | None = Field(default=None, exclude_if=lambda value: value is None)
     dtype: Dtype = "float32"
     parameters: int | None = None
     facts: dict[str, Any] = {}
@@ -82,6 +99,8 @@ class Pin(BaseModel):
             "dtype": self.dtype,
             "name": self.source.name,
             **({"processor": self.processor} if self.processor else {}),
+            **({"template_kwargs": self.template_kwargs} if self.template_kwargs else {}),
+            **({"reasoning": self.reasoning.model_dump()} if self.reasoning else {}),
         }
         return hashlib.sha256(canonical_json(relevant).encode()).hexdigest()
 

@@ -10,6 +10,9 @@ divided by them.
 
 text: what a model generates for a prompt. A row for the greedy text and one for each sample. Scores read all
 but the columns of every answer, of which they read problem.
+
+The tables of a model that thinks before it answers have one more column, `reasoning`: the thought after which
+this answer was read, without what ends it; null where there was none. Numbers are those of the answer alone.
 """
 
 from collections.abc import Callable, Mapping
@@ -39,6 +42,7 @@ problem  string    why there is no answer, one line; null where there is one
 """
 """Columns of every answer, whatever was asked."""
 ANSWER_FIELDS = list(columns(ANSWER))
+REASONING = pa.field("reasoning", pa.string())
 
 LETTERS = Table(
     "letters",
@@ -132,3 +136,9 @@ RESPONSES: Mapping[str, Response] = dict(
     )
 )
 """What is asked -> where its answers go."""
+
+
+def schema(output: str, reasoning: bool) -> pa.Schema:
+    """Columns of a table of answers. reasoning: of a model that thinks."""
+    whole = RESPONSES[output].table.schema
+    return whole.append(REASONING) if reasoning else whole

@@ -44,6 +44,7 @@ def blocks(rows: list[dict[str, Any]], released: bool = False) -> list[TextBlock
     prompts = [
         {"id": f"{row['id']}/original", "item": row["id"], "variation": "original", "outputs": ["text"]}
         | {key: row[key] for key in keys}
+        | {"template": row.get("template")}
         for row in rows
     ]
     items = [

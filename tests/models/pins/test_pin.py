@@ -134,6 +134,29 @@ def test_settings_of_the_processor_are_part_of_the_pin(project: Project) -> None
     assert b'"answer_prefix"' not in plain and pin.answer_prefix == "Answer:" and pin.digest == own.digest
 
 
+def test_thinking_is_part_of_the_pin(project: Project) -> None:
+    project.pin()
+    plain, own = pin_path(MODEL).read_bytes(), read_pin(pin_path(MODEL))
+    assert b"reasoning" not in plain and b"template_kwargs" not in plain
+    digests = {own.digest}
+    for entry, kwargs in (
+        ({"reasoning": {"tokens": 9}}, {}),
+        ({"reasoning": {"tokens": 9, "closes": "</think>\n\n"}}, {}),
+        ({"reasoning": "off"}, {"enable_thinking": False}),
+        (
+            {"reasoning": "off", "template_kwargs": {"thinking": False}},
+            {"enable_thinking": False, "thinking": False},
+        ),
+        ({"template_kwargs": {"enable_thinking": True}}, {"enable_thinking": True}),
+    ):
+        project.entry = {"source": project.entry["source"], **entry}
+        project.pin()
+        pin = read_pin(pin_path(MODEL))
+        assert pin.template_kwargs == kwargs
+        assert pin.digest not in digests
+        digests.add(pin.digest)
+
+
 def test_a_commit_pins_all_of_a_repository(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,19 +32,47 @@ def sampled_instability(
 
     names: of answer metrics, as for `judge`.
     """
-    rows = [row for row, texts in enumerate(samples) if len(texts) > 1 for _ in texts]
-    texts = [text for said in samples if len(said) > 1 for text in said]
+    several = [said if len(said) > 1 else () for said in samples]
+    rows, answers = _answers(questions, several, config, names)
     values = np.full(len(samples), np.nan)
-    if not texts:
-        return values
-    judged, _ = judge([questions[row] for row in rows], texts, config, names)
-    answers = [
+    if answers:
+        present, number = np.unique(rows, return_inverse=True)
+        values[present] = instability(number, np.array(answers, dtype=object))
+    return values
+
+
+def sampled_agreement(
+    questions: Sequence[Question],
+    texts: Sequence[str],
+    samples: Sequence[Sequence[str]],
+    config: Config,
+    names: Sequence[str],
+) -> Numbers:
+    """[n] share of the samples that give the answer of the greedy text; NaN without samples, or where that
+    text was not read.
+
+    Self-consistency as confidence (Wang et al. 2023; Xiong et al. 2024). names: as for `judge`.
+    """
+    _, greedy = _answers(questions, [[text] for text in texts], config, names)
+    rows, answers = _answers(questions, samples, config, names)
+    same = [answer == greedy[row] for row, answer in zip(rows, answers, strict=True)]
+    counts = np.bincount(rows, minlength=len(samples))
+    agreed = np.bincount(rows, same, minlength=len(samples))
+    read = np.array([answer.startswith("=") for answer in greedy])
+    return np.where((counts > 0) & read, agreed / np.maximum(counts, 1), np.nan)
+
+
+def _answers(
+    questions: Sequence[Question], samples: Sequence[Sequence[str]], config: Config, names: Sequence[str]
+) -> tuple[list[int], list[str]]:
+    """Of every sample its row and its answer, `=` before one that was read, `?` before another text."""
+    rows = [row for row, texts in enumerate(samples) for _ in texts]
+    texts = [text for said in samples for text in said]
+    judged = judge([questions[row] for row in rows], texts, config, names)[0] if texts else []
+    return rows, [
         f"?{text}" if one.parser in (UNPARSED, REFUSAL) else f"={one.answer}"
         for one, text in zip(judged, texts, strict=True)
     ]
-    present, number = np.unique(rows, return_inverse=True)
-    values[present] = instability(number, np.array(answers, dtype=object))
-    return values
 
 
 @dataclass(frozen=True)

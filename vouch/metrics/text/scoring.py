@@ -9,16 +9,17 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from vouch.metrics.calibration.bins import equal_slots, resampled_bins, tally
-from vouch.metrics.calibration.metrics import OF_BINS
+from vouch.metrics.calibration.metrics import OF_BINS, Order, auroc
 from vouch.metrics.config import DEFAULT_ANSWER, Config
-from vouch.metrics.intervals import centred
+from vouch.metrics.intervals import Interval, centred, group_sums, resampled
 from vouch.metrics.protocols import CLEAN, Column, Figure, mean_figure
 from vouch.metrics.ranking.scores import PER_SAMPLE, PER_TEXT
 from vouch.metrics.responses import Bools
-from vouch.metrics.robustness.samples import sampled_instability
+from vouch.metrics.robustness.samples import sampled_agreement, sampled_instability
 from vouch.metrics.tables import Scored, metric_rows, outcome_table
 from vouch.metrics.text.judging import SAID, Judged, judge
 from vouch.metrics.text.parsers.published import first_mark
+from vouch.metrics.text.stated import VERBALISED
 from vouch.metrics.text.texts import TextBlock
 from vouch.metrics.text.tokens import Numbers
 from vouch.metrics.unranked import UNDECIDED_RATE
@@ -37,9 +38,15 @@ def score_texts(model: str, dataset: str, block: TextBlock, config: Config) -> S
         drawn = sampled_instability(block.questions, samples, config, names)
         measures[f"t{temperature:g}", "instability"] = drawn
     grades, confidence = measures["", "accuracy"], np.exp(-PER_TEXT["nll_avg"](block.tokens))
+    sure = _confidences(block, config, names)
+    if VERBALISED in sure:
+        measures[VERBALISED, "stated_rate"] = (~np.isnan(sure[VERBALISED])).astype(float)
 
     def figures(protocol: str, category: str, kept: Bools) -> list[Figure]:
         of_bins = _calibration(protocol, block, grades, confidence, kept, config)
+        for score, values in sure.items():
+            of_bins += _calibration(protocol, block, grades, values, kept, config, score)
+            of_bins += _judgement(protocol, block, grades, values, kept, config, score)
         return _figures(protocol, block, measures, kept) + of_bins
 
     known = ~np.isnan(grades)
@@ -100,13 +107,60 @@ def _figures(protocol: str, block: TextBlock, measures: Measures, kept: Bools) -
     return figures
 
 
-def _calibration(
-    protocol: str, block: TextBlock, grades: Numbers, confidence: Numbers, kept: Bools, config: Config
+def _confidences(block: TextBlock, config: Config, names: Sequence[str]) -> dict[str, Numbers]:
+    """[n] by score, how sure the model is by other signs than the tokens of its text: what it states, and how
+    many samples give the same answer; NaN where unknown. names: of answer metrics."""
+    found = {} if block.stated is None else {VERBALISED: block.stated}
+    for temperature, samples in block.samples.items():
+        agreed = sampled_agreement(block.questions, block.texts, samples, config, names)
+        found[f"t{temperature:g}"] = agreed
+    return found
+
+
+def _known(protocol: str, block: TextBlock, grades: Numbers, confidence: Numbers, kept: Bools) -> Bools:
+    """[n] where both what a text is worth and how sure the model was are known."""
+    known: Bools = kept & ~np.isnan(grades) & ~np.isnan(confidence)
+    return known & ~block.defective if protocol == CLEAN else known
+
+
+def _judgement(
+    protocol: str,
+    block: TextBlock,
+    grades: Numbers,
+    confidence: Numbers,
+    kept: Bools,
+    config: Config,
+    score: str,
 ) -> list[Figure]:
-    """Metrics of bins, where both what a text is worth and how sure the model was are known."""
-    known = kept & ~np.isnan(grades) & ~np.isnan(confidence)
+    """Whether the surer answers are right, and the squared distance of confidence from correctness."""
+    known = _known(protocol, block, grades, confidence, kept)
+    if not known.any():
+        return []
+    sure, right, groups = confidence[known], grades[known], block.numbers[known]
+    figures = [mean_figure("brier_answer", (sure - right) ** 2, groups, protocol, score)]
+    levels, slots = np.unique(-sure, return_inverse=True)
+    tallies = [(slots, values, len(levels)) for values in (np.ones(len(right)), right)]
+    sums = group_sums(groups, tallies)
+    value = float(auroc(Order(*np.split(sums.sum(axis=0), 2))))
+    if np.isnan(value):
+        return figures
+    ends: Interval = (None, None)
     if protocol == CLEAN:
-        known &= ~block.defective
+        ends = centred(value, auroc(Order(*np.split(resampled(sums, config.seed), 2, axis=-1))))
+    return [*figures, Figure(score, "auroc", value, len(right), *ends)]
+
+
+def _calibration(
+    protocol: str,
+    block: TextBlock,
+    grades: Numbers,
+    confidence: Numbers,
+    kept: Bools,
+    config: Config,
+    score: str = "",
+) -> list[Figure]:
+    """Metrics of bins."""
+    known = _known(protocol, block, grades, confidence, kept)
     if not known.any():
         return []
     sure, right, groups = confidence[known], grades[known], block.numbers[known]
@@ -114,9 +168,9 @@ def _calibration(
     bins = tally(slots, config.bins, sure, right)
     values = {name: float(formula(bins)) for name, formula in OF_BINS.items()}
     if protocol != CLEAN:
-        return [Figure("", name, value, len(slots)) for name, value in values.items()]
+        return [Figure(score, name, value, len(slots)) for name, value in values.items()]
     draws = resampled_bins(slots, config.bins, sure, right, groups, config.seed)
     return [
-        Figure("", name, value, len(slots), *centred(value, OF_BINS[name](draws)))
+        Figure(score, name, value, len(slots), *centred(value, OF_BINS[name](draws)))
         for name, value in values.items()
     ]

@@ -12,6 +12,7 @@ from vouch.metrics.join import AGAIN, Aligned, Asked, aligned, refuse
 from vouch.metrics.lists import cells, lengths
 from vouch.metrics.responses import Bools, Ints
 from vouch.metrics.text.parsers.marks import Choices
+from vouch.metrics.text.stated import asks_confidence, stated
 from vouch.metrics.text.tokens import Numbers, Tokens
 from vouch.pipeline.errors import UserError
 from vouch.tables.prompts import TEXT
@@ -37,8 +38,9 @@ class Question:
 class TextBlock:
     """The n answered prompts of one variation in the order of the items.
 
-    samples: by temperature, the texts sampled for each row, empty where there are none. numbers, defective
-    [n]: as groups and defective of Asked.
+    samples: by temperature, the texts sampled for each row, empty where there are none. stated [n]: the
+    confidence that a text states, NaN where it states none, None where no text was asked for it; texts and
+    samples are without it. numbers, defective [n]: as groups and defective of Asked.
     """
 
     output: ClassVar[str] = TEXT
@@ -52,6 +54,7 @@ class TextBlock:
     texts: list[str]
     tokens: Tokens
     samples: Mapping[float, Sequence[Sequence[str]]]
+    stated: Numbers | None = None
 
     @property
     def numbers(self) -> Ints:
@@ -99,7 +102,10 @@ def _block(
 ) -> TextBlock:
     mask = pa.array(answered)
     answers, prompts, items = (part.filter(mask) for part in (found.answers, found.prompts, found.items))
-    names = prompts["id"].to_pylist()
+    names, texts = prompts["id"].to_pylist(), answers["text"].to_pylist()
+    asked = [asks_confidence(name) for name in prompts["template"].to_pylist()]
+    apart = [stated(text) if asks else (text, None) for text, asks in zip(texts, asked, strict=True)]
+    with_it = {name for name, asks in zip(names, asked, strict=True) if asks}
     return TextBlock(
         variation,
         found.asked(answered),
@@ -108,14 +114,19 @@ def _block(
         found.groups[answered].tolist(),
         prompts["effect"].to_pylist(),
         _questions(prompts, items, where),
-        answers["text"].to_pylist(),
+        [text for text, _ in apart],
         _tokens(answers),
         {
-            temperature: [of_prompt.get(name, []) for name in names]
+            temperature: [_plainly(of_prompt.get(name, []), name in with_it) for name in names]
             for temperature, of_prompt in samples.items()
             if not of_prompt.keys().isdisjoint(names)
         },
+        np.array([share for _, share in apart], dtype=np.float64) if with_it else None,
     )
+
+
+def _plainly(texts: list[str], stating: bool) -> list[str]:
+    return [stated(text)[0] for text in texts] if stating else texts
 
 
 def _questions(prompts: pa.Table, items: pa.Table, where: str) -> list[Question]:

@@ -1,7 +1,8 @@
 """A question as the messages that chat templates of vision-language models expect."""
 
+import json
 import re
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -30,6 +31,32 @@ _MACRO = (
 def dated(template: str) -> str:
     """A template whose date is the same every day."""
     return _MACRO + template if _FUNCTION in template else template
+
+
+def with_variables(
+    processor: Any, template: str | None, variables: Mapping[str, bool | int | str]
+) -> str | None:
+    """`template`, or where there are variables the processor's own one, with these set.
+
+    Raises UserError for a variable that the template does not read.
+    """
+    if not variables:
+        return template
+    written = _written(processor, template)
+    for name in variables:
+        if not re.search(rf"\b{name}\b", written):
+            raise UserError(
+                f"models.lock: the model's chat template reads no {name}; correct template_kwargs, and leave "
+                "out `reasoning: off` where a model always thinks or never does"
+            )
+    return (
+        "".join(f"{{%- set {name} = {json.dumps(value)} -%}}" for name, value in variables.items()) + written
+    )
+
+
+def _written(processor: Any, text: str | None) -> str:
+    own = processor.chat_template
+    return str(text or (own.get("default") if isinstance(own, dict) else own) or "")
 
 
 def messages(question: Question) -> tuple[list[dict[str, Any]], list[int]]:
@@ -117,8 +144,7 @@ class ChatTemplate:
     """
 
     def __init__(self, processor: Any, text: str | None, separate_decoder: bool) -> None:
-        own = processor.chat_template
-        written = str(text or (own.get("default") if isinstance(own, dict) else own) or "")
+        written = _written(processor, text)
         self._apart, self._text = separate_decoder, dated(written)
         named = {name: value for name, value in TEMPLATE_VARIABLES.items() if name in written}
         self._variables = {**processor.tokenizer.special_tokens_map, **named}

@@ -52,21 +52,23 @@ def texts(
     begin: Callable[[], Continuation],
     decode: Callable[[Sequence[int]], str],
     end_tokens: Collection[int],
+    stop: int | None = None,
 ) -> Iterator[tuple[int, Decoding, TextAnswer | Refusal]]:
     """(row, decoding, answer) for every decoding of the questions of the first rows of a pass.
 
     Further rows fill the pass. begin: starts anew after the prompts, once for each decoding. decode: tokens
-    to text. end_tokens: end an answer.
+    to text. end_tokens: end an answer, and so does `stop`.
     """
+    ends = frozenset(end_tokens) | ({stop} if stop is not None else frozenset())
     of_rows = [{(one.temperature, one.sample): one for one in q.decodings} for q in questions]
     for key in dict.fromkeys(key for of_row in of_rows for key in of_row):
         decodings = [of_row.get(key) for of_row in of_rows]
         most = [0 if one is None else q.max_tokens for one, q in zip(decodings, questions, strict=True)]
         draws = _draws(decodings, most) if key[0] else None
-        said = _generated(begin(), most, key[0], draws, end_tokens)
+        said = _generated(begin(), most, key[0], draws, ends)
         for row, (decoding, tokens) in enumerate(zip(decodings, said, strict=True)):
             if decoding is not None:
-                yield row, decoding, _answer(tokens, decode, end_tokens)
+                yield row, decoding, _answer(tokens, decode, ends, stop)
 
 
 _Said = tuple[int, float, float]
@@ -104,14 +106,19 @@ def _generated(
 
 
 def _answer(
-    said: Sequence[_Said], decode: Callable[[Sequence[int]], str], end_tokens: Collection[int]
+    said: Sequence[_Said],
+    decode: Callable[[Sequence[int]], str],
+    end_tokens: Collection[int],
+    stop: int | None,
 ) -> TextAnswer | Refusal:
     tokens = [token for token, _, _ in said]
     logprobs = [logprob for _, logprob, _ in said]
     if not all(map(math.isfinite, logprobs)):
         return NOT_FINITE
     eos = len(said) - 1 if said and tokens[-1] in end_tokens else None
-    return TextAnswer(decode(tokens[:eos]), logprobs, [entropy for _, _, entropy in said], eos)
+    stopped = eos is not None and tokens[-1] == stop
+    text = decode(tokens if stopped else tokens[:eos])
+    return TextAnswer(text, logprobs, [entropy for _, _, entropy in said], eos, stopped=stopped)
 
 
 def _statistics(logits: torch.Tensor, chosen: torch.Tensor) -> list[list[float]]:

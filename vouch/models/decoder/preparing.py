@@ -20,6 +20,7 @@ from vouch.models.requests.engine import Question
 from vouch.pipeline.errors import UserError, raised_for_us, reason
 from vouch.pipeline.out_of_memory import out_of_memory
 
+_BEGINNINGS = 256  # of answers whose letters' tokens are kept; every thought is another
 _PROBES = ((64, 64), (96, 32), (640, 400), (400, 900))  # sizes that tell whether size reaches the model
 
 
@@ -83,9 +84,20 @@ class Preparer:
         rows = [self.prepare(_probe(size)) for size in _PROBES]
         return len({(len(row.ids), row.prefix, row.shown_shape) for row in rows}) == 1
 
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of generated tokens, without special ones."""
-        return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
+    def decode(self, ids: Sequence[int], special: bool = False) -> str:
+        """The text of generated tokens. special: with special ones."""
+        return str(self._tokenizer.decode(list(ids), skip_special_tokens=not special))
+
+    def stop_token(self, stop: str) -> int:
+        """The token with which a text begins. Raises UserError where that is a part of a word."""
+        token = self._encode(stop)[0]
+        word = str(self._tokenizer.convert_ids_to_tokens(token))
+        if not stop.startswith(word) or token == self._tokenizer.unk_token_id:
+            raise UserError(
+                f"models.lock: reasoning.closes {stop[:40]!r} begins with no token of the model; write "
+                " the token that ends its thoughts"
+            )
+        return token
 
     def prepare(self, question: Question) -> Prepared:
         """The row of a question.
@@ -100,7 +112,7 @@ class Preparer:
             raise UserError(
                 f"it has {len(question.pictures)} pictures, of which this model sees one; leave the item out"
             )
-        before = (question.response or "") if self.needs.separate_decoder else rendered
+        before = (question.begun or "") if self.needs.separate_decoder else rendered
         letters = self._letter_ids(question) if question.marks else None
         if letters is not None and self._chat.merges:
             self._check_letters(rendered, tokens, question.marks, letters)
@@ -153,8 +165,10 @@ class Preparer:
         raise UserError(f"its {problem} reads; shorten the item, or leave it out")
 
     def _letter_ids(self, question: Question) -> LetterIds:
-        response = question.response
+        response = question.begun
         if response not in self._letters:
+            if len(self._letters) >= _BEGINNINGS:
+                self._letters.clear()
             before = self._chat.beginning(response)
             unknown = self._tokenizer.unk_token_id
             self._letters[response] = LetterTokens(self._encode, before, self._chat.between(before), unknown)
@@ -210,8 +224,8 @@ class Preparer:
         try:
             said, order = messages(question)
             rendered = self._chat.render(said)
-            if question.response and not self.needs.separate_decoder:
-                rendered += self._chat.between(rendered) + question.response
+            if question.begun and not self.needs.separate_decoder:
+                rendered += self._chat.between(rendered) + question.begun
             inputs = self._inputs(rendered, [question.pictures[index] for index in order])
         except ImportError as error:
             raise OSError(f"the model's processor lacks a package ({reason(error)}); install it") from None

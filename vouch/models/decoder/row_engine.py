@@ -9,7 +9,7 @@ the rows, which changes the last bits. Every answer records the number of rows i
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from queue import SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -118,7 +118,10 @@ class RowEngine(ABC, Generic[J]):
     def _texts(self, rows: Sequence[J], begin: Callable[[], Continuation]) -> list[Answered]:
         """Every decoding of rows of one question each. begin: starts anew after their prompts."""
         asked = [row.asked[0] for row in rows]
-        found = texts([one.question for one in asked], begin, self._preparer.decode, self._ends)
+        stop = asked[0].question.stop  # of all rows: thoughts are asked for by themselves
+        token = self._preparer.stop_token(stop) if stop else None
+        decode = partial(self._preparer.decode, special=bool(stop))
+        found = texts([one.question for one in asked], begin, decode, self._ends, token)
         return [
             Answered(asked[row].question.id, answer, decoding, asked[row].flags, rows[row].mode)
             for row, decoding, answer in found

@@ -2,7 +2,7 @@
 
 letters     one request of one token; see vouch/models/server/completions.py for what a letter's value is
 text        one request for the greedy text and for each sample
-likelihood  refused: such a server does not score texts that it is given
+likelihood  one request for the prompt and for each option, of servers that score given texts (vLLM)
 """
 
 import os
@@ -25,4 +25,5 @@ def load(pin: Pin, config: Config) -> Engine:
         )
     from vouch.models.server.engine import ServerEngine
 
-    return ServerEngine(pin.source.url, pin.source.name, read_settings(pin.model, pin.source.url, os.environ))
+    settings = read_settings(pin.model, pin.source.url, os.environ)
+    return ServerEngine(pin.source.url, pin.source.name, settings, pin.reasoning, pin.template_kwargs)

@@ -1,5 +1,6 @@
 """One entry of models.lock."""
 
+import math
 import re
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
@@ -7,7 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from vouch.pipeline.hub import REPOSITORY, commit
-from vouch.tables.pins import WEIGHT_SUFFIX, Dtype
+from vouch.tables.pins import WEIGHT_SUFFIX, Dtype, Reasoning
 
 _Count = Field(default=None, ge=1)
 
@@ -115,6 +116,26 @@ class ServerSource(_Entry):
         return value
 
 
+class Prices(_Entry):
+    """What a server's host charges for a million tokens, and how many a picture counts as.
+
+    picture: tokens of any picture. tile: further tokens for each 512 x 512 tile of it, after it was fitted
+    into 2048 x 2048 and its shorter side into 768 (OpenAI's rule for GPT-4o).
+    """
+
+    input: float = Field(ge=0, allow_inf_nan=False)
+    output: float = Field(ge=0, allow_inf_nan=False)
+    picture: int = Field(default=0, ge=0)
+    tile: int = Field(default=0, ge=0)
+
+    def picture_tokens(self, width: int, height: int) -> int:
+        """Tokens of a picture of so many pixels."""
+        fitted = min(1.0, 2048 / max(width, height))
+        fitted *= min(1.0, 768 / (fitted * min(width, height)))
+        tiles = math.prod(math.ceil(round(fitted * side, 6) / 512) for side in (width, height))
+        return self.picture + self.tile * tiles
+
+
 class LockEntry(_Entry):
     """Where a model comes from and how it is read.
 
@@ -123,7 +144,10 @@ class LockEntry(_Entry):
     the model has none of its own. processor: settings of the image processor, by transformers' names, over
     those of the model: `image_processor_type` and what that class knows. answer_prefix: begins an answer
     whose letter is read, for a model that says something else first, where the prompt gives no beginning.
+    template_kwargs: variables of the chat template, by its own names. reasoning: how a model thinks before it
+    answers, or `off`, which sets the template's `enable_thinking` to false.
     dtype, parameters: the model's own where not given. facts: what analyses group by.
+    prices: of a server, for `vouch plan`; they change no answer.
     unpinned: it may answer without a commit, so that nobody can tell later which model it was.
     """
 
@@ -134,8 +158,11 @@ class LockEntry(_Entry):
     template: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9_]*$")
     processor: dict[str, Any] = {}
     answer_prefix: str | None = Field(default=None, min_length=1)
+    template_kwargs: dict[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], bool | int | str] = {}
+    reasoning: Reasoning | Literal["off"] | None = None
     parameters: int | None = Field(default=None, ge=1)
     facts: Facts = Facts()
+    prices: Prices | None = None
     unpinned: bool = False
 
     @property
@@ -151,6 +178,16 @@ class LockEntry(_Entry):
         """Parameters: counted, or as the papers give them."""
         facts = self.facts
         return self.parameters or facts.total_parameters or facts.language_model_parameters
+
+    @property
+    def template_variables(self) -> dict[str, bool | int | str]:
+        """What its chat template gets beside the messages."""
+        return ({"enable_thinking": False} if self.reasoning == "off" else {}) | self.template_kwargs
+
+    @property
+    def thought_tokens(self) -> int:
+        """Most tokens of a thought, 0 for a model that does not think."""
+        return self.reasoning.tokens if isinstance(self.reasoning, Reasoning) else 0
 
     @property
     def digested(self) -> bool:
@@ -170,6 +207,8 @@ class LockEntry(_Entry):
         server = self.source.kind == "server"
         if server != (self.engine == SERVER_ENGINE):
             raise ValueError(f"a source of kind server and engine {SERVER_ENGINE} go together; write both")
+        if self.prices and not server:
+            raise ValueError("prices are those of a server; leave them out")
         if server and (self.files or self.template or self.processor):
             raise ValueError(
                 "a server keeps its model's files, template and processor to itself; leave them out"

@@ -8,16 +8,16 @@ import pyarrow as pa
 
 from vouch.models.requests.engine import Answered, Decoding
 from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT
-from vouch.tables.responses import RESPONSES
+from vouch.tables.responses import schema
 
 # What follows from the prompt and the decoding is not remembered with an answer.
 _OF_PROMPT = ("prompt", "engine", "option", "bytes", "temperature", "sample")
 _LISTS = {"nll": pa.list_(pa.float64()), "tokens": pa.list_(pa.int32())}  # one answer scores all options
 
 
-def remembered(output: str) -> pa.Schema:
-    """Columns that the work cache keeps of an answer."""
-    fields = [field for field in RESPONSES[output].table.schema if field.name not in _OF_PROMPT]
+def remembered(output: str, reasoning: bool = False) -> pa.Schema:
+    """Columns that the work cache keeps of an answer. reasoning: of a model that thinks."""
+    fields = [field for field in schema(output, reasoning) if field.name not in _OF_PROMPT]
     if output == LIKELIHOOD:
         fields = [pa.field(field.name, _LISTS.get(field.name, field.type)) for field in fields]
     return pa.schema(fields)
@@ -67,6 +67,7 @@ def answers_of(
     rows: Iterator[Mapping[str, Any]],
     decodings: Sequence[Decoding],
     engine: str,
+    reasoning: bool = False,
 ) -> list[dict[str, Any]]:
     """The reverse of `rows_of`; draws as many rows as belong to the prompt.
 
@@ -76,7 +77,7 @@ def answers_of(
     drawn = list(islice(rows, count))
     if [(row["prompt"], row["engine"]) for row in drawn] != [(prompt["id"], engine)] * count:
         raise ValueError(f"not the answers of {engine} to prompt {prompt['id']}")
-    answers = [{name: row[name] for name in remembered(output).names} for row in drawn]
+    answers = [{name: row[name] for name in remembered(output, reasoning).names} for row in drawn]
     if output != LIKELIHOOD or not answers:
         return answers
     lists = {

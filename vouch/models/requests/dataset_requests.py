@@ -44,6 +44,7 @@ class Session:
         """Devices whose answers are not used: a CPU that chose its own kernels."""
         base = {"pin": pin.digest, "engine": self.revision, "settings": self._settings}
         self.keys = Keys(base, config, pin.answer_prefix)
+        self.reasons = pin.reasoning is not None
 
     @cached_property
     def engine(self) -> Engine:
@@ -58,7 +59,7 @@ class Session:
         asked = "-".join([self._pin.digest[:16], *settings])
         folder = Path(self.revision.replace("/", "-"), asked, dataset)
         root = ROOT / f"{output}-{RESPONSES[output].table.version}"
-        return WorkCache(root / folder, remembered(output), self.refused)
+        return WorkCache(root / folder, remembered(output, self.reasons), self.refused)
 
 
 class DatasetRequests:

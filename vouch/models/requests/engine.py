@@ -49,20 +49,28 @@ class Decoding:
 class Question:
     """One prompt, its placeholders filled and its pictures rendered. id: of the prompt; it changes no answer.
 
-    turns: earlier (question, answer) pairs. response: how the answer begins. marks: letters to read.
-    options: texts to score. max_tokens and decodings: of generated text.
+    turns: earlier (question, answer) pairs. thought: what the model said before its answer, the end of the
+    thought included. response: how the answer begins. marks: letters to read. options: texts to score.
+    max_tokens and decodings: of generated text; stop: a token that ends it.
     """
 
     id: str
     system: str | None
     text: str
     turns: Sequence[tuple[str, str]] = ()
+    thought: str = ""
     response: str | None = None
     marks: Sequence[str] = ()
     options: Sequence[str] = ()
     pictures: Sequence["Image"] = ()
     max_tokens: int = 0
     decodings: Sequence[Decoding] = ()
+    stop: str = ""
+
+    @property
+    def begun(self) -> str | None:
+        """What the assistant has said when the model goes on."""
+        return self.thought + (self.response or "") if self.thought else self.response
 
 
 @dataclass(frozen=True)
@@ -88,6 +96,7 @@ class LetterAnswer:
     bracket_mass: float | None = None
     nll: float | None = None
     entropy: float | None = None
+    reasoning: str | None = None
 
 
 @dataclass(frozen=True)
@@ -96,16 +105,19 @@ class LikelihoodAnswer:
 
     nll: Sequence[float]
     tokens: Sequence[int]
+    reasoning: str | None = None
 
 
 @dataclass(frozen=True)
 class TextAnswer:
-    """The text of one decoding; see vouch/tables/responses.py."""
+    """The text of one decoding; see vouch/tables/responses.py. stopped: by Question.stop."""
 
     text: str
-    logprobs: Sequence[float]
+    logprobs: Sequence[float] | None
     entropies: Sequence[float] | None
     eos: int | None
+    reasoning: str | None = None
+    stopped: bool = False
 
 
 @dataclass(frozen=True)
@@ -118,6 +130,7 @@ class Refusal:
 
     problem: str
     transient: bool = False
+    reasoning: str | None = None
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from vouch.models.requests.dataset_requests import WINDOW, DatasetRequests
 from vouch.models.requests.keys import Member
 from vouch.pipeline.errors import UserError
 from vouch.tables.prompts import OUTPUTS, TEXT
-from vouch.tables.responses import RESPONSES
+from vouch.tables.responses import RESPONSES, schema
 
 
 def write(dataset: DatasetRequests) -> dict[str, Any]:
@@ -24,7 +24,9 @@ def write(dataset: DatasetRequests) -> dict[str, Any]:
     with ExitStack() as files:
         paths = {output: RESPONSES[output].path(dataset.model.name, dataset.name) for output in OUTPUTS}
         writers = {
-            output: files.enter_context(RESPONSES[output].table.writer(path))
+            output: files.enter_context(
+                RESPONSES[output].table.writer(path, schema(output, dataset.model.reasons))
+            )
             for output, path in paths.items()
         }
         for output, member, answers in _known(dataset):
@@ -100,7 +102,9 @@ def written(dataset: DatasetRequests) -> Iterator[tuple[str, bytes, dict[str, An
     for window in dataset.windows():
         for output, member in window:
             try:
-                answers = answers_of(output, member.prompt, rows[output], member.decodings, revision)
+                answers = answers_of(
+                    output, member.prompt, rows[output], member.decodings, revision, dataset.model.reasons
+                )
             except ValueError as error:
                 path = RESPONSES[output].path(dataset.model.name, dataset.name)
                 raise UserError(f"{path}: {error}; nothing further is taken from it") from None

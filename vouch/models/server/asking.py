@@ -16,6 +16,8 @@ T = TypeVar("T")
 
 ENOUGH = 32  # questions in a row without an answer after which the server itself is at fault
 TURNED_DOWN = "the server turned the request down"
+NO_LOGPROBS = "the server gives no log-probabilities, so no letters; ask for texts, or start it with them"
+AT_FAULT = (TURNED_DOWN, NO_LOGPROBS)  # perhaps, as long as it has answered nothing
 
 
 def each_done(
@@ -73,7 +75,7 @@ class Judge(Generic[T]):
             return
         self._given_up += refusal.transient
         problem = refusal.problem
-        turned_down = problem.startswith(TURNED_DOWN) and not is_about_question(problem)
+        turned_down = problem.startswith(AT_FAULT) and not is_about_question(problem)
         if turned_down and not self._tally.answering:
             self.held.append(one)
         else:

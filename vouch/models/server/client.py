@@ -131,7 +131,7 @@ class Client:
     async def ask(self, request: Mapping[str, Any], read: Callable[[Completion], T]) -> T:
         """What `read` makes of the answer; it may raise BadAnswer.
 
-        Raises GivenUp or TurnedDown with the problem, and UserError.
+        Raises GivenUp or TurnedDown with the problem, NoLogprobs, and UserError.
         """
         tries, trouble = self._settings.tries, Exception()
         for attempt in range(1, tries + 1):
@@ -152,11 +152,8 @@ class Client:
                 break
             backoff = self._settings.backoff * 2 ** (attempt - 1)
             await asyncio.sleep(wait + backoff * random.uniform(0.5, 1.0))
-        if isinstance(trouble, NoLogprobs) and not self._tally.answering:
-            raise UserError(
-                f"{self._url}: {trouble}, without which nothing can be read; start the server with "
-                "log-probabilities, or take a model that gives them"
-            )
+        if isinstance(trouble, NoLogprobs):
+            raise trouble
         raise GivenUp(f"{trouble}, after {attempt} {'tries' if attempt > 1 else 'try'}")
 
     async def _turn(self) -> None:

@@ -7,8 +7,13 @@ returned, a letter none of whose k spellings was returned has a probability betw
 min(k tau, r): its value is -inf, `upper` the logarithm of that bound, and the answer is censored.
 A spelling left out beside one that was returned is not counted.
 
-Text. eos is the position of the end-of-sequence token where the server gives that token's
-log-probability among the others (vLLM), and the position after the last one where it does not.
+Text. The answer of a model that thinks is what follows its thought: servers put the thought into a field of
+the message, or leave it in the text up to the words that close it. Log-probabilities are those of the
+answer's tokens, null where the server gives none. eos is the position of the end-of-sequence token where the
+server gives that token's log-probability among the others (vLLM), else the position after the last one.
+
+Likelihood. vLLM scores a prompt that it is given (`prompt_logprobs`): as it is, and with each option after
+it, whose tokens are those beyond.
 """
 
 import math
@@ -19,6 +24,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field, ValidationError
 
 from vouch.models.requests.engine import LetterAnswer, Refusal, TextAnswer
+from vouch.tables.pins import Reasoning
 
 _MOST_TOKENS = 2**53  # sums of these are exact, and prices can be put on them
 _ABOVE_ONE = 1e-3  # most by which rounded probabilities may add to more than one
@@ -57,6 +63,13 @@ class _Logprobs(BaseModel):
 
 class _Message(BaseModel):
     content: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+
+    @property
+    def thought(self) -> str | None:
+        """What the server took for a thought: vLLM, SGLang and llama.cpp, or Ollama and OpenRouter."""
+        return self.reasoning_content or self.reasoning or None
 
 
 class _Choice(BaseModel):
@@ -70,13 +83,21 @@ class _Usage(BaseModel):
     completion_tokens: int = Field(default=0, ge=0, lt=_MOST_TOKENS)
 
 
+class _Scored(BaseModel):
+    logprob: Annotated[float, Field(le=_ABOVE_ONE, allow_inf_nan=False)]
+
+
 class Completion(BaseModel):
-    """The parts of a chat completion that are read."""
+    """The parts of a chat completion that are read.
+
+    prompt_logprobs: for each token of the prompt but the first, by id: its own first, then likelier ones.
+    """
 
     choices: list[_Choice] = Field(min_length=1)
     model: str | None = None
     system_fingerprint: str | None = None
     usage: _Usage | None = None
+    prompt_logprobs: list[dict[str, _Scored] | None] | None = None
 
 
 def completion(body: str) -> Completion:
@@ -89,22 +110,24 @@ def completion(body: str) -> Completion:
         raise BadAnswer(f"not a chat completion ({where + ': ' if where else ''}{first['msg']})") from None
 
 
-def _positions(said: Completion) -> list[_Position] | Refusal:
-    """The tokens of the answer, or why there is none. Raises BadAnswer."""
+_WITHHELD = Refusal("the server's content filter withheld the answer")
+_ENDED = ("stop", "eos_token", "stop_sequence")  # the last two as TGI names them
+
+
+def _positions(said: Completion) -> list[_Position] | None:
+    """The tokens of the answer, None where the server does not tell how likely they were."""
     choice = said.choices[0]
-    if choice.finish_reason == "content_filter":
-        return Refusal("the server's content filter withheld the answer")
     positions = choice.logprobs.content if choice.logprobs else None
-    if positions is None or (not positions and choice.message.content):
-        raise NoLogprobs("the answer has no log-probabilities")
-    return positions
+    return positions if positions or not choice.message.content else None
 
 
 def letters(said: Completion, marks: Sequence[str]) -> LetterAnswer | Refusal:
     """The letters in the first token's distribution. Raises BadAnswer."""
+    if said.choices[0].finish_reason == "content_filter":
+        return _WITHHELD
     positions = _positions(said)
-    if isinstance(positions, Refusal):
-        return positions
+    if positions is None:
+        raise NoLogprobs("the answer has no log-probabilities")
     if not positions:
         return Refusal("the model ended its answer at once, and the server does not tell how likely that was")
     first = positions[0]
@@ -132,21 +155,57 @@ def letters(said: Completion, marks: Sequence[str]) -> LetterAnswer | Refusal:
     )
 
 
-def text(said: Completion) -> TextAnswer | Refusal:
-    """The generated text with the log-probability of each token. Raises BadAnswer."""
-    positions = _positions(said)
-    if isinstance(positions, Refusal):
-        return positions
-    choice = said.choices[0]
-    if choice.finish_reason not in ("stop", "length"):
+def text(said: Completion, reasoning: Reasoning | None = None) -> TextAnswer | Refusal:
+    """The generated text with the log-probability of each token. Raises BadAnswer.
+
+    reasoning: how the model closes a thought that its server leaves in the text.
+    """
+    choice, positions = said.choices[0], _positions(said)
+    if choice.finish_reason == "content_filter":
+        return _WITHHELD
+    if choice.finish_reason not in (*_ENDED, "length"):
         raise BadAnswer(f"the answer ended for the reason {choice.finish_reason!a:.40}")
-    content = choice.message.content or ""
+    content, thought = choice.message.content or "", choice.message.thought
+    unfinished = thought is not None and not content
+    if reasoning and thought is None:
+        before, closed, after = content.partition(reasoning.closes.strip())
+        unfinished = not closed
+        thought, content = (before.strip(), after.strip()) if closed else (None, content)
+    if unfinished and choice.finish_reason == "length":
+        return Refusal("no answer within the tokens of its thought", reasoning=thought or content)
+    if positions is None:
+        return TextAnswer(content, None, None, None, thought)
     tokens = [one.token for one in positions]
     counted = said.usage.completion_tokens if said.usage else 0
-    if len(tokens) < counted - 1:  # the end-of-sequence token may be missing
+    if thought is None and len(tokens) < counted - 1:  # the end-of-sequence token may be missing
         raise BadAnswer(f"log-probabilities of {len(tokens)} tokens, but the answer has {counted}")
-    eos = len(tokens) - _ends(tokens, content) if choice.finish_reason == "stop" else None
-    return TextAnswer(content, [min(one.logprob, 0.0) for one in positions], None, eos)
+    ended = choice.finish_reason != "length"
+    ends = _ends(tokens, content) if ended else False
+    start = 0 if thought is None else _start(tokens[: len(tokens) - ends], content)
+    if start is None:
+        return TextAnswer(content, None, None, None, thought)
+    logprobs = [min(one.logprob, 0.0) for one in positions[start:]]
+    return TextAnswer(content, logprobs, None, len(logprobs) - ends if ended else None, thought)
+
+
+def _start(tokens: Sequence[str], content: str) -> int | None:
+    """The first of the last tokens that spell a content, None where none do."""
+    said = ""
+    for place in range(len(tokens) - 1, -1, -1):
+        said = tokens[place] + said
+        if said.strip() == content.strip() and tokens[place].strip():
+            return place
+        if len(said.strip()) > len(content.strip()):
+            break
+    return None
+
+
+def prompt_tokens(said: Completion) -> list[tuple[str, float]] | None:
+    """The prompt's tokens but the first, by id, with their log-probabilities; None where none are told."""
+    if said.prompt_logprobs is None:
+        return None
+    found = [next(iter(one.items()), None) for one in said.prompt_logprobs[1:] if one is not None]
+    return [(token, min(scored.logprob, 0.0)) for token, scored in filter(None, found)]
 
 
 def _ends(tokens: Sequence[str], content: str) -> bool:
@@ -175,10 +234,15 @@ def largest_allowed(message: str, asked: int) -> int | None:
 
     The maximum that it names, else the next of SMALLER; None where they are not its trouble, or none is left.
     """
-    if "logprobs" not in message.lower():
+    if not about_logprobs(message):
         return None
     named = [int(number) for number in _MAXIMUM.findall(message) if 1 <= int(number) < asked]
     return max(named or [number for number in SMALLER if number < asked], default=None)
+
+
+def about_logprobs(message: str) -> bool:
+    """Whether a server objects to the log-probabilities asked for; TGI calls them `top_n_tokens`."""
+    return "logprobs" in message.lower() or "top_n_tokens" in message
 
 
 def other_model(answered: str | None, pinned: str) -> bool:

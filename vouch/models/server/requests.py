@@ -2,13 +2,13 @@
 
 import base64
 import io
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from vouch.models.chat import chat
 from vouch.models.requests.engine import Answered, Decoding, Pack, Question, Refusal
-from vouch.tables.prompts import LETTERS, TEXT
+from vouch.tables.prompts import TEXT
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -56,26 +56,63 @@ def _content(parts: Sequence[Message], shown: Iterator[str]) -> str | list[Messa
 
 
 @dataclass(frozen=True)
-class Job:
-    """One request: letters, or the text of one decoding."""
+class Asking:
+    """What all requests to a model share.
 
+    name: of the model, as the server calls it. thought: most tokens before an answer. template_kwargs:
+    variables of the chat template, by vLLM's, SGLang's and llama.cpp's `chat_template_kwargs`.
+    """
+
+    name: str
+    thought: int = 0
+    template_kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+
+_CONTINUED = {"continue_final_message": True, "add_generation_prompt": False}
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is asked in one go: letters, likelihoods of options, or the text of one decoding."""
+
+    output: str
     question: Question
     messages: list[Message]
-    decoding: Decoding | None
+    decoding: Decoding | None = None
 
-    def request(self, name: str, top_logprobs: int) -> dict[str, Any]:
-        """Arguments of the openai client. name: of the model, as the server calls it."""
-        request: dict[str, Any] = {"model": name, "messages": self.messages, "logprobs": True}
+    def request(self, asking: Asking, top_logprobs: int | None) -> dict[str, Any]:
+        """Arguments of the openai client. top_logprobs: None asks for no log-probabilities."""
+        request: dict[str, Any] = {"model": asking.name, "messages": self.messages}
+        if top_logprobs is not None:
+            request["logprobs"] = True
         if self.decoding is None:
             request |= {"max_tokens": 1, "temperature": 0, "top_logprobs": top_logprobs}
         else:
-            request |= {"max_tokens": self.question.max_tokens, "temperature": self.decoding.temperature}
+            most = self.question.max_tokens + asking.thought
+            request |= {"max_tokens": most, "temperature": self.decoding.temperature}
             if self.decoding.sample:
                 request |= {"seed": self.decoding.seed >> (64 - _SEED_BITS), "top_p": 1}
-        if self.question.response is not None:
-            # A server that cannot continue a begun answer turns this down: better than another prompt.
-            request["extra_body"] = {"continue_final_message": True, "add_generation_prompt": False}
-        return request
+        # A server that cannot continue a begun answer turns this down: better than another prompt.
+        begun = _CONTINUED if self.question.response is not None else {}
+        return _with_extra(request, asking, begun)
+
+    def scoring(self, asking: Asking, option: str | None) -> dict[str, Any]:
+        """A request that scores the prompt, with an option after it where one is given."""
+        messages, response = list(self.messages), self.question.response
+        if option is not None:
+            said = option if response is None else f"{response} {option}"
+            messages = [
+                *messages[: len(messages) - (response is not None)],
+                {"role": "assistant", "content": said},
+            ]
+        begun = _CONTINUED if messages[-1]["role"] == "assistant" else {}
+        request = {"model": asking.name, "messages": messages, "max_tokens": 1, "temperature": 0}
+        return _with_extra(request, asking, {**begun, "prompt_logprobs": 0})
+
+
+def _with_extra(request: dict[str, Any], asking: Asking, extra: Mapping[str, Any]) -> dict[str, Any]:
+    variables = {"chat_template_kwargs": dict(asking.template_kwargs)} if asking.template_kwargs else {}
+    return {**request, "extra_body": {**extra, **variables}} if extra or variables else request
 
 
 def jobs(packs: Iterable[Pack]) -> Iterator[Job | Answered]:
@@ -83,14 +120,10 @@ def jobs(packs: Iterable[Pack]) -> Iterator[Job | Answered]:
     for pack in packs:
         urls: dict[int, str] = {}
         for question in pack.questions:
-            if pack.output not in (LETTERS, TEXT):
-                problem = "a chat server does not score given texts; ask another engine for likelihood"
-                yield Answered(question.id, Refusal(problem))
-                continue
             try:
                 asked = messages(question, urls)
             except ValueError as error:
                 yield Answered(question.id, Refusal(str(error)))
                 continue
             for decoding in question.decodings if pack.output == TEXT else (None,):
-                yield Job(question, asked, decoding)
+                yield Job(pack.output, question, asked, decoding)

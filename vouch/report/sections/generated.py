@@ -2,6 +2,7 @@
 
 from markupsafe import Markup
 
+from vouch.metrics.text.stated import VERBALISED
 from vouch.metrics.unranked import READING
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
@@ -30,6 +31,18 @@ SAMPLED = {
 }
 
 
+# Metrics of confidence, whose score says what it rests on.
+CONFIDENCE = {"ece": "ECE %", "brier_answer": "Brier", "auroc": "AUROC %"}
+
+
+def _confidence(metric: str, score: str) -> Measured:
+    label = CONFIDENCE[metric]
+    if score == VERBALISED:
+        return Measured(metric, score, f"{label}, stated", "of the confidence that the text states")
+    told = f"of the share of samples that give the same answer, temperature {score.removeprefix('t')}"
+    return Measured(metric, score, f"{label}, agreement", told)
+
+
 def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     """Nothing where no texts were generated."""
     if OUTPUT not in evidence.outputs(dataset):
@@ -37,16 +50,17 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     rates = evidence.numbers(dataset, "unparsed_rate", output=OUTPUT)
     warnings = [Text(said, "warning") for said in undecided(evidence, dataset)]
     frame = evidence.headlines
-    here = frame[
-        (frame["dataset"] == dataset) & (frame["output"] == OUTPUT) & frame["metric"].isin(list(SAMPLED))
-    ]
+    frame = frame[(frame["dataset"] == dataset) & (frame["output"] == OUTPUT)]
+    here = frame[frame["metric"].isin(list(SAMPLED))]
+    sure = frame[frame["metric"].isin(list(CONFIDENCE)) & (frame["score"] != "")]
+    stated = [_confidence(*one) for one in sorted(set(zip(sure["metric"], sure["score"], strict=True)))]
     sampled = [
         Measured(
             metric, score, SAMPLED[metric][0], f"{SAMPLED[metric][1]}, temperature {score.removeprefix('t')}"
         )
         for metric, score in sorted(set(zip(here["metric"], here["score"], strict=True)))
     ]
-    spec = TableSpec("generated", CAPTION, (Column("Model"),), (*COLUMNS, *sampled))
+    spec = TableSpec("generated", CAPTION, (Column("Model"),), (*COLUMNS, *sampled, *stated))
     rows = [((model,), {"model": model, "output": OUTPUT}) for model in rates]
     return [*warnings, spec.grid(evidence, dataset, rows)]
 

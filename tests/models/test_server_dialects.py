@@ -1,0 +1,217 @@
+"""Six servers that answer in their own words: a real tiny model behind each, its answers put as the project documents.
+
+vLLM, SGLang and llama.cpp give log-probabilities, TGI those of five tokens, Ollama and OpenRouter none. Thoughts lie in
+`reasoning_content` or `reasoning`, or stay in the text.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.models.loopback_server import NAME, Loopback, Reply, TinyModel, serving
+from tests.models.test_openai import letters, questions, told
+from vouch.models.requests.engine import Decoding, LetterAnswer, LikelihoodAnswer, Pack, Refusal, TextAnswer
+from vouch.models.server.completions import completion, text
+from vouch.models.server.engine import ServerEngine
+from vouch.models.server.settings import Settings
+from vouch.tables.pins import Reasoning
+
+Body = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> TinyModel:
+    from tests.models.tiny import save_llava
+
+    return TinyModel(save_llava(tmp_path_factory.mktemp("served")))
+
+
+@pytest.fixture
+def server(model: TinyModel) -> Iterator[Loopback]:
+    with serving(model) as running:
+        yield running
+
+
+def _positions(body: Body) -> list[Body]:
+    found: list[Body] = body["choices"][0]["logprobs"]["content"]
+    return found
+
+
+def _vllm(body: Body) -> None:
+    body.update(service_tier=None, system_fingerprint=None, prompt_logprobs=None, kv_transfer_params=None)
+    body["choices"][0] |= {"stop_reason": None, "token_ids": None}
+    body["choices"][0]["message"] |= {"reasoning_content": None, "tool_calls": [], "refusal": None}
+    for one in _positions(body):
+        for token in (one, *one["top_logprobs"]):
+            token["bytes"] = list(token["token"].encode())
+
+
+def _sglang(body: Body) -> None:
+    body["metadata"] = {"weight_version": "default"}
+    body["choices"][0]["matched_stop"] = 2
+    body["choices"][0]["message"] |= {"reasoning_content": None, "tool_calls": None}
+
+
+def _llama_cpp(body: Body) -> None:
+    body.update(system_fingerprint="b6900-0123456", timings={"prompt_n": 9, "predicted_ms": 1.5})
+    for number, one in enumerate(_positions(body)):
+        for token in (one, *one["top_logprobs"]):
+            token |= {"id": number, "bytes": list(token["token"].encode())}
+
+
+def _tgi(body: Body) -> None:
+    body.update(object="chat.completion", system_fingerprint="3.3.4-sha-0123456")
+    if body["choices"][0]["finish_reason"] == "stop":
+        body["choices"][0]["finish_reason"] = "eos_token"
+
+
+def _ollama(body: Body) -> None:
+    body["system_fingerprint"] = "fp_ollama"
+    del body["choices"][0]["logprobs"]
+
+
+def _openrouter(body: Body) -> None:
+    body.update(provider="Some host", usage={"prompt_tokens": 9, "completion_tokens": 3, "cost": 0.00001})
+    choice = body["choices"][0]
+    choice |= {"logprobs": None, "native_finish_reason": "STOP", "index": 0}
+    choice["message"] |= {"refusal": None, "reasoning": None}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a server puts its answers. most: top_logprobs, None where it gives none. thought: where it stands."""
+
+    put: Callable[[Body], None]
+    most: int | None
+    thought: str | None = None
+
+
+DIALECTS = {
+    "vllm": Dialect(_vllm, 20, "reasoning_content"),
+    "sglang": Dialect(_sglang, 20, "reasoning_content"),
+    "llama.cpp": Dialect(_llama_cpp, 20, "reasoning_content"),
+    "tgi": Dialect(_tgi, 5),
+    "ollama": Dialect(_ollama, None, "reasoning"),
+    "openrouter": Dialect(_openrouter, None, "reasoning"),
+}
+
+
+def speak(server: Loopback, dialect: Dialect) -> None:
+    server.edit = dialect.put
+    if dialect.most == 5:
+        says = {"error": "Input validation error: `top_n_tokens` must be >= 0 and <= 5. Given: 20"}
+        refuse = Reply(422, json.dumps({**says, "error_type": "validation"}))
+        server.instead = lambda request, _: refuse if request.get("top_logprobs", 0) > 5 else None
+
+
+def engine(server: Loopback, **more: Any) -> ServerEngine:
+    return ServerEngine(server.url, NAME, Settings(backoff=0.001, tries=1), **more)
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_each_server_gives_what_it_has(server: Loopback, name: str) -> None:
+    dialect, asked = (
+        DIALECTS[name],
+        questions(4, max_tokens=6, decodings=[Decoding(), Decoding(0.7, 1, 1 << 20)]),
+    )
+    plain = {(one.question, one.decoding): one.answer for one in engine(server).answer([Pack("text", asked)])}
+    speak(server, dialect)
+    tested = engine(server)
+    found = {(one.question, one.decoding): one.answer for one in tested.answer([Pack("text", asked)])}
+    assert {key: one.text for key, one in found.items()} == {key: one.text for key, one in plain.items()}
+    if dialect.most is None:
+        assert all(one.logprobs is None and one.eos is None for one in found.values())
+    else:
+        assert found == plain
+    options = [
+        *letters(questions(4)),
+        *[Pack("likelihood", [one]) for one in questions(6, options=["a", "b"])[4:]],
+    ]
+    answers = told(tested.answer(options))
+    for number in range(4):
+        answer = answers[f"q{number}"]
+        if dialect.most is None:
+            assert isinstance(answer, Refusal) and "no log-probabilities" in answer.problem
+        else:
+            assert isinstance(answer, LetterAnswer)
+            assert tested.notes["top_logprobs"] == dialect.most
+    assert all("does not score given texts" in answers[f"q{n}"].problem for n in (4, 5))
+
+
+def test_vllm_scores_options_as_the_model_does(server: Loopback) -> None:
+    def scored(request: Body, _: int) -> Reply | None:
+        if "prompt_logprobs" not in request:
+            return None
+        assert request["prompt_logprobs"] == 0 and request["max_tokens"] == 1
+        rows = server.model.scored(*server.prompt(request))
+        said = [{str(token): {"logprob": value, "rank": 1, "decoded_token": "?"}} for token, value in rows]
+        choice = {"index": 0, "message": {"content": "x"}, "logprobs": None, "finish_reason": "length"}
+        body = {
+            "object": "chat.completion",
+            "model": NAME,
+            "choices": [choice],
+            "prompt_logprobs": [None, *said],
+        }
+        return Reply(200, json.dumps(body))
+
+    server.instead = scored
+    (first, second) = questions(2, options=["red one", "blue"])
+    begun = [first, type(second)(**{**vars(second), "response": "the"})]
+    answers = told(engine(server).answer([Pack("likelihood", begun)]))
+    for question in begun:
+        answer = answers[question.id]
+        assert isinstance(answer, LikelihoodAnswer)
+        content = [{"type": "image"}] * len(question.pictures) + [{"type": "text", "text": question.text}]
+        prompt = server.model.render([{"role": "user", "content": content}])
+        prompt += f" {question.response}" if question.response else ""
+        before = len(server.model.scored(prompt, list(question.pictures)))
+        for place, option in enumerate(question.options):
+            whole = server.model.scored(f"{prompt} {option}", list(question.pictures))[before:]
+            assert answer.tokens[place] == len(whole) == len(option.split())
+            assert answer.nll[place] == pytest.approx(-sum(value for _, value in whole), abs=1e-6)
+
+
+def _said(message: Body, tokens: list[str] | None, reason: str = "stop") -> str:
+    logprobs = tokens and {"content": [{"token": one, "logprob": -float(n)} for n, one in enumerate(tokens)]}
+    choice = {"message": message, "logprobs": logprobs, "finish_reason": reason}
+    return json.dumps({"choices": [choice], "usage": {"completion_tokens": 9}})
+
+
+THINKS = Reasoning(tokens=20, closes="</think>\n\n")
+TOKENS = ["<think>", "two", " cats", "</think>", "\n\n", "B", ".", "<|im_end|>"]
+
+
+@pytest.mark.parametrize("name", [name for name, one in DIALECTS.items() if one.thought])
+def test_a_thought_that_a_server_sets_apart(name: str) -> None:
+    message = {"content": "B.", DIALECTS[name].thought: "two cats"}
+    for tokens in (TOKENS, TOKENS[5:], None):
+        answer = text(completion(_said(message, tokens)), THINKS)
+        assert isinstance(answer, TextAnswer) and (answer.text, answer.reasoning) == ("B.", "two cats")
+        if tokens is None:
+            assert answer.logprobs is None
+        else:
+            at = tokens.index("B")
+            assert answer.logprobs == [-at, -at - 1, -at - 2] and answer.eos == 2, "those of the answer alone"
+    unfinished = text(completion(_said({**message, "content": None}, None, "length")), THINKS)
+    assert unfinished == Refusal("no answer within the tokens of its thought", reasoning="two cats")
+
+
+def test_a_thought_in_the_text(server: Loopback) -> None:
+    whole = {"content": "<think>two cats</think>\n\nB."}
+    answer = text(completion(_said(whole, TOKENS)), THINKS)
+    assert isinstance(answer, TextAnswer) and answer.text == "B." and answer.reasoning == "<think>two cats"
+    assert answer.logprobs == [-5, -6, -7]
+    cut = text(completion(_said({"content": "<think>two cats"}, TOKENS[:3], "length")), THINKS)
+    assert cut == Refusal("no answer within the tokens of its thought", reasoning="<think>two cats")
+    straight = text(completion(_said({"content": "B."}, None)), THINKS)
+    assert straight == TextAnswer("B.", None, None, None)
+
+    thinking = engine(server, reasoning=THINKS, template_kwargs={"enable_thinking": True})
+    asked = [*letters(questions(1)), Pack("text", questions(2, max_tokens=4, decodings=[Decoding()])[1:])]
+    answers = told(thinking.answer(asked))
+    assert "letters of a model that thinks" in answers["q0"].problem
+    (request,) = server.requests
+    assert request["max_tokens"] == 24 and request["chat_template_kwargs"] == {"enable_thinking": True}

@@ -1,0 +1,1 @@
+"""`vouch server`: models that a server answers for."""
