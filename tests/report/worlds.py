@@ -230,18 +230,18 @@ SAID = {
     "none": rf"[Nn]o model is shown to be better than a guess on {NAMES}",
     "small": rf"{NAMES} (?:is|are) too small to tell(?:: [\w ]+ finds? \d+ points)?",
     "behind": r"On (\w+), (\w+) answers .*; (\w+) is [\d.]+ points behind .*",
-    "estimate": r"On \w+, [\w ]+ answers .*",
-    "worth": r"[\w ]+ finds? \d+ points over a guess(; about [\d,]+ would find 10 points)?",
+    "estimate": r"On \w+, [\w ]+ answers? .*",
+    "worth": r"On \w+, [\w ]+ finds? \d+ points over a guess|(About [\d,]+ would|These) find 10 points",
     "boasts": r"Says \d+\s%, is right \d+\s% \((\w+)\)",
     "loses": r".*\((\w+)\): [\d.]+ points lost",
     "where": r"With it .* of the answers on (\w+) are right, without it .*",
     "several": r"(\d+) of \d+ variations are shown to cost accuracy",
     "shift": r"Sets calibrated on the originals then cover \d+\s%",
     "pairs": r"(?:All )?(\d+)(?: pairs| of \d+ pairs? of models)",
-    "coverage": r"Target coverage .*: (kept|broken|cannot tell) \(.*?\)(?:; of .*, \d+ kept, (\d+) broken)?",
+    "coverage": r"Is the target .*\? (Yes|No|Cannot tell).*?\)(?:; of .*, \d+ keep it, (\d+) break it)?",
     "silent": r"No bad news shown|None shown|Too small to tell|[\d.]+ options in a set; .* coverage|Neither .*|"
     r"Of \d+ variations? .*|The mean confidence .*|A set holds .*|For \d+\s% of .*|Too few questions .*|"
-    r"By accuracy on .*|\w+ cannot be told from .*",
+    r"By accuracy on .*|Nothing .*|With fewer than .*|\w+ cannot be told from .*",
 }
 """Every sentence of the front page, by what it claims."""
 
@@ -297,6 +297,6 @@ def _false_in(world: World, model: str, text: str) -> Iterator[str]:
             apart = [truth[a, d] != truth[b, d] for d in world.groups for a, b in combinations(MODELS, 2)]
             wrong = int(match[1]) > sum(apart)
         elif kind == "coverage":
-            wrong = match[1] == "broken" or int(match[2] or 0) > 0
+            wrong = match[1] == "No" or int(match[2] or 0) > 0
         if wrong:
             yield said

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from vouch.report import formatting
-from vouch.report.claims import guarantee, leaders
+from vouch.report.claims import Guarantee, guarantee, leaders, worth
 from vouch.report.costs import ACCURACY, costs, real_changes
 from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM
@@ -12,8 +12,10 @@ from vouch.report.news import News, news
 from vouch.report.numbers import SIGNIFICANCE
 
 FIRST = "What should you know first?"
+ENOUGH = "How many questions would tell?"
 CERTAIN = "How certain is it?"
 BREAKS = "Which variation hurts?"
+VERDICTS: dict[Guarantee, str] = {"kept": "Yes", "broken": "No, it is broken", "cannot tell": "Cannot tell"}
 DIFFERENCES = "Which models differ?"
 
 
@@ -27,8 +29,10 @@ class Card:
     page: str = "models"
 
 
-def summary_cards(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
+def summary_cards(evidence: Evidence, model: str | None, dataset: str) -> tuple[Card, ...]:
     """All of them, about the preferred model on one dataset; the last two only where they have something."""
+    if model is None:
+        return _nothing(evidence, dataset)
     worst = next(iter(news(evidence)), None)
     return (
         _worst(evidence, model, worst),
@@ -36,6 +40,25 @@ def summary_cards(evidence: Evidence, model: str, dataset: str) -> tuple[Card, .
         *(() if worst and worst.variation else _breaks(evidence, model)),
         *_differences(evidence, model),
     )
+
+
+def _nothing(evidence: Evidence, dataset: str) -> tuple[Card, ...]:
+    """What it would take to say something, where no model is better than a guess."""
+    if not evidence.candidates(dataset):
+        return ()
+    now, more = worth(evidence, dataset)
+    if evidence.is_small(dataset):
+        why = (
+            f"With fewer than {MINIMUM} independent questions no model is named, whatever it answers; "
+            f"{dataset} has {evidence.groups(dataset)}."
+        )
+    else:
+        why = (
+            "Nothing else is said of a model that is not shown to be better than a guess (p < "
+            f"{SIGNIFICANCE:g}, corrected for all models and datasets)."
+        )
+    told = Card(FIRST, "Nothing can be told yet", why)
+    return (told, Card(ENOUGH, more, f"On {dataset}, {now} over a guess.", "datasets"))
 
 
 def _worst(evidence: Evidence, model: str, worst: News | None) -> Card:
@@ -59,8 +82,8 @@ def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
         why = f"Too few questions of {dataset} calibrate: sets hold every option in some of the splits."
         return Card(CERTAIN, "Too small to tell", why)
     why = (
-        f"A set holds the options it cannot rule out on {dataset}. Target coverage "
-        f"{formatting.percent(evidence.target, 0)}: {guarantee(evidence, dataset, model)}"
+        f"A set holds the options it cannot rule out on {dataset}. Is the target of "
+        f"{formatting.percent(evidence.target, 0)} kept? {VERDICTS[guarantee(evidence, dataset, model)]}"
         f"{formatting.bracketed(coverage.low, coverage.high, 1, 100)}"
     )
     found = Counter(
@@ -71,7 +94,8 @@ def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
     )
     if found.total() > 1:
         why += (
-            f"; of {found.total()} pairs of model and dataset, {found['kept']} kept, {found['broken']} broken"
+            f"; of {found.total()} pairs of model and dataset, {found['kept']} keep it, {found['broken']} "
+            "break it"
         )
     outcomes = evidence.plain_outcomes(dataset)
     sizes = outcomes.loc[outcomes["model"] == model, "clean_size_lac"].dropna()
@@ -138,5 +162,6 @@ def _differences(evidence: Evidence, model: str) -> tuple[Card, ...]:
     told = [f"{formatting.listed(others)} on {name}" for name, others in alike.items() if others]
     why = f"By accuracy on the same questions, p < {SIGNIFICANCE:g} after correction for all pairs."
     if told:
-        why += f" {model} cannot be told from {formatting.listed(told, 2)}."
+        more = f"; nor on {len(told) - 2} more" if len(told) > 2 else ""
+        why += f" {model} cannot be told from {'; from '.join(told[:2])}{more}."
     return (Card(DIFFERENCES, answer, why, "ranking"),)

@@ -98,6 +98,8 @@ class Unit(NamedTuple):
 
 
 SETS = ("lac", "aps")
+OF_SETS = ("coverage", "set_size", "uacc", "worst_size", "singleton", "empty", "certainty", "reliability")
+"""How the names of metrics begin that rest on prediction sets."""
 UNITS = {registry.SHARE: Unit(1, 100), registry.OPTIONS: Unit(2), "": Unit(2)}
 OTHER = Unit(3)
 
@@ -140,7 +142,10 @@ class Measured:
         return evidence.number(dataset, model, self.metric, **{**own, **where})
 
     def cell(self, evidence: Evidence, dataset: str, model: str, **where: str) -> Cell:
-        """The same as a cell."""
+        """The same as a cell; a dash for what rests on sets that hold every option in some of the splits."""
+        place = {name: value for name, value in where.items() if name not in ("score", "protocol")}
+        if self.metric.startswith(OF_SETS) and not evidence.calibrated(dataset, model, **place):
+            return MISSING
         found = self.number(evidence, dataset, model, **where)
         return figure(found if self.interval or not found else found._replace(low=None), *self.unit)
 

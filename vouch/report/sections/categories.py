@@ -5,7 +5,7 @@ from markupsafe import Markup
 from vouch.report.claims import shown
 from vouch.report.evidence import Evidence
 from vouch.report.section import Block, Text, by_dataset
-from vouch.report.table import MISSING, Cell, Column, Grid, Measured, cells, percent, rounded
+from vouch.report.table import MISSING, Column, Grid, Measured, cells, percent, rounded
 
 TITLE = "Categories"
 
@@ -17,11 +17,6 @@ def _mean(evidence: Evidence, dataset: str, category: str, metric: str, score: s
         if not score or evidence.calibrated(dataset, model, category=category)
     ]
     return sum(known) / len(known) if known else None
-
-
-def _cell(evidence: Evidence, dataset: str, model: str, category: str, measure: Measured) -> Cell:
-    calibrated = not measure.score or evidence.calibrated(dataset, model, category=category)
-    return measure.cell(evidence, dataset, model, category=category) if calibrated else MISSING
 
 
 def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
@@ -50,7 +45,7 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
             cells(
                 category,
                 accuracy.items if accuracy else MISSING,
-                *(_cell(evidence, dataset, model, category, each) for each in measures),
+                *(each.cell(evidence, dataset, model, category=category) for each in measures),
                 percent(_mean(evidence, dataset, category, "accuracy")),
                 rounded(_mean(evidence, dataset, category, "set_size", "lac"), 2),
             )

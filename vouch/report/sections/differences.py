@@ -84,7 +84,8 @@ def _pairs(evidence: Evidence, dataset: str) -> Grid:
         tone: Tone = "strong" if pair.significant else "quiet"
         p = MISSING if pair.p_holm is None else Cell(formatting.p_value(pair.p_holm), key=pair.p_holm)
         gap = interval(pair.difference, pair.low, pair.high, 1, 100, tone)
-        rows.append(cells(first, second, gap, p, percent(evidence.detectable(pair)), pair.items))
+        least = MISSING if evidence.is_small(dataset) else percent(evidence.detectable(pair))
+        rows.append(cells(first, second, gap, p, least, pair.items))
     return Grid("differences-pairs", f"{dataset}: every pair, in the order of accuracy", columns, rows)
 
 

@@ -133,7 +133,7 @@ def _p(value: float) -> str:
 
 def _columns(here: pd.DataFrame, help: str) -> list[Column]:
     datasets = sorted(here["dataset"].unique())
-    mean = [Column("Mean", "over the datasets", True)] if len(datasets) > 1 else []
+    mean = [Column("Mean", "over the datasets, each counted once", True)] if len(datasets) > 1 else []
     return [Column("Ranker"), *(Column(dataset, help, True) for dataset in datasets), *mean]
 
 

@@ -38,7 +38,7 @@ significantly worse than the best. Click a heading to sort. All numbers of whole
 <code>data/compare/leaderboard.parquet</code>.""")
 TABLE = TableSpec(
     "headline",
-    f"clean protocol, 95{formatting.NARROW}% intervals in small print, best accuracy first",
+    f"clean protocol, 95{formatting.NARROW}% intervals in small print",
     (Column("Model"), Column("Rank", "by accuracy: the ranks that the intervals allow", True)),
     HEADLINES,
 )
@@ -60,9 +60,10 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
 def _headline(evidence: Evidence, dataset: str) -> Grid:
     leading, away = leaders(evidence, dataset), evidence.left_out(dataset)
     mark = MARK.get(evidence.outputs(dataset)[0], "")
-    models = (*evidence.candidates(dataset), *away)
-    accuracies = [evidence.number(dataset, model, "accuracy") for model in models]
     small = evidence.is_small(dataset)
+    candidates = evidence.candidates(dataset)
+    models = (*(sorted(candidates) if small else candidates), *away)
+    accuracies = [evidence.number(dataset, model, "accuracy") for model in models]
     rows: list[Row] = [
         (
             (_name(model, leading, mark if model in away else ""), MISSING if small else _rank(accuracy)),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from vouch.report import formatting
-from vouch.report.claims import behind, is_alone, leaders, over_a_guess, preferred, untold, worth
+from vouch.report.claims import behind, is_alone, leaders, over_a_guess, preferred, untold
 from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM
 from vouch.report.left_out import left_out
@@ -48,7 +48,7 @@ def build(evidence: Evidence) -> Verdict:
     return Verdict(
         headline=_headline(evidence, model),
         because=" ".join(filter(None, because)),
-        cards=summary_cards(evidence, model, where) if model else (),
+        cards=summary_cards(evidence, model, where),
         grid=_grid(evidence),
         scope=" · ".join(scope),
         dataset=worst_first(evidence)[0],
@@ -106,20 +106,24 @@ def _on(datasets: list[str]) -> str:
 
 def _because(evidence: Evidence, dataset: str) -> str:
     """What the best model of a dataset does beside a guess; of no model by name where none leads."""
-    models = leaders(evidence, dataset) or evidence.candidates(dataset)
-    best = evidence.number(dataset, models[0], "accuracy") if models else None
-    if best is None:
+    every = evidence.numbers(dataset, "accuracy")
+    found = {model: every[model] for model in evidence.candidates(dataset) if model in every}
+    if not found:
         return ""
-    told = bool(leaders(evidence, dataset))
-    who = models[0] if told or len(models) == 1 else f"the best of {len(models)} models"
-    said = f"On {dataset}, {who} answers {formatting.percent(best.value)} of the questions right"
-    if best.low is not None and best.high is not None:
-        said += f" (95{formatting.NARROW}% interval {formatting.span(best.low, best.high, 1, 100)})"
+    best = next(iter(leaders(evidence, dataset)), "")
+    if best or len(found) == 1:
+        model, number = (best, found[best]) if best else next(iter(found.items()))
+        who, share = f"{model} answers", formatting.percent(number.value)
+        if number.low is not None and number.high is not None:
+            share += f" (95{formatting.NARROW}% interval {formatting.span(number.low, number.high, 1, 100)})"
+    else:
+        values = [number.value for number in found.values()]
+        who = f"{len(found)} models answer"
+        share = f"{formatting.span(min(values), max(values), 1, 100)}{formatting.NARROW}%"
+    said = f"On {dataset}, {who} {share} of the questions right"
     if evidence.chance(dataset):
         said += f"; guessing gives {formatting.percent(evidence.chance(dataset), 0)}"
-    if not told:
-        return f"{said}. {worth(evidence, dataset)}"
-    return f"{said}{_follower(evidence, dataset)}."
+    return f"{said}{_follower(evidence, dataset) if best else ''}."
 
 
 def _follower(evidence: Evidence, dataset: str) -> str:
@@ -153,13 +157,15 @@ def _grid(evidence: Evidence) -> Grid:
     rows = []
     for dataset in evidence.datasets:
         first = leaders(evidence, dataset)[:1]
-        accuracy, *sets = (each.cell(evidence, dataset, *first) if first else MISSING for each in MEASURES)
-        if first and not evidence.calibrated(dataset, *first):
-            sets = [MISSING] * len(sets)
+        accuracy, *of_sets = (each.cell(evidence, dataset, *first) if first else MISSING for each in MEASURES)
         chance = percent(evidence.chance(dataset) or None)
-        effect = percent(evidence.minimum_detectable_effect(dataset))
+        effect = (
+            MISSING if evidence.is_small(dataset) else percent(evidence.minimum_detectable_effect(dataset))
+        )
         rows.append(
-            cells(dataset, _best(evidence, dataset), accuracy, chance, *sets, evidence.asked(dataset), effect)
+            cells(
+                dataset, _best(evidence, dataset), accuracy, chance, *of_sets, evidence.asked(dataset), effect
+            )
         )
     return Grid("verdicts", "The verdict on each dataset", columns, rows)
 
