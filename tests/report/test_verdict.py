@@ -71,6 +71,17 @@ def test_the_best_does_not_lift_those_who_guess(make: Make) -> None:
     assert (view.grid.rows[0][1].text, view.grid.rows[0][1].note) == ("alpha", "and 1 that may be no worse")
 
 
+def test_one_candidate_is_not_the_best_of_one(make: Make) -> None:
+    """Who is left out may be better: nobody knows."""
+    evidence = make(Made(accuracy={"alpha": 0.8, "beta": 0.7}, datasets=("cubes", "shapes")))
+    rows = evidence.leaderboard[evidence.leaderboard["metric"] == "mce"].query("protocol == 'clean'")
+    rate = rows[(rows["dataset"] == "cubes") & (rows["model"] == "beta")].assign(
+        metric="low_mass_rate", value=1.0
+    )
+    mute = replace(evidence, leaderboard=pd.concat([evidence.leaderboard, rate]))
+    assert headline(mute) == "alpha is best on shapes, better than a guess on cubes."
+
+
 def few(evidence: Evidence, *datasets: str) -> Evidence:
     """The same with twelve questions in these datasets."""
     items = evidence.items

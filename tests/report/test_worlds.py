@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.report.worlds import KINDS, World, evidence, false_sentences, world
+from tests.report.sentences import false_sentences
+from tests.report.worlds import KINDS, World, evidence, world
 from vouch.report.sections.verdict import Verdict, build
 
 EACH = int(os.environ.get("WORLDS", "60")) // len(KINDS)

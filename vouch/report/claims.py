@@ -14,7 +14,7 @@ from vouch.report.costs import ACCURACY, costs, real_changes
 from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM, Claim, found_by, held, least_over, of_gap, of_paired, of_share
 from vouch.report.numbers import Number
-from vouch.tables.prompts import ORIGINAL, TEXT
+from vouch.tables.prompts import TEXT
 
 USEFUL = 0.1
 """A difference that is worth asking more questions for."""
@@ -141,9 +141,9 @@ def _coverages(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
     return held(tried)
 
 
-def guarantee(evidence: Evidence, dataset: str, model: str, variation: str = ORIGINAL) -> Guarantee:
-    """What becomes of the coverage guarantee: of other prompts, with the thresholds of the original."""
-    claim = _coverages(evidence).get((dataset, model, variation))
+def guarantee(evidence: Evidence, dataset: str, model: str, variation: str = "") -> Guarantee:
+    """What becomes of the coverage guarantee: in a variation, with the thresholds of the original."""
+    claim = _coverages(evidence).get((dataset, model, variation or evidence.variations(dataset)[0]))
     return "cannot tell" if claim is None else "kept" if claim.above else "broken"
 
 

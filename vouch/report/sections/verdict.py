@@ -82,22 +82,23 @@ def _headline(evidence: Evidence, model: str | None) -> str:
 
 
 def _praise(evidence: Evidence, model: str | None, led: list[str]) -> list[str]:
-    """What is good about the preferred model; nothing without one."""
+    """What is good about the preferred model, and where others are; nothing without one."""
     if model is None:
         return []
-    if len(evidence.all_models) == 1:
-        return [f"{model} is better than a guess{_on(led)}"]
-    best = [name for name in led if leaders(evidence, name) == (model,) and is_alone(evidence, name)]
+    mine = [name for name in led if model in leaders(evidence, name)]
+    lone = [name for name in mine if len(evidence.candidates(name)) == 1]
+    best = [name for name in mine if leaders(evidence, name) == (model,) and is_alone(evidence, name)]
+    found = {
+        "best": [name for name in best if name not in lone],
+        "tied for best": [name for name in mine if name not in best],
+        "better than a guess": lone,
+    }
     common = [each for each in leaders(evidence, led[0]) if all(each in leaders(evidence, d) for d in led)]
     if not best and len(common) > 1:
         return [f"No model stands out{_on(led)}: {formatting.listed(common)} are tied"]
-    tied = [name for name in led if model in leaders(evidence, name) and name not in best]
-    others = [name for name in led if model not in leaders(evidence, name)]
-    said = [f"{model} is best{_on(best)}"] if best else []
-    if tied:
-        said.append(f"{'' if best else model + ' is '}tied for best{_on(tied)}")
-    said = [", ".join(said)]
-    return [*said, f"others lead{_on(others)}"] if others else said
+    others = [name for name in led if name not in mine]
+    said = f"{model} is {', '.join(f'{what}{_on(names)}' for what, names in found.items() if names)}"
+    return [said, f"others lead{_on(others)}"] if others else [said]
 
 
 def _on(datasets: list[str]) -> str:
