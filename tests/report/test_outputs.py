@@ -65,7 +65,7 @@ def test_every_file_is_written(report: Path, monkeypatch: pytest.MonkeyPatch) ->
     drawn = {
         f"{name}-{dataset}.{kind}"
         for name in plugins(figures)
-        for dataset in ("cubes", "shapes")
+        for dataset in ("ai2d", "shapes")
         for kind in ("svg", "png", "pdf")
     }
     figured = {p.name for p in Path("reports/figures").iterdir()}

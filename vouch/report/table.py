@@ -23,13 +23,17 @@ class Range:
 
 @dataclass(frozen=True)
 class Cell:
-    """text: what is read. note: in small print after it. key: what the column sorts by, `text` if None."""
+    """text: what is read. note: in small print after it. key: what the column sorts by, `text` if None.
+
+    shade: of a heat map, a colour of page.css.
+    """
 
     text: str
     note: str = ""
     key: float | None = None
     range: Range | None = None
     tone: Tone = ""
+    shade: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,13 +47,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table with a caption; the first column names the row."""
+    """A table with a caption; the first column names the row. heat: drawn close, as a heat map."""
 
     kind: ClassVar[str] = "grid"
     name: str
     caption: str
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]] = field(default_factory=tuple)
+    heat: bool = False
 
 
 MISSING = Cell("–", key=-1e308, tone="quiet")

@@ -13,6 +13,7 @@ from vouch.report.drawing import RenderCache
 from vouch.report.evidence import Evidence
 from vouch.report.figures import FigureSpec, of_datasets
 from vouch.report.headline import metrics_json, plotted_models, plotted_reliability
+from vouch.report.sections import distances
 from vouch.report.sections.papers import figure_specs
 from vouch.report.site import Picture, assets, build, site
 from vouch.report.vegalite import Chart
@@ -71,7 +72,8 @@ def write_site(files: Mapping[str, str], tables: Mapping[str, str], cache: Rende
 def write(config: Config, evidence: Evidence, watch: Watch = iter) -> None:
     """Writes everything under reports/ in the working directory. watch: shows how far the figures are."""
     cache, views = RenderCache(), build(evidence)
-    specs = [*of_datasets(evidence), *figure_specs(views["papers"])]
+    every = (*of_datasets(evidence), *figure_specs(views["papers"]), *distances.figure_specs(evidence))
+    specs = list({spec.file: spec for spec in every}.values())
     with replacing_folder(REPORTS / "figures") as folder:
         pictures = draw(watch(specs), folder, cache)
     tables = {f"{name}.csv": csv_text(table(evidence)) for name, table in TABLES.items()}

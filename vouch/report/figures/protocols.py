@@ -7,6 +7,7 @@ import pandas as pd
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
+from vouch.report.figures.reliability import SPACING
 
 TITLE = "Faithful against clean"
 # heading, metric, score, format and least distance of the ticks
@@ -68,7 +69,7 @@ def draw(evidence: Evidence, dataset: str) -> Any:
     if any(frame(evidence, dataset, panel).empty for panel in PANELS):
         return None
     panels = [_panel(evidence, dataset, panel, index == 0) for index, panel in enumerate(PANELS)]
-    return alt.hconcat(*panels, spacing=18, bounds="flush")
+    return alt.hconcat(*panels, spacing=SPACING, bounds="flush")
 
 
 def describe(evidence: Evidence, dataset: str) -> str:

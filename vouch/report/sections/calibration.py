@@ -24,12 +24,7 @@ TABLE = TableSpec(
         Measured("ece"),
         Measured("temperature", help="best temperature; above 1 the model is overconfident"),
         Measured("nll"),
-        Measured("nll_scaled"),
-        Measured("ece_test"),
-        Measured("ece_scaled"),
-        Measured("brier"),
         Measured("auroc", help="how often a right answer has more confidence than a wrong one"),
-        Measured("aurc", help="mean error of the most confident questions over all shares; lower is better"),
         Measured(
             "selective_accuracy_80",
             label="Most confident 80 %, accuracy %",
@@ -39,9 +34,14 @@ TABLE = TableSpec(
 )
 MORE = TableSpec(
     "calibration-more",
-    "other bins, clean protocol",
+    "after one temperature, other measures and other bins, clean protocol",
     (Column("Model"),),
     (
+        Measured("nll_scaled"),
+        Measured("ece_test"),
+        Measured("ece_scaled"),
+        Measured("brier"),
+        Measured("aurc", help="mean error of the most confident questions over all shares; lower is better"),
         Measured("mce"),
         Measured("ece_mass"),
         Measured("mce_mass"),
@@ -58,7 +58,7 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
         *said(_sentence(evidence, dataset, model) for model in evidence.models(dataset)),
         TABLE.known(evidence, dataset).grid(evidence, dataset),
         Figures([f"reliability-{dataset}"]),
-        *([Folded("Other bins", [more.grid(evidence, dataset)])] if more.measures else []),
+        *([Folded("Other measures", [more.grid(evidence, dataset)])] if more.measures else []),
     ]
 
 

@@ -59,4 +59,4 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     return [Text(text), Grid("categories", f"{dataset}: categories, largest sets first", columns, rows)]
 
 
-build = by_dataset("Where the models are uncertain", Markup(""), _blocks)
+build = by_dataset("Where the models are uncertain", Markup(""), _blocks, opened=1)

@@ -8,13 +8,14 @@ from vouch.report import formatting
 from vouch.report.claims import untold
 from vouch.report.evidence import Evidence
 from vouch.report.numbers import SIGNIFICANCE
-from vouch.report.section import Block, Figures, Folded, Text, by_dataset
+from vouch.report.section import Beside, Block, Figures, Folded, Text, by_dataset
 from vouch.report.table import MISSING, Cell, Column, Grid, Tone, cells, interval, percent
 
 TITLE = "Differences"
 TEXT = Markup("""\
 Models are compared on the same items, which removes most of the chance variation: a difference can be
 significant although the intervals of the two models overlap. Darker cells are larger differences.""")
+FEW = 8  # models whose table stands beside the figure
 
 
 def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
@@ -29,10 +30,11 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     )
     if evidence.is_small(dataset):
         summary = f"{untold(evidence, dataset)[:1].upper()}{untold(evidence, dataset)[1:]}."
+    figure, models = Figures([f"differences-{dataset}"]), _models(evidence, dataset)
+    few = len(models.rows) <= FEW
     return [
         Text(summary),
-        Figures([f"differences-{dataset}"]),
-        Folded("By model", [_models(evidence, dataset)]),
+        *([Beside([figure, models])] if few else [figure, Folded("By model", [models])]),
         Folded("Every pair with its interval", [_pairs(evidence, dataset)]),
     ]
 

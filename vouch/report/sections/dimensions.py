@@ -5,7 +5,7 @@ from markupsafe import Markup
 
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
-from vouch.report.section import Part, Section
+from vouch.report.section import Beside, Part, Section
 from vouch.report.table import MISSING, Cell, Column, Grid, cells
 from vouch.tables.compared import OVERALL
 from vouch.tables.prompts import ORIGINAL, OUTPUTS
@@ -22,13 +22,13 @@ def build(evidence: Evidence) -> Section | None:
     """One part per output with at least two dimensions, of the original prompts in the clean protocol."""
     frame = evidence.dimensions
     frame = frame[(frame["variation"] == ORIGINAL) & (frame["protocol"] == "clean")]
-    parts = []
+    grids = []
     for output in OUTPUTS:
         here = frame[frame["output"] == output]
         if here.loc[here["dimension"] != OVERALL, "dimension"].nunique() > 1:
             name = formatting.OUTPUT_NAMES[output]
-            parts.append(Part(f"By {name}", [_grid(name, here)]))
-    return Section(HEADING, TEXT, parts) if parts else None
+            grids.append(_grid(name, here))
+    return Section(HEADING, TEXT, [Part("", [Beside(grids)])]) if grids else None
 
 
 def _grid(name: str, frame: pd.DataFrame) -> Grid:

@@ -12,7 +12,7 @@ from vouch.report.gates import MINIMUM
 from vouch.report.headline import HEADLINES, OPTIONAL
 from vouch.report.left_out import MARK, left_out, undecided
 from vouch.report.numbers import Number
-from vouch.report.section import Block, Figures, Part, Section, Text, by_dataset
+from vouch.report.section import Beside, Block, Figures, Part, Section, Text, by_dataset
 from vouch.report.sections.differences import said_detectable
 from vouch.report.table import (
     MISSING,
@@ -53,7 +53,7 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
         *(Text(w, "warning") for w in _warnings(evidence, dataset)),
         *([Text(detectable)] if detectable else []),
         _headline(evidence, dataset),
-        Figures([f"{name}-{dataset}" for name in FIGURES], beside=True),
+        Beside([Figures([f"{name}-{dataset}"]) for name in FIGURES]),
     ]
 
 
@@ -159,7 +159,7 @@ def _mean(numbers: list[Number | None], digits: int, scale: float = 1.0) -> Cell
     return rounded(sum(known) / len(known), digits, scale) if len(known) == len(numbers) > 0 else MISSING
 
 
-_parts = by_dataset(HEADING, TEXT, _blocks, opened=3)
+_parts = by_dataset(HEADING, TEXT, _blocks, opened=1)
 
 
 def build(evidence: Evidence) -> Section | None:
