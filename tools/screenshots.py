@@ -3,6 +3,7 @@
 Three widths, light and dark, as WebP; an item of each dataset as well. The network is off.
 """
 
+import shutil
 import sys
 from collections.abc import Iterator
 from io import BytesIO
@@ -12,7 +13,7 @@ from typing import Any
 from PIL import Image
 
 WIDTHS = (1400, 800, 390)
-CHROMIUM = "/usr/bin/chromium"
+CHROMIUM = shutil.which("chromium")
 LONGEST = 16_383  # pixels that WebP can hold
 QUALITY = 60
 
@@ -37,6 +38,7 @@ def shoot(reports: Path, folder: Path, browser: Any) -> Iterator[tuple[str, str,
         for width in WIDTHS:
             context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=colours)
             context.set_offline(True)
+            context.set_default_timeout(120_000)
             page = context.new_page()
             for name, address in list(places(reports, page)):
                 page.goto("about:blank")

@@ -8,7 +8,7 @@ from vouch.report import formatting
 from vouch.report.claims import shown
 from vouch.report.evidence import Evidence
 from vouch.report.figures.sweep import Point, points
-from vouch.report.section import Block, Figures, Text, by_dataset
+from vouch.report.section import Block, Figures, Folded, Text, by_dataset
 from vouch.report.table import ITEMS, MISSING, Column, Grid, cells, figure
 
 TITLE = "Calibration share"
@@ -45,7 +45,7 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     return [
         *_sentence(model, of_models[model], evidence.is_small(dataset)),
         Figures([f"sweep-{dataset}"]),
-        grid,
+        Folded("As a table", [grid]),
     ]
 
 
