@@ -138,7 +138,7 @@ def test_who_is_always_right_loses_nothing_by_a_flip(make: Make) -> None:
     evidence = flipped(make, 0.75, value=1.0, original=1.0, difference=0.0, low=-0.01, high=0.01)
     (part,) = parts(variations.build(evidence))
     assert part.sentences[0] == "No variation is shown to lower the accuracy of alpha."
-    assert figure.frame(evidence, "shapes", "accuracy")["verdict"].tolist() == ["not significant"]
+    assert figure.frame(evidence, "shapes", "accuracy")["verdict"].tolist() == ["not shown"]
 
 
 def test_of_two_options_a_guess_is_right_as_often_when_they_are_flipped(make: Make) -> None:
@@ -162,26 +162,30 @@ def heat(evidence: Evidence) -> dict[str, list[Cell]]:
     return {row[0].note: list(row[1:]) for row in grid.rows}
 
 
-def test_the_heat_map_is_beyond_a_guess_and_coloured_where_it_is_not_chance(make: Make) -> None:
-    rows = heat(with_cost(make(Made(variations=NAMES)), "vr_b", difference=0.01, low=-0.01, high=0.03))
+def test_the_heat_map_is_beyond_a_guess_and_coloured_where_that_is_shown(make: Make) -> None:
+    evidence = with_cost(make(Made(variations=NAMES)), "vr_b", difference=0.01, low=-0.01, high=0.03)
+    rows = heat(with_cost(evidence, "option_order", difference=-0.4, low=-0.45, high=-0.35))
     assert list(rows) == ["option_order", "vr_b", "blank"], "the control comes last"
-    assert [cell.text for cell in rows["option_order"]] == ["40", "−20.0", "−20.0", "−20.0"]
-    assert {cell.shade for cell in rows["option_order"][1:]} == {"loss-4"}
-    assert [(cell.text, cell.tone, cell.shade) for cell in rows["vr_b"][1:]] == [("1.0", "quiet", "")] * 3
+    assert [cell.text for cell in rows["option_order"]] == ["80", "−40.0", "−40.0", "−40.0"]
+    assert [cell.shade for cell in rows["option_order"][1:]] == ["loss-4", "loss-4", "loss-4"]
+    for name, text in (("vr_b", "1.0"), ("blank", "−20.0")):
+        assert {(cell.text, cell.tone, cell.shade) for cell in rows[name][1:]} == {(text, "quiet", "")}
     gained = flipped(make, 0.75, value=0.6, original=0.5, difference=0.1, low=0.05, high=0.15)
-    assert [(cell.text, cell.shade) for cell in heat(gained)["ls_n"]] == [("40", ""), ("−40.0", "loss-4")]
+    assert [(cell.text, cell.shade) for cell in heat(gained)["ls_n"]] == [("80", ""), ("−23.3", "loss-4")]
     (part,) = parts(variations.build(gained))
-    assert (part.grids[0].rows[0][3].text, part.grids[0].rows[0][3].note) == ("−40.0", "−45.0 to −35.0")
+    assert (part.grids[0].rows[0][3].text, part.grids[0].rows[0][3].note) == ("−23.3", "−28.3 to −18.3")
+    guessing = make(Made(accuracy={"alpha": 0.3}, variations=NAMES))
+    assert {cell.shade for row in heat(guessing).values() for cell in row} == {""}
 
 
-def test_the_figure_judges_what_the_intervals_allow(make: Make) -> None:
+def test_the_figure_judges_what_is_shown(make: Make) -> None:
     evidence = make(Made(variations=("original", "a", "b", "c")))
-    evidence = with_cost(evidence, "a", difference=0.1, low=0.05, high=0.15)
+    evidence = with_cost(evidence, "a", difference=0.4, low=0.35, high=0.45)
     evidence = with_cost(evidence, "b", difference=0.1, low=None, high=None)
     evidence = with_cost(evidence, "c", difference=-0.3, low=-0.4, high=-0.2)
     frame = figure.frame(evidence, "shapes", "accuracy")
     verdicts = dict(zip(frame["variation"], frame["verdict"], strict=True))
-    assert verdicts == {"a": "gains", "b": "not significant", "c": "costs"}
+    assert verdicts == {"a": "gains", "b": "not shown", "c": "costs"}
     assert pd.isna(frame.loc[frame["variation"] == "b", "low"]).all()
     assert figure.draw(evidence, "shapes") is not None
     assert "c costs alpha accuracy, 30.0 points" in figure.describe(evidence, "shapes")

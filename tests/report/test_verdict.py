@@ -171,7 +171,7 @@ def test_the_worst_news_is_the_first_tile_and_opens_first(make: Make) -> None:
     """Overconfidence before a variation, on whichever dataset it is."""
     evidence = make(Made(datasets=("cubes", "shapes"), variations=("original", "vr_b")))
     evidence = with_cost(evidence, "vr_b", difference=-0.4, low=-0.5, high=-0.3)
-    assert verdict.build(evidence).cards[0].answer == "Blurred pictures (vr_b): 40.0 points lost"
+    assert verdict.build(evidence).cards[0].answer == "Pictures blurred (vr_b): 40.0 points lost"
     outcomes = evidence.outcomes.copy()
     rows = (outcomes["model"] == "alpha") & (outcomes["dataset"] == "shapes")
     outcomes.loc[rows, "confidence"] = 0.98

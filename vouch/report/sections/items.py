@@ -3,7 +3,9 @@
 import json
 from dataclasses import dataclass
 
+from vouch.report.claims import shown
 from vouch.report.costs import in_words
+from vouch.report.claims import shown
 from vouch.report.evidence import Evidence
 
 TITLE = "Items"
@@ -27,5 +29,5 @@ def build(evidence: Evidence) -> Items:
     names = sorted(set(evidence.costs["variation"]))
     meanings = {name: said for name in names if (said := in_words(name))}
     datasets = tuple(dict.fromkeys([*evidence.datasets, *evidence.items["dataset"].unique()]))
-    leads = {name: evidence.shown(name) if name in evidence.datasets else "" for name in datasets}
+    leads = {name: shown(evidence, name) if name in evidence.datasets else "" for name in datasets}
     return Items(datasets, json.dumps(leads, ensure_ascii=False), json.dumps(meanings, ensure_ascii=False))

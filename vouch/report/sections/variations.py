@@ -30,10 +30,10 @@ from vouch.report.table import MISSING, Cell, Column, Grid, Tone, cells, interva
 TITLE = "Accuracy and confidence"
 TEXT = Markup("""\
 The same items asked in another way, each against its original: points of accuracy lost (orange) or gained
-(blue) have a colour where that is shown, by a model that beats a guess and after correction for all models and
-variations. Where a variation flips the answer of questions with more than two options, most options become
-right and guessing improves: that is subtracted. The intervals are over items and not corrected; of variations
-that take away the picture or the question nothing is claimed.""")
+(blue) have a colour where that is shown, by a model that beats a guess and after correction for all models
+and variations. Where a variation flips the answer of questions with more than two options, most options
+become right and guessing improves: that is subtracted. The intervals are over items and not corrected. Of
+variations that take away the picture or the question nothing is claimed.""")
 SIZES = (
     "in options; sets are recalibrated for the variation, so coverage is kept and the cost shows here; the "
     "intervals treat the thresholds as fixed, which makes them too narrow: no judgement"
