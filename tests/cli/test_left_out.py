@@ -47,7 +47,7 @@ def read() -> Evidence:
 
 
 def test_show_has_the_share_and_says_who_answers_otherwise(here: Path, vouch: Vouch) -> None:
-    shown = vouch("show")
+    shown = vouch("show", "--all")
     assert "Low letter mass" in shown.splitlines()[0]
     (line,) = [one for one in shown.splitlines() if MARK[LETTERS] in one]
     assert line == f"left: tiny_a {MARK[LETTERS]}. {REMEDY[LETTERS]}"
@@ -120,7 +120,7 @@ def test_unknown_mass_changes_nothing(scored: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(scored)
     evidence = read()
     assert evidence.candidates("left") == evidence.models("left")
-    assert not any("mass" in text for text in (vouch("show"), vouch("publish", "card", "tiny_a")))
+    assert not any("mass" in text for text in (vouch("show", "--all"), vouch("publish", "card", "tiny_a")))
     left = next(part for part in parts(results.build(evidence)) if part.title == "left")
     assert not any("mass" in column.label for column in left.grids[0].columns)
 

@@ -54,7 +54,16 @@ def test_a_group_lists_its_commands(group: str, capsys: pytest.CaptureFixture[st
         (["shwo"], "vouch: no command shwo; did you mean show? see `vouch --help`"),
         (["store", "snyc"], "vouch store: no command snyc; did you mean sync? see `vouch store --help`"),
         (["x\x1b[31m"], "vouch: no command x [31m; see `vouch --help`"),
-        (["show", "--reading"], "vouch show: unrecognized arguments: --reading; see `vouch show --help`"),
+        (["show", "--reading"], "vouch show: unknown --reading; see `vouch show --help`"),
+        (
+            ["show", "--varations"],
+            "vouch show: unknown --varations, did you mean --variations?; see `vouch show --help`",
+        ),
+        (
+            ["show", "--protocol", "claen"],
+            "vouch show: argument --protocol: no claen; did you mean clean? valid: clean, faithful; see `vouch "
+            "show --help`",
+        ),
         (["item"], "vouch item: the following arguments are required: id; see `vouch item --help`"),
     ],
 )

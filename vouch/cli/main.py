@@ -96,7 +96,8 @@ class Parser(argparse.ArgumentParser):
         """As argparse does; an unknown option gets the one that may be meant."""
         options, unknown = self.parse_known_args(args, namespace)
         if unknown:
-            self.error(f"no {unknown[0][:80]}; {meant(unknown[0], self._option_string_actions)}")
+            hint = meant(unknown[0], self._option_string_actions).rstrip()
+            self.error(f"unknown {unknown[0][:80]}{hint and f', {hint}'}")
         return options
 
     def error(self, message: str) -> NoReturn:
