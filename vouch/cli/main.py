@@ -61,6 +61,7 @@ usage: vouch COMMAND [OPTIONS]
 """
 MORE = """
 Examples:
+  vouch new mine --data ../kites --model ../weights/my-model      begin with data and a model of your own
   vouch plan                            before a run: how many prompts, what is still missing
   dvc repro                             run it (or: snakemake --cores 2)
   vouch show                            the results

@@ -151,7 +151,7 @@ def named(now: Cells) -> list[dict[str, Any]]:
         dict(zip(("dataset", "variation", "output", "model"), key, strict=True))
         | {
             metric if score not in ("lac", "aps") else f"{metric}_{score}": {
-                name: row[name] for name in ("value", "low", "high", "items")
+                name: row.get(name) for name in ("value", "low", "high", "items")
             }
             for (metric, score), row in now[key].items()
             if (metric, score) in _shown(now)
