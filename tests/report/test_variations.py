@@ -84,6 +84,7 @@ def test_rows_hold_the_change_and_say_whether_it_can_be_told(make: Make) -> None
     evidence = with_cost(
         make(Made(variations=NAMES)), "vr_b", "confidence", difference=0.01, low=-0.01, high=0.03
     )
+    evidence = with_cost(evidence, "vr_b", difference=-0.4, low=-0.45, high=-0.35)
     (part,) = parts(variations.build(evidence))
     rows = {(row[0].note, row[1].text): row for row in part.grids[0].rows}
     assert list(rows) == [
@@ -91,8 +92,9 @@ def test_rows_hold_the_change_and_say_whether_it_can_be_told(make: Make) -> None
     ]
     name, model, accuracy, change, certainty, lac, _, flipped, _ = rows["vr_b", "alpha"]
     assert (name.text, model.text, accuracy.text) == ("pictures blurred", "alpha", "60.0")
-    assert (change.text, change.note, change.tone) == ("−20.0", "−25.0 to −15.0", "strong")
-    assert (certainty.text, certainty.tone) == ("1.0", "quiet")
+    assert (change.text, change.note, change.tone) == ("−40.0", "−45.0 to −35.0", "strong")
+    assert rows["option_order", "alpha"][3].tone == "quiet", "less than so many claims show"
+    assert (certainty.text, certainty.tone) == ("1.0", "")
     assert (lac.text, lac.tone, flipped.text) == ("0.50", "", "30.0")
 
 

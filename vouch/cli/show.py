@@ -139,7 +139,7 @@ def headline(now: Cells, every: bool = False) -> str:
 
 def _short(column: tuple[str, str], row: Mapping[str, Any] | None) -> str:
     if row is None or row["value"] is None or column[0] == "ece":
-        return number(row and row["value"])
+        return number(None if row is None else row["value"])
     digits = _DIGITS.get(column[0], 3)
     bounds = "" if row["low"] is None else f" [{row['low']:.{digits}f}, {row['high']:.{digits}f}]"
     return f"{row['value']:.{digits}f}{bounds}"

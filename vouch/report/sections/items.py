@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from vouch.report.claims import shown
 from vouch.report.costs import in_words
-from vouch.report.claims import shown
 from vouch.report.evidence import Evidence
 
 TITLE = "Items"

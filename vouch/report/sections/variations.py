@@ -75,8 +75,8 @@ def _heat(evidence: Evidence, dataset: str) -> Grid | None:
         if cost is None:
             return None
         change, sure = cost.net.difference, (dataset, model, variation) in effects(evidence)
-        colour, tone = (shade(change), "") if sure else ("", "quiet")
-        return Cell(formatting.number(100 * change, 1), key=change, tone=tone, shade=colour), cost.items
+        text, colour = formatting.number(100 * change, 1), shade(change) if sure else ""
+        return Cell(text, key=change, tone="" if sure else "quiet", shade=colour), cost.items
 
     caption = f"{dataset}: accuracy against the original, points over a guess"
     return heat_map("changes", caption, changes(found), evidence.models(dataset), cell)
