@@ -99,7 +99,7 @@ def test_five_columns_in_a_hundred_characters_with_a_legend() -> None:
     assert max(map(len, lines)) <= 100 and len(lines[1].split()) == 5
     assert lines[0].split() == ["model", "Accuracy", "Coverage", "Set", "size", "ECE"]
     assert lines[2] == "a_dataset_of_a_long_name, 100000 questions" and lines[3].startswith(
-        f"  {name}  0.500 ["
+        f" {name}  0.500 ["
     )
     assert all(f"{word}: " in text for word in ("Accuracy", "Coverage", "Set size", "ECE"))
 

@@ -17,7 +17,7 @@ from tests.report.project import SCORING, Made, write_tables
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
 from vouch.report import figures, palette, papers, plugins
-from vouch.report.config import Config, Scoring
+from vouch.report.config import Config
 from vouch.report.csv_tables import TABLES, csv_text
 from vouch.report.drawing import RenderCache
 from vouch.report.evidence import Evidence
@@ -216,8 +216,3 @@ def test_no_scores_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     paths = write_tables(Made(accuracy={}))
     with pytest.raises(UserError, match="holds no scores"):
         read(paths, SCORING)
-
-
-def test_scoring_reads_the_projects_parameters() -> None:
-    scoring = Scoring.model_validate(load(ROOT / "params.yaml")["score"])
-    assert 0 < scoring.alpha < 1
