@@ -59,7 +59,7 @@ def test_guessing_is_not_praised(make: Make) -> None:
         "Nothing can be told yet",
         "About 560 would find 10 points",
     ]
-    assert view.cards[1].why == "On shapes, 80 questions find 26 points over a guess."
+    assert view.cards[1].why.startswith("On shapes, 80 questions find 26 points over a guess: ")
     alone = verdict.build(make(Made(accuracy={"alpha": 0.3})))
     assert alone.headline == "alpha is not shown to be better than a guess on shapes."
 
@@ -148,7 +148,7 @@ def test_coverage_is_kept_broken_or_untold(
     leaderboard = evidence.leaderboard.copy()
     leaderboard.loc[leaderboard["metric"] == "coverage", ["value", "low", "high"]] = [value, low, high]
     card = verdict.build(replace(evidence, leaderboard=leaderboard)).cards[1]
-    assert card.answer.startswith("1.40 options in a set; ")
+    assert card.answer.startswith("1.40 options in a set, ")
     assert f"Is the target of 90\u202f% kept? {said}; of 3 pairs of model and dataset, {count}." in card.why
 
 

@@ -48,9 +48,10 @@ def _nothing(evidence: Evidence, dataset: str) -> tuple[Card, ...]:
         return ()
     now, more = worth(evidence, dataset)
     if evidence.is_small(dataset):
+        groups, once = evidence.groups(dataset), " (those about one image count once)"
         why = (
             f"With fewer than {MINIMUM} independent questions no model is named, whatever it answers; "
-            f"{dataset} has {evidence.groups(dataset)}."
+            f"{dataset} has {groups}{once if groups < evidence.asked(dataset) else ''}."
         )
     else:
         why = (
@@ -58,7 +59,8 @@ def _nothing(evidence: Evidence, dataset: str) -> tuple[Card, ...]:
             f"{SIGNIFICANCE:g}, corrected for all models and datasets)."
         )
     told = Card(FIRST, "Nothing can be told yet", why)
-    return (told, Card(ENOUGH, more, f"On {dataset}, {now} over a guess.", "datasets"))
+    why = f"On {dataset}, {now} over a guess: a model that is less far above it cannot be told from one that guesses."
+    return (told, Card(ENOUGH, more, why, "datasets"))
 
 
 def _worst(evidence: Evidence, model: str, worst: News | None) -> Card:
@@ -82,7 +84,7 @@ def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
         why = f"Too few questions of {dataset} calibrate: sets hold every option in some of the splits."
         return Card(CERTAIN, "Too small to tell", why)
     why = (
-        f"A set holds the options it cannot rule out on {dataset}. Is the target of "
+        f"A set holds the options it cannot rule out. Is the target of "
         f"{formatting.percent(evidence.target, 0)} kept? {VERDICTS[guarantee(evidence, dataset, model)]}"
         f"{formatting.bracketed(coverage.low, coverage.high, 1, 100)}"
     )
@@ -105,7 +107,8 @@ def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
         share = formatting.percent(float((sizes > 1.5).mean()), 0)
         why += f" For {share} of the questions the set has more than one option."
     answer = (
-        f"{formatting.number(size.value, 2)} options in a set; {formatting.percent(coverage.value)} coverage"
+        f"{formatting.number(size.value, 2)} options in a set, {formatting.percent(coverage.value)} coverage "
+        f"({dataset})"
     )
     return Card(CERTAIN, answer, why)
 

@@ -4,6 +4,7 @@ from markupsafe import Markup
 
 from vouch.report.claims import shown
 from vouch.report.evidence import Evidence
+from vouch.report.gates import MINIMUM
 from vouch.report.section import Block, Text, by_dataset
 from vouch.report.table import MISSING, Column, Grid, Measured, cells, percent, rounded
 
@@ -11,10 +12,11 @@ TITLE = "Categories"
 
 
 def _mean(evidence: Evidence, dataset: str, category: str, metric: str, score: str = "") -> float | None:
+    """Over the models; nothing of fewer than MINIMUM questions."""
     known = [
         number.value
         for model, number in evidence.numbers(dataset, metric, score, category=category).items()
-        if not score or evidence.calibrated(dataset, model, category=category)
+        if number.items >= MINIMUM and (not score or evidence.calibrated(dataset, model, category=category))
     ]
     return sum(known) / len(known) if known else None
 
@@ -35,7 +37,11 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
         Column("Category", "as the source names it"),
         Column("Items", "", True),
         *(each.column for each in measures),
-        Column("Accuracy %, all models", "mean over the models, each counted once", True),
+        Column(
+            "Accuracy %, all models",
+            f"mean over the models, each counted once, of {MINIMUM} questions or more",
+            True,
+        ),
         Column("Set size LAC, all models", "likewise, over those that can be calibrated", True),
     )
     rows = []
