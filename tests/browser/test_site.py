@@ -310,10 +310,10 @@ def test_a_term_says_what_it_means(window, size):
 def test_a_heading_sorts_beside_its_definition(window):
     page = window().open("pages/calibration.html")
     table = page.locator("table.calibration")
-    numbers = table.locator("tbody tr td:nth-child(2)")
-    table.locator("thead .sort").nth(1).click()
+    numbers = table.locator("tbody tr td:nth-child(3)")
+    table.locator("thead .sort").nth(2).click()
     first = numbers.all_inner_texts()
-    table.locator("thead .sort").nth(1).click()
+    table.locator("thead .sort").nth(2).click()
     assert numbers.all_inner_texts() == first[::-1] and len(set(first)) > 1
     assert page.locator(".meaning-of-term").count() == 0
 

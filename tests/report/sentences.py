@@ -19,7 +19,8 @@ SAID = {
     "small": rf"{NAMES} (?:is|are) too small to tell(?:: [\w ]+ finds? \d+ points)?",
     "behind": r"On (\w+), (\w+) answers .*; (\w+) is [\d.]+ points behind .*",
     "estimate": r"On \w+, [\w ]+ answers? .*",
-    "worth": r"On \w+, [\w ]+ finds? \d+ points over a guess: a model .*|(About [\d,]+ would|These) find 10 points",
+    "worth": r"On \w+, [\w ]+ finds? \d+ points over a guess: a model .*|"
+    r"(About [\d,]+ would|These) find 10 points",
     "boasts": r"Says \d+\s%, is right \d+\s% \((\w+)\)",
     "loses": r".*\((\w+)\): [\d.]+ points lost",
     "where": r"With it .* of the answers on (\w+) are right, without it .*",
@@ -27,7 +28,8 @@ SAID = {
     "shift": r"Sets calibrated on the originals then cover \d+\s%",
     "pairs": r"(?:All )?(\d+)(?: pairs| of \d+ pairs? of models)",
     "coverage": r"Is the target .*\? (Yes|No|Cannot tell).*?\)(?:; of .*, \d+ keep it, (\d+) break it)?",
-    "silent": r"No bad news shown|None shown|Too small to tell|[\d.]+ options in a set, .* coverage \(\w+\)|Neither .*|"
+    "silent": r"No bad news shown|None shown|Too small to tell|[\d.]+ options in a set, .* coverage \(\w+\)|"
+    r"Looked for .*|Not measured: .*|"
     r"Of \d+ variations? .*|The mean confidence .*|A set holds .*|For \d+\s% of .*|Too few questions .*|"
     r"By accuracy on .*|Nothing .*|With fewer than .*|\w+ cannot be told from .*",
 }

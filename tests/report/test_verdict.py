@@ -82,6 +82,14 @@ def test_one_candidate_is_not_the_best_of_one(make: Make) -> None:
     assert headline(mute) == "alpha is best on shapes, better than a guess on cubes."
 
 
+def test_what_was_not_measured_is_no_good_news(make: Make) -> None:
+    card = verdict.build(make(Made())).cards[0]
+    assert card.answer == "No bad news shown" and "not shown: overconfidence (p < 0.01" in card.why
+    assert card.why.endswith("Not measured: low letter mass and a variation that costs accuracy.")
+    asked = verdict.build(make(Made(variations=("original", "vr_b")))).cards[0]
+    assert asked.why.endswith("Not measured: low letter mass.")
+
+
 def few(evidence: Evidence, *datasets: str) -> Evidence:
     """The same with twelve questions in these datasets."""
     items = evidence.items

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
+from vouch.metrics.letter_mass import LOW_MASS_RATE
 from vouch.report import formatting
 from vouch.report.claims import Guarantee, guarantee, leaders, worth
 from vouch.report.costs import ACCURACY, costs, real_changes
@@ -10,6 +11,7 @@ from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM
 from vouch.report.news import News, news
 from vouch.report.numbers import SIGNIFICANCE
+from vouch.tables.prompts import TEXT
 
 FIRST = "What should you know first?"
 ENOUGH = "How many questions would tell?"
@@ -59,7 +61,7 @@ def _nothing(evidence: Evidence, dataset: str) -> tuple[Card, ...]:
             f"{SIGNIFICANCE:g}, corrected for all models and datasets)."
         )
     told = Card(FIRST, "Nothing can be told yet", why)
-    why = f"On {dataset}, {now} over a guess: a model that is less far above it cannot be told from one that guesses."
+    why = f"On {dataset}, {now} over a guess: a model that is nearer to it cannot be told from a guess."
     return (told, Card(ENOUGH, more, why, "datasets"))
 
 
@@ -67,10 +69,18 @@ def _worst(evidence: Evidence, model: str, worst: News | None) -> Card:
     if worst:
         page = "variations" if worst.variation else "calibration"
         return Card(FIRST, worst.answer, worst.why + _shift(evidence, model, worst), page)
+    looked = {
+        "overconfidence": any(evidence.outputs(name)[0] != TEXT for name in evidence.judged),
+        "low letter mass": any(evidence.number(name, model, LOW_MASS_RATE) for name in evidence.judged),
+        "a variation that costs accuracy": bool(_tried(evidence, model)),
+    }
+    found, missing = ([what for what, done in looked.items() if done == which] for which in (True, False))
     why = (
-        f"Neither overconfidence nor low letter mass nor a variation that costs {model} accuracy is shown "
-        f"(p < {SIGNIFICANCE:g}, corrected, on {MINIMUM} questions or more)."
+        f"Looked for and not shown: {formatting.listed(found)} (p < {SIGNIFICANCE:g}, corrected, on "
+        f"{MINIMUM} questions or more)."
     )
+    if missing:
+        why += f" Not measured: {formatting.listed(missing)}."
     return Card(FIRST, "No bad news shown", why)
 
 
@@ -115,13 +125,7 @@ def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
 
 def _breaks(evidence: Evidence, model: str) -> tuple[Card, ...]:
     """The variation that surely costs most accuracy on any dataset, if one is shown to cost any."""
-    tried = {
-        change
-        for name in evidence.judged
-        for found in [costs(evidence, name)]
-        for change in real_changes(found)
-        if model in leaders(evidence, name) and (model, change, *ACCURACY) in found
-    }
+    tried = _tried(evidence, model)
     if not tried:
         return ()
     bad = [one for one in news(evidence) if one.variation]
@@ -134,6 +138,17 @@ def _breaks(evidence: Evidence, model: str) -> tuple[Card, ...]:
     if several > 1:
         why += f" {several} of {every} are shown to cost accuracy."
     return (Card(BREAKS, bad[0].answer, why, "variations"),)
+
+
+def _tried(evidence: Evidence, model: str) -> set[str]:
+    """The variations that were asked of a model where it leads."""
+    return {
+        change
+        for name in evidence.judged
+        for found in [costs(evidence, name)]
+        for change in real_changes(found)
+        if model in leaders(evidence, name) and (model, change, *ACCURACY) in found
+    }
 
 
 def _shift(evidence: Evidence, model: str, one: News) -> str:

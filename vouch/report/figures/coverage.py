@@ -15,7 +15,7 @@ TIPS = alt.tips(".1%", model_n="Model", score_n="Score", value="Coverage", low="
 
 
 def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
-    """One row per model and nonconformity score; nobody whose sets hold every option in some of the splits."""
+    """One row per model and nonconformity score; no model whose sets hold every option in a split."""
     rows = [
         {"model": model, "score": name, "value": number.value, "low": number.low, "high": number.high}
         for model in evidence.models(dataset)
