@@ -9,7 +9,7 @@ from markupsafe import Markup
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM
-from vouch.report.section import Beside, Part, Section
+from vouch.report.section import Part, Section
 from vouch.report.table import MISSING, Cell, Column, Grid, cells
 from vouch.tables.compared import OVERALL
 from vouch.tables.prompts import ORIGINAL, OUTPUTS
@@ -29,13 +29,14 @@ def build(evidence: Evidence) -> Section | None:
     """One part per output with at least two dimensions, of the original prompts in the clean protocol."""
     frame = evidence.dimensions
     frame = frame[(frame["variation"] == ORIGINAL) & (frame["protocol"] == "clean")]
-    grids = []
+    found: list[Part] = []
     for output in OUTPUTS:
         here = frame[frame["output"] == output]
         if here.loc[here["dimension"] != OVERALL, "dimension"].nunique() > 1:
             name = formatting.OUTPUT_NAMES[output]
-            grids.append(_grid(name, here, _questions(evidence, output)))
-    return Section(HEADING, TEXT, [Part("", [Beside(grids)])]) if grids else None
+            grid = _grid(name, here, _questions(evidence, output))
+            found.append(Part(f"By {name}", [grid], folds=True, opens=not found))
+    return Section(HEADING, TEXT, found) if found else None
 
 
 def _questions(evidence: Evidence, output: str) -> dict[str, int]:

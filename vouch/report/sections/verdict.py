@@ -145,7 +145,7 @@ def _grid(evidence: Evidence) -> Grid:
         Column("Dataset"),
         Column("Best, with ties", "the most accurate model, and those that cannot be told from it"),
         *(each.column for each in MEASURES[:1]),
-        Column("A guess %", "accuracy of a guess among the options", True),
+        Column("Guess %", "accuracy of a guess among the options", True),
         *(each.column for each in MEASURES[1:]),
         Column("Questions", f"with fewer than {MINIMUM} independent ones nothing is named", True),
         Column(
