@@ -1,11 +1,10 @@
 """What pydantic finds wrong with a file's content, in lines that a person can act on."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
 
 from vouch.pipeline.errors import did_you_mean, refusal
 
@@ -45,7 +44,7 @@ def _not_finite(values: Any, key: str = "") -> Iterator[tuple[str, float]]:
             yield from _not_finite(value, f"{key}.{name}" if key else str(name))
 
 
-def _explained(problem: ErrorDetails, model: type[BaseModel]) -> str:
+def _explained(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
     """One problem of a validation: key, what is wrong, valid keys."""
     key = ".".join(f"{part!s:.60}" for part in problem["loc"] if part not in _NO_KEYS) or "the whole file"
     if problem["type"] == "extra_forbidden":
