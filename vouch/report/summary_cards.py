@@ -50,7 +50,7 @@ def _nothing(evidence: Evidence, dataset: str) -> tuple[Card, ...]:
         return ()
     now, more = worth(evidence, dataset)
     if evidence.is_small(dataset):
-        groups, once = evidence.groups(dataset), " (those about one image count once)"
+        groups, once = evidence.groups(dataset), " (copies and those about one image count once)"
         why = (
             f"With fewer than {MINIMUM} independent questions no model is named, whatever it answers; "
             f"{dataset} has {groups}{once if groups < evidence.asked(dataset) else ''}."
