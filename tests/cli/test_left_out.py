@@ -140,7 +140,7 @@ def test_show_and_card_have_what_was_not_read_and_its_bounds(
     mumbling: Path, monkeypatch: pytest.MonkeyPatch, vouch: Vouch
 ) -> None:
     monkeypatch.chdir(mumbling)
-    shown = vouch("show").splitlines()
+    shown = vouch("show", "--all").splitlines()
     assert shown[0].split("Accuracy")[1].split()[:3] == ["Unparsed", "Refused", "Several"]
     (of_model,) = [one for one in shown if one.startswith("right ") and "tiny_a" in one]
     assert of_model.split("]")[1].split()[:3] == ["0.125", "0.000", "0.000"]
@@ -181,5 +181,5 @@ def test_what_is_read_is_told_without_a_warning(
     scored: Path, monkeypatch: pytest.MonkeyPatch, vouch: Vouch
 ) -> None:
     monkeypatch.chdir(scored)
-    shown = vouch("show")
+    shown = vouch("show", "--all")
     assert "Several" in shown and "all of these wrong" not in shown and MARK[WORDS] not in shown
