@@ -7,6 +7,8 @@
 # make worlds   200 random worlds whose truth is known: how often the report's first page is wrong (docs/report.md)
 # make crash  kills runs, fills disks and the like, some hours on two cores: docs/internals/fault-tolerance.md;
 #             SEED=2 tries other points, POINTS=20 only the first 20, which are kills, CRASH=FOLDER keeps them elsewhere
+# make screenshots   every page of reports/ at three widths, light and dark, into build/screenshots;
+#             REPORTS=FOLDER: of another report
 # make scale  what the full matrix costs: runs at parts of it (PARTS="1000 100 10"), the runners on all of it
 # make reproduce   two clones, two runners, every byte compared (PROFILE=small takes minutes, the demo longer)
 # make bits   a few prompts on emulated processors of Intel and AMD: the same bytes as here? needs qemu-user (Debian)
@@ -24,6 +26,7 @@ SEED ?= 1
 POINTS ?=
 CRASH ?= $(or $(TMPDIR),/tmp)/vouch-crash
 PARTS ?= 1000 100
+REPORTS ?= reports
 PROFILE ?= demo
 INSTALL := TORCH=$(TORCH) $(PYTHON) tools/install.py
 RUN := PATH="$(CURDIR)/.venv/bin:$$PATH" HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1
@@ -32,7 +35,8 @@ BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 # many containers set it: without bytecode each stage starts six seconds later
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo train test fuzz worlds crash scale reproduce bits slurm install everything browser servers flips bench lint lock clean
+.PHONY: demo train test fuzz worlds screenshots crash scale reproduce bits slurm install everything browser servers flips bench \
+	lint lock clean
 
 demo: install
 	@$(RUN) dvc pull --quiet train || echo "demo: not all stored weights came; what is missing is trained"
@@ -46,6 +50,9 @@ train: install
 
 test: everything lint browser servers
 	@$(RUN) python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+screenshots: everything browser
+	@$(RUN) python -m tools.screenshots $(REPORTS)
 
 fuzz: everything
 	@$(RUN) python -m tests.fuzz --minutes $(MINUTES)

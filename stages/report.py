@@ -3,6 +3,7 @@
 from functools import partial
 from pathlib import Path
 
+from vouch.metrics.config import Config as ScoreConfig
 from vouch.params.start import run_stage
 from vouch.pipeline.stage import Run
 from vouch.pipeline.yaml12 import load as load_yaml
@@ -19,7 +20,9 @@ SETUP = ("datasets", "extract", "models", "variations", "train")
 def main(run: Run) -> None:
     """Reads the declared inputs, writes the report."""
     setup = {name: run.params[name] for name in SETUP} | {"locked": load_yaml(LOCK)["models"]}
-    scoring = Scoring.model_validate(run.params["score"])
+    score = ScoreConfig.model_validate(run.params["score"])
+    told = score.model_dump(include={"calibration", "splits", "bins"})
+    scoring = Scoring(alpha=score.main_alpha, **told)
     evidence = load(run.inputs, scoring, setup, facts(setup["locked"], setup["train"]))
     write(Config.model_validate(run.params["report"]), evidence, partial(run.progress, label="figures"))
 

@@ -21,7 +21,7 @@ from vouch.tables.label_free import LABEL_FREE, label_free_path
 from vouch.tables.metrics import METRICS, metrics_path
 from vouch.tables.outcomes import OUTCOMES, outcomes_path
 from vouch.tables.pins import pin_path, read_pin
-from vouch.tables.prompts import PROMPTS, prompts_path
+from vouch.tables.prompts import LETTERS, PROMPTS, prompts_path
 from vouch.tables.responses import RESPONSES
 from vouch.tables.writing import Writer, packed, unpacked
 
@@ -62,7 +62,10 @@ class Scoring:
         self._prompts = PROMPTS.read(prompts_path(self.dataset), OF_PROMPTS)
         self._items = ITEMS.read(items_path(self.dataset), OF_ITEMS)
         asked = self._prompts.select(["variation", "outputs"]).to_pylist()
-        self.parts = 1 + len({(row["variation"], output) for row in asked for output in row["outputs"]})
+        # Released answers were asked for nothing here: they have letters.
+        self.parts = 1 + len(
+            {(row["variation"], each) for row in asked for each in row["outputs"] or [LETTERS]}
+        )
         self.cache, self.silent = Remembered(SCORED / self.dataset), dict[str, int]()
 
     def write(self, models: Sequence[str], writers: Sequence[Writer]) -> Iterator[None]:

@@ -18,8 +18,7 @@ from vouch.report.drawing import RenderCache
 from vouch.report.figures import of_dataset
 from vouch.report.items.config import Config as Pictures
 from vouch.report.load import load
-from vouch.report.sections.papers import figure_specs
-from vouch.report.site import build, site
+from vouch.report.site import site
 from vouch.report.write import draw, write_site
 from vouch.tables.items import ITEMS, items_path
 
@@ -89,7 +88,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         figures = folder / "reports/figures"
         figures.mkdir(parents=True)
         specs = [made for name in FIGURES for made in of_dataset(name, evidence, CHOICE)]
-        pictures = draw([*specs, *list(figure_specs(build(evidence)["papers"]))[:1]], figures, RenderCache())
+        pictures = draw(specs, figures, RenderCache())
         whole = {f"{name}.csv": csv_text(table(evidence)) for name, table in TABLES.items()}
         write_site(site(Config(title="Vouch"), evidence, pictures), whole, RenderCache())
         inputs = write_project()

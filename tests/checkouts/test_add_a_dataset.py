@@ -1,6 +1,9 @@
 """docs/add-a-dataset.md, done as it says: files, tables and entries are taken from the page."""
 
+import json
 import re
+import shutil
+import sys
 
 import pyarrow.parquet as pq
 import pytest
@@ -10,6 +13,7 @@ from tests.datasets.loaders.built import coded, png, tsv
 
 pytestmark = pytest.mark.slow
 PAGE = (ROOT / "docs/add-a-dataset.md").read_text("utf-8")
+README = (ROOT / "README.md").read_text("utf-8")
 ROW = {"question": "Which?", "A": "red", "B": "blue", "C": "green", "answer": "B", "image": coded(1)}
 
 
@@ -97,3 +101,46 @@ def test_a_folder_with_braces_in_its_name_is_no_pattern(checkout):
     checkout.edit("params.yaml", f"source: {source}", f"source: '{source.replace('kites', '{kites}')}'")
     checkout.run("snakemake", "--cores", "1", "prepare-kites")
     assert "Running" not in checkout.dvc("repro", "prepare@kites").stdout
+
+
+def test_three_commands_of_the_readme_lead_from_data_and_a_model_to_the_report(tiny, tmp_path):
+    """`vouch new`, `vouch use`, `dvc repro`, as the README has them, offline; more data then score nothing again."""
+    (lines,) = re.findall(r"\n((?:    \S.*\n)+)", README.partition("## Your data, your model")[2])[:1]
+    commands = [line.split("  ")[0].split() for line in map(str.strip, lines.splitlines())]
+    assert [command[:2] for command in commands] == [["vouch", "new"], ["vouch", "use"], ["dvc", "repro"]]
+    checkout = Checkout(tmp_path / "vouch")
+    data, model = (tmp_path / commands[0][commands[0].index(word) + 1][3:] for word in ("--data", "--model"))
+    questions(data, 24)
+    shutil.copytree(tiny, model)
+    for command in commands:
+        checkout.run(
+            *([sys.executable, "-m", "vouch.cli.main"] if command[0] == "vouch" else ["dvc"]), *command[1:]
+        )
+    assert data.name in checkout.vouch("show").stdout
+    assert (checkout.path / "reports/index.html").is_file() and checkout.planned() == set()
+    questions(tmp_path / "signs", 12)
+    checkout.edit(
+        "params.yaml",
+        "models:\n",
+        "  signs: {source: ../signs, loader: jsonl, template: kostumov}\nmodels:\n",
+    )
+    stages = ("prepare", "rewrite", "vary", "embed", "score", "browse")
+    own = {f"{stage}@signs" for stage in stages} | {f"extract@{model.name.replace('-', '_')}-signs"}
+    assert checkout.repro() == own | {"embed_texts", "compare", "report"}
+
+
+def questions(folder, count):
+    """A folder of so many questions about pictures that are all different."""
+    folder.mkdir()
+    lines = []
+    for number in range(count):
+        (folder / f"{number}.png").write_bytes(png(number + 7 * count))
+        lines.append(
+            {
+                "question": f"What is {number}?",
+                "options": ["a", "b"],
+                "answer": number % 2,
+                "image": f"{number}.png",
+            }
+        )
+    (folder / "items.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")

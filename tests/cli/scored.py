@@ -28,7 +28,7 @@ from vouch.tables.responses import LETTERS, LIKELIHOOD, TEXT, letters_path, like
 ESCAPE = "\x1b[31mred\x1b]0;title\x07"
 HOSTILE = f"q\n{ESCAPE}\u202eevil"
 """An id with a line end, escape sequences and a mark that turns the direction of writing."""
-COUNT = 40
+COUNT = 64
 MARKS = ["A", "B", "C"]
 VARIATIONS = (("original", KEPT), ("ls_n", COMPLEMENT), ("vr_b", KEPT))
 SKILL = {"tiny_a": 0.9, "tiny_b": 0.4}

@@ -26,7 +26,7 @@ def test_help_names_the_commands_and_says_where_numbers_and_exit_statuses_are_to
 ) -> None:
     status, said, _ = ended(capsys, "--help")
     assert status == 0 and "reports/metrics.json" in said
-    assert re.findall(r"^  (\w+)  ", said, re.MULTILINE)[:7] == list(COMMANDS)
+    assert re.findall(r"^  (\w+)  ", said, re.MULTILINE)[: len(COMMANDS)] == list(COMMANDS)
     assert all(f"  {group} {'|'.join(own)}" in said for group, (_, own) in GROUPS.items())
     (page,) = re.findall(r"docs/\w+\.md", said)
     assert "The exit status is" in (ROOT / page).read_text("utf-8")
@@ -54,7 +54,16 @@ def test_a_group_lists_its_commands(group: str, capsys: pytest.CaptureFixture[st
         (["shwo"], "vouch: no command shwo; did you mean show? see `vouch --help`"),
         (["store", "snyc"], "vouch store: no command snyc; did you mean sync? see `vouch store --help`"),
         (["x\x1b[31m"], "vouch: no command x [31m; see `vouch --help`"),
-        (["show", "--reading"], "vouch show: unrecognized arguments: --reading; see `vouch show --help`"),
+        (["show", "--reading"], "vouch show: unknown --reading; see `vouch show --help`"),
+        (
+            ["show", "--varations"],
+            "vouch show: unknown --varations, did you mean --variations?; see `vouch show --help`",
+        ),
+        (
+            ["show", "--protocol", "claen"],
+            "vouch show: argument --protocol: no claen; did you mean clean? valid: clean, faithful; see `vouch "
+            "show --help`",
+        ),
         (["item"], "vouch item: the following arguments are required: id; see `vouch item --help`"),
     ],
 )

@@ -11,8 +11,10 @@ import pyarrow as pa
 import pytest
 from dvc.repo import Repo
 
-from vouch.cli.show import cells, compared, headline, leaderboard_at
+from tests.models.project import ROOT
+from vouch.cli.show import cells, compared, headline, leaderboard_at, named
 from vouch.pipeline.errors import UserError
+from vouch.pipeline.yaml12 import load
 from vouch.tables.compared import LEADERBOARD, LEADERBOARD_PATH
 from vouch.tables.table import Table
 
@@ -37,7 +39,10 @@ def test_of_several_targets_and_thresholds_the_main_ones_are_shown() -> None:
     found = cells(rows, "clean")
     assert [each["value"] for each in found["d", "original", "letters", "m"].values()] == [1.5, 0.75]
     assert cells(rows, "faithful")["d", "original", "letters", "m"]["set_size", "lac"]["value"] == 2.0
-    assert "1.500" in headline(found) and "0.750" in headline(found)
+    assert "0.750" in headline(found) and " 1.50 " in headline(found) and "(target 0.8)" in headline(found)
+    assert "1.500" in headline(found, every=True) and "Set size APS" in headline(found, every=True)
+    (line,) = named(found)
+    assert line["set_size_lac"]["value"] == 1.5 and line["model"] == "m"
 
 
 def test_the_original_prompts_are_shown_unless_all_are_wanted() -> None:
@@ -57,23 +62,46 @@ def test_a_comparison_shows_the_lines_that_changed() -> None:
         [row("accuracy", value, model=name) for name, value in (("m", 0.75), ("new", 0.25), ("same", 0.5))],
         "clean",
     )
-    lines = [line.split() for line in compared(now, then).splitlines()]
-    assert [line[3:6] for line in lines[2:5]] == [
-        ["m", "0.750", "(+0.250)"],
-        ["new", "0.250", "n.a."],
-        ["gone", "gone"],
-    ]
-    assert lines[3][-1] == "new" and lines[-1][:3] == ["1", "of", "3"]
-    assert compared(now, now) == "3 of 3 lines are unchanged\n"
+    for every, models in ((True, 3), (False, 0)):
+        lines = [line.split() for line in compared(now, then, every).splitlines()]
+        told = [line for line in lines[2:-1] if line != ["d"]]
+        assert [line[models : models + 3] for line in told] == [
+            ["m", "0.750", "(+0.250)"],
+            ["new", "0.250", "n.a."],
+            ["gone", "gone"],
+        ]
+        assert told[1][-1] == "new" and lines[-1][:3] == ["1", "of", "3"]
+        assert compared(now, now, every) == "3 of 3 lines are unchanged\n"
 
 
 def test_a_change_of_digits_that_are_not_shown_is_counted_alone() -> None:
     then = cells([row("accuracy", 0.5, model=name) for name in "abc"], "clean")
     values = {"a": 0.5, "b": 0.5001, "c": 10.5}
     now = cells([row("accuracy", value, model=name) for name, value in values.items()], "clean")
-    *lines, last = compared(now, then).splitlines()
+    *lines, last = compared(now, then, every=True).splitlines()
     assert [line.split()[3:6] for line in lines[2:]] == [["c", "10.500", "(+10.000)"]]
     assert last == "1 of 3 lines are unchanged, 1 more differ only in digits that are not shown"
+    hidden = [row("accuracy", 0.5), row("uacc", 0.5, score="mean")]
+    changed = [row("accuracy", 0.5), row("uacc", 0.75, score="mean")]
+    said = compared(cells(changed, "clean"), cells(hidden, "clean"))
+    assert said == "0 of 1 lines are unchanged, 1 more differ only in digits or columns that are not shown\n"
+
+
+def test_five_columns_in_a_hundred_characters_with_a_legend() -> None:
+    """Also with the longest name of models.lock, every number with the widest interval that it can have."""
+    name = max(load(ROOT / "models.lock")["models"], key=len)
+    ends = {"low": 0.0, "high": 1.0, "items": 100_000, "model": name, "dataset": "a_dataset_of_a_long_name"}
+    of_sets = {"score": "lac", "calibration": "marginal", "alpha": 0.1, **ends}
+    rows = [row("accuracy", 0.5, **ends), row("ece", 0.5, **ends), row("coverage", 0.5, **of_sets)]
+    rows += [row("set_size", 3.5, **of_sets), row("set_size", 3.5, **of_sets | {"protocol": "faithful"})]
+    text = headline(cells(rows, "clean"))
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 100 and len(lines[1].split()) == 5
+    assert lines[0].split() == ["model", "Accuracy", "Coverage", "Set", "size", "ECE"]
+    assert lines[2] == "a_dataset_of_a_long_name, 100000 questions" and lines[3].startswith(
+        f" {name}  0.500 ["
+    )
+    assert all(f"{word}: " in text for word in ("Accuracy", "Coverage", "Set size", "ECE"))
 
 
 def test_results_of_a_revision_that_cannot_be_compared_say_where_they_can_be_seen(

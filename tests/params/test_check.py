@@ -1,16 +1,19 @@
 """params.yaml checked as a whole: what an entry of a dataset may say beside its source."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from vouch.cli.entries import whole
 from vouch.params.check import TRAINED, WRITTEN, check_params
-from vouch.params.project import Models
+from vouch.params.defaults import NAMED, OF_ENTRY, left_out
+from vouch.params.project import Models, Project
 from vouch.pipeline.dag import read_dag
-from vouch.pipeline.errors import UserError
+from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.validation import validated
-from vouch.pipeline.yaml12 import load
+from vouch.pipeline.yaml12 import load, loads
 
 ROOT = Path(__file__).parents[2]
 
@@ -97,8 +100,9 @@ def test_a_wrong_value_is_one_problem_under_its_key(
     project[section] |= values
     with pytest.raises(UserError) as error:
         check_params(project, "params.yaml")
-    assert str(error.value).startswith(f"params.yaml: {said}")
-    assert ("(and 1 more problem)" in str(error.value)) == ("batch" in values)
+    line, *others = str(error.value).splitlines()
+    assert (line if not others else f"params.yaml: {others[0][4:]}").startswith(f"params.yaml: {said}")
+    assert bool(others) == ("batch" in values)
 
 
 @pytest.mark.parametrize("source", [".", "..", "/", "stages/.."])
@@ -181,7 +185,7 @@ def test_a_seed_of_scenes_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
         UserError, match=r"^params\.yaml: datasets\.left\.settings: seed: Input should be less"
     ):
-        checked(settings={"seed": HUGE})
+        checked(settings={"seed": HUGE, "items": 1})
 
 
 def test_a_kind_of_source_is_quoted_in_part() -> None:
@@ -202,3 +206,87 @@ def test_a_name_that_is_none_is_refused_in_words(name: str, monkeypatch: pytest.
         f"params.yaml: datasets.{name}: a name is a lower-case letter, then lower-case letters, digits and _, "
         f"found {name!r}"
     )
+
+
+def test_all_problems_of_a_file_are_one_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wrong values, unknown and missing keys together; names that are not known together."""
+    monkeypatch.chdir(ROOT)
+    values = load(ROOT / "profiles/small.yaml")
+    wrong = values | {"score": {"alpha": 2, "splits": 0}, "comprae": {}, "browse": {"thumbnail": 1}}
+    del wrong["compare"]
+    with pytest.raises(UserError) as error:
+        check_params(wrong, "params.yaml")
+    head, *problems = str(error.value).splitlines()
+    assert head == "params.yaml: 5 problems"
+    assert problems == [
+        "  - unknown key comprae; did you mean compare? " + problems[0].partition("? ")[2],
+        "  - score.alpha: Input should be less than 1, found '2'",
+        "  - score.splits: Input should be greater than or equal to 1, found '0'",
+        "  - browse.thumbnail: Input should be greater than or equal to 16, found '1'",
+        "  - key compare is missing; add `compare: {}`",
+    ]
+    values["datasets"]["left"] |= {"loader": "jsnol", "source": "data"}
+    values["variations"] = ["orignal", "vr_b", "vr_b_3"]
+    values["models"]["third"] = "models.lock"
+    with pytest.raises(UserError) as error:
+        check_params(values, "params.yaml")
+    head, *problems = str(error.value).splitlines()
+    assert head == "params.yaml: 5 problems"
+    for problem, said in zip(
+        problems,
+        (
+            "datasets.left.source: data/compare is what this project writes",
+            "datasets.left.loader: unknown name jsnol; did you mean jsonl?",
+            "variations: unknown variation orignal; did you mean original?",
+            "variations: vr_b_3 is the same as vr_b",
+            "models.third (entries of models.lock): unknown name third; valid: ",
+        ),
+        strict=True,
+    ):
+        assert problem.startswith(f"  - {said}")
+
+
+def test_a_list_of_many_names_or_problems_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    names = [f"name_{number:03d}" for number in range(100)]
+    said = did_you_mean("nmae_042", names)
+    assert said.startswith("did you mean name_042? valid: name_000, ") and said.endswith(
+        "name_019 and 80 more"
+    )
+    values = load(ROOT / "profiles/small.yaml") | dict.fromkeys(names, 1)
+    with pytest.raises(UserError) as error:
+        check_params(values, "params.yaml")
+    head, *problems = str(error.value).splitlines()
+    assert head == "params.yaml: 100 problems" and len(problems) == 21 and problems[-1] == "  - and 80 more"
+
+
+def test_only_data_and_models_have_no_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What dvc.yaml names and a file lacks is told with its default, and nothing else is missing."""
+    monkeypatch.chdir(ROOT)
+    own = {"datasets": {"kites": {"source": "../kites"}}, "models": {"mine": "../mine"}}
+    assert Project.model_validate(own).score.alpha == 0.1
+    with pytest.raises(UserError, match=r"- key score is missing; add `score: {alpha: 0\.1}`\n") as error:
+        check_params(own, "params.yaml")
+    keys = [key for key, _ in left_out(own)]
+    assert re.findall(r"- key (\S+) is missing", str(error.value)) == keys
+    assert keys[-2:] == ["datasets.kites.loader", "datasets.kites.template"]
+    text = whole("datasets: {kites: {source: ../kites}}\nmodels: {mine: ../mine}\nscore: {splits: 7}\n", "x")
+    values = loads(text, "x")
+    assert check_params(values, "x") and read_dag(params=values).stages
+    assert values["score"] == {"splits": 7, "alpha": 0.1} and whole(text, "x") == text
+    assert whole((ROOT / "profiles/demo.yaml").read_text("utf-8"), "x") == (ROOT / "params.yaml").read_text(
+        "utf-8"
+    )
+
+
+def test_the_keys_that_dvc_names_are_those_that_are_written_out() -> None:
+    text = (ROOT / "dvc.yaml").read_text("utf-8")
+    named = set(re.findall(r"\$\{([\w.]+)\}", text))
+    stages = load(ROOT / "dvc.yaml")["stages"].values()
+    named |= {key for stage in stages for key in (stage.get("do") or stage).get("params", ())}
+    loops = ("item", "key", "datasets", "models", "helpers", "train")
+    plain = {key for key in named if key.partition(".")[0] not in loops and "$" not in key}
+    assert plain == {
+        key for key in NAMED if key not in ("profile", "helpers", "train", "rewrite.rewriter")
+    } - {"embed"} | {"rewrite.rewriter"}
+    assert {f"item.{key}" for key in (*OF_ENTRY, "source")} <= named

@@ -44,7 +44,7 @@ def _rewrite(status: str, failed: list[str]) -> dict[str, Any]:
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a report that has nearly every section, written once."""
     made = Made(
-        datasets=("cubes", "shapes"),
+        datasets=("ai2d", "shapes"),  # one of a paper, and one of nobody
         categories=("big", "small"),
         variations=("original", "blank", "rotated", "vr_b"),
         rejects=[("file:3", "no image")],

@@ -13,7 +13,7 @@ from vouch.datasets.cleaning.defects import Findings
 from vouch.report.config import Scoring
 from vouch.report.evidence import Evidence
 from vouch.report.load import COMPARED
-from vouch.report.section import Folded, Section, Sentences, Text
+from vouch.report.section import Beside, Block, Folded, Section, Sentences, Text
 from vouch.report.table import Grid
 from vouch.tables.defects import DEFECTS, REJECTS, defects_path, rejects_path
 from vouch.tables.items import ITEMS, items_path
@@ -55,14 +55,17 @@ class Shown:
     sentences: tuple[str, ...]
 
 
+def _flat(blocks: Sequence[Block]) -> Iterator[Block]:
+    for block in blocks:
+        yield from _flat(block.blocks) if isinstance(block, Folded | Beside) else [block]
+
+
 def parts(section: Section | None) -> list[Shown]:
     """The parts of a section that have a heading; all where none has."""
     assert section is not None
     found = []
     for part in [part for part in section.parts if part.title] or section.parts:
-        blocks = [
-            one for block in part.blocks for one in (block.blocks if isinstance(block, Folded) else [block])
-        ]
+        blocks = list(_flat(part.blocks))
         said = [
             [one.text] if isinstance(one, Text) else one.sentences
             for one in blocks

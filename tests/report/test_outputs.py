@@ -17,11 +17,11 @@ from tests.report.project import SCORING, Made, write_tables
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
 from vouch.report import figures, palette, papers, plugins
-from vouch.report.config import Config, Scoring
+from vouch.report.config import Config
 from vouch.report.csv_tables import TABLES, csv_text
 from vouch.report.drawing import RenderCache
 from vouch.report.evidence import Evidence
-from vouch.report.headline import metrics_json
+from vouch.report.headline import PLOTTED, metrics_json
 from vouch.report.load import load as read
 from vouch.report.reproduce.charts import ON_DEEP, ON_PALE
 from vouch.report.write import PLOTS_PAGE, write, write_plots, write_site
@@ -65,13 +65,14 @@ def test_every_file_is_written(report: Path, monkeypatch: pytest.MonkeyPatch) ->
     drawn = {
         f"{name}-{dataset}.{kind}"
         for name in plugins(figures)
-        for dataset in ("cubes", "shapes")
+        for dataset in ("ai2d", "shapes")
         for kind in ("svg", "png", "pdf")
     }
     figured = {p.name for p in Path("reports/figures").iterdir()}
     assert drawn <= figured
     assert all(name.startswith(tuple(plugins(papers))) for name in figured - drawn)
-    assert {p.name for p in Path("reports/plots").iterdir()} == {"models.csv", "reliability.csv", "page.html"}
+    plotted = {p.name for p in Path("reports/plots").iterdir()}
+    assert plotted == {*(f"{name}.csv" for name in PLOTTED), "reliability.csv", "page.html"}
 
 
 def test_same_inputs_same_bytes_in_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +98,7 @@ def test_a_changed_number_changes_the_report(make: Make) -> None:
     write(CONFIG, make(Made(accuracy={"alpha": 0.81, "beta": 0.6, "gamma": 0.5})))
     same = {name for name, digest in digests().items() if first[name] == digest}
     assert {"reports/plots/page.html", "reports/tables/rejects.csv"} <= same
-    changed = {"index.html", "metrics.json", "tables/headline.csv", "plots/models.csv"}
+    changed = {"index.html", "metrics.json", "tables/headline.csv", "plots/accuracy.csv"}
     assert not same & {f"reports/{name}" for name in changed}
     assert "reports/figures/accuracy_and_set_size-shapes.png" not in same
 
@@ -174,11 +175,21 @@ def test_data_for_dvc_plots_fits_dvc_yaml(make: Make) -> None:
                 assert {column, settings["x"]} <= set(header), name
 
 
+def test_what_a_model_lacks_is_no_row_of_a_plot(make: Make) -> None:
+    """An empty cell would be drawn as 0."""
+    write_plots(make(Made(outputs=("text",))))
+    texts = {path.stem: path.read_text("utf-8").splitlines() for path in Path("reports/plots").glob("*.csv")}
+    assert texts["set_size_lac"] == ["run,accuracy,set_size_lac"] and len(texts["accuracy"]) == 4
+    assert not [line for lines in texts.values() for line in lines if "" in line.split(",")]
+
+
 def test_dvc_plots_show_without_a_network(make: Make) -> None:
     evidence = make(Made())
     write_plots(evidence)
     shape = "plots:\n  - accuracy:\n      template: bar_horizontal\n      x: accuracy\n"
-    Path("dvc.yaml").write_text(shape + "      y: {reports/plots/models.csv: run}\n", "utf-8")
+    none = "  - nothing:\n      x: set_size_lac\n      y: {reports/plots/set_size_lac.csv: run}\n"
+    Path("reports/plots/set_size_lac.csv").write_text("run,accuracy,set_size_lac\n", "utf-8")
+    Path("dvc.yaml").write_text(shape + "      y: {reports/plots/accuracy.csv: run}\n" + none, "utf-8")
     dvc = [sys.executable, "-m", "dvc"]
     subprocess.run([*dvc, "init", "-q", "--no-scm"], check=True)
     for setting in (("core.analytics", "false"), ("plots.html_template", "../reports/plots/page.html")):
@@ -205,8 +216,3 @@ def test_no_scores_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     paths = write_tables(Made(accuracy={}))
     with pytest.raises(UserError, match="holds no scores"):
         read(paths, SCORING)
-
-
-def test_scoring_reads_the_projects_parameters() -> None:
-    scoring = Scoring.model_validate(load(ROOT / "params.yaml")["score"])
-    assert 0 < scoring.alpha < 1

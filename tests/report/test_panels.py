@@ -53,9 +53,10 @@ def test_calibration_before_and_after_temperature(make: Make) -> None:
     """By the NLL, and by the ECE of the same test half: one of all rows is smaller, whatever the temperature."""
     (part,) = parts(calibration.build(make(Made(accuracy={"alpha": 0.8}))))
     shown = dict(zip((c.label for c in part.grids[0].columns), part.grids[0].rows[0], strict=True))
+    shown |= dict(zip((c.label for c in part.grids[1].columns), part.grids[1].rows[0], strict=True))
     assert (shown["NLL"].text, shown["NLL after T"].text, shown["T"].text) == ("0.750", "0.700", "1.50")
     assert (shown["ECE, test half %"].text, shown["ECE after T %"].text) == ("6.0", "3.0")
-    assert [column.label for column in part.grids[1].columns] == ["Model", "Items", "MCE %"]
+    assert "MCE %" in shown
     assert (shown["AUROC %"].text, shown["AUROC %"].note) == ("75.0", "70.0–80.0")
     assert "Brier" not in shown
     assert part.sentences == (
@@ -86,9 +87,9 @@ def test_variations_that_violate_the_coverage_guarantee(make: Make) -> None:
     assert found == {
         "negated question": ("60.0", "broken", "bad"),
         "options in reversed order": ("90.0", "cannot tell", "quiet"),
-        "blank pictures": ("60.0", "broken", "bad"),
+        "pictures blank": ("60.0", "broken", "bad"),
     }
-    assert list(found)[-1] == "blank pictures"
+    assert list(found)[-1] == "pictures blank"
 
 
 def test_the_figure_of_shift_leaves_controls_out(make: Make) -> None:

@@ -86,7 +86,9 @@ def test_all_that_is_not_here_says_why(make: Make) -> None:
     assert ("Table V", "no SEED-Bench among the datasets") in found[0].reasons
     assert found[0].count == "4 of 13 tables and figures"
     assert all(len(reason) > 10 and reason[0].islower() for r in found for _, reason in r.absent)
-    reviews = build(evidence)
+    assert build(evidence) == (), "no dataset of any paper"
+    reviews = build(make(Made(datasets=("ai2d", "shapes"))))
+    assert {r.slug for r in reviews} == {"kostumov", "azad"}
     every = [made for r in reviews for _, made in r.shown]
     anchors = [f"{r.slug}-{entry.anchor}" for r in reviews for entry, _ in r.shown]
     names = [grid.name for made in every for grid in (*made.grids, *made.beside)]

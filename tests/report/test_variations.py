@@ -11,8 +11,10 @@ from vouch.prompts.build.combination import variation_names
 from vouch.report.costs import ACCURACY, MEANING, changes, in_words, meaning, real_changes
 from vouch.report.evidence import Evidence
 from vouch.report.figures import variations as figure
+from vouch.report.section import Beside
 from vouch.report.sections import variations, verdict
 from vouch.report.summary_cards import BREAKS, FIRST
+from vouch.report.table import Cell, Grid
 
 Make = Callable[[Made], Evidence]
 NAMES = ("original", "blank", "option_order", "vr_b")
@@ -21,7 +23,7 @@ NAMES = ("original", "blank", "option_order", "vr_b")
 def test_the_dearest_change_is_named_beside_the_verdict(make: Make) -> None:
     evidence = with_cost(make(Made(variations=NAMES)), "vr_b", difference=-0.3, low=-0.4, high=-0.2)
     card = verdict.build(evidence).cards[0]
-    assert (card.question, card.answer) == (FIRST, "Blurred pictures (vr_b): 30.0 points lost")
+    assert (card.question, card.answer) == (FIRST, "Pictures blurred (vr_b): 30.0 points lost")
     assert card.why.startswith(
         "With it 60.0\u202f% of the answers on shapes are right, without it 80.0\u202f%"
     )
@@ -62,7 +64,7 @@ def test_the_control_is_no_change_of_the_prompt(make: Make) -> None:
     assert not any("blank" in sentence and "costs" in sentence for sentence in part.sentences)
     assert set(figure.frame(evidence, "shapes", "accuracy")["variation"]) == {
         "options in reversed order",
-        "blurred pictures",
+        "pictures blurred",
     }
     alone = make(Made(variations=NAMES[:2]))
     assert BREAKS not in [card.question for card in verdict.build(alone).cards]
@@ -82,15 +84,17 @@ def test_rows_hold_the_change_and_say_whether_it_can_be_told(make: Make) -> None
     evidence = with_cost(
         make(Made(variations=NAMES)), "vr_b", "confidence", difference=0.01, low=-0.01, high=0.03
     )
+    evidence = with_cost(evidence, "vr_b", difference=-0.4, low=-0.45, high=-0.35)
     (part,) = parts(variations.build(evidence))
     rows = {(row[0].note, row[1].text): row for row in part.grids[0].rows}
     assert list(rows) == [
         (v, m) for v in ("option_order", "vr_b", "blank") for m in ("alpha", "beta", "gamma")
     ]
     name, model, accuracy, change, certainty, lac, _, flipped, _ = rows["vr_b", "alpha"]
-    assert (name.text, model.text, accuracy.text) == ("blurred pictures", "alpha", "60.0")
-    assert (change.text, change.note, change.tone) == ("−20.0", "−25.0 to −15.0", "strong")
-    assert (certainty.text, certainty.tone) == ("1.0", "quiet")
+    assert (name.text, model.text, accuracy.text) == ("pictures blurred", "alpha", "60.0")
+    assert (change.text, change.note, change.tone) == ("−40.0", "−45.0 to −35.0", "strong")
+    assert rows["option_order", "alpha"][3].tone == "quiet", "less than so many claims show"
+    assert (certainty.text, certainty.tone) == ("1.0", "")
     assert (lac.text, lac.tone, flipped.text) == ("0.50", "", "30.0")
 
 
@@ -136,7 +140,7 @@ def test_who_is_always_right_loses_nothing_by_a_flip(make: Make) -> None:
     evidence = flipped(make, 0.75, value=1.0, original=1.0, difference=0.0, low=-0.01, high=0.01)
     (part,) = parts(variations.build(evidence))
     assert part.sentences[0] == "No variation is shown to lower the accuracy of alpha."
-    assert figure.frame(evidence, "shapes", "accuracy")["verdict"].tolist() == ["not significant"]
+    assert figure.frame(evidence, "shapes", "accuracy")["verdict"].tolist() == ["not shown"]
 
 
 def test_of_two_options_a_guess_is_right_as_often_when_they_are_flipped(make: Make) -> None:
@@ -149,14 +153,41 @@ def test_of_two_options_a_guess_is_right_as_often_when_they_are_flipped(make: Ma
     assert verdict.build(evidence).cards[0].answer == "Negated question (ls_n): 20.0 points lost"
 
 
-def test_the_figure_judges_what_the_intervals_allow(make: Make) -> None:
+def heat(evidence: Evidence) -> dict[str, list[Cell]]:
+    """Cells of the heat map by variation."""
+    section = variations.build(evidence)
+    assert section is not None
+    (beside,) = section.parts[0].blocks
+    assert isinstance(beside, Beside)
+    (grid,) = beside.blocks
+    assert isinstance(grid, Grid) and grid.heat
+    return {row[0].note: list(row[1:]) for row in grid.rows}
+
+
+def test_the_heat_map_is_beyond_a_guess_and_coloured_where_that_is_shown(make: Make) -> None:
+    evidence = with_cost(make(Made(variations=NAMES)), "vr_b", difference=0.01, low=-0.01, high=0.03)
+    rows = heat(with_cost(evidence, "option_order", difference=-0.4, low=-0.45, high=-0.35))
+    assert list(rows) == ["option_order", "vr_b", "blank"], "the control comes last"
+    assert [cell.text for cell in rows["option_order"]] == ["80", "−40.0", "−40.0", "−40.0"]
+    assert [cell.shade for cell in rows["option_order"][1:]] == ["loss-4", "loss-4", "loss-4"]
+    for name, text in (("vr_b", "1.0"), ("blank", "−20.0")):
+        assert {(cell.text, cell.tone, cell.shade) for cell in rows[name][1:]} == {(text, "quiet", "")}
+    gained = flipped(make, 0.75, value=0.6, original=0.5, difference=0.1, low=0.05, high=0.15)
+    assert [(cell.text, cell.shade) for cell in heat(gained)["ls_n"]] == [("80", ""), ("−23.3", "loss-4")]
+    (part,) = parts(variations.build(gained))
+    assert (part.grids[0].rows[0][3].text, part.grids[0].rows[0][3].note) == ("−23.3", "−28.3 to −18.3")
+    guessing = make(Made(accuracy={"alpha": 0.3}, variations=NAMES))
+    assert {cell.shade for row in heat(guessing).values() for cell in row} == {""}
+
+
+def test_the_figure_judges_what_is_shown(make: Make) -> None:
     evidence = make(Made(variations=("original", "a", "b", "c")))
-    evidence = with_cost(evidence, "a", difference=0.1, low=0.05, high=0.15)
+    evidence = with_cost(evidence, "a", difference=0.4, low=0.35, high=0.45)
     evidence = with_cost(evidence, "b", difference=0.1, low=None, high=None)
     evidence = with_cost(evidence, "c", difference=-0.3, low=-0.4, high=-0.2)
     frame = figure.frame(evidence, "shapes", "accuracy")
     verdicts = dict(zip(frame["variation"], frame["verdict"], strict=True))
-    assert verdicts == {"a": "gains", "b": "not significant", "c": "costs"}
+    assert verdicts == {"a": "gains", "b": "not shown", "c": "costs"}
     assert pd.isna(frame.loc[frame["variation"] == "b", "low"]).all()
     assert figure.draw(evidence, "shapes") is not None
     assert "c costs alpha accuracy, 30.0 points" in figure.describe(evidence, "shapes")
@@ -165,9 +196,9 @@ def test_the_figure_judges_what_the_intervals_allow(make: Make) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("vr_b", "blurred pictures"),
-        ("vr_b_5", "blurred pictures (level 5)"),
-        ("option_order+vr_b_5", "options in reversed order, blurred pictures (level 5)"),
+        ("vr_b", "pictures blurred"),
+        ("vr_b_5", "pictures blurred, level 5"),
+        ("option_order+vr_b_5", "options in reversed order + pictures blurred, level 5"),
         ("rotated", None),
         ("rotated_2", None),
         ("rotated+vr_b", None),

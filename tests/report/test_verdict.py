@@ -23,7 +23,7 @@ def headline(evidence: Evidence) -> str:
 def test_a_model_that_is_significant_is_named(make: Make) -> None:
     view = verdict.build(make(Made()))
     assert view.headline == "alpha is best on shapes."
-    assert "alpha answers 80.0\u202f% of the questions right (95\u202f% interval 75.0–85.0)" in view.because
+    assert "alpha answers 80.0\u202f% (95\u202f% interval 75.0–85.0) of the questions right" in view.because
     assert "beta is 20.0 points behind (15.0–25.0)" in view.because
     assert "guessing gives 29\u202f%" in view.because
     assert [[cell.text for cell in row[:4]] for row in view.grid.rows] == [
@@ -53,9 +53,13 @@ def test_without_pairs_nothing_is_told_apart(make: Make) -> None:
 def test_guessing_is_not_praised(make: Make) -> None:
     view = verdict.build(make(Made(accuracy={"alpha": 0.3, "beta": 0.2}, variations=("original", "vr_b"))))
     assert view.headline == "No model is shown to be better than a guess on shapes."
-    assert "the best of 2 models answers 30.0" in view.because and "alpha" not in view.because
-    assert view.because.endswith("80 questions find 26 points over a guess; about 560 would find 10 points.")
-    assert view.cards == () and view.grid.rows[0][1].text == "none is shown to be better than a guess"
+    assert "2 models answer 20.0–30.0\u202f% of the questions right" in view.because
+    assert view.grid.rows[0][1].text == "none is shown to be better than a guess"
+    assert [card.answer for card in view.cards] == [
+        "Nothing can be told yet",
+        "About 560 would find 10 points",
+    ]
+    assert view.cards[1].why.startswith("On shapes, 80 questions find 26 points over a guess: ")
     alone = verdict.build(make(Made(accuracy={"alpha": 0.3})))
     assert alone.headline == "alpha is not shown to be better than a guess on shapes."
 
@@ -65,6 +69,25 @@ def test_the_best_does_not_lift_those_who_guess(make: Make) -> None:
     view = verdict.build(make(Made(accuracy={"alpha": 0.8, "beta": 0.3}, apart=False)))
     assert view.headline == "alpha is tied for best on shapes."
     assert (view.grid.rows[0][1].text, view.grid.rows[0][1].note) == ("alpha", "and 1 that may be no worse")
+
+
+def test_one_candidate_is_not_the_best_of_one(make: Make) -> None:
+    """Who is left out may be better: nobody knows."""
+    evidence = make(Made(accuracy={"alpha": 0.8, "beta": 0.7}, datasets=("cubes", "shapes")))
+    rows = evidence.leaderboard[evidence.leaderboard["metric"] == "mce"].query("protocol == 'clean'")
+    rate = rows[(rows["dataset"] == "cubes") & (rows["model"] == "beta")].assign(
+        metric="low_mass_rate", value=1.0
+    )
+    mute = replace(evidence, leaderboard=pd.concat([evidence.leaderboard, rate]))
+    assert headline(mute) == "alpha is best on shapes, better than a guess on cubes."
+
+
+def test_what_was_not_measured_is_no_good_news(make: Make) -> None:
+    card = verdict.build(make(Made())).cards[0]
+    assert card.answer == "No bad news shown" and "not shown: overconfidence (p < 0.01" in card.why
+    assert card.why.endswith("Not measured: low letter mass and a variation that costs accuracy.")
+    asked = verdict.build(make(Made(variations=("original", "vr_b")))).cards[0]
+    assert asked.why.endswith("Not measured: low letter mass.")
 
 
 def few(evidence: Evidence, *datasets: str) -> Evidence:
@@ -77,7 +100,8 @@ def test_few_questions_name_nobody(make: Make) -> None:
     evidence = few(make(Made(variations=("original", "vr_b"), categories=("big", "small"))), "shapes")
     view = verdict.build(evidence)
     assert view.headline == "shapes is too small to tell: 80 questions in 12 groups find 50 points."
-    assert view.cards == () and not any(name in view.because for name in evidence.all_models)
+    said = [view.because, *(card.answer + card.why for card in view.cards)]
+    assert not any(name in text for name in evidence.all_models for text in said)
     assert view.grid.rows[0][1].text == "too small to tell: 80 questions in 12 groups find 50 points"
     (part,) = parts(results.build(evidence))
     assert part.sentences[0] == "Too small to tell: 80 questions in 12 groups find 50 points."
@@ -120,9 +144,9 @@ def test_datasets_that_disagree(make: Make) -> None:
 @pytest.mark.parametrize(
     ("value", "low", "high", "said", "count"),
     [
-        (0.9, 0.87, 0.93, "cannot tell (87.0–93.0)", "0 kept, 0 broken"),
-        (0.6, 0.5, 0.7, "broken (50.0–70.0)", "0 kept, 3 broken"),
-        (0.98, 0.97, 0.99, "kept (97.0–99.0)", "3 kept, 0 broken"),
+        (0.9, 0.87, 0.93, "Cannot tell (87.0–93.0)", "0 keep it, 0 break it"),
+        (0.6, 0.5, 0.7, "No, it is broken (50.0–70.0)", "0 keep it, 3 break it"),
+        (0.98, 0.97, 0.99, "Yes (97.0–99.0)", "3 keep it, 0 break it"),
     ],
 )
 def test_coverage_is_kept_broken_or_untold(
@@ -132,8 +156,8 @@ def test_coverage_is_kept_broken_or_untold(
     leaderboard = evidence.leaderboard.copy()
     leaderboard.loc[leaderboard["metric"] == "coverage", ["value", "low", "high"]] = [value, low, high]
     card = verdict.build(replace(evidence, leaderboard=leaderboard)).cards[1]
-    assert card.answer.startswith("1.40 options in a set; ")
-    assert f"Target coverage 90\u202f%: {said}; of 3 pairs of model and dataset, {count}." in card.why
+    assert card.answer.startswith("1.40 options in a set, ")
+    assert f"Is the target of 90\u202f% kept? {said}; of 3 pairs of model and dataset, {count}." in card.why
 
 
 def test_sets_that_hold_every_option_say_nothing(make: Make) -> None:
@@ -155,7 +179,7 @@ def test_the_worst_news_is_the_first_tile_and_opens_first(make: Make) -> None:
     """Overconfidence before a variation, on whichever dataset it is."""
     evidence = make(Made(datasets=("cubes", "shapes"), variations=("original", "vr_b")))
     evidence = with_cost(evidence, "vr_b", difference=-0.4, low=-0.5, high=-0.3)
-    assert verdict.build(evidence).cards[0].answer == "Blurred pictures (vr_b): 40.0 points lost"
+    assert verdict.build(evidence).cards[0].answer == "Pictures blurred (vr_b): 40.0 points lost"
     outcomes = evidence.outcomes.copy()
     rows = (outcomes["model"] == "alpha") & (outcomes["dataset"] == "shapes")
     outcomes.loc[rows, "confidence"] = 0.98

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.report.worlds import KINDS, World, evidence, false_sentences, world
+from tests.report.sentences import false_sentences
+from tests.report.worlds import KINDS, World, evidence, world
 from vouch.report.sections.verdict import Verdict, build
 
 EACH = int(os.environ.get("WORLDS", "60")) // len(KINDS)
@@ -51,9 +52,10 @@ def test_a_large_effect_is_named(kind: str, told: list[tuple[World, str, list[st
 def test_what_is_false_is_found() -> None:
     """The same front pages are false of other worlds."""
     made = world(0, "better")
-    swapped = {place: 0.9 if place[0] == "cow" else accuracy for place, accuracy in made.accuracy.items()}
+    swapped = {place: accuracy if place[0] == "ant" else 0.9 for place, accuracy in made.accuracy.items()}
     said = false_sentences(replace(made, accuracy=swapped), evidence(made))
-    assert any("ant is best on" in one for one in said)
+    for words in ("ant is best on", " points behind "):
+        assert any(words in one for one in said), words
     for kind, words in (("fragile", "points lost"), ("overconfident", "Says ")):
         made = world(0, kind)
         innocent = replace(made, losses={}, boasts=frozenset())

@@ -4,10 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.representer import RoundTripRepresenter
 
-from vouch.pipeline.yaml12 import dumped
+from vouch.params.defaults import left_out
+from vouch.pipeline.yaml12 import dumped, loads
+
+_DEFAULTS = "\nDefaults that `vouch use` wrote out; docs/profiles.md"
 
 
 def editor() -> YAML:
@@ -25,6 +28,35 @@ def editor() -> YAML:
 def edited(document: Any) -> str:
     """The text of what `editor` has read."""
     return dumped(document, editor())
+
+
+def whole(text: str, where: str) -> str:
+    """A params file with the defaults of what it leaves out. Raises UserError where it is no YAML."""
+    missing = dict(left_out(loads(text, where)))
+    if not missing:
+        return text
+    document = editor().load(text)
+    for key, value in missing.items():
+        *parents, last = key.split(".")
+        level = document
+        for parent in parents:
+            level = level[parent]
+        level[last] = _flowing(value)
+    first = next((key for key in missing if "." not in key), None)
+    if first:
+        document.yaml_set_comment_before_after_key(first, before=_DEFAULTS)
+    return edited(document)
+
+
+def _flowing(value: Any) -> Any:
+    """A mapping or list on one line."""
+    if isinstance(value, dict):
+        return flow(**{key: _flowing(inner) for key, inner in value.items()})
+    if isinstance(value, list):
+        found = CommentedSeq(value)
+        found.fa.set_flow_style()
+        return found
+    return value
 
 
 def as_block(models: CommentedMap, name: str) -> CommentedMap:

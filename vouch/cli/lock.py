@@ -23,7 +23,7 @@ from pathlib import Path
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
 
-from vouch.cli.entries import as_block, edited, editor, fill, flow
+from vouch.cli.entries import as_block, edited, editor, fill, flow, whole
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.datasets.fetch.hub import commit_of
 from vouch.datasets.fetch.locate import fetch
@@ -200,9 +200,16 @@ def lock_dataset(name: str, revision: str | None) -> str:
     text, said = locked_data(before, name, revision)
     if text == before:
         return f"{said}; nothing to change"
-    copies = [file for file in sorted(PROFILES.glob("*.yaml")) if file.read_text("utf-8") == before]
-    for file in (path, *copies):
-        write_text(file, text)
+    copies = [
+        file
+        for file in sorted(PROFILES.glob("*.yaml"))
+        if whole(file.read_text("utf-8"), str(file)) == before
+    ]
+    write_text(path, text)
+    for file in copies:
+        profile = editor().load(file.read_text("utf-8"))
+        profile["datasets"][name]["origin"] = editor().load(text)["datasets"][name]["origin"]
+        write_text(file, edited(profile))
     where = " and ".join(map(str, (path, *copies)))
     return f"{said}; written to {where}" + ("" if copies else ", which no profile is a copy of")
 

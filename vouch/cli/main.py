@@ -7,16 +7,23 @@ import sys
 import textwrap
 import traceback
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from vouch.cli.printing import plain
 from vouch.params.start import check_place
-from vouch.pipeline.errors import NO_THREAD, UserError, refused_by_system, without_threads
+from vouch.pipeline.errors import (
+    NO_THREAD,
+    UserError,
+    did_you_mean,
+    meant,
+    refused_by_system,
+    without_threads,
+)
 from vouch.pipeline.terminal import open_streams, warnings_aside
 
 COMMANDS = {
+    "new": "begin with your own data and models (writes a profile)",
     "plan": "what would run, and how much it would ask of the models",
     "show": "accuracy, coverage, set size and calibration of every model",
     "compare": "two models on the same prompts: which is better, and is the difference real",
@@ -65,6 +72,7 @@ usage: vouch COMMAND [OPTIONS]
 """
 MORE = """
 Examples:
+  vouch new mine --data ../kites --model ../weights/my-model      begin with data and a model of your own
   vouch plan                            before a run: how many prompts, what is still missing
   dvc repro                             run it (or: snakemake --cores 2)
   vouch show                            the results
@@ -90,6 +98,19 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, command: str, about: str | None) -> None:
         super().__init__(f"vouch {command}", description=about, formatter_class=_Paragraphs)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            said = did_you_mean(str(value), list(map(str, action.choices)))
+            raise argparse.ArgumentError(action, f"no {str(value)[:80]}; {said}")
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does; an unknown option gets the one that may be meant."""
+        options, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            hint = meant(unknown[0], self._option_string_actions).rstrip()
+            self.error(f"unknown {unknown[0][:80]}{hint and f', {hint}'}")
+        return options
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {plain(message)}; see `{self.prog} --help`\n")
@@ -149,8 +170,7 @@ def _command(given: Sequence[str]) -> list[str]:
     if name in MOVED and not group:
         print(f"vouch: {name} is now `vouch {MOVED[name]} {name}`", file=sys.stderr)
         sys.exit(2)
-    close = get_close_matches(name, [*commands, *([] if group else GROUPS)], n=1)
-    hint = f"did you mean {close[0]}? " if close else ""
+    hint = meant(name, [*commands, *([] if group else GROUPS)])
     prog = " ".join(["vouch", *group])
     print(f"{prog}: no command {plain(name)[:80]}; {hint}see `{prog} --help`", file=sys.stderr)
     sys.exit(2)

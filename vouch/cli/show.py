@@ -1,10 +1,11 @@
 """Show how often each model is right, how certain it is, and whether it is calibrated.
 
-One line for each dataset, variation, output and model, the most accurate model first. Intervals are 95 %.
-`vouch --help` explains the numbers; with --rev every number is followed by its change since a revision.
+A line for each model, under its dataset, variation and output, the most accurate model first. With --rev
+every number is followed by its change since a revision.
 
 Examples:
   vouch show
+  vouch show --all                       every column, and answers by likelihood and as text
   vouch show --variations                changed questions and pictures as well
   vouch show --protocol faithful         one split, questions with defects included, as published
   vouch show --rev v1.0                  what changed since a commit, tag or branch
@@ -17,11 +18,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vouch.cli.printing import interval, long_name, plain, table, warn_if_outdated
+from vouch.cli.printing import as_json, interval, long_name, number, plain, table, warn_if_outdated
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import intact
 from vouch.tables.compared import LEADERBOARD, LEADERBOARD_PATH
-from vouch.tables.prompts import ORIGINAL, OUTPUTS
+from vouch.tables.prompts import LETTERS, ORIGINAL, OUTPUTS
 
 _UNSEEN = ("(+0.000)", "(-0.000)")  # changes in digits that are not shown
 _COLUMNS = (  # metric and score
@@ -29,11 +30,21 @@ _COLUMNS = (  # metric and score
     *(("uacc", "mean"), ("ece", "")),
 )
 _FURTHER = (("f1", ""), ("yes_rate", ""), ("low_mass_rate", ""))
+_FEW = (("accuracy", ""), ("coverage", "lac"), ("set_size", "lac"), ("ece", ""))
+_DIGITS = {"set_size": 2}  # of the few; an ECE stands without its interval: a line has 100 characters
+LEGEND = """\
+Accuracy: share of the questions answered correctly. Coverage: share of the prediction sets (LAC)
+that hold the correct answer{target}. Set size: mean number of options in such a set, fewer are
+more certain. ECE: how far confidence is from accuracy. [low, high]: 95 % interval.
+`vouch show --all` has every column, --json all digits.
+"""
 REPORT = Path("reports/index.html")
 _MISSING = "No storage files available"  # as DVC says it
 
 Line = tuple[str, str, str, str]  # dataset, variation, output, model
 Cells = Mapping[Line, Mapping[tuple[str, str], Mapping[str, Any]]]
+Lines = Sequence[tuple[Line, list[str]]]
+"""What stands in the columns of a line."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,24 +55,29 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--variations", action="store_true", help="all variations, not only the original prompts"
     )
-    parser.add_argument("--rev", help="a commit, tag or branch: show what changed since then")
+    parser.add_argument("--all", action="store_true", help="all columns")
+    other = parser.add_mutually_exclusive_group()
+    other.add_argument("--json", action="store_true", help="for programs: all columns, full precision")
+    other.add_argument("--rev", help="a commit, tag or branch: show what changed since then")
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints the table and where the report is."""
     rows = LEADERBOARD.read(intact(LEADERBOARD_PATH)).to_pylist()
     now = cells(rows, options.protocol, options.variations)
-    if options.rev is not None:
+    if options.json:
+        print(as_json(named(now)), end="")
+    elif options.rev is not None:
         then = cells(leaderboard_at(options.rev), options.protocol, options.variations)
         print(f"now, and in brackets what changed since {plain(options.rev)}")
-        print(compared(now, then), end="")
-        return 0
-    print(headline(now), end="")
-    print(left_out(rows), end="")
-    print(undecided(now), end="")
-    if REPORT.exists():
-        print(f"report: {REPORT}")
-    warn_if_outdated()
+        print(compared(now, then, options.all), end="")
+    else:
+        print(headline(now, options.all), end="")
+        print(left_out(rows), end="")
+        print(undecided(now), end="")
+        if REPORT.exists():
+            print(f"report: {REPORT}")
+        warn_if_outdated()
     return 0
 
 
@@ -108,11 +124,40 @@ def cells(rows: list[dict[str, Any]], protocol: str, variations: bool = False) -
     return found
 
 
-def headline(now: Cells) -> str:
-    """A line per dataset, variation, output and model, best accuracy first."""
-    shown = _shown(now)
-    lines = [[*_names(key), *(_number(now[key], column) for column in shown)] for key in _ordered(now)]
-    return _table(shown, lines)
+def headline(now: Cells, every: bool = False) -> str:
+    """A line for each dataset, variation, output and model, best accuracy first; `every` column, or a few."""
+    if every:
+        shown = _shown(now)
+        return _table(
+            shown, [(key, [_number(now[key], column) for column in shown]) for key in _ordered(now)]
+        )
+    lines = [(key, [_short(name, now[key].get(name)) for name in _FEW]) for key in _ordered(now)]
+    targets = {1 - row["alpha"] for of in now.values() for row in of.values() if row["alpha"] is not None}
+    target = f" (target {min(targets):g})" if len(targets) == 1 else ""
+    return f"{_grouped(now, lines)}\n{LEGEND.format(target=target)}"
+
+
+def _short(column: tuple[str, str], row: Mapping[str, Any] | None) -> str:
+    if row is None or row["value"] is None or column[0] == "ece":
+        return number(None if row is None else row["value"])
+    digits = _DIGITS.get(column[0], 3)
+    bounds = "" if row["low"] is None else f" [{row['low']:.{digits}f}, {row['high']:.{digits}f}]"
+    return f"{row['value']:.{digits}f}{bounds}"
+
+
+def named(now: Cells) -> list[dict[str, Any]]:
+    """An entry for each line, as JSON has it; numbers by the names that they have in metrics.json."""
+    return [
+        dict(zip(("dataset", "variation", "output", "model"), key, strict=True))
+        | {
+            metric if score not in ("lac", "aps") else f"{metric}_{score}": {
+                name: row.get(name) for name in ("value", "low", "high", "items")
+            }
+            for (metric, score), row in now[key].items()
+            if (metric, score) in _shown(now)
+        }
+        for key in _ordered(now)
+    ]
 
 
 def left_out(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -140,26 +185,28 @@ def undecided(now: Cells) -> str:
     return "".join(f"{plain(line)}\n" for line in lines)
 
 
-def compared(now: Cells, then: Cells) -> str:
+def compared(now: Cells, then: Cells, every: bool = False) -> str:
     """The lines that changed, with the change of every number; lines that only one side has say so.
 
-    Lines that changed in digits beyond those shown, as on another processor, are counted only.
+    Lines that changed in what is not shown, as in the last digits on another processor, are counted only.
     """
     lines, close = [], 0
-    shown = _shown(now, then)
+    shown, known = _shown(now, then) if every else list(_FEW), _shown(now, then)
     for key in _ordered(now):
-        changes = [_change(now[key].get(column), then.get(key, {}).get(column)) for column in shown]
+        before = then.get(key, {})
+        changes = [_change(now[key].get(column), before.get(column)) for column in shown]
         if key not in then:
-            lines.append([*_names(key), *(change.replace(" (new)", "") for change in changes), "new"])
+            lines.append((key, [*(change.replace(" (new)", "") for change in changes), "new"]))
         elif any("(" in change and not change.endswith(_UNSEEN) for change in changes):
-            lines.append([*_names(key), *changes, ""])
+            lines.append((key, [*changes, ""]))
         else:
-            close += any("(" in change for change in changes)
+            close += any("(" in _change(now[key].get(column), before.get(column)) for column in known)
     same = len(now) - len(lines) - close
-    more = f", {close} more differ only in digits that are not shown" if close else ""
-    lines += [[*_names(key), *[""] * len(shown), "gone"] for key in _ordered(then) if key not in now]
-    text = _table(shown, lines, " ") if lines else ""
-    return text + f"{same} of {len(now)} lines are unchanged{more}\n"
+    what = "digits" if every else "digits or columns"
+    more = f", {close} more differ only in {what} that are not shown" if close else ""
+    lines += [(key, [*[""] * len(shown), "gone"]) for key in _ordered(then) if key not in now]
+    table = (_table(shown, lines, " ") if every else _grouped({**then, **now}, lines, " ")) if lines else ""
+    return table + f"{same} of {len(now)} lines are unchanged{more}\n"
 
 
 def label(metric: str, score: str) -> str:
@@ -177,11 +224,6 @@ def _number(of: Mapping[tuple[str, str], Mapping[str, Any]], column: tuple[str, 
     return interval(row if row is None or column[0] not in READING else {**row, "low": None})
 
 
-def _names(key: Line) -> list[str]:
-    dataset, variation, output, model = key
-    return [dataset, long_name(variation), output, model]
-
-
 def _shown(*found: Cells) -> list[tuple[str, str]]:
     """The columns; some only where a line has them, as letter mass, which that of released logits has not."""
     from vouch.metrics.unranked import READING
@@ -191,9 +233,31 @@ def _shown(*found: Cells) -> list[tuple[str, str]]:
     return [column for column in columns if column in _COLUMNS or column in known]
 
 
-def _table(shown: Sequence[tuple[str, str]], lines: list[list[str]], *further: str) -> str:
+def _table(shown: Sequence[tuple[str, str]], lines: Lines, *further: str) -> str:
     head = ["dataset", "variation", "output", "model", *(label(*column) for column in shown)]
-    return table([*head, *further], lines, right=range(4, len(head)))
+    rows = [[key[0], long_name(key[1]), *key[2:], *texts] for key, texts in lines]
+    return table([*head, *further], rows, right=range(4, len(head)))
+
+
+def _grouped(found: Cells, lines: Lines, *further: str) -> str:
+    """The few columns; models stand under a line that names dataset, variation and output."""
+    head = ["model", *(label(*column).replace(" LAC", "") for column in _FEW), *further]
+    rows = [[f" {key[3]}", *texts] for key, texts in lines]
+    top, rule, *body = table(head, rows, right=range(1, 1 + len(_FEW))).splitlines()
+    text, group = [top, rule], None
+    for (key, _), line in zip(lines, body, strict=True):
+        if key[:3] != group:
+            group = key[:3]
+            dataset, variation, output = group
+            items = found[key].get(("accuracy", ""), {}).get("items")
+            words = [
+                "" if variation == ORIGINAL else long_name(variation),
+                "" if output == LETTERS else output,
+            ]
+            counted = "" if items is None else f"{items} questions"
+            text.append(plain(", ".join(filter(None, [dataset, *words, counted]))))
+        text.append(line)
+    return "\n".join(text) + "\n"
 
 
 def _ordered(found: Cells) -> list[Line]:

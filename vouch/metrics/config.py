@@ -90,11 +90,11 @@ class Config(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    alpha: Alpha
-    calibration: Share
-    seed: int = Field(ge=0, lt=2**32)
-    splits: int = Field(ge=1, le=100_000)
-    bins: int = Field(ge=1, le=10_000)
+    alpha: Alpha = 0.1
+    calibration: Share = 0.5
+    seed: int = Field(default=42, ge=0, lt=2**32)
+    splits: int = Field(default=100, ge=1, le=100_000)
+    bins: int = Field(default=15, ge=1, le=10_000)
     scores: Annotated[list[str], _known(SCORES)] = list(HEADLINE)
     settings: Settings = Settings()
     strata: Annotated[list[str], _known(STRATA)] = [MARGINAL]

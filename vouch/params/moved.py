@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-from vouch.pipeline.errors import UserError
-
 TOP = {
     "zoo": "train",
     "liken": "embed.texts",
@@ -15,15 +13,13 @@ TOP = {
 }
 
 
-def check_moved(values: Any, where: str) -> None:
-    """Raises UserError for the first key of an earlier layout in the content of a params file."""
+def moved(values: Any) -> Iterator[str]:
+    """What to write instead of each key of an earlier layout in the content of a params file."""
     for old, new in _moved(values if isinstance(values, dict) else {}):
-        raise UserError(f"{where}: unknown key {old:.80}; it is {new} now, as in profiles/demo.yaml")
+        yield f"unknown key {old:.80}; it is {new} now, as in profiles/demo.yaml"
     for key in ("models", "helpers"):
         if isinstance(values, dict) and isinstance(values.get(key), list):
-            raise UserError(
-                f"{where}: {key}: is a list; write NAME: source for each, as in profiles/demo.yaml"
-            )
+            yield f"{key}: is a list; write NAME: source for each, as in profiles/demo.yaml"
 
 
 def _moved(values: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -36,6 +36,10 @@ Combination = Annotated[
 ]
 
 
+VARIATIONS = ("original", "option_order", "lr_i", "ls_n", "vr_b_5", "vr_l", "blank")
+"""Those that apply to any question about a picture."""
+
+
 class Absent(BaseModel):
     """Models of a paper that a profile does not ask, and why. models: how many, where more than the names.
 
@@ -65,7 +69,7 @@ class Paper(BaseModel):
 
 
 class Project(BaseModel):
-    """params.yaml as a whole.
+    """params.yaml as a whole. Only data and models have no default; see defaults.py.
 
     train: demo models to train, each into data/trained/NAME. models: those that answer the questions, and
     where each comes from. helpers: further models, which rewrite questions or encode pictures and texts.
@@ -73,20 +77,20 @@ class Project(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    profile: str
+    profile: str = "mine"
     paper: Paper | None = None
     datasets: dict[Slug, DatasetEntry] = Field(min_length=1)
-    rewrite: RewriteConfig
-    embed: EmbedConfig
-    variations: list[Combination] = Field(min_length=1)
-    train: dict[Slug, TrainConfig]
     models: dict[Slug, ModelSource]
-    helpers: dict[Slug, ModelSource]
-    extract: ExtractConfig
-    score: ScoreConfig
-    browse: BrowseConfig
-    compare: CompareConfig
-    report: ReportConfig
+    helpers: dict[Slug, ModelSource] = {}
+    variations: list[Combination] = Field(default=list(VARIATIONS), min_length=1)
+    rewrite: RewriteConfig = RewriteConfig()
+    embed: EmbedConfig = EmbedConfig()
+    train: dict[Slug, TrainConfig] = {}
+    extract: ExtractConfig = ExtractConfig()
+    score: ScoreConfig = ScoreConfig()
+    compare: CompareConfig = CompareConfig()
+    browse: BrowseConfig = BrowseConfig()
+    report: ReportConfig = ReportConfig()
 
 
 class Models(BaseModel):

@@ -3,8 +3,10 @@
 import errno
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
+NAMES = 20  # of those that are valid that are listed
+MOST = 20  # problems of a file that are listed
 LONGEST = 2000  # characters of an error: names of others may be as long as their files
 _END = 400  # of them, for what to do about it
 _NO_THREAD = (  # as Python, Arrow and Rust say it: errors of many kinds, and of data that are whole
@@ -32,25 +34,42 @@ class UserError(Exception):
 
     Stages and the command line print it as it stands, without a traceback, and exit with 1. Names and
     values of others may be quoted in it: control characters and secrets do not reach the terminal, and of a
-    very long line the middle is left out.
+    very long line the middle is left out. problems: where a file has several, each on a line below.
     """
 
-    def __init__(self, message: str) -> None:
-        line = hidden(" ".join(message.split()))
-        if len(line) > LONGEST:
-            line = f"{line[: LONGEST - _END - 5]} ... {line[-_END:]}"
-        super().__init__(
-            "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)
-        )
+    def __init__(self, message: str, problems: Sequence[str] = ()) -> None:
+        below = [f"  - {_line(problem)}" for problem in problems]
+        super().__init__("\n".join([_line(message), *below]))
+
+
+def _line(message: str) -> str:
+    line = hidden(" ".join(message.split()))
+    if len(line) > LONGEST:
+        line = f"{line[: LONGEST - _END - 5]} ... {line[-_END:]}"
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)
+
+
+def refusal(where: str, problems: Sequence[str]) -> UserError:
+    """What is told of a file's problems: one in its line, several as a list."""
+    if len(problems) == 1:
+        return UserError(f"{where}: {problems[0]}")
+    more = [f"and {len(problems) - MOST} more"] if len(problems) > MOST else []
+    return UserError(f"{where}: {len(problems)} problems", [*problems[:MOST], *more])
 
 
 def did_you_mean(name: str, known: list[str]) -> str:
-    """`did you mean a? valid: a, b, c` for an unknown name. An empty list says `none`."""
+    """`did you mean a? valid: a, b, c` for an unknown name; of many the first. An empty list says `none`."""
+    listed = sorted(known)
+    more = f" and {len(listed) - NAMES} more" if len(listed) > NAMES else ""
+    return f"{meant(name, known)}valid: {', '.join(listed[:NAMES]) or 'none'}{more}"
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """`did you mean a? `, nothing where no name is close."""
     import difflib
 
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {close[0]}? " if close else ""
-    return f"{hint}valid: {', '.join(sorted(known)) or 'none'}"
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"did you mean {close[0]}? " if close else ""
 
 
 def without_threads(error: BaseException) -> bool:

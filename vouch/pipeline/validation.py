@@ -1,12 +1,12 @@
-"""What pydantic finds wrong with a file's content, as one line that a person can act on."""
+"""What pydantic finds wrong with a file's content, in lines that a person can act on."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from vouch.pipeline.errors import UserError, did_you_mean
+from vouch.pipeline.errors import did_you_mean, refusal
 
 T = TypeVar("T", bound=BaseModel)
 NAME = r"^[a-z][a-z0-9_]*$"
@@ -15,13 +15,25 @@ _NO_KEYS = ("[key]", "[one]", "[several]")  # parts of a path that pydantic and 
 
 
 def validated(model: type[T], values: Any, where: str) -> T:
-    """The content of a file as its model has it; `where` names the file. Raises UserError, one line."""
-    for key, value in _not_finite(values):  # no model here has a use for them, and YAML can say them
-        raise UserError(f"{where}: {key}: Input should be a finite number, found {value}")
+    """The content of a file as its model has it. where: the file. Raises UserError with all problems."""
+    found, problems = parsed(model, values)
+    if found is None:
+        raise refusal(where, problems)
+    return found
+
+
+def parsed(model: type[T], values: Any) -> tuple[T | None, list[str]]:
+    """The content of a file as its model has it, or a line for each problem that it has."""
+    # no model here has a use for them, and YAML can say them
+    endless = [f"{key}: Input should be a finite number, found {value}" for key, value in _not_finite(values)]
+    if endless:
+        return None, endless
     try:
-        return model.model_validate(values, strict=True)  # `true` is no seed, "0.1" no share
+        return model.model_validate(values, strict=True), []  # `true` is no seed, "0.1" no share
     except ValidationError as error:
-        raise UserError(_explain(error, model, where)) from None
+        # a misspelt key is two problems, unknown and missing; the unknown one says more
+        found = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+        return None, [_explained(one, model) for one in found]
 
 
 def _not_finite(values: Any, key: str = "") -> Iterator[tuple[str, float]]:
@@ -32,24 +44,20 @@ def _not_finite(values: Any, key: str = "") -> Iterator[tuple[str, float]]:
             yield from _not_finite(value, f"{key}.{name}" if key else str(name))
 
 
-def _explain(error: ValidationError, model: type[BaseModel], where: str) -> str:
-    """The first problem of a validation as one line: file, key, what is wrong, valid keys."""
-    # a misspelt key is two problems, unknown and missing; the unknown one says more
-    first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
-    others = error.error_count() - 1
-    more = f" (and {others} more problem{'s' * (others > 1)})" if others else ""
-    key = ".".join(f"{part!s:.60}" for part in first["loc"] if part not in _NO_KEYS) or "the whole file"
-    if first["type"] == "extra_forbidden":
-        known = _keys_at(model, first["loc"][:-1])
-        return f"{where}: unknown key {key}; {did_you_mean(str(first['loc'][-1]), known)}{more}"
-    if first["type"] == "missing":
-        return f"{where}: key {key} is missing; add it{more}"
-    message = first["msg"].removeprefix("Value error, ")
-    if tag := str(first.get("ctx", {}).get("tag", "")):
+def _explained(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
+    """One problem of a validation: key, what is wrong, valid keys."""
+    key = ".".join(f"{part!s:.60}" for part in problem["loc"] if part not in _NO_KEYS) or "the whole file"
+    if problem["type"] == "extra_forbidden":
+        known = _keys_at(model, problem["loc"][:-1])
+        return f"unknown key {key}; {did_you_mean(str(problem['loc'][-1]), known)}"
+    if problem["type"] == "missing":
+        return f"key {key} is missing; add it"
+    message = problem["msg"].removeprefix("Value error, ")
+    if tag := str(problem.get("ctx", {}).get("tag", "")):
         message = message.replace(tag, tag[:60])
-    if first.get("ctx", {}).get("pattern") == NAME:
+    if problem.get("ctx", {}).get("pattern") == NAME:
         message = "a name is a lower-case letter, then lower-case letters, digits and _"
-    return f"{where}: {key}: {message}, found {str(first['input'])[:60]!r}{more}"
+    return f"{key}: {message}, found {str(problem['input'])[:60]!r}"
 
 
 def _keys_at(model: type[BaseModel], path: Iterable[Any]) -> list[str]:

@@ -14,7 +14,7 @@ from vouch.report.costs import ACCURACY, costs, real_changes
 from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM, Claim, found_by, held, least_over, of_gap, of_paired, of_share
 from vouch.report.numbers import Number
-from vouch.tables.prompts import ORIGINAL, TEXT
+from vouch.tables.prompts import TEXT
 
 USEFUL = 0.1
 """A difference that is worth asking more questions for."""
@@ -74,22 +74,19 @@ def preferred(evidence: Evidence) -> str | None:
 def untold(evidence: Evidence, dataset: str) -> str:
     """Why nothing is said of a dataset; empty where a model leads."""
     if not evidence.candidates(dataset):
-        return "no model answers by letters"
+        return "no model answers in a form that can be scored"
     if evidence.is_small(dataset):
         return f"too small to tell: {over_a_guess(evidence, dataset)}"
     return "" if leaders(evidence, dataset) else "none is shown to be better than a guess"
 
 
-def worth(evidence: Evidence, dataset: str) -> str:
-    """What the questions of a dataset find over a guess, and how many find what is USEFUL."""
-    items, effect = evidence.asked(dataset), _least(evidence, dataset)
-    needed = items * (effect / USEFUL) ** 2
+def worth(evidence: Evidence, dataset: str) -> tuple[str, str]:
+    """What the questions of a dataset find over a guess, and how many would find what is USEFUL."""
+    effect, points = _least(evidence, dataset), f"{100 * USEFUL:g} points"
+    needed = evidence.asked(dataset) * (effect / USEFUL) ** 2
     step = 10 ** max(int(np.log10(max(needed, 1))) - 1, 0)
-    told = f"{over_a_guess(evidence, dataset)} over a guess"
-    if effect <= USEFUL:
-        return f"{told}."
-    more = formatting.count(int(np.ceil(needed / step) * step))
-    return f"{told}; about {more} would find {100 * USEFUL:g} points."
+    more = f"About {formatting.count(int(np.ceil(needed / step) * step))} would find {points}"
+    return over_a_guess(evidence, dataset), f"These find {points}" if effect <= USEFUL else more
 
 
 def over_a_guess(evidence: Evidence, dataset: str) -> str:
@@ -144,9 +141,9 @@ def _coverages(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
     return held(tried)
 
 
-def guarantee(evidence: Evidence, dataset: str, model: str, variation: str = ORIGINAL) -> Guarantee:
-    """What becomes of the coverage guarantee: of other prompts, with the thresholds of the original."""
-    claim = _coverages(evidence).get((dataset, model, variation))
+def guarantee(evidence: Evidence, dataset: str, model: str, variation: str = "") -> Guarantee:
+    """What becomes of the coverage guarantee: in a variation, with the thresholds of the original."""
+    claim = _coverages(evidence).get((dataset, model, variation or evidence.variations(dataset)[0]))
     return "cannot tell" if claim is None else "kept" if claim.above else "broken"
 
 

@@ -1,8 +1,6 @@
 """Parameters of the report."""
 
-from typing import Any
-
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class Config(BaseModel):
@@ -10,24 +8,19 @@ class Config(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    title: str = Field(min_length=1, max_length=200)
+    title: str = Field(default="Vouch", min_length=1, max_length=200)
 
 
 class Scoring(BaseModel):
-    """What the page says about params.yaml, `score`; the other keys there are none of its business.
+    """What the pages say of params.yaml, `score`.
 
     alpha: target miscoverage, the first of several. calibration: share of the items that calibrate.
     splits: repeated splits of the clean protocol. bins: of the calibration error.
     """
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     alpha: float = Field(gt=0, lt=1)
     calibration: float = Field(gt=0, lt=1)
     splits: int = Field(ge=1)
     bins: int = Field(ge=1)
-
-    @field_validator("alpha", mode="before")
-    @classmethod
-    def _main(cls, value: Any) -> Any:
-        return value[0] if isinstance(value, list) and value else value

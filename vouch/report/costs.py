@@ -12,7 +12,7 @@ from vouch.report.table import Cell
 CONTROL = "blank"
 CONTROLS = (CONTROL, "image_only", "text_only")  # take away what an answer rests on: nobody would ask so
 MEANING = {
-    "blank": "blank pictures",
+    "blank": "pictures blank",
     "circular": "options in every rotation",
     "dialogue": "dialogue with the model's own earlier answers",
     "dialogue_gold": "dialogue with correct earlier answers",
@@ -29,14 +29,14 @@ MEANING = {
     "no_response": "no prefix of the answer",
     "no_sample": "no in-context sample",
     "option_order": "options in reversed order",
-    "shuffled": "shuffled options",
+    "shuffled": "options shuffled",
     "tests": "several instructions and option orders",
     "text_only": "question without its pictures",
-    "vr_b": "blurred pictures",
-    "vr_l": "brightened pictures",
+    "vr_b": "pictures blurred",
+    "vr_l": "pictures brightened",
     "vr_r": "pictures rotated by 90°",
-    "vs_e": "picture replaced so that the answer flips",
-    "vs_s": "pictures swapped so that the answer flips",
+    "vs_e": "picture replaced, which flips the answer",
+    "vs_s": "pictures swapped, which flips the answer",
 }
 """Long names of variations; a variation that is not here goes by its code alone."""
 COUNTED = ("shuffled", "tests")  # their number is how many prompts they make
@@ -71,19 +71,10 @@ class Cost(NamedTuple):
         return eased_by(self.guess, self.original)
 
     @property
-    def beyond(self) -> float:
-        """The difference without that gain."""
-        return self.difference - self.eased
-
-    @property
-    def rises(self) -> bool:
-        """Whether the interval lies above that gain: above zero where there is none."""
-        return self.low is not None and self.low > self.eased
-
-    @property
-    def falls(self) -> bool:
-        """Whether the interval lies below it."""
-        return self.high is not None and self.high < self.eased
+    def net(self) -> "Cost":
+        """The same without that gain."""
+        low, high = (None if end is None else end - self.eased for end in (self.low, self.high))
+        return self._replace(difference=self.difference - self.eased, low=low, high=high, guess=None)
 
 
 Costs = dict[tuple[str, str, str, str], Cost]
@@ -147,16 +138,16 @@ def beside_a_guess(cost: Cost) -> str:
 
 
 def in_words(variation: str) -> str | None:
-    """What a variation does, of a combination all that it does; None where a part has no words."""
+    """`pictures blurred, level 5`, of a combination all that it does; None where a part has no words."""
     said = []
     for part in variation.split("+"):
         leveled = None if part in MEANING else _LEVEL.fullmatch(part)
         name, level = leveled.groups() if leveled else (part, "")
         if name not in MEANING:
             return None
-        level = level if name in COUNTED or not level else f"level {level}"
-        said.append(f"{MEANING[name]} ({level})" if level else MEANING[name])
-    return ", ".join(said)
+        level = f"{level} prompts" if name in COUNTED else f"level {level}"
+        said.append(f"{MEANING[name]}, {level}" if leveled else MEANING[name])
+    return " + ".join(said)
 
 
 def named(variation: str) -> str:

@@ -85,14 +85,21 @@ def _label(evidence: Evidence, dataset: str, model: str) -> str:
     return model if len(evidence.datasets) == 1 else f"{model} on {dataset}"
 
 
-def plotted_models(evidence: Evidence) -> pd.DataFrame:
-    """One row per model and dataset: run, and its clean numbers."""
+PLOTTED = ("accuracy", "set_size_lac", "ece")
+
+
+def plotted(evidence: Evidence, metric: str) -> pd.DataFrame:
+    """A row for each model and dataset with this metric: run, accuracy, the metric, of the clean protocol.
+
+    `dvc plots` draws a missing number as 0.
+    """
     rows = [
-        {"run": _label(evidence, dataset, model)} | values(evidence, dataset, model)
+        {"run": _label(evidence, dataset, model)} | found
         for dataset in evidence.datasets
         for model in evidence.models(dataset)
+        if metric in (found := values(evidence, dataset, model))
     ]
-    return pd.DataFrame(rows, columns=["run", *METRICS])
+    return pd.DataFrame(rows, columns=list(dict.fromkeys(("run", "accuracy", metric))))
 
 
 def plotted_reliability(evidence: Evidence) -> pd.DataFrame:

@@ -68,7 +68,7 @@ PAGES = (
         "Items",
         "Every question, every variation of its prompt, and every model's answer.",
         ("items",),
-        ("items_data.js", "items_dom.js", "items_query.js", "items_view.js", "items.js"),
+        ("items_data.js", "items_maths.js", "items_dom.js", "items_query.js", "items_view.js", "items.js"),
     ),
     Page("method", "Method", "Every formula and its source.", ("method",)),
     Page(

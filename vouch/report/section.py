@@ -31,11 +31,18 @@ class Sentences:
 
 @dataclass(frozen=True)
 class Figures:
-    """Figures by the names of their files, side by side where there is room; a missing one is left out."""
+    """Figures by the names of their files; a missing one is left out."""
 
     files: Sequence[str]
-    beside: bool = False
     kind: ClassVar[str] = "figures"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Blocks side by side where there is room."""
+
+    blocks: Sequence["Block"]
+    kind: ClassVar[str] = "beside"
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,7 @@ class Folded:
     kind: ClassVar[str] = "folded"
 
 
-Block = Text | Sentences | Figures | Folded | Grid
+Block = Text | Sentences | Figures | Beside | Folded | Grid
 
 
 def said(sentences: Iterable[str]) -> list[Block]:
@@ -80,11 +87,12 @@ def by_dataset(
     text: Markup,
     blocks: Callable[[Evidence, str], Sequence[Block]],
     opened: int | None = None,
+    above: Callable[[Evidence, str], Grid | None] | None = None,
 ) -> Callable[[Evidence], Section | None]:
     """The `build` of a section with a part for each dataset that has blocks; without any there is no section.
 
     That of the worst news is the first. opened: how many of them are open at first; None where they cannot be
-    folded away.
+    folded away. above: a small table of each dataset, all of them side by side before the parts.
     """
 
     def build(evidence: Evidence) -> Section | None:
@@ -93,6 +101,11 @@ def by_dataset(
             Part(title, each, folds=opened is not None, opens=place < (opened or 0))
             for place, (title, each) in enumerate(found)
         ]
-        return Section(heading, text, parts) if parts else None
+        small = [grid for dataset, _ in found if above and (grid := above(evidence, dataset))]
+        return (
+            Section(heading, text, [*([Part("", [Beside(small)])] if small else []), *parts])
+            if parts
+            else None
+        )
 
     return build

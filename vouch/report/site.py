@@ -14,6 +14,7 @@ from vouch.report.evidence import Evidence
 from vouch.report.figures import FigureSpec
 from vouch.report.pages import PAGES, Page
 from vouch.report.table_files import TableFiles
+from vouch.report.terms import Marker
 
 STATIC = Path(__file__).parent / "static"
 
@@ -128,5 +129,6 @@ def site(
     for page in entries:
         template = env.select_template([f"pages/{page.name}.html.j2", "page.html.j2"])
         root = "../" * page.address.count("/")
-        made[page.address] = template.render(**shared, **views, page=page, parts=parts[page.name], root=root)
+        own = {"page": page, "parts": parts[page.name], "root": root, "marker": Marker(root)}
+        made[page.address] = template.render(**shared, **views, **own)
     return made | {f"tables/shown/{name}": text for name, text in sorted(tables.files.items())}

@@ -3,17 +3,21 @@
 from collections import Counter
 from dataclasses import dataclass
 
+from vouch.metrics.letter_mass import LOW_MASS_RATE
 from vouch.report import formatting
-from vouch.report.claims import guarantee, leaders
+from vouch.report.claims import Guarantee, guarantee, leaders, worth
 from vouch.report.costs import ACCURACY, costs, real_changes
 from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM
 from vouch.report.news import News, news
 from vouch.report.numbers import SIGNIFICANCE
+from vouch.tables.prompts import TEXT
 
 FIRST = "What should you know first?"
+ENOUGH = "How many questions would tell?"
 CERTAIN = "How certain is it?"
 BREAKS = "Which variation hurts?"
+VERDICTS: dict[Guarantee, str] = {"kept": "Yes", "broken": "No, it is broken", "cannot tell": "Cannot tell"}
 DIFFERENCES = "Which models differ?"
 
 
@@ -27,8 +31,10 @@ class Card:
     page: str = "models"
 
 
-def summary_cards(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
+def summary_cards(evidence: Evidence, model: str | None, dataset: str) -> tuple[Card, ...]:
     """All of them, about the preferred model on one dataset; the last two only where they have something."""
+    if model is None:
+        return _nothing(evidence, dataset)
     worst = next(iter(news(evidence)), None)
     return (
         _worst(evidence, model, worst),
@@ -38,14 +44,43 @@ def summary_cards(evidence: Evidence, model: str, dataset: str) -> tuple[Card, .
     )
 
 
+def _nothing(evidence: Evidence, dataset: str) -> tuple[Card, ...]:
+    """What it would take to say something, where no model is better than a guess."""
+    if not evidence.candidates(dataset):
+        return ()
+    now, more = worth(evidence, dataset)
+    if evidence.is_small(dataset):
+        groups, once = evidence.groups(dataset), " (copies and those about one image count once)"
+        why = (
+            f"With fewer than {MINIMUM} independent questions no model is named, whatever it answers; "
+            f"{dataset} has {groups}{once if groups < evidence.asked(dataset) else ''}."
+        )
+    else:
+        why = (
+            "Nothing else is said of a model that is not shown to be better than a guess (p < "
+            f"{SIGNIFICANCE:g}, corrected for all models and datasets)."
+        )
+    told = Card(FIRST, "Nothing can be told yet", why)
+    why = f"On {dataset}, {now} over a guess: a model that is nearer to it cannot be told from a guess."
+    return (told, Card(ENOUGH, more, why, "datasets"))
+
+
 def _worst(evidence: Evidence, model: str, worst: News | None) -> Card:
     if worst:
         page = "variations" if worst.variation else "calibration"
         return Card(FIRST, worst.answer, worst.why + _shift(evidence, model, worst), page)
+    looked = {
+        "overconfidence": any(evidence.outputs(name)[0] != TEXT for name in evidence.judged),
+        "low letter mass": any(evidence.number(name, model, LOW_MASS_RATE) for name in evidence.judged),
+        "a variation that costs accuracy": bool(_tried(evidence, model)),
+    }
+    found, missing = ([what for what, done in looked.items() if done == which] for which in (True, False))
     why = (
-        f"Neither overconfidence nor low letter mass nor a variation that costs {model} accuracy is shown "
-        f"(p < {SIGNIFICANCE:g}, corrected, on {MINIMUM} questions or more)."
+        f"Looked for and not shown: {formatting.listed(found)} (p < {SIGNIFICANCE:g}, corrected, on "
+        f"{MINIMUM} questions or more)."
     )
+    if missing:
+        why += f" Not measured: {formatting.listed(missing)}."
     return Card(FIRST, "No bad news shown", why)
 
 
@@ -59,8 +94,8 @@ def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
         why = f"Too few questions of {dataset} calibrate: sets hold every option in some of the splits."
         return Card(CERTAIN, "Too small to tell", why)
     why = (
-        f"A set holds the options it cannot rule out on {dataset}. Target coverage "
-        f"{formatting.percent(evidence.target, 0)}: {guarantee(evidence, dataset, model)}"
+        f"A set holds the options it cannot rule out. Is the target of "
+        f"{formatting.percent(evidence.target, 0)} kept? {VERDICTS[guarantee(evidence, dataset, model)]}"
         f"{formatting.bracketed(coverage.low, coverage.high, 1, 100)}"
     )
     found = Counter(
@@ -71,7 +106,8 @@ def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
     )
     if found.total() > 1:
         why += (
-            f"; of {found.total()} pairs of model and dataset, {found['kept']} kept, {found['broken']} broken"
+            f"; of {found.total()} pairs of model and dataset, {found['kept']} keep it, {found['broken']} "
+            "break it"
         )
     outcomes = evidence.plain_outcomes(dataset)
     sizes = outcomes.loc[outcomes["model"] == model, "clean_size_lac"].dropna()
@@ -81,20 +117,15 @@ def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
         share = formatting.percent(float((sizes > 1.5).mean()), 0)
         why += f" For {share} of the questions the set has more than one option."
     answer = (
-        f"{formatting.number(size.value, 2)} options in a set; {formatting.percent(coverage.value)} coverage"
+        f"{formatting.number(size.value, 2)} options in a set, {formatting.percent(coverage.value)} coverage "
+        f"({dataset})"
     )
     return Card(CERTAIN, answer, why)
 
 
 def _breaks(evidence: Evidence, model: str) -> tuple[Card, ...]:
     """The variation that surely costs most accuracy on any dataset, if one is shown to cost any."""
-    tried = {
-        change
-        for name in evidence.judged
-        for found in [costs(evidence, name)]
-        for change in real_changes(found)
-        if model in leaders(evidence, name) and (model, change, *ACCURACY) in found
-    }
+    tried = _tried(evidence, model)
     if not tried:
         return ()
     bad = [one for one in news(evidence) if one.variation]
@@ -107,6 +138,17 @@ def _breaks(evidence: Evidence, model: str) -> tuple[Card, ...]:
     if several > 1:
         why += f" {several} of {every} are shown to cost accuracy."
     return (Card(BREAKS, bad[0].answer, why, "variations"),)
+
+
+def _tried(evidence: Evidence, model: str) -> set[str]:
+    """The variations that were asked of a model where it leads."""
+    return {
+        change
+        for name in evidence.judged
+        for found in [costs(evidence, name)]
+        for change in real_changes(found)
+        if model in leaders(evidence, name) and (model, change, *ACCURACY) in found
+    }
 
 
 def _shift(evidence: Evidence, model: str, one: News) -> str:
@@ -138,5 +180,6 @@ def _differences(evidence: Evidence, model: str) -> tuple[Card, ...]:
     told = [f"{formatting.listed(others)} on {name}" for name, others in alike.items() if others]
     why = f"By accuracy on the same questions, p < {SIGNIFICANCE:g} after correction for all pairs."
     if told:
-        why += f" {model} cannot be told from {formatting.listed(told, 2)}."
+        more = f"; nor on {len(told) - 2} more" if len(told) > 2 else ""
+        why += f" {model} cannot be told from {'; from '.join(told[:2])}{more}."
     return (Card(DIFFERENCES, answer, why, "ranking"),)

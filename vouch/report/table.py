@@ -23,13 +23,17 @@ class Range:
 
 @dataclass(frozen=True)
 class Cell:
-    """text: what is read. note: in small print after it. key: what the column sorts by, `text` if None."""
+    """text: what is read. note: in small print after it. key: what the column sorts by, `text` if None.
+
+    shade: of a heat map, a colour of page.css.
+    """
 
     text: str
     note: str = ""
     key: float | None = None
     range: Range | None = None
     tone: Tone = ""
+    shade: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,13 +47,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table with a caption; the first column names the row."""
+    """A table with a caption; the first column names the row. heat: drawn close, as a heat map."""
 
     kind: ClassVar[str] = "grid"
     name: str
     caption: str
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]] = field(default_factory=tuple)
+    heat: bool = False
 
 
 MISSING = Cell("–", key=-1e308, tone="quiet")
@@ -98,6 +103,8 @@ class Unit(NamedTuple):
 
 
 SETS = ("lac", "aps")
+OF_SETS = ("coverage", "set_size", "uacc", "worst_size", "singleton", "empty", "certainty", "reliability")
+"""How the names of metrics begin that rest on prediction sets."""
 UNITS = {registry.SHARE: Unit(1, 100), registry.OPTIONS: Unit(2), "": Unit(2)}
 OTHER = Unit(3)
 
@@ -140,7 +147,10 @@ class Measured:
         return evidence.number(dataset, model, self.metric, **{**own, **where})
 
     def cell(self, evidence: Evidence, dataset: str, model: str, **where: str) -> Cell:
-        """The same as a cell."""
+        """The same as a cell; a dash for what rests on sets that hold every option in some of the splits."""
+        place = {name: value for name, value in where.items() if name not in ("score", "protocol")}
+        if self.metric.startswith(OF_SETS) and not evidence.calibrated(dataset, model, **place):
+            return MISSING
         found = self.number(evidence, dataset, model, **where)
         return figure(found if self.interval or not found else found._replace(low=None), *self.unit)
 

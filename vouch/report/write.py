@@ -12,7 +12,8 @@ from vouch.report.csv_tables import TABLES, csv_text
 from vouch.report.drawing import RenderCache
 from vouch.report.evidence import Evidence
 from vouch.report.figures import FigureSpec, of_datasets
-from vouch.report.headline import metrics_json, plotted_models, plotted_reliability
+from vouch.report.headline import PLOTTED, metrics_json, plotted, plotted_reliability
+from vouch.report.sections import distances
 from vouch.report.sections.papers import figure_specs
 from vouch.report.site import Picture, assets, build, site
 from vouch.report.vegalite import Chart
@@ -47,7 +48,8 @@ def draw(specs: Iterable[FigureSpec], folder: Path, cache: RenderCache) -> dict[
 def write_plots(evidence: Evidence) -> None:
     """Writes what `dvc plots` needs."""
     with replacing_folder(REPORTS / "plots") as folder:
-        write_text(folder / "models.csv", csv_text(plotted_models(evidence)))
+        for metric in PLOTTED:
+            write_text(folder / f"{metric}.csv", csv_text(plotted(evidence, metric)))
         write_text(folder / "reliability.csv", csv_text(plotted_reliability(evidence)))
         write_text(folder / "page.html", PLOTS_PAGE.read_text("utf-8"))
 
@@ -71,7 +73,8 @@ def write_site(files: Mapping[str, str], tables: Mapping[str, str], cache: Rende
 def write(config: Config, evidence: Evidence, watch: Watch = iter) -> None:
     """Writes everything under reports/ in the working directory. watch: shows how far the figures are."""
     cache, views = RenderCache(), build(evidence)
-    specs = [*of_datasets(evidence), *figure_specs(views["papers"])]
+    every = (*of_datasets(evidence), *figure_specs(views["papers"]), *distances.figure_specs(evidence))
+    specs = list({spec.file: spec for spec in every}.values())
     with replacing_folder(REPORTS / "figures") as folder:
         pictures = draw(watch(specs), folder, cache)
     tables = {f"{name}.csv": csv_text(table(evidence)) for name, table in TABLES.items()}

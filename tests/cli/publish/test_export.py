@@ -229,7 +229,7 @@ def test_what_a_shell_passes_is_refused_or_shown_as_text(folder, vouch, capsys):
     assert "there: Is a directory" in told and ".part" not in told
     assert "argument 3, '\\udcff': is not UTF-8" in vouch("publish", "export", "\udcff", status=1)
     told = vouch("publish", "export", "nosuch", *EXPORT[3:], "--out", "x", status=1)
-    assert "data/responses/toy/nosuch.letters.parquet: no such file" in told
+    assert told == "vouch: data/responses/toy: no model nosuch; valid: m\n"
     with pytest.raises(SystemExit):
         main(["publish", "export", "m", "toy", "--form", "parquet", "--out", "x"])
     assert "lm_eval" in capsys.readouterr().err

@@ -33,6 +33,8 @@ HARM = (
     "\u202eturned\u202c and \u05e9\u05dc\u05d5\u05dd \u2028 line \u2029 paragraph",
     "long " + "x" * 100_000,
 )
+ODD = {50: "In which café is $\\frac{a^2}{\\sqrt{b}}$ more than \\$5?", 51: "Which of both?"}
+"""Questions with an accent and a formula, and with two pictures."""
 CONFIG = Config(alpha=0.1, calibration=0.5, seed=42, splits=4, bins=15)
 BLUR = [{"operation": "blur", "severity": 5, "revision": 1}]
 
@@ -48,7 +50,7 @@ def _picture(number: int) -> bytes:
 def _item(number: int, digest: str, choice: bool) -> dict[str, Any]:
     name = f"{CHOICE if choice else OPEN}-{number:04d}"
     harm = HARM[number] if number < len(HARM) else ""
-    question = harm or f"Which colour has object {number}?"
+    question = harm or ODD.get(number, f"Which colour has object {number}?")
     options = [harm or COLOURS[(number + place) % 4] for place in range(1)]
     options += [COLOURS[(number + place) % 4] for place in range(1, 4)]
     return {
@@ -93,7 +95,8 @@ def _prompts(item: dict[str, Any], number: int) -> list[dict[str, Any]]:
                 "order": places,
                 "marks": list("ABCD")[: len(places)],
                 "answers": right if choice else [],
-                "pictures": [{"images": item["images"], "steps": BLUR if variation == "vr_b_5" else []}],
+                "pictures": [{"images": item["images"], "steps": BLUR if variation == "vr_b_5" else []}]
+                * (2 if number == 51 else 1),
                 "outputs": ["letters"] if choice else ["text"],
             }
         )

@@ -25,7 +25,7 @@ from vouch.pipeline.files import replacing
 from vouch.pipeline.intact import intact
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.prompts import ORIGINAL, OUTPUTS, PROMPTS, prompts_path
-from vouch.tables.responses import RESPONSES
+from vouch.tables.responses import RESPONSES, letters_path
 
 Prompt = Mapping[str, Any]
 Answer = tuple[tuple[str, ...], tuple[float | str, ...]]
@@ -49,6 +49,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Writes the log and says how many samples it holds."""
+    folder = letters_path("x", options.dataset).parent
+    check_name("dataset", options.dataset, [path.name for path in folder.parent.glob("*")], folder.parent)
+    known = {path.name.partition(".")[0] for path in folder.glob("*.parquet")}
+    check_name("model", options.model, known, folder)
     prompts = _prompts(options.dataset, options.variation)
     output, found = _answers(options, prompts)
     answers = {prompt: answer for prompt, answer in found.items() if answer}

@@ -61,10 +61,10 @@ class DatasetEntry(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    loader: str
+    loader: str = "jsonl"
     source: str = Field(pattern=r"^[^\x00-\x1f\x7f]+$")
     origin: Origin | None = None
-    template: str
+    template: str = "kostumov"
     variant: str | None = None
     settings: dict[str, Any] = {}
     sample: Sample | None = None

@@ -11,7 +11,7 @@ class Config(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    seed: int = Field(ge=0, lt=2**32)
-    resamples: int = Field(ge=1, le=1_000_000)
+    seed: int = Field(default=42, ge=0, lt=2**32)
+    resamples: int = Field(default=1000, ge=1, le=1_000_000)
     labels: int = Field(default=50, ge=2)
     draws: int = Field(default=200, ge=1, le=1_000_000)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 ENCODERS = Path("vouch/models/encoders")
 PINS = Path("data/models")
-NONE = str(ENCODERS / "none.py")
+NONE, COLOURS = str(ENCODERS / "none.py"), str(ENCODERS / "colours.py")
 
 
 class _Encoder(BaseModel):
@@ -47,6 +47,8 @@ class _Encoder(BaseModel):
 class Pictures(_Encoder):
     """What turns pictures and questions into vectors, to compare datasets: a file, or a model like CLIP."""
 
+    encoder: str = COLOURS
+
     @classmethod
     def known(cls) -> list[str]:
         """Files that define `load`."""
@@ -65,6 +67,7 @@ class Texts(_Encoder):
     layer: whose tokens are compared, null for the last.
     """
 
+    encoder: str = NONE
     layer: int | None = Field(default=None, ge=0, le=1000)
     batch: int = Field(default=64, ge=1, le=4096)
 
@@ -74,5 +77,5 @@ class Config(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    pictures: Pictures
-    texts: Texts
+    pictures: Pictures = Pictures()
+    texts: Texts = Texts()

@@ -32,9 +32,9 @@ class Config(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    batch: int = Field(ge=1, le=4096)
-    bucket: int = Field(ge=1, le=4096)
-    threads: int = Field(ge=1, le=1024)
+    batch: int = Field(default=32, ge=1, le=4096)
+    bucket: int = Field(default=32, ge=1, le=4096)
+    threads: int = Field(default=1, ge=1, le=1024)
     device: Literal["auto", "cpu", "cuda", "split"] = "auto"
     reproducible: Literal["auto", "off"] = "auto"
     workers: int = Field(default=2, ge=1, le=64)

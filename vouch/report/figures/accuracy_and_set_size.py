@@ -23,11 +23,14 @@ TIPS = [
 
 
 def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
-    """One row per model that has both numbers: x, y, their intervals, and whether it leads."""
+    """One row per model that has both numbers: x, y, their intervals, and whether it leads.
+
+    Nobody whose sets hold every option in some of the splits: their size says nothing.
+    """
     rows = []
     leading, sizes = leaders(evidence, dataset), evidence.numbers(dataset, "set_size", "lac")
     for model, accuracy in evidence.numbers(dataset, "accuracy").items():
-        if model in sizes:
+        if model in sizes and evidence.calibrated(dataset, model):
             row: dict[str, Any] = {"model": model, "leads": model in leading}
             for name, number in (("x", sizes[model]), ("y", accuracy)):
                 row |= {name: number.value, f"{name}_low": number.ends[0], f"{name}_high": number.ends[1]}
@@ -167,10 +170,10 @@ def describe(evidence: Evidence, dataset: str) -> str:
     data = frame(evidence, dataset)
     if data.empty:
         return ""
-    first, small = data.iloc[0], data.loc[data["x"].idxmin()]
+    leading = data.loc[data["leads"].astype(bool), "model"].tolist()
+    best = f" Best, with ties: {formatting.listed(leading)}." if leading else ""
     return (
-        f"Scatter plot of {formatting.plural(len(data), 'model')} on {dataset}. "
-        f"{first['model']} has the highest accuracy, {formatting.percent(first['y'])}, "
-        f"with {formatting.number(first['x'], 2)} options in a set; "
-        f"{small['model']} has the smallest sets, {formatting.number(small['x'], 2)} options."
+        f"Scatter plot of {formatting.plural(len(data), 'model')} on {dataset}: accuracy "
+        f"{formatting.span(data['y'].min(), data['y'].max(), 1, 100)}{formatting.NARROW}%, "
+        f"{formatting.span(data['x'].min(), data['x'].max(), 2)} options in a set.{best}"
     )

@@ -15,10 +15,11 @@ TIPS = alt.tips(".1%", model_n="Model", score_n="Score", value="Coverage", low="
 
 
 def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
-    """One row per model and nonconformity score."""
+    """One row per model and nonconformity score; no model whose sets hold every option in a split."""
     rows = [
         {"model": model, "score": name, "value": number.value, "low": number.low, "high": number.high}
         for model in evidence.models(dataset)
+        if evidence.calibrated(dataset, model)
         for score, name in SCORES.items()
         if (number := evidence.number(dataset, model, "coverage", score))
     ]
@@ -27,6 +28,15 @@ def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
 
 def draw(evidence: Evidence, dataset: str) -> Any:
     """A point with its interval per model and score; None where nothing has coverage."""
+    return _drawn(evidence, dataset, 420, 7)
+
+
+def narrow(evidence: Evidence, dataset: str) -> Any:
+    """The same for a narrow screen."""
+    return _drawn(evidence, dataset, 230, 4)
+
+
+def _drawn(evidence: Evidence, dataset: str, width: int, ticks: int) -> Any:
     data = frame(evidence, dataset)
     if data.empty:
         return None
@@ -35,7 +45,7 @@ def draw(evidence: Evidence, dataset: str) -> Any:
         "value:Q",
         title="Coverage",
         scale=alt.Scale(domain=[least, 1.0], nice=False, zero=False),
-        axis=alt.Axis(format=".0%", tickCount=7, tickMinStep=0.01),
+        axis=alt.Axis(format=".0%", tickCount=ticks, tickMinStep=0.01),
     )
     order = list(dict.fromkeys(data["model"]))
     rows = alt.Y("model:N", sort=order, title=None, axis=alt.Axis(labelLimit=230, labelColor=palette.INK))
@@ -48,7 +58,7 @@ def draw(evidence: Evidence, dataset: str) -> Any:
         alt.target(evidence.target).encode(x=across),
         alt.whiskers(base).mark_rule(strokeWidth=2, opacity=0.5).encode(x2="high:Q"),
         base.mark_point(filled=True, size=45, opacity=1).encode(shape=shape, tooltip=TIPS),
-    ).properties(width=420, height=alt.Step(STEP))
+    ).properties(width=width, height=alt.Step(STEP))
 
 
 def describe(evidence: Evidence, dataset: str) -> str:

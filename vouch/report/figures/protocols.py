@@ -7,6 +7,7 @@ import pandas as pd
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
+from vouch.report.figures.reliability import SPACING
 
 TITLE = "Faithful against clean"
 # heading, metric, score, format and least distance of the ticks
@@ -65,10 +66,18 @@ def _panel(evidence: Evidence, dataset: str, panel: str, named: bool) -> Any:
 
 def draw(evidence: Evidence, dataset: str) -> Any:
     """Three panels side by side, one line per model; None where one of them would be empty."""
-    if any(frame(evidence, dataset, panel).empty for panel in PANELS):
-        return None
     panels = [_panel(evidence, dataset, panel, index == 0) for index, panel in enumerate(PANELS)]
-    return alt.hconcat(*panels, spacing=18, bounds="flush")
+    return alt.hconcat(*panels, spacing=SPACING, bounds="flush") if _whole(evidence, dataset) else None
+
+
+def narrow(evidence: Evidence, dataset: str) -> Any:
+    """The same for a narrow screen, one below the other."""
+    panels = [_panel(evidence, dataset, panel, True) for panel in PANELS]
+    return alt.vconcat(*panels, spacing=SPACING) if _whole(evidence, dataset) else None
+
+
+def _whole(evidence: Evidence, dataset: str) -> bool:
+    return not any(frame(evidence, dataset, panel).empty for panel in PANELS)
 
 
 def describe(evidence: Evidence, dataset: str) -> str:

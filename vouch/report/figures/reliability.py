@@ -11,6 +11,7 @@ from vouch.report.evidence import Evidence
 
 TITLE = "Reliability diagram"
 MOST = 4
+SPACING = 34  # so that the ticks of two panels stay apart
 Z = 1.959963984540054  # 97.5 % point of the normal distribution
 TIPS = [*alt.tips(".1%", confidence="Confidence", accuracy="Accuracy"), *alt.tips(",", answers="Answers")]
 
@@ -70,9 +71,9 @@ def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
-def _panel(data: pd.DataFrame, heading: str, named: bool) -> Any:
+def _panel(data: pd.DataFrame, heading: str, named: bool, side: int) -> Any:
     domain = alt.Scale(domain=[0, 1])
-    ticks = alt.Axis(format=".0%", values=[0, 0.25, 0.5, 0.75, 1])
+    ticks = alt.Axis(format=".0%", values=[0, 0.5, 1])
     across = alt.X("confidence:Q", title="Confidence", scale=domain, axis=ticks)
     up = alt.Y("accuracy:Q", title="Accuracy" if named else None, scale=domain, axis=ticks)
     line = alt.Chart(pd.DataFrame({"confidence": [0.0, 1.0], "accuracy": [0.0, 1.0]}))
@@ -85,19 +86,28 @@ def _panel(data: pd.DataFrame, heading: str, named: bool) -> Any:
         ),
         base.mark_line(color=palette.BLUE, strokeWidth=1.2, opacity=0.6).encode(x=across, y=up),
         base.mark_circle(color=palette.BLUE, opacity=1).encode(x=across, y=up, size=size, tooltip=TIPS),
-    ).properties(width=190, height=190, title=heading)
+    ).properties(width=side, height=side, title=heading)
 
 
 def draw(evidence: Evidence, dataset: str) -> Any:
     """One panel per model: points under the dashed line are over-confident. None without outcomes."""
+    return _drawn(evidence, dataset, MOST, 210)
+
+
+def narrow(evidence: Evidence, dataset: str) -> Any:
+    """The same for a narrow screen."""
+    return _drawn(evidence, dataset, 2, 120)
+
+
+def _drawn(evidence: Evidence, dataset: str, columns: int, side: int) -> Any:
     data = frame(evidence, dataset)
     if data.empty:
         return None
     panels = [
-        _panel(group.drop(columns=["panel"]), str(heading), index % 2 == 0)
+        _panel(group.drop(columns=["panel"]), str(heading), index % columns == 0, side)
         for index, (heading, group) in enumerate(data.groupby("panel", sort=False))
     ]
-    return alt.concat(*panels, columns=2, spacing=24)
+    return alt.concat(*panels, columns=columns, spacing=SPACING)
 
 
 def describe(evidence: Evidence, dataset: str) -> str:

@@ -12,7 +12,7 @@ from vouch.report import vegalite as alt
 from vouch.report.claims import guarantee
 from vouch.report.costs import is_control, meaning
 from vouch.report.evidence import Evidence
-from vouch.report.figures.reliability import chosen
+from vouch.report.figures.reliability import SPACING, chosen
 from vouch.report.numbers import Number
 from vouch.tables.prompts import ORIGINAL
 
@@ -20,7 +20,7 @@ TITLE = "Coverage of sets calibrated on the original prompts"
 SCORE = "lac"
 SELF = "original prompts"
 GUARANTEES = {"broken": palette.ORANGE, "cannot tell": palette.BLUE, "kept": palette.GREEN}
-STEP, LABELS = 18, 270
+STEP, LABELS, LETTER = 18, 270, 7
 TIPS = alt.tips(".1%", model_n="Model", asked_n="Asked", value="Coverage", low="from", high="to")
 
 
@@ -60,7 +60,7 @@ def _panel(data: pd.DataFrame, model: str, order: list[str], least: float, aim: 
         axis=alt.Axis(
             labelLimit=LABELS,
             # Room for letters that are wider than those of the font that was measured.
-            minExtent=LABELS if first else 0,
+            minExtent=min(LABELS, LETTER * max(map(len, order))) if first else 0,
             labelColor=palette.INK,
             labels=first,
             ticks=first,
@@ -93,7 +93,7 @@ def draw(evidence: Evidence, dataset: str) -> Any:
         _panel(data, model, order, least, evidence.target, index % 2 == 0)
         for index, model in enumerate(dict.fromkeys(data["model"]))
     ]
-    return alt.concat(*panels, columns=2, spacing=24)
+    return alt.concat(*panels, columns=2, spacing=SPACING)
 
 
 def describe(evidence: Evidence, dataset: str) -> str:

@@ -1,6 +1,7 @@
 """Coverage and set size by the share of the questions that calibrate."""
 
 import re
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -8,7 +9,7 @@ import pandas as pd
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
 from vouch.report.evidence import Evidence
-from vouch.report.figures.reliability import chosen
+from vouch.report.figures.reliability import SPACING, chosen
 from vouch.report.numbers import Number
 
 TITLE = "Coverage and set size by calibration share"
@@ -64,6 +65,15 @@ def frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
 
 def draw(evidence: Evidence, dataset: str) -> Any:
     """Two panels, a line per model; None where but one share was tried."""
+    return _drawn(evidence, dataset, alt.hconcat, 440)
+
+
+def narrow(evidence: Evidence, dataset: str) -> Any:
+    """The same for a narrow screen."""
+    return _drawn(evidence, dataset, alt.vconcat, 270)
+
+
+def _drawn(evidence: Evidence, dataset: str, join: Callable[..., Any], width: int) -> Any:
     data = {panel: frame(evidence, dataset, panel) for panel in PANELS}
     if data["size"].empty:
         return None
@@ -90,8 +100,8 @@ def draw(evidence: Evidence, dataset: str) -> Any:
         ]
         if panel == "coverage":
             layers.insert(0, alt.target(evidence.target).encode(y=up))
-        panels.append(alt.layer(*layers).properties(width=270, height=190))
-    return alt.hconcat(*panels, spacing=24)
+        panels.append(alt.layer(*layers).properties(width=width, height=190))
+    return join(*panels, spacing=SPACING)
 
 
 def describe(evidence: Evidence, dataset: str) -> str:

@@ -10,19 +10,19 @@ import pandas as pd
 
 from vouch.report import formatting, palette
 from vouch.report import vegalite as alt
-from vouch.report.claims import losses
+from vouch.report.claims import effects, losses
 from vouch.report.costs import ACCURACY, CONFIDENCE, SIZE_LAC, costs, meaning, real_changes
 from vouch.report.evidence import Evidence
-from vouch.report.figures.reliability import chosen
+from vouch.report.figures.reliability import SPACING, chosen
 
 TITLE = "What each variation of the prompt costs"
 # heading, measure, scale, whether it is judged, least distance of the ticks
 PANELS = {
     "accuracy": ("Accuracy over a guess, points", ACCURACY, 100.0, True, 1),
-    "confidence": ("Confidence, points", CONFIDENCE, 100.0, True, 1),
+    "confidence": ("Confidence, points", CONFIDENCE, 100.0, False, 1),
     "size": ("Options in a set, LAC", SIZE_LAC, 1.0, False, 0.1),
 }
-VERDICTS = {"costs": palette.ORANGE, "gains": palette.BLUE, "not significant": palette.FAINT}
+VERDICTS = {"costs": palette.ORANGE, "gains": palette.BLUE, "not shown": palette.FAINT}
 STEP = 18
 TIPS = alt.tips(".2f", model_n="Model", variation_n="Variation", value="Difference", low="from", high="to")
 
@@ -37,16 +37,11 @@ def frame(evidence: Evidence, dataset: str, panel: str) -> pd.DataFrame:
             cost = found.get((model, variation, *measure))
             if cost is None:
                 continue
-            ends = {
-                "low": None if cost.low is None else scale * (cost.low - cost.eased),
-                "high": None if cost.high is None else scale * (cost.high - cost.eased),
-            }
-            row = {"model": model, "variation": meaning(variation), "value": scale * cost.beyond}
-            rows.append(
-                row
-                | ends
-                | {"verdict": "gains" if cost.rises else "costs" if cost.falls else "not significant"}
-            )
+            claim = effects(evidence).get((dataset, model, variation))
+            verdict = "not shown" if claim is None else "gains" if claim.above else "costs"
+            row = {"model": model, "variation": meaning(variation), "verdict": verdict}
+            ends = {"value": cost.net.difference, "low": cost.net.low, "high": cost.net.high}
+            rows.append(row | {name: None if end is None else scale * end for name, end in ends.items()})
     return pd.DataFrame(rows, columns=["model", "variation", "value", "low", "high", "verdict"])
 
 
@@ -90,7 +85,7 @@ def draw(evidence: Evidence, dataset: str) -> Any:
     lines = [
         alt.hconcat(
             *(_panel(data[panel], panel, model, order, model == models[-1]) for panel in PANELS),
-            spacing=18,
+            spacing=SPACING,
             bounds="flush",  # so that the panels of all models stand below one another
         ).properties(title=model)
         for model in models
@@ -108,7 +103,7 @@ def describe(evidence: Evidence, dataset: str) -> str:
         for variation in lost:
             cost = found[model, variation, *ACCURACY]
             over = "" if cost.guess is None else " over a guess"
-            points = formatting.number(-100 * cost.beyond, 1)
+            points = formatting.number(-100 * cost.net.difference, 1)
             said.append(f"{meaning(variation)} costs {model} accuracy, {points} points{over}")
     number = formatting.plural(len(real_changes(found)), "variation")
     return (

@@ -15,9 +15,9 @@ class Config(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    images: bool
-    thumbnail: int = Field(ge=16, le=1024)
-    budget: int = Field(ge=0)
+    images: bool = True
+    thumbnail: int = Field(default=160, ge=16, le=1024)
+    budget: int = Field(default=20_000_000, ge=0)
 
 
 def config_of(browse: Mapping[str, Any], entry: Mapping[str, Any]) -> Config:

@@ -1,18 +1,18 @@
 """Tu et al. 2024, Ranked from Within: which model is best, told without labels."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from vouch.report import formatting
+from vouch.report.evidence import Evidence
 from vouch.report.reproduce import charts
 from vouch.report.reproduce.entry import Built, Entry, Paper, absent, figure, joined
 from vouch.report.reproduce.lookup import MEAN as AVERAGE
 from vouch.report.reproduce.lookup import Absent, Lookup, Measure, with_mean
 from vouch.report.reproduce.pivot import Layout, pivot
-from vouch.report.sections.distances import trends
 from vouch.tables.prompts import LETTERS, LIKELIHOOD, OUTPUTS, TEXT, TEXT_TOKENS
 from vouch.tables.rankings import FEW_LABELS, MEAN
 
@@ -202,6 +202,16 @@ def _scatter(full: pd.DataFrame, rho: pd.DataFrame, said: str) -> Built:
     )
 
 
+def trends(evidence: Evidence) -> Iterator[str]:
+    """What compare found of all pairs, a sentence for each kind of embedding and output."""
+    for row in evidence.trends.dropna(subset=["rho", "p"]).itertuples():
+        yield (
+            f"{row.of.capitalize()} and rankings by {formatting.OUTPUT_NAMES[row.output]}: Spearman's rho "
+            f"{formatting.number(row.rho, 2)} over {formatting.plural(int(row.pairs), 'pair')} of datasets; "
+            f"with datasets permuted (Mantel 1967) p is {formatting.p_value(row.p)}."
+        )
+
+
 def apart(lookup: Lookup) -> Built:
     """Figure 4: a point for each pair of datasets, a panel for pictures and one for questions."""
     frame = lookup.evidence.distances.dropna(subset=["distance"])
@@ -248,4 +258,5 @@ PAPER = Paper(
         Entry("Figure 2", "How performance on one dataset tells that on another.", _capped(pairs)),
         Entry("Figure 4", "Fréchet distance of two datasets and how alike they rank models.", _capped(apart)),
     ),
+    DATASETS,
 )

@@ -1,6 +1,6 @@
 """A table or figure of a paper, and what became of it here."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 
 from vouch.report.figures import FigureSpec
@@ -88,9 +88,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class Paper:
-    """title, cite: how it is named. note: what its tables here rest on, a sentence or two."""
+    """title, cite: how it is named. note: what its tables here rest on, a sentence or two.
+
+    datasets: its own, of which one must have scores here for the paper to be shown.
+    """
 
     title: str
     cite: str
     note: str
     entries: Sequence[Entry]
+    datasets: Collection[str]

@@ -7,6 +7,7 @@ from markupsafe import Markup
 from vouch.report import formatting
 from vouch.report.claims import misjudged
 from vouch.report.evidence import Evidence
+from vouch.report.figures.reliability import chosen
 from vouch.report.section import Block, Figures, Folded, by_dataset, said
 from vouch.report.table import Column, Measured, TableSpec
 
@@ -24,12 +25,7 @@ TABLE = TableSpec(
         Measured("ece"),
         Measured("temperature", help="best temperature; above 1 the model is overconfident"),
         Measured("nll"),
-        Measured("nll_scaled"),
-        Measured("ece_test"),
-        Measured("ece_scaled"),
-        Measured("brier"),
         Measured("auroc", help="how often a right answer has more confidence than a wrong one"),
-        Measured("aurc", help="mean error of the most confident questions over all shares; lower is better"),
         Measured(
             "selective_accuracy_80",
             label="Most confident 80 %, accuracy %",
@@ -39,9 +35,14 @@ TABLE = TableSpec(
 )
 MORE = TableSpec(
     "calibration-more",
-    "other bins, clean protocol",
+    "after one temperature, other measures and other bins, clean protocol",
     (Column("Model"),),
     (
+        Measured("nll_scaled"),
+        Measured("ece_test"),
+        Measured("ece_scaled"),
+        Measured("brier"),
+        Measured("aurc", help="mean error of the most confident questions over all shares; lower is better"),
         Measured("mce"),
         Measured("ece_mass"),
         Measured("mce_mass"),
@@ -55,11 +56,28 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
         return []
     more = MORE.known(evidence, dataset)
     return [
-        *said(_sentence(evidence, dataset, model) for model in evidence.models(dataset)),
+        *said(
+            [
+                _counted(evidence, dataset),
+                *(_sentence(evidence, dataset, m) for m in chosen(evidence, dataset)),
+            ]
+        ),
         TABLE.known(evidence, dataset).grid(evidence, dataset),
         Figures([f"reliability-{dataset}"]),
-        *([Folded("Other bins", [more.grid(evidence, dataset)])] if more.measures else []),
+        *([Folded("Other measures", [more.grid(evidence, dataset)])] if more.measures else []),
     ]
+
+
+def _counted(evidence: Evidence, dataset: str) -> str:
+    """How many models one temperature corrects, where not all of them get a sentence."""
+    models, found = evidence.models(dataset), misjudged(evidence)
+    above = [found[dataset, model].above for model in models if (dataset, model) in found]
+    if len(models) == len(chosen(evidence, dataset)) or not above:
+        return ""
+    return (
+        f"Of {len(models)} models {sum(above)} are shown to be overconfident, {len(above) - sum(above)} "
+        "underconfident."
+    )
 
 
 def _sentence(evidence: Evidence, dataset: str, model: str) -> str:

@@ -4,24 +4,21 @@ from markupsafe import Markup
 
 from vouch.report.claims import shown
 from vouch.report.evidence import Evidence
+from vouch.report.gates import MINIMUM
 from vouch.report.section import Block, Text, by_dataset
-from vouch.report.table import MISSING, Cell, Column, Grid, Measured, cells, percent, rounded
+from vouch.report.table import MISSING, Column, Grid, Measured, cells, percent, rounded
 
 TITLE = "Categories"
 
 
 def _mean(evidence: Evidence, dataset: str, category: str, metric: str, score: str = "") -> float | None:
+    """Over the models; nothing of fewer than MINIMUM questions."""
     known = [
         number.value
         for model, number in evidence.numbers(dataset, metric, score, category=category).items()
-        if not score or evidence.calibrated(dataset, model, category=category)
+        if number.items >= MINIMUM and (not score or evidence.calibrated(dataset, model, category=category))
     ]
     return sum(known) / len(known) if known else None
-
-
-def _cell(evidence: Evidence, dataset: str, model: str, category: str, measure: Measured) -> Cell:
-    calibrated = not measure.score or evidence.calibrated(dataset, model, category=category)
-    return measure.cell(evidence, dataset, model, category=category) if calibrated else MISSING
 
 
 def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
@@ -40,7 +37,11 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
         Column("Category", "as the source names it"),
         Column("Items", "", True),
         *(each.column for each in measures),
-        Column("Accuracy %, all models", "mean over the models, each counted once", True),
+        Column(
+            "Accuracy %, all models",
+            f"mean over the models, each counted once, of {MINIMUM} questions or more",
+            True,
+        ),
         Column("Set size LAC, all models", "likewise, over those that can be calibrated", True),
     )
     rows = []
@@ -50,7 +51,7 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
             cells(
                 category,
                 accuracy.items if accuracy else MISSING,
-                *(_cell(evidence, dataset, model, category, each) for each in measures),
+                *(each.cell(evidence, dataset, model, category=category) for each in measures),
                 percent(_mean(evidence, dataset, category, "accuracy")),
                 rounded(_mean(evidence, dataset, category, "set_size", "lac"), 2),
             )
@@ -64,4 +65,4 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     return [Text(text), Grid("categories", f"{dataset}: categories, largest sets first", columns, rows)]
 
 
-build = by_dataset("Where the models are uncertain", Markup(""), _blocks)
+build = by_dataset("Where the models are uncertain", Markup(""), _blocks, opened=1)

@@ -8,13 +8,14 @@ from vouch.report import formatting
 from vouch.report.claims import untold
 from vouch.report.evidence import Evidence
 from vouch.report.numbers import SIGNIFICANCE
-from vouch.report.section import Block, Figures, Folded, Text, by_dataset
+from vouch.report.section import Beside, Block, Figures, Folded, Text, by_dataset
 from vouch.report.table import MISSING, Cell, Column, Grid, Tone, cells, interval, percent
 
 TITLE = "Differences"
 TEXT = Markup("""\
 Models are compared on the same items, which removes most of the chance variation: a difference can be
 significant although the intervals of the two models overlap. Darker cells are larger differences.""")
+FEW = 8  # models whose table stands beside the figure
 
 
 def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
@@ -29,10 +30,11 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     )
     if evidence.is_small(dataset):
         summary = f"{untold(evidence, dataset)[:1].upper()}{untold(evidence, dataset)[1:]}."
+    figure, models = Figures([f"differences-{dataset}"]), _models(evidence, dataset)
+    few = len(models.rows) <= FEW
     return [
         Text(summary),
-        Figures([f"differences-{dataset}"]),
-        Folded("By model", [_models(evidence, dataset)]),
+        *([Beside([figure, models])] if few else [figure, Folded("By model", [models])]),
         Folded("Every pair with its interval", [_pairs(evidence, dataset)]),
     ]
 
@@ -84,7 +86,8 @@ def _pairs(evidence: Evidence, dataset: str) -> Grid:
         tone: Tone = "strong" if pair.significant else "quiet"
         p = MISSING if pair.p_holm is None else Cell(formatting.p_value(pair.p_holm), key=pair.p_holm)
         gap = interval(pair.difference, pair.low, pair.high, 1, 100, tone)
-        rows.append(cells(first, second, gap, p, percent(evidence.detectable(pair)), pair.items))
+        least = MISSING if evidence.is_small(dataset) else percent(evidence.detectable(pair))
+        rows.append(cells(first, second, gap, p, least, pair.items))
     return Grid("differences-pairs", f"{dataset}: every pair, in the order of accuracy", columns, rows)
 
 

@@ -1,6 +1,5 @@
 """How far datasets lie apart, and whether distant ones rank models less alike."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -8,7 +7,11 @@ from markupsafe import Markup
 
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
-from vouch.report.section import Figures, Part, Section, said
+from vouch.report.figures import FigureSpec
+from vouch.report.papers.tu import PAPER, trends
+from vouch.report.reproduce.lookup import Lookup
+from vouch.report.section import Beside, Figures, Part, Section, said
+from vouch.report.sections.papers import review
 from vouch.report.table import MISSING, Cell, Column, Grid, cells, rounded
 
 TITLE = "Distances"
@@ -26,18 +29,16 @@ def build(evidence: Evidence) -> Section | None:
     frame = evidence.distances.dropna(subset=["distance"])
     if frame.empty:
         return None
-    blocks = [*said(trends(evidence)), Figures(FIGURES, beside=True), _grid(evidence, frame)]
+    blocks = [*said(trends(evidence)), Beside([Figures([name]) for name in FIGURES]), _grid(evidence, frame)]
     return Section(HEADING, TEXT, [Part("", blocks)])
 
 
-def trends(evidence: Evidence) -> Iterator[str]:
-    """What compare found of all pairs, a sentence for each kind of embedding and output."""
-    for row in evidence.trends.dropna(subset=["rho", "p"]).itertuples():
-        yield (
-            f"{row.of.capitalize()} and rankings by {formatting.OUTPUT_NAMES[row.output]}: Spearman's rho "
-            f"{formatting.number(row.rho, 2)} over {formatting.plural(int(row.pairs), 'pair')} of datasets; "
-            f"with datasets permuted (Mantel 1967) p is {formatting.p_value(row.p)}."
-        )
+def figure_specs(evidence: Evidence) -> list[FigureSpec]:
+    """The figures of the section: two of the paper."""
+    if evidence.distances.empty:
+        return []
+    shown = review("tu", PAPER, Lookup(evidence)).shown
+    return [spec for _, made in shown for spec in made.figures if spec.file in FIGURES]
 
 
 def _grid(evidence: Evidence, frame: pd.DataFrame) -> Grid:

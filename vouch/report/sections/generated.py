@@ -65,4 +65,4 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     return [*warnings, spec.grid(evidence, dataset, rows)]
 
 
-build = by_dataset("Answers in words", TEXT, _blocks)
+build = by_dataset("Answers in words", TEXT, _blocks, opened=1)

@@ -62,4 +62,4 @@ def _sentence(evidence: Evidence, dataset: str, model: str, numbers: Mapping[str
     return f"{model} is right in {best} and in {worst}."
 
 
-build = by_dataset("Does it matter how the answer is read?", TEXT, _blocks)
+build = by_dataset("Does it matter how the answer is read?", TEXT, _blocks, opened=1)

@@ -52,9 +52,13 @@ def review(slug: str, paper: Paper, lookup: Lookup) -> Review:
 
 
 def build(evidence: Evidence) -> tuple[Review, ...]:
-    """One part for each paper, those first with most published figures beside ours, then with most shown."""
-    lookup = Lookup(evidence)
-    reviews = [review(name, module.PAPER, lookup) for name, module in plugins(papers).items()]
+    """One part for each paper of whose datasets one has scores here.
+
+    Those come first that have most published figures beside ours, then with most shown.
+    """
+    lookup, here = Lookup(evidence), set(evidence.datasets)
+    known = {name: module.PAPER for name, module in plugins(papers).items()}
+    reviews = [review(name, paper, lookup) for name, paper in known.items() if here & set(paper.datasets)]
     shown = [found for found in reviews if found.shown]
     return tuple(sorted(shown, key=lambda each: (-each.compared, -len(each.shown), each.paper.cite)))
 

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
-from vouch.report.section import Block, Figures, Folded, by_dataset, said
+from vouch.report.section import Beside, Block, Figures, Folded, by_dataset, said
 from vouch.report.table import ITEMS, MISSING, Cell, Column, Grid, Measured, cells
 
 TITLE = "Two protocols"
@@ -26,8 +26,7 @@ COLUMNS = (
 
 def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     return [
-        *said(_sentences(evidence, dataset)),
-        Figures([f"protocols-{dataset}"]),
+        Beside([*said(_sentences(evidence, dataset)), Figures([f"protocols-{dataset}"])]),
         Folded("Both protocols as a table", [_grid(evidence, dataset)]),
     ]
 
@@ -127,4 +126,4 @@ def _rank(evidence: Evidence, dataset: str, model: str, protocol: str) -> Cell:
     return Cell(text, key=number.rank)
 
 
-build = by_dataset("Two protocols on the same answers", TEXT, _blocks)
+build = by_dataset("Two protocols on the same answers", TEXT, _blocks, opened=1)

@@ -60,15 +60,21 @@ def build(evidence: Evidence) -> Section | None:
     frame = frame[(frame["models"] >= FEWEST) & frame["proxy"].isin(("", MEAN))]
     ranked = evidence.ranked[evidence.ranked["dataset"].isin(frame["dataset"])]
     ranked = ranked[(ranked["ranker"] == COMBINED) & (ranked["score"] == "")]
+    here = [output for output in OUTPUTS if (frame["output"] == output).any()]
     parts = [
-        _part(evidence, output, frame[frame["output"] == output], ranked[ranked["output"] == output])
-        for output in OUTPUTS
-        if (frame["output"] == output).any()
+        _part(
+            evidence,
+            frame[frame["output"] == output],
+            ranked[ranked["output"] == output],
+            output,
+            output == here[0],
+        )
+        for output in here
     ]
     return Section(HEADING, TEXT, parts) if parts else None
 
 
-def _part(evidence: Evidence, output: str, here: pd.DataFrame, ranked: pd.DataFrame) -> Part:
+def _part(evidence: Evidence, here: pd.DataFrame, ranked: pd.DataFrame, output: str, first: bool) -> Part:
     rho, tau = (
         Grid(
             f"ranking-{output}-{name}",
@@ -83,7 +89,7 @@ def _part(evidence: Evidence, output: str, here: pd.DataFrame, ranked: pd.DataFr
         rho,
         Folded("Weighted tau, in which the best models count most", [tau]),
     ]
-    return Part(f"By {formatting.OUTPUT_NAMES[output]}", blocks)
+    return Part(f"By {formatting.OUTPUT_NAMES[output]}", blocks, folds=True, opens=first)
 
 
 def _pick(evidence: Evidence, ranked: pd.DataFrame) -> tuple[str, ...]:
@@ -133,7 +139,7 @@ def _p(value: float) -> str:
 
 def _columns(here: pd.DataFrame, help: str) -> list[Column]:
     datasets = sorted(here["dataset"].unique())
-    mean = [Column("Mean", "over the datasets", True)] if len(datasets) > 1 else []
+    mean = [Column("Mean", "over the datasets, each counted once", True)] if len(datasets) > 1 else []
     return [Column("Ranker"), *(Column(dataset, help, True) for dataset in datasets), *mean]
 
 

@@ -12,7 +12,7 @@ from vouch.report.gates import MINIMUM
 from vouch.report.headline import HEADLINES, OPTIONAL
 from vouch.report.left_out import MARK, left_out, undecided
 from vouch.report.numbers import Number
-from vouch.report.section import Block, Figures, Part, Section, Text, by_dataset
+from vouch.report.section import Beside, Block, Figures, Part, Section, Text, by_dataset
 from vouch.report.sections.differences import said_detectable
 from vouch.report.table import (
     MISSING,
@@ -38,7 +38,7 @@ significantly worse than the best. Click a heading to sort. All numbers of whole
 <code>data/compare/leaderboard.parquet</code>.""")
 TABLE = TableSpec(
     "headline",
-    f"clean protocol, 95{formatting.NARROW}% intervals in small print, best accuracy first",
+    f"clean protocol, 95{formatting.NARROW}% intervals in small print",
     (Column("Model"), Column("Rank", "by accuracy: the ranks that the intervals allow", True)),
     HEADLINES,
 )
@@ -53,16 +53,17 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
         *(Text(w, "warning") for w in _warnings(evidence, dataset)),
         *([Text(detectable)] if detectable else []),
         _headline(evidence, dataset),
-        Figures([f"{name}-{dataset}" for name in FIGURES], beside=True),
+        Beside([Figures([f"{name}-{dataset}"]) for name in FIGURES]),
     ]
 
 
 def _headline(evidence: Evidence, dataset: str) -> Grid:
     leading, away = leaders(evidence, dataset), evidence.left_out(dataset)
     mark = MARK.get(evidence.outputs(dataset)[0], "")
-    models = (*evidence.candidates(dataset), *away)
-    accuracies = [evidence.number(dataset, model, "accuracy") for model in models]
     small = evidence.is_small(dataset)
+    candidates = evidence.candidates(dataset)
+    models = (*(sorted(candidates) if small else candidates), *away)
+    accuracies = [evidence.number(dataset, model, "accuracy") for model in models]
     rows: list[Row] = [
         (
             (_name(model, leading, mark if model in away else ""), MISSING if small else _rank(accuracy)),
@@ -158,7 +159,7 @@ def _mean(numbers: list[Number | None], digits: int, scale: float = 1.0) -> Cell
     return rounded(sum(known) / len(known), digits, scale) if len(known) == len(numbers) > 0 else MISSING
 
 
-_parts = by_dataset(HEADING, TEXT, _blocks, opened=3)
+_parts = by_dataset(HEADING, TEXT, _blocks, opened=1)
 
 
 def build(evidence: Evidence) -> Section | None:

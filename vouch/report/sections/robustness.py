@@ -58,4 +58,4 @@ def _grid(evidence: Evidence, dataset: str) -> Grid:
     return Grid(grid.name, grid.caption, grid.columns, body)
 
 
-build = by_dataset("Is it certain where it is right?", TEXT, _blocks, opened=2)
+build = by_dataset("Is it certain where it is right?", TEXT, _blocks, opened=0)

@@ -7,6 +7,7 @@ from markupsafe import Markup
 
 from vouch.report import formatting
 from vouch.report.evidence import MARGINAL, Evidence
+from vouch.report.figures.reliability import chosen
 from vouch.report.numbers import Numbers
 from vouch.report.section import Block, Folded, by_dataset, said
 from vouch.report.table import Column, Grid, Measured, TableSpec, cells, figure
@@ -57,10 +58,10 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     scores = [*known, *sorted(found - {*known, "mean", ""})]
     if not scores:
         return []
-    told = said(_smallest(evidence, dataset, model, scores) for model in evidence.models(dataset))
+    told = said(_smallest(evidence, dataset, model, scores) for model in chosen(evidence, dataset))
     kinds = _kinds(evidence, dataset)
     folded = [Folded("Thresholds for parts of the questions", [kinds])] if kinds else []
-    return [*told, _grid(evidence, dataset, scores), *folded]
+    return [*told, Folded("Every score", [_grid(evidence, dataset, scores)]), *folded]
 
 
 def _smallest(evidence: Evidence, dataset: str, model: str, scores: Sequence[str]) -> str:

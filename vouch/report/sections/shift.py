@@ -8,8 +8,9 @@ from vouch.report.costs import is_control, named, variation_cell
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
 from vouch.report.figures.shift import SCORE, shifted
+from vouch.report.heat import heat_map, shade
 from vouch.report.numbers import Number
-from vouch.report.section import Block, Figures, by_dataset, said
+from vouch.report.section import Block, Figures, Folded, by_dataset, said
 from vouch.report.table import ITEMS, Cell, Column, Grid, Tone, cells, figure, interval
 
 TITLE = "Shift"
@@ -37,7 +38,25 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     if not any(found.values()):
         return []
     told = said(_sentence(evidence, dataset, model, found[model]) for model in chosen(evidence, dataset))
-    return [*told, Figures([f"shift-{dataset}"]), _grid(evidence, dataset, found)]
+    return [*told, Figures([f"shift-{dataset}"]), Folded("Every number", [_grid(evidence, dataset, found)])]
+
+
+def _heat(evidence: Evidence, dataset: str) -> Grid | None:
+    """Coverage of each model in each variation; coloured where the guarantee is broken or kept."""
+    found = {model: shifted(evidence, dataset, model) for model in evidence.models(dataset)}
+
+    def cell(model: str, variation: str) -> tuple[Cell, int] | None:
+        number = found[model].get(variation)
+        if number is None:
+            return None
+        untold = guarantee(evidence, dataset, model, variation) == "cannot tell"
+        colour = "" if untold else shade(number.value - evidence.target)
+        text = formatting.number(100 * number.value, 1)
+        return Cell(text, key=number.value, tone="quiet" if untold else "", shade=colour), number.items
+
+    variations = dict.fromkeys(name for of_model in found.values() for name in of_model)
+    caption = f"{dataset}: coverage %, target {formatting.percent(evidence.target, 0)}"
+    return heat_map("coverage-under-shift", caption, list(variations), list(found), cell)
 
 
 def _sentence(evidence: Evidence, dataset: str, model: str, found: dict[str, Number]) -> str:
@@ -85,4 +104,4 @@ def _grid(evidence: Evidence, dataset: str, found: dict[str, dict[str, Number]])
     return Grid("shift", caption, COLUMNS, rows)
 
 
-build = by_dataset("Does coverage hold under prompt shift?", TEXT, _blocks, opened=2)
+build = by_dataset("Does coverage hold under prompt shift?", TEXT, _blocks, opened=0, above=_heat)

@@ -8,8 +8,8 @@ from vouch.report import formatting
 from vouch.report.claims import shown
 from vouch.report.evidence import Evidence
 from vouch.report.figures.sweep import Point, points
-from vouch.report.section import Block, Figures, Text, by_dataset
-from vouch.report.table import ITEMS, Column, Grid, cells, figure, whole
+from vouch.report.section import Block, Figures, Folded, Text, by_dataset
+from vouch.report.table import ITEMS, MISSING, Column, Grid, cells, figure
 
 TITLE = "Calibration share"
 TEXT = Markup("""\
@@ -23,30 +23,29 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     of_models = points(evidence, dataset)
     if not of_models:
         return []
-    columns = (
-        Column("Model"),
-        ITEMS,
-        Column("Share %", "of the questions that calibrate", True),
-        Column("Coverage LAC %", "on the other questions", True),
-        Column("Set size LAC", "on the other questions", True),
-    )
-    rows = [
-        cells(
-            model,
-            point.coverage.items,
-            whole(point.share),
-            figure(point.coverage, 1, 100),
-            figure(point.size, 2),
-        )
-        for model, found in of_models.items()
-        for point in found
-    ]
+    shares = sorted({point.share for found in of_models.values() for point in found})
+    columns = [Column("Model"), ITEMS]
+    for what, help in (
+        ("coverage %", "share of LAC sets that hold the answer"),
+        ("set size", "options in a LAC set"),
+    ):
+        columns += [
+            Column(f"{share} %: {what}", f"{help}, where {share} % of the questions calibrate", True)
+            for share in shares
+        ]
+    rows = []
+    for model, found in of_models.items():
+        at = {point.share: point for point in found}
+        items = max((point.coverage.items for point in found), default=0)
+        coverage = (figure(at[share].coverage, 1, 100) if share in at else MISSING for share in shares)
+        size = (figure(at[share].size, 2) if share in at else MISSING for share in shares)
+        rows.append(cells(model, items, *coverage, *size))
     grid = Grid("sweep", f"{dataset}: sets by the share of the questions that calibrate", columns, rows)
     model = shown(evidence, dataset)
     return [
         *_sentence(model, of_models[model], evidence.is_small(dataset)),
         Figures([f"sweep-{dataset}"]),
-        grid,
+        Folded("As a table", [grid]),
     ]
 
 

@@ -3,7 +3,7 @@
 from markupsafe import Markup
 
 from vouch.report import formatting
-from vouch.report.claims import able, losses
+from vouch.report.claims import able, effects, losses
 from vouch.report.costs import (
     ACCURACY,
     CONFIDENCE,
@@ -23,26 +23,29 @@ from vouch.report.costs import (
 )
 from vouch.report.evidence import Evidence
 from vouch.report.figures.reliability import chosen
-from vouch.report.section import Block, Figures, by_dataset, said
+from vouch.report.heat import heat_map, shade
+from vouch.report.section import Block, Figures, Folded, by_dataset, said
 from vouch.report.table import MISSING, Cell, Column, Grid, Tone, cells, interval, percent
 
 TITLE = "Accuracy and confidence"
 TEXT = Markup("""\
-The same items asked in another way, each against its original. Where a variation flips the answer of
-questions with more than two options, most options become right and guessing improves: the figure and the
-sentences subtract that, the table shows accuracy as it is, with that of a guess. Sets are smaller there as
-well, since one right option is enough. <em>Confidence</em> is the mean probability of the chosen option.
-Sets are recalibrated for every variation, so coverage is kept and the cost shows in their size. The
-intervals are over items and not corrected for the number of variations. Those of set sizes treat the
-thresholds as fixed, which makes them too narrow: set sizes are shown without a judgement.""")
+The same items asked in another way, each against its original: points of accuracy lost (orange) or gained
+(blue) have a colour where that is shown, by a model that beats a guess and after correction for all models
+and variations. Where a variation flips the answer of questions with more than two options, most options
+become right and guessing improves: that is subtracted. The intervals are over items and not corrected. Of
+variations that take away the picture or the question nothing is claimed.""")
+SIZES = (
+    "in options; sets are recalibrated for the variation, so coverage is kept and the cost shows here; the "
+    "intervals treat the thresholds as fixed, which makes them too narrow: no judgement"
+)
 COLUMNS = (
     Column("Variation"),
     Column("Model"),
     Column("Accuracy %", "in the variation; a guess, where it differs from that in the original", True),
-    Column("Accuracy, change", "in points, against the original on the same items", True),
+    Column("Accuracy, change", "in points over a guess, against the original on the same items", True),
     Column("Confidence, change", "of the mean probability of the chosen option, in points", True),
-    Column("Set size LAC, change", "in options; sets recalibrated for the variation", True),
-    Column("Set size APS, change", "in options; sets recalibrated for the variation", True),
+    Column("Set size LAC, change", SIZES, True),
+    Column("Set size APS, change", SIZES, True),
     Column("Other answer %", "share of items for which another option was chosen", True),
     Column(
         "Did not flip %",
@@ -59,7 +62,24 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     if not found:
         return []
     told = said(_sentences(evidence, dataset, found))
-    return [*told, Figures([f"variations-{dataset}"]), _grid(evidence, dataset, found)]
+    grid = Folded("Every number", [_grid(evidence, dataset, found)])
+    return [*told, Figures([f"variations-{dataset}"]), grid]
+
+
+def _heat(evidence: Evidence, dataset: str) -> Grid | None:
+    """What each variation costs each model beyond what a guess gains."""
+    found = costs(evidence, dataset)
+
+    def cell(model: str, variation: str) -> tuple[Cell, int] | None:
+        cost = found.get((model, variation, *ACCURACY))
+        if cost is None:
+            return None
+        change, sure = cost.net.difference, (dataset, model, variation) in effects(evidence)
+        text, colour = formatting.number(100 * change, 1), shade(change) if sure else ""
+        return Cell(text, key=change, tone="" if sure else "quiet", shade=colour), cost.items
+
+    caption = f"{dataset}: accuracy against the original, points over a guess"
+    return heat_map("changes", caption, changes(found), evidence.models(dataset), cell)
 
 
 def _sentences(evidence: Evidence, dataset: str, found: Costs) -> list[str]:
@@ -120,13 +140,14 @@ def _grid(evidence: Evidence, dataset: str, found: Costs) -> Grid:
             )
             if accuracy is None:
                 continue
+            place = (dataset, model, variation)
             guess = "" if accuracy.guess is None else f"guess {formatting.number(100 * accuracy.guess, 0)}"
             rows.append(
                 cells(
                     *(variation_cell(variation), model),
                     Cell(formatting.number(100 * accuracy.value, 1), guess, accuracy.value),
-                    *(_change(cost, 1, 100) for cost in (accuracy, confidence)),
-                    *(_change(cost, 2, 1, judged=False) for cost in (lac, aps)),
+                    _change(accuracy.net, 1, 100, "strong" if place in effects(evidence) else "quiet"),
+                    *(_change(confidence, 1, 100), _change(lac, 2, 1), _change(aps, 2, 1)),
                     *(percent(cost.value if cost else None) for cost in (flipped, not_flipped)),
                 )
             )
@@ -136,11 +157,8 @@ def _grid(evidence: Evidence, dataset: str, found: Costs) -> Grid:
     return Grid("variations", caption, COLUMNS, rows)
 
 
-def _change(cost: Cost | None, digits: int, scale: float, judged: bool = True) -> Cell:
-    if cost is None:
-        return MISSING
-    tone: Tone = "" if not judged else "strong" if cost.rises or cost.falls else "quiet"
-    return interval(cost.difference, cost.low, cost.high, digits, scale, tone)
+def _change(cost: Cost | None, digits: int, scale: float, tone: Tone = "") -> Cell:
+    return interval(cost.difference, cost.low, cost.high, digits, scale, tone) if cost else MISSING
 
 
-build = by_dataset("Which variation of the prompt hurts most?", TEXT, _blocks, opened=2)
+build = by_dataset("Which variation of the prompt hurts most?", TEXT, _blocks, opened=0, above=_heat)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from vouch.report import formatting
-from vouch.report.claims import behind, is_alone, leaders, over_a_guess, preferred, untold, worth
+from vouch.report.claims import behind, is_alone, leaders, over_a_guess, preferred, untold
 from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM
 from vouch.report.left_out import left_out
@@ -48,7 +48,7 @@ def build(evidence: Evidence) -> Verdict:
     return Verdict(
         headline=_headline(evidence, model),
         because=" ".join(filter(None, because)),
-        cards=summary_cards(evidence, model, where) if model else (),
+        cards=summary_cards(evidence, model, where),
         grid=_grid(evidence),
         scope=" · ".join(scope),
         dataset=worst_first(evidence)[0],
@@ -82,22 +82,23 @@ def _headline(evidence: Evidence, model: str | None) -> str:
 
 
 def _praise(evidence: Evidence, model: str | None, led: list[str]) -> list[str]:
-    """What is good about the preferred model; nothing without one."""
+    """What is good about the preferred model, and where others are; nothing without one."""
     if model is None:
         return []
-    if len(evidence.all_models) == 1:
-        return [f"{model} is better than a guess{_on(led)}"]
-    best = [name for name in led if leaders(evidence, name) == (model,) and is_alone(evidence, name)]
+    mine = [name for name in led if model in leaders(evidence, name)]
+    lone = [name for name in mine if len(evidence.candidates(name)) == 1]
+    best = [name for name in mine if leaders(evidence, name) == (model,) and is_alone(evidence, name)]
+    found = {
+        "best": [name for name in best if name not in lone],
+        "tied for best": [name for name in mine if name not in best],
+        "better than a guess": lone,
+    }
     common = [each for each in leaders(evidence, led[0]) if all(each in leaders(evidence, d) for d in led)]
     if not best and len(common) > 1:
         return [f"No model stands out{_on(led)}: {formatting.listed(common)} are tied"]
-    tied = [name for name in led if model in leaders(evidence, name) and name not in best]
-    others = [name for name in led if model not in leaders(evidence, name)]
-    said = [f"{model} is best{_on(best)}"] if best else []
-    if tied:
-        said.append(f"{'' if best else model + ' is '}tied for best{_on(tied)}")
-    said = [", ".join(said)]
-    return [*said, f"others lead{_on(others)}"] if others else said
+    others = [name for name in led if name not in mine]
+    said = f"{model} is {', '.join(f'{what}{_on(names)}' for what, names in found.items() if names)}"
+    return [said, f"others lead{_on(others)}"] if others else [said]
 
 
 def _on(datasets: list[str]) -> str:
@@ -106,20 +107,24 @@ def _on(datasets: list[str]) -> str:
 
 def _because(evidence: Evidence, dataset: str) -> str:
     """What the best model of a dataset does beside a guess; of no model by name where none leads."""
-    models = leaders(evidence, dataset) or evidence.candidates(dataset)
-    best = evidence.number(dataset, models[0], "accuracy") if models else None
-    if best is None:
+    every = evidence.numbers(dataset, "accuracy")
+    found = {model: every[model] for model in evidence.candidates(dataset) if model in every}
+    if not found:
         return ""
-    told = bool(leaders(evidence, dataset))
-    who = models[0] if told or len(models) == 1 else f"the best of {len(models)} models"
-    said = f"On {dataset}, {who} answers {formatting.percent(best.value)} of the questions right"
-    if best.low is not None and best.high is not None:
-        said += f" (95{formatting.NARROW}% interval {formatting.span(best.low, best.high, 1, 100)})"
+    best = next(iter(leaders(evidence, dataset)), "")
+    if best or len(found) == 1:
+        model, number = (best, found[best]) if best else next(iter(found.items()))
+        who, share = f"{model} answers", formatting.percent(number.value)
+        if number.low is not None and number.high is not None:
+            share += f" (95{formatting.NARROW}% interval {formatting.span(number.low, number.high, 1, 100)})"
+    else:
+        values = [number.value for number in found.values()]
+        who = f"{len(found)} models answer"
+        share = f"{formatting.span(min(values), max(values), 1, 100)}{formatting.NARROW}%"
+    said = f"On {dataset}, {who} {share} of the questions right"
     if evidence.chance(dataset):
         said += f"; guessing gives {formatting.percent(evidence.chance(dataset), 0)}"
-    if not told:
-        return f"{said}. {worth(evidence, dataset)}"
-    return f"{said}{_follower(evidence, dataset)}."
+    return f"{said}{_follower(evidence, dataset) if best else ''}."
 
 
 def _follower(evidence: Evidence, dataset: str) -> str:
@@ -140,7 +145,7 @@ def _grid(evidence: Evidence) -> Grid:
         Column("Dataset"),
         Column("Best, with ties", "the most accurate model, and those that cannot be told from it"),
         *(each.column for each in MEASURES[:1]),
-        Column("A guess %", "accuracy of a guess among the options", True),
+        Column("Guess %", "accuracy of a guess among the options", True),
         *(each.column for each in MEASURES[1:]),
         Column("Questions", f"with fewer than {MINIMUM} independent ones nothing is named", True),
         Column(
@@ -153,13 +158,15 @@ def _grid(evidence: Evidence) -> Grid:
     rows = []
     for dataset in evidence.datasets:
         first = leaders(evidence, dataset)[:1]
-        accuracy, *sets = (each.cell(evidence, dataset, *first) if first else MISSING for each in MEASURES)
-        if first and not evidence.calibrated(dataset, *first):
-            sets = [MISSING] * len(sets)
+        accuracy, *of_sets = (each.cell(evidence, dataset, *first) if first else MISSING for each in MEASURES)
         chance = percent(evidence.chance(dataset) or None)
-        effect = percent(evidence.minimum_detectable_effect(dataset))
+        effect = (
+            MISSING if evidence.is_small(dataset) else percent(evidence.minimum_detectable_effect(dataset))
+        )
         rows.append(
-            cells(dataset, _best(evidence, dataset), accuracy, chance, *sets, evidence.asked(dataset), effect)
+            cells(
+                dataset, _best(evidence, dataset), accuracy, chance, *of_sets, evidence.asked(dataset), effect
+            )
         )
     return Grid("verdicts", "The verdict on each dataset", columns, rows)
 

@@ -3,7 +3,8 @@
   const PAGE = 50; // items of a list
   const find = (id) => document.getElementById(id);
   const [form, status, list, pager, panel] = ["filters", "status", "list", "pager", "item"].map(find);
-  const datasets = form.getAttribute("data-datasets").split(" ").filter(Boolean);
+  const leads = JSON.parse(form.getAttribute("data-leads")); // the model that the verdict names, by dataset
+  const datasets = Object.keys(leads);
   const meanings = JSON.parse(form.getAttribute("data-meanings"));
   const BLANK = { q: "", category: "", flag: "", model: "", answer: "", variation: "", flipped: "", sort: "",
     sure_low: "", sure_high: "", size_low: "", size_high: "" };
@@ -18,6 +19,8 @@
     const given = new URLSearchParams(rest);
     const next = { dataset: dataset || datasets[0], item: id, from: Number(given.get("from")) || 0 };
     for (const name of Object.keys(BLANK)) next[name] = given.get(name) ?? "";
+    // "The model is wrong" is said of the one that the verdict names, unless another was chosen.
+    if (query.needsModel(next)) next.model ||= leads[next.dataset] ?? "";
     return next;
   };
   const address = (change = {}) => {
@@ -55,6 +58,7 @@
     });
   };
   const fill = () => {
+    for (const word of ["right", "wrong"]) find(`answer-${word}`).textContent = `${asked.model || "the model"} is ${word}`;
     for (const field of form.elements) {
       if (field.name && field.name in asked && document.activeElement !== field) field.value = asked[field.name];
     }
@@ -91,7 +95,7 @@
       list.replaceChildren(...rows.map(([id, question, , , , tile], place) => make("li", {},
         make("a", { href: address({ item: id }), "aria-current": asked.item === id ? "true" : null, "data-at": numbers[place] },
           index.pictures ? picture(dataset, tile, `Picture of ${id}`) : null,
-          make("span", { class: "row" }, said("span", question, "question"),
+          make("span", { class: "row" }, readable("span", question, "question"),
             make("span", { class: "about" }, said("span", id), ` · ${short(numbers[place], index, columns, model)}`.replace(/ · $/, "")))))));
     };
     if (mine !== turn) return; // something else was asked meanwhile
@@ -99,6 +103,9 @@
     const to = from + numbers.length;
     status.textContent = found.length === index.items ? counted(index.items, "item")
       : `${found.length.toLocaleString("en")} of ${counted(index.items, "item")}`;
+    if (!found.length) {
+      status.replaceChildren("No item matches. ", make("button", { type: "button", text: "Clear", on: { click: () => form.reset() } }));
+    }
     const link = (text, start, on) => make(on ? "a" : "span", { href: on ? address({ from: start, item: "" }) : null, text });
     pager.hidden = found.length <= PAGE;
     pager.replaceChildren(link("‹ earlier", Math.max(0, from - PAGE), from > 0),

@@ -15,6 +15,13 @@ const make = (tag, attributes = {}, ...children) => {
 // A text in whatever script and direction, which cannot turn what stands around it.
 const said = (tag, text, name = "") => make(tag, { dir: "auto", class: `said ${name}`.trim(), text });
 
+// The same with its formulas drawn.
+const readable = (tag, text, name = "") => {
+  const element = said(tag, "", name);
+  element.append(...maths.nodes(text));
+  return element;
+};
+
 // A thumbnail: its part of a sheet. It scales, prints and has a name, as a picture of its own would.
 const picture = (dataset, tile, name) => {
   if (!tile) return make("span", { class: "nopicture", role: "img", "aria-label": `${name}, not shown here` });
@@ -31,5 +38,18 @@ const picture = (dataset, tile, name) => {
   svg.append(image);
   return svg;
 };
+
+// Pictures that open larger, numbered where there are several. shown: [tile, name] of each.
+const pictures = (dataset, shown) => make("div", { class: "pictures" }, ...shown.map(([tile, name], at) => {
+  const small = picture(dataset, tile, name);
+  const number = shown.length > 1 ? make("span", { class: "number", text: String(at + 1) }) : null;
+  const zoom = () => {
+    const large = make("dialog", { class: "larger", "aria-label": name, on: { close: () => large.remove(), click: () => large.close() } },
+      picture(dataset, tile, name), make("button", { type: "button", text: "Close" }));
+    document.body.append(large);
+    large.showModal();
+  };
+  return tile ? make("button", { type: "button", class: "zoom", title: "Larger", on: { click: zoom } }, small, number) : make("span", { class: "zoom" }, small, number);
+}));
 
 const counted = (number, one, many = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;

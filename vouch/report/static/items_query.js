@@ -67,13 +67,16 @@ const query = (() => {
     return found.sort((a, b) => values.get(a) - values.get(b) || a - b);
   };
 
+  // As people type it: no capitals, no accents.
+  const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+
   // Numbers of items whose id, question, options or references hold all words.
   const holding = async (dataset, index, words, live, progress) => {
     const found = new Set(), files = Math.ceil(index.items / index.rows);
     for (let file = 0; file < files && live(); file++) {
       const rows = await vouch.rows(dataset, file);
       rows.forEach(([id, question, options, , references], place) => {
-        const text = [id, question, ...options, ...references].join("\n").toLowerCase();
+        const text = plain([id, question, ...options, ...references].join("\n"));
         if (words.every((word) => text.includes(word))) found.add(file * index.rows + place);
       });
       if (files > 3) progress((file + 1) / files);
@@ -89,7 +92,7 @@ const query = (() => {
     const model = needsModel(asked) && index.models.length ? await vouch.model(dataset, number) : null;
     if (columns) tests.push(...ofColumns(asked, columns));
     if (model?.states) tests.push(...ofModel(asked, model, index.variations));
-    const words = asked.q.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = plain(asked.q).split(/\s+/).filter(Boolean);
     if (words.length) {
       const held = await holding(dataset, index, words, live, progress);
       tests.push((at) => held.has(at));

@@ -45,21 +45,19 @@ const view = (() => {
   const source = (dataset, item) => {
     const box = make("div", { class: "source" });
     const original = item.prompts.find((prompt) => prompt.tiles) ?? {};
-    const pictures = make("div", { class: "pictures" });
-    (original.tiles ?? []).forEach((tile, at) => pictures.append(
-      picture(dataset, tile, `Picture ${at + 1} of item ${item.id}`)));
-    if (pictures.childElementCount) box.append(pictures);
+    const shown = (original.tiles ?? []).map((tile, at) => [tile, `Picture ${at + 1} of item ${item.id}`]);
+    if (shown.length) box.append(pictures(dataset, shown));
     const words = make("div", {});
-    if (item.hint) words.append(said("p", item.hint, "hint"));
-    words.append(said("p", item.question ?? "", "question"));
+    if (item.hint) words.append(readable("p", item.hint, "hint"));
+    words.append(readable("p", item.question ?? "", "question"));
     const options = make("ul", { class: "options" });
     (item.options ?? []).forEach((option, at) => {
       const right = item.answers?.includes(at);
-      options.append(make("li", { class: right ? "right" : null }, said("span", option),
+      options.append(make("li", { class: right ? "right" : null }, readable("span", option),
         right ? make("span", { class: "mark good", text: " ✓ right" }) : null));
     });
     for (const text of item.references ?? []) {
-      options.append(make("li", { class: "right" }, said("span", text), make("span", { class: "mark good", text: " ✓ right" })));
+      options.append(make("li", { class: "right" }, readable("span", text), make("span", { class: "mark good", text: " ✓ right" })));
     }
     words.append(options, facts(item));
     box.append(words);
@@ -116,7 +114,7 @@ const view = (() => {
     const body = make("tbody", {}, ...(prompt.options ?? []).map((option, place) => {
       const right = prompt.answers?.includes(place), added = prompt.order?.[place] < 0;
       return make("tr", { class: right ? "right" : added ? "added" : null },
-        make("th", { scope: "row" }, make("span", { class: "mark", text: `${letter(prompt, place)} ` }), said("span", option),
+        make("th", { scope: "row" }, make("span", { class: "mark", text: `${letter(prompt, place)} ` }), readable("span", option),
           right ? make("span", { class: "mark good", text: " ✓ right" }) : null),
         ...given.map(([, one]) => share(one, place)));
     }));
@@ -188,10 +186,9 @@ const view = (() => {
       box.append(make("p", { class: "note", text: prompt.effect === "swapped"
         ? "Here the other answer is right." : "Here all other answers are right." }));
     }
-    const pictures = make("div", { class: "pictures" });
-    (prompt.tiles ?? []).forEach((tile, at) => pictures.append(picture(dataset, tile,
-      `Picture ${at + 1} as ${name} shows it${prompt.steps[at] ? `: ${prompt.steps[at]}` : ""}`)));
-    if (pictures.childElementCount) box.append(pictures);
+    const shownThere = (prompt.tiles ?? []).map((tile, at) => [tile,
+      `Picture ${at + 1} as ${name} shows it${prompt.steps[at] ? `: ${prompt.steps[at]}` : ""}`]);
+    if (shownThere.length) box.append(pictures(dataset, shownThere));
     box.append(wording(prompt));
     box.append(...replies(index, item, prompt, shown));
     return box;

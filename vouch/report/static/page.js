@@ -1,5 +1,7 @@
 "use strict";
 {
+  const root = document.documentElement;
+
   // Headings of tables become buttons that sort; a second click turns the order round.
   const value = (cell) => cell.dataset.key === undefined ? cell.textContent.trim() : Number(cell.dataset.key);
   const compare = (a, b) => typeof a === "number" && typeof b === "number"
@@ -22,13 +24,42 @@
     Array.from(table.tHead.rows[0].cells).forEach((heading, index) => {
       const button = document.createElement("button");
       button.type = "button";
-      button.append(...heading.childNodes);
+      button.className = "sort";
+      if (heading.querySelector(".term")) button.setAttribute("aria-label", `Sort by ${heading.textContent.trim()}`);
+      else button.append(...heading.childNodes); // the word itself sorts where it has no definition to open
       heading.append(button);
       button.addEventListener("click", () => sort(table, heading, index));
     });
   }
 
-  const root = document.documentElement;
+  // A word with a dotted line opens what it means, with a link to its place on the page Method.
+  const meaning = document.createElement("div");
+  meaning.className = "meaning-of-term";
+  meaning.popover = "auto";
+  const define = (term) => {
+    const text = document.createElement("span");
+    text.textContent = term.title;
+    meaning.replaceChildren(text);
+    if (term.href) {
+      const link = document.createElement("a");
+      link.href = term.href;
+      link.textContent = "Method";
+      meaning.append(" ", link);
+    }
+    term.after(meaning); // so that the link is what the Tab key reaches next
+    meaning.showPopover();
+    const { left, top, bottom } = term.getBoundingClientRect();
+    const { offsetWidth: width, offsetHeight: height } = meaning;
+    meaning.style.left = `${scrollX + Math.max(8, Math.min(left, root.clientWidth - width - 8))}px`;
+    meaning.style.top = `${scrollY + (bottom + height + 12 < innerHeight ? bottom + 6 : Math.max(8, top - height - 6))}px`;
+  };
+  document.addEventListener("click", (event) => {
+    const term = event.target.closest(".term");
+    if (!term || !meaning.showPopover || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    define(term);
+  });
+
   const button = document.getElementById("theme");
   const dark = () => root.dataset.theme
     ? root.dataset.theme === "dark"

@@ -3,7 +3,7 @@
 from functools import partial
 
 from vouch.report.papers.azad import figures
-from vouch.report.papers.azad.tables import ACCURACY, COVERAGES, ENTROPY, SIZES, counts, table
+from vouch.report.papers.azad.tables import ACCURACY, COVERAGES, DATASETS, ENTROPY, SIZES, counts, table
 from vouch.report.reproduce.entry import Entry, Paper
 
 PAPER = Paper(
@@ -43,4 +43,5 @@ PAPER = Paper(
         Entry("Figure 8", "How size, accuracy, set size and coverage go together.", figures.correlations),
         Entry("Figure 9", "At which letter the right answers stand.", figures.letters),
     ),
+    DATASETS,
 )

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from vouch.report.papers.kostumov.names import SEED, SEVENTH, SITUATIONS, TEN
+from vouch.report.papers.kostumov.names import DATASETS, SEED, SEVENTH, SITUATIONS, TEN
 from vouch.report.papers.kostumov.tables import CALIBRATION, EXTRA, categories, family, sets, table
 from vouch.report.reproduce.entry import Entry, Paper
 
@@ -61,4 +61,5 @@ PAPER = Paper(
             for number, title, models in FAMILIES
         ),
     ),
+    DATASETS,
 )

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from vouch.report.papers.parc.answers import DATASETS
 from vouch.report.papers.parc.figures import (
     GROUPS,
     against,
@@ -56,4 +57,5 @@ PAPER = Paper(
         Entry("Figure A8", "Consistency against reliability by families of changes.", against),
         Entry("Figure A9", "Figure 5 for all, language and vision changes.", partial(by_size, GROUPS)),
     ),
+    DATASETS,
 )

@@ -107,4 +107,5 @@ PAPER = Paper(
         ),
         Entry("Figure 10", "Which option a model prefers, whatever it says.", preference),
     ),
+    (*names.PERCEPTION, *names.COGNITION),
 )

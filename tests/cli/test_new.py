@@ -1,0 +1,165 @@
+"""`vouch new`: a profile from data and models alone; folders, servers, what the hub has, and what is refused."""
+
+import json
+import shutil
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Vouch, lay_out
+from tests.cli.test_lock import FIRST, files
+from tests.datasets.loaders.built import png
+from tests.models.pins.loopback_hub import Repo, serving
+from vouch.params.check import check_params
+from vouch.pipeline.yaml12 import load
+
+LINE = {"question": "Which?", "options": ["red", "blue"], "answer": 0, "image": "a.png"}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout; beside it two folders of questions and one of a model, and the present folder is one above."""
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    lay_out(checkout, "decisions")
+    (checkout / "profiles").mkdir()
+    for name, count in (("Kites 2", 3), ("signs", 1)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.png").write_bytes(png())
+        lines = "".join(json.dumps(LINE) + "\n" for _ in range(count))
+        (tmp_path / name / "items.jsonl").write_text(lines, "utf-8")
+    (tmp_path / "my-model").mkdir()
+    (tmp_path / "my-model/config.json").write_text("{}", "utf-8")
+    monkeypatch.chdir(checkout)
+    return checkout
+
+
+class Lists(BaseHTTPRequestHandler):
+    """A server that lists its models; at /many several, at /none nothing that can be read."""
+
+    def do_GET(self) -> None:
+        names = {"/v1/models": ["org/Big-7B"], "/many/v1/models": ["a", "b"]}.get(self.path)
+        body = json.dumps({"data": [{"id": name} for name in names]} if names else {"wrong": 1}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Says nothing."""
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Lists) as listening:
+        threading.Thread(target=listening.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{listening.server_port}"
+        listening.shutdown()
+
+
+def test_folders_become_a_profile_that_names_them_and_nothing_else(here: Path, vouch: Vouch) -> None:
+    said = vouch("new", "mine", "--data", "../Kites 2", "--data", "../signs", "--model", "../my-model")
+    assert "3 questions of kites_2, 1 questions of signs, for my_model" in said
+    assert load(Path("profiles/mine.yaml")) == {
+        "profile": "mine",
+        "datasets": {"kites_2": {"source": "../Kites 2"}, "signs": {"source": "../signs"}},
+        "models": {"my_model": "../my-model"},
+    }
+    assert "kites_2" in vouch("plan", "mine")
+    assert "params.yaml is now mine" in vouch("use", "mine")
+    values = load(Path("params.yaml"))
+    assert check_params(values, "params.yaml").datasets["signs"].loader == "jsonl"
+    assert values["score"]["alpha"] == 0.1 and values["datasets"]["signs"]["template"] == "kostumov"
+    shutil.copy("params.yaml", "before.yaml")
+    assert "kept as" not in vouch("use", "mine"), "params.yaml was that of the profile"
+    assert "score.alpha" not in vouch("use", "mine", "--set", "score.alpha=0.2")
+    assert load(Path("params.yaml"))["score"]["alpha"] == 0.2
+
+
+def test_servers_and_pinned_models_of_the_hub_are_entries_of_models_lock(
+    here: Path, vouch: Vouch, server: str
+) -> None:
+    source = f'{{kind: hub, repo: owner/small, revision: "{"1" * 40}"}}'
+    known = f"  small:\n    source: {source}\n    files: {{model.safetensors: {'ab' * 32}}}\n"
+    Path("models.lock").write_text(f"# mine\nmodels:\n{known}", "utf-8")
+    models = (f"{server}/v1", f"{server}/many/v1#b", "hub:owner/small")
+    vouch("new", "mine", "--data", "../signs", *(word for model in models for word in ("--model", model)))
+    assert load(Path("profiles/mine.yaml"))["models"] == dict.fromkeys(
+        ("org_big_7b", "b", "small"), "models.lock"
+    )
+    locked = load(Path("models.lock"))["models"]
+    assert locked["org_big_7b"] == {
+        "engine": "openai",
+        "source": {"kind": "server", "url": f"{server}/v1", "name": "org/Big-7B"},
+    }
+    assert Path("models.lock").read_text("utf-8").startswith(f"# mine\nmodels:\n{known}")
+    vouch("new", "again", "--data", "../signs", "--model", models[0])
+    assert load(Path("models.lock"))["models"] == locked
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["My-Name", "--data", "../signs", "--model", "../my-model"],
+            "My-Name: a name is a lower-case letter",
+        ),
+        (
+            ["mine", "--data", "../kites", "--model", "../my-model"],
+            "kites/items.jsonl: no such folder; --data",
+        ),
+        (
+            ["mine", "--data", "../my-model", "--model", "../my-model"],
+            "my-model/items.jsonl: no such file; --da",
+        ),
+        (
+            ["mine", "--data", "../signs", "--model", "../nosuch"],
+            "nosuch: no such folder; give a folder, hub:",
+        ),
+        (["mine", "--data", "../signs", "--data", "../signs", "--model", "../my-model"], "--data: two of 2"),
+        (
+            ["mine", "--data", "../signs", "--model", "{}/many/v1"],
+            "/many/v1: serves 2 models (a, b); choose one",
+        ),
+        (
+            ["mine", "--data", "../signs", "--model", "{}/none"],
+            "/none/models: gives no list of models ('data')",
+        ),
+        (["mine", "--data", "../signs", "--model", "."], "models.checkout: holds this project"),
+    ],
+)
+def test_what_is_refused_changes_nothing(
+    here: Path, vouch: Vouch, server: str, words: list[str], said: str
+) -> None:
+    before = Path("models.lock").read_bytes()
+    assert said in vouch("new", *(word.replace("{}", server) for word in words), status=1)
+    assert not list(Path("profiles").iterdir()) and Path("models.lock").read_bytes() == before
+
+
+def test_a_profile_that_is_there_is_kept(here: Path, vouch: Vouch) -> None:
+    words = ("new", "mine", "--data", "../signs", "--model", "../my-model")
+    vouch(*words)
+    assert "profiles/mine.yaml: is there already" in vouch(*words, status=1)
+
+
+def test_a_model_of_the_hub_is_pinned_on_the_way(
+    here: Path, vouch: Vouch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("models.lock").write_text(
+        "models:\n  other: {source: {kind: hub, repo: a/b, revision: null}}\n", "utf-8"
+    )
+    with serving(
+        {"owner/My-Model": Repo({FIRST: files()}, {"main": FIRST})}, tmp_path / "cache", monkeypatch
+    ):
+        vouch("new", "mine", "--data", "../signs", "--model", "hub:owner/My-Model")
+        assert "no such repository" in vouch(
+            "new", "again", "--data", "../signs", "--model", "hub:owner/nosuch", status=1
+        )
+    entry = load(Path("models.lock"))["models"]["my_model"]
+    assert entry["source"] == {"kind": "hub", "repo": "owner/My-Model", "revision": FIRST}
+    assert "model.safetensors" in entry["files"] and load(Path("profiles/mine.yaml"))["models"] == {
+        "my_model": "models.lock"
+    }

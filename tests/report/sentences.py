@@ -1,0 +1,92 @@
+"""Which sentences of the front page are false of a world whose truth is known."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from tests.report.worlds import CHANCE, MODELS, World
+from vouch.report.claims import preferred
+from vouch.report.evidence import Evidence
+from vouch.report.sections.verdict import build
+from vouch.report.table import Cell
+
+NAMES = r"[\w, ]+?"
+SAID = {
+    "best": rf"(\w+) is best on ({NAMES})(?:, tied for best on {NAMES})?",
+    "tied": rf"\w+ is tied for best on {NAMES}|No model stands out on {NAMES}: {NAMES} are tied",
+    "others": rf"others lead on {NAMES}",
+    "none": rf"[Nn]o model is shown to be better than a guess on {NAMES}",
+    "small": rf"{NAMES} (?:is|are) too small to tell(?:: [\w ]+ finds? \d+ points)?",
+    "behind": r"On (\w+), (\w+) answers .*; (\w+) is [\d.]+ points behind .*",
+    "estimate": r"On \w+, [\w ]+ answers? .*",
+    "worth": r"On \w+, [\w ]+ finds? \d+ points over a guess: a model .*|"
+    r"(About [\d,]+ would|These) find 10 points",
+    "boasts": r"Says \d+\s%, is right \d+\s% \((\w+)\)",
+    "loses": r".*\((\w+)\): [\d.]+ points lost",
+    "where": r"With it .* of the answers on (\w+) are right, without it .*",
+    "several": r"(\d+) of \d+ variations are shown to cost accuracy",
+    "shift": r"Sets calibrated on the originals then cover \d+\s%",
+    "pairs": r"(?:All )?(\d+)(?: pairs| of \d+ pairs? of models)",
+    "coverage": r"Is the target .*\? (Yes|No|Cannot tell).*?\)(?:; of .*, \d+ keep it, (\d+) break it)?",
+    "silent": r"No bad news shown|None shown|Too small to tell|[\d.]+ options in a set, .* coverage \(\w+\)|"
+    r"Looked for .*|Not measured: .*|"
+    r"Of \d+ variations? .*|The mean confidence .*|A set holds .*|For \d+\s% of .*|Too few questions .*|"
+    r"By accuracy on .*|Nothing .*|With fewer than .*|\w+ cannot be told from .*",
+}
+"""Every sentence of the front page, by what it claims."""
+
+
+def false_sentences(world: World, evidence: Evidence) -> list[str]:
+    """What the front page says that is not so. Raises ValueError for a sentence that no pattern knows."""
+    view, model = build(evidence), preferred(evidence) or ""
+    texts = [view.headline.removesuffix(".").replace("; ", ". "), view.because]
+    texts += [f"{card.answer}. {card.why}" for card in view.cards]
+    return [row[1].text for row in view.grid.rows if _wrong_row(world, row)] + [
+        said for text in texts for said in _false_in(world, model, text)
+    ]
+
+
+def _wrong_row(world: World, row: Sequence[Cell]) -> bool:
+    """Whether a row names a guesser as a leader, or lacks the model that is truly the best."""
+    of = {model: world.accuracy[model, row[0].text] for model in MODELS}
+    named = [model for model in MODELS if re.search(rf"\b{model}\b", row[1].text)]
+    best = max(of.values())
+    return bool(named) and (
+        any(of[model] <= CHANCE for model in named)
+        or (not row[1].note and best > max(of[model] for model in named))
+    )
+
+
+def _false_in(world: World, model: str, text: str) -> Iterator[str]:
+    """Sentences of one block, which may speak of the same dataset and variation."""
+    truth, where, change = world.accuracy, "", ""
+    for said in text.removesuffix(".").split(". "):
+        known = ((kind, match) for kind, pattern in SAID.items() if (match := re.fullmatch(pattern, said)))
+        kind, match = next(known, ("", None))
+        if match is None:
+            raise ValueError(f"{said!r}: no pattern knows it")
+        wrong = False
+        if kind == "best":
+            others = [each for each in MODELS if each != match[1]]
+            datasets = re.split(", | and ", match[2])
+            wrong = any(truth[match[1], d] <= max(truth[each, d] for each in others) for d in datasets)
+        elif kind == "behind":
+            wrong = truth[match[3], match[1]] >= truth[match[2], match[1]]
+        elif kind == "boasts":
+            wrong = (model, match[1]) not in world.boasts
+        elif kind == "loses":
+            change = match[1]
+        elif kind == "where":
+            where = match[1]
+            wrong = world.losses.get((model, where, change), 0) <= 0
+        elif kind == "shift":
+            wrong = world.losses.get((model, where, change), 0) <= 0
+        elif kind == "several":
+            wrong = int(match[1]) > len({key[2] for key in world.losses if key[0] == model})
+        elif kind == "pairs":
+            apart = [truth[a, d] != truth[b, d] for d in world.groups for a, b in combinations(MODELS, 2)]
+            wrong = int(match[1]) > sum(apart)
+        elif kind == "coverage":
+            wrong = match[1] == "No" or int(match[2] or 0) > 0
+        if wrong:
+            yield said

@@ -1,0 +1,77 @@
+"""`python -m tools.screenshots [REPORTS [FOLDER]]`: every page of a report as readers see it, and its height.
+
+Three widths, light and dark, as WebP; an item of each dataset as well. The network is off.
+"""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+WIDTHS = (1400, 800, 390)
+CHROMIUM = shutil.which("chromium")
+LONGEST = 16_383  # pixels that WebP can hold
+QUALITY = 60
+
+
+def places(reports: Path, page: Any) -> Iterator[tuple[str, str]]:
+    """Name and address of each page, and of the first item of each dataset."""
+    for path in (reports / "index.html", *sorted((reports / "pages").glob("*.html"))):
+        yield path.stem, path.resolve().as_uri()
+    items = (reports / "pages/items.html").resolve()
+    page.goto(items.as_uri())
+    for dataset in page.locator("#filters select[name=dataset] option").all_text_contents():
+        page.goto("about:blank")  # else an address that differs after # alone loads nothing
+        page.goto(f"{items.as_uri()}#{dataset}")
+        page.locator("#list a .about .said").first.wait_for()
+        item = page.locator("#list a .about .said").first.text_content()
+        yield f"item-{dataset}", f"{items.as_uri()}#{dataset}/{item}"
+
+
+def shoot(reports: Path, folder: Path, browser: Any) -> Iterator[tuple[str, str, int, int]]:
+    """Writes the pictures; yields name, colours, width and height of each."""
+    for colours in ("light", "dark"):
+        for width in WIDTHS:
+            context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=colours)
+            context.set_offline(True)
+            context.set_default_timeout(120_000)
+            page = context.new_page()
+            for name, address in list(places(reports, page)):
+                page.goto("about:blank")
+                page.goto(address)
+                if "item" in name:
+                    page.locator("#item h2" if name.startswith("item-") else "#list a").first.wait_for()
+                page.wait_for_timeout(200)
+                height = page.evaluate("document.documentElement.scrollHeight")
+                with Image.open(BytesIO(page.screenshot(full_page=True))) as shot:
+                    seen = shot.convert("RGB").crop((0, 0, shot.width, min(shot.height, LONGEST)))
+                    seen.save(folder / f"{name}-{width}-{colours}.webp", quality=QUALITY)
+                yield name, colours, width, height
+            context.close()
+
+
+def main() -> None:
+    """Writes all pictures and prints a table of heights."""
+    from playwright.sync_api import sync_playwright
+
+    given = sys.argv[1:3]
+    reports, folder = map(Path, [*given, *("reports", "build/screenshots")[len(given) :]])
+    folder.mkdir(parents=True, exist_ok=True)
+    heights: dict[str, list[int]] = {}
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        for name, colours, _, height in shoot(reports, folder, browser):
+            if colours == "light":
+                heights.setdefault(name, []).append(height)
+        browser.close()
+    print("height of each page, pixels, at a width of", *WIDTHS)
+    for name, found in heights.items():
+        print(f"{name:24}", *(f"{height:7,}" for height in found))
+
+
+if __name__ == "__main__":
+    main()
