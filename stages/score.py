@@ -30,7 +30,7 @@ SUFFIX = ".letters.parquet"
 OF_PROMPTS = (
     *("id", "item", "variation", "family", "effect", "options", "order", "marks", "answers", "outputs"),
 )
-OF_ITEMS = ("id", "group", "category", "turns", "flags", "kind", "answers", "references")
+OF_ITEMS = ("id", "group", "category", "turns", "flags", "kind", "question", "answers", "references")
 TABLES = ((METRICS, metrics_path), (OUTCOMES, outcomes_path), (LABEL_FREE, label_free_path))
 
 

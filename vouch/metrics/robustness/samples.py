@@ -19,7 +19,7 @@ from vouch.metrics.robustness.repeated_prompts import number_figures
 from vouch.metrics.text.judging import SAID, judge
 from vouch.metrics.text.texts import Question, TextBlock
 from vouch.metrics.text.tokens import Numbers
-from vouch.tables.outcomes import OUTCOMES, REFUSAL, UNPARSED
+from vouch.tables.outcomes import OUTCOMES, UNREAD
 
 
 def sampled_instability(
@@ -39,7 +39,7 @@ def sampled_instability(
         return values
     judged, _ = judge([questions[row] for row in rows], texts, config, names)
     answers = [
-        f"?{text}" if one.parser in (UNPARSED, REFUSAL) else f"={one.answer}"
+        f"?{text}" if one.parser in UNREAD else f"={one.answer}"
         for one, text in zip(judged, texts, strict=True)
     ]
     present, number = np.unique(rows, return_inverse=True)
