@@ -29,7 +29,7 @@ _DRESS = [
         (r"\\(?:boxed|fbox|framebox)\s{0,3}(?=[{\d])|<answer>|####\s|\[\[(?=[^\[\]]{1,60}\]\])", f" {BOX} "),
         (r"</answer>|(?<=\S)\]\]", " "),
         (r"\\(?:left|right|displaystyle|quad|qquad|,|;|!|:|\s)", " "),
-        (r"\^\s{0,3}(?:\{\s{0,3})?\\circ(?:\s{0,3}\})?|\\degree", "°"),
+        (r"\^\s{0,3}(?:\{\s{0,3})?\\circ(?:\s{0,3}\})?|\*?\\degree", "°"),
         (r"\\pi(?![a-z])", "π"),
         (r"\\(?:times|cdot)(?![a-z])", "*"),
         (r"\\(?:approx|simeq)(?![a-z])", "≈"),

@@ -75,4 +75,5 @@ def _whole(text: str, options: Known) -> Reading | None:
 
 
 def _named(plain: str, options: Known) -> int | None:
-    return options.unique.get(plain, options.unique.get(without_article(plain)))
+    place = options.unique.get(plain, options.unique.get(without_article(plain)))
+    return options.equal.get(plain) if place is None else place

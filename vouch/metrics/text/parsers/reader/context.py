@@ -8,6 +8,7 @@ from vouch.metrics.text.numbers import BOX
 from vouch.metrics.text.parsers.reader.cues import (
     AFFIRMED,
     BEST,
+    BUT,
     CONCLUDES,
     CONDITION,
     DENIED,
@@ -17,8 +18,10 @@ from vouch.metrics.text.parsers.reader.cues import (
     MUST,
     SCRIPT,
     WORDS,
+    any_of,
     declines,
     names_answer,
+    phrases,
     words_of,
 )
 from vouch.metrics.text.parsers.reader.span import BRACKETED
@@ -41,6 +44,7 @@ _FAR = re.compile(
 )
 _PRONOUN = re.compile(r"\W{0,4}(?:i think |i believe |so )?(?:it|this|that)(?:'s| )")
 _SHORTEST = 5
+_CALLED = re.compile(any_of(phrases("called")) + r"\s?[\"'(\[*]{0,3}$")
 _BECAUSE = re.compile(r"(?<!\w)(?:because|since|evident)(?!\w)")
 _EMBEDS = re.compile(r"(?<!\w)(?:whether|which|if|what|between|either|that)(?!\w)")
 LINK, CHOOSE, NOT, WEAK, WORD, STOP, START = "link", "choose", "not", "weak", "word", "stop", "start"
@@ -137,6 +141,14 @@ class Context:
         return AFFIRMED.match(self.text.said, self.group.end) is not None
 
     @property
+    def called(self) -> bool:
+        """Whether it is called an option or a choice."""
+        return (
+            _CALLED.search(self.text.low, max(self.begin, self.group.start - 16), self.group.start)
+            is not None
+        )
+
+    @property
     def best(self) -> bool:
         """Whether it is set above the others."""
         return BEST.match(self.text.said, self.group.end) is not None
@@ -177,10 +189,23 @@ class Context:
     @property
     def declined(self) -> bool:
         """Whether its sentence declines: `I cannot say whether it is (A)`, not `I cannot see it, but (A)`."""
-        before = self.text.low[max(self.begin, self.group.start - 400) : self.group.start]
-        if len(before) < _SHORTEST or not (found := declines(before, words_of(before))):
+        before, end = self._declining
+        if end < 0 or self.conceded:
             return False
-        return not self.group.marked or _EMBEDS.search(before, found[-1][1]) is not None
+        return not self.group.marked or _EMBEDS.search(before, end) is not None
+
+    @property
+    def conceded(self) -> bool:
+        """Whether its sentence declines, but not this: `I cannot be sure, but (A)`."""
+        before, end = self._declining
+        return end >= 0 and BUT.search(before, end) is not None
+
+    @cached_property
+    def _declining(self) -> tuple[str, int]:
+        """What stands before in the sentence, and where it ends to decline; -1 where it does not."""
+        before = self.text.low[max(self.begin, self.group.start - 400) : self.group.start]
+        found = declines(before, words_of(before)) if len(before) >= _SHORTEST else []
+        return before, found[-1][1] if found else -1
 
 
 def before(said: str, low: str, at: int) -> tuple[str, bool]:
@@ -195,7 +220,7 @@ def before(said: str, low: str, at: int) -> tuple[str, bool]:
         if last == ":" or last == BOX or (last in "-–—" and said[at - 2 : at - 1] == " "):
             return LINK, noun
         if last in ".,;!?。、)]}-–—":
-            return STOP, noun
+            return _script(said, at)[0] or STOP, noun
         kind, begin = _script(said, at) if last >= SCRIPT else _word(low, at)
         if kind != "filler":
             return kind or WORD, noun

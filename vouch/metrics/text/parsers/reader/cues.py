@@ -108,6 +108,7 @@ DENIED = _rule(
 JOINS = _rule(any_of(phrases("join")) + "|[,、/&]")
 CONDITION = _rule(rf"[\s\"'(-]{{0,4}}(?:(?:but|and|so|then|however|for example),?\s)?{any_of(phrases('if'))}")
 MID_CONDITION = _rule(r"(?<!\w)if\s(?:the|it|we|you|there|this|that|any)(?!\w)|(?<!こ)の場合|ならば|的话")
+BUT = _rule(any_of(phrases("but")))
 MUST = _rule(any_of(phrases("must")))
 THEREFORE = _rule(any_of(phrases("therefore")))
 CONCLUDES = _rule(any_of(phrases("therefore", "given")))
@@ -129,6 +130,7 @@ _DECLINES, _LACKS, _NONE_OF = (
 )
 YES = frozenset(phrases("yes_word"))
 NO = frozenset(phrases("no_word"))
+EQUAL = (YES, NO, *(frozenset(word.strip() for word in line.split(",")) for line in _CUES["equal"].values()))
 
 
 def declines(low: str, words: frozenset[str]) -> list[tuple[int, int]]:

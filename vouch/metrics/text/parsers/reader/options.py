@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 
 from vouch.metrics.text.numbers import WORDS, number, undressed
 from vouch.metrics.text.parsers.marks import Choices
-from vouch.metrics.text.parsers.reader.cues import NO, YES
+from vouch.metrics.text.parsers.reader.cues import EQUAL, NO, YES
 from vouch.metrics.text.wording import EDGES
 
 LATIN = "A-Za-z0-9À-ɏ_"
@@ -38,6 +38,15 @@ class Known:
         """Places of yes (True) and no (False), where there are both."""
         found = {text in YES: place for text, place in self.unique.items() if text in YES or text in NO}
         return found if len(found) == 2 else {}
+
+    @cached_property
+    def equal(self) -> Mapping[str, int]:
+        """Places by the words that mean the same as one option."""
+        found = {}
+        for words in EQUAL:
+            places = [place for text, place in self.unique.items() if text in words]
+            found |= dict.fromkeys(words, places[0]) if len(places) == 1 else {}
+        return found
 
     @cached_property
     def values(self) -> tuple[float | None, ...]:

@@ -24,7 +24,9 @@ def paraphrased(low: str, known: Known) -> list[Group]:
     """Where the words of an option stand in their order with nothing but small words between them."""
     options = [_words(text) for text in known.texts]
     sought = {
-        words: place for place, words in enumerate(options) if len(words) > 1 and options.count(words) == 1
+        words: place
+        for place, words in enumerate(options)
+        if len(words) > 1 and options.count(words) == 1 and all(len(word) > 1 for word in words)
     }
     if not sought:
         return []

@@ -17,6 +17,7 @@ _OTHERS = re.compile(
     r"|incorrect options|incorrectas|incorretas"
 )
 _OPERATOR = re.compile(r"\s?(?:[-+*/×=÷<>≈^(]|out of|of\b)")
+_NEITHER = re.compile(r"(?<!\w)neither\b[^.\n]{1,60}\bn?or\b")
 _CALCULATION = re.compile(r"[-+*/×÷^]\s?$")
 _DIGIT = re.compile(r"\d")
 _LEADS = (":", " is", " are", " be", "は", "是", "为", " es", " é", "היא")
@@ -62,7 +63,9 @@ class Weighed:
         kind = (self._at_head if it.head else self._inside)(it, yes_no, affirmed)
         if kind == STATEMENT and index and self._begun(it):
             return NOISE
-        return COMPARISON if kind == MENTION and it.best else kind
+        if kind == MENTION:
+            return CONCLUSION if it.conceded else COMPARISON if it.best else kind
+        return kind
 
     def _begun(self, it: Context) -> bool:
         """Whether the text begins, in this line, with a mark of unknown text: `E. C and D are correct`."""
@@ -98,7 +101,9 @@ class Weighed:
     def _inside(self, it: Context, yes_no: bool, affirmed: bool) -> str:
         """Of what stands within a line."""
         group = it.group
-        counted = group.form != VALUE or self._result(it)
+        counted = group.form != VALUE or group.marked or self._result(it)
+        # A bare letter says little, but for `option B` and `... is B.`
+        bare = group.form in (BARE, CLOSED) and not group.span.own
         if affirmed or (
             it.left == LINK and it.noun and (counted or not _OPERATOR.match(self.text.said, group.end))
         ):
@@ -110,10 +115,9 @@ class Weighed:
         if yes_no:
             return NOISE
         if it.left == LINK and counted:
-            shown = group.form == BRACKETED or group.span.own
-            if (group.marked and (shown or it.told)) or it.concludes:
+            if (group.marked and (not bare or it.told)) or it.concludes:
                 return CONCLUSION
-        if not counted or (group.form in (BARE, CLOSED) and not group.span.own):
+        if not counted or (bare and not (it.called or (it.left == LINK and it.ends))):
             return NOISE
         return MENTION
 
@@ -192,14 +196,20 @@ def _decided(weighed: Weighed) -> Reading:
     for kind, which in ((LINE, -1), (OPENING, 0)):
         if pieces := weighed.of(kind):
             return _named(pieces[which], kind)
-    text = weighed.text
+    text, options = weighed.text, weighed.known.texts
     for kind in (CONCLUSION, COMPARISON):
         if pieces := weighed.of(kind):
             clear = pieces[-1].group.form != VALUE and len({it.group.places for it in pieces}) == 1
             if clear or not text.declines or text.declines[-1][0] < pieces[-1].group.start:
                 return _named(pieces[-1], kind)
     if text.declines:
+        said = text.low[slice(*text.declines[-1])]
+        same = [place for place, option in enumerate(options) if said in option]
+        if len(same) == 1:  # `It cannot be determined` may be an option
+            return Reading(OPTION, (same[0],), "declining option", said)
         return _without(text, text.declines[-1], DECLINED)
+    if len(options) == 2 and (neither := _NEITHER.search(text.low)):
+        return _without(text, neither.span(), NONE)
     if none := none_of(text.low, text.words):
         return _without(text, none[-1], NONE)
     reading = _mentioned(weighed)
@@ -211,7 +221,7 @@ def _mentioned(weighed: Weighed) -> Reading:
     """The only option mentioned, else that of the last concluding sentence, the first one or the last one."""
     pieces = weighed.of(MENTION)
     pieces = [it for it in pieces if not it.explains] or pieces
-    if len(_places(pieces)) == 1:
+    if len({it.group.places for it in pieces}) == 1:
         return _named(pieces[0], "only mention")
     concluding = [it for it in pieces if it.concludes][-1:]
     for name, chosen in (
