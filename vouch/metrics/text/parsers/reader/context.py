@@ -16,6 +16,7 @@ from vouch.metrics.text.parsers.reader.cues import (
     LONGEST,
     MID_CONDITION,
     MUST,
+    OTHERS,
     SCRIPT,
     WORDS,
     any_of,
@@ -44,6 +45,8 @@ _FAR = re.compile(
 )
 _PRONOUN = re.compile(r"\W{0,4}(?:i think |i believe |so )?(?:it|this|that)(?:'s| )")
 _SHORTEST = 5
+_HEADING = re.compile(r"(?m)^[^\n]{1,80}:[ \t*]{0,4}$")
+_SUITS = re.compile(r"appropriate|suitable|accurate|ade[cq]uad|apropiad|apropriad")
 _CALLED = re.compile(any_of(phrases("called")) + r"\s?[\"'(\[*]{0,3}$")
 _BECAUSE = re.compile(r"(?<!\w)(?:because|since|evident)(?!\w)")
 _EMBEDS = re.compile(r"(?<!\w)(?:whether|which|if|what|between|either|that)(?!\w)")
@@ -61,6 +64,12 @@ class Text:
     def words(self) -> frozenset[str]:
         """Its words in lower case."""
         return words_of(self.low)
+
+    @cached_property
+    def others(self) -> list[int]:
+        """Where lines begin that say what is wrong with the other options."""
+        lines = _HEADING.finditer(self.low)
+        return [line.start() for line in lines if OTHERS.search(line.group()) and names_answer(line.group())]
 
     @cached_property
     def declines(self) -> list[tuple[int, int]]:
@@ -139,6 +148,12 @@ class Context:
     def affirmed(self) -> bool:
         """Whether it is said to be the answer."""
         return AFFIRMED.match(self.text.said, self.group.end) is not None
+
+    @property
+    def suits(self) -> bool:
+        """Whether it is affirmed by a word that may be said of several options."""
+        found = AFFIRMED.match(self.text.said, self.group.end)
+        return found is not None and _SUITS.search(found.group()) is not None
 
     @property
     def called(self) -> bool:

@@ -4,7 +4,7 @@ import re
 
 from vouch.metrics.text.parsers.marks import DECLINED, NONE, OPTION, SEVERAL, Reading
 from vouch.metrics.text.parsers.reader.context import CHOOSE, LINK, START, Context, Text
-from vouch.metrics.text.parsers.reader.cues import lacks, names_answer, none_of
+from vouch.metrics.text.parsers.reader.cues import OTHERS, lacks, names_answer, none_of
 from vouch.metrics.text.parsers.reader.options import Known
 from vouch.metrics.text.parsers.reader.span import BARE, BRACKETED, CLOSED, TEXT, VALUE
 from vouch.metrics.text.parsers.reader.spans import Group, groups
@@ -12,10 +12,6 @@ from vouch.metrics.text.parsers.reader.statements import answered, paraphrased
 
 STATEMENT, LINE, OPENING, CONCLUSION, COMPARISON = "statement", "line", "opening", "conclusion", "comparison"
 MENTION, CONDITION, AGAINST, LISTED, NOISE = "mention", "condition", "against", "enumeration", "noise"
-_OTHERS = re.compile(
-    r"other|otras|outras|demás|remaining|(?:are|is) (?:incorrect|wrong|not)|less likely|unlikely"
-    r"|incorrect options|incorrectas|incorretas"
-)
 _OPERATOR = re.compile(r"\s?(?:[-+*/×=÷<>≈^(]|out of|of\b)")
 _NEITHER = re.compile(r"(?<!\w)neither\b[^.\n]{1,60}\bn?or\b")
 _CALCULATION = re.compile(r"[-+*/×÷^]\s?$")
@@ -51,7 +47,7 @@ class Weighed:
         if it.conditional:
             return CONDITION
         yes_no = not group.marked and group.places[0] in self.known.answers.values()
-        affirmed = it.affirmed and not yes_no
+        affirmed = it.affirmed and not yes_no and not self._qualified(it, self.listed[index])
         if (self.listed[index] and not affirmed) or len(group.places) >= len(self.known.texts) > 2:
             return LISTED
         if not group.places and not ((it.noun and it.left == LINK and it.ends) or (it.head and it.alone)):
@@ -67,6 +63,10 @@ class Weighed:
             return CONCLUSION if it.conceded else COMPARISON if it.best else kind
         return kind
 
+    def _qualified(self, it: Context, listed: bool) -> bool:
+        """Whether an option is only said to suit something: of a list, or below `The others are wrong:`."""
+        return (listed and it.suits) or any(at < it.group.start for at in self.text.others)
+
     def _begun(self, it: Context) -> bool:
         """Whether the text begins, in this line, with a mark of unknown text: `E. C and D are correct`."""
         first = self.found[0]
@@ -81,7 +81,7 @@ class Weighed:
         if it.lead.endswith(_LEADS) and (group.marked or it.alone):
             if not names_answer(it.lead):
                 return CONCLUSION
-            return AGAINST if _OTHERS.search(it.lead) else STATEMENT
+            return AGAINST if OTHERS.search(it.lead) else STATEMENT
         if (it.left == LINK and it.noun) or affirmed:
             return STATEMENT
         whole = (
@@ -114,9 +114,8 @@ class Weighed:
             return OPENING if it.begin == 0 else LINE
         if yes_no:
             return NOISE
-        if it.left == LINK and counted:
-            if (group.marked and (not bare or it.told)) or it.concludes:
-                return CONCLUSION
+        if it.left == LINK and counted and ((group.marked and (not bare or it.told)) or it.concludes):
+            return CONCLUSION
         if not counted or (bare and not (it.called or (it.left == LINK and it.ends))):
             return NOISE
         return MENTION
@@ -155,7 +154,7 @@ def _runs(found: list[Context], options: int) -> list[bool]:
             if runs[-1] or follows is _next_line or (it.group.places[0] == 0 and it.group.form == BRACKETED):
                 runs[-1].append(index)
         for run in runs:
-            if len(run) >= least:
+            if len({found[index].group.places for index in run}) >= least:
                 for index in run:
                     listed[index] = True
     return listed
@@ -167,7 +166,7 @@ def _next_line(last: Context, it: Context) -> bool:
     if lines > 2 or (lines and it.lead.endswith(":")):
         return False
     step = it.group.places[0] - last.group.places[0]
-    return step == 1 or (step > 1 and not lines)
+    return step == 1 or (step >= 0 and not lines)
 
 
 def _next_in_line(last: Context, it: Context) -> bool:
@@ -218,24 +217,21 @@ def _decided(weighed: Weighed) -> Reading:
 
 
 def _mentioned(weighed: Weighed) -> Reading:
-    """The only option mentioned, else that of the last concluding sentence, the first one or the last one."""
+    """The only option mentioned; else the only one of the first sentence or the last one. What is said amid a
+    text that weighs several options is as often as not the wrong one."""
     pieces = weighed.of(MENTION)
     pieces = [it for it in pieces if not it.explains] or pieces
     if len({it.group.places for it in pieces}) == 1:
         return _named(pieces[0], "only mention")
+    end = len(weighed.text.said.rstrip())
     concluding = [it for it in pieces if it.concludes][-1:]
-    for name, chosen in (
-        ("last conclusion", concluding),
-        ("first mention", pieces[:1]),
-        ("last mention", pieces[-1:]),
-    ):
+    for name, chosen in (("last conclusion", concluding), ("first mention", pieces[:1])):
         for it in chosen:
             same = [other for other in pieces if other.begin == it.begin]
             linked = [other for other in same if other.left == LINK]
-            if len(_places(same)) == 1:
-                return _named(it, name)
-            if len(linked) == 1 and len(linked[0].group.places) == 1:
-                return _named(linked[0], name)
+            decisive = same if len(_places(same)) == 1 else linked if len(linked) == 1 else []
+            if decisive and len(decisive[0].group.places) == 1 and (it.begin == 0 or it.end >= end):
+                return _named(decisive[0], name)
     said = weighed.text.said
     supposed = [it for it in weighed.of(CONDITION) if "," in said[it.begin : it.group.start]]
     if len(_places(supposed)) == 1 and not supposed[0].noun:
