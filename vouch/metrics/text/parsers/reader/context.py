@@ -44,7 +44,7 @@ _FAR = re.compile(
     r"(?<!\w)(?:than|compared (?:to|with)|instead of|unlike|opposed to|contrast to)\s[^,.;:\n]{0,36}$"
 )
 _PRONOUN = re.compile(r"\W{0,4}(?:i think |i believe |so )?(?:it|this|that)(?:'s| )")
-_SHORTEST = 5
+_SHORTEST, _FARTHEST = 5, 400
 _HEADING = re.compile(r"(?m)^[^\n]{1,80}:[ \t*]{0,4}$")
 _SUITS = re.compile(r"appropriate|suitable|accurate|ade[cq]uad|apropiad|apropriad")
 _CALLED = re.compile(any_of(phrases("called")) + r"\s?[\"'(\[*]{0,3}$")
@@ -87,8 +87,9 @@ class Context:
     def __init__(self, text: Text, group: Group) -> None:
         self.text, self.group = text, group
         index = bisect_right(text.starts, group.start)
-        self.begin = text.starts[index - 1]
-        self.end = text.starts[index] if index < len(text.starts) else len(text.said)
+        self.begin = max(text.starts[index - 1], group.start - _FARTHEST)
+        end = text.starts[index] if index < len(text.starts) else len(text.said)
+        self.end = min(end, group.end + _FARTHEST)
         self.line = text.said.rfind("\n", max(0, group.start - 200), group.start) + 1
         near = group.start - self.line <= 48
         self.head = near and _BULLET.fullmatch(text.said, self.line, group.start) is not None

@@ -5,7 +5,7 @@ import re
 from vouch.metrics.text.numbers import undressed
 from vouch.metrics.text.parsers.reader.cues import QUESTION
 
-FIRST, LAST = 8_000, 24_000
+FIRST, LAST = 4_000, 16_000
 _TOKENS = re.compile(
     r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:pad|unk|bos|eos|end_of_turn|start_of_turn|end_of_utterance)>|\[/?INST\]"
 )
