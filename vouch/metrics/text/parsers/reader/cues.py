@@ -1,14 +1,13 @@
-"""cues.yaml in the form in which it is used: words to compare with, and regular expressions made of them."""
+"""cues.toml in the form in which it is used: words to compare with, and regular expressions made of them."""
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import yaml
-
 SCRIPT = "\u2e80"
 """From here on scripts write no spaces between words: Chinese, Japanese; Korean appends its particles."""
-_CUES: dict[str, dict[str, str]] = yaml.safe_load(Path(__file__).with_name("cues.yaml").read_text("utf-8"))
+_CUES: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("cues.toml").read_text("utf-8"))
 
 
 def phrases(*kinds: str) -> list[str]:

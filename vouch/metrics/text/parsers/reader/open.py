@@ -228,7 +228,10 @@ def _numbers(said: str, begin: int, end: int) -> list[tuple[int, int, str]]:
     found += [(*span, said[slice(*span)]) for span in words if _counts(said, begin, *span)]
     ratios = [match.span() for match in _RATIO.finditer(said, begin, end)]
     within = {at for span in ratios for at in range(*span)}
-    return sorted([one for one in found if one[0] not in within] + [(start, close, said[start:close]) for start, close in ratios])
+    return sorted(
+        [one for one in found if one[0] not in within]
+        + [(start, close, said[start:close]) for start, close in ratios]
+    )
 
 
 def _counts(said: str, begin: int, start: int, end: int) -> bool:
