@@ -32,11 +32,7 @@ BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 # many containers set it: without bytecode each stage starts six seconds later
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: reader
-reader: everything
-	@$(RUN) python -m tests.metrics.text.labelled.rates
-
-.PHONY: demo train test fuzz worlds crash scale reproduce slurm install everything browser servers flips bench lint lock clean
+.PHONY: demo train test reader fuzz worlds crash scale reproduce slurm install everything browser servers flips bench lint lock clean
 
 demo: install
 	@$(RUN) dvc pull --quiet train || echo "demo: not all stored weights came; what is missing is trained"
@@ -50,6 +46,9 @@ train: install
 
 test: everything lint browser servers
 	@$(RUN) python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+reader: everything
+	@$(RUN) python -m tests.metrics.text.labelled.rates
 
 fuzz: everything
 	@$(RUN) python -m tests.fuzz --minutes $(MINUTES)

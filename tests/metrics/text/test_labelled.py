@@ -1,4 +1,4 @@
-"""The reader against answers of real models that people have labelled."""
+"""The reader against answers of real models that were labelled by reading them."""
 
 import pytest
 from scipy.stats import kendalltau
