@@ -64,7 +64,11 @@ def tables(rows: list[Read]) -> str:
     parts += ["", "| rule | n | false reads, % | misses, % |", "|---|---|---|---|"]
     for rule, of in sorted(by_rule.items(), key=lambda pair: (-len(pair[1]), pair[0])):
         parts.append(f"| {rule} | {len(of)} | {shown(of, [FALSE], False)} | {shown(of, [MISS], False)} |")
-    parts += ["", "| set | models | Kendall's tau | largest difference of an accuracy, points |", "|---|---|---|---|"]
+    parts += [
+        "",
+        "| set | models | Kendall's tau | largest difference of an accuracy, points |",
+        "|---|---|---|---|",
+    ]
     for name in ("blink", "worldmedqa"):
         ours, theirs = accuracies(name)
         tau = kendalltau([ours[model] for model in theirs], list(theirs.values())).statistic

@@ -42,7 +42,7 @@ class Known:
     @cached_property
     def equal(self) -> Mapping[str, int]:
         """Places by the words that mean the same as one option."""
-        found = {}
+        found: dict[str, int] = {}
         for words in EQUAL:
             places = [place for text, place in self.unique.items() if text in words]
             found |= dict.fromkeys(words, places[0]) if len(places) == 1 else {}

@@ -13,7 +13,7 @@ from vouch.metrics.text.parsers.reader.span import BRACKETED, TEXT, VALUE, Span,
 _GAP = re.compile(
     r"[\s\"'()\[\].,;:*、「」&/-]{0,8}"
     r"(?:(?:and(?:/or)?|or|as well as|y|e|o|u|ou|和|或|与|及|と|または|や|או|와|과|또는)[\s\"'(\[*]{0,6})?"
-    r"(?:(?:the|both|option|point|image|choice|picture|box|el|la)\s){0,2}[\"'(\[*「]{0,3}"
+    r"(?:(?:the|an?|both|option|point|image|choice|picture|box|el|la|una?|uma?)\s){0,2}[\"'(\[*「]{0,3}"
 )
 
 
