@@ -129,6 +129,11 @@ def test_an_answer_with_several_options_does_not_hang_on_their_order() -> None:
     assert outcomes[0]["answer"] == outcomes[1]["answer"] == "cat | cow"
 
 
+def test_few_words_for_a_number_are_wrong_and_a_sentence_without_one_is_unread() -> None:
+    _, outcomes = scored([question("q0", "red", "2"), question("q1", "It shows a red box", "2")])
+    assert [(o["parser"], o["correct"]) for o in outcomes] == [("exact_match", False), ("unparsed", False)]
+
+
 def test_open_questions_are_graded_by_the_metrics_of_their_dataset() -> None:
     rows = [
         question("q0", "Two.", "two", "2"),

@@ -19,6 +19,7 @@ from vouch.tables.outcomes import REFUSAL, SEVERAL, UNPARSED
 
 SAID = ("parser", "reason", "answer", "predicted", "chosen")
 """Fields of Judged that the outcomes keep as they are."""
+FEW_WORDS = 3
 _LONGEST_REASON = 120
 _UNDECIDED = {marks.DECLINED: REFUSAL, marks.SEVERAL: SEVERAL, marks.NONE: UNPARSED}
 
@@ -81,11 +82,13 @@ def _choice(question: Question, text: str, parsers: Sequence[str]) -> Judged:
 
 
 def _open(question: Question, text: str, metric: str, grade: float, parsers: Sequence[str]) -> Judged:
-    """A question may well be answered by `Sorry`: what is right declines nothing."""
+    """A question may well be answered by `Sorry`: what is right declines nothing. Few words where a number is
+    asked for are an answer, and a wrong one."""
     said = short(text)
     if READER not in parsers or grade > 0 or not said:
         return Judged(metric if said else UNPARSED, None, said, None, None, grade)
-    reading = value(text) if numeric(question.references) else declined(text)
+    long = len(said.split()) > FEW_WORDS
+    reading = value(text) if long and numeric(question.references) else declined(text)
     return Judged(_UNDECIDED.get(reading.verdict, metric), _reason(reading), said, None, None, grade)
 
 

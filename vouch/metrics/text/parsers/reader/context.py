@@ -47,6 +47,7 @@ _PRONOUN = re.compile(r"\W{0,4}(?:i think |i believe |so )?(?:it|this|that)(?:'s
 _SHORTEST, _FARTHEST = 5, 400
 _HEADING = re.compile(r"(?m)^[^\n]{1,80}:[ \t*]{0,4}$")
 _SUITS = re.compile(r"appropriate|suitable|accurate|ade[cq]uad|apropiad|apropriad")
+_OFFERED = re.compile(r"(?<!correct )(?<!right )(?<!best )(?:options|choices) (?:are|were|include)\W{0,6}$")
 _CALLED = re.compile(any_of(phrases("called")) + r"\s?[\"'(\[*]{0,3}$")
 _BECAUSE = re.compile(r"(?<!\w)(?:because|since|evident)(?!\w)")
 _EMBEDS = re.compile(r"(?<!\w)(?:whether|which|if|what|between|either|that)(?!\w)")
@@ -155,6 +156,14 @@ class Context:
         """Whether it is affirmed by a word that may be said of several options."""
         found = AFFIRMED.match(self.text.said, self.group.end)
         return found is not None and _SUITS.search(found.group()) is not None
+
+    @property
+    def offered(self) -> bool:
+        """Whether options are only named as what there is to choose from: `The options are: (A)`."""
+        return (
+            _OFFERED.search(self.text.low, max(self.begin, self.group.start - 40), self.group.start)
+            is not None
+        )
 
     @property
     def called(self) -> bool:

@@ -48,7 +48,11 @@ class Weighed:
             return CONDITION
         yes_no = not group.marked and group.places[0] in self.known.answers.values()
         affirmed = it.affirmed and not yes_no and not self._qualified(it, self.listed[index])
-        if (self.listed[index] and not affirmed) or len(group.places) >= len(self.known.texts) > 2:
+        if (
+            it.offered
+            or (self.listed[index] and not affirmed)
+            or len(group.places) >= len(self.known.texts) > 2
+        ):
             return LISTED
         if not group.places and not ((it.noun and it.left == LINK and it.ends) or (it.head and it.alone)):
             return NOISE
