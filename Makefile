@@ -4,6 +4,7 @@
 # make fuzz   damaged files for every reader, 30 minutes of processor time each in all (MINUTES=5: fewer); goes on where
 #             its log ends
 # make flips  bit flips in a copy of all results here, after make demo or dvc pull: docs/internals/fault-tolerance.md
+# make reader how often generated answers are read wrong, into docs/answers.md; needs ../shared/reference/answers
 # make worlds   200 random worlds whose truth is known: how often the report's first page is wrong (docs/report.md)
 # make crash  kills runs, fills disks and the like, some hours on two cores: docs/internals/fault-tolerance.md;
 #             SEED=2 tries other points, POINTS=20 only the first 20, which are kills, CRASH=FOLDER keeps them elsewhere
@@ -35,8 +36,8 @@ BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 # many containers set it: without bytecode each stage starts six seconds later
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo train test fuzz worlds screenshots crash scale reproduce bits slurm install everything browser servers flips bench \
-	lint lock clean
+.PHONY: demo train test reader fuzz worlds screenshots crash scale reproduce bits slurm install everything browser servers \
+	flips bench lint lock clean
 
 demo: install
 	@$(RUN) dvc pull --quiet train || echo "demo: not all stored weights came; what is missing is trained"
@@ -53,6 +54,9 @@ test: everything lint browser servers
 
 screenshots: everything browser
 	@$(RUN) python -m tools.screenshots $(REPORTS)
+
+reader: everything
+	@$(RUN) python -m tests.metrics.text.labelled.rates
 
 fuzz: everything
 	@$(RUN) python -m tests.fuzz --minutes $(MINUTES)

@@ -31,7 +31,7 @@ OF_PROMPTS = (
     *("id", "item", "variation", "family", "effect", "options", "order", "marks", "answers", "outputs"),
     "template",
 )
-OF_ITEMS = ("id", "group", "category", "turns", "flags", "kind", "answers", "references")
+OF_ITEMS = ("id", "group", "category", "turns", "flags", "kind", "question", "answers", "references")
 TABLES = ((METRICS, metrics_path), (OUTCOMES, outcomes_path), (LABEL_FREE, label_free_path))
 
 

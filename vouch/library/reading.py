@@ -5,36 +5,36 @@ from dataclasses import dataclass
 from string import ascii_uppercase
 
 from vouch.library.figure import Result
-from vouch.metrics.text.parsers import DEFAULT_PARSERS, read
-from vouch.metrics.text.parsers.marks import Choices
+from vouch.metrics.text.parsers.marks import NONE, OPTION, Choices
+from vouch.metrics.text.parsers.reader import read
 
 
 @dataclass(frozen=True, repr=False)
 class ReadAnswer(Result):
     """option: index of the one option that the text names, None for none or several. verdict: `option`,
-    `several`, `declined` or `unread`. rule: what decided.
+    `several`, `declined` or `unread`. rule: the kind of evidence that decided; said: its words.
     """
 
     option: int | None
     verdict: str
     rule: str
+    said: str
 
 
-def read_answer(text: str, options: Sequence[str], marks: Sequence[str] | None = None) -> ReadAnswer:
+def read_answer(
+    text: str, options: Sequence[str], marks: Sequence[str] | None = None, question: str = ""
+) -> ReadAnswer:
     """Reads an option out of a generated text.
 
     options: their texts as shown, empty where a question has none. marks: what stood before them; A, B, ...
-    by default.
+    by default. question: lets a text be read that answers yes or no in the words of the question.
 
     >>> read_answer("I think the answer is (B).", ["a cat", "a dog"])
-    ReadAnswer(option=1, verdict='option', rule='tail')
+    ReadAnswer(option=1, verdict='option', rule='statement', said='I think the answer is (B)')
     """
     shown = tuple(marks) if marks is not None else tuple(ascii_uppercase[: len(options)])
     if not options or len(shown) != len(options):
         raise ValueError(f"{len(options)} options and {len(shown)} marks; give as many of each, at least 1")
-    rule, named = read(text, Choices(shown, tuple(options)), DEFAULT_PARSERS)
-    if rule is None:
-        return ReadAnswer(None, "unread", "")
-    if len(named) == 1:
-        return ReadAnswer(named[0], "option", rule)
-    return ReadAnswer(None, "several" if named else "declined", rule)
+    found = read(text, Choices(shown, tuple(options), question))
+    option = found.places[0] if found.verdict == OPTION else None
+    return ReadAnswer(option, "unread" if found.verdict == NONE else found.verdict, found.kind, found.span)

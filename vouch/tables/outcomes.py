@@ -12,10 +12,12 @@ from vouch.tables.table import Table, columns
 UNPARSED = "unparsed"
 REFUSAL = "refusal"
 SEVERAL = "several"
+UNREAD = (UNPARSED, REFUSAL)
+"""Values of `parser` where a text comes to no answer at all."""
 
 OUTCOMES = Table(
     "outcomes",
-    5,
+    6,
     columns("""
 model, dataset, prompt, item, group, variation  string
 output                    string   what was asked for (OUTPUTS of prompts): letters | likelihood | text
@@ -24,6 +26,8 @@ parser                    string   of a generated answer: the parser (vouch/metr
                                    metric (vouch/metrics/text/answers) that read it; REFUSAL where the model
                                    declined, SEVERAL where it named several options and chose none, UNPARSED
                                    where nothing could be read. Null for letters and likelihood
+reason                    string   why a generated answer was read so: the rule that decided and its words, at
+                                   most 120 characters; null where the parser gives none
 answer                    string   what a generated answer came to, at most 500 characters: the text of the
                                    chosen option (several: joined by ` | `), else the normalised text. Null
                                    for letters and likelihood
@@ -68,7 +72,7 @@ def contents(outcomes: pa.Table) -> Floats:
     """[rows] number of what was answered, equal within one call where it is the same: the option chosen,
     else the answer generated; NaN where nothing could be read. Needs chosen, answer and parser."""
     texts = _floats(outcomes["answer"].combine_chunks().dictionary_encode().indices)
-    unread = pc.is_in(outcomes["parser"], pa.array([UNPARSED, REFUSAL])).to_numpy()
+    unread = pc.is_in(outcomes["parser"], pa.array(UNREAD)).to_numpy()
     chosen = _floats(outcomes["chosen"])
     return np.where(np.isnan(chosen), np.where(unread, np.nan, _TEXTS + texts), chosen)
 

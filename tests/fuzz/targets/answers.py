@@ -50,8 +50,8 @@ def read(data: bytes, folder: Path) -> None:
     for said in (text[:20_000], long):
         for choices in CHOICES:
             for name, parser in PARSERS.items():
-                named = parser(said, choices)
-                assert named is None or all(isinstance(one, int) and one >= 0 for one in named), name
+                named = parser(said, choices).places
+                assert all(isinstance(one, int) and one >= 0 for one in named), name
         for name, metric in ANSWERS.items():
             (grade,) = metric([said], [["two dogs", "3.5", text[:50]]])
             assert grade >= 0 and (grade <= 1 or not is_share(name)), name

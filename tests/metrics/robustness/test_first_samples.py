@@ -70,7 +70,7 @@ def rows_of(
         | {"flags": ["missing_option"] if item in broken else []}
         for item in sorted({item for item, _ in said})
     ]
-    settings = settings or config(parsers=["first_mark", "refusal"])
+    settings = settings or config(parsers=["first_mark", "reader"])
     drawn_from, prompted, of_items = (
         pa.Table.from_pylist(found, table.schema)
         for found, table in ((texts[::-1], TEXT), (prompts, PROMPTS), (items, ITEMS))

@@ -86,21 +86,22 @@ def test_right_wrong_unparsed_and_refused_are_four_things() -> None:
         choice("q2", "Hmm, hard."),
         choice("q3", "I'm sorry, I cannot help."),
         choice("q4", "a cow", answer=1, order=[2, 1, 0], native=[1]),
-        choice("q5", "(Z)"),
+        choice("q5", "The answer is a cat or a cow."),
     ]
     metrics, outcomes = scored(rows)
-    told = [(o["parser"], o["answer"], o["predicted"], o["chosen"], o["correct"]) for o in outcomes]
-    assert told == [
-        ("letter", "cat", 0, 0, True),
-        ("tail", "dog", 1, 1, False),
-        ("unparsed", "hmm, hard", None, None, False),
-        ("refusal", "i'm sorry, i cannot help", None, None, False),
-        ("option_text", "cow", 2, 0, False),
-        ("first_mark", "z", None, None, False),
+    names = ("parser", "reason", "answer", "predicted", "chosen", "correct")
+    assert [tuple(o[name] for name in names) for o in outcomes] == [
+        ("reader", "mark alone: a", "cat", 0, 0, True),
+        ("reader", "statement: The answer is (B)", "dog", 1, 1, False),
+        ("unparsed", None, "hmm, hard", None, None, False),
+        ("refusal", "decline: cannot help", "i'm sorry, i cannot help", None, None, False),
+        ("reader", "text alone: a cow", "cow", 2, 0, False),
+        ("several", "statement: The answer is a cat or a cow.", "cat | cow", None, None, False),
     ]
     for protocol in ("faithful", "clean"):
-        found = {name: metrics[protocol, "", name] for name in ("accuracy", "unparsed_rate", "refusal_rate")}
-        assert [row["value"] for row in found.values()] == pytest.approx([1 / 6] * 3)
+        rates = ("accuracy", "unparsed_rate", "refusal_rate", "several_rate")
+        found = {name: metrics[protocol, "", name] for name in rates}
+        assert [row["value"] for row in found.values()] == pytest.approx([1 / 6] * 4)
         assert all((row["low"] is not None) == (protocol == "clean") for row in found.values())
     assert all(o["output"] == "text" and o["half"] is None and o["entropy"] is None for o in outcomes)
 
@@ -127,6 +128,11 @@ def test_an_answer_with_several_options_does_not_hang_on_their_order() -> None:
     shown = {"options": OPTIONS[::-1], "order": [2, 1, 0], "answers": [2], "native": [0]}
     _, outcomes = scored([choice("q0", "cat, cow"), choice("q1", "cow, cat", **shown)], settings)
     assert outcomes[0]["answer"] == outcomes[1]["answer"] == "cat | cow"
+
+
+def test_few_words_for_a_number_are_wrong_and_a_sentence_without_one_is_unread() -> None:
+    _, outcomes = scored([question("q0", "red", "2"), question("q1", "It shows a red box", "2")])
+    assert [(o["parser"], o["correct"]) for o in outcomes] == [("exact_match", False), ("unparsed", False)]
 
 
 def test_open_questions_are_graded_by_the_metrics_of_their_dataset() -> None:

@@ -13,7 +13,7 @@ from vouch.metrics.lists import cells, has_any, lengths
 from vouch.metrics.protocols import CLEAN
 from vouch.metrics.responses import Bools, Ints
 from vouch.tables.defects import DROPPED
-from vouch.tables.outcomes import REFUSAL, UNPARSED
+from vouch.tables.outcomes import UNREAD
 from vouch.tables.prompts import KEPT, TEXT
 
 Array = NDArray[np.float64]
@@ -155,7 +155,7 @@ def _answers(outcomes: pa.Table, words: Sequence[str] | None) -> tuple[np.ndarra
     if words is None:
         return outcomes["chosen"].to_numpy(), np.ones(outcomes.num_rows, dtype=bool)
     parsers = outcomes["parser"].to_pylist()
-    read = np.array([parser not in (UNPARSED, REFUSAL) for parser in parsers], dtype=bool)
+    read = np.array([parser not in UNREAD for parser in parsers], dtype=bool)
     said = zip(read, outcomes["answer"].to_pylist(), words, strict=True)
     return np.array(
         [f"={answer}" if known else f"?{text}" for known, answer, text in said], dtype=object

@@ -19,7 +19,7 @@ from vouch.metrics.robustness.repeated_prompts import number_figures
 from vouch.metrics.text.judging import SAID, judge
 from vouch.metrics.text.texts import Question, TextBlock
 from vouch.metrics.text.tokens import Numbers
-from vouch.tables.outcomes import OUTCOMES, REFUSAL, UNPARSED
+from vouch.tables.outcomes import OUTCOMES, UNREAD
 
 
 def sampled_instability(
@@ -70,7 +70,7 @@ def _answers(
     texts = [text for said in samples for text in said]
     judged = judge([questions[row] for row in rows], texts, config, names)[0] if texts else []
     return rows, [
-        f"?{text}" if one.parser in (UNPARSED, REFUSAL) else f"={one.answer}"
+        f"?{text}" if one.parser in UNREAD else f"={one.answer}"
         for one, text in zip(judged, texts, strict=True)
     ]
 

@@ -8,17 +8,20 @@ import numpy as np
 from vouch.metrics.config import Config
 from vouch.metrics.registry import is_share
 from vouch.metrics.text.answers import ANSWERS
-from vouch.metrics.text.parsers import read
-from vouch.metrics.text.parsers.words import declines
+from vouch.metrics.text.answers.reading import numeric
+from vouch.metrics.text.parsers import READER, marks, read
+from vouch.metrics.text.parsers.marks import Reading
+from vouch.metrics.text.parsers.reader.open import declined, value
 from vouch.metrics.text.texts import Question
 from vouch.metrics.text.tokens import Numbers
 from vouch.metrics.text.wording import LONGEST, plain, short
 from vouch.tables.outcomes import REFUSAL, SEVERAL, UNPARSED
 
-SAID = ("parser", "answer", "predicted", "chosen")
+SAID = ("parser", "reason", "answer", "predicted", "chosen")
 """Fields of Judged that the outcomes keep as they are."""
-TOGETHER = ("contains",)
-"""Parsers for which several options are one answer (PARC); for any other they contradict each other."""
+FEW_WORDS = 3
+_LONGEST_REASON = 120
+_UNDECIDED = {marks.DECLINED: REFUSAL, marks.SEVERAL: SEVERAL, marks.NONE: UNPARSED}
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class Judged:
     """What one text came to: columns of OUTCOMES. grade: how right it is, 0 ... 1; NaN where unknown."""
 
     parser: str
+    reason: str | None
     answer: str
     predicted: int | None
     chosen: int | None
@@ -50,7 +54,7 @@ def judge(
     judged = [
         _choice(question, text, config.parsers)
         if question.choices is not None
-        else _open(text, first, float(graded[first][row]) if scaled else np.nan, config.parsers)
+        else _open(question, text, first, float(graded[first][row]) if scaled else np.nan, config.parsers)
         for row, (question, text) in enumerate(zip(questions, texts, strict=True))
     ]
     return judged, {name: values for name, values in graded.items() if not np.isnan(values).all()}
@@ -60,29 +64,33 @@ def _choice(question: Question, text: str, parsers: Sequence[str]) -> Judged:
     """Right with a correct option, unless the text also names what a variation flipped into a wrong one, or
     several of which it chooses none."""
     assert question.choices is not None
-    parser, named = read(text, question.choices, parsers)
-    if not named:
-        return Judged(UNPARSED if parser is None else REFUSAL, short(text), None, None, 0.0)
-    flipped = question.native - question.answers
-    right = bool(question.answers & set(named)) and not flipped & set(named)
+    parser, reading = read(text, question.choices, parsers)
+    reason, named = _reason(reading), reading.places
     shown = [place for place in named if place < len(question.order)]
-    if not shown:
-        return Judged(str(parser), short(text), None, None, 0.0)
     # In the order of the item, so that the order shown cannot matter; added options last.
     shown.sort(key=lambda place: question.order[place] % 2**32)
-    texts, marks = question.choices.texts, question.choices.marks
-    answer = " | ".join(plain(texts[place]) or plain(marks[place]) for place in shown)[:LONGEST]
-    if len(shown) > 1 and parser not in TOGETHER:
-        return Judged(SEVERAL, answer, None, None, 0.0)
-    if len(shown) > 1:
-        return Judged(str(parser), answer, None, None, float(right))
+    texts, letters = question.choices.texts, question.choices.marks
+    answer = " | ".join(plain(texts[place]) or plain(letters[place]) for place in shown)[:LONGEST]
+    if reading.verdict in _UNDECIDED:
+        return Judged(_UNDECIDED[reading.verdict], reason, answer or short(text), None, None, 0.0)
+    flipped = question.native - question.answers
+    right = float(bool(question.answers & set(named)) and not flipped & set(named))
+    if len(shown) != 1:
+        return Judged(parser, reason, answer or short(text), None, None, right if shown else 0.0)
     (place,) = shown
-    return Judged(str(parser), answer, place, question.order[place], float(right))
+    return Judged(parser, reason, answer, place, question.order[place], right)
 
 
-def _open(text: str, metric: str, grade: float, parsers: Sequence[str]) -> Judged:
+def _open(question: Question, text: str, metric: str, grade: float, parsers: Sequence[str]) -> Judged:
+    """A question may well be answered by `Sorry`: what is right declines nothing. Few words where a number is
+    asked for are an answer, and a wrong one."""
     said = short(text)
-    # A question may well be answered by `Sorry`.
-    if REFUSAL in parsers and not grade > 0 and declines(text):
-        return Judged(REFUSAL, said, None, None, grade)
-    return Judged(metric if said else UNPARSED, said, None, None, grade)
+    if READER not in parsers or grade > 0 or not said:
+        return Judged(metric if said else UNPARSED, None, said, None, None, grade)
+    long = len(said.split()) > FEW_WORDS
+    reading = value(text) if long and numeric(question.references) else declined(text)
+    return Judged(_UNDECIDED.get(reading.verdict, metric), _reason(reading), said, None, None, grade)
+
+
+def _reason(reading: Reading) -> str | None:
+    return f"{reading.kind}: {reading.span}"[:_LONGEST_REASON] if reading.kind else None

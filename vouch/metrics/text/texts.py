@@ -15,7 +15,7 @@ from vouch.metrics.text.parsers.marks import Choices
 from vouch.metrics.text.stated import asks_confidence, stated
 from vouch.metrics.text.tokens import Numbers, Tokens
 from vouch.pipeline.errors import UserError
-from vouch.tables.prompts import TEXT
+from vouch.tables.prompts import KEPT, TEXT
 
 
 @dataclass(frozen=True)
@@ -130,10 +130,12 @@ def _plainly(texts: list[str], stating: bool) -> list[str]:
 
 
 def _questions(prompts: pa.Table, items: pa.Table, where: str) -> list[Question]:
-    columns = [prompts[name].to_pylist() for name in ("id", "options", "order", "marks", "answers")]
-    columns += [items[name].to_pylist() for name in ("kind", "answers", "references")]
+    columns = [prompts[name].to_pylist() for name in ("id", "options", "order", "marks", "answers", "effect")]
+    columns += [items[name].to_pylist() for name in ("kind", "answers", "references", "question")]
     questions = []
-    for name, options, order, marks, answers, kind, native, references in zip(*columns, strict=True):
+    for name, options, order, marks, answers, effect, kind, native, references, asked in zip(
+        *columns, strict=True
+    ):
         if kind != "choice":
             questions.append(Question(None, (), frozenset(), frozenset(), tuple(references or ())))
             continue
@@ -142,7 +144,9 @@ def _questions(prompts: pa.Table, items: pa.Table, where: str) -> list[Question]
                 f"{where}: prompt {name} has no answer among its options; correct the dataset's answers"
             )
         own = frozenset(place for place, index in enumerate(order) if index in set(native or ()))
-        choices = Choices(tuple(marks), tuple(options))
+        # A variation that turns the answer asks something else.
+        question = asked if effect == KEPT else ""
+        choices = Choices(tuple(marks), tuple(options), question or "")
         questions.append(Question(choices, tuple(order), frozenset(answers), own, ()))
     return questions
 

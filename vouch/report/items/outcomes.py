@@ -20,6 +20,7 @@ COLUMNS = (
         "prompt",
         "output",
         "parser",
+        "reason",
         "answer",
         "predicted",
         "chosen",
@@ -41,7 +42,7 @@ class Outcomes:
 
     state: NONE, WRONG, RIGHT or UNGRADED. flipped: whether it is one of `flips`. predicted: place of
     the option. confidence: 0 ... 1. sizes: by name of the column. texts: number among `said` of what a
-    generated answer came to, and the parser that read it, -1 for none.
+    generated answer came to, and what read it and why, -1 for none.
     """
 
     state: NDArray[np.uint8]
@@ -104,11 +105,15 @@ def _outcomes(table: pa.Table, questions: Questions) -> Outcomes:
     state = np.full(count, NONE, dtype=np.uint8)
     state[rows] = UNGRADED
     state[correct == 0], state[correct == 1] = WRONG, RIGHT
-    pairs = list(zip(table["answer"].to_pylist(), table["parser"].to_pylist(), strict=True))
-    said = tuple(dict.fromkeys((answer or "", parser) for answer, parser in pairs if parser is not None))
+    columns = (table[name].to_pylist() for name in ("answer", "parser", "reason"))
+    pairs = [
+        (answer or "", f"{parser} ({reason})" if reason else parser)
+        for answer, parser, reason in zip(*columns, strict=True)
+    ]
+    said = tuple(dict.fromkeys(pair for pair in pairs if pair[1] is not None))
     place = {pair: at for at, pair in enumerate(said)}
     texts = np.full(count, -1, dtype=np.int64)
-    texts[rows] = [place.get((answer or "", parser), -1) for answer, parser in pairs]
+    texts[rows] = [place.get(pair, -1) for pair in pairs]
     return Outcomes(
         state=state,
         flipped=_flipped(table, rows, state, questions),

@@ -5,11 +5,15 @@ from collections.abc import Sequence
 
 from rapidfuzz.distance import Levenshtein
 
+from vouch.metrics.text.answers.reading import of_reference, of_text, same
+from vouch.metrics.text.parsers.reader.open import phrase
 from vouch.metrics.text.wording import plain
 
 References = Sequence[Sequence[str]]
 ANLS_THRESHOLD = 0.5
 TOLERANCE = 0.05
+LONG = 20
+"""Words beyond which a number that stands in a text need not be its answer."""
 _NUMBER = re.compile(r"[+-]?(?:\d{1,300}(?:\.\d{0,300})?|\.\d{1,300})(?:[eE][+-]?\d{1,3})?%?", re.ASCII)
 
 
@@ -26,8 +30,9 @@ def anls(text: str, reference: str) -> float:
 
 
 def exact_match(text: str, reference: str) -> float:
-    """1 or 0: the same but for case, spaces, outer punctuation and a leading article."""
-    return float(plain(text) == plain(reference))
+    """1 or 0: the same but for case, spaces, outer punctuation and a leading article, or what a longer text
+    gives as its answer."""
+    return float(plain(text) == plain(reference) or same(text, reference))
 
 
 def lower_match(text: str, reference: str) -> float:
@@ -36,9 +41,12 @@ def lower_match(text: str, reference: str) -> float:
 
 
 def ocr_contains(text: str, reference: str) -> float:
-    """1 or 0; a reference without a letter or digit is in no text."""
-    wanted = " ".join(words(reference))
-    return float(bool(wanted) and f" {wanted} " in f" {' '.join(words(text))} ")
+    """1 or 0: a reference without a letter or digit is in no text, a number in a long one as its answer."""
+    wanted, said = words(reference), words(text)
+    contained = bool(wanted) and f" {' '.join(wanted)} " in f" {' '.join(said)} "
+    if contained and len(said) > LONG and of_reference(reference) is not None:
+        return float(same(text, reference))
+    return float(contained)
 
 
 def word_accuracy(text: str, reference: str) -> float:
@@ -51,11 +59,17 @@ def word_accuracy(text: str, reference: str) -> float:
 
 
 def relaxed_accuracy(text: str, reference: str) -> float:
-    """1 or 0. `%` divides by 100; a reference that is 0 or no number needs the same text in lower case."""
+    """1 or 0. `%` divides by 100; a reference that is 0 or no number needs the same text in lower case.
+
+    A longer text counts by the number or the words that it gives as its answer.
+    """
     found, wanted = _number(text), _number(reference)
-    if found is not None and wanted:
-        return float(abs(found - wanted) / abs(wanted) <= TOLERANCE)
-    return lower_match(text, reference)
+    if not wanted:
+        return max(lower_match(text, reference), float(plain(phrase(text)) == plain(reference)))
+    stated = of_text(text) if found is None else None
+    shares = [stated / 100] if stated is not None and ("%" in text or "percent" in text) else []
+    known = [value for value in (found, stated, *shares) if value is not None]
+    return float(any(abs(value - wanted) / abs(wanted) <= TOLERANCE for value in known))
 
 
 def words(text: str) -> list[str]:

@@ -3,13 +3,15 @@
 import re
 from collections.abc import Callable
 
-from vouch.metrics.text.parsers.marks import Choices, Named, letter
+from vouch.metrics.text.parsers.marks import Choices, opening
 from vouch.metrics.text.wording import plain, wide
 
 _MARK = re.compile(r"\(([1-9A-Za-z])\)")
 _CUE = "Answer:"
 _STRIPPED = (",", ".", "!", "?", ";", ":", "'")
 _FEW_WORDS = 5
+Named = tuple[int, ...] | None
+"""Places of the options that a text names, as shown; one that no option has is an answer, and a wrong one."""
 
 
 def first_mark(text: str, choices: Choices) -> Named:
@@ -32,7 +34,8 @@ def contains(text: str, choices: Choices) -> Named:
     answer of the original question that a variation flipped (Schmalfuss et al. 2025). Words
     inside a longer option's words do not count as the shorter option.
     """
-    found = set(letter(text, choices) or ())
+    first = opening(text, choices)
+    found = set() if first is None else {first}
     said = wide(text)
     found |= {index for index, mark in enumerate(choices.marks) if f"({mark})" in said}
     rest = " ".join(said.casefold().split())

@@ -1,0 +1,146 @@
+"""Answers read by what speaks for and against each option: by example, at length, at random."""
+
+import time
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vouch.metrics.text.answers import ANSWERS
+from vouch.metrics.text.parsers.marks import ANSWER, DECLINED, NONE, OPTION, SEVERAL, Choices
+from vouch.metrics.text.parsers.reader import read
+from vouch.metrics.text.parsers.reader.open import declined, value
+
+SHAPES = ("a red circle", "a blue circle", "the left one", "both of them")
+YES_NO, NUMBERS, IMAGES = ("yes", "no"), ("2", "3.5", "5", "40"), ("the second image", "the third image")
+POINTS, ANGLES, BOXES = (
+    ("Point A", "Point B", "Point C"),
+    ("26°", r"60^\circ", "64°"),
+    ("A is closer", "B is closer"),
+)
+UNKNOWN = ("decrease", "increase", "It cannot be determined")
+
+
+def verdict(text: str, options: Sequence[str] = SHAPES, question: str = "") -> str:
+    """The letters of the options that are read, else the verdict."""
+    found = read(text, Choices(tuple("ABCDEFGH"[: len(options)]), tuple(options), question))
+    assert (found.verdict in (OPTION, SEVERAL)) == bool(found.places) and (
+        found.verdict == NONE or found.kind
+    )
+    return "".join("ABCDEFGH"[place] for place in found.places) or found.verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("B", "B"), (" b\n", "B"), ("(B)", "B"), ("**B.**", "B"), ("Ｂ", "B"), ("<s> B</s>", "B"), ("选项 C", "C"),
+        ("B) a blue circle", "B"), ("Blue circle.", "B"), ("A. a blue circle", "AB"), ("", NONE), ("F", NONE),
+        (r"Thus $\boxed{\text{B}}$", "B"), ("The answer is [[C]] because (A) is not.", "C"),
+        ("Answer: C\n\nThe left one is far from (A).", "C"), ("(A) is tempting, but the answer is (B)", "B"),
+        ("The answer is A. No: the answer is C.", "C"), ("The most likely choice is: **C. The left one**", "C"),
+        ("Correct option: C", "C"), ("I think\nC\n", "C"), ("It is a blue circle.", "B"), ("Blue, blue, blue", NONE),
+        ("As an AI I cannot see pictures, but I would select (A).", "A"), ("A, B and C look alike.", "ABC"),
+        ("I'm sorry, I cannot help with that.", DECLINED), ("If it were round, the answer would be B.", NONE),
+        ("Both (A) and (B) are correct.", "AB"), ("It is either B or C.", "BC"), ("The answer is not B.", NONE),
+        ("The answer is B.\n\nQuestion: What next?\nThe answer is C.", "B"), ("None of the above.", NONE),
+        ("The answer is (B).\n\nWhy the other options are incorrect:\n* **A.** Option A is accurate elsewhere.", "B"),
+        ("答案是B。", "B"), ("因此选C", "C"), ("正解は、A. 赤い円 です。", "A"), ("La respuesta correcta es la B.", "B"),
+        ("A alternativa correta é a letra B", "B"), ("התשובה הנכונה היא B", "B"), ("정답은 C입니다", "C"),
+        ("抱歉，我无法回答", DECLINED), ("申し訳ありません", DECLINED), ("Lo siento, no puedo", DECLINED),
+    ],
+)  # fmt: skip
+def test_options_of_shapes(text: str, expected: str) -> None:
+    assert verdict(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    [
+        ("No, there are three cats.", YES_NO, "B"), ("The answer is A (yes).", YES_NO, "A"), ("はい", YES_NO, "A"),
+        ("The lowest value is 5.", NUMBERS, "C"), ("five", NUMBERS, "C"), ("There are fewer (2) bikes.", NUMBERS, "A"),
+        (r"So x = \frac{7}{2}", NUMBERS, "B"), ("It is **5** (option C). One row has 40.", NUMBERS, "C"),
+        ("The correct answer is (C) 40.", NUMBERS, "CD"), (r"\boxed{60^{\circ}}", ANGLES, "B"),
+        ("angle ABO is 60 degrees.", ANGLES, "B"), ("Therefore, the third image is most similar.", IMAGES, "B"),
+        ("Neither the second nor the third image fits.", IMAGES, NONE), ("So the second image (B) fits.", IMAGES, "AB"),
+        ("The point that corresponds to the other one is B.", POINTS, "B"), ("Points A, B, and C are marked.", POINTS, NONE),
+        ("It is hard to say with certainty, but point B appears to be closer.", BOXES, "B"),
+        ("It cannot be determined from the picture.", UNKNOWN, "C"), ("左", ("left", "right"), "A"),
+    ],
+)  # fmt: skip
+def test_options_of_other_kinds(text: str, options: tuple[str, ...], expected: str) -> None:
+    assert verdict(text, options) == expected
+
+
+def test_a_question_repeated_is_answered() -> None:
+    asked = "Is it the maximum?"
+    assert verdict("It is not the maximum.", YES_NO, asked) == "B"
+    assert verdict("It is the maximum.", YES_NO, asked) == "A"
+    assert verdict("It is the maximum.", YES_NO) == NONE
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("16", "16"), (r"Hence \boxed{0.5} m", "0.5"), ("The gap is 5 years, as 25 - 20 = 5.", "5"),
+        ("The final answer is 1,234 people.", "1,234"), ("[1, 2]", "[1, 2]"), ("I count three cats.", "three"),
+    ],
+)  # fmt: skip
+def test_values_of_open_answers(text: str, expected: str) -> None:
+    found = value(text)
+    assert (found.verdict, found.span) == (ANSWER, expected)
+
+
+def test_open_answers_that_decline() -> None:
+    assert value("Please provide the picture.").verdict == DECLINED
+    assert declined("Sorry, I cannot see it.").verdict == DECLINED
+    assert declined("The stop sign").verdict == ANSWER
+
+
+@pytest.mark.parametrize(
+    ("metric", "text", "reference", "expected"),
+    [
+        ("exact_match", "The train leaves at 5. The answer is 7.", "7", 1),
+        ("exact_match", "The train leaves at 5. The answer is 7.", "5", 0),
+        ("exact_match", "It rounds to 0.333", "0.33", 1),
+        ("exact_match", "The answer is: the red box.", "red box", 1),
+        ("exact_match", "They are [1, 2].", "[1, 2]", 1),
+        ("relaxed_accuracy", "The value is 104 %.", "1.0", 1),
+        ("relaxed_accuracy", "In 2010 the value is 204.", "100", 0),
+        ("ocr_contains", "Of 7 " + "red boxes and many other things " * 5 + "the answer is 9.", "7", 0),
+    ],
+)
+def test_metrics_find_the_answer_of_a_longer_text(
+    metric: str, text: str, reference: str, expected: float
+) -> None:
+    assert ANSWERS[metric]([text], [[reference]]) == [expected]
+
+
+PIECES = (
+    "A", "a ", "(", "1 + ", "3:2 ", "A, B, ", "a dog (B) ", "answer ", "the answer is ", r"\boxed{", "答案", "*", "ﷺ",
+    "、^2", "B is closer ", "difficult to ", "cannot ", "\nQuestion: ", "neither ", "√", "[1,", "- A. a cat\n",
+    "is the most likely ",
+)  # fmt: skip
+ALL = (SHAPES, NUMBERS, YES_NO, BOXES)
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_a_megabyte_of_repetition_takes_less_than_a_second(piece: str) -> None:
+    """Of processor time, so that other work on the machine does not count; most take a hundredth of it."""
+    text = piece * (1_000_000 // len(piece.encode()))
+    for options in ALL:
+        start = time.process_time()
+        verdict(text, options)
+        assert time.process_time() - start < 1
+    start = time.process_time()
+    value(text)
+    assert time.process_time() - start < 1
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=30).map("".join), st.sampled_from(ALL), st.text(max_size=20)
+)
+def test_no_text_breaks_the_reader(text: str, options: tuple[str, ...], noise: str) -> None:
+    verdict(text + noise, options)
+    assert value(noise + text).verdict in (ANSWER, NONE, DECLINED)

@@ -1,0 +1,153 @@
+"""cues.toml in the form in which it is used: words to compare with, and regular expressions made of them."""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+SCRIPT = "\u2e80"
+"""From here on scripts write no spaces between words: Chinese, Japanese; Korean appends its particles."""
+_CUES: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("cues.toml").read_text("utf-8"))
+
+
+def phrases(*kinds: str) -> list[str]:
+    """All words and phrases of these kinds, in the order of the file."""
+    listed = [line.split(",") for kind in kinds for line in _CUES[kind].values()]
+    return [phrase.strip() for line in listed for phrase in line]
+
+
+def any_of(listed: Iterable[str]) -> str:
+    """A regular expression for one of the phrases, the longest first; whole words where words have spaces."""
+    found = sorted(set(listed), key=lambda one: (-len(one), one))
+    spaced = [re.escape(one).replace(r"\ ", r"\s{1,4}") for one in found if one[-1] < SCRIPT]
+    others = [re.escape(one) for one in found if one[-1] >= SCRIPT]
+    words = [rf"(?<!\w)(?:{'|'.join(spaced)})(?!\w)"] if spaced else []
+    return "(?:" + "|".join(words + others) + ")"
+
+
+class Finder:
+    """Looks for phrases in lower case: by the words of the text where they have spaces, which is fast."""
+
+    def __init__(self, listed: Iterable[str], then: str = "") -> None:
+        """then: a regular expression for what must follow."""
+        first: dict[str, list[str]] = {}
+        self.others = []
+        for one in listed:
+            if one[-1] < SCRIPT:
+                first.setdefault(one.split()[0], []).append(one)
+            else:
+                self.others.append(one)
+        self.rules = {word: _rule(any_of(found) + then) for word, found in first.items()}
+
+    def spans(self, low: str, words: frozenset[str]) -> list[tuple[int, int]]:
+        """Where they stand in a text in lower case. words: of the text."""
+        found = []
+        for word in self.rules.keys() & words:
+            rule = self.rules[word]
+            found += [match.span() for at in _places(low, word) if (match := rule.match(low, at))]
+        if not low.isascii():
+            found += [(at, at + len(one)) for one in self.others for at in _places(low, one)]
+        return sorted(found)
+
+
+def _places(low: str, sought: str) -> Iterator[int]:
+    at = low.find(sought)
+    while at >= 0:
+        yield at
+        at = low.find(sought, at + len(sought))
+
+
+_BLANKS = str.maketrans(dict.fromkeys('.,;:!?"()[]*_“”¿¡', " "))
+
+
+def words_of(low: str) -> frozenset[str]:
+    """The words of a text in lower case, without punctuation."""
+    return frozenset(low.translate(_BLANKS).split())
+
+
+def _rule(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+def _before() -> tuple[dict[str, str], tuple[tuple[str, str], ...]]:
+    """By word or phrase its kind; and of scripts without spaces the endings with their kinds."""
+    words: dict[str, str] = {}
+    ends = []
+    for kind in ("filler", "weak", "link", "choose", "not"):
+        for one in phrases(kind):
+            if one[-1] >= SCRIPT:
+                ends.append((one, kind))
+            else:
+                words[one] = kind
+    return words, tuple(sorted(ends, key=lambda end: (-len(end[0]), end)))
+
+
+WORDS, ENDS = _before()
+LONGEST = max(word.count(" ") + 1 for word in WORDS)
+_NOUNS = tuple(phrases("noun"))
+_ASCII_NOUNS = tuple(noun for noun in _NOUNS if noun.isascii())
+PUNCTUATION = r"[\s\"')\]」』,*]{0,5}"
+_ASIDE = r"(?:,[^,.\n]{1,60},\s?)?"
+_VERB = any_of(phrases("verb"))
+_DEGREE = rf"(?:{any_of(phrases('degree'))}\s{{1,4}}){{0,4}}"
+_BEST = any_of(phrases("best")) + r"(?!\s(?:\w{1,20}\s)?(?:different|distinct|dissimilar|unlikely|unlike))"
+_GOOD = any_of(phrases("good"))
+_COPULA = any_of(link for link in phrases("link") if link[0] not in "=-→")
+
+AFFIRMED = _rule(
+    rf"{PUNCTUATION}(?:{_ASIDE}{_VERB}\s{{1,4}}{_DEGREE}(?:{_BEST}\s)?(?:likely\s)?{_GOOD}|{any_of(phrases('affirms'))})"
+)
+"""What stands after an option and makes it the answer: `is the correct answer`."""
+BEST = _rule(rf"{PUNCTUATION}{_ASIDE}(?:(?:which|that)\s)?(?:{_VERB}\s{{1,4}})?(?!an?\s){_DEGREE}{_BEST}")
+"""What sets it above the others: `is most similar`."""
+DENIED = _rule(
+    rf"{PUNCTUATION}{_ASIDE}(?:(?:option|choice|answer)\s)?"
+    rf"(?:{_VERB}\s{{1,4}}{_DEGREE}{any_of(phrases('bad'))}|{any_of(phrases('denies'))})"
+)
+JOINS = _rule(any_of(phrases("join")) + "|[,、/&]")
+CONDITION = _rule(rf"[\s\"'(-]{{0,4}}(?:(?:but|and|so|then|however|for example),?\s)?{any_of(phrases('if'))}")
+MID_CONDITION = _rule(r"(?<!\w)if\s(?:the|it|we|you|there|this|that|any)(?!\w)|(?<!こ)の場合|ならば|的话")
+BUT = _rule(any_of(phrases("but")))
+OTHERS = _rule(any_of(phrases("others")))
+MUST = _rule(any_of(phrases("must")))
+THEREFORE = _rule(any_of(phrases("therefore")))
+CONCLUDES = _rule(any_of(phrases("therefore", "given")))
+QUESTION = _rule(
+    rf"\n[ \t#]{{0,8}}{any_of(phrases('question'))}(?:\s?\d{{1,3}})?[ \t]{{0,2}}[:：]|\n[ \t]{{0,4}}###\s"
+)
+LINKED = _rule(
+    rf"{any_of(phrases('result'))}(?:(?:\s[\w'’=-]{{1,20}}){{0,12}}?\s?(?:{_COPULA}|:)|\s?=)[ \t*]{{0,3}}:?"
+)
+"""`the answer to this question is`, `答案是`."""
+_CANNOT = Finder(
+    phrases("cannot"),
+    rf"(?!\s{any_of(phrases('refuses'))})(?:\s[\w',-]{{1,16}}){{0,5}}?\s(?:be\s)?{any_of(phrases('do'))}",
+)
+_DECLINES, _LACKS, _NONE_OF = (
+    Finder(phrases("declines")),
+    Finder(phrases("lacks")),
+    Finder(phrases("none_of")),
+)
+YES = frozenset(phrases("yes_word"))
+NO = frozenset(phrases("no_word"))
+EQUAL = (YES, NO, *(frozenset(word.strip() for word in line.split(",")) for line in _CUES["equal"].values()))
+
+
+def declines(low: str, words: frozenset[str]) -> list[tuple[int, int]]:
+    """Where a text says that it cannot or will not answer."""
+    return sorted(_CANNOT.spans(low, words) + _DECLINES.spans(low, words))
+
+
+def lacks(low: str, words: frozenset[str]) -> list[tuple[int, int]]:
+    """Where a text says that something is missing."""
+    return _LACKS.spans(low, words)
+
+
+def none_of(low: str, words: frozenset[str]) -> list[tuple[int, int]]:
+    """Where a text says that no option fits."""
+    return _NONE_OF.spans(low, words)
+
+
+def names_answer(low: str) -> bool:
+    """Whether an answer or option is spoken of."""
+    return any(noun in low for noun in (_ASCII_NOUNS if low.isascii() else _NOUNS))

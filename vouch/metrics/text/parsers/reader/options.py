@@ -1,0 +1,125 @@
+"""The options of a question in the form in which they are looked for."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from functools import cached_property, lru_cache
+
+from vouch.metrics.text.numbers import WORDS, number, undressed
+from vouch.metrics.text.parsers.marks import Choices
+from vouch.metrics.text.parsers.reader.cues import EQUAL, NO, YES
+from vouch.metrics.text.wording import EDGES
+
+LATIN = "A-Za-z0-9À-ɏ_"
+ARTICLE = re.compile(r"(?:a|an|the|el|la|los|las|o|os|un|una|um|uma) (?=\S)")
+_EXACT = 1e-9
+
+
+class Known:
+    """The options of a question. shown: marks; places: of each in lower case. texts: as compared; unique:
+    places of those that stand once."""
+
+    def __init__(self, choices: Choices) -> None:
+        self._given = choices.texts
+        self.shown = frozenset(choices.marks)
+        self.places = {mark.lower(): place for place, mark in enumerate(choices.marks)}
+        self.marks = _marks(choices.marks)
+        self._full = [compared(text) for text in choices.texts]
+        # `A is closer` begins with no article where `B is closer` is another option.
+        lettered = len({text[0] for text in self._full if text[1:2] == " "}) > 1
+        self.texts = tuple(self._full if lettered else [without_article(text) for text in self._full])
+        self.unique: dict[str, int] = {}
+        for place, text in enumerate(self.texts):
+            self.unique[text] = -1 if text in self.unique else place
+        self.unique = {text: place for text, place in self.unique.items() if text and place >= 0}
+
+    @cached_property
+    def answers(self) -> Mapping[bool, int]:
+        """Places of yes (True) and no (False), where there are both."""
+        found = {text in YES: place for text, place in self.unique.items() if text in YES or text in NO}
+        return found if len(found) == 2 else {}
+
+    @cached_property
+    def equal(self) -> Mapping[str, int]:
+        """Places by the words that mean the same as one option."""
+        found: dict[str, int] = {}
+        for words in EQUAL:
+            places = [place for text, place in self.unique.items() if text in words]
+            found |= dict.fromkeys(words, places[0]) if len(places) == 1 else {}
+        return found
+
+    @cached_property
+    def values(self) -> tuple[float | None, ...]:
+        """Of options that are all different numbers; else none."""
+        if not any(
+            char.isdigit() or char in "π" for text in self.texts for char in text
+        ) and not WORDS.keys() & set(self.texts):
+            return ()
+        pairs = zip(self._given, self.texts, strict=True)
+        values = [number(undressed(one).strip(" .,;\n")) if text else None for one, text in pairs]
+        found = [value for value in values if value is not None]
+        return tuple(values) if found and len(found) == sum(map(bool, self.texts)) == len(set(found)) else ()
+
+    @cached_property
+    def words(self) -> Mapping[str, int]:
+        """Places by the number words of the values."""
+        return {word: self.values.index(value) for word, value in WORDS.items() if value in self.values}
+
+    @cached_property
+    def shared(self) -> tuple[Mapping[str, int], str]:
+        """Of options that differ in their first letter (`A is darker`) places by it, and the last word."""
+        words = [text.split() for text in self._full]
+        rests = Counter(tuple(each[1:]) for each in words if 3 <= len(each) <= 6 and len(each[0]) == 1)
+        rest, times = rests.most_common(1)[0] if rests else ((), 0)
+        if times < 2:
+            return {}, ""
+        return {each[0]: place for place, each in enumerate(words) if tuple(each[1:]) == rest}, rest[-1]
+
+    def valued(self, value: float) -> int | None:
+        """The only option with this value, if need be rounded to the decimals that the option has."""
+        for rounded in (False, True):
+            fitting = [
+                place
+                for place, known in enumerate(self.values)
+                if known is not None
+                and abs(value - known) <= (_slack(known) if rounded else _EXACT * abs(known))
+            ]
+            if len(fitting) == 1:
+                return fitting[0]
+        return None
+
+
+def _slack(known: float) -> float:
+    """Half a unit of the last decimal, where there are two or more; else what arithmetic leaves."""
+    decimals = len(f"{known:.10f}".rstrip("0").partition(".")[2])
+    return 0.5 * 10.0**-decimals if 2 <= decimals < 10 else 1e-6
+
+
+def compared(text: str) -> str:
+    """Undressed, in lower case, with single spaces and no punctuation at the ends."""
+    return " ".join(undressed(text).lower().split()).strip(EDGES)
+
+
+@lru_cache(maxsize=4096)
+def known(choices: Choices) -> Known:
+    """The options as they are looked for."""
+    return Known(choices)
+
+
+def without_article(text: str) -> str:
+    """The text without an article at its beginning."""
+    article = ARTICLE.match(text)
+    return text[article.end() :] if article else text
+
+
+@lru_cache
+def _marks(marks: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
+    """Rules for any large letter by itself, small ones of options that are closed, and other marks."""
+    letters = "".join(mark.lower() for mark in marks if len(mark) == 1 and mark.isascii() and mark.isalpha())
+    others = "|".join(re.escape(mark) for mark in marks if mark.lower() not in letters)
+    rules = [rf"[A-Z](?![{LATIN}/]|'[a-z])(?<![{LATIN}/-].)(?<![A-Za-z]'.)"] if letters else []
+    rules += (
+        [rf"[{letters}](?=[ \t]{{0,3}}(?:$|\n)|[)\].,;:])(?<![{LATIN}/-].)(?<![A-Za-z]'.)"] if letters else []
+    )
+    rules += [rf"(?<![{LATIN}.-])(?:{others})(?![{LATIN}]|[.,]\d)"] if others else []
+    return tuple(re.compile(rule) for rule in rules)

@@ -1,0 +1,42 @@
+"""Texts before they are read: without tokens, thoughts, LaTeX, and questions that they make up."""
+
+import re
+
+from vouch.metrics.text.numbers import undressed
+from vouch.metrics.text.parsers.reader.cues import QUESTION
+
+FIRST, LAST = 4_000, 16_000
+_TOKENS = re.compile(
+    r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:pad|unk|bos|eos|end_of_turn|start_of_turn|end_of_utterance)>|\[/?INST\]"
+)
+_THOUGHT = "</think>"
+
+
+def shortened(text: str) -> str:
+    """Of a text longer than FIRST + LAST characters its beginning and its end; no thoughts, no tokens."""
+    if len(text) > FIRST + LAST:
+        text = f"{text[:FIRST]}\n{text[-LAST:]}"
+    if _THOUGHT in text:
+        text = text.rpartition(_THOUGHT)[2] or text
+    if "<" in text or "[" in text:
+        text = _TOKENS.sub("\n", text)
+    return text.strip()
+
+
+def prepared(text: str) -> str:
+    """Shortened and undressed, with single asterisks for bold."""
+    return undressed(shortened(text)).replace("**", "*").replace("`", "").replace("__", "")
+
+
+def lowered(said: str) -> tuple[str, str]:
+    """The text and the same in lower case, of the same length."""
+    low = said.lower()
+    if len(low) != len(said):
+        low = "".join(char.lower() if len(char.lower()) == 1 else char for char in said)
+    return said, low
+
+
+def cut(said: str) -> str | None:
+    """What stands before a question that the text makes up; None where it makes up none."""
+    question = QUESTION.search(said, 1)
+    return None if question is None else said[: question.start()]
