@@ -263,14 +263,14 @@ def test_a_list_of_many_names_or_problems_has_an_end(monkeypatch: pytest.MonkeyP
 def test_only_data_and_models_have_no_default(monkeypatch: pytest.MonkeyPatch) -> None:
     """What dvc.yaml names and a file lacks is told with its default, and nothing else is missing."""
     monkeypatch.chdir(ROOT)
-    own = {"datasets": {"kites": {"source": "../kites"}}, "models": {"mine": "../mine"}}
+    own = {"datasets": {"kites": {"source": "../kites"}}, "models": {"mine": "../my-weights"}}
     assert Project.model_validate(own).score.alpha == 0.1
     with pytest.raises(UserError, match=r"- key score is missing; add `score: {alpha: 0\.1}`\n") as error:
         check_params(own, "params.yaml")
     keys = [key for key, _ in left_out(own)]
     assert re.findall(r"- key (\S+) is missing", str(error.value)) == keys
     assert keys[-2:] == ["datasets.kites.loader", "datasets.kites.template"]
-    text = whole("datasets: {kites: {source: ../kites}}\nmodels: {mine: ../mine}\nscore: {splits: 7}\n", "x")
+    text = whole("datasets: {kites: {source: ../kites}}\nmodels: {mine: ../my-weights}\nscore: {splits: 7}\n", "x")
     values = loads(text, "x")
     assert check_params(values, "x") and read_dag(params=values).stages
     assert values["score"] == {"splits": 7, "alpha": 0.1} and whole(text, "x") == text
