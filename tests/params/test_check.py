@@ -270,7 +270,9 @@ def test_only_data_and_models_have_no_default(monkeypatch: pytest.MonkeyPatch) -
     keys = [key for key, _ in left_out(own)]
     assert re.findall(r"- key (\S+) is missing", str(error.value)) == keys
     assert keys[-2:] == ["datasets.kites.loader", "datasets.kites.template"]
-    text = whole("datasets: {kites: {source: ../kites}}\nmodels: {mine: ../my-weights}\nscore: {splits: 7}\n", "x")
+    text = whole(
+        "datasets: {kites: {source: ../kites}}\nmodels: {mine: ../my-weights}\nscore: {splits: 7}\n", "x"
+    )
     values = loads(text, "x")
     assert check_params(values, "x") and read_dag(params=values).stages
     assert values["score"] == {"splits": 7, "alpha": 0.1} and whole(text, "x") == text

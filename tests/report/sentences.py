@@ -27,7 +27,7 @@ SAID = {
     "several": r"(\d+) of \d+ variations are shown to cost accuracy",
     "shift": r"Sets calibrated on the originals then cover \d+\s%",
     "pairs": r"(?:All )?(\d+)(?: pairs| of \d+ pairs? of models)",
-    "coverage": r"Is the target .*\? (Yes|No|Cannot tell).*?\)(?:; of .*, \d+ keep it, (\d+) break it)?",
+    "coverage": r"Is the target .*\? (Yes|No|Cannot tell).*?\)(?:; of .*, it is kept by \d+ and broken by (\d+))?",
     "silent": r"No bad news shown|None shown|Too small to tell|[\d.]+ options in a set, .* coverage \(\w+\)|"
     r"Looked for .*|Not measured: .*|"
     r"Of \d+ variations? .*|The mean confidence .*|A set holds .*|For \d+\s% of .*|Too few questions .*|"

@@ -144,9 +144,9 @@ def test_datasets_that_disagree(make: Make) -> None:
 @pytest.mark.parametrize(
     ("value", "low", "high", "said", "count"),
     [
-        (0.9, 0.87, 0.93, "Cannot tell (87.0–93.0)", "0 keep it, 0 break it"),
-        (0.6, 0.5, 0.7, "No, it is broken (50.0–70.0)", "0 keep it, 3 break it"),
-        (0.98, 0.97, 0.99, "Yes (97.0–99.0)", "3 keep it, 0 break it"),
+        (0.9, 0.87, 0.93, "Cannot tell (87.0–93.0)", "kept by 0 and broken by 0"),
+        (0.6, 0.5, 0.7, "No, it is broken (50.0–70.0)", "kept by 0 and broken by 3"),
+        (0.98, 0.97, 0.99, "Yes (97.0–99.0)", "kept by 3 and broken by 0"),
     ],
 )
 def test_coverage_is_kept_broken_or_untold(
@@ -157,7 +157,7 @@ def test_coverage_is_kept_broken_or_untold(
     leaderboard.loc[leaderboard["metric"] == "coverage", ["value", "low", "high"]] = [value, low, high]
     card = verdict.build(replace(evidence, leaderboard=leaderboard)).cards[1]
     assert card.answer.startswith("1.40 options in a set, ")
-    assert f"Is the target of 90\u202f% kept? {said}; of 3 pairs of model and dataset, {count}." in card.why
+    assert f"Is the target of 90\u202f% kept? {said}; of 3 pairs of model and dataset, it is {count}." in card.why
 
 
 def test_sets_that_hold_every_option_say_nothing(make: Make) -> None:

@@ -106,8 +106,8 @@ def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
     )
     if found.total() > 1:
         why += (
-            f"; of {found.total()} pairs of model and dataset, {found['kept']} keep it, {found['broken']} "
-            "break it"
+            f"; of {found.total()} pairs of model and dataset, it is kept by {found['kept']} and broken by "
+            f"{found['broken']}"
         )
     outcomes = evidence.plain_outcomes(dataset)
     sizes = outcomes.loc[outcomes["model"] == model, "clean_size_lac"].dropna()
