@@ -16,22 +16,22 @@ SAID = {
     "tied": rf"\w+ is tied for best on {NAMES}|No model stands out on {NAMES}: {NAMES} are tied",
     "others": rf"others lead on {NAMES}",
     "none": rf"[Nn]o model is shown to be better than a guess on {NAMES}",
-    "small": rf"{NAMES} (?:is|are) too small to tell(?:: [\w ]+ finds? \d+ points)?",
+    "small": rf"{NAMES} (?:is|are) too small to tell(?:: [\w ]+ (?:finds? \d+ points|cannot show even .*))?",
     "behind": r"On (\w+), (\w+) answers .*; (\w+) is [\d.]+ points behind .*",
     "estimate": r"On \w+, [\w ]+ answers? .*",
-    "worth": r"On \w+, [\w ]+ finds? \d+ points over a guess: a model .*|"
-    r"(About [\d,]+ would|These) find 10 points",
+    "worth": r"On \w+, [\w ]+ (finds? \d+ points over a guess; a smaller lead is often missed|cannot show even .*)|"
+    r"(About [\d,]+ would|These) show 10 points over a guess",
     "boasts": r"Says \d+\s%, is right \d+\s% \((\w+)\)",
     "loses": r".*\((\w+)\): [\d.]+ points lost",
     "where": r"With it .* of the answers on (\w+) are right, without it .*",
     "several": r"(\d+) of \d+ variations are shown to cost accuracy",
     "shift": r"Sets calibrated on the originals then cover \d+\s%",
-    "pairs": r"(?:All )?(\d+)(?: pairs| of \d+ pairs? of models)",
-    "coverage": r"Is the target .*\? (Yes|No|Cannot tell).*?\)(?:; of .*, it is kept by \d+ and broken by (\d+))?",
+    "pairs": r"(?:All )?(\d+)(?: of \d+)? comparisons?",
+    "coverage": r"Is the target .*\? (Yes|No|Cannot tell).*?\)(?:; of .*, it is shown to be kept in \d+ and broken in (\d+))?",
     "silent": r"No bad news shown|None shown|Too small to tell|[\d.]+ options in a set, .* coverage \(\w+\)|"
     r"Looked for .*|Not measured: .*|"
     r"Of \d+ variations? .*|The mean confidence .*|A set holds .*|For \d+\s% of .*|Too few questions .*|"
-    r"By accuracy on .*|Nothing .*|With fewer than .*|\w+ cannot be told from .*",
+    r"By accuracy on .*|No model is recommended|Models that are not shown .*|With fewer than .*|\w+ cannot be told from .*",
 }
 """Every sentence of the front page, by what it claims."""
 

@@ -9,6 +9,7 @@ import pytest
 from tests.report.project import Made, parts, with_cost
 from vouch.report.claims import leaders
 from vouch.report.evidence import Evidence
+from vouch.report.gates import found_by
 from vouch.report.sections import categories, differences, protocols, published, results, verdict
 from vouch.report.summary_cards import BREAKS, DIFFERENCES
 
@@ -56,10 +57,10 @@ def test_guessing_is_not_praised(make: Make) -> None:
     assert "2 models answer 20.0–30.0\u202f% of the questions right" in view.because
     assert view.grid.rows[0][1].text == "none is shown to be better than a guess"
     assert [card.answer for card in view.cards] == [
-        "Nothing can be told yet",
-        "About 560 would find 10 points",
+        "No model is recommended",
+        "About 560 would show 10 points over a guess",
     ]
-    assert view.cards[1].why.startswith("On shapes, 80 questions find 26 points over a guess: ")
+    assert view.cards[1].why.startswith("On shapes, 80 questions find 26 points over a guess; ")
     alone = verdict.build(make(Made(accuracy={"alpha": 0.3})))
     assert alone.headline == "alpha is not shown to be better than a guess on shapes."
 
@@ -88,6 +89,15 @@ def test_what_was_not_measured_is_no_good_news(make: Make) -> None:
     assert card.why.endswith("Not measured: low letter mass and a variation that costs accuracy.")
     asked = verdict.build(make(Made(variations=("original", "vr_b")))).cards[0]
     assert asked.why.endswith("Not measured: low letter mass.")
+
+
+def test_an_effect_beyond_100_percent_is_none() -> None:
+    """Over a guess of 31 % nobody can be 71 points."""
+    assert (
+        found_by(12, 6, 0.71, 0.69)
+        == "12 questions in 6 groups cannot show even a model that is always right"
+    )
+    assert found_by(24, 24, 0.28, 0.75) == "24 questions find 28 points"
 
 
 def few(evidence: Evidence, *datasets: str) -> Evidence:
@@ -144,9 +154,9 @@ def test_datasets_that_disagree(make: Make) -> None:
 @pytest.mark.parametrize(
     ("value", "low", "high", "said", "count"),
     [
-        (0.9, 0.87, 0.93, "Cannot tell (87.0–93.0)", "kept by 0 and broken by 0"),
-        (0.6, 0.5, 0.7, "No, it is broken (50.0–70.0)", "kept by 0 and broken by 3"),
-        (0.98, 0.97, 0.99, "Yes (97.0–99.0)", "kept by 3 and broken by 0"),
+        (0.9, 0.87, 0.93, "Cannot tell (87.0–93.0)", "kept in 0 and broken in 0"),
+        (0.6, 0.5, 0.7, "No, it is broken (50.0–70.0)", "kept in 0 and broken in 3"),
+        (0.98, 0.97, 0.99, "Yes (97.0–99.0)", "kept in 3 and broken in 0"),
     ],
 )
 def test_coverage_is_kept_broken_or_untold(
@@ -157,7 +167,10 @@ def test_coverage_is_kept_broken_or_untold(
     leaderboard.loc[leaderboard["metric"] == "coverage", ["value", "low", "high"]] = [value, low, high]
     card = verdict.build(replace(evidence, leaderboard=leaderboard)).cards[1]
     assert card.answer.startswith("1.40 options in a set, ")
-    assert f"Is the target of 90\u202f% kept? {said}; of 3 pairs of model and dataset, it is {count}." in card.why
+    assert (
+        f"Is the target of 90\u202f% kept? {said}; of 3 combinations of model and dataset, it is shown to be {count}."
+        in card.why
+    )
 
 
 def test_sets_that_hold_every_option_say_nothing(make: Make) -> None:
@@ -202,9 +215,9 @@ def test_low_letter_mass_is_news(make: Make) -> None:
 
 def test_differences_that_are_real_are_counted_and_the_others_named(make: Make) -> None:
     card = verdict.build(make(Made())).cards[-1]
-    assert (card.answer, card.page) == ("All 3 pairs", "ranking")
+    assert (card.answer, card.page) == ("All 3 comparisons", "ranking")
     card = verdict.build(make(Made(apart=False))).cards[-1]
-    assert card.answer == "0 of 3 pairs of models"
+    assert card.answer == "0 of 3 comparisons"
     assert "alpha cannot be told from beta and gamma on shapes." in card.why
 
 

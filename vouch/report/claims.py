@@ -82,23 +82,27 @@ def untold(evidence: Evidence, dataset: str) -> str:
 
 def worth(evidence: Evidence, dataset: str) -> tuple[str, str]:
     """What the questions of a dataset find over a guess, and how many would find what is USEFUL."""
-    effect, points = _least(evidence, dataset), f"{100 * USEFUL:g} points"
+    effect, points = _least(evidence, dataset), f"{100 * USEFUL:g} points over a guess"
     needed = evidence.asked(dataset) * (effect / USEFUL) ** 2
     step = 10 ** max(int(np.log10(max(needed, 1))) - 1, 0)
-    more = f"About {formatting.count(int(np.ceil(needed / step) * step))} would find {points}"
-    return over_a_guess(evidence, dataset), f"These find {points}" if effect <= USEFUL else more
+    enough = f"About {formatting.count(int(np.ceil(needed / step) * step))} would"
+    return over_a_guess(evidence, dataset), f"{'These' if effect <= USEFUL else enough} show {points}"
 
 
 def over_a_guess(evidence: Evidence, dataset: str) -> str:
     """`24 questions find 28 points`: what a dataset would show of one of its models."""
-    return found_by(evidence.asked(dataset), evidence.groups(dataset), _least(evidence, dataset))
+    room = 1 - _chance(evidence, dataset)
+    return found_by(evidence.asked(dataset), evidence.groups(dataset), _least(evidence, dataset), room)
+
+
+def _chance(evidence: Evidence, dataset: str) -> float:
+    return evidence.chance(dataset) or 0.5
 
 
 def _least(evidence: Evidence, dataset: str) -> float:
-    chance = evidence.chance(dataset) or 0.5
     tried = {dataset, *evidence.judged}
     claims = sum(len(evidence.candidates(name)) for name in tried)
-    return least_over(chance, evidence.groups(dataset), claims)
+    return least_over(_chance(evidence, dataset), evidence.groups(dataset), claims)
 
 
 @once

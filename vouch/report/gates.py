@@ -94,13 +94,18 @@ def held(claims: Mapping[Key, Claim]) -> dict[Key, Claim]:
     }
 
 
-def found_by(questions: int, groups: int, effect: float) -> str:
-    """`24 questions find 28 points`: the least effect that four of five such studies would name."""
+def found_by(questions: int, groups: int, effect: float, room: float) -> str:
+    """`24 questions find 28 points`: the least effect that four of five such studies would name.
+
+    room: the largest effect there can be.
+    """
     which = formatting.plural(questions, "question")
     if groups < min(questions, MINIMUM):
         which += f" in {formatting.plural(groups, 'group')}"
+    if effect >= room:
+        return f"{which} cannot show even a model that is always right"
     verb = "finds" if questions == 1 else "find"
-    return f"{which} {verb} {formatting.number(100 * min(effect, 1), 0)} points"
+    return f"{which} {verb} {formatting.number(100 * effect, 0)} points"
 
 
 def least_over(null: float, groups: int, claims: int) -> float:

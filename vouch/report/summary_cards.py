@@ -52,16 +52,17 @@ def _nothing(evidence: Evidence, dataset: str) -> tuple[Card, ...]:
     if evidence.is_small(dataset):
         groups, once = evidence.groups(dataset), " (copies and those about one image count once)"
         why = (
-            f"With fewer than {MINIMUM} independent questions no model is named, whatever it answers; "
+            f"With fewer than {MINIMUM} independent questions no model is named, however well it does; "
             f"{dataset} has {groups}{once if groups < evidence.asked(dataset) else ''}."
         )
     else:
         why = (
-            "Nothing else is said of a model that is not shown to be better than a guess (p < "
-            f"{SIGNIFICANCE:g}, corrected for all models and datasets)."
+            f"Models that are not shown to be better than a guess are not compared (p < {SIGNIFICANCE:g}, "
+            "corrected for all models and datasets)."
         )
-    told = Card(FIRST, "Nothing can be told yet", why)
-    why = f"On {dataset}, {now} over a guess: a model that is nearer to it cannot be told from a guess."
+    told = Card(FIRST, "No model is recommended", why)
+    why = f"On {dataset}, {now}"
+    why += " over a guess; a smaller lead is often missed." if now.endswith("points") else "."
     return (told, Card(ENOUGH, more, why, "datasets"))
 
 
@@ -94,7 +95,7 @@ def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
         why = f"Too few questions of {dataset} calibrate: sets hold every option in some of the splits."
         return Card(CERTAIN, "Too small to tell", why)
     why = (
-        f"A set holds the options it cannot rule out. Is the target of "
+        f"A set holds the options that {model} cannot rule out. Is the target of "
         f"{formatting.percent(evidence.target, 0)} kept? {VERDICTS[guarantee(evidence, dataset, model)]}"
         f"{formatting.bracketed(coverage.low, coverage.high, 1, 100)}"
     )
@@ -106,8 +107,8 @@ def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
     )
     if found.total() > 1:
         why += (
-            f"; of {found.total()} pairs of model and dataset, it is kept by {found['kept']} and broken by "
-            f"{found['broken']}"
+            f"; of {found.total()} combinations of model and dataset, it is shown to be kept in "
+            f"{found['kept']} and broken in {found['broken']}"
         )
     outcomes = evidence.plain_outcomes(dataset)
     sizes = outcomes.loc[outcomes["model"] == model, "clean_size_lac"].dropna()
@@ -168,9 +169,9 @@ def _differences(evidence: Evidence, model: str) -> tuple[Card, ...]:
         return ()
     apart = int((every < SIGNIFICANCE).sum())
     answer = (
-        f"All {formatting.count(apart)} pairs"
+        f"All {formatting.count(apart)} comparisons"
         if apart == len(every) > 1
-        else f"{formatting.count(apart)} of {formatting.plural(len(every), 'pair')} of models"
+        else f"{formatting.count(apart)} of {formatting.plural(len(every), 'comparison')}"
     )
     alike = {
         name: [other for other in leaders(evidence, name) if other != model]
@@ -178,8 +179,8 @@ def _differences(evidence: Evidence, model: str) -> tuple[Card, ...]:
         if model in leaders(evidence, name)
     }
     told = [f"{formatting.listed(others)} on {name}" for name, others in alike.items() if others]
-    why = f"By accuracy on the same questions, p < {SIGNIFICANCE:g} after correction for all pairs."
+    why = f"By accuracy on the same questions, p < {SIGNIFICANCE:g} after correction for all of them."
     if told:
-        more = f"; nor on {len(told) - 2} more" if len(told) > 2 else ""
-        why += f" {model} cannot be told from {'; from '.join(told[:2])}{more}."
+        more = f"; it has ties on {len(told) - 2} more" if len(told) > 2 else ""
+        why += f" {model} cannot be told from {' or from '.join(told[:2])}{more}."
     return (Card(DIFFERENCES, answer, why, "ranking"),)

@@ -15,7 +15,7 @@ from vouch.report.table import Column, Grid, Measured, TableSpec, cells, figure
 TITLE = "Scores"
 TEXT = Markup("""\
 A score ranks the options of a question; the threshold from calibration turns it into a set. All scores have
-the same coverage guarantee, so the better one has smaller sets, and covers sets of every size.""")
+the same coverage guarantee; the better one has smaller sets and keeps its coverage at every set size.""")
 NAMES = {
     "lac": "LAC",
     "aps": "APS",
