@@ -158,6 +158,8 @@ def test_a_model_of_the_hub_is_pinned_on_the_way(
         assert "no such repository" in vouch(
             "new", "again", "--data", "../signs", "--model", "hub:owner/nosuch", status=1
         )
+        taken = vouch("new", "again", "--data", "../signs", "--model", "hub:fork/Other", status=1)
+        assert "models.lock: other is another model; rename that entry" in taken
     entry = load(Path("models.lock"))["models"]["my_model"]
     assert entry["source"] == {"kind": "hub", "repo": "owner/My-Model", "revision": FIRST}
     assert "model.safetensors" in entry["files"] and load(Path("profiles/mine.yaml"))["models"] == {

@@ -37,7 +37,7 @@ ITEMS = jsonl.Settings().file
 
 def _place(given: str) -> str:
     """A folder as it is from the working directory of the person, before the command changes to the root."""
-    return given if given.startswith(HUB) or SERVER.match(given) else str(Path(given).absolute())
+    return given if given.startswith(HUB) or SERVER.match(given) else os.path.abspath(given)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -117,6 +117,11 @@ def _model(given: str, lock: str) -> tuple[str, str, str]:
         known = validated(Models, loads(lock, str(MODELS)), str(MODELS)).models
         there = [n for n, one in known.items() if one.source.kind == "hub" and one.source.repo == repo]
         name = there[0] if there else model_slug(repo.rpartition("/")[2])
+        if not there and name in known:
+            raise UserError(
+                f"{MODELS}: {name} is another model; rename that entry, or add this one by "
+                f"`vouch lock NAME --repo {repo}`"
+            )
         if not there or not known[name].pinned:
             lock, _ = locked(lock, name, None if there else repo, None)
         return lock, name, str(MODELS)

@@ -168,6 +168,14 @@ def test_tables_that_cannot_be_read(project: Any, name: str, data: bytes, said: 
     assert "\n" not in str(error.value)
 
 
+def test_texts_beside_numbers_are_not_changed(project: Any) -> None:
+    """`datasets` would write the texts with quotes of their own."""
+    rows = [{"q": "Which?", "among": ["a", "b"], "right": 0}, {"q": "Which?", "among": [1, 2], "right": 0}]
+    write(project.source / "t.jsonl", rows)
+    with pytest.raises(UserError, match="not readable as json"):
+        prepare(project, columns={"question": "q", "options": "among", "answer": "right"})
+
+
 def test_tables_of_two_forms(project: Any) -> None:
     rows = [{"q": "What?", "said": "a"}]
     write(project.source / "t.csv", rows)
@@ -176,6 +184,8 @@ def test_tables_of_two_forms(project: Any) -> None:
     with pytest.raises(UserError, match=r"several forms \(b\.jsonl, t\.csv\)"):
         prepare(project, columns=columns)
     assert len(prepare(project, columns=columns, files=["*.csv"])) == 1
+    write(project.source / "data/test-0.jsonl", rows)
+    assert len(prepare(project, columns=columns, files=["test-*.jsonl"])) == 1
 
 
 def test_a_line_without_end_takes_no_memory(project: Any) -> None:

@@ -116,9 +116,7 @@ def _own(files: Sequence[File]) -> bool:
 def _tables(source: Source, name: str, settings: Settings) -> list[File]:
     """The tables that are meant, all of one form. Raises UserError."""
     wanted = settings.files or [f"*{ending}" for ending in ENDINGS]
-    found = [
-        file for file in source.files if any(fnmatchcase(file.name.lower(), one.lower()) for one in wanted)
-    ]
+    found = [file for file in source.files if any(_fits(file.name.lower(), one.lower()) for one in wanted)]
     forms = {file.path.suffix.lower(): file.name for file in found}
     if not found or not forms.keys() <= set(ENDINGS):
         there = ", ".join(file.name for file in source.files[:5]) or "nothing"
@@ -132,6 +130,11 @@ def _tables(source: Source, name: str, settings: Settings) -> list[File]:
             f"that are meant in datasets.{name}.settings.files"
         )
     return found
+
+
+def _fits(name: str, pattern: str) -> bool:
+    """Whether a pattern is of a file's name, or of its path in the source."""
+    return fnmatchcase(name, pattern) or fnmatchcase(name.rpartition("/")[2], pattern)
 
 
 def _item(row: Row, settings: Settings, tree: Tree) -> RawItem:

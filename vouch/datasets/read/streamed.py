@@ -15,10 +15,14 @@ from vouch.datasets.read.files import LONGEST_LINE, File, lines
 from vouch.datasets.read.rows import check_columns
 from vouch.pipeline.errors import UserError
 
+_JSON = {
+    "parse_agent_traces": False,
+    "on_mixed_types": None,
+}  # else texts beside numbers get quotes of their own
 FORMS: Mapping[str, tuple[str, dict[str, Any]]] = {
     ".csv": ("csv", {"chunksize": 100, "keep_default_na": False, "index_col": False}),
-    ".jsonl": ("json", {"parse_agent_traces": False}),
-    ".json": ("json", {"parse_agent_traces": False}),
+    ".jsonl": ("json", _JSON),
+    ".json": ("json", _JSON),
     ".arrow": ("arrow", {}),
 }
 """Ending of a file -> the builder of `datasets` and its options. In CSV `None` and `NA` are options' texts,
