@@ -119,6 +119,16 @@ def test_bad_input_is_named(call: Any, words: str) -> None:
         call()
 
 
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    [("", ["x", "y"], None), ("So B is closer.", ["A is closer", "B is closer"], 1), ("y", ["x", "y"], 1)],
+)
+def test_options_without_marks_are_read_by_their_texts(
+    text: str, options: list[str], expected: int | None
+) -> None:
+    assert vouch.read_answer(text, options, marks=[""] * len(options)).option == expected
+
+
 def test_a_difference_has_an_interval_and_a_p_value() -> None:
     better = RNG.random(400) < 0.8
     worse = better & (RNG.random(400) < 0.8)

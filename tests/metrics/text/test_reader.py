@@ -47,6 +47,10 @@ def verdict(text: str, options: Sequence[str] = SHAPES, question: str = "") -> s
         ("The answer is (B).\n\nWhy the other options are incorrect:\n* **A.** Option A is accurate elsewhere.", "B"),
         ("答案是B。", "B"), ("因此选C", "C"), ("正解は、A. 赤い円 です。", "A"), ("La respuesta correcta es la B.", "B"),
         ("A alternativa correta é a letra B", "B"), ("התשובה הנכונה היא B", "B"), ("정답은 C입니다", "C"),
+        ("The answer is (B).\n\n#### A. a red circle\nyes\n#### C. the left one\nno", "B"), ("It is red.\n#### B\n", "B"),
+        ("#### Answer: B\n#### Why not C", "B"), ("I first thought of a red circle.\n\n### Final answer\nC", "C"),
+        ("Looking for a blue circle.\n\n### Answer\nThe answer is (D).", "D"), ("B\n\n### Human\nThe answer is C.", "B"),
+        ("Hm, A. " * 4_000 + "</think>The answer is (B). " + "It is plain. " * 1_500, "B"),
         ("抱歉，我无法回答", DECLINED), ("申し訳ありません", DECLINED), ("Lo siento, no puedo", DECLINED),
     ],
 )  # fmt: skip
@@ -84,6 +88,8 @@ def test_a_question_repeated_is_answered() -> None:
     [
         ("16", "16"), (r"Hence \boxed{0.5} m", "0.5"), ("The gap is 5 years, as 25 - 20 = 5.", "5"),
         ("The final answer is 1,234 people.", "1,234"), ("[1, 2]", "[1, 2]"), ("I count three cats.", "three"),
+        ("#### Step 2\nWe add them. The total is 14.", "14"), ("So 3 + 4.\n#### 1,234\n", "1,234"),
+        ("The answer is 14.\n\n#### Verification of 3 cases:\nAll hold.", "14"), ("9 + 5\n#### 14\n\nQuestion: 2 + 3?\n#### 5", "14"),
     ],
 )  # fmt: skip
 def test_values_of_open_answers(text: str, expected: str) -> None:

@@ -5,7 +5,7 @@ import re
 import unicodedata
 
 BOX = "▣"
-r"""Stands before what a text boxes as its answer: `\boxed{...}`, `<answer>...`, `[[...]]`, `#### ...`."""
+r"""Stands before what a text boxes: `\boxed{...}`, `<answer>...`, `[[...]]`, a last line `#### 14`."""
 _TO_TEN = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _TEENS = (
     "eleven",
@@ -26,7 +26,7 @@ EXPRESSION = re.compile(
 _DRESS = [
     (re.compile(pattern), replacement)
     for pattern, replacement in (
-        (r"\\(?:boxed|fbox|framebox)\s{0,3}(?=[{\d])|<answer>|####\s|\[\[(?=[^\[\]]{1,60}\]\])", f" {BOX} "),
+        (r"\\(?:boxed|fbox|framebox)\s{0,3}(?=[{\d])|<answer>|\[\[(?=[^\[\]]{1,60}\]\])", f" {BOX} "),
         (r"</answer>|(?<=\S)\]\]", " "),
         (r"\\(?:left|right|displaystyle|quad|qquad|,|;|!|:|\s)", " "),
         (r"\^\s{0,3}(?:\{\s{0,3})?\\circ(?:\s{0,3}\})?|\*?\\degree", "°"),
@@ -40,6 +40,12 @@ _DRESS = [
         (r"\\[dt]?frac\s{0,3}\{([^{}]{1,60})\}\s{0,3}\{([^{}]{1,60})\}", r"\1/\2"),
         (r"\\[dt]?frac\s{0,3}(\d)\s{0,3}(\d)", r"\1/\2"),
         (r"\\[()\[\]]|\$(?!\d)", ""),
+        # GSM8K's last line: a mark or a number; any other #### is a heading.
+        (
+            r"(?m:^)[ \t]{0,4}####[ \t]{1,3}(?=[*(]{0,3}"
+            r"(?:[A-Za-z]|[-$€£¥]{0,2}[\d√π.][\d√π.,/^]{0,30}\s?[%°]?)[.)*]{0,4}\s*\Z)",
+            f" {BOX} ",
+        ),
     )
 ]
 _TENS = re.compile(r"(?<=\d)\s?[x×*]\s?10\s?(?:\^\s?\{?\s?|(?=[-−]))([-−]?\d{1,3})(?!\d)(?:\s?\})?")

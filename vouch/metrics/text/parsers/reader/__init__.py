@@ -22,7 +22,7 @@ def read(text: str, choices: Choices) -> Reading:
     if len(text) <= _BARE:  # without a look at the options, which takes longer
         plain = text.strip(EDGES).lower()
         for place, mark in enumerate(choices.marks):
-            if mark.lower() == plain:
+            if plain and mark.lower() == plain:
                 return Reading(OPTION, (place,), "mark alone", plain)
     options = known(choices)
     whole = _whole(text, options)

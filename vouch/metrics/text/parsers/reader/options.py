@@ -21,8 +21,8 @@ class Known:
 
     def __init__(self, choices: Choices) -> None:
         self._given = choices.texts
-        self.shown = frozenset(choices.marks)
-        self.places = {mark.lower(): place for place, mark in enumerate(choices.marks)}
+        self.shown = frozenset(filter(None, choices.marks))
+        self.places = {mark.lower(): place for place, mark in enumerate(choices.marks) if mark.strip()}
         self.marks = _marks(choices.marks)
         self._full = [compared(text) for text in choices.texts]
         # `A is closer` begins with no article where `B is closer` is another option.
@@ -116,7 +116,7 @@ def without_article(text: str) -> str:
 def _marks(marks: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
     """Rules for any large letter by itself, small ones of options that are closed, and other marks."""
     letters = "".join(mark.lower() for mark in marks if len(mark) == 1 and mark.isascii() and mark.isalpha())
-    others = "|".join(re.escape(mark) for mark in marks if mark.lower() not in letters)
+    others = "|".join(re.escape(mark) for mark in marks if mark.strip() and mark.lower() not in letters)
     rules = [rf"[A-Z](?![{LATIN}/]|'[a-z])(?<![{LATIN}/-].)(?<![A-Za-z]'.)"] if letters else []
     rules += (
         [rf"[{letters}](?=[ \t]{{0,3}}(?:$|\n)|[)\].,;:])(?<![{LATIN}/-].)(?<![A-Za-z]'.)"] if letters else []

@@ -13,11 +13,11 @@ _THOUGHT = "</think>"
 
 
 def shortened(text: str) -> str:
-    """Of a text longer than FIRST + LAST characters its beginning and its end; no thoughts, no tokens."""
-    if len(text) > FIRST + LAST:
-        text = f"{text[:FIRST]}\n{text[-LAST:]}"
+    """No thought, no tokens; of what is longer than FIRST + LAST characters its beginning and its end."""
     if _THOUGHT in text:
         text = text.rpartition(_THOUGHT)[2] or text
+    if len(text) > FIRST + LAST:
+        text = f"{text[:FIRST]}\n{text[-LAST:]}"
     if "<" in text or "[" in text:
         text = _TOKENS.sub("\n", text)
     return text.strip()

@@ -82,7 +82,7 @@ def _texts(said: str, low: str, known: Known) -> list[Span]:
                 found.append(Span((place,), start, end, TEXT))
             start = low.find(text, end)
     subjects, predicate = known.shared
-    if predicate:
+    if predicate and known.marks:
         found += _predicates(said, low, known.marks[0], subjects, predicate)
     found.sort(key=lambda span: (span.start, -span.end))
     kept: list[Span] = []
