@@ -105,7 +105,9 @@ def browser(reports: Path) -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        # charts are drawn without the machine's fonts; chromium ends where there are none
+        env: dict[str, Any] = {k: v for k, v in os.environ.items() if k != "FONTCONFIG_FILE"}
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], env=env)
         yield chromium
         chromium.close()
 

@@ -47,7 +47,10 @@ def start(monkeypatch, module, *words):
 
 def refuse(monkeypatch, *command):
     line = start(monkeypatch, *command)
-    assert isinstance(line, str) and line.startswith("vouch: ") and "\n" not in line
+    assert isinstance(line, str) and line.startswith("vouch: ")
+    first, *problems = line.splitlines()
+    assert not problems or first.endswith(f": {len(problems)} problems")
+    assert all(problem.startswith("  - ") for problem in problems)
     assert not [path for path in Path("data").rglob("*") if path.is_file()], "something was left behind"
     return line
 

@@ -173,7 +173,10 @@ def judged(target: ModuleType, data: bytes, folder: Path) -> tuple[str, bool]:
         what, crashed = "", False
     except UserError as error:
         what = str(error)
-        crashed = len(what) > LONGEST_LINE or not what.isprintable() or not what
+        first, *problems = what.split("\n")  # one in its line, several as a list
+        listed = not problems or first.endswith(" problems")
+        longest = max(map(len, (first, *problems)))
+        crashed = longest > LONGEST_LINE or not listed or not what.replace("\n", "").isprintable() or not what
         what = f"no line for a person: {what[:300]!a}" if crashed else what
     except _TooSlow:
         what, crashed = "too slow: " + _place(2), True

@@ -160,7 +160,7 @@ class _Ready:
     def prepare(self, question: Question) -> Prepared:
         return self._prompts[question.id]
 
-    def decode(self, ids: Sequence[int]) -> str:
+    def decode(self, ids: Sequence[int], special: bool = False) -> str:
         return " ".join(map(str, ids))
 
 
