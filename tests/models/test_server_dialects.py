@@ -202,12 +202,15 @@ def test_a_thought_that_a_server_sets_apart(name: str) -> None:
 def test_a_thought_in_the_text(server: Loopback) -> None:
     whole = {"content": "<think>two cats</think>\n\nB."}
     answer = text(completion(_said(whole, TOKENS)), THINKS)
-    assert isinstance(answer, TextAnswer) and answer.text == "B." and answer.reasoning == "<think>two cats"
+    assert isinstance(answer, TextAnswer) and answer.text == "B." and answer.reasoning == "two cats"
     assert answer.logprobs == [-5, -6, -7]
     cut = text(completion(_said({"content": "<think>two cats"}, TOKENS[:3], "length")), THINKS)
-    assert cut == Refusal("no answer within the tokens of its thought", reasoning="<think>two cats")
+    assert cut == Refusal("no answer within the tokens of its thought", reasoning="two cats")
     straight = text(completion(_said({"content": "B."}, None)), THINKS)
     assert straight == TextAnswer("B.", None, None, None)
+
+    cut_answer = text(completion(_said(whole, TOKENS[:-1], "length")), THINKS)
+    assert isinstance(cut_answer, TextAnswer) and (cut_answer.text, cut_answer.eos) == ("B.", None)
 
     thinking = engine(server, reasoning=THINKS, template_kwargs={"enable_thinking": True})
     asked = [*letters(questions(1)), Pack("text", questions(2, max_tokens=4, decodings=[Decoding()])[1:])]
@@ -215,3 +218,21 @@ def test_a_thought_in_the_text(server: Loopback) -> None:
     assert "letters of a model that thinks" in answers["q0"].problem
     (request,) = server.requests
     assert request["max_tokens"] == 24 and request["chat_template_kwargs"] == {"enable_thinking": True}
+
+
+@pytest.mark.parametrize("between", ["", "\n", "\n\n"])
+@pytest.mark.parametrize("apart", [True, False])
+@pytest.mark.parametrize("ended", [True, False])
+def test_tags_around_an_answer(between: str, apart: bool, ended: bool) -> None:
+    """GLM's form, whether or not a line break stands in it."""
+    tags = Reasoning(tokens=20, closes="</think><answer>")
+    content = f"<think>two cats</think>{between}<answer>B</answer>"
+    tokens = ["<think>", "two cats", "</think>", *filter(None, [between])]
+    at = len(tokens) + 1
+    tokens += ["<answer>", "B", "</", "answer", ">", *["<|user|>"] * ended]
+    message = (
+        {"content": "<answer>B</answer>", "reasoning_content": "two cats"} if apart else {"content": content}
+    )
+    answer = text(completion(_said(message, tokens)), tags)
+    assert answer == TextAnswer("B", [-at], None, 1, "two cats")
+    assert text(completion(_said(message, None)), tags) == TextAnswer("B", None, None, None, "two cats")

@@ -12,6 +12,8 @@ from tests.models.project import DATASET, MODEL, Project, prompt
 from tests.models.project import picture as png
 from vouch.cli.main import main
 
+TOO_LONG = "maximum context length is 8 tokens"
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loopback]:
@@ -64,20 +66,22 @@ def test_batch_answers_are_the_live_ones(
     server: Loopback, project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["server", "batch", "export", MODEL, "out"]) == 0
-    assert capsys.readouterr().out == "16 requests in 1 files in out\n", (
+    assert capsys.readouterr().out == f"16 requests in 1 files in {Path('out').absolute()}\n", (
         "4 letters, 4 x 3 texts, no second turn yet"
     )
     lines = batch(server, [Path("out/1.jsonl")])
     assert len({json.loads(line)["custom_id"] for line in lines}) == 16
     expired = json.dumps({**json.loads(lines[0]), "response": None, "error": {"code": "batch_expired"}})
     refused = json.loads(lines[1])
-    refused["response"] = {"status_code": 400, "body": {"error": {"message": "too many pixels"}}}
+    refused["response"] = {"status_code": 400, "body": {"error": {"message": TOO_LONG}}}
     Path("answers.jsonl").write_text("\n".join([expired, *lines[2:]]), "utf-8")
     Path("errors.jsonl").write_text(json.dumps(refused) + "\n", "utf-8")
     assert main(["server", "batch", "import", MODEL, "answers.jsonl", "errors.jsonl"]) == 0
     assert f"{MODEL} {DATASET}: 15 answers taken, 5 still to be asked" in capsys.readouterr().out
     assert main(["server", "batch", "export", MODEL, "again"]) == 0
-    assert capsys.readouterr().out == "5 requests in 1 files in again\n", "the one that expired, and the turn"
+    assert capsys.readouterr().out == f"5 requests in 1 files in {Path('again').absolute()}\n", (
+        "the one that expired, and the turn"
+    )
     Path("rest.jsonl").write_text("\n".join(batch(server, [Path("again/1.jsonl")])), "utf-8")
     assert main(["server", "batch", "import", MODEL, "rest.jsonl"]) == 0
 
@@ -86,7 +90,7 @@ def test_batch_answers_are_the_live_ones(
     assert len(server.requests) == before, "nothing is left to ask"
     rows = {output: project.rows(output) for output in ("letters", "text")}
     problems = [row["problem"] for of in rows.values() for row in of if row["problem"]]
-    assert problems == ["the server turned the request down (400: too many pixels)"]
+    assert problems == [f"the server turned the request down (400: {TOO_LONG})"]
     for shard in project.shards():
         shard.unlink()
     project.extract()
@@ -96,10 +100,67 @@ def test_batch_answers_are_the_live_ones(
         ]
 
 
+def ask_for_letters(project: Project, *datasets: tuple[str, list[str]]) -> None:
+    """The same words and picture under each id."""
+    data = png(1)
+    for dataset, ids in datasets:
+        asking = {"marks": "ABC", "outputs": ["letters"]}
+        project.ask([prompt(one, "what is shown", [data], **asking) for one in ids], [data], dataset)
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        {"status_code": 400, "body": {"error": {"message": "'max_tokens' is not supported"}}},
+        {"status_code": 400, "body": {"error": {"message": "logprobs are not supported"}}},
+        {"status_code": 400, "body": {"error": {"message": "top_logprobs must be <= 5"}}},
+        {"status_code": 422, "body": {"error": {"message": "top_logprobs is too large"}}},
+        {"status_code": 200, "body": {"choices": [{"message": {"content": "A"}}]}},
+    ],
+)
+def test_what_a_live_run_may_get_is_asked_again(
+    server: Loopback, project: Project, refused: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    ask_for_letters(project, (DATASET, ["i0/original"]), ("other", []))
+    assert main(["server", "batch", "export", MODEL, "out"]) == 0
+    (line,) = batch(server, [Path("out/1.jsonl")])
+    Path("answers.jsonl").write_text(json.dumps({**json.loads(line), "response": refused}), "utf-8")
+    assert main(["server", "batch", "import", MODEL, "answers.jsonl"]) == 0
+    assert f"{DATASET}: 0 answers taken, 1 still to be asked" in capsys.readouterr().out
+    project.extract()
+    assert not project.letters()[0]["problem"]
+
+
+def test_a_request_stands_once_and_answers_every_place(
+    server: Loopback, project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two packs and two datasets ask it; the paths are those of a subfolder, where the user stands."""
+    pair = ["i1/original/0", "i1/original/1"]
+    root, below = Path.cwd(), Path("below").absolute()
+    below.mkdir()
+    ask_for_letters(project, (DATASET, ["i0/original", *pair]), ("other", ["i2/original"]))
+    monkeypatch.chdir(below)
+    assert main(["server", "batch", "export", MODEL, "out"]) == 0
+    assert capsys.readouterr().out == f"1 requests in 1 files in {below / 'out'}\n"
+    (below / "answers.jsonl").write_text("\n".join(batch(server, [below / "out/1.jsonl"])), "utf-8")
+    monkeypatch.chdir(below)
+    assert main(["server", "batch", "import", MODEL, "answers.jsonl"]) == 0
+    counts = [line.split(": ")[1] for line in capsys.readouterr().out.splitlines()]
+    assert counts == [f"{kept} answers taken, 0 still to be asked" for kept in (1, 2)], (
+        "`other` first; what it has taken, the next dataset knows"
+    )
+    monkeypatch.chdir(root)
+    before = len(server.requests)
+    project.extract()
+    project.extract("other")
+    assert len(server.requests) == before
+    assert len(project.letters()) == 3 and len(project.letters("other")) == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["export", MODEL, "."], ".: exists; name a new folder"),
+        (["export", MODEL, "."], ": exists; name a new folder"),
         (["import", MODEL, "nothing.jsonl"], "nothing.jsonl: not readable"),
         (["import", MODEL, "params.yaml"], "params.yaml line 1: no line of a batch's output"),
         (["export", "nobody", "out"], "nobody"),

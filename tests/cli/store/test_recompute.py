@@ -7,19 +7,21 @@ import pytest
 from dvc.repo import Repo
 
 from tests.cli.store.test_warm import DATASETS, extract, loads, prepared, project
-from tests.models.project import MODEL, Project
+from tests.models.project import MODEL, Project, quiz
+from tests.models.requests.test_thinking import ending
 from vouch.cli.main import main
 from vouch.models.requests.config import Config
 from vouch.models.requests.dataset_requests import DatasetRequests, Session
 from vouch.models.requests.recompute import Recomputed, draw, recompute
 from vouch.tables.pins import pin_path, read_pin
+from vouch.tables.prompts import LETTERS, TEXT
 
 __all__ = ["loads", "prepared", "project"]  # fixtures
 
 
-def said(capsys: pytest.CaptureFixture[str], count: str) -> tuple[int, str]:
+def said(capsys: pytest.CaptureFixture[str], count: str, *more: str) -> tuple[int, str]:
     capsys.readouterr()
-    status = main(["store", "verify", "--recompute", count])
+    status = main(["store", "verify", "--recompute", count, *more])
     out, err = capsys.readouterr()
     return status, (out + err).splitlines()[-1]
 
@@ -34,16 +36,43 @@ def test_the_same_machine_gives_the_same_answers(
     )
     assert [extract(dataset) for dataset in DATASETS] == [3, 5]
     loads.clear()
-    assert said(capsys, "4") == (0, "verify: 4 answers computed again; all are the same")
-    assert said(capsys, "99") == (0, "verify: 8 answers computed again; all are the same")
-    assert loads == [MODEL, MODEL]
+    assert said(capsys, "4") == (0, "verify: 4 answers computed again (seed 0); all are the same")
+    assert said(capsys, "99") == (0, "verify: 8 answers computed again (seed 0); all are the same")
+    assert said(capsys, "4", "--seed", "7")[1].startswith("verify: 4 answers computed again (seed 7); ")
+    assert loads == [MODEL] * 3
     assert said(capsys, "-1")[0] == 1
+
+
+def requests_of(project: Project) -> DatasetRequests:
+    session = Session(read_pin(pin_path(MODEL)), Config.model_validate(project.params["extract"]))
+    return DatasetRequests(session, "quiz")
+
+
+def test_a_seed_draws_the_same_answers(prepared: Project) -> None:
+    extract("quiz")
+    dataset = requests_of(prepared)
+    keys = [[key for _, key, _ in draw([dataset], 2, seed)[0][1]] for seed in (0, 0, *range(1, 9))]
+    assert keys[0] == keys[1] and any(other != keys[0] for other in keys)
+
+
+def test_answers_of_a_model_that_thinks(project: Project) -> None:
+    project.ask(*quiz(4, outputs=(LETTERS, TEXT)))
+    project.params["extract"]["max_tokens"] = 24
+    project.pin()
+    project.extract()
+    closes = ending([row["text"] for row in project.rows(TEXT)])
+    project.entry["reasoning"] = {"tokens": 24, "closes": closes}
+    project.pin()
+    project.extract()
+    ((dataset, drawn),) = draw([requests_of(project)], 8, 0)
+    assert any(answer["reasoning"] for _, _, answer in drawn)
+    found = list(recompute(dataset, drawn))
+    assert len(found) == 8 and not any(one.distance for one in found)
 
 
 def test_how_far_others_are(prepared: Project) -> None:
     extract("quiz")
-    session = Session(read_pin(pin_path(MODEL)), Config.model_validate(prepared.params["extract"]))
-    ((dataset, drawn),) = draw([DatasetRequests(session, "quiz")], 1)
+    ((dataset, drawn),) = draw([requests_of(prepared)], 1, 0)
     ((output, key, stored),) = drawn
 
     def against(**changes: Any) -> Recomputed:

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from vouch.cli.printing import check_name
+from vouch.cli.printing import check_name, file_argument, plain
 from vouch.models.pins.config import SERVER_ENGINE
 from vouch.models.requests.dataset_requests import DatasetRequests, Session
 from vouch.models.server.batch import Batch, Reply, exchanged, read_replies
@@ -29,7 +29,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=["export", "import"])
     parser.add_argument("model", help="a served model of params.yaml")
     parser.add_argument(
-        "paths", nargs="+", metavar="PATH", help="export: a new folder; import: files of answers"
+        "paths",
+        nargs="+",
+        type=file_argument,
+        metavar="PATH",
+        help="export: a new folder; import: files of answers",
     )
 
 
@@ -46,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     datasets = [DatasetRequests(session, name) for name in project.datasets]
     if options.action == "import":
         replies: dict[str, Reply] = {}
-        for path in map(Path, options.paths):
+        for path in options.paths:
             replies |= _replies(path)
         engine = Batch(pin, None, replies)
         for dataset in datasets:
@@ -55,10 +59,10 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if len(options.paths) > 1:
         raise UserError(f"{options.paths[1]}: export takes one folder; leave this out")
-    with Parts(Path(options.paths[0])) as parts:
+    with Parts(options.paths[0]) as parts:
         for dataset in datasets:
             exchanged(dataset, Batch(pin, parts.write, {}))
-    print(f"{parts.requests} requests in {parts.files} files in {options.paths[0]}")
+    print(f"{parts.requests} requests in {parts.files} files in {plain(options.paths[0])}")
     return 0
 
 
@@ -71,13 +75,19 @@ def _replies(path: Path) -> dict[str, Reply]:
 
 
 class Parts:
-    """Files 1.jsonl, 2.jsonl, ... of a new folder, each as large as a host takes it."""
+    """Files 1.jsonl, 2.jsonl, ... of a new folder, each as large as a host takes it; every id stands once."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._file: IO[bytes] | None = None
         self._left = 0, 0  # requests and bytes that the file still takes
-        self.requests = self.files = 0
+        self._ids: set[str] = set()
+        self.files = 0
+
+    @property
+    def requests(self) -> int:
+        """How many were written."""
+        return len(self._ids)
 
     def __enter__(self) -> "Parts":
         try:
@@ -92,8 +102,11 @@ class Parts:
         if self._file is not None:
             self._file.close()
 
-    def write(self, line: str) -> None:
-        """Adds a request."""
+    def write(self, name: str, line: str) -> None:
+        """Adds a request, unless one of this name was added."""
+        if name in self._ids:
+            return
+        self._ids.add(name)
         data = line.encode()
         requests, room = self._left
         if not requests or room < len(data):
@@ -105,4 +118,3 @@ class Parts:
         assert self._file is not None
         self._file.write(data)
         self._left = requests - 1, room - len(data)
-        self.requests += 1

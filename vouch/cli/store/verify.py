@@ -47,6 +47,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="ask again for N random answers of the results here",
     )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of these answers; another draws others (default: 0)"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -72,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
         then = "`dvc push` brings it back from where it is whole; `dvc repro` computes it anew"
     if not found:
         print(f"verify: {said} read; nothing is damaged")
-        return _recompute(options.recompute) if options.recompute else 0
+        return _recompute(options.recompute, options.seed) if options.recompute else 0
     print(f"verify: removed; {then}" if options.mend else f"verify: --mend removes it, then {then}")
     return 0 if options.mend else 1
 
@@ -107,20 +110,21 @@ def _objects(store: Store, mend: bool) -> tuple[int, str]:
     return len(found), f"{len(names):,} objects of {store.place}"
 
 
-def _recompute(count: int) -> int:
+def _recompute(count: int, seed: int) -> int:
     """Asks again for so many answers, says how far they are; 0 where they are the same. Raises UserError."""
-    found = [one for dataset, drawn in draw(_asked(), count) for one in recompute(dataset, drawn)]
+    found = [one for dataset, drawn in draw(_asked(), count, seed) for one in recompute(dataset, drawn)]
     if not found:
         raise UserError(
             "--recompute: no answers of a model that runs here; `dvc pull` fetches them with their inputs"
         )
+    said = f"{len(found)} answers computed again (seed {seed})"
     other = [one for one in found if one.distance]
     if not other:
-        print(f"verify: {len(found)} answers computed again; all are the same")
+        print(f"verify: {said}; all are the same")
         return 0
     most, moved = max(other, key=lambda one: one.distance), [one.where for one in other if one.moved]
     print(
-        f"verify: {len(found)} answers computed again; {len(other)} differ, by {most.distance:.2g} at most "
+        f"verify: {said}; {len(other)} differ, by {most.distance:.2g} at most "
         f"({most.where}); {len(moved)} best letters, options or texts are others"
     )
     for where in moved:

@@ -49,9 +49,12 @@ class _AllBut(Container[bytes]):
 Answer = tuple[str, bytes, dict[str, Any]]  # output, key, what is stored
 
 
-def draw(datasets: Iterable[DatasetRequests], count: int) -> list[tuple[DatasetRequests, list[Answer]]]:
+def draw(
+    datasets: Iterable[DatasetRequests], count: int, seed: int
+) -> list[tuple[DatasetRequests, list[Answer]]]:
     """So many answers at random of the response tables of all datasets. Raises UserError, see `written`."""
-    stored = ((random.random(), dataset, answer) for dataset in datasets for answer in written(dataset))
+    drawing = random.Random(seed)
+    stored = ((drawing.random(), dataset, answer) for dataset in datasets for answer in written(dataset))
     drawn: dict[DatasetRequests, list[Answer]] = defaultdict(list)
     for _, dataset, answer in heapq.nsmallest(count, stored, key=lambda row: row[0]):
         drawn[dataset].append(answer)
@@ -74,7 +77,8 @@ def recompute(dataset: DatasetRequests, drawn: Sequence[Answer]) -> Iterator[Rec
             raise UserError(f"{dataset.label}: {answered.question}: {answered.answer.problem}")
         for slot in slots:
             row = to_remember(answered, slot.pixels, device)
-            (again,) = pa.Table.from_pylist([row], schema=remembered(slot.output)).to_pylist()
+            kept = remembered(slot.output, dataset.model.reasons)
+            (again,) = pa.Table.from_pylist([row], schema=kept).to_pylist()
             one = stored[slot.output, slot.key]
             where = f"{answered.question} by {dataset.model.name} ({one['device']}, now {device})"
             yield _compared(where, slot.output, one, again)

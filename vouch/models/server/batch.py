@@ -16,9 +16,9 @@ from vouch.models.requests.answers import to_remember
 from vouch.models.requests.dataset_requests import DatasetRequests
 from vouch.models.requests.engine import Answered, Engine, Pack, Refusal
 from vouch.models.requests.stream import Questions
-from vouch.models.server.asking import NO_LOGPROBS, TURNED_DOWN
+from vouch.models.server.asking import TURNED_DOWN
 from vouch.models.server.client import error_message
-from vouch.models.server.completions import BadAnswer, NoLogprobs, completion
+from vouch.models.server.completions import BadAnswer, about_logprobs, completion, is_about_question
 from vouch.models.server.engine import NO_SCORES, THINKS, TOP_LOGPROBS, ServerEngine
 from vouch.models.server.requests import Job, jobs
 from vouch.models.server.settings import Settings
@@ -62,10 +62,12 @@ def read_replies(lines: Iterable[str], where: str) -> dict[str, Reply]:
 class Batch(ServerEngine):
     """The engine of a server that is not asked: requests are written, or their answers read.
 
-    write: takes the line of each request. replies: answers that came.
+    write: takes the custom_id and the line of each request. replies: answers that came.
     """
 
-    def __init__(self, pin: Pin, write: Callable[[str], None] | None, replies: Mapping[str, Reply]) -> None:
+    def __init__(
+        self, pin: Pin, write: Callable[[str, str], None] | None, replies: Mapping[str, Reply]
+    ) -> None:
         assert pin.source.url and pin.source.name
         super().__init__(pin.source.url, pin.source.name, Settings(), pin.reasoning, pin.template_kwargs)
         self._write, self._replies = write, replies
@@ -88,7 +90,7 @@ class Batch(ServerEngine):
             name = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
             if self._write is not None:
                 line = {"custom_id": name, "method": "POST", "url": URL, "body": body}
-                self._write(json.dumps(line, ensure_ascii=False) + "\n")
+                self._write(name, json.dumps(line, ensure_ascii=False) + "\n")
             answer, flags = self._given(job, self._replies.get(name))
             yield Answered(job.question.id, answer, job.decoding, flags)
 
@@ -97,13 +99,13 @@ class Batch(ServerEngine):
             return _MISSING, []
         status, body = reply.response.status_code, json.dumps(reply.response.body)
         if status in (400, 422):
-            return Refusal(f"{TURNED_DOWN} ({status}: {error_message(body)[0]})"), []
+            said = error_message(body)[0]
+            lasting = is_about_question(said) and not about_logprobs(said)
+            return Refusal(f"{TURNED_DOWN} ({status}: {said})", transient=not lasting), []
         if status != 200:
             return _MISSING, []
         try:
             return self._read(job, completion(body))
-        except NoLogprobs:
-            return Refusal(NO_LOGPROBS), []
         except BadAnswer as error:
             return Refusal(str(error), transient=True), []
 

@@ -8,9 +8,10 @@ min(k tau, r): its value is -inf, `upper` the logarithm of that bound, and the a
 A spelling left out beside one that was returned is not counted.
 
 Text. The answer of a model that thinks is what follows its thought: servers put the thought into a field of
-the message, or leave it in the text up to the words that close it. Log-probabilities are those of the
-answer's tokens, null where the server gives none. eos is the position of the end-of-sequence token where the
-server gives that token's log-probability among the others (vLLM), else the position after the last one.
+the message, or leave it in the text up to the tag that closes it. Tags around the answer, as in
+`</think><answer>`, are no part of it. Log-probabilities are those of the answer's tokens, null where the
+server gives none. eos is the position of the end-of-sequence token where the server gives that token's
+log-probability among the others (vLLM), else the position after the last one.
 
 Likelihood. vLLM scores a prompt that it is given (`prompt_logprobs`): as it is, and with each option after
 it, whose tokens are those beyond.
@@ -31,6 +32,7 @@ _ABOVE_ONE = 1e-3  # most by which rounded probabilities may add to more than on
 _ROUNDING = 2e-6  # of a sum of probabilities whose logarithms are 32-bit numbers
 SMALLER = (5, 1)  # top_logprobs to try where a server does not say how many it gives
 _MAXIMUM = re.compile(r"(?:<=|at most|\bmax(?:imum)?\b|less than or equal to)\D{0,30}?(\d+)", re.IGNORECASE)
+_TAG = re.compile(r"</?\w[^<>]*>")
 _VERSION = re.compile(r"(-\d{4}-\d{2}-\d{2}|-\d{4}|@.+)?")
 
 # What servers say where a question, not the server, is at fault: too long, or not allowed.
@@ -165,14 +167,16 @@ def text(said: Completion, reasoning: Reasoning | None = None) -> TextAnswer | R
         return _WITHHELD
     if choice.finish_reason not in (*_ENDED, "length"):
         raise BadAnswer(f"the answer ended for the reason {choice.finish_reason!a:.40}")
-    content, thought = choice.message.content or "", choice.message.thought
-    unfinished = thought is not None and not content
+    content, thought, tail = choice.message.content or "", choice.message.thought, ""
+    before, unfinished = thought, thought is not None and not content
     if reasoning and thought is None:
-        before, closed, after = content.partition(reasoning.closes.strip())
+        before, closed, after = _parted(content, reasoning.closes)
         unfinished = not closed
-        thought, content = (before.strip(), after.strip()) if closed else (None, content)
+        thought, content = (before, after) if closed else (None, content)
     if unfinished and choice.finish_reason == "length":
-        return Refusal("no answer within the tokens of its thought", reasoning=thought or content)
+        return Refusal("no answer within the tokens of its thought", reasoning=before)
+    if reasoning and thought is not None:
+        content, tail = _bare(content, reasoning.closes)
     if positions is None:
         return TextAnswer(content, None, None, None, thought)
     tokens = [one.token for one in positions]
@@ -180,12 +184,41 @@ def text(said: Completion, reasoning: Reasoning | None = None) -> TextAnswer | R
     if thought is None and len(tokens) < counted - 1:  # the end-of-sequence token may be missing
         raise BadAnswer(f"log-probabilities of {len(tokens)} tokens, but the answer has {counted}")
     ended = choice.finish_reason != "length"
-    ends = _ends(tokens, content) if ended else False
+    ends = _ends(tokens, choice.message.content or "") if ended else False
+    if tail:
+        tokens = tokens[: len(tokens) - ends]
+        tokens, ends = tokens[: _start(tokens, tail)], False
     start = 0 if thought is None else _start(tokens[: len(tokens) - ends], content)
     if start is None:
         return TextAnswer(content, None, None, None, thought)
-    logprobs = [min(one.logprob, 0.0) for one in positions[start:]]
+    logprobs = [min(one.logprob, 0.0) for one in positions[start : len(tokens)]]
     return TextAnswer(content, logprobs, None, len(logprobs) - ends if ended else None, thought)
+
+
+def _parted(said: str, closes: str) -> tuple[str, str, str]:
+    """The thought, what closes it, and the rest. `</think><answer>` closes it by its first tag alone: a model
+    may write a line break between the two.
+    """
+    ends = _closing(closes)
+    before, closed, after = said.partition(ends)
+    return before.strip().removeprefix(ends.replace("</", "<", 1)).strip(), closed, after
+
+
+def _closing(closes: str) -> str:
+    first = _TAG.match(closes.strip())
+    return first[0] if first and first[0].startswith("</") else closes.strip()
+
+
+def _bare(said: str, closes: str) -> tuple[str, str]:
+    """An answer without what `closes` has after its first tag, and the closing tags that were at its end."""
+    begins, tail = closes.strip().removeprefix(_closing(closes)).strip(), ""
+    said = said.strip().removeprefix(begins).strip()
+    for tag in _TAG.findall(begins):
+        closing = tag.replace("<", "</", 1)
+        said = said.removeprefix(tag).strip()
+        if said.endswith(closing):
+            said, tail = said.removesuffix(closing).strip(), closing + tail
+    return said, tail
 
 
 def _start(tokens: Sequence[str], content: str) -> int | None:
