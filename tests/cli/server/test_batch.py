@@ -11,6 +11,9 @@ from tests.models.loopback_server import NAME, Loopback, TinyModel, serving
 from tests.models.project import DATASET, MODEL, Project, prompt
 from tests.models.project import picture as png
 from vouch.cli.main import main
+from vouch.cli.server.batch import Parts
+from vouch.models.server.batch import Batch, Reply
+from vouch.models.server.requests import Job
 
 TOO_LONG = "maximum context length is 8 tokens"
 
@@ -155,6 +158,47 @@ def test_a_request_stands_once_and_answers_every_place(
     project.extract("other")
     assert len(server.requests) == before
     assert len(project.letters()) == 3 and len(project.letters("other")) == 1
+
+
+def test_an_export_that_fails_leaves_no_folder(
+    project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Half of the requests would look like all of them."""
+    write, written = Parts.write, list[str]()
+
+    def full(parts: Parts, name: str, line: str) -> None:
+        if written:
+            raise OSError(28, "No space left on device")
+        written.append(name)
+        write(parts, name, line)
+
+    monkeypatch.setattr(Parts, "write", full)
+    assert main(["server", "batch", "export", MODEL, "out"]) == 1
+    assert "no space left on the disk" in capsys.readouterr().err
+    assert written and not [path for path in Path().iterdir() if "out" in path.name]
+
+
+def test_an_import_that_fails_keeps_what_it_took(
+    server: Loopback, project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["server", "batch", "export", MODEL, "out"]) == 0
+    Path("answers.jsonl").write_text("\n".join(batch(server, [Path("out/1.jsonl")])), "utf-8")
+    given, taken = Batch._given, list[object]()
+
+    def broken(engine: Batch, job: Job, reply: Reply | None) -> tuple[Any, list[str]]:
+        if len(taken) == 3:
+            raise OSError(5, "Input/output error")
+        taken.append(job)
+        return given(engine, job, reply)
+
+    with monkeypatch.context() as during:
+        during.setattr(Batch, "_given", broken)
+        assert main(["server", "batch", "import", MODEL, "answers.jsonl"]) == 1
+    capsys.readouterr()
+    assert main(["server", "batch", "export", MODEL, "again"]) == 0
+    assert capsys.readouterr().out.startswith("17 requests"), (
+        "sixteen without three, and the four of the second turn"
+    )
 
 
 @pytest.mark.parametrize(

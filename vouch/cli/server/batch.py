@@ -19,6 +19,7 @@ from vouch.models.requests.dataset_requests import DatasetRequests, Session
 from vouch.models.server.batch import Batch, Reply, exchanged, read_replies
 from vouch.params.check import check_project
 from vouch.pipeline.errors import UserError
+from vouch.pipeline.files import replacing_folder
 from vouch.tables.pins import pin_path, read_pin
 
 MOST_REQUESTS, MOST_BYTES = 50_000, 190_000_000  # of a file; OpenAI takes 50,000 and 200 MB
@@ -59,10 +60,13 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if len(options.paths) > 1:
         raise UserError(f"{options.paths[1]}: export takes one folder; leave this out")
-    with Parts(options.paths[0]) as parts:
+    folder = options.paths[0]
+    if folder.exists():
+        raise UserError(f"{folder}: exists; name a new folder")
+    with replacing_folder(folder) as temporary, Parts(temporary) as parts:
         for dataset in datasets:
             exchanged(dataset, Batch(pin, parts.write, {}))
-    print(f"{parts.requests} requests in {parts.files} files in {plain(options.paths[0])}")
+    print(f"{parts.requests} requests in {parts.files} files in {plain(folder)}")
     return 0
 
 
@@ -75,7 +79,7 @@ def _replies(path: Path) -> dict[str, Reply]:
 
 
 class Parts:
-    """Files 1.jsonl, 2.jsonl, ... of a new folder, each as large as a host takes it; every id stands once."""
+    """Files 1.jsonl, 2.jsonl, ... of a folder, each as large as a host takes it; every id stands once."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -90,10 +94,6 @@ class Parts:
         return len(self._ids)
 
     def __enter__(self) -> "Parts":
-        try:
-            self._folder.mkdir(parents=True)
-        except FileExistsError:
-            raise UserError(f"{self._folder}: exists; name a new folder") from None
         return self
 
     def __exit__(

@@ -122,16 +122,18 @@ def exchanged(dataset: DatasetRequests, engine: Engine) -> tuple[int, int]:
                 dataset.caches, images.read, dataset.model.config.workers, images.decoded_bytes
             )
             lacking = 0
-            for answered, slots in questions.ask(engine, dataset.packs()):
-                if isinstance(answered.answer, Refusal) and answered.answer.transient:
-                    lacking += len(slots)
-                    continue
-                for slot in slots:
-                    row = to_remember(answered, slot.pixels, engine.device)
-                    dataset.caches[slot.output].add(slot.key, row)
-                kept += len(slots)
-            for cache in dataset.caches.values():
-                cache.flush()
+            try:
+                for answered, slots in questions.ask(engine, dataset.packs()):
+                    if isinstance(answered.answer, Refusal) and answered.answer.transient:
+                        lacking += len(slots)
+                        continue
+                    for slot in slots:
+                        row = to_remember(answered, slot.pixels, engine.device)
+                        dataset.caches[slot.output].add(slot.key, row)
+                    kept += len(slots)
+            finally:
+                for cache in dataset.caches.values():
+                    cache.flush()
             dataset.look_up()
             if not dataset.learn():
                 return kept, lacking
