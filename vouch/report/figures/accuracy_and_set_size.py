@@ -38,8 +38,8 @@ def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _domain(data: pd.DataFrame, name: str) -> list[float]:
-    low, high = float(data[f"{name}_low"].min()), float(data[f"{name}_high"].max())
+def _domain(data: pd.DataFrame, name: str, *shown: float) -> list[float]:
+    low, high = min([*data[f"{name}_low"], *shown]), max([*data[f"{name}_high"], *shown])
     margin = 0.05 * (high - low) or 0.05
     return [low - margin, high + margin]
 
@@ -80,14 +80,13 @@ def place_labels(
 
 
 def _places(x: float, y: float) -> Iterator[Label]:
-    """Beside the point, then a little higher or lower, then further and further off."""
-    steps = [0.0]
-    for step in range(1, 11):
-        steps += [-step * 0.5 * (FONT + 1), step * 0.5 * (FONT + 1)]
-    yield from (Label(x + 7, y + dy, "left", False) for dy in steps[:3])
-    yield from (Label(x - 7, y + dy, "right", False) for dy in steps[:3])
+    """Between the arms of the point's intervals, then further and further off."""
+    steps = [sign * step * 0.5 * (FONT + 1) for step in range(1, 11) for sign in (-1, 1)]
+    beside = 0.6 * FONT + POINT + 0.5
+    yield from (Label(x + 5, y + dy, "left", False) for dy in (-beside, beside))
+    yield from (Label(x - 5, y + dy, "right", False) for dy in (-beside, beside))
     for reach in (16, 30, 48, 72):
-        for dy in steps[1:]:
+        for dy in steps:
             yield Label(x + reach, y + dy, "left", True)
             yield Label(x - reach, y + dy, "right", True)
 
@@ -115,7 +114,10 @@ def _labelled(data: pd.DataFrame, x: list[float], y: list[float], size: tuple[fl
 
 
 def draw(evidence: Evidence, dataset: str) -> Any:
-    """Points with 95 % intervals in both directions, the leaders in colour; None where there is no model."""
+    """Points with 95 % intervals in both directions, the leaders in colour, and the accuracy of a guess.
+
+    None where there is no model.
+    """
     return _drawn(evidence, dataset, SIZE)
 
 
@@ -128,7 +130,8 @@ def _drawn(evidence: Evidence, dataset: str, size: tuple[float, float]) -> Any:
     data = frame(evidence, dataset)
     if data.empty:
         return None
-    x, y = _domain(data, "x"), _domain(data, "y")
+    chance = evidence.chance(dataset)
+    x, y = _domain(data, "x"), _domain(data, "y", chance)
 
     def across(column: str) -> Any:
         scale, steps = alt.Scale(domain=x, nice=False, zero=False), alt.Axis(tickCount=size[0] // 65)
@@ -143,7 +146,12 @@ def _drawn(evidence: Evidence, dataset: str, size: tuple[float, float]) -> Any:
     colour = alt.condition("datum.leads", alt.value(palette.BLUE), alt.value(palette.FAINT))
     base = alt.Chart(data).encode(x=across("x"), y=up("y"), color=colour)
     names = _labelled(data, x, y, size)
+    guess = alt.Chart(pd.DataFrame({"x": x[1:], "y": [chance], "text": ["guess"]})).encode(y=up("y"))
     layers = [
+        guess.mark_rule(color=palette.MUTED, strokeDash=[4, 3]),
+        guess.mark_text(align="right", baseline="bottom", dy=-3, fontSize=FONT, color=palette.MUTED).encode(
+            x=across("x"), text="text:N"
+        ),
         base.mark_rule(strokeWidth=1.5, opacity=0.4).encode(x=across("x_low"), x2="x_high:Q"),
         base.mark_rule(strokeWidth=1.5, opacity=0.4).encode(y=up("y_low"), y2="y_high:Q"),
         alt.Chart(names[names["linked"]])
@@ -175,5 +183,6 @@ def describe(evidence: Evidence, dataset: str) -> str:
     return (
         f"Scatter plot of {formatting.plural(len(data), 'model')} on {dataset}: accuracy "
         f"{formatting.span(data['y'].min(), data['y'].max(), 1, 100)}{formatting.NARROW}%, "
-        f"{formatting.span(data['x'].min(), data['x'].max(), 2)} options in a set.{best}"
+        f"{formatting.span(data['x'].min(), data['x'].max(), 2)} options in a set; a guess is right in "
+        f"{formatting.percent(evidence.chance(dataset))}.{best}"
     )
