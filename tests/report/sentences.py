@@ -23,7 +23,7 @@ SAID = {
     r"(About [\d,]+ would|These) show 10 points over a guess",
     "boasts": r"Says \d+\s%, is right \d+\s% \((\w+)\)",
     "loses": r".*\((\w+)\): [\d.]+ points lost",
-    "where": r"With it .* of the answers on (\w+) are right, without it .*",
+    "where": r"With it \w+ answers .* of [\d,]+ questions? on (\w+) right, without it .*",
     "several": r"(\d+) of \d+ variations are shown to cost accuracy",
     "shift": r"Sets calibrated on the originals then cover \d+\s%",
     "pairs": r"(?:All )?(\d+)(?: of \d+)? comparisons?",

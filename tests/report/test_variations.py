@@ -25,7 +25,7 @@ def test_the_dearest_change_is_named_beside_the_verdict(make: Make) -> None:
     card = verdict.build(evidence).cards[0]
     assert (card.question, card.answer) == (FIRST, "Pictures blurred (vr_b): 30.0 points lost")
     assert card.why.startswith(
-        "With it 60.0\u202f% of the answers on shapes are right, without it 80.0\u202f%"
+        "With it alpha answers 60.0\u202f% of 80 questions on shapes right, without it 80.0\u202f%"
     )
     assert "20.0–40.0" in card.why
 
@@ -40,7 +40,7 @@ def test_the_dearest_change_is_looked_for_on_every_dataset(make: Make) -> None:
         numbers = [loss, loss - 0.05, loss + 0.05]
         costs.loc[rows & (costs["dataset"] == dataset), ["difference", "low", "high"]] = numbers
     card = verdict.build(replace(evidence, costs=costs)).cards[0]
-    assert card.answer.endswith(": 30.0 points lost") and " on shapes are right, without" in card.why
+    assert card.answer.endswith(": 30.0 points lost") and " on shapes right, without" in card.why
 
 
 @pytest.mark.parametrize("ends", [(-0.4, 0.01), (None, None)])
@@ -128,7 +128,10 @@ def test_accuracy_that_a_guess_gains_is_no_gain(make: Make) -> None:
     assert (part.grids[0].rows[0][2].text, part.grids[0].rows[0][2].note) == ("60.0", "guess 75")
     card = verdict.build(evidence).cards[0]
     assert (card.question, card.answer) == (FIRST, "Negated question (ls_n): no better than a guess")
-    assert "With it on shapes: 60.0\u202f% correct, chance 75\u202f%" in card.why
+    assert card.why.startswith("With it alpha answers 60.0\u202f% of ")
+    assert (
+        "on shapes right, and a guess 75\u202f%; without it 50.0\u202f%, and a guess 25\u202f%." in card.why
+    )
     frame = figure.frame(evidence, "shapes", "accuracy")
     assert frame["verdict"].tolist() == ["costs"]
     assert frame[["value", "low", "high"]].to_numpy()[0] == pytest.approx([-70 / 3, -85 / 3, -55 / 3])

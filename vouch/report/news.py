@@ -10,7 +10,7 @@ from typing import NamedTuple
 from vouch.metrics.letter_mass import LOW_MASS_RATE
 from vouch.report import formatting
 from vouch.report.claims import effects, once, overconfident, preferred
-from vouch.report.costs import ACCURACY, beside_a_guess, costs, named
+from vouch.report.costs import ACCURACY, costs, named
 from vouch.report.evidence import Evidence
 
 LEAST = 0.01
@@ -83,14 +83,19 @@ def _variations(evidence: Evidence, model: str) -> Iterator[News]:
         cost = costs(evidence, dataset)[model, change, *ACCURACY]
         if cost.guess is not None:  # it is easier or harder: points would say nothing
             lost = "no better than a guess" if cost.value <= cost.guess else "closer to a guess"
-            why = f"With it on {dataset}: {beside_a_guess(cost)}."
+            why = (
+                f"With it {model} answers {formatting.percent(cost.value)} of "
+                f"{formatting.plural(cost.items, 'question')} on {dataset} right, and a guess "
+                f"{formatting.percent(cost.guess, 0)}; without it {formatting.percent(cost.original)}, and a "
+                f"guess {formatting.percent(1 - cost.guess, 0)}."
+            )
         else:
             lost = f"{formatting.number(-100 * cost.difference, 1)} points lost"
             why = (
-                f"With it {formatting.percent(cost.value)} of the answers on {dataset} are right, without "
-                f"it {formatting.percent(cost.original)} on the same "
-                f"{formatting.plural(cost.items, 'question')}: "
-                f"{formatting.span(-claim.high, -claim.low, 1, 100)} points lost."
+                f"With it {model} answers {formatting.percent(cost.value)} of "
+                f"{formatting.plural(cost.items, 'question')} on {dataset} right, without it "
+                f"{formatting.percent(cost.original)}: {formatting.span(-claim.high, -claim.low, 1, 100)} "
+                f"points lost."
             )
         name = named(change)
         yield News(claim.surely, dataset, change, f"{name[:1].upper()}{name[1:]}: {lost}", why)
