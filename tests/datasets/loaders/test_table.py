@@ -150,14 +150,16 @@ def test_pictures_that_lead_out(project: Any, path: str) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "said"),
     [
-        ("t.csv", b"q,said\nWhat?,a,b,c\n", "not readable as csv after row 0"),
-        ("t.csv", b"q,said\n\xff\xfe,a\n", "not readable as csv"),
+        ("t.csv", b"q,said\nWhat?,a,b,c\n", "row 1: has not one cell for each column"),
+        ("t.csv", b"q,said\n\xff\xfe,a\n", "not readable as CSV in UTF-8"),
         ("t.csv", b"q\nWhat?\n", "no column said; it has q"),
-        ("t.csv", b"", "not readable as csv"),
-        ("t.jsonl", b'{"q": "What?", "said": "a"}\n{"q": \n', "not readable as json"),
-        ("t.json", b'{"data": [{"q": "What?"}]}', "no column q; it has data"),
+        ("t.csv", b"", "no column q, said; it has none"),
+        ("t.jsonl", b'{"q": "What?", "said": "a"}\n{"q": \n', "line 2: not JSON"),
+        ("t.jsonl", b'{"q": "What?", "q": "Who?"}', "line 1: key 'q' stands twice"),
+        ("t.csv", b"q,said,q\nWhat?,a,b\n", "two columns 'q'"),
+        ("t.json", b'{"data": [{"q": "What?"}]}', "no column said; it has q"),
         ("t.parquet", b"PAR1 and no more", "not readable as parquet|damaged"),
-        ("t.arrow", b"ARROW1", "not readable as arrow"),
+        ("t.arrow", b"ARROW1", "t.arrow: damaged after row 0"),
         ("t.txt", b"q,said\n", "no table .* among what it holds"),
     ],
 )
@@ -169,11 +171,30 @@ def test_tables_that_cannot_be_read(project: Any, name: str, data: bytes, said: 
 
 
 def test_texts_beside_numbers_are_not_changed(project: Any) -> None:
-    """`datasets` would write the texts with quotes of their own."""
+    """An option that is a number is refused, not written as a text."""
     rows = [{"q": "Which?", "among": ["a", "b"], "right": 0}, {"q": "Which?", "among": [1, 2], "right": 0}]
     write(project.source / "t.jsonl", rows)
-    with pytest.raises(UserError, match="not readable as json"):
+    with pytest.raises(UserError, match="row 2: among holds a int, not only texts"):
         prepare(project, columns={"question": "q", "options": "among", "answer": "right"})
+
+
+def test_a_key_that_one_line_lacks_is_empty(project: Any) -> None:
+    """One that all lack is a misspelt column."""
+    lines = '{"q": "What?", "said": "a"}\n\n{"q": "Who?", "said": "b", "note": "Look."}\n'
+    (project.source / "t.jsonl").write_text(lines, encoding="utf-8")
+    columns = {"question": "q", "references": "said"}
+    assert [item["hint"] for item in prepare(project, columns=columns | {"hint": "note"})] == [None, "Look."]
+    with pytest.raises(UserError, match="no column kind; it has q, said"):
+        prepare(project, columns=columns | {"category": "kind"})
+
+
+def test_both_forms_of_arrow(project: Any) -> None:
+    table = pa.Table.from_pylist([{"q": "What?", "said": str(n)} for n in range(40)])
+    for new in (pa.ipc.new_file, pa.ipc.new_stream):
+        with pa.OSFile(str(project.source / "t.arrow"), "wb") as out, new(out, table.schema) as writer:
+            writer.write_table(table, max_chunksize=17)
+        items = prepare(project, columns={"question": "q", "references": "said"})
+        assert [item["references"] for item in items] == [[str(n)] for n in range(40)]
 
 
 def test_tables_of_two_forms(project: Any) -> None:
@@ -192,7 +213,7 @@ def test_a_line_without_end_takes_no_memory(project: Any) -> None:
     with (project.source / "t.csv").open("wb") as file:
         file.truncate(100 << 30)
     with pytest.raises(
-        UserError, match="longer than 67,108,864 characters, in a file of 107,374,182,400 bytes"
+        UserError, match="longer than 134,217,728 characters, in a file of 107,374,182,400 bytes"
     ):
         prepare(project, columns={"question": "q", "references": "said"})
 

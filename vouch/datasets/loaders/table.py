@@ -18,13 +18,11 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from vouch.datasets.raw import LoaderSettings, RawItem, Rejected, Unusable
 from vouch.datasets.read import json_line
 from vouch.datasets.read.files import File, Source
+from vouch.datasets.read.forms import ENDINGS, ending
 from vouch.datasets.read.row import Row, items
-from vouch.datasets.read.rows import PARQUET, TSV, count_rows, rows
-from vouch.datasets.read.streamed import FORMS, streamed
+from vouch.datasets.read.rows import count_rows, rows
 from vouch.datasets.read.tree import Tree
 from vouch.pipeline.errors import UserError
-
-ENDINGS = (PARQUET, TSV, *FORMS)
 
 
 class Columns(BaseModel):
@@ -84,40 +82,21 @@ def kinds(settings: Settings) -> Collection[str]:
 
 def count(source: Source, name: str, settings: Settings) -> int:
     """Rows."""
-    files = _tables(source, name, settings)
-    if _own(files):
-        return count_rows(replace(source, chosen=tuple(files)))
-    return sum(1 for file in files for _ in streamed(file, [settings.columns.question]))
+    return count_rows(_tables(source, name, settings), ENDINGS)
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     """One item per row; ids are the rows' numbers, from 0, where there is no column of ids."""
-    columns = settings.columns.names
     with Tree(source) as tree:
-        found = _rows(source, _tables(source, name, settings), columns)
+        found = rows(_tables(source, name, settings), settings.columns.names, endings=ENDINGS)
         yield from items(found, lambda row: _item(row, settings, tree))
 
 
-def _rows(source: Source, files: Sequence[File], columns: Sequence[str]) -> Iterator[Row]:
-    if _own(files):
-        yield from rows(replace(source, chosen=tuple(files)), columns)
-        return
-    number = 0
-    for file in files:
-        for place, values in enumerate(streamed(file, columns), 1):
-            yield Row(values, f"{file.path} row {place}", number, file)
-            number += 1
-
-
-def _own(files: Sequence[File]) -> bool:
-    return files[0].name.lower().endswith((PARQUET, TSV))
-
-
-def _tables(source: Source, name: str, settings: Settings) -> list[File]:
+def _tables(source: Source, name: str, settings: Settings) -> Source:
     """The tables that are meant, all of one form. Raises UserError."""
-    wanted = settings.files or [f"*{ending}" for ending in ENDINGS]
+    wanted = settings.files or [f"*{form}" for form in ENDINGS]
     found = [file for file in source.files if any(_fits(file.name.lower(), one.lower()) for one in wanted)]
-    forms = {file.path.suffix.lower(): file.name for file in found}
+    forms = {ending(file): file.name for file in found}
     if not found or not forms.keys() <= set(ENDINGS):
         there = ", ".join(file.name for file in source.files[:5]) or "nothing"
         raise UserError(
@@ -129,7 +108,7 @@ def _tables(source: Source, name: str, settings: Settings) -> list[File]:
             f"{source.path}: tables of several forms ({', '.join(sorted(forms.values()))}); name those "
             f"that are meant in datasets.{name}.settings.files"
         )
-    return found
+    return replace(source, chosen=tuple(found))
 
 
 def _fits(name: str, pattern: str) -> bool:
@@ -186,10 +165,7 @@ def _answers(row: Row, settings: Settings, options: Sequence[str | None]) -> lis
     column = str(settings.columns.answer)
     value = row.values.get(column)
     cells = value if isinstance(value, list) else [value]
-    return [
-        _answer(Row({column: cell}, row.where, row.number, row.file), column, settings, options)
-        for cell in cells
-    ]
+    return [_answer(row.with_cell(column, cell), column, settings, options) for cell in cells]
 
 
 def _answer(row: Row, column: str, settings: Settings, options: Sequence[str | None]) -> int:
@@ -225,7 +201,7 @@ def _cell(row: Row, column: str, tree: Tree) -> list[bytes]:
         if isinstance(path, str) and "." in path[:1000]:
             found.append(tree.picture(_beside(row.file, path, tree)))
         else:
-            found += Row({column: cell}, row.where, row.number, row.file).images(column)
+            found += row.with_cell(column, cell).images(column)
     return found
 
 
