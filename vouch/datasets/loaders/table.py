@@ -131,7 +131,7 @@ def _item(row: Row, settings: Settings, tree: Tree) -> RawItem:
         references=_references(references, str(columns.references)) if is_open else [],
         hint=_maybe(row, columns.hint) or None,
         images=_images(row, columns, tree),
-        category=_maybe(row, columns.category),
+        category=_category(row, columns.category),
         group=group or None,
         kind="text" if is_open else "choice",
     )
@@ -156,9 +156,18 @@ def _options(row: Row, settings: Settings) -> list[str | None]:
 
 def _references(value: Any, column: str) -> list[str]:
     cells = value if isinstance(value, list) else [value]
-    if not cells or not all(isinstance(cell, str | int | float) and cell != "" for cell in cells):
+    if all(cell is None or cell == "" for cell in cells):
+        raise Unusable(f"{column} is empty; if its answers are hidden, take another split")
+    if not all(isinstance(cell, str | int | float) for cell in cells):
         raise Unusable(f"{column} is not an answer or a list of them")
     return list(map(str, cells))
+
+
+def _category(row: Row, column: str | None) -> str:
+    """One text; several are sorted."""
+    if column is not None and isinstance(row.values.get(column), list):
+        return ", ".join(sorted(row.texts(column)))
+    return _maybe(row, column)
 
 
 def _answers(row: Row, settings: Settings, options: Sequence[str | None]) -> list[int]:
