@@ -53,13 +53,15 @@ class Settings(LoaderSettings):
     """files: patterns of the tables that are meant; empty: all. choices: the options of every row.
 
     answer: what the column holds: an index from 0, a number from 1, a letter, the text of an option, or
-    (`auto`) an index where it is an integer, else a letter or a text.
+    (`auto`) an index where it is an integer, else a letter or a text. picture: the path of a picture, with
+    what its cell holds in place of {}.
     """
 
     columns: Columns
     files: list[str] = Field(default=[])
     choices: list[str] | None = Field(default=None, min_length=2)
     answer: Literal["auto", "index", "number", "letter", "text"] = "auto"
+    picture: str | None = Field(default=None, pattern=r"^[^{}]*\{\}[^{}]*$")
 
     @model_validator(mode="after")
     def _answered(self) -> Self:
@@ -130,7 +132,7 @@ def _item(row: Row, settings: Settings, tree: Tree) -> RawItem:
         answers=[] if is_open else _answers(row, settings, options),
         references=_references(references, str(columns.references)) if is_open else [],
         hint=_maybe(row, columns.hint) or None,
-        images=_images(row, columns, tree),
+        images=_images(row, settings, tree),
         category=_category(row, columns.category),
         group=group or None,
         kind="text" if is_open else "choice",
@@ -196,17 +198,20 @@ def _answer(row: Row, column: str, settings: Settings, options: Sequence[str | N
     return json_line.answers(row.values[column], options, column)[0]
 
 
-def _images(row: Row, columns: Columns, tree: Tree) -> list[bytes]:
-    cells = [columns.image] if isinstance(columns.image, str) else columns.image
-    return [image for column in cells for image in _cell(row, column, tree)]
+def _images(row: Row, settings: Settings, tree: Tree) -> list[bytes]:
+    image = settings.columns.image
+    columns = [image] if isinstance(image, str) else image
+    return [image for column in columns for image in _cell(row, column, settings.picture, tree)]
 
 
-def _cell(row: Row, column: str, tree: Tree) -> list[bytes]:
+def _cell(row: Row, column: str, pattern: str | None, tree: Tree) -> list[bytes]:
     """Pictures of one column: encoded in the cell, or files that it names. Base64 has no dot."""
     value = row.values.get(column)
     found = []
     for cell in value if isinstance(value, list) else [value]:
         path = cell.get("path") if isinstance(cell, dict) and cell.get("bytes") is None else cell
+        if pattern is not None and path not in (None, ""):
+            path = pattern.replace("{}", row.with_cell(column, path).text(column))
         if isinstance(path, str) and "." in path[:1000]:
             found.append(tree.picture(_beside(row.file, path, tree)))
         else:

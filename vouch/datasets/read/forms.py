@@ -113,15 +113,13 @@ def _reader(text: io.TextIOWrapper, file: File) -> "csv.DictReader[str]":
 
 
 def _objects(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """A key that an object lacks is null; one that all lack is a missing column."""
+    """A key that an object lacks is null; one that all lack is a missing column. A list has the keys 0, 1."""
     path, there = file.checked(), dict[str, None]()
-    for number, values in enumerate(
-        _lines(path) if ending(file) == ".jsonl" else records.rows(path), start=1
-    ):
+    found = _lines(path) if ending(file) == ".jsonl" else records.rows(path)
+    for number, value in enumerate(found, start=1):
+        values = {str(place): cell for place, cell in enumerate(value)} if isinstance(value, list) else value
         if not isinstance(values, dict):
-            raise UserError(
-                f"{path} row {number}: a {type(values).__name__}, not an object; correct the file"
-            )
+            raise UserError(f"{path} row {number}: a {type(values).__name__}, not an object; correct it")
         there |= dict.fromkeys(name for name in (needed if there else values) if name in values)
         yield {name: values.get(name) for name in (*needed, *optional)}
     _wanted(file, needed, optional, list(there))
