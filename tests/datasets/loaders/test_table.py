@@ -136,6 +136,17 @@ def test_pictures_beside_the_table_and_in_its_archive(project: Any) -> None:
     assert prepare(project, columns=columns)[0]["images"] == [digest]
 
 
+def test_rows_that_are_lists_and_pictures_that_are_numbers(project: Any) -> None:
+    project.image("pics/17.png")
+    (project.source / "t.json").write_text('[["What?", "5", 17], ["Who?", "6", null]]')
+    columns = {"question": "0", "references": "1", "image": "2"}
+    first, second = prepare(project, columns=columns, picture="pics/{}.png")
+    assert (len(first["images"]), second["images"], second["references"]) == (1, [], ["6"])
+    (project.source / "t.json").write_text('[["What?", "5", "../../secret"]]')
+    with pytest.raises(UserError, match=r"no picture 'pics/\.\./\.\./secret.png'"):
+        prepare(project, columns=columns, picture="pics/{}.png")
+
+
 @pytest.mark.parametrize(
     "path", ["../secret.png", "/etc/host.png", "link.png", "none.png", "pics/../../secret.png"]
 )
@@ -244,6 +255,7 @@ def test_a_repository_of_the_hub(project: Any, tmp_path: Path, monkeypatch: pyte
         ({"columns": {"question": "q", "options": "o"}}, "a choice needs its options"),
         ({"columns": {"question": "q", "options": "o", "answer": "a"}, "choices": ["x", "y"]}, "not both"),
         ({"columns": {"question": "q", "answers": "a"}}, "answers"),
+        ({"columns": {"question": "q", "references": "a"}, "picture": "a.png"}, "picture"),
     ],
 )
 def test_maps_that_do_not_fit(settings: dict[str, Any], said: str) -> None:
