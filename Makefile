@@ -13,6 +13,7 @@
 # make scale  what the full matrix costs: runs at parts of it (PARTS="1000 100 10"), the runners on all of it
 # make reproduce   two clones, two runners, every byte compared (PROFILE=small takes minutes, the demo longer)
 # make bits   a few prompts on emulated processors of Intel and AMD: the same bytes as here? needs qemu-user (Debian)
+# make easy_vqa   lays out the data of profiles/easy_vqa.yaml, which the package easy-vqa brings
 # make slurm  the pipeline on a real Slurm of this machine, disturbed; needs root, slurm-wlm and munge (Debian)
 # make install  .venv with what the demo needs; EXTRAS="remotes slurm video" adds some of pyproject.toml's extras
 # make lock     resolves all dependencies again, into uv.lock, with PyPI's addresses whatever mirror is set here
@@ -36,7 +37,7 @@ BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 # many containers set it: without bytecode each stage starts six seconds later
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo train test reader fuzz worlds screenshots crash scale reproduce bits slurm install everything browser servers \
+.PHONY: demo train test reader fuzz worlds screenshots crash scale reproduce bits easy_vqa slurm install everything browser servers \
 	flips bench lint lock clean
 
 demo: install
@@ -63,6 +64,10 @@ fuzz: everything
 
 worlds: everything
 	@$(RUN) WORLDS=204 python -m pytest -q tests/report/test_worlds.py
+
+easy_vqa: everything
+	@mkdir -p build
+	@ln -sfn "$$($(RUN) python -c 'import easy_vqa, os; print(os.path.dirname(easy_vqa.__file__))')/data" build/easy_vqa
 
 install:
 	@$(INSTALL) $(EXTRAS)

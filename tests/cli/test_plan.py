@@ -68,7 +68,7 @@ def test_an_estimate_says_so_and_follows_the_style(monkeypatch: pytest.MonkeyPat
     ("loader", "settings", "template", "outputs", "prompts"),
     [
         ("shapes", {"seed": 1, "items": 1}, "kostumov", [LETTERS], 60),
-        ("chartqa", {}, "kostumov", [TEXT], 30),
+        ("table", {"columns": {"question": "q", "references": "a"}}, "kostumov", [TEXT], 30),
         ("ocrvqa", {}, "tu_open", [TEXT], 30),
         ("jsonl", {"file": "items.jsonl"}, "kostumov", [LETTERS, TEXT], 60),
         ("mmmu", {"open": "keep"}, "tu_choice", [LETTERS, TEXT], 60),

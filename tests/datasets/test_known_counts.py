@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.datasets.loaders.test_named_tables import MAPPED
 from vouch.cli.counts import count_items
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.datasets.cleaning.expected import Tally, expectation
@@ -84,16 +85,15 @@ KNOWN: list[tuple[str, Origin | None, dict[str, Any], dict[str, int | set[int]]]
     ),
     ("realworldqa", hub("xai-org/RealworldQA", "test"), {}, {"items": 765}),
     (
-        "chartqa", hub("lmms-lab/ChartQA", "test"), {},
+        "table", hub("lmms-lab/ChartQA", "test"), MAPPED["chartqa"],
         {"items": 2500, "category human_test": 1250, "category augmented_test": 1250},
     ),
     ("ocrvqa", hub("howard-hou/OCR-VQA", "test"), {}, {"groups": 20_796}),
     ("ocrvqa", hub("howard-hou/OCR-VQA", "validation"), {}, {"groups": 20_731}),
     ("ocrvqa", hub("howard-hou/OCR-VQA", "train"), {}, {"groups": 166_022}),
     ("ocrvqa", at("OCRVQA_TESTCORE.tsv"), {}, {"items": 3072}),
-    ("textvqa", hub("lmms-lab/textvqa", "train"), {}, {"items": 34_602}),
-    ("textvqa", hub("lmms-lab/textvqa", "validation"), {}, {"items": 5000}),
-    ("docvqa", hub("lmms-lab/DocVQA", "validation", config="DocVQA"), {}, {"items": 5349}),
+    ("table", hub("lmms-lab/textvqa", "validation"), MAPPED["textvqa"], {"items": 5000}),
+    ("table", hub("lmms-lab/DocVQA", "validation", config="DocVQA"), MAPPED["docvqa"], {"items": 5349}),
     ("compbench", None, {"set": "mit_attribute"}, {"items": 183}),
     ("compbench", None, {"set": "mit_state"}, {"items": {595, 597}}),
     ("compbench", None, {"set": "vaw_attribute"}, {"items": 893}),

@@ -1,6 +1,7 @@
 """Entries of models.lock and params.yaml, changed: comments, order and quotes stay as people left them."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -10,6 +11,7 @@ from ruamel.yaml.representer import RoundTripRepresenter
 from vouch.params.defaults import left_out
 from vouch.pipeline.yaml12 import dumped, loads
 
+PROFILES = Path("profiles")
 _DEFAULTS = "\nDefaults that `vouch use` wrote out; docs/profiles.md"
 
 

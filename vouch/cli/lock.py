@@ -23,7 +23,7 @@ from pathlib import Path
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
 
-from vouch.cli.entries import as_block, edited, editor, fill, flow, whole
+from vouch.cli.entries import PROFILES, as_block, edited, editor, fill, flow, whole
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.datasets.fetch.hub import commit_of
 from vouch.datasets.fetch.locate import fetch
@@ -39,8 +39,6 @@ from vouch.pipeline.hub import BRANCH
 from vouch.pipeline.validation import validated
 from vouch.pipeline.yaml12 import loads
 from vouch.tables.pins import folder_digests, read_json
-
-PROFILES = Path("profiles")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

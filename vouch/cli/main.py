@@ -51,6 +51,7 @@ GROUPS = {
         {
             "export": "a model's answers as a log of lm-evaluation-harness or lmms-eval",
             "card": "a model's results as a section of its model card on the hub",
+            "hub": "all tables of the report as a dataset of the hub",
         },
     ),
     "store": (

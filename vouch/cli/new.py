@@ -16,10 +16,9 @@ import os
 import re
 from pathlib import Path
 
-from vouch.cli.entries import edited, editor, flow, whole
+from vouch.cli.entries import PROFILES, edited, editor, flow, whole
 from vouch.cli.lock import locked
 from vouch.cli.printing import plain
-from vouch.cli.use import PROFILES
 from vouch.datasets.loaders import jsonl
 from vouch.datasets.read.files import Source
 from vouch.params.check import check_params

@@ -29,9 +29,10 @@ from vouch.cli.counts import (
     sizes,
     variations_of,
 )
+from vouch.cli.entries import PROFILES
 from vouch.cli.prices import PICTURE, TEXT_TOKENS, cost
 from vouch.cli.printing import and_more, plain, table
-from vouch.cli.use import PROFILES, profile_text
+from vouch.cli.use import profile_text
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.params.check import check_params
 from vouch.params.project import MODELS, Models, Project

@@ -19,7 +19,7 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
-from vouch.cli.entries import whole
+from vouch.cli.entries import PROFILES, whole
 from vouch.cli.printing import check_name, plain
 from vouch.cli.store.prune import Pruning, prune
 from vouch.cli.store.sync import record
@@ -33,7 +33,6 @@ from vouch.pipeline.runners import none_at_work
 from vouch.pipeline.yaml12 import dumped, loads
 from vouch.tables.published import model_slug
 
-PROFILES = Path("profiles")
 BEFORE = Path(".vouch/params")
 
 

@@ -6,15 +6,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
+PUBLISHED = "tables/{}.parquet"
+"""A table as `vouch publish hub` writes it."""
+
 
 def results(folder: str | Path = "reports") -> "dict[str, pd.DataFrame]":
     """By name every table of a report: headline, metrics, variations, differences, rankings, ...
 
-    folder: what `dvc repro` or `dvc pull` made. Raises FileNotFoundError where it holds no tables.
+    folder: what `dvc repro`, `dvc pull` or `vouch publish hub` made. Raises FileNotFoundError where it holds
+    no tables.
     """
     import pandas as pd
 
-    tables = sorted((Path(folder) / "tables").glob("*.csv"))
+    readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet}
+    tables = sorted(path for path in (Path(folder) / "tables").glob("*.*") if path.suffix in readers)
     if not tables:
         raise FileNotFoundError(f"{folder} has no tables/*.csv; run `dvc repro` or `dvc pull` first")
-    return {path.stem: pd.read_csv(path) for path in tables}
+    return {path.stem: readers[path.suffix](path) for path in tables}

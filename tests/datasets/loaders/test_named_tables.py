@@ -7,8 +7,17 @@ import pyarrow as pa
 import pytest
 
 from tests.datasets.loaders.built import IMAGE, TEXTS, cell, coded, parquet, png, schema, tsv
+from tests.models.project import ROOT
 from vouch.datasets.loaders.realworldqa import split_question
 from vouch.pipeline.errors import UserError
+from vouch.pipeline.yaml12 import load
+
+MAPPED = {
+    name: entry["settings"]
+    for name, entry in load(ROOT / "profiles/tu.yaml")["datasets"].items()
+    if entry["loader"] == "table"
+}
+"""Datasets that are maps of the loader `table`."""
 
 IMAGES = {f"image_{number}": IMAGE for number in range(1, 8)}
 TYPES = {
@@ -33,7 +42,9 @@ def read(project, loader, *rows, types=None, split="test", **settings):
     """The items of one table."""
     path = project.source / f"data/{split}-00000-of-00001.parquet"
     parquet(path, types or TYPES[loader], *rows)
-    return project.prepare(loader, **{"expect": None, **settings})["items"].to_pylist()
+    settings = {**MAPPED.get(loader, {}), "expect": None, **settings}
+    loader = "table" if loader in MAPPED else loader
+    return project.prepare(loader, **settings)["items"].to_pylist()
 
 
 def science(**changes):
@@ -165,7 +176,11 @@ def test_rows_become_items(project, loader, rows, settings, expected):
         ("mmmu", exam(options="['a', 1]"), "options holds a int"),
         ("mmmu", exam(image_1=None, image_2=cell()), "image_1 is missing, but a later one is there"),
         ("mmmu", exam(image_1={"bytes": None, "path": "a.png"}), "file 'a.png', which is not in the table"),
-        ("textvqa", {**BRAND, "answers": [""] * 10}, "its answers are hidden; take another split"),
+        (
+            "textvqa",
+            {**BRAND, "answers": [""] * 10},
+            "answers is empty; if its answers are hidden, take another",
+        ),
         ("docvqa", {**PAGE, "answers": None}, "its answers are hidden"),
         ("ocrvqa", {**COVER, "answers": ["X"]}, "has 2 questions, but 1 answers"),
     ],

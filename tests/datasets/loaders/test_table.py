@@ -136,6 +136,17 @@ def test_pictures_beside_the_table_and_in_its_archive(project: Any) -> None:
     assert prepare(project, columns=columns)[0]["images"] == [digest]
 
 
+def test_rows_that_are_lists_and_pictures_that_are_numbers(project: Any) -> None:
+    project.image("pics/17.png")
+    (project.source / "t.json").write_text('[["What?", "5", 17], ["Who?", "6", null]]')
+    columns = {"question": "0", "references": "1", "image": "2"}
+    first, second = prepare(project, columns=columns, picture="pics/{}.png")
+    assert (len(first["images"]), second["images"], second["references"]) == (1, [], ["6"])
+    (project.source / "t.json").write_text('[["What?", "5", "../../secret"]]')
+    with pytest.raises(UserError, match=r"no picture 'pics/\.\./\.\./secret.png'"):
+        prepare(project, columns=columns, picture="pics/{}.png")
+
+
 @pytest.mark.parametrize(
     "path", ["../secret.png", "/etc/host.png", "link.png", "none.png", "pics/../../secret.png"]
 )
@@ -150,14 +161,16 @@ def test_pictures_that_lead_out(project: Any, path: str) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "said"),
     [
-        ("t.csv", b"q,said\nWhat?,a,b,c\n", "not readable as csv after row 0"),
-        ("t.csv", b"q,said\n\xff\xfe,a\n", "not readable as csv"),
+        ("t.csv", b"q,said\nWhat?,a,b,c\n", "row 1: has not one cell for each column"),
+        ("t.csv", b"q,said\n\xff\xfe,a\n", "not readable as CSV in UTF-8"),
         ("t.csv", b"q\nWhat?\n", "no column said; it has q"),
-        ("t.csv", b"", "not readable as csv"),
-        ("t.jsonl", b'{"q": "What?", "said": "a"}\n{"q": \n', "not readable as json"),
-        ("t.json", b'{"data": [{"q": "What?"}]}', "no column q; it has data"),
+        ("t.csv", b"", "no column q, said; it has none"),
+        ("t.jsonl", b'{"q": "What?", "said": "a"}\n{"q": \n', "line 2: not JSON"),
+        ("t.jsonl", b'{"q": "What?", "q": "Who?"}', "line 1: key 'q' stands twice"),
+        ("t.csv", b"q,said,q\nWhat?,a,b\n", "two columns 'q'"),
+        ("t.json", b'{"data": [{"q": "What?"}]}', "no column said; it has q"),
         ("t.parquet", b"PAR1 and no more", "not readable as parquet|damaged"),
-        ("t.arrow", b"ARROW1", "not readable as arrow"),
+        ("t.arrow", b"ARROW1", "t.arrow: damaged after row 0"),
         ("t.txt", b"q,said\n", "no table .* among what it holds"),
     ],
 )
@@ -169,11 +182,30 @@ def test_tables_that_cannot_be_read(project: Any, name: str, data: bytes, said: 
 
 
 def test_texts_beside_numbers_are_not_changed(project: Any) -> None:
-    """`datasets` would write the texts with quotes of their own."""
+    """An option that is a number is refused, not written as a text."""
     rows = [{"q": "Which?", "among": ["a", "b"], "right": 0}, {"q": "Which?", "among": [1, 2], "right": 0}]
     write(project.source / "t.jsonl", rows)
-    with pytest.raises(UserError, match="not readable as json"):
+    with pytest.raises(UserError, match="row 2: among holds a int, not only texts"):
         prepare(project, columns={"question": "q", "options": "among", "answer": "right"})
+
+
+def test_a_key_that_one_line_lacks_is_empty(project: Any) -> None:
+    """One that all lack is a misspelt column."""
+    lines = '{"q": "What?", "said": "a"}\n\n{"q": "Who?", "said": "b", "note": "Look."}\n'
+    (project.source / "t.jsonl").write_text(lines, encoding="utf-8")
+    columns = {"question": "q", "references": "said"}
+    assert [item["hint"] for item in prepare(project, columns=columns | {"hint": "note"})] == [None, "Look."]
+    with pytest.raises(UserError, match="no column kind; it has q, said"):
+        prepare(project, columns=columns | {"category": "kind"})
+
+
+def test_both_forms_of_arrow(project: Any) -> None:
+    table = pa.Table.from_pylist([{"q": "What?", "said": str(n)} for n in range(40)])
+    for new in (pa.ipc.new_file, pa.ipc.new_stream):
+        with pa.OSFile(str(project.source / "t.arrow"), "wb") as out, new(out, table.schema) as writer:
+            writer.write_table(table, max_chunksize=17)
+        items = prepare(project, columns={"question": "q", "references": "said"})
+        assert [item["references"] for item in items] == [[str(n)] for n in range(40)]
 
 
 def test_tables_of_two_forms(project: Any) -> None:
@@ -192,7 +224,7 @@ def test_a_line_without_end_takes_no_memory(project: Any) -> None:
     with (project.source / "t.csv").open("wb") as file:
         file.truncate(100 << 30)
     with pytest.raises(
-        UserError, match="longer than 67,108,864 characters, in a file of 107,374,182,400 bytes"
+        UserError, match="longer than 134,217,728 characters, in a file of 107,374,182,400 bytes"
     ):
         prepare(project, columns={"question": "q", "references": "said"})
 
@@ -223,6 +255,7 @@ def test_a_repository_of_the_hub(project: Any, tmp_path: Path, monkeypatch: pyte
         ({"columns": {"question": "q", "options": "o"}}, "a choice needs its options"),
         ({"columns": {"question": "q", "options": "o", "answer": "a"}, "choices": ["x", "y"]}, "not both"),
         ({"columns": {"question": "q", "answers": "a"}}, "answers"),
+        ({"columns": {"question": "q", "references": "a"}, "picture": "a.png"}, "picture"),
     ],
 )
 def test_maps_that_do_not_fit(settings: dict[str, Any], said: str) -> None:

@@ -1,10 +1,12 @@
-"""Write a model's results for its model card on the hub, to the screen or, with --out, to a file.
+"""Write a model's results for its repository on the hub: a section of its card, to the screen or a file.
 
-The `model-index` metadata, and a section of Markdown that says how certain the model is, whether it is
-calibrated, and which prompt variation costs most. Clean protocol, original prompts.
+The section says in Markdown how certain the model is, whether it is calibrated, and which prompt variation
+costs most. With --repository the accuracy on each dataset of the hub becomes a file of .eval_results. Clean
+protocol, original prompts.
 
 Examples:
   vouch publish card my_model --out card.md
+  vouch publish card my_model --repository ../my-model        a clone of the model's repository
 """
 
 import argparse
@@ -17,10 +19,8 @@ import yaml
 
 from vouch.cli.printing import check_name, file_argument, interval, long_name, plain, warn_if_outdated
 from vouch.cli.show import Cells, cells, label
-from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.metrics.letter_mass import LOW_MASS_RATE
-from vouch.metrics.unranked import READING, UNDECIDED_RATE, WORTH_SAYING, unranked
-from vouch.metrics.yes_no import YES_NO
+from vouch.metrics.unranked import UNDECIDED_RATE, WORTH_SAYING, unranked
 from vouch.params.check import check_project
 from vouch.params.project import Project
 from vouch.pipeline.errors import UserError
@@ -33,12 +33,10 @@ from vouch.tables.pins import Pin, pin_path, read_pin
 from vouch.tables.prompts import ORIGINAL
 
 Row = Mapping[str, Any]
-TASK = {"type": "visual-question-answering", "name": "Visual Question Answering"}
 METRICS = (  # metric and score
     *(("accuracy", ""), ("ece", "")),
     *(("coverage", "lac"), ("set_size", "lac"), ("coverage", "aps"), ("set_size", "aps")),
 )
-_ON_THE_HUB = {"ece": "expected_calibration_error"}
 _DIGITS = 4
 GUESS = "guess"
 """Column: how much more often a guess is right than in the original prompts."""
@@ -48,6 +46,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vouch publish card`."""
     parser.add_argument("model", help="a model of params.yaml")
     parser.add_argument("--out", type=file_argument, metavar="FILE", help="default: the screen")
+    parser.add_argument(
+        "--repository", type=file_argument, metavar="FOLDER", help="write .eval_results/*.yaml there"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -65,11 +66,16 @@ def run(options: argparse.Namespace) -> int:
     variations = with_guesses(_of(VARIATIONS.read(intact(VARIATIONS_PATH)), options.model), every)
     path = pin_path(options.model)
     pin = read_pin(intact(path)) if path.exists() else None
-    text = card(options.model, pin, project, found, variations)
+    text = section(pin, found, variations)
+    if options.repository:
+        files = dict(evaluations(project, found))
+        for name, entry in files.items():
+            write_text(options.repository / ".eval_results" / name, entry)
+        print(f"card: {len(files)} results in {plain(options.repository / '.eval_results')}")
     if options.out:
         write_text(options.out, text)
-        print(f"card: {plain(options.out)}; put its metadata and its section into the model's README.md")
-    else:
+        print(f"card: {plain(options.out)}; put it into the model's README.md")
+    elif not options.repository:
         print(text, end="")
     warn_if_outdated()
     return 0
@@ -80,49 +86,34 @@ def _of(table: pa.Table, model: str) -> list[dict[str, Any]]:
     return rows
 
 
-def card(model: str, pin: Pin | None, project: Project, found: Cells, variations: Sequence[Row]) -> str:
-    """Metadata between lines of dashes, then Markdown. found: cells of this model alone."""
-    name = pin.source.repo.split("/")[-1] if pin and pin.source.repo else model
-    results = [
-        {
-            "task": dict(TASK),
-            "dataset": dataset_of(line[0], project.datasets.get(line[0])),
-            "metrics": list(metrics_of(line[2], of)),
-        }
-        for line, of in found.items()
-    ]
-    metadata = yaml.safe_dump(
-        {"model-index": [{"name": name, "results": results}]}, sort_keys=False, width=1000
-    )
-    return f"---\n{metadata}---\n\n{section(pin, found, variations)}"
+def evaluations(project: Project, found: Cells) -> Iterator[tuple[str, str]]:
+    """Name and text of a file for each dataset of the hub and output; found: cells of this model alone.
 
+    The hub has one number for a task, and wants those that were got in other ways in files of their own.
+    """
+    from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
-def dataset_of(name: str, entry: DatasetEntry | None) -> dict[str, str]:
-    """A dataset as the hub names it; one of another place by its name here."""
-    origin = entry.origin if entry else None
-    if origin is None or origin.hub is None:
-        return {"name": name, "type": name}
-    known = {"config": origin.config, "split": origin.split, "revision": origin.revision}
-    return {"name": name, "type": origin.hub, **{key: value for key, value in known.items() if value}}
-
-
-def metrics_of(output: str, of: Mapping[tuple[str, str], Row]) -> Iterator[dict[str, Any]]:
-    """Metrics that have a value, named with the output, because the hub knows none."""
-    for metric, score in (*METRICS, *((name, "") for name in (*READING, *YES_NO, LOW_MASS_RATE))):
-        row = of.get((metric, score))
-        if row is None or row["value"] is None:
+    for (dataset, _, output, _), of in found.items():
+        entry, row = project.datasets.get(dataset), of.get(("accuracy", ""))
+        if (
+            entry is None
+            or entry.origin is None
+            or entry.origin.hub is None
+            or not row
+            or row["value"] is None
+        ):
             continue
-        values: dict[str, Any] = {"protocol": "clean", "output": output, "items": row["items"]}
-        values |= {"alpha": row["alpha"], "score": score} if score else {}
-        if row["low"] is not None:
-            values["interval"] = [round(row["low"], _DIGITS), round(row["high"], _DIGITS)]
-        yield {
-            "type": _ON_THE_HUB.get(metric, metric),
-            "value": round(row["value"], _DIGITS),
-            "name": f"{label(metric, score)} ({output})",
-            "args": values,
-            "verified": False,
-        }
+        origin = entry.origin
+        result = EvalResultEntry(
+            dataset_id=str(origin.hub),
+            task_id=origin.config or "default",
+            value=round(row["value"], _DIGITS),
+            dataset_revision=origin.revision,
+            notes=f"Accuracy by {output}, {interval(row)}, of {row['items']} questions"
+            + (f" of {origin.split}" if origin.split else ""),
+        )
+        text = yaml.safe_dump(eval_result_entries_to_yaml([result]), sort_keys=False, width=1000)
+        yield f"{dataset}_{output}.yaml", text
 
 
 def section(pin: Pin | None, found: Cells, variations: Sequence[Row]) -> str:

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 
 from vouch.datasets.raw import Expected, LoaderSettings, RawItem, Rejected, Unusable
 from vouch.datasets.read.files import Source
+from vouch.datasets.read.forms import PARQUET
 from vouch.datasets.read.row import Row, items
-from vouch.datasets.read.rows import PARQUET, count_rows, rows
+from vouch.datasets.read.rows import count_rows, rows
 from vouch.datasets.read.tree import Tree
 
 QUESTIONS = "SEED-Bench.json"

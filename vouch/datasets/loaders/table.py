@@ -18,13 +18,11 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from vouch.datasets.raw import LoaderSettings, RawItem, Rejected, Unusable
 from vouch.datasets.read import json_line
 from vouch.datasets.read.files import File, Source
+from vouch.datasets.read.forms import ENDINGS, ending
 from vouch.datasets.read.row import Row, items
-from vouch.datasets.read.rows import PARQUET, TSV, count_rows, rows
-from vouch.datasets.read.streamed import FORMS, streamed
+from vouch.datasets.read.rows import count_rows, rows
 from vouch.datasets.read.tree import Tree
 from vouch.pipeline.errors import UserError
-
-ENDINGS = (PARQUET, TSV, *FORMS)
 
 
 class Columns(BaseModel):
@@ -55,13 +53,15 @@ class Settings(LoaderSettings):
     """files: patterns of the tables that are meant; empty: all. choices: the options of every row.
 
     answer: what the column holds: an index from 0, a number from 1, a letter, the text of an option, or
-    (`auto`) an index where it is an integer, else a letter or a text.
+    (`auto`) an index where it is an integer, else a letter or a text. picture: the path of a picture, with
+    what its cell holds in place of {}.
     """
 
     columns: Columns
     files: list[str] = Field(default=[])
     choices: list[str] | None = Field(default=None, min_length=2)
     answer: Literal["auto", "index", "number", "letter", "text"] = "auto"
+    picture: str | None = Field(default=None, pattern=r"^[^{}]*\{\}[^{}]*$")
 
     @model_validator(mode="after")
     def _answered(self) -> Self:
@@ -84,40 +84,21 @@ def kinds(settings: Settings) -> Collection[str]:
 
 def count(source: Source, name: str, settings: Settings) -> int:
     """Rows."""
-    files = _tables(source, name, settings)
-    if _own(files):
-        return count_rows(replace(source, chosen=tuple(files)))
-    return sum(1 for file in files for _ in streamed(file, [settings.columns.question]))
+    return count_rows(_tables(source, name, settings), ENDINGS)
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     """One item per row; ids are the rows' numbers, from 0, where there is no column of ids."""
-    columns = settings.columns.names
     with Tree(source) as tree:
-        found = _rows(source, _tables(source, name, settings), columns)
+        found = rows(_tables(source, name, settings), settings.columns.names, endings=ENDINGS)
         yield from items(found, lambda row: _item(row, settings, tree))
 
 
-def _rows(source: Source, files: Sequence[File], columns: Sequence[str]) -> Iterator[Row]:
-    if _own(files):
-        yield from rows(replace(source, chosen=tuple(files)), columns)
-        return
-    number = 0
-    for file in files:
-        for place, values in enumerate(streamed(file, columns), 1):
-            yield Row(values, f"{file.path} row {place}", number, file)
-            number += 1
-
-
-def _own(files: Sequence[File]) -> bool:
-    return files[0].name.lower().endswith((PARQUET, TSV))
-
-
-def _tables(source: Source, name: str, settings: Settings) -> list[File]:
+def _tables(source: Source, name: str, settings: Settings) -> Source:
     """The tables that are meant, all of one form. Raises UserError."""
-    wanted = settings.files or [f"*{ending}" for ending in ENDINGS]
+    wanted = settings.files or [f"*{form}" for form in ENDINGS]
     found = [file for file in source.files if any(_fits(file.name.lower(), one.lower()) for one in wanted)]
-    forms = {file.path.suffix.lower(): file.name for file in found}
+    forms = {ending(file): file.name for file in found}
     if not found or not forms.keys() <= set(ENDINGS):
         there = ", ".join(file.name for file in source.files[:5]) or "nothing"
         raise UserError(
@@ -129,7 +110,7 @@ def _tables(source: Source, name: str, settings: Settings) -> list[File]:
             f"{source.path}: tables of several forms ({', '.join(sorted(forms.values()))}); name those "
             f"that are meant in datasets.{name}.settings.files"
         )
-    return found
+    return replace(source, chosen=tuple(found))
 
 
 def _fits(name: str, pattern: str) -> bool:
@@ -151,8 +132,8 @@ def _item(row: Row, settings: Settings, tree: Tree) -> RawItem:
         answers=[] if is_open else _answers(row, settings, options),
         references=_references(references, str(columns.references)) if is_open else [],
         hint=_maybe(row, columns.hint) or None,
-        images=_images(row, columns, tree),
-        category=_maybe(row, columns.category),
+        images=_images(row, settings, tree),
+        category=_category(row, columns.category),
         group=group or None,
         kind="text" if is_open else "choice",
     )
@@ -177,19 +158,25 @@ def _options(row: Row, settings: Settings) -> list[str | None]:
 
 def _references(value: Any, column: str) -> list[str]:
     cells = value if isinstance(value, list) else [value]
-    if not cells or not all(isinstance(cell, str | int | float) and cell != "" for cell in cells):
+    if all(cell is None or cell == "" for cell in cells):
+        raise Unusable(f"{column} is empty; if its answers are hidden, take another split")
+    if not all(isinstance(cell, str | int | float) for cell in cells):
         raise Unusable(f"{column} is not an answer or a list of them")
     return list(map(str, cells))
+
+
+def _category(row: Row, column: str | None) -> str:
+    """One text; several are sorted."""
+    if column is not None and isinstance(row.values.get(column), list):
+        return ", ".join(sorted(row.texts(column)))
+    return _maybe(row, column)
 
 
 def _answers(row: Row, settings: Settings, options: Sequence[str | None]) -> list[int]:
     column = str(settings.columns.answer)
     value = row.values.get(column)
     cells = value if isinstance(value, list) else [value]
-    return [
-        _answer(Row({column: cell}, row.where, row.number, row.file), column, settings, options)
-        for cell in cells
-    ]
+    return [_answer(row.with_cell(column, cell), column, settings, options) for cell in cells]
 
 
 def _answer(row: Row, column: str, settings: Settings, options: Sequence[str | None]) -> int:
@@ -211,21 +198,24 @@ def _answer(row: Row, column: str, settings: Settings, options: Sequence[str | N
     return json_line.answers(row.values[column], options, column)[0]
 
 
-def _images(row: Row, columns: Columns, tree: Tree) -> list[bytes]:
-    cells = [columns.image] if isinstance(columns.image, str) else columns.image
-    return [image for column in cells for image in _cell(row, column, tree)]
+def _images(row: Row, settings: Settings, tree: Tree) -> list[bytes]:
+    image = settings.columns.image
+    columns = [image] if isinstance(image, str) else image
+    return [image for column in columns for image in _cell(row, column, settings.picture, tree)]
 
 
-def _cell(row: Row, column: str, tree: Tree) -> list[bytes]:
+def _cell(row: Row, column: str, pattern: str | None, tree: Tree) -> list[bytes]:
     """Pictures of one column: encoded in the cell, or files that it names. Base64 has no dot."""
     value = row.values.get(column)
     found = []
     for cell in value if isinstance(value, list) else [value]:
         path = cell.get("path") if isinstance(cell, dict) and cell.get("bytes") is None else cell
+        if pattern is not None and path not in (None, ""):
+            path = pattern.replace("{}", row.with_cell(column, path).text(column))
         if isinstance(path, str) and "." in path[:1000]:
             found.append(tree.picture(_beside(row.file, path, tree)))
         else:
-            found += Row({column: cell}, row.where, row.number, row.file).images(column)
+            found += row.with_cell(column, cell).images(column)
     return found
 
 

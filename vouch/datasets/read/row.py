@@ -7,7 +7,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from vouch.datasets.raw import RawItem, Rejected, Unusable
@@ -29,6 +29,10 @@ class Row:
     where: str
     number: int
     file: File
+
+    def with_cell(self, column: str, value: Any) -> "Row":
+        """The row with another value of one column."""
+        return replace(self, values={**self.values, column: value})
 
     def maybe(self, column: str) -> str | None:
         """A text, or null; numbers become texts."""

@@ -1,0 +1,159 @@
+"""The forms of a table, by the ending of the file. Each is read a few rows at a time."""
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from vouch.datasets.raw import Unusable
+from vouch.datasets.read import json_line, records
+from vouch.datasets.read.files import File, lines
+from vouch.pipeline.errors import UserError
+
+PARQUET, TSV = ".parquet", ".tsv"
+_DIALECTS = {TSV: "excel-tab", ".csv": "excel"}
+_BATCH = 16  # rows held at a time; rows of documents hold megabytes
+_BUFFER = 1 << 20  # bytes read at a time: else a whole column of a row group is
+_MAX_CELL = 1 << 27  # characters of a TSV cell or line, an image in base64 included
+
+Rows = Iterator[tuple[dict[str, Any], str]]  # the cells of a row by column, and where it stands
+
+
+def ending(file: File) -> str:
+    """Which form it has."""
+    return Path(file.name).suffix.lower()
+
+
+def read(file: File, needed: Sequence[str], optional: Sequence[str] = ()) -> Rows:
+    """The rows of a table. Raises UserError, also for a needed column that is missing."""
+    number = 0
+    try:
+        for values in _READERS[ending(file)](file, needed, optional):
+            number += 1
+            yield values, f"{file.path} row {number}"
+    except (OSError, ValueError, OverflowError, csv.Error, pa.ArrowException) as error:  # also not UTF-8
+        raise UserError(f"{file.path}: damaged after row {number} ({error!s:.160}); fetch it again") from None
+
+
+def count(file: File) -> int:
+    """Its rows."""
+    if ending(file) == PARQUET:
+        return int(_opened(file).metadata.num_rows)
+    return sum(1 for _ in read(file, ()))
+
+
+def columns(file: File) -> list[str]:
+    """The columns of a parquet or TSV file. Raises UserError."""
+    if ending(file) == PARQUET:
+        return list(_opened(file).schema_arrow.names)
+    with _text(file.checked()) as text:
+        return list(_reader(text, file).fieldnames or ())
+
+
+def _parquet(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterator[dict[str, Any]]:
+    opened = _opened(file)
+    wanted = _wanted(file, needed, optional, opened.schema_arrow.names)
+    for batch in opened.iter_batches(batch_size=_BATCH, columns=wanted, use_threads=False):
+        yield from batch.to_pylist()
+
+
+def _opened(file: File) -> pq.ParquetFile:
+    try:
+        opened = pq.ParquetFile(file.checked(), pre_buffer=False, buffer_size=_BUFFER)
+        _ = opened.schema_arrow.names
+        return opened
+    except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: a name that is not UTF-8
+        raise UserError(f"{file.path}: not readable as parquet ({error!s:.160}); fetch it again") from None
+
+
+def _arrow(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """A stream, as `datasets` writes it, or a file with an index of its batches."""
+    with pa.memory_map(str(file.checked())) as data:
+        indexed = data.read(6) == b"ARROW1"
+        data.seek(0)
+        opened = pa.ipc.open_file(data) if indexed else pa.ipc.open_stream(data)
+        wanted = _wanted(file, needed, optional, opened.schema.names)
+        for batch in map(opened.get_batch, range(opened.num_record_batches)) if indexed else opened:
+            batch.validate(full=True)
+            for first in range(0, batch.num_rows, _BATCH):
+                yield from batch.select(wanted).slice(first, _BATCH).to_pylist()
+
+
+def _cells(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterator[dict[str, Any]]:
+    with _text(file.checked()) as text:
+        reader = _reader(text, file)
+        wanted = _wanted(file, needed, optional, reader.fieldnames or ())
+        for number, values in enumerate(reader, start=1):
+            if None in values or None in values.values():
+                raise UserError(
+                    f"{file.path} row {number}: has not one cell for each column; fetch the file again"
+                )
+            yield {name: values[name] for name in wanted}
+
+
+def _text(path: Path) -> io.TextIOWrapper:
+    return path.open(encoding="utf-8-sig", newline="")
+
+
+def _reader(text: io.TextIOWrapper, file: File) -> "csv.DictReader[str]":
+    csv.field_size_limit(_MAX_CELL)
+    form = ending(file)
+    try:
+        reader = csv.DictReader(lines(text, file.path, _MAX_CELL), dialect=_DIALECTS[form], strict=True)
+        _ = reader.fieldnames
+        return reader
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise UserError(
+            f"{file.path}: not readable as {form[1:].upper()} in UTF-8 ({error!s:.160}); fetch it again"
+        ) from None
+
+
+def _objects(file: File, needed: Sequence[str], optional: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """A key that an object lacks is null; one that all lack is a missing column. A list has the keys 0, 1."""
+    path, there = file.checked(), dict[str, None]()
+    found = _lines(path) if ending(file) == ".jsonl" else records.rows(path)
+    for number, value in enumerate(found, start=1):
+        values = {str(place): cell for place, cell in enumerate(value)} if isinstance(value, list) else value
+        if not isinstance(values, dict):
+            raise UserError(f"{path} row {number}: a {type(values).__name__}, not an object; correct it")
+        there |= dict.fromkeys(name for name in (needed if there else values) if name in values)
+        yield {name: values.get(name) for name in (*needed, *optional)}
+    _wanted(file, needed, optional, list(there))
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open("rb") as file:
+        for number, line in enumerate(lines(file, path), start=1):
+            try:
+                if line.strip():
+                    yield json_line.json_object(line)
+            except Unusable as error:
+                raise UserError(f"{path} line {number}: {error}") from None
+
+
+def _wanted(file: File, needed: Sequence[str], optional: Sequence[str], there: Sequence[str]) -> list[str]:
+    """The columns to read. Raises UserError where a needed one is missing, or one is there twice."""
+    missing = [column for column in needed if column not in there]
+    if missing:
+        raise UserError(
+            f"{file.path}: no column {', '.join(missing)}; it has {', '.join(there)[:200] or 'none'}; is it "
+            "the right file for this loader?"
+        )
+    wanted = [column for column in (*needed, *optional) if column in there]
+    twice = next((column for column in wanted if there.count(column) > 1), None)
+    if twice is not None:  # the last one would count
+        raise UserError(f"{file.path}: two columns {twice!r:.80}; keep one of them")
+    return wanted
+
+
+_READERS: Mapping[str, Callable[[File, Sequence[str], Sequence[str]], Iterator[dict[str, Any]]]] = {
+    PARQUET: _parquet,
+    **dict.fromkeys(_DIALECTS, _cells),
+    **dict.fromkeys((".jsonl", ".json"), _objects),
+    ".arrow": _arrow,
+}
+ENDINGS = tuple(_READERS)
