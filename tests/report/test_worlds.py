@@ -17,7 +17,9 @@ from vouch.report.sections.verdict import Verdict, build
 EACH = int(os.environ.get("WORLDS", "60")) // len(KINDS)
 NAMED: dict[str, Callable[[Verdict], bool]] = {
     "better": lambda view: bool(re.match(r"ant is best on [\w, ]*\bset0\b", view.headline)),
-    "fragile": lambda view: any("(vr_b_5): " in c.answer and " on set0 right, without" in c.why for c in view.cards),
+    "fragile": lambda view: any(
+        "(vr_b_5): " in c.answer and " on set0 right, without" in c.why for c in view.cards
+    ),
     "overconfident": lambda view: bool(re.fullmatch(r"Says .* \(set0\)", view.cards[0].answer)),
 }
 """Whether the front page tells the one effect of a world of that kind."""
