@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from vouch.library.reading import read_answer
     from vouch.library.results import results
     from vouch.library.robustness import robustness
+    from vouch.library.selective import answering, sampled_sets
     from vouch.library.sets import coverage, prediction_sets
 
 _HOME = {
+    "answering": "selective",
     "calibration_error": "calibration",
     "compare": "comparison",
     "coverage": "sets",
@@ -25,9 +27,11 @@ _HOME = {
     "read_answer": "reading",
     "results": "results",
     "robustness": "robustness",
+    "sampled_sets": "selective",
     "temperature": "calibration",
 }
 __all__ = [
+    "answering",
     "calibration_error",
     "compare",
     "coverage",
@@ -36,6 +40,7 @@ __all__ = [
     "read_answer",
     "results",
     "robustness",
+    "sampled_sets",
     "temperature",
 ]
 

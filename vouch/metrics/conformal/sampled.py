@@ -11,14 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vouch.metrics.config import Config
-from vouch.metrics.conformal.splits import Splits, group_splits
+from vouch.metrics.conformal.splits import Splits
 from vouch.metrics.conformal.thresholds import exact_rank
-from vouch.metrics.protocols import Figure, mean_figure, split_figure
 from vouch.metrics.responses import Bools, Ints
-from vouch.metrics.text.judging import judge
-from vouch.metrics.text.texts import Question
-from vouch.tables.outcomes import UNREAD
 
 Array = NDArray[np.float64]
 
@@ -85,42 +80,3 @@ def _quantile(scores: Array, alpha: float) -> float:
     """The ceil((n + 1)(1 - alpha))-th smallest, inf where there is none."""
     rank = exact_rank(len(scores), alpha)
     return float(np.sort(scores)[rank - 1]) if rank <= len(scores) else np.inf
-
-
-def sampled_figures(
-    questions: Sequence[Question],
-    samples: Sequence[Sequence[str]],
-    groups: Ints,
-    config: Config,
-    names: Sequence[str],
-    score: str,
-) -> list[Figure]:
-    """Half of alpha for either promise, so that the sets have the target of all others.
-
-    tron_unreached  share of the questions without a right sample: above half of alpha there are no sets
-    tron_samples, tron_coverage, tron_set_size  as SampledSets
-    names: as for `judge`.
-    """
-    most = max(map(len, samples), default=0)
-    rows = [row for row, texts in enumerate(samples) if most and len(texts) == most]
-    if not rows:
-        return []
-    texts = [text for row in rows for text in samples[row]]
-    judged = judge([questions[row] for row in rows for _ in range(most)], texts, config, names)[0]
-    said = [
-        f"?{text}" if one.parser in UNREAD else f"={one.answer}"
-        for one, text in zip(judged, texts, strict=True)
-    ]
-    grades = [one.grade >= 1 for one in judged]
-    parts = [slice(at, at + most) for at in range(0, len(texts), most)]
-    drawn = numbered([said[part] for part in parts], [grades[part] for part in parts])
-    own = groups[rows]
-    figures = [mean_figure("tron_unreached", np.asarray(~drawn.right.any(axis=1)), own, "clean", score)]
-    splits = group_splits(own, config.calibration, config.seed, config.splits)
-    if not (splits.sizes.min() and splits.sizes.max() < len(rows)):
-        return figures
-    sets = sampled_sets(drawn, splits, config.main_alpha / 2, config.main_alpha / 2)
-    if sets is None:
-        return figures
-    values = {"tron_samples": sets.samples, "tron_coverage": sets.coverage, "tron_set_size": sets.size}
-    return figures + [split_figure(name, each, len(rows), score) for name, each in values.items()]

@@ -11,7 +11,6 @@ import numpy as np
 from vouch.metrics.calibration.bins import equal_slots, resampled_bins, tally
 from vouch.metrics.calibration.metrics import OF_BINS, Order, auroc
 from vouch.metrics.config import DEFAULT_ANSWER, Config
-from vouch.metrics.conformal.sampled import sampled_figures
 from vouch.metrics.conformal.selective import selective_figures
 from vouch.metrics.intervals import Interval, centred, group_sums, resampled
 from vouch.metrics.protocols import CLEAN, Column, Figure, mean_figure
@@ -21,6 +20,7 @@ from vouch.metrics.robustness.samples import sampled_agreement, sampled_instabil
 from vouch.metrics.tables import Scored, metric_rows, outcome_table
 from vouch.metrics.text.judging import SAID, Judged, judge
 from vouch.metrics.text.parsers.published import first_mark
+from vouch.metrics.text.sampled import sampled_figures
 from vouch.metrics.text.stated import VERBALISED
 from vouch.metrics.text.texts import TextBlock
 from vouch.metrics.text.tokens import Numbers
