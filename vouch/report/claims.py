@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from vouch.metrics.conformal.selective import SURE, Alone, alone
 from vouch.metrics.intervals import mean_interval
 from vouch.report import formatting
 from vouch.report.costs import ACCURACY, costs, real_changes
@@ -18,6 +19,8 @@ from vouch.tables.prompts import TEXT
 
 USEFUL = 0.1
 """A difference that is worth asking more questions for."""
+FEW = 0.05
+"""Share of the answers that may be wrong where a model answers alone."""
 Guarantee = Literal["kept", "broken", "cannot tell"]
 CHOSEN, RIGHT = "chosen_share_", "right_share_"
 once = lru_cache(maxsize=2)
@@ -149,6 +152,25 @@ def guarantee(evidence: Evidence, dataset: str, model: str, variation: str = "")
     """What becomes of the coverage guarantee: in a variation, with the thresholds of the original."""
     claim = _coverages(evidence).get((dataset, model, variation or evidence.variations(dataset)[0]))
     return "cannot tell" if claim is None else "kept" if claim.above else "broken"
+
+
+@once
+def answers_alone(evidence: Evidence) -> dict[tuple[str, str], Alone]:
+    """By dataset and model, what may be answered alone with at most a share FEW wrong.
+
+    All hold together with probability SURE: each is shown at the level that Bonferroni leaves of it.
+    """
+    places = [(name, model) for name in evidence.judged for model in evidence.candidates(name)]
+    sure, found = 1 - (1 - SURE) / max(len(places), 1), {}
+    for name, model in places:
+        frame = evidence.plain_outcomes(name).dropna(subset=["clean_correct", "confidence"])
+        own = frame[frame["model"] == model]
+        groups = np.unique(own["group"].to_numpy(str), return_inverse=True)[1]
+        rows = own["confidence"].to_numpy(float), own["clean_correct"].to_numpy(float), groups
+        shown = alone(*rows, FEW, sure, evidence.scoring.seed)
+        if shown.answered:
+            found[name, model] = shown
+    return found
 
 
 @once
