@@ -22,6 +22,7 @@ USEFUL = 0.1
 FEW = 0.05
 """Share of the answers that may be wrong where a model answers alone."""
 Guarantee = Literal["kept", "broken", "cannot tell"]
+TRANSFER = ("output", "from_model", "from_dataset", "model", "dataset", "weighting")
 CHOSEN, RIGHT = "chosen_share_", "right_share_"
 once = lru_cache(maxsize=2)
 """Claims of a kind are found all together: they are corrected for each other."""
@@ -145,6 +146,19 @@ def _coverages(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
                 if evidence.calibrated(name, model):
                     groups = min(evidence.groups(name), n.items)
                     tried[name, model, change] = of_share(n.value, n.low, n.high, groups, evidence.target)
+    return held(tried)
+
+
+@once
+def transferred(evidence: Evidence) -> dict[tuple[str, ...], Claim]:
+    """Coverage by thresholds of another dataset or model against its target, by the columns TRANSFER."""
+    tried = {}
+    for row in evidence.transfer.dropna(subset=["coverage"]).to_dict("records"):
+        home = row["from_model"] == row["model"] and row["from_dataset"] == row["dataset"]
+        if not home and {row["dataset"], row["from_dataset"]} <= set(evidence.judged):
+            groups = min(evidence.groups(row["dataset"]), row["items"])
+            claim = of_share(row["coverage"], row["low"], row["high"], groups, evidence.target)
+            tried[tuple(str(row[name]) for name in TRANSFER)] = claim
     return held(tried)
 
 
