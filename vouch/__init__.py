@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from vouch.library.robustness import robustness
     from vouch.library.selective import answering, sampled_sets
     from vouch.library.sets import coverage, prediction_sets
+    from vouch.library.shift import weighted_sets
 
 _HOME = {
     "answering": "selective",
@@ -29,6 +30,7 @@ _HOME = {
     "robustness": "robustness",
     "sampled_sets": "selective",
     "temperature": "calibration",
+    "weighted_sets": "shift",
 }
 __all__ = [
     "answering",
@@ -42,6 +44,7 @@ __all__ = [
     "robustness",
     "sampled_sets",
     "temperature",
+    "weighted_sets",
 ]
 
 

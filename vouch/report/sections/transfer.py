@@ -20,9 +20,10 @@ A threshold keeps its promise on questions like those that calibrated it. Here o
 threshold of LAC sets, and the other half of another dataset, or of another model's answers, is judged by it.
 Coloured cells differ from the target, corrected for all of them. <em>Weighted</em> sets count each question
 that calibrates by how much likelier its picture or words are in the other dataset. That mends a shift of
-these and nothing else: not other words for the same pictures, not a harder task, and not a dataset so far away that
-few questions keep their weight, where sets hold every option.""")
+these and nothing else: not other words for the same pictures, not a harder task, and not a dataset so far
+away that few questions keep their weight, where sets hold every option.""")
 CLOSER = 0.01
+KINDS = {"images": "pictures", "questions": "words"}
 MOST = 4
 Make = Callable[[pd.Series], str]
 
@@ -124,7 +125,7 @@ def _weighted(evidence: Evidence, frame: pd.DataFrame) -> Iterator[str]:
         nearer, further = (before - after > CLOSER).sum(), (after - before > CLOSER).sum()
         full = both.loc[before - after > CLOSER, "infinite_weighted"]
         yield (
-            f"Weights by {kind} bring coverage nearer to the target in {nearer} of "
+            f"Weights by {KINDS[str(kind)]} bring coverage nearer to the target in {nearer} of "
             f"{formatting.plural(len(both), 'transfer')}, and further from it in {further}"
             + (f"; of the nearer ones {formatting.percent(full.mean(), 0)} of the sets hold every option"
                if len(full) else "")
