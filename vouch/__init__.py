@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vouch.library.calibration import calibration_error, temperature
-    from vouch.library.comparison import compare
+    from vouch.library.comparison import compare, power
     from vouch.library.ranking import rank_without_labels
     from vouch.library.reading import read_answer
     from vouch.library.results import results
@@ -23,6 +23,7 @@ _HOME = {
     "calibration_error": "calibration",
     "compare": "comparison",
     "coverage": "sets",
+    "power": "comparison",
     "prediction_sets": "sets",
     "rank_without_labels": "ranking",
     "read_answer": "reading",
@@ -37,6 +38,7 @@ __all__ = [
     "calibration_error",
     "compare",
     "coverage",
+    "power",
     "prediction_sets",
     "rank_without_labels",
     "read_answer",

@@ -6,9 +6,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vouch.library.arrays import groups_of, shares_of
+from vouch.library.arrays import groups_of, share, shares_of
 from vouch.library.figure import Estimate, Result
-from vouch.metrics.comparison.resampling import intervals, minimum_detectable_effect, p_values
+from vouch.metrics.comparison.resampling import (
+    finds,
+    intervals,
+    minimum_detectable_effect,
+    p_values,
+    questions_for,
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,3 +63,38 @@ def compare(
         p,
         minimum_detectable_effect(low, high),
     )
+
+
+@dataclass(frozen=True, repr=False)
+class Power(Result):
+    """finds: the smallest true difference that four of five studies name. needed: questions for `wanted`."""
+
+    finds: float
+    wanted: float
+    needed: int
+
+
+def power(
+    questions: int,
+    *,
+    wanted: float = 0.05,
+    discordant: float = 0.2,
+    design: float = 1.0,
+    significance: float = 0.05,
+    claims: int = 1,
+) -> Power:
+    """What a paired comparison of so many questions finds, before it is made (Connor 1987).
+
+    discordant: share of the questions on which just one of the two is right. design: variance over that of
+    independent questions, 1 + (questions of a group - 1) x their correlation (Kish 1965). claims: comparisons
+    that Holm's correction counts.
+
+    >>> found = power(1000)
+    >>> round(found.finds, 3), found.needed
+    (0.04, 628)
+    """
+    share(discordant, "discordant"), share(wanted, "wanted"), share(significance, "significance")
+    if questions < 1 or design < 1:
+        raise ValueError(f"questions is {questions}, design {design}; both must be at least 1")
+    effect = finds(questions, (discordant * design) ** 0.5, significance, claims)
+    return Power(effect, wanted, questions_for(wanted, questions, effect))

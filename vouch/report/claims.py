@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from vouch.metrics.comparison.resampling import questions_for
 from vouch.metrics.conformal.selective import SURE, Alone, alone
 from vouch.metrics.intervals import mean_interval
 from vouch.report import formatting
@@ -87,7 +88,7 @@ def untold(evidence: Evidence, dataset: str) -> str:
 def worth(evidence: Evidence, dataset: str) -> tuple[str, str]:
     """What the questions of a dataset find over a guess, and how many would find what is USEFUL."""
     effect, points = _least(evidence, dataset), f"{100 * USEFUL:g} points over a guess"
-    needed = evidence.asked(dataset) * (effect / USEFUL) ** 2
+    needed = questions_for(USEFUL, evidence.asked(dataset), effect)
     step = 10 ** max(int(np.log10(max(needed, 1))) - 1, 0)
     enough = f"About {formatting.count(int(np.ceil(needed / step) * step))} would"
     return over_a_guess(evidence, dataset), f"{'These' if effect <= USEFUL else enough} show {points}"

@@ -4,6 +4,8 @@ Both take sums over groups, of whole numbers: these add up exactly, so no order 
 threads can move a bit.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtr
@@ -66,6 +68,25 @@ def detectable(error: float, significance: float = 0.05, claims: int = 1) -> flo
     two-sided).
     """
     return float(ndtri(1 - significance / 2 / max(claims, 1)) + ndtri(POWER)) * error
+
+
+def deviation(low: float, high: float, items: int) -> float:
+    """Standard deviation of a paired difference on an item, its group's share included, by its interval.
+
+    Before a run: the root of d times the design effect 1 + (m - 1) r, d being the share of items on which
+    just one of the two is right, m the items of a group and r their correlation (Connor 1987; Kish 1965).
+    """
+    return (high - low) / INTERVAL * math.sqrt(items)
+
+
+def finds(items: int, spread: float, significance: float = 0.05, claims: int = 1) -> float:
+    """The difference that so many items find, by their `deviation`."""
+    return detectable(spread / math.sqrt(items), significance, claims)
+
+
+def questions_for(wanted: float, items: int, effect: float) -> int:
+    """The fewest items that find a wanted difference, where so many find `effect`."""
+    return math.ceil(items * (effect / wanted) ** 2 * (1 - 1e-12))
 
 
 def minimum_detectable_effect(
