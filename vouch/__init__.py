@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vouch.library.calibration import calibration_error, temperature
-    from vouch.library.comparison import compare, power
+    from vouch.library.comparison import compare, power, regressions
     from vouch.library.ranking import rank_without_labels
     from vouch.library.reading import read_answer
     from vouch.library.results import results
@@ -27,6 +27,7 @@ _HOME = {
     "prediction_sets": "sets",
     "rank_without_labels": "ranking",
     "read_answer": "reading",
+    "regressions": "comparison",
     "results": "results",
     "robustness": "robustness",
     "sampled_sets": "selective",
@@ -42,6 +43,7 @@ __all__ = [
     "prediction_sets",
     "rank_without_labels",
     "read_answer",
+    "regressions",
     "results",
     "robustness",
     "sampled_sets",

@@ -33,8 +33,8 @@ def power(
     """A line for each dataset. wanted: a difference, 0 ... 1. Raises UserError for a number out of range."""
     if not 0 < wanted < 1 or not 0 < discordant <= 1 or design < 1:
         raise UserError(
-            "vouch plan: a number is out of range; give --power between 0 and 100 points, --discordant between "
-            "0 and 1, --design of 1 or more"
+            "vouch plan: a number is out of range; give --power between 0 and 100 points, --discordant "
+            "between 0 and 1, --design of 1 or more"
         )
     known = {name: found.count for name, found in items.items() if found.count}
     pairs = len(project.models) * (len(project.models) - 1) // 2

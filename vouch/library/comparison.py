@@ -1,5 +1,6 @@
 """Which of two models is better on the same questions."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +11,12 @@ from vouch.library.arrays import groups_of, share, shares_of
 from vouch.library.figure import Estimate, Result
 from vouch.metrics.comparison.resampling import (
     finds,
+    holm,
     intervals,
     minimum_detectable_effect,
     p_values,
     questions_for,
+    sign_flip_p,
 )
 
 
@@ -98,3 +101,52 @@ def power(
         raise ValueError(f"questions is {questions}, design {design}; both must be at least 1")
     effect = finds(questions, (discordant * design) ** 0.5, significance, claims)
     return Power(effect, wanted, questions_for(wanted, questions, effect))
+
+
+@dataclass(frozen=True, repr=False)
+class Regressions(Result):
+    """alarms: names that got worse. p, drop: by name, one-sided and corrected (Holm 1979); loss of accuracy.
+
+    level: p below which there is an alarm.
+    """
+
+    alarms: tuple[str, ...]
+    p: Mapping[str, float]
+    drop: Mapping[str, float]
+    level: float
+
+
+def regressions(
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    *,
+    groups: ArrayLike | None = None,
+    false_alarms: float = 0.01,
+    look: int = 1,
+    allowed: float = 0.0,
+) -> Regressions:
+    """Which models got worse from one version to the next, with a bound on false alarms.
+
+    before, after: by name [n] 1 or 0, or a share, of which less than 1 is wrong; the same questions in the
+    same order. groups: [n] questions that are not independent. If the versions of a model are alike, an alarm
+    comes with a probability of at most false_alarms, however many names and, if `look` counts the comparisons
+    so far from 1, over all of these: the k-th spends 6 / (pi k)^2 of the bound. p: of flipping the signs of
+    the groups, exact. allowed: smaller losses raise no alarm.
+
+    >>> worse = [1] * 80 + [0] * 20
+    >>> regressions({"a": [1] * 100, "b": worse}, {"a": worse, "b": worse}).alarms
+    ('a',)
+    """
+    if before.keys() != after.keys() or not before or look < 1:
+        raise ValueError("before and after need the same names, at least one, and look counts from 1")
+    p, drop = [], {}
+    for name in before:
+        first = shares_of(before[name], f"before[{name!r}]") >= 1
+        second = shares_of(after[name], f"after[{name!r}]", len(first)) >= 1
+        sums = np.bincount(groups_of(groups, len(first)), second.astype(int) - first.astype(int))
+        p.append(sign_flip_p(np.rint(sums).astype(np.int64)))
+        drop[name] = float(first.mean() - second.mean())
+    level = share(false_alarms, "false_alarms") * 6 / (np.pi * look) ** 2
+    corrected = {name: float(each or 0) for name, each in zip(before, holm(list(p)), strict=True)}
+    alarms = tuple(name for name, each in corrected.items() if each <= level and drop[name] > allowed)
+    return Regressions(alarms, corrected, drop, level)

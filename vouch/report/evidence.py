@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from vouch.metrics.comparison.differences import holm
+from vouch.metrics.comparison.resampling import holm
 from vouch.metrics.unranked import LIMITS, Place, unranked
 from vouch.report.config import Scoring
 from vouch.report.gates import MINIMUM

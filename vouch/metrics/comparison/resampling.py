@@ -61,6 +61,31 @@ def p_values(mean: Array, sums: Array, counts: Array) -> Array:
     return np.asarray(np.maximum(2 * stdtr(freedom, -t), least))
 
 
+def holm(p_values: list[float | None]) -> list[float | None]:
+    """Holm's step-down correction; None stays None and does not count."""
+    tested = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    corrected: list[float | None] = [None] * len(p_values)
+    largest = 0.0
+    for done, (p, place) in enumerate(tested):
+        largest = max(largest, min(1.0, p * (len(tested) - done)))
+        corrected[place] = largest
+    return corrected
+
+
+def sign_flip_p(sums: NDArray[np.int64]) -> float:
+    """P(the sum is so small or smaller), each group's sum [groups] having either sign with probability 1/2.
+
+    Exact, by convolution. Of single questions it is McNemar's test, the binomial tail of those that differ.
+    """
+    sizes = np.abs(sums[sums != 0])
+    total = int(sizes.sum())
+    law = np.zeros(2 * total + 1)  # of the sum, from -total
+    law[total] = 1
+    for size in sizes.tolist():
+        law = (np.roll(law, size) + np.roll(law, -size)) / 2  # what would leave the array has no mass yet
+    return min(1.0, float(law[: total + int(sums.sum()) + 1].sum()))
+
+
 def detectable(error: float, significance: float = 0.05, claims: int = 1) -> float:
     """The smallest true difference that four of five studies find, by its standard error.
 
