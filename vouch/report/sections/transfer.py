@@ -95,8 +95,8 @@ def _broken(evidence: Evidence, between: pd.DataFrame) -> Iterator[str]:
     else:
         row = lost.loc[lost["coverage"].idxmin()]
         yield (
-            f"{formatting.count(len(lost))} of {formatting.plural(len(away), 'transfer')} are shown to break "
-            f"{target} coverage; lowest: {formatting.percent(row['coverage'])}, {_where(row)}."
+            f"{target} coverage is shown to be broken in {formatting.count(len(lost))} of "
+            f"{formatting.plural(len(away), 'transfer')}; lowest: {formatting.percent(row['coverage'])}, {_where(row)}."
         )
     alone = away.dropna(subset=["wrong"])
     if len(alone):
