@@ -96,7 +96,8 @@ def _broken(evidence: Evidence, between: pd.DataFrame) -> Iterator[str]:
         row = lost.loc[lost["coverage"].idxmin()]
         yield (
             f"{target} coverage is shown to be broken in {formatting.count(len(lost))} of "
-            f"{formatting.plural(len(away), 'transfer')}; lowest: {formatting.percent(row['coverage'])}, {_where(row)}."
+            f"{formatting.plural(len(away), 'transfer')}; lowest: {formatting.percent(row['coverage'])}, "
+            f"{_where(row)}."
         )
     alone = away.dropna(subset=["wrong"])
     if len(alone):
