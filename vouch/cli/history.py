@@ -32,7 +32,8 @@ def history(span: str, protocol: str, variations: bool) -> str:
     found, skipped = _versions(span, protocol, variations)
     if not found:
         raise UserError(f"{span}: no commit of it has results that can be read; name commits with results")
-    text = f"{len(found)} {'version' if len(found) == 1 else 'versions'} of the results in {span}, * where the model's pin changed\n"
+    count = f"{len(found)} version{'' if len(found) == 1 else 's'}"
+    text = f"{count} of the results in {span}, * where the model's pin changed\n"
     text += "".join(f" {place}  {version.told}\n" for place, version in enumerate(found, start=1))
     text += "".join(f"left out: {reason}\n" for reason in skipped)
     rows, group = [], None

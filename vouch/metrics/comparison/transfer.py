@@ -44,7 +44,9 @@ def item_vectors(items: pa.Table, images: pa.Table, questions: pa.Table) -> dict
 
     of = {
         "images": items["images"].to_pylist(),
-        "questions": [[hashlib.sha256(text.encode()).hexdigest()] for text in items["question"].to_pylist()],
+        "questions": [
+            [hashlib.sha256((text or "").encode()).hexdigest()] for text in items["question"].to_pylist()
+        ],
     }
     found = {}
     for kind, table in (("images", images), ("questions", questions)):
