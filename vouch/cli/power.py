@@ -16,7 +16,7 @@ from vouch.tables.prompts import OUTPUTS
 
 SAID = """\
 finds: the smallest true difference between two models on the same questions that four of five studies name,
-p < {significance:g} after Holm's correction of {claims} comparisons; spread: standard deviation of the
+p < {significance:g} after Holm's correction for {claims}; spread: standard deviation of the
 difference on a question, its group included (results: median pair of {path};
 assumed: just one of the two is right on {discordant:.0%} of the questions, design effect {design:g})
 """
@@ -56,7 +56,11 @@ def power(
     points = f"{100 * wanted:g} points"
     head = ["dataset", "questions", "from", "spread", "finds, points", f"for {points}", "GPU hours", points]
     told = SAID.format(
-        significance=SIGNIFICANCE, claims=claims, path=DIFFERENCES_PATH, discordant=discordant, design=design
+        significance=SIGNIFICANCE,
+        claims=f"{claims} comparison{'' if claims == 1 else 's'}",
+        path=DIFFERENCES_PATH,
+        discordant=discordant,
+        design=design,
     )
     return table(head, rows, right=range(1, 8)) + told
 
