@@ -1,6 +1,6 @@
 """`python -m stages.compare`: scores of all models -> the tables of data/compare."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,7 +10,9 @@ from vouch.metrics.comparison.differences import differences
 from vouch.metrics.comparison.dimensions import dimensions
 from vouch.metrics.comparison.leaderboard import leaderboard
 from vouch.metrics.comparison.published import reproduced
+from vouch.metrics.comparison.transfer import item_vectors, transfers
 from vouch.metrics.comparison.variations import variations
+from vouch.metrics.conformal.weighted import Array
 from vouch.metrics.ranking.distances import Cloud, cloud, distances, trends
 from vouch.metrics.ranking.ranking import rankings
 from vouch.metrics.ranking.tasks import with_similarity
@@ -44,7 +46,9 @@ from vouch.tables.outcomes import OUTCOMES
 from vouch.tables.published import PUBLISHED
 from vouch.tables.rankings import RANKED, RANKED_PATH, RANKINGS, RANKINGS_PATH
 from vouch.tables.table import Table
+from vouch.tables.transfer import TRANSFER, TRANSFER_PATH
 
+OF_ITEMS = ("id", "category", "images", "question")
 COMPARED = (
     *("model", "dataset", "prompt", "item", "group", "variation", "output", "effect", "parser", "answer"),
     *("chosen", "confidence", "clean_correct", "clean_size_lac", "clean_size_aps"),
@@ -61,11 +65,8 @@ def main(run: Run) -> None:
     published = {
         path.stem: PUBLISHED.read(path) for path in run.inputs if path.parent == Path("data/published")
     }
-    categories = {
-        path.stem: ITEMS.read(path, ("category",))["category"].unique().to_pylist()
-        for path in run.inputs
-        if path == items_path(path.stem)
-    }
+    items = {path.stem: ITEMS.read(path, OF_ITEMS) for path in run.inputs if path == items_path(path.stem)}
+    categories = {name: table["category"].unique().to_pylist() for name, table in items.items()}
     away = unranked_in(metrics)
     DIMENSIONS.write(DIMENSIONS_PATH, dimensions(_comparable(metrics, away), categories))
     LEADERBOARD.write(LEADERBOARD_PATH, leaderboard(metrics, away))
@@ -75,6 +76,16 @@ def main(run: Run) -> None:
     VARIATIONS.write(VARIATIONS_PATH, variations(outcomes, config.seed, config.resamples))
     alpha = run.params["score"]["alpha"]  # of several the first, which is that of all headlines
     main_alpha = alpha[0] if isinstance(alpha, list) else alpha
+    TRANSFER.write(
+        TRANSFER_PATH,
+        transfers(
+            _comparable(outcomes, away),
+            _comparable(label_free, away),
+            _vectors(items),
+            main_alpha,
+            config.seed,
+        ),
+    )
     label_free = with_similarity(_comparable(label_free, away), TEXT_SIMILARITY.read(TEXT_SIMILARITY_PATH))
     summaries, values = rankings(label_free, config, main_alpha)
     RANKINGS.write(RANKINGS_PATH, summaries)
@@ -86,6 +97,16 @@ def main(run: Run) -> None:
 
 def _comparable(table: pa.Table, away: Collection[Place]) -> pa.Table:
     return table.filter(pa.array(comparable(table, away))) if away else table
+
+
+def _vectors(items: Mapping[str, pa.Table]) -> dict[str, dict[str, dict[str, Array]]]:
+    """By kind, dataset and item, the embeddings that there are."""
+    found: dict[str, dict[str, dict[str, Array]]] = {kind: {} for kind in EMBEDDED}
+    for name, table in items.items():
+        tables = (EMBEDDINGS.read(embeddings_path(name, kind)) for kind in EMBEDDED)
+        for kind, of_items in item_vectors(table, *tables).items():
+            found[kind][name] = of_items
+    return found
 
 
 def _clouds(datasets: Sequence[str]) -> dict[tuple[str, str], Cloud]:

@@ -21,7 +21,7 @@ def main(run: Run) -> None:
     """Reads the declared inputs, writes the report."""
     setup = {name: run.params[name] for name in SETUP} | {"locked": load_yaml(LOCK)["models"]}
     score = ScoreConfig.model_validate(run.params["score"])
-    told = score.model_dump(include={"calibration", "splits", "bins"})
+    told = score.model_dump(include={"calibration", "splits", "bins", "seed"})
     scoring = Scoring(alpha=score.main_alpha, **told)
     evidence = load(run.inputs, scoring, setup, facts(setup["locked"], setup["train"]))
     write(Config.model_validate(run.params["report"]), evidence, partial(run.progress, label="figures"))

@@ -9,34 +9,46 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vouch.library.calibration import calibration_error, temperature
-    from vouch.library.comparison import compare
+    from vouch.library.comparison import compare, power, regressions
     from vouch.library.ranking import rank_without_labels
     from vouch.library.reading import read_answer
     from vouch.library.results import results
     from vouch.library.robustness import robustness
+    from vouch.library.selective import answering, sampled_sets
     from vouch.library.sets import coverage, prediction_sets
+    from vouch.library.shift import weighted_sets
 
 _HOME = {
+    "answering": "selective",
     "calibration_error": "calibration",
     "compare": "comparison",
     "coverage": "sets",
+    "power": "comparison",
     "prediction_sets": "sets",
     "rank_without_labels": "ranking",
     "read_answer": "reading",
+    "regressions": "comparison",
     "results": "results",
     "robustness": "robustness",
+    "sampled_sets": "selective",
     "temperature": "calibration",
+    "weighted_sets": "shift",
 }
 __all__ = [
+    "answering",
     "calibration_error",
     "compare",
     "coverage",
+    "power",
     "prediction_sets",
     "rank_without_labels",
     "read_answer",
+    "regressions",
     "results",
     "robustness",
+    "sampled_sets",
     "temperature",
+    "weighted_sets",
 ]
 
 

@@ -12,6 +12,7 @@ from tests.prompts.rows import item_rows, template_of
 from vouch.cli.counts import Count, Items, count_prompts, estimate, gpu_hours
 from vouch.cli.prices import cost
 from vouch.datasets.cleaning.config import DatasetEntry
+from vouch.metrics.comparison.resampling import finds
 from vouch.models.pins.config import Prices
 from vouch.models.requests.config import Config, Sampling
 from vouch.models.requests.keys import PACK_PROMPTS
@@ -21,6 +22,8 @@ from vouch.pipeline.freshness import present, write_receipt
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.build.combination import load_variation
 from vouch.prompts.build.variation import Item
+from vouch.report.numbers import SIGNIFICANCE
+from vouch.tables.compared import DIFFERENCES, DIFFERENCES_PATH
 from vouch.tables.prompts import LETTERS, OUTPUTS, PROMPTS, TEXT, prompts_path
 
 GREEDY = Config(batch=4, bucket=8, threads=1)
@@ -186,6 +189,23 @@ def test_a_new_variation_counts_what_follows_from_it(bare: Path, vouch: Vouch) -
     assert (
         "10 more run if their inputs change: 4 extract, 2 score, 2 browse, 1 embed_texts, 1 compare\n" in out
     )
+
+
+def test_power_before_a_run_and_by_earlier_results(bare: Path, vouch: Vouch) -> None:
+    def shown(*words: object) -> dict[str, list[str]]:
+        found = vouch("plan", "--power", *words).partition("dataset  questions")[2]
+        return {line.split()[0]: line.split() for line in found.splitlines()[2:4]}
+
+    before = shown(10, "--discordant", 0.25, "--design", 4)
+    # One pair of models on two datasets, both too small to count: Holm corrects one comparison of 1 %.
+    spread, one = 1.0, finds(1, 1.0, SIGNIFICANCE, 1)
+    assert before["left"][:4] == ["left", "24", "assumed", f"{spread:.2f}"]
+    assert before["left"][4:6] == [f"{100 * one / 24**0.5:.1f}", str(int(100 * one**2) + 1)]
+    row = {"dataset": "left", "output": LETTERS, "first": "a", "second": "b", "difference": 0.0, "items": 100}
+    DIFFERENCES.write(DIFFERENCES_PATH, [row | {"low": -0.098, "high": 0.098}])
+    after = shown(10)
+    assert (after["left"][2:4], after["right"][2:4]) == (["results", "0.50"], ["assumed", "0.45"])
+    assert "give --power between 0 and 100" in vouch("plan", "--power", 0, status=1)
 
 
 def test_what_a_split_keeps_together_in_files_of_ones_own(bare: Path, vouch: Vouch) -> None:

@@ -111,7 +111,7 @@ def test_a_question_with_fewer_options_has_no_other_ones_in_its_set() -> None:
         (lambda: vouch.rank_without_labels({"a": [[1.0]]}), "at least 2"),
         (lambda: vouch.rank_without_labels({"a": [[0.5, 0.1]], "b": [[0.5, 0.5]]}), "sums to 0.6"),
         (lambda: vouch.read_answer("A", []), "at least 1"),
-        (lambda: vouch.best, "it has calibration_error"),
+        (lambda: vouch.best, "it has answering"),
     ],
 )
 def test_bad_input_is_named(call: Any, words: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from vouch.datasets.cleaning.defects import Findings
+from vouch.metrics.conformal.selective import WRONG
 from vouch.report.config import Scoring
 from vouch.report.evidence import Evidence
 from vouch.report.load import COMPARED
@@ -105,6 +106,7 @@ def _metrics(accuracy: float, half_width: float) -> Iterator[Measure]:
         ),
         *(("chosen_share_A", 0.6, 0.04), ("right_share_A", 0.5, 0.04)),
         *(("chosen_share_B", 0.4, 0.04), ("right_share_B", 0.5, 0.04)),
+        *((f"answered_{how}_{percent}", 0.5, 0.05) for how in ("alone", "conformal") for percent in WRONG),
         *(("accuracy_debiased", accuracy + 0.05, 0.05), ("rows_dropped", 2.0, None)),
     ):
         yield "clean", "", metric, value, half

@@ -4,8 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from tests.report.worlds import CHANCE, MODELS, World
-from vouch.report.claims import preferred
+import numpy as np
+from scipy.stats import beta
+
+from tests.report.worlds import BOAST, CHANCE, MODELS, World
+from vouch.report.claims import FEW, preferred
 from vouch.report.evidence import Evidence
 from vouch.report.sections.verdict import build
 from vouch.report.table import Cell
@@ -28,7 +31,10 @@ SAID = {
     "shift": r"Sets calibrated on the originals then cover \d+\s%",
     "pairs": r"(?:All )?(\d+)(?: of \d+)? comparisons?",
     "coverage": r"Is the target .*\? (Yes|No|Cannot tell).*?\)(?:; of .*, it is shown to be kept in \d+ and broken in (\d+))?",
-    "silent": r"No bad news shown|None shown|Too small to tell|[\d.]+ options in a set, .* coverage \(\w+\)|"
+    "alone": r"\d+\s% of the questions \((\w+)\)",
+    "handed over": r"Those that it is less sure of than ([\d.]+)\s% go to a person",
+    "silent": r"\w+ may answer them alone with at most 5\s% wrong, at 90\s% confidence for all models .*|"
+    r"No bad news shown|None shown|Too small to tell|[\d.]+ options in a set, .* coverage \(\w+\)|"
     r"Looked for .*|Not measured: .*|"
     r"Of \d+ variations? .*|The mean confidence .*|A set holds .*|For \d+\s% of .*|Too few questions .*|"
     r"By accuracy on .*|No model is recommended|Models that are not shown .*|With fewer than .*|\w+ cannot be told from .*",
@@ -44,6 +50,16 @@ def false_sentences(world: World, evidence: Evidence) -> list[str]:
     return [row[1].text for row in view.grid.rows if _wrong_row(world, row)] + [
         said for text in texts for said in _false_in(world, model, text)
     ]
+
+
+def _wrong_above(world: World, model: str, dataset: str, threshold: float) -> float:
+    """The share of wrong answers among those of a confidence of the threshold or more."""
+    mean = (min(world.accuracy[model, dataset], 0.97) - CHANCE) / (1 - CHANCE)
+    if mean <= 0:
+        return 1 - CHANCE
+    right = CHANCE + (1 - CHANCE) * beta.ppf((np.arange(100_000) + 0.5) / 100_000, 2 * mean, 2 * (1 - mean))
+    stated = 1 - BOAST * (1 - right) if (model, dataset) in world.boasts else right
+    return float((1 - right[stated >= threshold]).mean())
 
 
 def _wrong_row(world: World, row: Sequence[Cell]) -> bool:
@@ -76,6 +92,10 @@ def _false_in(world: World, model: str, text: str) -> Iterator[str]:
             wrong = (model, match[1]) not in world.boasts
         elif kind == "loses":
             change = match[1]
+        elif kind == "alone":
+            where = match[1]
+        elif kind == "handed over":
+            wrong = _wrong_above(world, model, where, float(match[1]) / 100) > FEW
         elif kind == "where":
             where = match[1]
             wrong = world.losses.get((model, where, change), 0) <= 0

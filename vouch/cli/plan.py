@@ -10,6 +10,7 @@ passes over the pictures' prefixes are not counted. Answers in the work cache ar
 Examples:
   vouch plan
   vouch plan kostumov                    the size of a study, before `vouch use kostumov`
+  vouch plan --power 3                   can it find a difference of 3 points, and if not, what would?
 """
 
 import argparse
@@ -30,6 +31,7 @@ from vouch.cli.counts import (
     variations_of,
 )
 from vouch.cli.entries import PROFILES
+from vouch.cli.power import power
 from vouch.cli.prices import PICTURE, TEXT_TOKENS, cost
 from vouch.cli.printing import and_more, plain, table
 from vouch.cli.use import profile_text
@@ -47,6 +49,26 @@ from vouch.tables.prompts import prompts_path
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `vouch plan`."""
     parser.add_argument("profile", nargs="?", help="a file in profiles/, without .yaml; default: params.yaml")
+    parser.add_argument(
+        "--power",
+        metavar="POINTS",
+        nargs="?",
+        type=float,
+        const=5.0,
+        help="which differences of accuracy the questions find, and how many find this one; default: 5",
+    )
+    parser.add_argument(
+        "--discordant",
+        type=float,
+        default=0.2,
+        help="of questions without results: share on which just one of two models is right; default: 0.2",
+    )
+    parser.add_argument(
+        "--design",
+        type=float,
+        default=1.0,
+        help="likewise: 1 + (questions of a group - 1) x their correlation; default: 1",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -66,8 +88,14 @@ def run(options: argparse.Namespace) -> int:
         else count_prompts(prompts_path(name))
         for name, entry in project.datasets.items()
     }
+    found = (
+        power(project, items, counts, options.power / 100, options.discordant, options.design)
+        if options.power is not None
+        else ""
+    )
     print(_head(project) + _datasets(project, items, counts), end="")
     print(_cells(project, counts, stale, touched) + _hours(project, counts, touched), end="")
+    print(found, end="")
     print(_prices(project, counts, touched), end="")
     print(_rewrites(project, items, stale), end="")
     print(_away(project, items) + _absent(project), end="")

@@ -9,6 +9,7 @@ Examples:
   vouch show --variations                changed questions and pictures as well
   vouch show --protocol faithful         one split, questions with defects included, as published
   vouch show --rev v1.0                  what changed since a commit, tag or branch
+  vouch show --rev v1.0..HEAD            how every model moved over the commits between
 """
 
 import argparse
@@ -58,7 +59,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="all columns")
     other = parser.add_mutually_exclusive_group()
     other.add_argument("--json", action="store_true", help="for programs: all columns, full precision")
-    other.add_argument("--rev", help="a commit, tag or branch: show what changed since then")
+    other.add_argument("--rev", help="a commit, tag or branch: what changed since; A..B: how all moved")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -67,6 +68,10 @@ def run(options: argparse.Namespace) -> int:
     now = cells(rows, options.protocol, options.variations)
     if options.json:
         print(as_json(named(now)), end="")
+    elif options.rev is not None and ".." in options.rev:
+        from vouch.cli.history import history
+
+        print(history(options.rev, options.protocol, options.variations), end="")
     elif options.rev is not None:
         then = cells(leaderboard_at(options.rev), options.protocol, options.variations)
         print(f"now, and in brackets what changed since {plain(options.rev)}")

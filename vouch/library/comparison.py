@@ -1,14 +1,23 @@
 """Which of two models is better on the same questions."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vouch.library.arrays import groups_of, shares_of
+from vouch.library.arrays import groups_of, share, shares_of
 from vouch.library.figure import Estimate, Result
-from vouch.metrics.comparison.resampling import intervals, minimum_detectable_effect, p_values
+from vouch.metrics.comparison.resampling import (
+    finds,
+    holm,
+    intervals,
+    minimum_detectable_effect,
+    p_values,
+    questions_for,
+    sign_flip_p,
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,3 +66,87 @@ def compare(
         p,
         minimum_detectable_effect(low, high),
     )
+
+
+@dataclass(frozen=True, repr=False)
+class Power(Result):
+    """finds: the smallest true difference that four of five studies name. needed: questions for `wanted`."""
+
+    finds: float
+    wanted: float
+    needed: int
+
+
+def power(
+    questions: int,
+    *,
+    wanted: float = 0.05,
+    discordant: float = 0.2,
+    design: float = 1.0,
+    significance: float = 0.05,
+    claims: int = 1,
+) -> Power:
+    """What a paired comparison of so many questions finds, before it is made (Connor 1987).
+
+    discordant: share of the questions on which just one of the two is right. design: variance over that of
+    independent questions, 1 + (questions of a group - 1) x their correlation (Kish 1965). claims: comparisons
+    that Holm's correction counts.
+
+    >>> found = power(1000)
+    >>> round(found.finds, 3), found.needed
+    (0.04, 628)
+    """
+    share(discordant, "discordant"), share(wanted, "wanted"), share(significance, "significance")
+    if questions < 1 or design < 1:
+        raise ValueError(f"questions is {questions}, design {design}; both must be at least 1")
+    effect = finds(questions, (discordant * design) ** 0.5, significance, claims)
+    return Power(effect, wanted, questions_for(wanted, questions, effect))
+
+
+@dataclass(frozen=True, repr=False)
+class Regressions(Result):
+    """alarms: names that got worse. p, drop: by name, one-sided and corrected (Holm 1979); loss of accuracy.
+
+    level: p below which there is an alarm.
+    """
+
+    alarms: tuple[str, ...]
+    p: Mapping[str, float]
+    drop: Mapping[str, float]
+    level: float
+
+
+def regressions(
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    *,
+    groups: ArrayLike | None = None,
+    false_alarms: float = 0.01,
+    look: int = 1,
+    allowed: float = 0.0,
+) -> Regressions:
+    """Which models got worse from one version to the next, with a bound on false alarms.
+
+    before, after: by name [n] 1 or 0, or a share, of which less than 1 is wrong; the same questions in the
+    same order. groups: [n] questions that are not independent. If the versions of a model are alike, an alarm
+    comes with a probability of at most false_alarms, however many names and, if `look` counts the comparisons
+    so far from 1, over all of these: the k-th spends 6 / (pi k)^2 of the bound. p: of flipping the signs of
+    the groups, exact. allowed: smaller losses raise no alarm.
+
+    >>> worse = [1] * 80 + [0] * 20
+    >>> regressions({"a": [1] * 100, "b": worse}, {"a": worse, "b": worse}).alarms
+    ('a',)
+    """
+    if before.keys() != after.keys() or not before or look < 1:
+        raise ValueError("before and after need the same names, at least one, and look counts from 1")
+    p, drop = [], {}
+    for name in before:
+        first = shares_of(before[name], f"before[{name!r}]") >= 1
+        second = shares_of(after[name], f"after[{name!r}]", len(first)) >= 1
+        sums = np.bincount(groups_of(groups, len(first)), second.astype(int) - first.astype(int))
+        p.append(sign_flip_p(np.rint(sums).astype(np.int64)))
+        drop[name] = float(first.mean() - second.mean())
+    level = share(false_alarms, "false_alarms") * 6 / (np.pi * look) ** 2
+    corrected = {name: float(each or 0) for name, each in zip(before, holm(list(p)), strict=True)}
+    alarms = tuple(name for name, each in corrected.items() if each <= level and drop[name] > allowed)
+    return Regressions(alarms, corrected, drop, level)

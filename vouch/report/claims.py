@@ -8,6 +8,8 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from vouch.metrics.comparison.resampling import questions_for
+from vouch.metrics.conformal.selective import SURE, Alone, alone
 from vouch.metrics.intervals import mean_interval
 from vouch.report import formatting
 from vouch.report.costs import ACCURACY, costs, real_changes
@@ -18,7 +20,10 @@ from vouch.tables.prompts import TEXT
 
 USEFUL = 0.1
 """A difference that is worth asking more questions for."""
+FEW = 0.05
+"""Share of the answers that may be wrong where a model answers alone."""
 Guarantee = Literal["kept", "broken", "cannot tell"]
+TRANSFER = ("output", "from_model", "from_dataset", "model", "dataset", "weighting")
 CHOSEN, RIGHT = "chosen_share_", "right_share_"
 once = lru_cache(maxsize=2)
 """Claims of a kind are found all together: they are corrected for each other."""
@@ -83,7 +88,7 @@ def untold(evidence: Evidence, dataset: str) -> str:
 def worth(evidence: Evidence, dataset: str) -> tuple[str, str]:
     """What the questions of a dataset find over a guess, and how many would find what is USEFUL."""
     effect, points = _least(evidence, dataset), f"{100 * USEFUL:g} points over a guess"
-    needed = evidence.asked(dataset) * (effect / USEFUL) ** 2
+    needed = questions_for(USEFUL, evidence.asked(dataset), effect)
     step = 10 ** max(int(np.log10(max(needed, 1))) - 1, 0)
     enough = f"About {formatting.count(int(np.ceil(needed / step) * step))} would"
     return over_a_guess(evidence, dataset), f"{'These' if effect <= USEFUL else enough} show {points}"
@@ -145,10 +150,42 @@ def _coverages(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
     return held(tried)
 
 
+@once
+def transferred(evidence: Evidence) -> dict[tuple[str, ...], Claim]:
+    """Coverage by thresholds of another dataset or model against its target, by the columns TRANSFER."""
+    tried = {}
+    for row in evidence.transfer.dropna(subset=["coverage"]).to_dict("records"):
+        home = row["from_model"] == row["model"] and row["from_dataset"] == row["dataset"]
+        if not home and {row["dataset"], row["from_dataset"]} <= set(evidence.judged):
+            groups = min(evidence.groups(row["dataset"]), row["items"])
+            claim = of_share(row["coverage"], row["low"], row["high"], groups, evidence.target)
+            tried[tuple(str(row[name]) for name in TRANSFER)] = claim
+    return held(tried)
+
+
 def guarantee(evidence: Evidence, dataset: str, model: str, variation: str = "") -> Guarantee:
     """What becomes of the coverage guarantee: in a variation, with the thresholds of the original."""
     claim = _coverages(evidence).get((dataset, model, variation or evidence.variations(dataset)[0]))
     return "cannot tell" if claim is None else "kept" if claim.above else "broken"
+
+
+@once
+def answers_alone(evidence: Evidence) -> dict[tuple[str, str], Alone]:
+    """By dataset and model, what may be answered alone with at most a share FEW wrong.
+
+    All hold together with probability SURE: each is shown at the level that Bonferroni leaves of it.
+    """
+    places = [(name, model) for name in evidence.judged for model in evidence.candidates(name)]
+    sure, found = 1 - (1 - SURE) / max(len(places), 1), {}
+    for name, model in places:
+        frame = evidence.plain_outcomes(name).dropna(subset=["clean_correct", "confidence"])
+        own = frame[frame["model"] == model]
+        groups = np.unique(own["group"].to_numpy(str), return_inverse=True)[1]
+        rows = own["confidence"].to_numpy(float), own["clean_correct"].to_numpy(float), groups
+        shown = alone(*rows, FEW, sure, evidence.scoring.seed)
+        if shown.answered:
+            found[name, model] = shown
+    return found
 
 
 @once

@@ -15,7 +15,7 @@ class Scoring(BaseModel):
     """What the pages say of params.yaml, `score`.
 
     alpha: target miscoverage, the first of several. calibration: share of the items that calibrate.
-    splits: repeated splits of the clean protocol. bins: of the calibration error.
+    splits: repeated splits of the clean protocol. bins: of the calibration error. seed: of every draw.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -24,3 +24,4 @@ class Scoring(BaseModel):
     calibration: float = Field(gt=0, lt=1)
     splits: int = Field(ge=1)
     bins: int = Field(ge=1)
+    seed: int = Field(default=42, ge=0)

@@ -60,6 +60,7 @@ TABLES: dict[str, Callable[[Evidence], pd.DataFrame]] = {
     "rankings": lambda evidence: evidence.rankings,
     "rejects": lambda evidence: evidence.rejects.sort_values("dataset", kind="stable"),
     "rewrites": _rewrites,
+    "transfer": lambda evidence: evidence.transfer,
     "variations": lambda evidence: evidence.costs,
 }
 """What is written to reports/tables/NAME.csv."""

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from vouch.metrics.comparison.differences import holm
+from vouch.metrics.comparison.resampling import holm
 from vouch.metrics.unranked import LIMITS, Place, unranked
 from vouch.report.config import Scoring
 from vouch.report.gates import MINIMUM
 from vouch.report.numbers import Number, Numbers, Pair, columns, minimum_detectable_effect, pairs
 from vouch.tables.prompts import ORIGINAL, OUTPUTS
+from vouch.tables.transfer import TRANSFER
 
 MARGINAL = "marginal"
 KEYS = ("dataset", "output", "variation", "protocol", "category", "score", "metric", "model")
@@ -47,6 +48,7 @@ class Evidence:
     distances: pd.DataFrame
     trends: pd.DataFrame
     scoring: Scoring
+    transfer: pd.DataFrame = field(default_factory=lambda: TRANSFER.schema.empty_table().to_pandas())
     setup: Mapping[str, Any] = field(default_factory=dict)
     engines: Mapping[str, Sequence[str]] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)

@@ -12,8 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from scipy.special import betainc, stdtr, stdtrit
 
-from vouch.metrics.comparison.differences import holm
-from vouch.metrics.comparison.resampling import INTERVAL, detectable
+from vouch.metrics.comparison.resampling import INTERVAL, detectable, holm
 from vouch.report import formatting
 from vouch.report.numbers import SIGNIFICANCE
 

@@ -32,6 +32,7 @@ from vouch.tables.rankings import RANKED, RANKED_PATH, RANKINGS, RANKINGS_PATH
 from vouch.tables.responses import RESPONSES, letters_path
 from vouch.tables.rewrites import REWRITES, rewrites_path
 from vouch.tables.table import Table
+from vouch.tables.transfer import TRANSFER, TRANSFER_PATH
 
 PUBLISHED = Path("docs/published")
 """Figures that papers printed."""
@@ -44,6 +45,7 @@ COMPARED = {
     "ranked": (RANKED, RANKED_PATH),
     "dimensions": (DIMENSIONS, DIMENSIONS_PATH),
     "distances": (DISTANCES, DISTANCES_PATH),
+    "transfer": (TRANSFER, TRANSFER_PATH),
     "trends": (TRENDS, TRENDS_PATH),
 }
 """Field of `Evidence` -> the table of `compare` that fills it."""

@@ -3,9 +3,10 @@
 from collections import Counter
 from dataclasses import dataclass
 
+from vouch.metrics.conformal.selective import SURE
 from vouch.metrics.letter_mass import LOW_MASS_RATE
 from vouch.report import formatting
-from vouch.report.claims import Guarantee, guarantee, leaders, worth
+from vouch.report.claims import FEW, Guarantee, answers_alone, guarantee, leaders, worth
 from vouch.report.costs import ACCURACY, costs, real_changes
 from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM
@@ -18,6 +19,7 @@ ENOUGH = "How many questions would tell?"
 CERTAIN = "How certain is it?"
 BREAKS = "Which variation hurts?"
 VERDICTS: dict[Guarantee, str] = {"kept": "Yes", "broken": "No, it is broken", "cannot tell": "Cannot tell"}
+ALONE = "How much may it answer alone?"
 DIFFERENCES = "Which models differ?"
 
 
@@ -32,7 +34,7 @@ class Card:
 
 
 def summary_cards(evidence: Evidence, model: str | None, dataset: str) -> tuple[Card, ...]:
-    """All of them, about the preferred model on one dataset; the last two only where they have something."""
+    """All of them, about the preferred model on one dataset; the last three only where they say something."""
     if model is None:
         return _nothing(evidence, dataset)
     worst = next(iter(news(evidence)), None)
@@ -40,6 +42,7 @@ def summary_cards(evidence: Evidence, model: str | None, dataset: str) -> tuple[
         _worst(evidence, model, worst),
         _certainty(evidence, model, dataset),
         *(() if worst and worst.variation else _breaks(evidence, model)),
+        *_alone(evidence, model, dataset),
         *_differences(evidence, model),
     )
 
@@ -160,6 +163,20 @@ def _shift(evidence: Evidence, model: str, one: News) -> str:
     return (
         f" Sets calibrated on the originals then cover {formatting.percent(held.value, 0)}." if held else ""
     )
+
+
+def _alone(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
+    """What it may answer without a person, where that is shown."""
+    found = answers_alone(evidence).get((dataset, model))
+    if found is None:
+        return ()
+    answer = f"{formatting.percent(found.answered, 0)} of the questions ({dataset})"
+    why = (
+        f"{model} may answer them alone with at most {formatting.percent(FEW, 0)} wrong, at "
+        f"{formatting.percent(SURE, 0)} confidence for all models and datasets together. Those that it is "
+        f"less sure of than {formatting.percent(found.threshold)} go to a person."
+    )
+    return (Card(ALONE, answer, why, "calibration"),)
 
 
 def _differences(evidence: Evidence, model: str) -> tuple[Card, ...]:

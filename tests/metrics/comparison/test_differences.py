@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from vouch.metrics.comparison.differences import differences, holm
+from vouch.metrics.comparison.differences import differences
+from vouch.metrics.comparison.resampling import holm
 from vouch.tables.outcomes import OUTCOMES
 
 

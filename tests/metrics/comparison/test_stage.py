@@ -40,13 +40,25 @@ from vouch.tables.metrics import METRICS, metrics_path
 from vouch.tables.outcomes import OUTCOMES, outcomes_path
 from vouch.tables.published import PUBLISHED, published_path
 from vouch.tables.rankings import RANKED, RANKED_PATH, RANKINGS, RANKINGS_PATH
+from vouch.tables.transfer import TRANSFER, TRANSFER_PATH
 
 PATHS = (
     *(LEADERBOARD_PATH, DIFFERENCES_PATH, REPRODUCED_PATH, VARIATIONS_PATH, DIMENSIONS_PATH),
-    *(RANKINGS_PATH, RANKED_PATH, DISTANCES_PATH, TRENDS_PATH),
+    *(RANKINGS_PATH, RANKED_PATH, DISTANCES_PATH, TRENDS_PATH, TRANSFER_PATH),
 )
 NO_OUTCOMES, NO_SCORES = OUTCOMES.schema.empty_table(), LABEL_FREE.schema.empty_table()
-TABLES = (LEADERBOARD, DIFFERENCES, REPRODUCED, VARIATIONS, DIMENSIONS, RANKINGS, RANKED, DISTANCES, TRENDS)
+TABLES = (
+    LEADERBOARD,
+    DIFFERENCES,
+    REPRODUCED,
+    VARIATIONS,
+    DIMENSIONS,
+    RANKINGS,
+    RANKED,
+    DISTANCES,
+    TRENDS,
+    TRANSFER,
+)
 
 
 @pytest.fixture

@@ -245,3 +245,15 @@ def test_samples_of_one_prompt_have_an_instability_of_their_own() -> None:
     entropies = [-(0.75 * np.log(0.75) + 0.25 * np.log(0.25)), 0, np.log(4)]
     assert (found["value"], found["items"]) == (pytest.approx(sum(entropies) / 3), 3)
     assert metrics["clean", "t0.5", "instability"]["low"] is not None
+
+
+def test_sampled_answers_have_sets_and_their_agreement_answers_alone() -> None:
+    rows = [choice(f"{n:02}", "A", samples=["A", "(A)"] if n % 4 else ["B", "a cat"]) for n in range(80)]
+    metrics, _ = scored(rows)
+    found = {name: row["value"] for (_, score, name), row in metrics.items() if score == "t0.5"}
+    assert found["tron_unreached"] == 0 and found["tron_coverage"] == 1
+    assert found["tron_samples"] == 2 and 1 < found["tron_set_size"] < 1.5  # both answers where they differ
+    assert found["answered_alone_5"] == 1, "every greedy text is right"
+    never = scored([choice(f"{n:02}", "A", samples=["A" if n % 4 else "B"]) for n in range(80)])[0]
+    assert never["clean", "t0.5", "tron_unreached"]["value"] == 0.25
+    assert ("clean", "t0.5", "tron_samples") not in never

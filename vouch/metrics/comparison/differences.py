@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from vouch.metrics.comparison.resampling import Array, intervals, means, p_values
+from vouch.metrics.comparison.resampling import Array, holm, intervals, means, p_values
 from vouch.tables.prompts import ORIGINAL, OUTPUTS
 
 UNITS = 2520
@@ -77,14 +77,3 @@ def _group_sums(
         counts[:, pairs] = np.add.reduceat((~np.isnan(gaps)).astype(float), starts)
         sums[:, pairs] = np.add.reduceat(np.nan_to_num(gaps), starts)
     return sums, counts
-
-
-def holm(p_values: list[float | None]) -> list[float | None]:
-    """Holm's step-down correction; None stays None and does not count."""
-    tested = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
-    corrected: list[float | None] = [None] * len(p_values)
-    largest = 0.0
-    for done, (p, place) in enumerate(tested):
-        largest = max(largest, min(1.0, p * (len(tested) - done)))
-        corrected[place] = largest
-    return corrected

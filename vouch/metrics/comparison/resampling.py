@@ -4,6 +4,8 @@ Both take sums over groups, of whole numbers: these add up exactly, so no order 
 threads can move a bit.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtr
@@ -59,6 +61,31 @@ def p_values(mean: Array, sums: Array, counts: Array) -> Array:
     return np.asarray(np.maximum(2 * stdtr(freedom, -t), least))
 
 
+def holm(p_values: list[float | None]) -> list[float | None]:
+    """Holm's step-down correction; None stays None and does not count."""
+    tested = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    corrected: list[float | None] = [None] * len(p_values)
+    largest = 0.0
+    for done, (p, place) in enumerate(tested):
+        largest = max(largest, min(1.0, p * (len(tested) - done)))
+        corrected[place] = largest
+    return corrected
+
+
+def sign_flip_p(sums: NDArray[np.int64]) -> float:
+    """P(the sum is so small or smaller), each group's sum [groups] having either sign with probability 1/2.
+
+    Exact, by convolution. Of single questions it is McNemar's test, the binomial tail of those that differ.
+    """
+    sizes = np.abs(sums[sums != 0])
+    total = int(sizes.sum())
+    law = np.zeros(2 * total + 1)  # of the sum, from -total
+    law[total] = 1
+    for size in sizes.tolist():
+        law = (np.roll(law, size) + np.roll(law, -size)) / 2  # what would leave the array has no mass yet
+    return min(1.0, float(law[: total + int(sums.sum()) + 1].sum()))
+
+
 def detectable(error: float, significance: float = 0.05, claims: int = 1) -> float:
     """The smallest true difference that four of five studies find, by its standard error.
 
@@ -66,6 +93,25 @@ def detectable(error: float, significance: float = 0.05, claims: int = 1) -> flo
     two-sided).
     """
     return float(ndtri(1 - significance / 2 / max(claims, 1)) + ndtri(POWER)) * error
+
+
+def deviation(low: float, high: float, items: int) -> float:
+    """Standard deviation of a paired difference on an item, its group's share included, by its interval.
+
+    Before a run: the root of d times the design effect 1 + (m - 1) r, d being the share of items on which
+    just one of the two is right, m the items of a group and r their correlation (Connor 1987; Kish 1965).
+    """
+    return (high - low) / INTERVAL * math.sqrt(items)
+
+
+def finds(items: int, spread: float, significance: float = 0.05, claims: int = 1) -> float:
+    """The difference that so many items find, by their `deviation`."""
+    return detectable(spread / math.sqrt(items), significance, claims)
+
+
+def questions_for(wanted: float, items: int, effect: float) -> int:
+    """The fewest items that find a wanted difference, where so many find `effect`."""
+    return math.ceil(items * (effect / wanted) ** 2 * (1 - 1e-12))
 
 
 def minimum_detectable_effect(

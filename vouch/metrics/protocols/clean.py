@@ -20,6 +20,7 @@ from vouch.metrics.calibration.metrics import PER_ROW
 from vouch.metrics.calibration.probabilities import Probabilities, clean_probabilities
 from vouch.metrics.config import Config
 from vouch.metrics.conformal.membership import SetMembership
+from vouch.metrics.conformal.selective import selective_figures
 from vouch.metrics.conformal.set_figures import rows_of, set_figures
 from vouch.metrics.conformal.splits import Splits, group_splits
 from vouch.metrics.protocols import CLEAN, HEADLINE, Column, Figure, Protocol, mean_figure
@@ -46,6 +47,7 @@ def clean(responses: Responses, config: Config) -> Protocol:
         if values is not None:
             figures.append(mean_figure(name, values, rows.groups, CLEAN))
     figures += confidence_figures(probabilities, ranked, rows.groups, splits, config)
+    figures += selective_figures(probabilities.confidence, probabilities.correct, rows.groups, config.seed)
     of_sets, found = set_figures(ranked, rows.groups, splits, config)
     return Protocol(figures + of_sets, _columns(probabilities, found, splits, ~responses.defective))
 

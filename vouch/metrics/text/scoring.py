@@ -11,6 +11,7 @@ import numpy as np
 from vouch.metrics.calibration.bins import equal_slots, resampled_bins, tally
 from vouch.metrics.calibration.metrics import OF_BINS, Order, auroc
 from vouch.metrics.config import DEFAULT_ANSWER, Config
+from vouch.metrics.conformal.selective import selective_figures
 from vouch.metrics.intervals import Interval, centred, group_sums, resampled
 from vouch.metrics.protocols import CLEAN, Column, Figure, mean_figure
 from vouch.metrics.ranking.scores import PER_SAMPLE, PER_TEXT
@@ -19,6 +20,7 @@ from vouch.metrics.robustness.samples import sampled_agreement, sampled_instabil
 from vouch.metrics.tables import Scored, metric_rows, outcome_table
 from vouch.metrics.text.judging import SAID, Judged, judge
 from vouch.metrics.text.parsers.published import first_mark
+from vouch.metrics.text.sampled import sampled_figures
 from vouch.metrics.text.stated import VERBALISED
 from vouch.metrics.text.texts import TextBlock
 from vouch.metrics.text.tokens import Numbers
@@ -44,6 +46,8 @@ def score_texts(model: str, dataset: str, block: TextBlock, config: Config) -> S
 
     def figures(protocol: str, category: str, kept: Bools) -> list[Figure]:
         of_bins = _calibration(protocol, block, grades, confidence, kept, config)
+        if protocol == CLEAN:
+            of_bins += _guarantees(block, grades, {"": confidence} | sure, kept, config, names)
         for score, values in sure.items():
             of_bins += _calibration(protocol, block, grades, values, kept, config, score)
             of_bins += _judgement(protocol, block, grades, values, kept, config, score)
@@ -148,6 +152,28 @@ def _judgement(
     if protocol == CLEAN:
         ends = centred(value, auroc(Order(*np.split(resampled(sums, config.seed), 2, axis=-1))))
     return [*figures, Figure(score, "auroc", value, len(right), *ends)]
+
+
+def _guarantees(
+    block: TextBlock,
+    grades: Numbers,
+    sure: Mapping[str, Numbers],
+    kept: Bools,
+    config: Config,
+    names: Sequence[str],
+) -> list[Figure]:
+    """What may be answered alone by each confidence, and sets of the sampled answers."""
+    figures = []
+    for score, confidence in sure.items():
+        known = _known(CLEAN, block, grades, confidence, kept)
+        if known.any():
+            shown = confidence[known], grades[known], block.numbers[known]
+            figures += selective_figures(*shown, config.seed, score)
+    rows = np.flatnonzero(kept & ~block.defective & ~np.isnan(grades)).tolist()
+    for temperature, samples in block.samples.items():
+        asked, drawn = [block.questions[row] for row in rows], [samples[row] for row in rows]
+        figures += sampled_figures(asked, drawn, block.numbers[rows], config, names, f"t{temperature:g}")
+    return figures
 
 
 def _calibration(

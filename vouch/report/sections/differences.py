@@ -4,6 +4,7 @@ from itertools import combinations
 
 from markupsafe import Markup
 
+from vouch.metrics.comparison.resampling import questions_for
 from vouch.report import formatting
 from vouch.report.claims import untold
 from vouch.report.evidence import Evidence
@@ -15,6 +16,7 @@ TITLE = "Differences"
 TEXT = Markup("""\
 Models are compared on the same items, which removes most of the chance variation: a difference can be
 significant although the intervals of the two models overlap. Darker cells are larger differences.""")
+WANTED = 0.05
 FEW = 8  # models whose table stands beside the figure
 
 
@@ -45,9 +47,14 @@ def said_detectable(evidence: Evidence, dataset: str) -> str:
     if least is None:
         return ""
     items = int(evidence.comparisons(dataset)["items"].max())
+    more = (
+        f" About {formatting.count(questions_for(WANTED, items, least))} would find {100 * WANTED:g} points."
+        if least > WANTED
+        else ""
+    )
     return (
         f" The minimum detectable effect of {formatting.plural(items, 'item')} is "
-        f"{formatting.number(100 * least, 1)} points (80{formatting.NARROW}% power)."
+        f"{formatting.number(100 * least, 1)} points (80{formatting.NARROW}% power).{more}"
     )
 
 

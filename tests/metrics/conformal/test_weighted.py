@@ -1,0 +1,119 @@
+"""Sets under shift: the ratio against another implementation, thresholds by the formula, coverage where it is known."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy.stats import norm
+from sklearn.linear_model import LogisticRegression
+
+from vouch.metrics.comparison.transfer import CALIBRATION, SPLITS, item_vectors, transfers
+from vouch.metrics.conformal.splits import group_splits
+from vouch.metrics.conformal.thresholds import exact_rank
+from vouch.metrics.conformal.weighted import density_ratio, weighted_thresholds
+from vouch.tables.embeddings import EMBEDDINGS
+from vouch.tables.label_free import LABEL_FREE
+from vouch.tables.outcomes import OUTCOMES
+from vouch.tables.transfer import TRANSFER
+
+ALPHA = 0.1
+
+
+def test_the_density_ratio_is_the_odds_of_a_logistic_regression() -> None:
+    random = np.random.default_rng(0)
+    source, target = random.normal(0, [1, 5, 0, 1], (300, 4)), random.normal([0.5, 1, 0, 0], 1, (120, 4))
+    target[:, 2] = 0  # a column that never varies
+    rows = np.concatenate([source, target])
+    scaled = (rows - rows.mean(axis=0)) / np.where(rows.std(axis=0) > 0, rows.std(axis=0), 1)
+    fitted = LogisticRegression(C=1.0, tol=1e-10, max_iter=1000).fit(scaled, np.arange(420) >= 300)
+    odds = np.exp(fitted.decision_function(scaled)) * 300 / 120
+    assert np.concatenate(density_ratio(source, target)) == pytest.approx(odds, rel=1e-4)
+
+
+def test_weighted_thresholds_are_those_of_the_formula() -> None:
+    random = np.random.default_rng(1)
+    scores, weights, new = random.random(40).round(1), random.exponential(size=40), random.exponential(size=9)
+    for weight, threshold in zip(new, weighted_thresholds(scores, weights, new, ALPHA), strict=True):
+        mass = {s: weights[scores <= s].sum() / (weights.sum() + weight) for s in scores}
+        assert threshold == min((s for s, p in mass.items() if p >= 1 - ALPHA), default=np.inf)
+    for number in (5, 9, 19, 40, 99):
+        plain, rank = random.random(number), exact_rank(number, ALPHA)
+        expected = np.sort(plain)[rank - 1] if rank <= number else np.inf
+        assert weighted_thresholds(plain, np.ones(number), np.ones(1), ALPHA)[0] == expected
+
+
+def coverage(seed: int, weighted: bool, harder: float) -> float:
+    """Of scores |x| + noise, calibrated on x ~ N(0, 1), for x ~ N(1, 1); `harder` adds to the new scores alone."""
+    random = np.random.default_rng(seed)
+    x, new = random.normal(0, 1, 400), random.normal(1, 1, 400)
+    scores, found = (np.abs(each) + 0.3 * random.random(400) for each in (x, new))
+    ratio = [norm.pdf(each, 1) / norm.pdf(each) if weighted else np.ones(400) for each in (x, new)]
+    return float((found + harder <= weighted_thresholds(scores, *ratio, ALPHA)).mean())
+
+
+def test_weights_mend_a_shift_of_the_covariates_and_no_other() -> None:
+    means = {
+        (weighted, harder): np.mean([coverage(seed, weighted, harder) for seed in range(400)])
+        for weighted in (False, True)
+        for harder in (0.0, 1.0)
+    }
+    assert means[False, 0.0] < 0.8
+    assert 1 - ALPHA - 0.005 < means[True, 0.0] < 1 - ALPHA + 0.03
+    assert means[True, 1.0] < 0.8  # the answer follows otherwise from the covariates: nothing holds
+
+
+def tables(random: np.random.Generator, place: tuple[str, str], questions: int) -> tuple[pa.Table, pa.Table]:
+    """Outcomes and probabilities of one model on one dataset, two questions a group."""
+    model, dataset = place
+    p = random.dirichlet(np.full(3, 0.5), questions)
+    answers = np.array([random.choice(3, p=row) for row in p])
+    rows = [
+        {"model": model, "dataset": dataset, "prompt": f"{dataset}{i}/original", "output": "letters"}
+        | {"group": f"{dataset}{i // 2}"}
+        for i in range(questions)
+    ]
+    outcomes = [
+        row
+        | {"item": f"{dataset}{i}", "variation": "original", "confidence": p[i].max()}
+        | {"clean_correct": float(p[i].argmax() == answers[i])}
+        for i, row in enumerate(rows)
+    ]
+    scores = [
+        row | {"answers": [int(answers[i])], "probabilities": p[i].tolist()} for i, row in enumerate(rows)
+    ]
+    return pa.Table.from_pylist(outcomes, OUTCOMES.schema), pa.Table.from_pylist(scores, LABEL_FREE.schema)
+
+
+def test_a_transfer_equals_its_definition_step_by_step() -> None:
+    random = np.random.default_rng(2)
+    made = {place: tables(random, place, 60) for place in (("m", "one"), ("m", "two"), ("n", "one"))}
+    outcomes, scores = (pa.concat_tables(each) for each in zip(*made.values(), strict=True))
+    vectors = {"images": {d: {f"{d}{i}": random.random(2) for i in range(60)} for d in ("one", "two")}}
+    rows = list(transfers(outcomes, scores, vectors, ALPHA, 7))
+    pa.Table.from_pylist(rows, TRANSFER.schema)
+    found = {(r["from_model"], r["from_dataset"], r["model"], r["dataset"], r["weighting"]): r for r in rows}
+    assert len(found) == len(rows) == 3 + 2 + 2 + 2  # at home, between datasets, weighted, between models
+    first, second = (made["m", name][1].to_pylist() for name in ("one", "two"))
+    lac = [[1 - row["probabilities"][row["answers"][0]] for row in side] for side in (first, second)]
+    groups = np.unique([row["group"] for row in [*first, *second]], return_inverse=True)[1]
+    shares, sizes = [], []
+    for split in group_splits(groups, CALIBRATION, 7, SPLITS):
+        known = sorted(np.array(lac[0])[split[:60]])
+        limit = known[exact_rank(len(known), ALPHA) - 1]
+        shares.append(
+            np.mean([score <= limit for score, seen in zip(lac[1], split[60:], strict=True) if not seen])
+        )
+        tested = [row["probabilities"] for row, seen in zip(second, split[60:], strict=True) if not seen]
+        sizes.append(np.mean([sum(1 - p <= limit for p in row) for row in tested]))
+    row = found["m", "one", "m", "two", "none"]
+    assert (row["coverage"], row["set_size"]) == pytest.approx((np.mean(shares), np.mean(sizes)))
+    assert found["m", "one", "m", "two", "images"]["effective"] < row["effective"]
+
+
+def test_items_have_the_mean_of_their_pictures() -> None:
+    items = pa.table({"id": ["a"], "images": [["x", "y"]], "question": ["?"]})
+    made = [{"digest": name, "items": 1, "embedding": [v, 0.0]} for name, v in (("x", 1.0), ("y", 3.0))]
+    images = pa.Table.from_pylist(made, EMBEDDINGS.schema)
+    found = item_vectors(items, images, EMBEDDINGS.schema.empty_table())
+    assert {kind: {name: row.tolist() for name, row in of.items()} for kind, of in found.items()} == {
+        "images": {"a": [2.0, 0.0]}
+    }

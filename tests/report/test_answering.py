@@ -1,0 +1,117 @@
+"""What a model may answer alone, and what thresholds are worth elsewhere, as the report says it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.report.project import Made, parts
+from tests.report.sentences import false_sentences
+from tests.report.worlds import MODELS, World, evidence
+from vouch.report.claims import answers_alone, transferred
+from vouch.report.evidence import Evidence
+from vouch.report.figures import answering as figure
+from vouch.report.sections import answering, transfer, verdict
+from vouch.report.summary_cards import ALONE
+from vouch.tables.transfer import NONE, TRANSFER
+
+Make = Callable[[Made], Evidence]
+SURE = {("ant", "set0"): 0.97, ("bee", "set0"): 0.7, ("cow", "set0"): 0.6}
+
+
+def world(groups: int, seed: int = 0, boasts: frozenset[tuple[str, str]] = frozenset()) -> World:
+    return World(seed, {"set0": groups}, SURE, boasts=boasts)
+
+
+def test_the_front_page_says_what_may_be_answered_alone_and_is_right() -> None:
+    told = 0
+    for seed in range(4):
+        made = world(800, seed)
+        known = evidence(made)
+        cards = [card for card in verdict.build(known).cards if card.question == ALONE]
+        found = answers_alone(known)
+        assert len(cards) == (("set0", "ant") in found)
+        told += len(cards)
+        if cards:
+            share = round(100 * found["set0", "ant"].answered)
+            assert cards[0].answer == f"{share}\u202f% of the questions (set0)"
+        assert [said for said in false_sentences(made, known) if "less sure" in said] == []
+    assert told >= 3
+    # The same words are false of a model that boasts.
+    other = replace(made, accuracy=SURE | {("ant", "set0"): 0.6})
+    assert any("less sure of" in said for said in false_sentences(other, known))
+
+
+@pytest.mark.parametrize("groups", [12, 29])
+def test_of_few_questions_nothing_is_claimed(groups: int) -> None:
+    known = evidence(world(groups))
+    assert answers_alone(known) == {} and transferred(known) == {}
+    assert ALONE not in [card.question for card in verdict.build(known).cards]
+    assert figure.draw(known, "set0") is None and transfer.build(known) is None
+
+
+def with_numbers(known: Evidence, **values: float) -> Evidence:
+    """The same with metrics of the model ant on set0."""
+    frame = known.leaderboard.set_index(["metric", "variation", "model"], drop=False)
+    like = frame.loc[[("accuracy", "original", "ant")]].reset_index(drop=True)
+    rows = [like.assign(metric=name, value=value, model="ant") for name, value in values.items()]
+    return replace(known, leaderboard=pd.concat([known.leaderboard, *rows], ignore_index=True))
+
+
+def test_the_table_says_where_nothing_is_shown() -> None:
+    names = [
+        f"{which}_{percent}"
+        for which in ("answered_alone", "answered_conformal")
+        for percent in (1, 5, 10, 20)
+    ]
+    values = dict(zip(names, (0.0, 0.5, 0.75, 1.0, 0.25, 0.5, 0.75, 1.0), strict=True))
+    (part,) = parts(answering.build(with_numbers(evidence(world(400)), **values)))
+    (row,) = part.grids[0].rows
+    assert [cell.text for cell in row][:1] + [cell.text for cell in row][2:6] == [
+        "ant",
+        "none shown",
+        "50.0",
+        "75.0",
+        "100.0",
+    ]
+
+
+def moved(**changes: object) -> dict[str, object]:
+    row = {
+        "output": "letters",
+        "from_model": "ant",
+        "from_dataset": "set0",
+        "model": "ant",
+        "dataset": "set1",
+    }
+    row |= {"weighting": NONE, "coverage": 0.9, "low": 0.88, "high": 0.92, "set_size": 1.5, "infinite": 0.0}
+    return row | {"effective": 50.0, "answered": None, "wrong": None, "items": 400} | changes
+
+
+def test_a_transfer_that_breaks_coverage_is_named_and_what_weights_do() -> None:
+    accuracy = {(model, name): 0.7 for model in MODELS for name in ("set0", "set1")}
+    known = evidence(World(0, {"set0": 300, "set1": 300}, accuracy))
+    home = {"from_dataset": "set1", "dataset": "set1"}
+    rows = [
+        moved(coverage=0.6, low=0.55, high=0.65, answered=0.5, wrong=0.3),
+        moved(coverage=0.88, low=0.85, high=0.9, weighting="images", infinite=0.25),
+        moved(from_dataset="set1", dataset="set0"),
+        moved(dataset="set0"),
+        moved(**home),
+    ]
+    frame = pd.DataFrame(rows).reindex(columns=TRANSFER.schema.names)
+    found, every = parts(transfer.build(replace(known, transfer=frame)))
+    assert found.sentences == (
+        "90\u202f% coverage is shown to be broken in 1 of 2 transfers; lowest: 60.0\u202f%, ant from set0 to set1.",
+        "Answers alone with 5\u202f% wrong at home have up to 30\u202f% wrong elsewhere: ant from set0 to set1.",
+        "Weights by pictures bring coverage nearer to the target in 1 of 1 transfer, and further from it in 0; of the "
+        "nearer ones 25\u202f% of the sets hold every option.",
+    )
+    shades = {
+        (row[0].text, place): cell.shade for row in found.grids[0].rows for place, cell in enumerate(row[1:])
+    }
+    assert shades["set0", 1].startswith("loss") and not shades["set1", 0]
+    assert len(every.grids[0].rows) == 3
+    assert np.isclose(found.grids[0].rows[0][1].key or 0, 0.9)

@@ -1,0 +1,174 @@
+"""Which answers a model may give alone, and which go to a person: thresholds of confidence.
+
+Answers with a confidence of the threshold or more are given, all others go to a person. Two promises:
+
+alone       with probability `sure`, at most a share `wrong` of the answers given is wrong (Geifman and
+            El-Yaniv 2017; here by split fixed-sequence testing with exact binomial tails, Angelopoulos et
+            al. 2021, Learn then test)
+abstention  at most a share `wrong` of all questions is answered wrongly, on average over calibrations
+            (conformal risk control, Angelopoulos et al. 2024; as abstention, Abbasi Yadkori et al. 2024)
+
+Both rest on one question of each group, drawn at random, so that they are independent: the promise is about
+a question of a new group. In the first an answer that is less than fully right counts as wrong.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc, betaincinv
+
+from vouch.metrics.intervals import mean_interval
+from vouch.metrics.protocols import Figure
+from vouch.metrics.responses import Bools, Floats, Ints
+
+SURE = 0.9
+WRONG = (1, 5, 10, 20)
+"""Per cent of the answers that may be wrong, of the metrics."""
+PLANNED = 0.25
+LEVELS = 50
+POINTS = 20
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Alone:
+    """What a model may answer alone: all with a confidence of `threshold` or more; inf where none may.
+
+    answers [q]: of the q questions that prove it, whether they are answered so. errors: of these answers.
+    """
+
+    threshold: float
+    answers: Bools
+    errors: int
+
+    @property
+    def answered(self) -> float:
+        """Share of the questions that are answered."""
+        return float(self.answers.mean()) if len(self.answers) else 0.0
+
+
+def one_of_each(confidence: Floats, right: Floats, groups: Ints, seed: int) -> Ints:
+    """Rows [G] of n, one at random of each of G groups, in random order.
+
+    The order of the rows does not matter, the numbers of the groups do. Generator as of `group_splits`.
+    """
+    order = np.lexsort((right, confidence, groups))
+    _, first, counts = np.unique(groups[order], return_index=True, return_counts=True)
+    drawn = np.random.SFC64(seed).random_raw(2 * len(first)) * 2.0**-64
+    chosen = order[first + np.minimum((drawn[: len(first)] * counts).astype(np.int64), counts - 1)]
+    return np.asarray(chosen[np.argsort(drawn[len(first) :], kind="stable")])
+
+
+def tail(answers: Array, errors: Array, wrong: float) -> Array:
+    """P(so few errors or fewer among so many answers) if a share `wrong` were wrong, by the binomial law."""
+    return np.asarray(
+        np.where(errors < answers, betainc(np.maximum(answers - errors, 1), errors + 1, 1 - wrong), 1.0)
+    )
+
+
+def upper_bound(answers: Array, errors: Array, sure: float) -> Array:
+    """Share of wrong answers that is not exceeded with probability `sure` (Clopper and Pearson 1934)."""
+    found = betaincinv(errors + 1, np.maximum(answers - errors, 1), sure)
+    return np.asarray(np.where(errors < answers, found, 1.0))
+
+
+def _planned(
+    confidence: Floats, right: Floats, groups: Ints, seed: int, levels: int
+) -> tuple[Ints, Ints, Array]:
+    """Rows that plan, rows that prove, and thresholds to try from the first of these, the largest first."""
+    rows = one_of_each(confidence, right, groups, seed)
+    cut = int(PLANNED * len(rows))
+    if not cut:
+        return rows[:0], rows, np.zeros(0)
+    steps = np.linspace(0, 1, levels + 1)[:-1]
+    tried = np.quantile(confidence[rows[:cut]].astype(np.float64), steps, method="lower")
+    return rows[:cut], rows[cut:], np.unique(tried)[::-1]
+
+
+def _counted(confidence: Floats, right: Floats, thresholds: Array) -> tuple[Array, Array]:
+    """How many are answered by each threshold, and how many of these wrongly."""
+    given = confidence[:, None] >= thresholds
+    return given.sum(axis=0).astype(float), (given & (right < 1)[:, None]).sum(axis=0).astype(float)
+
+
+def alone(
+    confidence: Floats, right: Floats, groups: Ints, wrong: float, sure: float = SURE, seed: int = 0
+) -> Alone:
+    """The lowest threshold by which at most a share `wrong` of the answers is wrong, with probability `sure`.
+
+    confidence [n]; right [n] in 0 ... 1; groups [n]. A quarter of the groups plans: its confidences are the
+    thresholds to try, and the one with most evidence among it is the first. The others prove: from that
+    threshold down each is tested by the exact binomial tail at level 1 - sure, until one fails. Nothing of
+    the order rests on them, so a threshold with more errors passes with a probability of at most 1 - sure.
+    """
+    plan, proof, thresholds = _planned(confidence, right, groups, seed, LEVELS)
+    if not len(thresholds):
+        return Alone(np.inf, np.zeros(len(proof), dtype=bool), 0)
+    evidence = tail(*_counted(confidence[plan], right[plan], thresholds), wrong)
+    tried = thresholds[len(evidence) - 1 - int(evidence[::-1].argmin()) :]
+    answers, errors = _counted(confidence[proof], right[proof], tried)
+    passed = int(np.logical_and.accumulate(tail(answers, errors, wrong) <= 1 - sure + 1e-12).sum())
+    if not passed:
+        return Alone(np.inf, np.zeros(len(proof), dtype=bool), 0)
+    threshold = float(tried[passed - 1])
+    return Alone(threshold, np.asarray(confidence[proof] >= threshold), int(errors[passed - 1]))
+
+
+@dataclass(frozen=True)
+class Curve:
+    """By threshold [p], the largest first: share answered, share of these answers that is wrong, bound."""
+
+    thresholds: Array
+    answered: Array
+    wrong: Array
+    bound: Array
+
+
+def curve(confidence: Floats, right: Floats, groups: Ints, sure: float = SURE, seed: int = 0) -> Curve:
+    """Answer, or hand to a person: POINTS thresholds, with bounds that hold for all together (Bonferroni)."""
+    _, proof, thresholds = _planned(confidence, right, groups, seed, POINTS)
+    answers, errors = _counted(confidence[proof], right[proof], thresholds)
+    given = answers > 0
+    answers, errors, thresholds = answers[given], errors[given], thresholds[given]
+    each = 1 - (1 - sure) / POINTS
+    return Curve(
+        thresholds, answers / max(len(proof), 1), errors / answers, upper_bound(answers, errors, each)
+    )
+
+
+def abstention(
+    confidence: Floats, right: Floats, groups: Ints, wrong: float, seed: int = 0
+) -> tuple[float, float]:
+    """Threshold, and the share of the questions that is answered by it, of conformal abstention.
+
+    The lowest with (W + 1) / (G + 1) <= wrong, W being the sum of 1 - right over what is answered; the next
+    question is then answered wrongly with a probability of at most `wrong`. inf and 0 where there is none.
+    """
+    rows = one_of_each(confidence, right, groups, seed)
+    levels, place = np.unique(-confidence[rows], return_inverse=True)
+    lost = np.cumsum(np.bincount(place, 1 - right[rows], minlength=len(levels)))
+    kept = int(((lost + 1) / (len(rows) + 1) <= wrong + 1e-12).sum())  # lost never falls
+    if not kept:
+        return np.inf, 0.0
+    return float(-levels[kept - 1]), float((place < kept).mean())
+
+
+def selective_figures(
+    confidence: Floats, right: Floats | Bools, groups: Ints, seed: int, score: str = ""
+) -> list[Figure]:
+    """answered_alone_W and answered_conformal_W for each per cent W of WRONG. Arguments as of `alone`.
+
+    The first rests on the questions that prove, with the interval of a share at the threshold found.
+    """
+    figures, right = [], right.astype(np.float64)
+    for percent in WRONG:
+        found = alone(confidence, right, groups, percent / 100, seed=seed)
+        number = len(found.answers)
+        if not number:
+            continue
+        ends = mean_interval(found.answers, np.arange(number)) if found.answered else (None, None)
+        figures.append(Figure(score, f"answered_alone_{percent}", found.answered, number, *ends))
+        share = abstention(confidence, right, groups, percent / 100, seed)[1]
+        figures.append(Figure(score, f"answered_conformal_{percent}", share, len(np.unique(groups))))
+    return figures

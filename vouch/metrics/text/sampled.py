@@ -1,0 +1,53 @@
+"""Sets of sampled answers as figures."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from vouch.metrics.config import Config
+from vouch.metrics.conformal.sampled import numbered, sampled_sets
+from vouch.metrics.conformal.splits import group_splits
+from vouch.metrics.protocols import CLEAN, Figure, mean_figure, split_figure
+from vouch.metrics.responses import Ints
+from vouch.metrics.text.judging import judge
+from vouch.metrics.text.texts import Question
+from vouch.tables.outcomes import UNREAD
+
+
+def sampled_figures(
+    questions: Sequence[Question],
+    samples: Sequence[Sequence[str]],
+    groups: Ints,
+    config: Config,
+    names: Sequence[str],
+    score: str,
+) -> list[Figure]:
+    """Half of alpha for either promise, so that the sets have the target of all others.
+
+    tron_unreached  share of the questions without a right sample: above half of alpha there are no sets
+    tron_samples, tron_coverage, tron_set_size  as SampledSets
+    names: as for `judge`.
+    """
+    most = max(map(len, samples), default=0)
+    rows = [row for row, texts in enumerate(samples) if most and len(texts) == most]
+    if not rows:
+        return []
+    texts = [text for row in rows for text in samples[row]]
+    judged = judge([questions[row] for row in rows for _ in range(most)], texts, config, names)[0]
+    said = [
+        f"?{text}" if one.parser in UNREAD else f"={one.answer}"
+        for one, text in zip(judged, texts, strict=True)
+    ]
+    grades = [one.grade >= 1 for one in judged]
+    parts = [slice(at, at + most) for at in range(0, len(texts), most)]
+    drawn = numbered([said[part] for part in parts], [grades[part] for part in parts])
+    own = groups[rows]
+    figures = [mean_figure("tron_unreached", np.asarray(~drawn.right.any(axis=1)), own, CLEAN, score)]
+    splits = group_splits(own, config.calibration, config.seed, config.splits)
+    if not (splits.sizes.min() and splits.sizes.max() < len(rows)):
+        return figures
+    sets = sampled_sets(drawn, splits, config.main_alpha / 2, config.main_alpha / 2)
+    if sets is None:
+        return figures
+    values = {"tron_samples": sets.samples, "tron_coverage": sets.coverage, "tron_set_size": sets.size}
+    return figures + [split_figure(name, each, len(rows), score) for name, each in values.items()]
