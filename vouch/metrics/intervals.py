@@ -89,3 +89,12 @@ def centred(value: float, draws: Floats, level: float = LEVEL) -> Interval:
         return None, None
     low, high = np.percentile(known, (50 - 50 * level, 50 + 50 * level)) - np.median(known)
     return max(0.0, value + float(low)), min(1.0, value + float(high))
+
+
+def about(value: float, draws: Floats) -> Interval:
+    """Percentiles of the draws of a difference about their median; none where they are all alike."""
+    known = draws[~np.isnan(draws)]
+    if len(known) < len(draws) / 2 or known.min() == known.max():
+        return None, None
+    low, high = percentiles(known - np.median(known))
+    return value + low, value + high
