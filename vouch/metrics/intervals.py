@@ -40,6 +40,13 @@ def mean_interval(values: Floats | Bools, groups: Ints, share: bool = True, leve
     return max(0.0, centre - reach), min(1.0 if share else math.inf, centre + reach)
 
 
+def signed_interval(values: Floats, groups: Ints) -> Interval:
+    """The same of values [n] of either sign; none where all are equal."""
+    least = float(values.min())
+    low, high = mean_interval(values - least, groups, share=False)
+    return (None, None) if low is None or high is None else (low + least, high + least)
+
+
 def percentiles(draws: Floats) -> tuple[float, float]:
     """The 2.5 and 97.5 percentiles of draws [r]."""
     low, high = np.percentile(draws, SHARES)

@@ -21,6 +21,7 @@ from vouch.metrics.robustness.perturbation import original_figures
 from vouch.metrics.robustness.predictions import Predictions, PromptIndex
 from vouch.metrics.robustness.repeated_prompts import number_figures
 from vouch.metrics.robustness.samples import FirstSamples, first_figures, first_samples
+from vouch.metrics.robustness.typographic import typographic_figures
 from vouch.metrics.tables import ALL, PROTOCOLS
 from vouch.metrics.text.texts import TextBlock
 from vouch.tables.prompts import LETTERS, ORIGINAL, OUTPUTS, TEXT
@@ -72,6 +73,7 @@ class Compared:
             for variation, figure in across_variations(blocks, self._config)
         ]
         found += [(CLEAN, ORIGINAL, output, figure) for output, figure in self._signals()]
+        found += [(CLEAN, *figure) for figure in self._attacked()]
         found += [(protocol, *figure) for protocol in PROTOCOLS for figure in self._figures(protocol)]
         return [
             place | {"variation": variation, "output": output, "protocol": protocol} | vars(figure)
@@ -92,6 +94,13 @@ class Compared:
             right = np.where(plain.defective, np.nan, plain.clean_correct)
             for figure in signal_figures(signals, right, plain.groups, self._config.seed):
                 yield output, figure
+
+    def _attacked(self) -> Iterator[tuple[str, str, Figure]]:
+        """(variation, output, figure) of typographic attacks."""
+        for output in OUTPUTS:
+            parts = {each.variation: each for each in self._predictions if each.output == output}
+            for variation, figure in typographic_figures(parts, self._index):
+                yield variation, output, figure
 
     def _figures(self, protocol: str) -> Iterator[tuple[str, str, Figure]]:
         by_output: Mapping[str, list[Predictions]] = {

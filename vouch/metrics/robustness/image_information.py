@@ -1,7 +1,7 @@
 """What a model knows by the picture: the same prompts with it and without it.
 
 Park et al. 2026 (VAUQ, arXiv 2602.21054) call the fall in predictive entropy that a picture causes the
-Image-Information Score, IS = H(Y | without) - H(Y | with), and the uncertainty of an answer H - alpha IS, with
+Image-Information Score, IS = H(Y | without) - H(Y | with), and the uncertainty of an answer H - alpha IS,
 alpha = 0.5. They mask the region that the model attends to; here the whole picture is blank, blurred,
 exchanged or left out, whatever was asked, and Y is an option in place of a token.
 """
@@ -15,7 +15,7 @@ from vouch.metrics.calibration.bins import Bins, equal_slots, resampled_bins, ta
 from vouch.metrics.calibration.metrics import LEAST, ece
 from vouch.metrics.calibration.probabilities import clean_probabilities
 from vouch.metrics.config import Config
-from vouch.metrics.intervals import about, centred, mean_interval
+from vouch.metrics.intervals import about, centred, signed_interval
 from vouch.metrics.join import Block
 from vouch.metrics.protocols import CLEAN, Figure, mean_figure
 from vouch.metrics.responses import Floats, Ints
@@ -128,9 +128,7 @@ def picture_figures(plain: Block, other: Block, config: Config) -> list[Figure]:
 
 
 def _signed(metric: str, values: Floats, groups: Ints) -> Figure:
-    least = float(values.min())
-    low, high = (None if end is None else end + least for end in mean_interval(values - least, groups, False))
-    return Figure("", metric, float(values.mean()), len(values), low, high)
+    return Figure("", metric, float(values.mean()), len(values), *signed_interval(values, groups))
 
 
 def _bins(confidence: Floats, found: Paired, config: Config) -> tuple[float, Floats]:
