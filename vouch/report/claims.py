@@ -186,8 +186,8 @@ def _of_answers(frame: pd.DataFrame) -> Claim | None:
 
 @once
 def picture_claims(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
-    """By dataset, model and kind: `gain`, log-likelihood that answers lose without the picture; `blind`, right
-    answers without it beside a guess."""
+    """By dataset, model and kind: `gain`, the log-likelihood that answers lose without the picture; `blind`,
+    right answers without it beside a guess."""
     tried = {}
     for name in evidence.datasets:
         groups, change = evidence.groups(name), without_picture(evidence, name)

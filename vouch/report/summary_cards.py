@@ -33,7 +33,7 @@ class Card:
 
 
 def summary_cards(evidence: Evidence, model: str | None, dataset: str) -> tuple[Card, ...]:
-    """All of them, about the preferred model on one dataset; the last three only where they have something."""
+    """All of them, about the preferred model on one dataset; the last three only where there is something."""
     if model is None:
         return _nothing(evidence, dataset)
     worst = next(iter(news(evidence)), None)

@@ -20,27 +20,23 @@ TABLE = TableSpec(
     "looks",
     f"with and without the picture, clean protocol, 95{formatting.NARROW}% intervals in small print",
     (Column("Picture"), Column("Model")),
-    (Measured("accuracy", label="Accuracy without %", help="with the picture blank, left out or changed"),)
-    + tuple(map(Measured, SHOWN)),
+    (
+        Measured("accuracy", label="Accuracy without %", help="with the picture blank, left out or changed"),
+        *map(Measured, SHOWN),
+    ),
 )
 CHANGE = Column("ECE, change", "corrected minus plain confidence, in points; lower is better", True)
 
 
 def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
     """Nothing where no picture was taken away or changed."""
-    changes = [
-        name
-        for name in evidence.variations(dataset)
-        if evidence.numbers(dataset, "image_gain", variation=name)
-    ]
-    if not changes:
-        return []
     places = [
         (name, model)
-        for name in changes
-        for model in evidence.models(dataset)
-        if evidence.number(dataset, model, "image_gain", variation=name)
+        for name in evidence.variations(dataset)
+        for model in evidence.numbers(dataset, "image_gain", variation=name)
     ]
+    if not places:
+        return []
     rows = [((variation_cell(name), model), {"model": model, "variation": name}) for name, model in places]
     grid = TABLE.grid(evidence, dataset, rows)
     with_it = Measured("accuracy", label="Accuracy with %", help="with the picture")

@@ -8,8 +8,8 @@ from vouch.report.section import Block, Figures, by_dataset
 
 TITLE = "Severity"
 TEXT = Markup("""\
-Pictures blurred, brightened, compressed or disturbed in another way of ImageNet-C, by its five levels; level 0
-is the original. The numbers are in the table of all variations.""")
+Pictures blurred, brightened, compressed or disturbed in another way of ImageNet-C, by its five levels; 0 is
+the original. The numbers are in the table of all variations.""")
 
 
 def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
