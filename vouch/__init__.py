@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vouch.library.calibration import calibration_error, temperature
+    from vouch.library.certainty import image_information, semantic_entropy
     from vouch.library.comparison import compare
+    from vouch.library.pictures import corrupt
     from vouch.library.ranking import rank_without_labels
     from vouch.library.reading import read_answer
     from vouch.library.results import results
@@ -19,23 +21,29 @@ if TYPE_CHECKING:
 _HOME = {
     "calibration_error": "calibration",
     "compare": "comparison",
+    "corrupt": "pictures",
     "coverage": "sets",
+    "image_information": "certainty",
     "prediction_sets": "sets",
     "rank_without_labels": "ranking",
     "read_answer": "reading",
     "results": "results",
     "robustness": "robustness",
+    "semantic_entropy": "certainty",
     "temperature": "calibration",
 }
 __all__ = [
     "calibration_error",
     "compare",
+    "corrupt",
     "coverage",
+    "image_information",
     "prediction_sets",
     "rank_without_labels",
     "read_answer",
     "results",
     "robustness",
+    "semantic_entropy",
     "temperature",
 ]
 

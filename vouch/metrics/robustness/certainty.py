@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from vouch.metrics.calibration.certainty import clustered_entropy, vision_amplified_entropy
 from vouch.metrics.calibration.metrics import entropy
 from vouch.metrics.calibration.probabilities import clean_probabilities
 from vouch.metrics.calibration.signals import CONFIDENCE
@@ -21,7 +22,6 @@ from vouch.metrics.join import Block
 from vouch.metrics.ranking.scores import PER_TEXT
 from vouch.metrics.responses import Floats, Ints
 from vouch.metrics.robustness.image_information import paired, without_picture
-from vouch.metrics.robustness.metrics import instability
 from vouch.metrics.robustness.predictions import Predictions
 from vouch.metrics.robustness.samples import read_samples
 from vouch.metrics.text.stated import VERBALISED
@@ -114,39 +114,6 @@ def variation_entropy(parts: Mapping[str, Predictions], plain: Predictions) -> F
 def _asks_the_same(name: str, part: Predictions) -> bool:
     families = part.family.split("+")
     return part.effect == KEPT and (name in (ORIGINAL, "option_order") or set(families) <= set(SAME_QUESTION))
-
-
-def clustered_entropy(rows: Ints, answers: np.ndarray, count: int) -> Floats:
-    """[count] entropy of the clusters of equal answers [n] of each row [n], nats; NaN with fewer than two."""
-    times = np.bincount(rows, minlength=count)
-    found = np.full(count, np.nan)
-    several = times[rows] > 1
-    if several.any():
-        present, number = np.unique(rows[several], return_inverse=True)
-        found[present] = instability(number, answers[several])
-    return found
-
-
-def vision_amplified_entropy(
-    clean: tuple[Ints, np.ndarray], noisy: tuple[Ints, np.ndarray], count: int, alpha: float = 1.0
-) -> Floats:
-    """[count] entropy of softmax(p + alpha (p - q)) over the clusters of a row, nats; NaN with fewer than two
-    answers on either side. p, q: their shares among the clean and the noisy answers, each given as rows and
-    answers [n]."""
-    rows = np.concatenate([clean[0], noisy[0]])
-    codes = np.unique(np.concatenate([clean[1], noisy[1]]), return_inverse=True)[1]
-    side = np.repeat([0, 1], [len(clean[0]), len(noisy[0])])
-    pairs, place = np.unique(np.stack([rows, codes]), axis=1, return_inverse=True)
-    times = [np.bincount(rows[side == one], minlength=count) for one in (0, 1)]
-    p, q = (
-        np.bincount(place.ravel()[side == one], minlength=pairs.shape[1])
-        / np.maximum(times[one][pairs[0]], 1)
-        for one in (0, 1)
-    )
-    weights = np.exp(p + alpha * (p - q))
-    share = weights / np.bincount(pairs[0], weights, count)[pairs[0]]
-    found = np.bincount(pairs[0], -share * np.log(share), count)
-    return np.where((times[0] > 1) & (times[1] > 1), found, np.nan)
 
 
 def _known(signals: Signals) -> Signals:

@@ -1,10 +1,4 @@
-"""What a model knows by the picture: the same prompts with it and without it.
-
-Park et al. 2026 (VAUQ, arXiv 2602.21054) call the fall in predictive entropy that a picture causes the
-Image-Information Score, IS = H(Y | without) - H(Y | with), and the uncertainty of an answer H - alpha IS,
-alpha = 0.5. They mask the region that the model attends to; here the whole picture is blank, blurred,
-exchanged or left out, whatever was asked, and Y is an option in place of a token.
-"""
+"""What becomes of answers without the picture: the same prompts with it and without it."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -12,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from vouch.metrics.calibration.bins import Bins, equal_slots, resampled_bins, tally
-from vouch.metrics.calibration.metrics import LEAST, ece
+from vouch.metrics.calibration.certainty import ImageInformation, image_information
+from vouch.metrics.calibration.metrics import ece
 from vouch.metrics.calibration.probabilities import clean_probabilities
 from vouch.metrics.config import Config
 from vouch.metrics.intervals import about, centred, signed_interval
@@ -21,38 +16,10 @@ from vouch.metrics.protocols import CLEAN, Figure, mean_figure
 from vouch.metrics.responses import Floats, Ints
 from vouch.tables.prompts import KEPT
 
-ALPHA = 0.5
 WITHOUT = ("blank", "text_only")
 """Variations without a picture, the first that was asked counts."""
 OTHER_PICTURE = ("vr_b", "vs_e")
 """Blurred and exchanged pictures, of any level."""
-
-
-class ImageInformation(NamedTuple):
-    """Of each answer [n]: gain, the fall of its log-likelihood without the picture, nats; information, IS;
-    uncertainty, H - alpha IS; corrected, its probability after softmax((1 + alpha) log p - alpha log q)."""
-
-    gain: Floats
-    information: Floats
-    uncertainty: Floats
-    corrected: Floats
-
-
-def image_information(p: Floats, q: Floats, alpha: float = ALPHA) -> ImageInformation:
-    """p, q: [n, k] probabilities of the options with and without the picture, 0 where there is none.
-
-    The answer is the first option with the largest p. `corrected` divides what words alone say out of p, as
-    contrastive decoding does (Leng et al. 2024, arXiv 2311.16922).
-    """
-    logs, blind = (np.log(np.maximum(each, LEAST)) for each in (p, q))
-    rows, chosen = np.arange(len(p)), p.argmax(axis=1)
-    entropy, without = (-(each * of).sum(axis=1) for each, of in ((p, logs), (q, blind)))
-    contrast = np.where(p > 0, (1 + alpha) * logs - alpha * blind, -np.inf)
-    weights = np.exp(contrast - contrast.max(axis=1, keepdims=True))
-    corrected = weights[rows, chosen] / weights.sum(axis=1)
-    information = without - entropy
-    gain = logs[rows, chosen] - blind[rows, chosen]
-    return ImageInformation(gain, information, entropy - alpha * information, corrected)
 
 
 class Paired(NamedTuple):
