@@ -22,8 +22,8 @@ Floats = NDArray[np.float64]
 @dataclass(frozen=True, repr=False)
 class ImageInformation(Result):
     """gain: mean fall of the answers' log-likelihood without the picture. information: mean rise of the
-    entropy (Park et al. 2026). Both in nats. auroc: of plain confidence; auroc_corrected and auroc_vauq: theirs
-    minus that, paired. None without answers. gains, informations, uncertainty, corrected: [n].
+    entropy (Park et al. 2026). Both in nats. auroc: of plain confidence; auroc_corrected and auroc_vauq:
+    theirs minus that, paired. None without answers. gains, informations, uncertainty, corrected: [n].
     """
 
     rows: int
@@ -50,8 +50,8 @@ def image_information(
     """What a model knows by the picture.
 
     logits, without: [n, k] of the same questions with the picture, and without it or with
-    another one; options in the same order. answers: as for `prediction_sets`. uncertainty is H - alpha information,
-    corrected the answer's share of softmax((1 + alpha) log p - alpha log q).
+    another one; options in the same order. answers: as for `prediction_sets`. uncertainty is
+    H - alpha information, corrected the answer's share of softmax((1 + alpha) log p - alpha log q).
 
     >>> found = image_information([[2.0, 0.0], [0.0, 2.0]], [[0.0, 0.0], [0.0, 0.0]])
     >>> round(found.gain.value, 3)
@@ -74,9 +74,9 @@ def image_information(
         Estimate(float(values.mean()), *signed_interval(values, numbers))
         for values in (found.gain, found.information)
     )
-    gains = [aurocs.get(name) for name in (CONFIDENCE, "corrected", "vauq")]
-    arrays = (found.gain, found.information, found.uncertainty, found.corrected)
-    return ImageInformation(len(p), gain, information, *gains, *arrays)
+    plain, corrected, vauq = (aurocs.get(name) for name in (CONFIDENCE, "corrected", "vauq"))
+    means = (len(p), gain, information, plain, corrected, vauq)
+    return ImageInformation(*means, *found)
 
 
 def semantic_entropy(

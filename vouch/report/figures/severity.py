@@ -1,6 +1,7 @@
 """Accuracy by the severity of what is done to pictures (Hendrycks and Dietterich 2019)."""
 
 import re
+from collections import Counter
 from typing import Any
 
 import pandas as pd
@@ -24,10 +25,11 @@ TIPS = [
 
 
 def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
-    """One row per model, corruption and level, of the original as level 0, where some level was asked of a
-    corruption that the profile names by level; `at` keeps the models beside each other."""
+    """One row per model, corruption and level, of the original as level 0, of a corruption of which two
+    levels were asked; `at` keeps the models beside each other."""
     found = {name: match for name in evidence.variations(dataset) if (match := _NAMED.fullmatch(name))}
-    kinds = dict.fromkeys(match[1] for match in found.values() if match[2])
+    asked = Counter(match[1] for match in found.values())
+    kinds = [kind for kind in CORRUPTIONS if asked[kind] > 1]
     models, rows = chosen(evidence, dataset), []
     for kind in kinds:
         levels = {int(m[2] or UNSAID): name for name, m in found.items() if m[1] == kind}
