@@ -16,7 +16,7 @@ from vouch.metrics.calibration.signals import CONFIDENCE, signal_figures
 from vouch.metrics.intervals import signed_interval
 from vouch.metrics.text.wording import plain as normalised
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating]
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,7 +76,7 @@ def image_information(
     )
     plain, corrected, vauq = (aurocs.get(name) for name in (CONFIDENCE, "corrected", "vauq"))
     means = (len(p), gain, information, plain, corrected, vauq)
-    return ImageInformation(*means, *found)
+    return ImageInformation(*means, found.gain, found.information, found.uncertainty, found.corrected)
 
 
 def semantic_entropy(
