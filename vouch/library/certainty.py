@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from vouch.library.arrays import answers_of, groups_of, logits_of
 from vouch.library.figure import Estimate, Result
 from vouch.library.sets import _correct
-from vouch.metrics.calibration.certainty import ALPHA, vision_amplified_entropy
+from vouch.metrics.calibration.certainty import ALPHA, DIGITS, vision_amplified_entropy
 from vouch.metrics.calibration.certainty import image_information as of_probabilities
 from vouch.metrics.calibration.signals import CONFIDENCE, signal_figures
 from vouch.metrics.intervals import signed_interval
@@ -115,7 +115,7 @@ def semantic_entropy(
                     raise ValueError(f"loglikelihoods: row {row} has {logs.size}, samples {len(texts)}")
                 weights = np.exp(logs - logs.max())
             share = np.bincount(clusters, weights) / weights.sum()
-            found[row] = -(share * np.log(np.where(share > 0, share, 1))).sum() + 0.0
+            found[row] = np.round(-(share * np.log(np.where(share > 0, share, 1))).sum(), DIGITS) + 0.0
     return found
 
 

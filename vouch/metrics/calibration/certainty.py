@@ -15,6 +15,8 @@ from vouch.metrics.responses import Floats, Ints
 from vouch.metrics.robustness.metrics import instability
 
 ALPHA = 0.5
+DIGITS = 12
+"""Of entropies of clusters: equal ones must be equal whatever the order in which they were added up."""
 
 
 class ImageInformation(NamedTuple):
@@ -51,7 +53,7 @@ def clustered_entropy(rows: Ints, answers: np.ndarray, count: int) -> Floats:
     several = times[rows] > 1
     if several.any():
         present, number = np.unique(rows[several], return_inverse=True)
-        found[present] = instability(number, answers[several])
+        found[present] = np.round(instability(number, answers[several]), DIGITS)
     return found
 
 
@@ -74,4 +76,4 @@ def vision_amplified_entropy(
     weights = np.exp(p + alpha * (p - q))
     share = weights / np.bincount(pairs[0], weights, count)[pairs[0]]
     found = np.bincount(pairs[0], -share * np.log(share), count)
-    return np.where((times[0] > 1) & (times[1] > 1), found, np.nan)
+    return np.where((times[0] > 1) & (times[1] > 1), np.round(found, DIGITS), np.nan)

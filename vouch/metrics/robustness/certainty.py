@@ -66,6 +66,11 @@ class Texts:
         if block.variation == ORIGINAL or (block.variation.startswith(BLURRED) and block.samples):
             self._blocks.setdefault(ORIGINAL if block.variation == ORIGINAL else BLURRED, block)
 
+    @property
+    def known(self) -> bool:
+        """Whether there are texts to the original prompts."""
+        return ORIGINAL in self._blocks
+
     def signals(self) -> Signals:
         """[n] of the texts to the original prompts, by name."""
         plain = self._blocks[ORIGINAL]

@@ -85,12 +85,10 @@ class Compared:
         for output in OUTPUTS:
             parts = {each.variation: each for each in self._predictions if each.output == output}
             plain = parts.get(ORIGINAL)
-            if plain is None:
+            blocks = {each.variation: each for each in self._blocks.get(output, ())}
+            if plain is None or not (self._texts.known if output == TEXT else ORIGINAL in blocks):
                 continue
-            if output == TEXT:
-                signals = text_signals(parts, self._texts)
-            else:
-                signals = option_signals(parts, {each.variation: each for each in self._blocks[output]})
+            signals = text_signals(parts, self._texts) if output == TEXT else option_signals(parts, blocks)
             right = np.where(plain.defective, np.nan, plain.clean_correct)
             for figure in signal_figures(signals, right, plain.groups, self._config.seed):
                 yield output, figure

@@ -64,7 +64,7 @@ def picture_figures(plain: Block, other: Block, config: Config) -> list[Figure]:
     """Figures of a variation that takes the picture away or shows another one; nothing of all others.
 
     image_gain, image_information  mean of each
-    right_without_picture          of what is right with the picture, the share that is right without it, too
+    right_without_picture          of what is right with the picture, the share that stays right
     ece_corrected, ece_gain        of `corrected`, and minus that of the plain confidence, paired
     The last three only where the right answer stays.
     """

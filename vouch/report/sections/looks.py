@@ -60,10 +60,10 @@ def _sentences(evidence: Evidence, dataset: str) -> list[str]:
         ]
         for kind in ("gain", "blind")
     }
-    sees, blind = (formatting.listed(found[kind]) for kind in ("gain", "blind"))
+    said = {"gain": "to use the picture", "blind": "to be better than a guess without it"}
     return [
-        f"Shown to use the picture: {sees}." if sees else "No model is shown to use the picture.",
-        f"Shown to be better than a guess without it: {blind}." if blind else "",
+        f"Shown {what}: {formatting.listed(found[kind])}." if found[kind] else f"No model is shown {what}."
+        for kind, what in said.items()
     ]
 
 
