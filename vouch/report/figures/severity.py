@@ -16,6 +16,7 @@ from vouch.tables.prompts import ORIGINAL
 
 TITLE = "Accuracy by severity"
 CORRUPTIONS = ("vr_b", "vr_l", "jpeg", "noise", "motion", "contrast", "pixelate", "fog")
+EVERYWHERE = ("vr_b", "vr_l")  # of PARC: one level of them alone is no study of severity
 UNSAID = 3  # the level of a name without one
 _NAMED = re.compile(rf"({'|'.join(CORRUPTIONS)})(?:_([1-5]))?")
 TIPS = [
@@ -25,11 +26,12 @@ TIPS = [
 
 
 def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
-    """One row per model, corruption and level, of the original as level 0, of a corruption of which two
-    levels were asked; `at` keeps the models beside each other."""
+    """One row per model, corruption and level, of the original as level 0; `at` keeps the models beside each
+    other. Nothing where all that was asked is one level of what PARC asks anyway."""
     found = {name: match for name in evidence.variations(dataset) if (match := _NAMED.fullmatch(name))}
     asked = Counter(match[1] for match in found.values())
-    kinds = [kind for kind in CORRUPTIONS if asked[kind] > 1]
+    studied = any(times > 1 or kind not in EVERYWHERE for kind, times in asked.items())
+    kinds = [kind for kind in CORRUPTIONS if asked[kind] and studied]
     models, rows = chosen(evidence, dataset), []
     for kind in kinds:
         levels = {int(m[2] or UNSAID): name for name, m in found.items() if m[1] == kind}
