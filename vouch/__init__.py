@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vouch.library.calibration import calibration_error, temperature
+    from vouch.library.certainty import image_information, semantic_entropy
     from vouch.library.comparison import compare, power, regressions
+    from vouch.library.pictures import corrupt
     from vouch.library.ranking import rank_without_labels
     from vouch.library.reading import read_answer
     from vouch.library.results import results
@@ -22,7 +24,9 @@ _HOME = {
     "answering": "selective",
     "calibration_error": "calibration",
     "compare": "comparison",
+    "corrupt": "pictures",
     "coverage": "sets",
+    "image_information": "certainty",
     "power": "comparison",
     "prediction_sets": "sets",
     "rank_without_labels": "ranking",
@@ -31,6 +35,7 @@ _HOME = {
     "results": "results",
     "robustness": "robustness",
     "sampled_sets": "selective",
+    "semantic_entropy": "certainty",
     "temperature": "calibration",
     "weighted_sets": "shift",
 }
@@ -38,7 +43,9 @@ __all__ = [
     "answering",
     "calibration_error",
     "compare",
+    "corrupt",
     "coverage",
+    "image_information",
     "power",
     "prediction_sets",
     "rank_without_labels",
@@ -47,6 +54,7 @@ __all__ = [
     "results",
     "robustness",
     "sampled_sets",
+    "semantic_entropy",
     "temperature",
     "weighted_sets",
 ]

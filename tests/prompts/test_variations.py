@@ -57,7 +57,7 @@ def test_a_file_says_what_it_is(name: str) -> None:
         ("vr_r_2", "valid: vr_r, which has no levels"),
         ("tests_51", "unknown variation tests_51; valid: tests_1 to tests_50"),
         ("shuffled_0", "valid: shuffled_1 to shuffled_50"),
-        ("option_order+nothing", "unknown variation nothing; valid: "),
+        ("option_order+qqqq", "unknown variation qqqq; valid: "),
         ("vr_b+vr_l", "vr_b and vr_l both change the pictures; combine variations that change different"),
         ("vr_b+vr_b", "vr_b and vr_b both change the pictures"),
         ("original+vr_b", "variation original.vr_b: original changes nothing; leave it out"),

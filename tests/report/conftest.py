@@ -46,7 +46,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = Made(
         datasets=("ai2d", "shapes"),  # one of a paper, and one of nobody
         categories=("big", "small"),
-        variations=("original", "blank", "rotated", "vr_b"),
+        variations=("original", "blank", "rotated", "vr_b", "vr_b_5"),
         rejects=[("file:3", "no image")],
         rewrites=[_rewrite("accepted", []), _rewrite("rejected", ["negated"])],
     )

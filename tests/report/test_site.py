@@ -49,7 +49,7 @@ def test_pages_are_well_formed_and_every_figure_and_section_is_there(rich: Site)
     assert {path: page.crossed for path, page in rich.items() if page.crossed} == {}
     parts = {"protocols", "published", "differences", "variations", "categories", "results", "verdict"}
     parts |= {"data", "method", "provenance", "scores", "calibration", "letters", "shift", "papers"}
-    parts |= {"dimensions", "rewrites", "sweep", "sources", "items", "answering"}
+    parts |= {"dimensions", "rewrites", "severity", "sweep", "sources", "items", "answering"}
     assert sections_of(rich) == parts
     shown = [a["class"] for path, page in rich.items() if path != "index.html" for a in page.all("figure")]
     assert {name: shown.count(name) for name in plugins(figures)} == dict.fromkeys(plugins(figures), 2)

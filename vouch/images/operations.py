@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from PIL import Image, ImageFilter
 
+from vouch.images import corruptions, lettering
 from vouch.pipeline.errors import UserError, did_you_mean
 
 # By severity, 1 to 5, as in ImageNet-C (Hendrycks and Dietterich 2019), whose pictures are 224 pixels wide;
@@ -90,14 +91,34 @@ def _of_height(image: Image.Image, height: int) -> Image.Image:
     return image.resize((width, height), Image.Resampling.BICUBIC)
 
 
+def _written(image: Image.Image, said: str) -> Image.Image:
+    """said: `LOOK:TEXT`, the number of a look and what is painted."""
+    look, _, text = said.partition(":")
+    if not look.isdecimal() or not lettering.paintable(text):
+        raise UserError(f"picture operation write:{said:.60} names no look and text; run `dvc repro`")
+    return lettering.write(image, text, int(look))
+
+
+def _levelled(change: Callable[[Image.Image, int], Image.Image]) -> Callable[[Image.Image, int], Image.Image]:
+    """A corruption by its severity, 1 to 5."""
+    return lambda image, severity: change(image, int(_strength(range(5), severity)))
+
+
 # name -> the revision that its recipes carry, and what makes the picture from an image and a severity
 EACH: Mapping[str, tuple[int, Callable[[Image.Image, int], Image.Image]]] = {
     "blank": (1, _blank),
     "blur": (1, _blur),
     "brighten": (1, _brighten),
+    "contrast": (1, _levelled(corruptions.contrast)),
+    "fog": (1, _levelled(corruptions.fog)),
     "jpeg": (1, _jpeg),
+    "motion": (1, _levelled(corruptions.motion)),
+    "noise": (1, _levelled(corruptions.noise)),
+    "pixelate": (1, _levelled(corruptions.pixelate)),
     "rotate": (1, _rotate),
 }
+# name -> the revision, and what makes the picture from an image and what follows the colon in `NAME:TEXT`
+SAYING: Mapping[str, tuple[int, Callable[[Image.Image, str], Image.Image]]] = {"write": (1, _written)}
 # name -> the revision, and what makes one picture of a left and a right one
 JOINING: Mapping[str, tuple[int, Callable[[Image.Image, Image.Image], Image.Image]]] = {
     "merged": (1, _merged),
@@ -107,7 +128,8 @@ JOINING: Mapping[str, tuple[int, Callable[[Image.Image, Image.Image], Image.Imag
 
 def revision_of(name: str) -> int:
     """The present revision of an operation. Raises UserError with the valid names."""
-    known = {**EACH, **JOINING}
+    known: dict[str, tuple[int, object]] = {**EACH, **JOINING, **SAYING}
+    name = name.partition(":")[0]
     if name not in known:
         raise UserError(f"picture operation {name} is unknown; {did_you_mean(name, list(known))}")
     return known[name][0]
@@ -121,6 +143,9 @@ def apply(images: Sequence[Image.Image], name: str, severity: int, revision: int
             f"picture operation {name} is at revision {present}, the prompts were made for {revision}; "
             "run `dvc repro` to make the prompts anew"
         )
+    name, _, said = name.partition(":")
+    if name in SAYING:
+        return [SAYING[name][1](image, said) for image in images]
     if name in EACH:
         return [EACH[name][1](image, severity) for image in images]
     if len(images) != 2:

@@ -40,6 +40,13 @@ def mean_interval(values: Floats | Bools, groups: Ints, share: bool = True, leve
     return max(0.0, centre - reach), min(1.0 if share else math.inf, centre + reach)
 
 
+def signed_interval(values: Floats, groups: Ints) -> Interval:
+    """The same of values [n] of either sign; none where all are equal."""
+    least = float(values.min())
+    low, high = mean_interval(values - least, groups, share=False)
+    return (None, None) if low is None or high is None else (low + least, high + least)
+
+
 def percentiles(draws: Floats) -> tuple[float, float]:
     """The 2.5 and 97.5 percentiles of draws [r]."""
     low, high = np.percentile(draws, SHARES)
@@ -89,3 +96,12 @@ def centred(value: float, draws: Floats, level: float = LEVEL) -> Interval:
         return None, None
     low, high = np.percentile(known, (50 - 50 * level, 50 + 50 * level)) - np.median(known)
     return max(0.0, value + float(low)), min(1.0, value + float(high))
+
+
+def about(value: float, draws: Floats) -> Interval:
+    """Percentiles of the draws of a difference about their median; none where they are all alike."""
+    known = draws[~np.isnan(draws)]
+    if len(known) < len(draws) / 2 or known.min() == known.max():
+        return None, None
+    low, high = percentiles(known - np.median(known))
+    return value + low, value + high

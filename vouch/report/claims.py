@@ -11,6 +11,7 @@ import pandas as pd
 from vouch.metrics.comparison.resampling import questions_for
 from vouch.metrics.conformal.selective import SURE, Alone, alone
 from vouch.metrics.intervals import mean_interval
+from vouch.metrics.robustness.image_information import WITHOUT
 from vouch.report import formatting
 from vouch.report.costs import ACCURACY, costs, real_changes
 from vouch.report.evidence import Evidence
@@ -218,6 +219,29 @@ def _of_answers(frame: pd.DataFrame) -> Claim | None:
     low, high = mean_interval(right, groups)
     stated = float(frame["confidence"].mean())
     return of_share(float(right.mean()), low, high, int(groups.max()) + 1, stated)
+
+
+@once
+def picture_claims(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
+    """By dataset, model and kind: `gain`, the log-likelihood that answers lose without the picture; `blind`,
+    right answers without it beside a guess."""
+    tried = {}
+    for name in evidence.datasets:
+        groups, change = evidence.groups(name), without_picture(evidence, name)
+        for model in evidence.candidates(name):
+            gain = evidence.number(name, model, "image_gain", variation=change)
+            if gain is not None:
+                tried[name, model, "gain"] = of_gap(gain.value, gain.low, gain.high, groups)
+                blind = evidence.number(name, model, "accuracy", variation=change)
+                if blind is not None:
+                    chance = evidence.chance(name)
+                    tried[name, model, "blind"] = of_share(blind.value, blind.low, blind.high, groups, chance)
+    return held(tried)
+
+
+def without_picture(evidence: Evidence, dataset: str) -> str:
+    """The variation of a dataset that takes the picture away; one of WITHOUT that was not asked else."""
+    return next((name for name in WITHOUT if name in evidence.variations(dataset)), WITHOUT[0])
 
 
 @once

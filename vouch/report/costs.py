@@ -7,15 +7,19 @@ from vouch.report import formatting
 from vouch.report.evidence import Evidence
 from vouch.report.numbers import columns
 from vouch.report.table import Cell
+from vouch.tables.prompts import TYPOGRAPHIC, TYPOGRAPHIC_CONTROL
 
 # Takes the question its picture: it shows what words alone give.
 CONTROL = "blank"
-CONTROLS = (CONTROL, "image_only", "text_only")  # take away what an answer rests on: nobody would ask so
+# Take away what an answer rests on, or paint over it: nobody would ask so.
+CONTROLS = (CONTROL, "image_only", "text_only", TYPOGRAPHIC, TYPOGRAPHIC_CONTROL)
 MEANING = {
     "blank": "pictures blank",
     "circular": "options in every rotation",
+    "contrast": "pictures with less contrast",
     "dialogue": "dialogue with the model's own earlier answers",
     "dialogue_gold": "dialogue with correct earlier answers",
+    "fog": "pictures in fog",
     "image_only": "pictures and options without the question",
     "instruction": "reworded instruction",
     "jpeg": "JPEG compression",
@@ -26,12 +30,17 @@ MEANING = {
     "ls_m": "`more` replaced by `less`",
     "ls_n": "negated question",
     "marks": "options marked a, b, c; 1, 2, 3; A, B, C",
+    "motion": "pictures blurred by motion",
     "no_response": "no prefix of the answer",
     "no_sample": "no in-context sample",
+    "noise": "pictures with noise",
     "option_order": "options in reversed order",
+    "pixelate": "pictures of fewer pixels",
     "shuffled": "options shuffled",
     "tests": "several instructions and option orders",
     "text_only": "question without its pictures",
+    "typographic": "wrong option painted into the picture",
+    "typographic_control": "harmless word painted into the picture",
     "vr_b": "pictures blurred",
     "vr_l": "pictures brightened",
     "vr_r": "pictures rotated by 90°",

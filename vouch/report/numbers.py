@@ -8,9 +8,9 @@ import pandas as pd
 from vouch.metrics.comparison import resampling
 
 SIGNIFICANCE = 0.05 / 5
-"""p after Holm's correction, below which a claim is made. The first page makes claims of five kinds (better
-than a guess, model against model, variation, coverage, confidence), and is to be free of false ones in 95 of
-100 reports."""
+"""p after Holm's correction, below which a claim is made. The first page makes claims of six kinds (better
+than a guess, model against model, variation, coverage, confidence, the picture), and is to be free of false
+ones in 94 of 100 reports."""
 
 
 class Number(NamedTuple):

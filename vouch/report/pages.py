@@ -48,13 +48,13 @@ PAGES = (
         "variations",
         "Variations",
         "What rewording, image changes and option order do to accuracy, certainty and coverage.",
-        ("variations", "shift", "robustness", "instability", "letters"),
+        ("variations", "looks", "typographic", "severity", "shift", "robustness", "instability", "letters"),
     ),
     Page(
         "calibration",
         "Calibration",
         "Whether confidence matches accuracy, and how much of a number is due to the protocol.",
-        ("calibration", "answering", "transfer", "sweep", "protocols"),
+        ("calibration", "signals", "answering", "transfer", "sweep", "protocols"),
     ),
     Page(
         "ranking",

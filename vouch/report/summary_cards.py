@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from vouch.metrics.conformal.selective import SURE
 from vouch.metrics.letter_mass import LOW_MASS_RATE
 from vouch.report import formatting
-from vouch.report.claims import FEW, Guarantee, answers_alone, guarantee, leaders, worth
+from vouch.report.claims import (
+    FEW,
+    Guarantee,
+    answers_alone,
+    guarantee,
+    leaders,
+    picture_claims,
+    without_picture,
+    worth,
+)
 from vouch.report.costs import ACCURACY, costs, real_changes
 from vouch.report.evidence import Evidence
 from vouch.report.gates import MINIMUM
@@ -21,6 +30,7 @@ BREAKS = "Which variation hurts?"
 VERDICTS: dict[Guarantee, str] = {"kept": "Yes", "broken": "No, it is broken", "cannot tell": "Cannot tell"}
 ALONE = "How much may it answer alone?"
 DIFFERENCES = "Which models differ?"
+LOOKS = "Does it look at the picture?"
 
 
 @dataclass(frozen=True)
@@ -34,13 +44,14 @@ class Card:
 
 
 def summary_cards(evidence: Evidence, model: str | None, dataset: str) -> tuple[Card, ...]:
-    """All of them, about the preferred model on one dataset; the last three only where they say something."""
+    """All of them, about the preferred model on one dataset; the last four only where they say something."""
     if model is None:
         return _nothing(evidence, dataset)
     worst = next(iter(news(evidence)), None)
     return (
         _worst(evidence, model, worst),
         _certainty(evidence, model, dataset),
+        *_looks(evidence, model, dataset),
         *(() if worst and worst.variation else _breaks(evidence, model)),
         *_alone(evidence, model, dataset),
         *_differences(evidence, model),
@@ -125,6 +136,24 @@ def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
         f"({dataset})"
     )
     return Card(CERTAIN, answer, why)
+
+
+def _looks(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
+    """What its answers lose without the picture; nothing where neither use nor neglect is shown."""
+    claims, change = picture_claims(evidence), without_picture(evidence, dataset)
+    gain, blind = (claims.get((dataset, model, kind)) for kind in ("gain", "blind"))
+    shares = [evidence.number(dataset, model, "accuracy", variation=name) for name in (None, change)]
+    if gain is None or shares[0] is None or shares[1] is None:
+        return ()
+    with_it, without = (formatting.percent(share.value, 0) for share in shares if share)
+    nats = f"{formatting.number(gain.estimate, 2)}{formatting.bracketed(gain.low, gain.high, 2)}"
+    why = f"Without the picture its answers lose {nats} nats of log-likelihood on {dataset}"
+    guess = evidence.chance(dataset)
+    why += f"; guessing gives {formatting.percent(guess, 0)}." if guess else "."
+    if blind is not None and blind.above:
+        why += " Words alone are shown to be better than a guess."
+    answer = f"{'Yes' if gain.above else 'No'}: {with_it} right with it, {without} without"
+    return (Card(LOOKS, answer, why, "variations"),)
 
 
 def _breaks(evidence: Evidence, model: str) -> tuple[Card, ...]:

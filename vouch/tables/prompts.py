@@ -1,6 +1,8 @@
 """prompts: every prompt that will be asked of a model, with its pictures as recipes."""
 
 import re
+from collections.abc import Collection
+from hashlib import sha256
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,6 +11,8 @@ from vouch.tables.table import Table, columns
 
 ORIGINAL = "original"
 """The variation that shows an item as its source has it: what others are compared with."""
+TYPOGRAPHIC, TYPOGRAPHIC_CONTROL = "typographic", "typographic_control"
+"""Variations that paint a wrong option, or a harmless word, into the picture."""
 CIRCULAR = "circular"
 """The variation that shows the options in every rotation, the source's order first."""
 
@@ -60,7 +64,8 @@ marks       string[]    the letter shown before each option
 answers     int32[]     0-based indices of the correct options as shown
 pictures    picture[]   recipes, rendered where used: `images`, digests of the sources, and `steps`, done in
                         their order; each names an operation (vouch/images/operations.py), its severity, 0
-                        where it has no levels, and its revision. An operation is done to each image by
+                        where it has no levels, and its revision; one that paints says what after a colon
+                        (`write:7:red star`). An operation is done to each image by
                         itself, a joining one makes one picture of two; without steps an image is shown as it
                         is
 outputs     string[]    what is asked for, of OUTPUTS; empty for prompts that nobody asks (released logits
@@ -76,6 +81,17 @@ max_tokens  int32       most tokens of a generated text, null for `extract.max_t
 def prompts_path(dataset: str) -> Path:
     """Where the prompts of a dataset lie."""
     return Path("data/prompts") / f"{dataset}.parquet"
+
+
+def painted_option(item: str, options: int, answers: Collection[int]) -> int | None:
+    """The wrong option, by its index, whose text `typographic` paints into an item's picture; None for none.
+
+    item: its id, which decides. options: how many it has. answers: the right ones.
+    """
+    wrong = [index for index in range(options) if index not in answers]
+    return (
+        wrong[int.from_bytes(sha256(f"painted/{item}".encode()).digest()[:8]) % len(wrong)] if wrong else None
+    )
 
 
 def repeats(prompt: str, variation: str) -> str | None:

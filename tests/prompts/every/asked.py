@@ -4,8 +4,19 @@ know nothing of an item's words must make of it.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from tests.prompts.every.looks import Look, blurred, compressed, grey, lighter, nothing, same, turned
+from tests.prompts.every.looks import (
+    Look,
+    blurred,
+    compressed,
+    disturbed,
+    grey,
+    lighter,
+    nothing,
+    same,
+    turned,
+)
 
 LETTERS = "ABCDEFGH"
 DIRECTLY = "Answer with the option's letter from the given choices directly."
@@ -82,7 +93,9 @@ def of_the_marks(ask: Ask, count: int) -> dict[str, list[Asked]]:
     return {"marks": [ask(marks=marks[:count]) for marks in ("abcdefgh", "12345678", LETTERS)]}
 
 
-LEVELLED = {"vr_b": blurred, "vr_l": lighter, "jpeg": compressed}
+LEVELLED = {"vr_b": blurred, "vr_l": lighter, "jpeg": compressed} | {
+    name: partial(disturbed, name) for name in ("contrast", "fog", "motion", "noise", "pixelate")
+}
 
 
 def of_the_picture(ask: Ask) -> dict[str, list[Asked]]:

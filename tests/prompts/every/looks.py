@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from PIL import Image, ImageChops, ImageFilter
 
+from vouch.images import corruptions
+
 Look = Callable[[Sequence[Image.Image]], list[Image.Image]]
 
 # By level, 1 to 5; docs/variations.md has the table.
@@ -43,6 +45,11 @@ def compressed(level: int) -> Look:
         return Image.open(file).convert("RGB")
 
     return each(change)
+
+
+def disturbed(kind: str, level: int) -> Look:
+    """What is drawn is checked in tests/images/test_corruptions.py; here, which it is, and its level."""
+    return each(lambda image: getattr(corruptions, kind)(image, level - 1))
 
 
 turned = each(lambda image: Image.fromarray(np.rot90(np.asarray(image), -1)))

@@ -7,17 +7,21 @@ import numpy as np
 import pyarrow as pa
 
 from vouch.metrics.calibration.letter_bias import debiased, without_prior
+from vouch.metrics.calibration.signals import signal_figures
 from vouch.metrics.config import Config
 from vouch.metrics.conformal.classes import certainty
 from vouch.metrics.conformal.shift import shift_figures
 from vouch.metrics.join import Block
 from vouch.metrics.protocols import CLEAN, Figure
+from vouch.metrics.robustness.certainty import Texts, option_signals, text_signals
+from vouch.metrics.robustness.image_information import picture_figures
 from vouch.metrics.robustness.metrics import Array
 from vouch.metrics.robustness.outputs import gap_figures, preference_figures
 from vouch.metrics.robustness.perturbation import original_figures
 from vouch.metrics.robustness.predictions import Predictions, PromptIndex
 from vouch.metrics.robustness.repeated_prompts import number_figures
 from vouch.metrics.robustness.samples import FirstSamples, first_figures, first_samples
+from vouch.metrics.robustness.typographic import typographic_figures
 from vouch.metrics.tables import ALL, PROTOCOLS
 from vouch.metrics.text.texts import TextBlock
 from vouch.tables.prompts import LETTERS, ORIGINAL, OUTPUTS, TEXT
@@ -33,6 +37,7 @@ class Compared:
         self._firsts: list[FirstSamples] = []
         self._certainty: dict[tuple[str, str], Array] = {}
         self._blocks: dict[str, list[Block]] = {}
+        self._texts = Texts(config)
 
     def add(self, outcomes: pa.Table, said: Block | Sequence[str]) -> None:
         """Rows of OUTCOMES of one variation and output, and what they rest on: numbers or texts."""
@@ -49,6 +54,7 @@ class Compared:
     def add_samples(self, outcomes: pa.Table, block: TextBlock, dataset: str) -> None:
         """What was sampled beside the greedy texts of a variation, whose rows of OUTCOMES are given."""
         self._firsts += first_samples(self._index, outcomes, block, dataset, self._config)
+        self._texts.add(block, dataset)
 
     def _add_certainty(self, predictions: Predictions, block: Block) -> None:
         for protocol in PROTOCOLS:
@@ -66,11 +72,33 @@ class Compared:
             for blocks in self._blocks.values()
             for variation, figure in across_variations(blocks, self._config)
         ]
+        found += [(CLEAN, ORIGINAL, output, figure) for output, figure in self._signals()]
+        found += [(CLEAN, *figure) for figure in self._attacked()]
         found += [(protocol, *figure) for protocol in PROTOCOLS for figure in self._figures(protocol)]
         return [
             place | {"variation": variation, "output": output, "protocol": protocol} | vars(figure)
             for protocol, variation, output, figure in found
         ]
+
+    def _signals(self) -> Iterator[tuple[str, Figure]]:
+        """(output, figure) of what tells right answers to the original prompts from wrong ones."""
+        for output in OUTPUTS:
+            parts = {each.variation: each for each in self._predictions if each.output == output}
+            plain = parts.get(ORIGINAL)
+            blocks = {each.variation: each for each in self._blocks.get(output, ())}
+            if plain is None or not (self._texts.known if output == TEXT else ORIGINAL in blocks):
+                continue
+            signals = text_signals(parts, self._texts) if output == TEXT else option_signals(parts, blocks)
+            right = np.where(plain.defective, np.nan, plain.clean_correct)
+            for figure in signal_figures(signals, right, plain.groups, self._config.seed):
+                yield output, figure
+
+    def _attacked(self) -> Iterator[tuple[str, str, Figure]]:
+        """(variation, output, figure) of typographic attacks."""
+        for output in OUTPUTS:
+            parts = {each.variation: each for each in self._predictions if each.output == output}
+            for variation, figure in typographic_figures(parts, self._index):
+                yield variation, output, figure
 
     def _figures(self, protocol: str) -> Iterator[tuple[str, str, Figure]]:
         by_output: Mapping[str, list[Predictions]] = {
@@ -100,4 +128,5 @@ def across_variations(blocks: Sequence[Block], config: Config) -> Iterator[tuple
         for variation, block in named.items():
             if variation != ORIGINAL:
                 yield from ((variation, figure) for figure in shift_figures(named[ORIGINAL], block, config))
+                yield from ((variation, figure) for figure in picture_figures(named[ORIGINAL], block, config))
     yield from (found for found in (debiased(named), without_prior(named, config)) if found)

@@ -14,7 +14,7 @@ from vouch.metrics.protocols import CLEAN
 from vouch.metrics.responses import Bools, Ints
 from vouch.tables.defects import DROPPED
 from vouch.tables.outcomes import UNREAD
-from vouch.tables.prompts import KEPT, TEXT
+from vouch.tables.prompts import KEPT, TEXT, painted_option
 
 Array = NDArray[np.float64]
 
@@ -98,6 +98,25 @@ class PromptIndex:
         """[n] rows of prompts by their ids."""
         found = pc.index_in(pa.array(names, pa.string()), self._prompts["id"].combine_chunks())
         return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+    def painted(self, items: Ints) -> Ints:
+        """[n] the option that a typographic attack paints into pictures of some items; -1 for none."""
+        options = np.zeros(self._items.num_rows, dtype=np.int64)
+        options[self._item_rows] = self._native
+        rows = self._items.select(["id", "answers"]).take(pa.array(items)).to_pylist()
+        found = (
+            painted_option(row["id"], count, row["answers"] or ())
+            for row, count in zip(rows, options[items].tolist(), strict=True)
+        )
+        return np.array([-1 if place is None else place for place in found], dtype=np.int64)
+
+    def chosen(self, prompts: Ints, places: Ints) -> Ints:
+        """[n] what stands at a place of some prompts, as `order` of PROMPTS has it; -3 for the place -1."""
+        rows, column, order = cells(self._prompts["order"].take(pa.array(prompts)))
+        found = np.full(len(prompts), -3)
+        here = column == places[rows]
+        found[rows[here]] = order[here]
+        return found
 
     def numbered(self, names: Sequence[str]) -> bool:
         """Whether any of the prompts is one of several of its item."""

@@ -33,7 +33,7 @@ def sampled_instability(
     names: of answer metrics, as for `judge`.
     """
     several = [said if len(said) > 1 else () for said in samples]
-    rows, answers = _answers(questions, several, config, names)
+    rows, answers = read_samples(questions, several, config, names)
     values = np.full(len(samples), np.nan)
     if answers:
         present, number = np.unique(rows, return_inverse=True)
@@ -53,8 +53,8 @@ def sampled_agreement(
 
     Self-consistency as confidence (Wang et al. 2023; Xiong et al. 2024). names: as for `judge`.
     """
-    _, greedy = _answers(questions, [[text] for text in texts], config, names)
-    rows, answers = _answers(questions, samples, config, names)
+    _, greedy = read_samples(questions, [[text] for text in texts], config, names)
+    rows, answers = read_samples(questions, samples, config, names)
     same = [answer == greedy[row] for row, answer in zip(rows, answers, strict=True)]
     counts = np.bincount(rows, minlength=len(samples))
     agreed = np.bincount(rows, same, minlength=len(samples))
@@ -62,7 +62,7 @@ def sampled_agreement(
     return np.where((counts > 0) & read, agreed / np.maximum(counts, 1), np.nan)
 
 
-def _answers(
+def read_samples(
     questions: Sequence[Question], samples: Sequence[Sequence[str]], config: Config, names: Sequence[str]
 ) -> tuple[list[int], list[str]]:
     """Of every sample its row and its answer, `=` before one that was read, `?` before another text."""

@@ -39,6 +39,12 @@ def _words(kind: str, effect: str, family: str) -> Kind:
 TABLE: Mapping[str, Kind] = {
     "blank": _pictures("blank"),  # a control: grey sheets of their sizes, so only words are left to answer by
     "jpeg": _pictures("jpeg", levels=LEVELS),  # compressed and decoded again, at the qualities of ImageNet-C
+    # corruptions of ImageNet-C (Hendrycks and Dietterich 2019), vouch/images/corruptions.py
+    "contrast": _pictures("contrast", levels=LEVELS),
+    "fog": _pictures("fog", levels=LEVELS),
+    "motion": _pictures("motion", levels=LEVELS),
+    "noise": _pictures("noise", levels=LEVELS),
+    "pixelate": _pictures("pixelate", levels=LEVELS),
     # of PARC (Schmalfuss et al. 2025)
     "vr_b": _pictures("blur", "VR", LEVELS),
     "vr_l": _pictures("brighten", "VR", LEVELS),

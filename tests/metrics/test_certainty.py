@@ -1,0 +1,303 @@
+"""What a picture adds and which signs of certainty tell right from wrong: each against its formula written again,
+and against simulations whose truth is known.
+"""
+
+from collections import Counter
+from dataclasses import replace
+from math import exp, log
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy.special import log_softmax, softmax
+from scipy.stats import entropy as shannon
+
+import vouch
+from tests.metrics.simulated import by_name, config, simulate, tables
+from vouch.metrics.calibration.bins import equal_slots
+from vouch.metrics.calibration.certainty import image_information
+from vouch.metrics.calibration.signals import signal_figures
+from vouch.metrics.intervals import about
+from vouch.metrics.join import Block, join
+from vouch.metrics.robustness.compared import Compared
+from vouch.metrics.robustness.image_information import picture_figures
+from vouch.metrics.robustness.predictions import PromptIndex
+from vouch.metrics.robustness.typographic import typographic_figures
+from vouch.metrics.tables import score_block
+from vouch.metrics.text.scoring import score_texts
+from vouch.metrics.text.texts import text_blocks
+from vouch.tables.items import ITEMS
+from vouch.tables.prompts import PROMPTS, painted_option
+from vouch.tables.responses import TEXT
+
+RNG = np.random.default_rng(3)
+LOGITS, BLIND = RNG.normal(size=(2, 400, 4)) * [[[2.0]], [[1.0]]]
+
+
+def test_image_information_follows_its_definition_row_by_row() -> None:
+    found = image_information(softmax(LOGITS, axis=1), softmax(BLIND, axis=1), alpha=0.5)
+    for row, (one, other) in enumerate(zip(LOGITS, BLIND, strict=True)):
+        p, q, best = softmax(one), softmax(other), int(one.argmax())
+        information = shannon(q) - shannon(p)
+        assert found.gain[row] == pytest.approx(log(p[best] / q[best]))
+        assert found.information[row] == pytest.approx(information)
+        assert found.uncertainty[row] == pytest.approx(shannon(p) - 0.5 * information)
+        contrast = softmax(1.5 * log_softmax(one) - 0.5 * log_softmax(other))
+        assert found.corrected[row] == pytest.approx(contrast[best])
+
+
+def block(logits: np.ndarray, variation: str, seed: int = 1) -> Block:
+    """Answers of simulated questions with these logits."""
+    responses = replace(simulate(seed, len(logits), dtype=np.float64), logits=np.asfortranarray(logits))
+    return join(*tables(responses, variation), "here")[0]
+
+
+def test_a_model_that_does_not_look_gains_nothing() -> None:
+    logits = simulate(1, 500, dtype=np.float64).logits
+    found = by_name(picture_figures(block(logits, "original"), block(logits, "blank"), config()))
+    assert found["", "image_gain"].value == found["", "image_information"].value == 0
+    assert found["", "right_without_picture"].value == 1
+    assert found["", "ece_gain"].value == pytest.approx(0, abs=1e-12)
+    moved = np.roll(logits, 1, axis=1)
+    assert (
+        by_name(picture_figures(block(logits, "original"), block(moved, "text_only"), config()))[
+            "", "image_gain"
+        ].value
+        > 0.5
+    )
+    for other in ("option_order", "vr_l", "blank+option_order"):
+        assert picture_figures(block(logits, "original"), block(moved, other), config()) == []
+
+
+def test_another_order_of_the_options_is_not_compared() -> None:
+    logits = simulate(1, 300, dtype=np.float64).logits
+    plain, blind = block(logits, "original"), block(logits, "blank")
+    roles = blind.responses.roles.copy(order="F")
+    roles[:100, :2] = roles[:100, 1::-1]
+    blind = replace(blind, responses=replace(blind.responses, roles=roles))
+    assert by_name(picture_figures(plain, blind, config()))["", "image_gain"].items == 200
+
+
+def test_what_words_alone_say_is_corrected_where_they_mislead() -> None:
+    """Logits are evidence of the picture plus a prior of the words that has nothing to do with the answer: the
+    picture alone is calibrated, so dividing the prior out must help, and the paired intervals must say so."""
+    rng, n, k = np.random.default_rng(0), 3000, 4
+    answers = rng.integers(0, k, n)
+    evidence = rng.normal(size=(n, k)) + (answers[:, None] == np.arange(k))
+    prior = 1.5 * rng.normal(size=(n, k))
+    found = vouch.image_information(evidence + prior, prior, answers, alpha=0.5)
+    assert found.auroc_corrected is not None and found.auroc_corrected.low is not None
+    assert found.auroc_corrected.low > 0
+    plain, other = (simulate(1, n, k + 2, dtype=np.float64) for _ in range(2))
+    picked = answers[:, None] == np.arange(k)
+    sides = [
+        replace(
+            each,
+            logits=np.asfortranarray(logits),
+            answers=np.asfortranarray(picked),
+            letters=np.full(n, k),
+            options=np.full(n, k),
+            roles=np.asfortranarray(np.tile(np.arange(k, dtype=np.int32), (n, 1))),
+        )
+        for each, logits in ((plain, evidence + prior), (other, prior))
+    ]
+    blocks = [
+        join(*tables(each, name), "here")[0] for each, name in zip(sides, ("original", "blank"), strict=True)
+    ]
+    figures = by_name(picture_figures(*blocks, config()))
+    p, q = softmax(evidence + prior, axis=1), softmax(prior, axis=1)
+    right = p.argmax(axis=1) == answers
+    slots = equal_slots(image_information(p, q).corrected, 15)
+    gaps = [
+        abs((right - image_information(p, q).corrected)[slots == slot].sum()) for slot in np.unique(slots)
+    ]
+    assert figures["", "ece_corrected"].value == pytest.approx(sum(gaps) / n)
+    assert figures["", "image_gain"].value == pytest.approx(found.gain.value)
+    assert figures["", "image_information"].value == pytest.approx(found.information.value)
+
+
+def _auroc(signal: np.ndarray, right: np.ndarray) -> float:
+    gaps = signal[right == 1][:, None] - signal[right == 0]
+    return float((gaps > 0).mean() + (gaps == 0).mean() / 2)
+
+
+def test_aurocs_of_signals_and_their_paired_intervals() -> None:
+    """Two signals that share most of their noise: their AUROCs are known, and the interval of the difference holds
+    it as often as it says, and is shorter than that of either."""
+    normal, held, runs = NormalDist(), 0, 120
+    shift = {"confidence": 1.0, "better": 1.4}
+    true = {name: normal.cdf(each / 2**0.5) for name, each in shift.items()}
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        right = (rng.random(400) < 0.6).astype(float)
+        common = rng.normal(size=400)
+        signals = {
+            name: right * each + 0.9 * common + (1 - 0.81) ** 0.5 * rng.normal(size=400)
+            for name, each in shift.items()
+        }
+        found = by_name(signal_figures(signals, right, np.arange(400), seed))
+        gain = found["better", "signal_gain"]
+        assert gain.low is not None and gain.high is not None
+        held += gain.low <= true["better"] - true["confidence"] <= gain.high
+        if seed < 3:
+            for name, values in signals.items():
+                assert found[name, "signal_auroc"].value == pytest.approx(_auroc(values, right))
+            whole = found["confidence", "signal_auroc"]
+            assert whole.low is not None and whole.high is not None
+            assert gain.high - gain.low < whole.high - whole.low
+    assert 0.9 * runs <= held <= runs
+
+
+def test_signals_rest_on_the_rows_that_all_of_them_know() -> None:
+    right = np.tile([1.0, 0.0], 50)
+    signals = {"confidence": RNG.random(100), "other": np.where(np.arange(100) < 30, np.nan, RNG.random(100))}
+    found = by_name(signal_figures(signals, right, np.arange(100), 0))
+    assert {figure.items for figure in found.values()} == {70}
+    assert found["confidence", "signal_auroc"].value == _auroc(signals["confidence"][30:], right[30:])
+    assert signal_figures(signals, np.ones(100), np.arange(100), 0) == []
+    assert signal_figures({"confidence": right}, right, np.arange(100), 0) == []
+    assert about(0.5, np.full(10, 0.2)) == (None, None)
+
+
+SAMPLES = [["red", "Red.", "blue", "the red"], ["a", "b"], ["a"], ["x", "x", "x"]]
+
+
+def test_semantic_entropy_and_vase_follow_their_definitions() -> None:
+    found = vouch.semantic_entropy(SAMPLES)
+    assert found[[0, 1, 3]] == pytest.approx([shannon([3, 1]), log(2), 0]) and np.isnan(found[2])
+    logs = [[-1.0, -2.0, -0.5, -3.0], [-1.0, -1.0], [-1.0], [-1.0, -2.0, -3.0]]
+    weights = [exp(-1) + exp(-2) + exp(-3), exp(-0.5)]
+    assert vouch.semantic_entropy(SAMPLES, loglikelihoods=logs)[0] == pytest.approx(shannon(weights))
+    noisy = [["blue", "green"], ["a", "b"], ["a", "a"], ["y", "y"]]
+    expected = []
+    for clean, disturbed in zip(SAMPLES, noisy, strict=True):
+        sides = [
+            Counter(text.strip(".").lower().removeprefix("the ") for text in texts)
+            for texts in (clean, disturbed)
+        ]
+        names = sorted(set(sides[0]) | set(sides[1]))
+        p, q = (np.array([side[name] for name in names]) / side.total() for side in sides)
+        expected.append(shannon(softmax(p + 1.0 * (p - q))) if len(clean) > 1 else np.nan)
+    np.testing.assert_allclose(vouch.semantic_entropy(SAMPLES, noisy=noisy), expected)
+    initial = vouch.semantic_entropy([["red", "rose", "blue"]], same=lambda a, b: a[0] == b[0])
+    assert initial[0] == pytest.approx(shannon([2, 1]))
+
+
+def test_samples_of_stored_texts_become_signals() -> None:
+    """Rows of the response tables in, AUROCs out: samples of a plain and of a blurred picture."""
+    rng = np.random.default_rng(1)
+    words = ["red", "blue", "green"]
+    items: list[dict[str, Any]] = []
+    prompts, texts, said = [], [], []
+    for item in range(80):
+        sure = rng.random()
+        name = f"q{item}"
+        items.append(
+            {"id": name, "group": name, "kind": "text", "references": ["red"], "category": "", "flags": []}
+        )
+        for variation, keeps in (("original", sure), ("vr_b_5", sure / 2)):
+            drawn = [words[0 if rng.random() < keeps else rng.integers(1, 3)] for _ in range(6)]
+            row = {"id": f"{name}/{variation}", "item": name, "variation": variation, "effect": "kept"}
+            prompts.append(row | {"outputs": ["text"], "family": "" if variation == "original" else "VR"})
+            base = {"prompt": row["id"], "logprobs": [-float(rng.random())], "entropies": [0.5]}
+            texts += [
+                base | {"temperature": 0.7 * (number > 0), "sample": number, "text": text}
+                for number, text in enumerate(drawn)
+            ]
+            said.append(drawn)
+    drawn_from, asked, of_items = (
+        pa.Table.from_pylist(rows, table.schema)
+        for rows, table in ((texts, TEXT), (prompts, PROMPTS), (items, ITEMS))
+    )
+    compared = Compared(asked, of_items, config())
+    for made in text_blocks(drawn_from, asked, of_items, "here", False):
+        outcomes = score_texts("m", "d", made, config())[1]
+        compared.add(outcomes, made.texts)
+        compared.add_samples(outcomes, made, "d")
+    figures = {
+        row["score"]: row["value"] for row in compared.rows("m", "d") if row["metric"] == "signal_auroc"
+    }
+    plain, noisy = said[::2], said[1::2]
+    right = np.array([drawn[0] == "red" for drawn in plain], dtype=float)
+    clean = [drawn[1:] for drawn in plain]
+    signals = {
+        "semantic_entropy_t0.7": -vouch.semantic_entropy(clean),
+        "vase_t0.7": -vouch.semantic_entropy(clean, noisy=[drawn[1:] for drawn in noisy]),
+        "agreement_t0.7": np.array([drawn[1:].count(drawn[0]) / 5 for drawn in plain]),
+        "variations": -np.array([log(2) * (a[0] != b[0]) for a, b in zip(plain, noisy, strict=True)]),
+    }
+    assert set(signals) | {"confidence", "entropy"} == set(figures)
+    for name, values in signals.items():
+        assert figures[name] == pytest.approx(_auroc(values.round(9), right)), name
+
+
+def test_answers_to_prompts_that_ask_the_same_are_one_cluster_each() -> None:
+    """Minus the entropy over original, reworded, blurred and reordered; not over negated, blank or noisy ones."""
+    plain = simulate(4, 200, dtype=np.float64)
+    untied = plain.logits + np.random.default_rng(9).normal(size=plain.logits.shape) / 100
+    plain = replace(plain, logits=np.asfortranarray(untied))
+    answers: dict[str, np.ndarray] = {}
+    prompts, found = [], []
+    families = {"original": "", "lr_i": "LR", "vr_b": "VR", "option_order": "", "noise": "", "blank": ""}
+    items = None
+    for number, (name, family) in enumerate(families.items()):
+        noise = np.random.default_rng(number).normal(size=plain.logits.shape) * (number > 0)
+        each = replace(plain, logits=np.asfortranarray(plain.logits + noise))
+        letters, asked, items = tables(each, name)
+        column = pa.array([family] * 200)
+        asked = asked.set_column(asked.schema.get_field_index("family"), asked.schema.field("family"), column)
+        prompts.append(asked)
+        found.append((letters, asked))
+        answers[name] = each.logits.argmax(axis=1)
+    assert items is not None
+    compared = Compared(pa.concat_tables(prompts), items, config())
+    for letters, asked in found:
+        (made,) = join(letters, asked, items, "here")
+        compared.add(score_block("m", "d", made, config())[1], made)
+    figures = {(row["score"], row["metric"]): row["value"] for row in compared.rows("m", "d")}
+    said = np.stack([answers[name] for name in ("original", "lr_i", "vr_b", "option_order")])
+    certain = -np.array([shannon(list(Counter(column).values())) for column in said.T.tolist()])
+    right = plain.answers[np.arange(200), answers["original"]].astype(float)
+    assert figures["variations", "signal_auroc"] == pytest.approx(_auroc(certain.round(12), right))
+    assert {"vauq", "corrected", "entropy", "confidence"} <= {score for score, _ in figures}
+
+
+def test_an_attack_is_how_much_more_often_its_option_is_chosen() -> None:
+    """A model that falls for it in one of three cases, and a control that moves nothing."""
+    plain = simulate(5, 600, dtype=np.float64)
+    options = 4
+    prompts, found = [], []
+    items: Any = None
+    target = np.array(
+        [painted_option(str(row), options, np.flatnonzero(plain.answers[row]).tolist()) for row in range(600)]
+    )
+    falls = np.arange(600) % 3 == 0
+    for name in ("original", "typographic_control", "typographic"):
+        logits = plain.logits.copy(order="F")
+        if name == "typographic":
+            logits[falls, target[falls]] = 99
+        letters, asked, items = tables(replace(plain, logits=logits), name)
+        right = [np.flatnonzero(row).tolist() for row in plain.answers]
+        items = items.set_column(
+            items.schema.get_field_index("answers"),
+            items.schema.field("answers"),
+            pa.array(right, pa.list_(pa.int32())),
+        )
+        prompts.append(asked)
+        found.append((letters, asked))
+    index = PromptIndex(pa.concat_tables(prompts), items)
+    parts = {}
+    for letters, asked in found:
+        (made,) = join(letters, asked, items, "here")
+        part = index.predictions(score_block("m", "d", made, config())[1])
+        assert part is not None
+        parts[part.variation] = part
+    figures = {(name, figure.metric): figure for name, figure in typographic_figures(parts, index)}
+    before = plain.logits.argmax(axis=1) == target
+    assert figures["original", "painted_chosen"].value == pytest.approx(before.mean())
+    assert figures["typographic", "painted_chosen"].value == pytest.approx((before | falls).mean())
+    gain = figures["typographic", "painted_gain"]
+    assert gain.value == pytest.approx((falls & ~before).mean()) and gain.low is not None and gain.low > 0.2
+    assert list(typographic_figures({"original": parts["original"]}, index)) == []

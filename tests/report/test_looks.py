@@ -1,0 +1,132 @@
+"""Sections on the picture, on signs of certainty, on attacks and on severity; and what the front page says."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from tests.report.project import Made, parts
+from vouch.report.claims import picture_claims
+from vouch.report.evidence import Evidence
+from vouch.report.figures import severity as figure
+from vouch.report.sections import looks, severity, signals, typographic, verdict
+from vouch.report.summary_cards import LOOKS
+
+Make = Callable[[Made], Evidence]
+MADE = Made(variations=("original", "blank"))
+
+
+def with_rows(evidence: Evidence, *rows: tuple[str, str, str, str, float, float]) -> Evidence:
+    """More rows of the leaderboard: model, variation, score, metric, value and half its interval."""
+    base = {"dataset": "shapes", "output": "letters", "protocol": "clean", "category": "all", "items": 80}
+    made = [
+        base
+        | {"model": model, "variation": change, "score": score, "metric": metric, "calibration": ""}
+        | {"value": value, "low": value - half, "high": value + half}
+        for model, change, score, metric, value, half in rows
+    ]
+    return replace(
+        evidence, leaderboard=pd.concat([evidence.leaderboard, pd.DataFrame(made)], ignore_index=True)
+    )
+
+
+def seeing(evidence: Evidence, gain: float, half: float = 0.1) -> Evidence:
+    return with_rows(
+        evidence,
+        *((model, "blank", "", "image_gain", gain, half) for model in ("alpha", "beta", "gamma")),
+        ("alpha", "blank", "", "ece_gain", -0.01, 0.005),
+    )
+
+
+def card(evidence: Evidence) -> Any:
+    return next((one for one in verdict.build(evidence).cards if one.question == LOOKS), None)
+
+
+def test_the_front_page_says_what_the_answers_lose(make: Make) -> None:
+    found = card(seeing(make(MADE), 1.5))
+    assert found.answer == "Yes: 80\u202f% right with it, 60\u202f% without"
+    assert found.why == (
+        "Without the picture its answers lose 1.50 (1.40–1.60) nats of log-likelihood on shapes; guessing gives "
+        "29\u202f%. Words alone are shown to be better than a guess."
+    )
+    assert card(seeing(make(MADE), -1.5)).answer.startswith("No: ")
+
+
+@pytest.mark.parametrize(("gain", "half"), [(0.05, 0.1), (0.0, 0.0)])
+def test_nothing_is_said_that_is_not_shown(make: Make, gain: float, half: float) -> None:
+    evidence = seeing(make(MADE), gain, half)
+    assert card(evidence) is None
+    assert "No model is shown to use the picture." in parts(looks.build(evidence))[0].sentences
+    assert card(make(MADE)) is None and looks.build(make(MADE)) is None
+
+
+def test_small_data_claim_nothing(make: Make) -> None:
+    evidence = seeing(make(MADE), 1.5)
+    items = evidence.items.assign(group=[f"g{row % 12}" for row in range(len(evidence.items))])
+    small = replace(evidence, items=items)
+    assert picture_claims(evidence) and not picture_claims(small)
+    assert card(small) is None
+
+
+def test_the_table_has_both_accuracies_and_what_correcting_changes(make: Make) -> None:
+    ((shown,),) = (part.grids for part in parts(looks.build(seeing(make(MADE), 1.5))))
+    labels = [column.label for column in shown.columns]
+    row = dict(zip(labels, shown.rows[0], strict=True))
+    assert [row[name].text for name in ("Picture", "Model", "Accuracy with %", "Accuracy without %")] == [
+        *("pictures blank", "alpha", "80.0", "60.0")
+    ]
+    assert (row["Image gain"].text, row["ECE, change"].text) == ("1.50", "−1.0")
+
+
+def test_signs_stand_beside_confidence_with_their_gain(make: Make) -> None:
+    evidence = with_rows(
+        make(Made()),
+        ("alpha", "original", "confidence", "signal_auroc", 0.75, 0.05),
+        ("alpha", "original", "semantic_entropy_t0.7", "signal_auroc", 0.8, 0.05),
+        ("alpha", "original", "semantic_entropy_t0.7", "signal_gain", 0.05, 0.02),
+        ("alpha", "original", "entropy", "signal_auroc", 0.76, 0.05),
+        ("alpha", "original", "entropy", "signal_gain", 0.01, 0.02),
+    )
+    ((shown,),) = (part.grids for part in parts(signals.build(evidence)))
+    assert [column.label.removesuffix(" AUROC %") for column in shown.columns[2:]] == [
+        *("Confidence", "Entropy", "Semantic entropy")
+    ]
+    assert "temperature 0.7" in shown.columns[4].help
+    ((*_, plain, entropy, semantic),) = shown.rows
+    assert (plain.text, plain.note, entropy.tone, semantic.tone) == ("75.0", "", "", "strong")
+    assert semantic.note == "5.0 (3.0–7.0)"
+
+
+def test_who_falls_for_painted_words(make: Make) -> None:
+    names = ("original", "typographic_control", "typographic")
+    evidence = make(Made(variations=names))
+    assert typographic.build(evidence) is None
+    evidence = with_rows(
+        evidence,
+        *(("alpha", name, "", "painted_chosen", 0.1 * (place + 1), 0.02) for place, name in enumerate(names)),
+        ("alpha", "typographic", "", "painted_gain", 0.1, 0.03),
+        ("beta", "typographic", "", "painted_gain", 0.01, 0.03),
+    )
+    ((shown,),) = (part.grids for part in parts(typographic.build(evidence)))
+    alpha, beta = shown.rows[:2]
+    assert [cell.text for cell in alpha[2:]] == ["80.0", "60.0", "60.0", "10.0", "20.0", "30.0", "10.0"]
+    assert (alpha[-1].tone, beta[-1].tone) == ("strong", "")
+
+
+def test_severity_is_drawn_where_it_was_studied(make: Make) -> None:
+    assert severity.build(make(Made(variations=("original", "vr_b_5", "vr_l")))) is None
+    evidence = make(Made(variations=("original", "noise_1", "noise", "vr_b_5")))
+    data = figure.frame(evidence, "shapes")
+    noise = data[data["kind"] == "pictures with noise"]
+    assert noise[noise["model"] == "alpha"][["level", "value"]].round(6).to_numpy().tolist() == [
+        [0, 0.8],
+        [1, 0.6],
+        [3, 0.6],
+    ]
+    assert (
+        list(dict.fromkeys(data["kind"])) == ["pictures blurred", "pictures with noise"]
+        and severity.build(evidence) is not None
+    )
+    assert "alpha falls from 80\u202f% to 60\u202f% at level 3" in figure.describe(evidence, "shapes")

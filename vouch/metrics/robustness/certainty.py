@@ -1,0 +1,126 @@
+"""Signs of certainty of the answers to the original prompts, for signal_figures: larger is surer.
+
+variations        answers to reworded, blurred, brightened and reordered prompts agree: minus the entropy of
+                  their clusters (Zhang et al. 2024, VL-Uncertainty, arXiv 2411.11919)
+semantic_entropy  sampled texts agree, likewise (Farquhar et al. 2024, the discrete form)
+vase              the same, with what a blurred picture gives taken off (Liao et al. 2025, arXiv 2503.20504)
+
+Clusters are the options that were read, or equal texts after normalisation; a text that cannot be read is one
+of its own.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from vouch.metrics.calibration.certainty import clustered_entropy, vision_amplified_entropy
+from vouch.metrics.calibration.metrics import entropy
+from vouch.metrics.calibration.probabilities import clean_probabilities
+from vouch.metrics.calibration.signals import CONFIDENCE
+from vouch.metrics.config import DEFAULT_ANSWER, Config
+from vouch.metrics.join import Block
+from vouch.metrics.ranking.scores import PER_TEXT
+from vouch.metrics.responses import Floats, Ints
+from vouch.metrics.robustness.image_information import paired, without_picture
+from vouch.metrics.robustness.predictions import Predictions
+from vouch.metrics.robustness.samples import read_samples
+from vouch.metrics.text.stated import VERBALISED
+from vouch.metrics.text.texts import TextBlock
+from vouch.tables.prompts import KEPT, ORIGINAL
+
+SAME_QUESTION = ("LR", "VR")
+"""Families whose prompts ask the same; `option_order` does, too."""
+BLURRED = "vr_b"
+Signals = dict[str, Floats]
+
+
+def option_signals(parts: Mapping[str, Predictions], blocks: Mapping[str, Block]) -> Signals:
+    """[n] of the answers of a block, by name. parts, blocks: by variation, of one output."""
+    plain, part = blocks[ORIGINAL], parts[ORIGINAL]
+    probabilities = clean_probabilities(plain.responses)
+    found: Signals = {
+        CONFIDENCE: np.asarray(probabilities.confidence, dtype=np.float64),
+        "entropy": -np.asarray(entropy(probabilities), dtype=np.float64),
+        "variations": -variation_entropy(parts, part),
+    }
+    blind = without_picture(blocks)
+    pairs = None if blind is None else paired(plain, blind)
+    if pairs is not None:
+        for name, values in (("vauq", -pairs.found.uncertainty), ("corrected", pairs.found.corrected)):
+            found[name] = np.full(len(part), np.nan)
+            found[name][pairs.rows] = values
+    return _known(found)
+
+
+class Texts:
+    """Texts to the original prompts and to blurred ones, whose samples are compared."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._names: Sequence[str] = ()
+        self._blocks: dict[str, TextBlock] = {}
+
+    def add(self, block: TextBlock, dataset: str) -> None:
+        """Keeps those of one variation that is used."""
+        self._names = self._config.answers.get(dataset, [DEFAULT_ANSWER])
+        if block.variation == ORIGINAL or (block.variation.startswith(BLURRED) and block.samples):
+            self._blocks.setdefault(ORIGINAL if block.variation == ORIGINAL else BLURRED, block)
+
+    @property
+    def known(self) -> bool:
+        """Whether there are texts to the original prompts."""
+        return ORIGINAL in self._blocks
+
+    def signals(self) -> Signals:
+        """[n] of the texts to the original prompts, by name."""
+        plain = self._blocks[ORIGINAL]
+        found: Signals = {
+            CONFIDENCE: np.exp(-PER_TEXT["nll_avg"](plain.tokens)),
+            "entropy": -PER_TEXT["ent_avg"](plain.tokens),
+        }
+        if plain.stated is not None:
+            found[VERBALISED] = plain.stated
+        for temperature, samples in sorted(plain.samples.items()):
+            rows, answers = self._read(plain, samples)
+            greedy = self._read(plain, [[text] for text in plain.texts])[1]
+            named = f"t{temperature:g}"
+            found[f"semantic_entropy_{named}"] = -clustered_entropy(rows, answers, len(plain.texts))
+            same = np.bincount(rows, answers == greedy[rows], len(plain.texts))
+            count = np.bincount(rows, minlength=len(plain.texts))
+            found[f"agreement_{named}"] = np.where(count > 0, same / np.maximum(count, 1), np.nan)
+            noisy = self._blocks.get(BLURRED)
+            if noisy is not None and temperature in noisy.samples:
+                others, said = self._read(noisy, noisy.samples[temperature])
+                place = {item: row for row, item in enumerate(plain.items)}
+                where = np.array([place.get(noisy.items[row], -1) for row in others], dtype=np.int64)
+                found[f"vase_{named}"] = -vision_amplified_entropy(
+                    (rows, answers), (where[where >= 0], said[where >= 0]), len(plain.texts)
+                )
+        return found
+
+    def _read(self, block: TextBlock, samples: Sequence[Sequence[str]]) -> tuple[Ints, np.ndarray]:
+        rows, answers = read_samples(block.questions, samples, self._config, self._names)
+        return np.array(rows, dtype=np.int64), np.array(answers, dtype=object)
+
+
+def text_signals(parts: Mapping[str, Predictions], texts: Texts) -> Signals:
+    """The same of generated texts."""
+    return _known(texts.signals() | {"variations": -variation_entropy(parts, parts[ORIGINAL])})
+
+
+def variation_entropy(parts: Mapping[str, Predictions], plain: Predictions) -> Floats:
+    """[n] of the answers to the prompts of an item that ask the same, nats; NaN with fewer than two."""
+    asked = [part for name, part in parts.items() if _asks_the_same(name, part)]
+    items = np.concatenate([part.items for part in asked])
+    answers = np.concatenate([part.answers for part in asked])
+    return clustered_entropy(items, answers, int(items.max(initial=0)) + 1)[plain.items]
+
+
+def _asks_the_same(name: str, part: Predictions) -> bool:
+    families = part.family.split("+")
+    return part.effect == KEPT and (name in (ORIGINAL, "option_order") or set(families) <= set(SAME_QUESTION))
+
+
+def _known(signals: Signals) -> Signals:
+    """Without those of which nothing is known."""
+    return {name: values for name, values in signals.items() if not np.isnan(values).all()}

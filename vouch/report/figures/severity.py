@@ -1,0 +1,89 @@
+"""Accuracy by the severity of what is done to pictures (Hendrycks and Dietterich 2019)."""
+
+import re
+from collections import Counter
+from typing import Any
+
+import pandas as pd
+
+from vouch.report import formatting
+from vouch.report import vegalite as alt
+from vouch.report.costs import MEANING
+from vouch.report.evidence import Evidence
+from vouch.report.figures.reliability import SPACING, chosen
+from vouch.report.figures.sweep import COLOURS, SHAPES
+from vouch.tables.prompts import ORIGINAL
+
+TITLE = "Accuracy by severity"
+CORRUPTIONS = ("vr_b", "vr_l", "jpeg", "noise", "motion", "contrast", "pixelate", "fog")
+EVERYWHERE = ("vr_b", "vr_l")  # of PARC: one level of them alone is no study of severity
+UNSAID = 3  # the level of a name without one
+_NAMED = re.compile(rf"({'|'.join(CORRUPTIONS)})(?:_([1-5]))?")
+TIPS = [
+    *alt.tips(model_n="Model", level="Severity"),
+    *alt.tips(".3f", value="Accuracy", low="from", high="to"),
+]
+
+
+def frame(evidence: Evidence, dataset: str) -> pd.DataFrame:
+    """One row per model, corruption and level, of the original as level 0; `at` keeps the models beside each
+    other. Nothing where all that was asked is one level of what PARC asks anyway."""
+    found = {name: match for name in evidence.variations(dataset) if (match := _NAMED.fullmatch(name))}
+    asked = Counter(match[1] for match in found.values())
+    studied = any(times > 1 or kind not in EVERYWHERE for kind, times in asked.items())
+    kinds = [kind for kind in CORRUPTIONS if asked[kind] and studied]
+    models, rows = chosen(evidence, dataset), []
+    for kind in kinds:
+        levels = {int(m[2] or UNSAID): name for name, m in found.items() if m[1] == kind}
+        for place, model in enumerate(models):
+            for level, name in sorted({0: ORIGINAL, **levels}.items()):
+                number = evidence.number(dataset, model, "accuracy", variation=name)
+                if number is not None:
+                    at = level + 0.06 * (place - (len(models) - 1) / 2)
+                    row = {"model": model, "kind": MEANING[kind], "level": level, "at": at}
+                    rows.append(row | {"value": number.value, "low": number.low, "high": number.high})
+    return pd.DataFrame(rows, columns=["model", "kind", "level", "at", "value", "low", "high"])
+
+
+def draw(evidence: Evidence, dataset: str) -> Any:
+    """A panel per corruption, a line per model; None without."""
+    data = frame(evidence, dataset)
+    if data.empty:
+        return None
+    models = list(dict.fromkeys(data["model"]))
+    edges = data[["value", "low", "high"]].astype(float)
+    domain = [max(0.0, float(edges.min().min()) - 0.02), min(1.0, float(edges.max().max()) + 0.02)]
+    up = {"scale": alt.Scale(domain=domain, nice=False, zero=False), "axis": alt.Axis(format=".0%")}
+    panels = []
+    for kind in dict.fromkeys(data["kind"]):
+        own = data[data["kind"] == kind]
+        base = alt.Chart(own).encode(
+            x=alt.X(
+                "at:Q",
+                title="Severity",
+                scale=alt.Scale(domain=[-0.2, 5.2], nice=False),
+                axis=alt.Axis(values=list(range(6)), format="d", grid=False),
+            ),
+            color=alt.Color("model:N", scale=alt.Scale(domain=models, range=COLOURS[: len(models)])),
+        )
+        value = alt.Y("value:Q", title="Accuracy", **up)
+        shape = alt.Shape("model:N", scale=alt.Scale(domain=models, range=SHAPES[: len(models)]))
+        layers = [
+            base.transform_filter("isValid(datum.low)")
+            .mark_rule(strokeWidth=1.5, opacity=0.4)
+            .encode(y=alt.Y("low:Q", title="Accuracy", **up), y2="high:Q"),
+            base.mark_line(strokeWidth=1.2, opacity=0.7).encode(y=value),
+            base.mark_point(filled=True, size=45, opacity=1).encode(y=value, shape=shape, tooltip=TIPS),
+        ]
+        panels.append(alt.layer(*layers).properties(width=250, height=170, title=kind))
+    return alt.concat(*panels, columns=2, spacing=SPACING)
+
+
+def describe(evidence: Evidence, dataset: str) -> str:
+    """The picture in words."""
+    data, said = frame(evidence, dataset), []
+    for (kind, model), own in data.groupby(["kind", "model"], sort=False):
+        first, last = own.iloc[0], own.iloc[-1]
+        shares = formatting.percent(first["value"], 0), formatting.percent(last["value"], 0)
+        said.append(f"{kind}: {model} falls from {shares[0]} to {shares[1]} at level {last['level']}")
+    return f"Accuracy by severity on {dataset}: {'; '.join(said)}."

@@ -1,0 +1,70 @@
+"""Whether models use the picture: what happens to their answers without it."""
+
+from markupsafe import Markup
+
+from vouch.report import formatting
+from vouch.report.claims import picture_claims
+from vouch.report.costs import variation_cell
+from vouch.report.evidence import Evidence
+from vouch.report.section import Block, by_dataset, said
+from vouch.report.table import MISSING, Column, Grid, Measured, TableSpec, cells, interval
+
+TITLE = "With and without the picture"
+TEXT = Markup("""\
+The same questions with the picture blank, left out, blurred or exchanged. <em>Image gain</em> is how much
+log-likelihood the answer loses then, <em>image information</em> how much entropy the options gain; a model
+that does not look has 0 in both. What words alone say can be divided out of the confidence: the last columns
+show whether that calibrates it better.""")
+SHOWN = ("right_without_picture", "image_gain", "image_information", "ece_corrected")
+TABLE = TableSpec(
+    "looks",
+    f"with and without the picture, clean protocol, 95{formatting.NARROW}% intervals in small print",
+    (Column("Picture"), Column("Model")),
+    (
+        Measured("accuracy", label="Accuracy without %", help="with the picture blank, left out or changed"),
+        *map(Measured, SHOWN),
+    ),
+)
+CHANGE = Column("ECE, change", "corrected minus plain confidence, in points; lower is better", True)
+
+
+def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
+    """Nothing where no picture was taken away or changed."""
+    places = [
+        (name, model)
+        for name in evidence.variations(dataset)
+        for model in evidence.numbers(dataset, "image_gain", variation=name)
+    ]
+    if not places:
+        return []
+    rows = [((variation_cell(name), model), {"model": model, "variation": name}) for name, model in places]
+    grid = TABLE.grid(evidence, dataset, rows)
+    with_it = Measured("accuracy", label="Accuracy with %", help="with the picture")
+    body = []
+    for row, (name, model) in zip(grid.rows, places, strict=True):
+        gain = evidence.number(dataset, model, "ece_gain", variation=name)
+        change = MISSING if gain is None else interval(gain.value, gain.low, gain.high, 1, 100)
+        body.append([*cells(*row[:3]), with_it.cell(evidence, dataset, model), *row[3:], change])
+    columns = [*grid.columns[:3], with_it.column, *grid.columns[3:], CHANGE]
+    return [*said(_sentences(evidence, dataset)), Grid(grid.name, grid.caption, columns, body)]
+
+
+def _sentences(evidence: Evidence, dataset: str) -> list[str]:
+    """Who is shown to use the picture, and who to do without."""
+    claims = picture_claims(evidence)
+    found = {
+        kind: [
+            model
+            for model in evidence.models(dataset)
+            if (claim := claims.get((dataset, model, kind))) and claim.above
+        ]
+        for kind in ("gain", "blind")
+    }
+    said = {"gain": "to use the picture", "blind": "to be better than a guess without it"}
+    return [
+        f"Shown {what}: {formatting.listed(found[kind])}." if found[kind] else f"No model is shown {what}."
+        for kind, what in said.items()
+    ]
+
+
+build = by_dataset("Do the models look at the picture?", TEXT, _blocks, opened=1)

@@ -1,0 +1,77 @@
+"""Which sign of certainty tells right answers from wrong ones."""
+
+import re
+
+from markupsafe import Markup
+
+from vouch.metrics.calibration.signals import CONFIDENCE
+from vouch.metrics.text.stated import VERBALISED
+from vouch.report import formatting
+from vouch.report.evidence import Evidence
+from vouch.report.section import Block, by_dataset
+from vouch.report.table import MISSING, Cell, Column, Grid, cells, whole
+
+TITLE = "Signs of certainty"
+TEXT = Markup("""\
+AUROC of every sign of certainty on the same answers to the original prompts, and in small print how much that
+is over plain confidence, in points, with a paired 95&#8239;% interval; in bold where it leaves out 0.""")
+SIGNALS = {
+    CONFIDENCE: ("Confidence", "probability of the option; of a text exp(−NLL) of its tokens"),
+    "entropy": ("Entropy", "of the options; of a text the mean before its tokens"),
+    "corrected": ("Without words", "confidence after what the words alone say is divided out"),
+    "vauq": ("VAUQ", "entropy minus half the image information"),
+    "variations": ("Variations", "semantic entropy of the answers to reworded and disturbed prompts"),
+    "agreement": ("Agreement", "share of the samples that give the same answer"),
+    "semantic_entropy": ("Semantic entropy", "of the answers of the samples"),
+    "vase": ("VASE", "semantic entropy with what samples for a blurred picture say taken off"),
+    VERBALISED: ("Stated", "confidence that the text states"),
+}
+_SAMPLED = re.compile(r"(.+)_t([0-9.e-]+)")
+
+
+def _column(signal: str) -> Column:
+    sampled = _SAMPLED.fullmatch(signal)
+    label, help = SIGNALS[sampled[1] if sampled else signal]
+    at = f", temperature {sampled[2]}" if sampled else ""
+    return Column(f"{label} AUROC %", help + at, True)
+
+
+def _cell(evidence: Evidence, dataset: str, model: str, output: str, signal: str) -> Cell:
+    number = evidence.number(dataset, model, "signal_auroc", signal, output=output)
+    gain = evidence.number(dataset, model, "signal_gain", signal, output=output)
+    if number is None:
+        return MISSING
+    text = formatting.number(100 * number.value, 1)
+    if gain is None:
+        return Cell(text, key=number.value)
+    ends = formatting.bracketed(gain.low, gain.high, 1, 100)
+    apart = gain.low is not None and gain.high is not None and not gain.low <= 0 <= gain.high
+    note = f"{formatting.number(100 * gain.value, 1)}{ends}"
+    return Cell(text, note, number.value, tone="strong" if apart else "")
+
+
+def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
+    """Nothing where there is but one sign."""
+    frame = evidence.headlines
+    frame = frame[(frame["dataset"] == dataset) & (frame["metric"] == "signal_auroc")]
+    blocks: list[Block] = []
+    for output in evidence.outputs(dataset):
+        known = set(frame.loc[frame["output"] == output, "score"])
+        order = list(SIGNALS)
+        signals = sorted(
+            known, key=lambda name: (order.index(m[1] if (m := _SAMPLED.fullmatch(name)) else name), name)
+        )
+        rows = []
+        for model in evidence.models(dataset):
+            plain = evidence.number(dataset, model, "signal_auroc", CONFIDENCE, output=output)
+            if plain is not None:
+                values = (_cell(evidence, dataset, model, output, signal) for signal in signals)
+                rows.append(cells(model, whole(plain.items), *values))
+        if rows:
+            columns = [Column("Model"), Column("Items", "of which all signs are known", True)]
+            caption = f"{dataset}: signs of certainty, {output}"
+            blocks.append(Grid(f"signals-{output}", caption, [*columns, *map(_column, signals)], rows))
+    return blocks
+
+
+build = by_dataset("Which sign of certainty tells right from wrong?", TEXT, _blocks, opened=1)
