@@ -58,6 +58,30 @@ def test_options_of_shapes(text: str, expected: str) -> None:
     assert verdict(text) == expected
 
 
+RESTATED = "\n\nContext: Two shapes, a blue circle left.\nProblem: Which shape is larger?\nSolution: {}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The picture has a red circle." + RESTATED.format("The answer is (B)."), "B"),
+        ("A red circle." + RESTATED.format(r"So \boxed{C}"), "C"),
+        ("I cannot see it well." + RESTATED.format("The correct option is B."), "B"),
+        ("The answer is A." + RESTATED.format("The answer is (B)."), "A"),
+        ("A" + RESTATED.format("The answer is (B)."), "A"),
+        ("(A) a red circle" + RESTATED.format("The answer is (B)."), "A"),
+        ("The picture has a red circle." + RESTATED[:-12] + "\nA blue circle is seen at times.", "A"),
+        ("It has a red circle." + RESTATED.format("Hm.\nQuestion: And now?\nThe answer is (B)."), "A"),
+        ("It has a red circle.\n\nQuestion: And now?\nThe answer is (B).", "A"),
+        ("It has a red circle.\n\nContext: None\nQuestion: And now?\nThe answer is (B).", "A"),
+    ],
+)
+def test_an_explicit_answer_below_the_question_said_again_outranks_a_weak_opening(
+    text: str, expected: str
+) -> None:
+    assert verdict(text) == expected
+
+
 @pytest.mark.parametrize(
     ("text", "options", "expected"),
     [

@@ -114,8 +114,9 @@ THEREFORE = _rule(any_of(phrases("therefore")))
 CONCLUDES = _rule(any_of(phrases("therefore", "given")))
 QUESTION = _rule(
     rf"\n[ \t#]{{0,8}}{any_of(phrases('question'))}(?:\s?\d{{1,3}})?[ \t]{{0,2}}[:：]"
-    r"|\n[ \t]{0,4}###[ \t]{1,4}(?:human|user|question|instruction)(?!\w)"
+    rf"|\n[ \t]{{0,4}}###[ \t]{{1,4}}{any_of(phrases('role'))}"
 )
+RESTATES = _rule(rf"\n[ \t#*]{{0,8}}{any_of(phrases('restates'))}[ \t]{{0,2}}[:：]")
 LINKED = _rule(
     rf"{any_of(phrases('result'))}(?:(?:\s[\w'’=-]{{1,20}}){{0,12}}?\s?(?:{_COPULA}|:)|\s?=)[ \t*]{{0,3}}:?"
 )

@@ -12,6 +12,8 @@ from vouch.metrics.text.parsers.reader.statements import answered, paraphrased
 
 STATEMENT, LINE, OPENING, CONCLUSION, COMPARISON = "statement", "line", "opening", "conclusion", "comparison"
 MENTION, CONDITION, AGAINST, LISTED, NOISE = "mention", "condition", "against", "enumeration", "noise"
+EXPLICIT = (STATEMENT, LINE, "boxed mark", "boxed text", "boxed value")
+"""Kinds of readings to which the others give way."""
 _OPERATOR = re.compile(r"\s?(?:[-+*/×=÷<>≈^(]|out of|of\b)")
 _NEITHER = re.compile(r"(?<!\w)neither\b[^.\n]{1,60}\bn?or\b")
 _CALCULATION = re.compile(r"[-+*/×÷^]\s?$")
