@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vouch.metrics.text.answers import ANSWERS
-from vouch.metrics.text.parsers import published
 from vouch.metrics.text.parsers.marks import ANSWER, DECLINED, NONE, OPTION, SEVERAL, Choices
 from vouch.metrics.text.parsers.reader import context, read
 from vouch.metrics.text.parsers.reader.open import declined, value
+from vouch.prompts.rewrites import checks
 
 SHAPES = ("a red circle", "a blue circle", "the left one", "both of them")
 YES_NO, NUMBERS, IMAGES = ("yes", "no"), ("2", "3.5", "5", "40"), ("the second image", "the third image")
@@ -127,7 +127,7 @@ def test_all_words_of_the_rules_are_in_cues_toml() -> None:
     """A language is added there alone; prepare.py has names of tokens, which have no language."""
     files = [file for file in Path(context.__file__).parent.glob("*.py") if file.stem != "prepare"]
     assert {word for file in files for word in _spoken(file)} == set()
-    assert set(_spoken(Path(published.__file__))), "the check finds words where there are some"
+    assert "not" in set(_spoken(Path(checks.__file__))), "the check finds words where there are some"
 
 
 def test_a_question_repeated_is_answered() -> None:
