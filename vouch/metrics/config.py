@@ -51,7 +51,7 @@ class Saps(BaseModel):
 class Judge(BaseModel):
     """A model that reads the generated answers to questions with options that no parser can decide.
 
-    model: NAME of models or helpers, a language model or a server; none by default. device, threads,
+    model: NAME of models or helpers, with weights or a server; none by default. device, threads,
     max_tokens (most tokens of a reply): for the model.
     """
 
