@@ -17,6 +17,7 @@ from vouch.params.start import run_stage
 from vouch.pipeline.remembered import Remembered
 from vouch.pipeline.stage import Run
 from vouch.tables.items import ITEMS, items_path
+from vouch.tables.judged import JUDGED, judged_path
 from vouch.tables.label_free import LABEL_FREE, label_free_path
 from vouch.tables.metrics import METRICS, metrics_path
 from vouch.tables.outcomes import OUTCOMES, outcomes_path
@@ -61,6 +62,10 @@ class Scoring:
         self._run, self._config = run, Config.model_validate(run.params["score"])
         self._prompts = PROMPTS.read(prompts_path(self.dataset), OF_PROMPTS)
         self._items = ITEMS.read(items_path(self.dataset), OF_ITEMS)
+        self._verdicts = None
+        if self._config.judge.model is not None:
+            found = JUDGED.read(judged_path(self.dataset), ("key", "place")).to_pylist()
+            self._verdicts = {row["key"]: row["place"] for row in found}
         asked = self._prompts.select(["variation", "outputs"]).to_pylist()
         # Released answers were asked for nothing here: they have letters.
         self.parts = 1 + len(
@@ -80,13 +85,14 @@ class Scoring:
         """What is remembered, or found now."""
         released = read_pin(pin_path(model)).source.kind == "released"
         answers = [response.path(model, self.dataset) for response in RESPONSES.values()]
-        inputs = [prompts_path(self.dataset), items_path(self.dataset), *answers]
-        name = self._run.rests_on(inputs, released)
+        inputs = [path(self.dataset) for path in (prompts_path, items_path, judged_path)]
+        name = self._run.rests_on([*inputs, *answers], released)
         known, found = self.cache.get(name), list[Tables]()
         if known is not None:
             yield from repeat(None, self.parts)
             return unpacked(known)
-        for part in model_scores(model, self.dataset, self._prompts, self._items, released, self._config):
+        asked = (self._prompts, self._items)
+        for part in model_scores(model, self.dataset, *asked, released, self._config, self._verdicts):
             found.append(part)
             yield
         yield from repeat(None, self.parts - len(found))

@@ -30,7 +30,19 @@ from vouch.tables.prompts import prompts_path
 FOLDER = ROOT / "build/scale"
 VARIATIONS = ["original", "option_order", "lr_i", "lr_c", "lr_v", "ls_n", "vr_b_3", "vr_b_5", "vr_l", "vs_s"]
 VARIATIONS += ["vs_e", "blank"]
-KINDS = ["train", "pin", "prepare", "rewrite", "vary", "embed", "extract", "score", "embed_texts", "compare"]
+KINDS = [
+    "train",
+    "pin",
+    "prepare",
+    "rewrite",
+    "vary",
+    "embed",
+    "extract",
+    "judge",
+    "score",
+    "embed_texts",
+    "compare",
+]
 KINDS += ["browse", "report"]
 GROWING = ["data/items", "data/images", "data/prompts", "data/responses", "data/scores", "data/embeddings"]
 GROWING += ["data/compare", "reports", ".vouch/work", ".dvc/cache", "dvc.lock"]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.checkouts.checkout import Checkout
-from tests.checkouts.small import END, EXTRACT, MODELS, SCORE, TEXTS
+from tests.checkouts.small import END, EXTRACT, JUDGE, MODELS, SCORE, TEXTS
 
 RIGHT = {name for name in EXTRACT if name.endswith("-right")}
 PIN = {f"pin@{model}" for model in MODELS}  # each watches the whole of models.lock
@@ -18,7 +18,7 @@ ENTRY = {
 }  # read the whole entry
 MADE = {"prepare@right", "rewrite@right", "vary@right", "embed@right"}
 VARY = {"vary@left", "vary@right"}
-OF_RIGHT = {*MADE, *RIGHT, "score@right", "browse@right", "compare", "report", *TEXTS}
+OF_RIGHT = {*MADE, *RIGHT, "judge@right", "score@right", "browse@right", "compare", "report", *TEXTS}
 """All that rests on the dataset: nothing of the other one is scored or written again."""
 REWRITE = {"rewrite@left", "rewrite@right"}  # may be a model, and watch all of vouch/models
 ENGINE = "vouch/models/engines/transformers.py"
@@ -60,7 +60,7 @@ def _raise_revision(checkout: Checkout) -> None:
 REVISION = Edit(
     "the engine's REVISION",
     _raise_revision,
-    REWRITE | EXTRACT,
+    REWRITE | EXTRACT | JUDGE,
     REWRITE | VARY | EXTRACT | SCORE | TEXTS | END,
 )
 # prepare and rewrite watch the whole entry, and come out the same

@@ -14,7 +14,8 @@ TRAINED, BORROWED = (
 )  # a model that a stage trains, one whose folder lies beside the checkout
 MODELS, DATASETS = (TRAINED, BORROWED), ("left", "right")
 EXTRACT = {f"extract@{m}-{d}" for m in MODELS for d in DATASETS}
-SCORE = {f"score@{d}" for d in DATASETS}
+JUDGE = {f"judge@{d}" for d in DATASETS}  # read the responses of all, and score as a whole
+SCORE = JUDGE | {f"score@{d}" for d in DATASETS}
 TEXTS = {"embed_texts"}  # reads the responses and prompts of all
 BROWSE = {f"browse@{d}" for d in DATASETS}  # read the responses and scores of all
 END = {*BROWSE, "compare", "report"}

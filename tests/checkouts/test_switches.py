@@ -59,7 +59,7 @@ def test_without_a_model_and_a_dataset_and_back(checkout, monkeypatch):
     assert refused.returncode != 0 and "vouch store prune" in refused.stderr + refused.stdout
     assert main(["store", "prune"]) == 0
     assert not [path for path in (checkout.path / "data").rglob("*") if "right" in path.name]
-    assert checkout.repro() == {"score@left", *TEXTS, *END} - {"browse@right"}
+    assert checkout.repro() == {"judge@left", "score@left", *TEXTS, *END} - {"browse@right"}
     assert checkout.planned() == set()
     assert not [path for path in checkout.digests() if "right" in path or "borrowed" in path]
     for table in (checkout.path / "reports/tables").glob("*.csv"):

@@ -4,17 +4,24 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
+from stages import compare, score
 from tests.cli.conftest import Vouch, lay_out
-from tests.cli.scored import build
+from tests.cli.scored import ESCAPE, MARKS, build, stage
 from tests.report.project import SCORING, parts
+from vouch.metrics.text.judge import key
+from vouch.metrics.text.parsers.marks import Choices
+from vouch.pipeline.yaml12 import load as load_yaml
 from vouch.report.claims import leaders
 from vouch.report.evidence import Evidence
 from vouch.report.headline import metrics_json
 from vouch.report.left_out import MARK, REMEDY
 from vouch.report.load import load
-from vouch.report.sections import letters, results, verdict
+from vouch.report.sections import generated, letters, results, verdict
 from vouch.tables.compared import DIFFERENCES, DIFFERENCES_PATH, LEADERBOARD, LEADERBOARD_PATH
+from vouch.tables.items import ITEMS, items_path
+from vouch.tables.judged import JUDGED, judged_path
 from vouch.tables.label_free import LABEL_FREE, label_free_path
 from vouch.tables.prompts import LETTERS
 from vouch.tables.prompts import TEXT as WORDS
@@ -147,6 +154,40 @@ def test_show_and_card_have_what_was_not_read_and_its_bounds(
     assert "(all right)." in told
     card = vouch("publish", "card", "tiny_a")
     assert "12.5 % of its texts are unparsed" in card and f"It {MARK[WORDS]}." in card
+
+
+def test_show_card_and_report_have_what_a_judge_read_and_the_bounds_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, vouch: Vouch
+) -> None:
+    """8 of 64 texts say nothing to the rules; the judge finds the first option in them."""
+    lay_out(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    build(tmp_path, unread={"tiny_a": 8})
+    params = load_yaml(Path("params.yaml"))
+    params["score"] = {**params["score"], "judge": {"model": "tiny_b"}}
+    Path("params.yaml").write_text(yaml.safe_dump(params), "utf-8")
+    question = ITEMS.read(items_path("right")).to_pylist()[0]["question"]
+    choices = Choices(tuple(MARKS), (f"red {ESCAPE}", "green", "blue"), question)
+    row = {"key": key("Hmm.", choices), "verdict": "option", "place": 0, "reply": "A", "judge": "j"}
+    JUDGED.write(judged_path("right"), [row])
+    JUDGED.write(judged_path("left"), [])
+    for dataset in ("left", "right"):
+        stage(score.main, "score", dataset)
+    stage(compare.main, "compare")
+    (told,) = [one for one in vouch("show").splitlines() if one.startswith("right: tiny_a")]
+    assert told.startswith(
+        "right: tiny_a: 12.5 % of its texts were read by the judge; without it the accuracy"
+    )
+    low, high = (float(one.split()[0]) for one in told.split("lies between ")[1].split(" and ")[::2])
+    assert high - low == pytest.approx(12.5, abs=0.11)
+    assert "read by the judge" in vouch("publish", "card", "tiny_a")
+    said = [one for part in parts(generated.build(read())) for one in part.sentences]
+    assert any("were read by the judge" in one for one in said)
+    rows = LEADERBOARD.read(LEADERBOARD_PATH).to_pylist()
+    ranks = {
+        row["model"]: row["rank"] for row in rows if row["metric"] == "accuracy" and row["dataset"] == "right"
+    }
+    assert sorted(ranks.values()) == [1, 2], "what the judge read is decided"
 
 
 def test_compare_and_the_report_do_not_rank_it(mumbling: Path, monkeypatch: pytest.MonkeyPatch) -> None:

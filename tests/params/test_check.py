@@ -76,6 +76,11 @@ def test_what_an_entry_may_not_say(monkeypatch: pytest.MonkeyPatch, entry: dict[
             {"settings": {"saps": {"penalty": 1e308}}},
             "score.settings.saps.penalty: Input should be less",
         ),
+        (
+            "score",
+            {"judge": {"model": "tiny"}},
+            "score.judge.model (models and helpers): unknown name tiny; did you mean tiny_",
+        ),
         ("score", {"scores": ["x" * 99]}, f"score.scores: unknown name {'x' * 60}; valid: "),
         ("score", {"x" * 99: 1}, f"unknown key score.{'x' * 60}; valid: "),
         (

@@ -68,6 +68,16 @@ def test_a_model_larger_than_a_gpu_must_be_split() -> None:
     assert needs(extract(), params(), model, Site()).gpus == 1, "nothing is known of a machine of one's own"
 
 
+def test_a_judge_asks_for_what_its_model_needs() -> None:
+    model = {"m": Model(34_700_000_000, "float16")}
+    stage = Stage("judge@d", "python -m stages.judge d", (), (), {})
+    assert needs(stage, params(score={}), model, H100).gpus == 0, "nobody judges"
+    judge = {"model": "m", "device": "split"}
+    assert needs(stage, params(score={"judge": judge}), model, H100).gpus == 2
+    with pytest.raises(UserError, match=r"set score\.judge\.device to split"):
+        needs(stage, params(score={"judge": {"model": "m"}}), model, H100)
+
+
 def test_time_follows_from_the_prompts_up_to_the_longest() -> None:
     large, small = (
         needs(extract(), params(), {"m": Model(n, "float16")}, H100) for n in (13 * 10**9, 7 * 10**9)

@@ -30,7 +30,7 @@ _COLUMNS = (  # metric and score
     *(("accuracy", ""), ("coverage", "lac"), ("coverage", "aps"), ("set_size", "lac"), ("set_size", "aps")),
     *(("uacc", "mean"), ("ece", "")),
 )
-_FURTHER = (("f1", ""), ("yes_rate", ""), ("low_mass_rate", ""))
+_FURTHER = (("f1", ""), ("yes_rate", ""), ("low_mass_rate", ""), ("judged_rate", ""))
 _FEW = (("accuracy", ""), ("coverage", "lac"), ("set_size", "lac"), ("ece", ""))
 _DIGITS = {"set_size": 2}  # of the few; an ECE stands without its interval: a line has 100 characters
 LEGEND = """\
@@ -176,17 +176,15 @@ def left_out(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def undecided(now: Cells) -> str:
-    """A line for each line of the table with too many undecided texts: what that does to the accuracy."""
-    from vouch.metrics.unranked import UNDECIDED_RATE, WORTH_SAYING
-    from vouch.report.left_out import bounds
+    """Lines on the texts that are undecided or that a judge read: what that does to the accuracy."""
+    from vouch.report.left_out import OF_READING, bounds
 
     lines = []
     for key in _ordered(now):
-        rate, accuracy = (now[key].get((name, ""), {}).get("value") for name in (UNDECIDED_RATE, "accuracy"))
-        if rate is not None and accuracy is not None and rate > WORTH_SAYING:
-            dataset, variation, _, model = key
-            where = dataset if variation == ORIGINAL else f"{dataset}, {long_name(variation)}"
-            lines.append(f"{where}: {model}: {bounds(rate, accuracy)}.")
+        dataset, variation, _, model = key
+        where = dataset if variation == ORIGINAL else f"{dataset}, {long_name(variation)}"
+        values = {name: now[key].get((name, ""), {}).get("value") for name in OF_READING}
+        lines += [f"{where}: {model}: {said}." for said in bounds(values)]
     return "".join(f"{plain(line)}\n" for line in lines)
 
 

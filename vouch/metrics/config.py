@@ -1,7 +1,7 @@
 """Parameters of the scoring, `score` in params.yaml."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import (
     AfterValidator,
@@ -48,6 +48,21 @@ class Saps(BaseModel):
     penalty: float = Field(default=0.2, ge=0, le=MOST_PENALTY)
 
 
+class Judge(BaseModel):
+    """A model that reads the generated answers to questions with options that no parser can decide.
+
+    model: NAME of models or helpers, with weights or a server; none by default. device, threads,
+    max_tokens (most tokens of a reply): for the model.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str | None = None
+    device: Literal["auto", "cpu", "cuda", "split"] = "auto"
+    threads: int = Field(default=1, ge=1, le=1024)
+    max_tokens: int = Field(default=16, ge=1, le=4096)
+
+
 class Settings(BaseModel):
     """Parameters of the scores that have some."""
 
@@ -84,7 +99,8 @@ class Config(BaseModel):
     ECE and MCE. Of the clean protocol alone: scores, of vouch/metrics/conformal/scores.py; settings of some
     of them; strata, what has a threshold of its own (vouch/metrics/conformal/thresholds.py); shares, further
     calibration shares, for which coverage and set size are given beside those of the main one. parsers: rules
-    that read an option out of a generated text, in the order in which they are tried. answers: by dataset,
+    that read an option out of a generated text, in the order in which they are tried. judge: what reads
+    the answers that they leave undecided. answers: by dataset,
     the metrics of its open questions, `exact_match` where none are named; the first is its accuracy.
     """
 
@@ -100,6 +116,7 @@ class Config(BaseModel):
     strata: Annotated[list[str], _known(STRATA)] = [MARGINAL]
     shares: list[Share] = []
     parsers: Annotated[list[str], _known(PARSERS)] = list(DEFAULT_PARSERS)
+    judge: Judge = Judge()
     answers: dict[str, Annotated[list[str], _known(ANSWERS)]] = {}
 
     @property

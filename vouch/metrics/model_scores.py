@@ -13,6 +13,7 @@ from vouch.metrics.protocols import FAITHFUL
 from vouch.metrics.ranking.label_free import option_scores, text_scores
 from vouch.metrics.robustness.compared import Compared
 from vouch.metrics.tables import ALL, UNANSWERED, score_block
+from vouch.metrics.text.judge import Verdicts
 from vouch.metrics.text.scoring import score_texts
 from vouch.metrics.text.texts import text_blocks
 from vouch.tables.label_free import LABEL_FREE
@@ -29,11 +30,18 @@ Tables = Sequence[pa.Table]
 
 
 def model_scores(
-    model: str, dataset: str, prompts: pa.Table, items: pa.Table, released: bool, config: Config
+    model: str,
+    dataset: str,
+    prompts: pa.Table,
+    items: pa.Table,
+    released: bool,
+    config: Config,
+    verdicts: Verdicts | None = None,
 ) -> Iterator[Tables]:
     """Scores the stored answers, output by output and variation by variation; last comes what compares them.
 
     prompts, items: of the dataset. released: answers of others, which need not cover every prompt.
+    verdicts: of a model as judge; None where there is none.
     """
     asked = (prompts, items)
     compared = Compared(*asked, config)
@@ -47,7 +55,7 @@ def model_scores(
         yield _metrics(rows), outcomes, option_scores(model, dataset, block, outcomes)
     path = text_path(model, dataset)
     for texts in text_blocks(TEXT.read(path, OF_TEXT), *asked, str(path), released):
-        rows, outcomes = score_texts(model, dataset, texts, config)
+        rows, outcomes = score_texts(model, dataset, texts, config, verdicts)
         compared.add(outcomes, texts.texts)
         compared.add_samples(outcomes, texts, dataset)
         yield _metrics(rows), outcomes, text_scores(model, dataset, texts, outcomes, config)

@@ -20,6 +20,8 @@ from vouch.metrics.responses import Bools
 from vouch.tables.prompts import LETTERS, ORIGINAL, TEXT
 
 UNDECIDED_RATE = "undecided_rate"
+JUDGED_RATE, ACCURACY_RULES = "judged_rate", "accuracy_rules"
+"""Of a model as judge: the share of the texts that it decided, and the accuracy without it."""
 READING = ("unparsed_rate", "refusal_rate", "several_rate")
 """What became of the texts without one answer; the first and the last of them are undecided."""
 WORTH_SAYING = 0.02

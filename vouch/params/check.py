@@ -26,7 +26,15 @@ TRAINED = Path("data/trained")
 # What this project writes, but for the demo models: a source there would change with every run.
 WRITTEN = (
     *(".dvc", ".git", ".vouch", "reports", "data/compare", "data/defects", "data/embeddings", "data/images"),
-    *("data/items", "data/models", "data/prompts", "data/published", "data/rejects", "data/responses"),
+    *(
+        "data/items",
+        "data/judged",
+        "data/models",
+        "data/prompts",
+        "data/published",
+        "data/rejects",
+        "data/responses",
+    ),
     *("data/rewrites", "data/runs", "data/scores", "data/text_similarity.parquet"),
 )
 PINS = "data/models/NAME.json"
@@ -191,14 +199,20 @@ def _check_origins(project: Project) -> Problems:
 
 def _check_rewriter(project: Project, locked: Models) -> Problems:
     yield from _known(project.rewrite.clean, list(project.datasets), "rewrite.clean")
-    name = project.rewrite.model
-    if name is None:
-        return
-    yield from _known([name], _pinned(project), f"rewrite.rewriter ({PINS}; models and helpers)")
+    for key, name in (
+        (f"rewrite.rewriter ({PINS}; models and helpers)", project.rewrite.model),
+        ("score.judge.model (models and helpers)", project.score.judge.model),
+    ):
+        if name is not None:
+            yield from _check_writer(name, key, project, locked)
+
+
+def _check_writer(name: str, key: str, project: Project, locked: Models) -> Problems:
+    yield from _known([name], _pinned(project), key)
     engines = [engine for engine in plugins("vouch/prompts/rewrites/engines") if engine != "rules"]
     entry = locked.models.get(name)
     engine = entry.engine if entry else "transformers"
-    yield from _known([engine], engines, f"{MODELS}: models.{name}.engine, to rewrite")
+    yield from _known([engine], engines, f"{MODELS}: models.{name}.engine, to write")
 
 
 def _check_encoders(project: Project, locked: Models) -> Problems:

@@ -27,13 +27,14 @@ _PLAIN = {
     "train": (4, 120, 1),
     "pin": (4, 120, 1),
     "extract": (8, 10, 1),
+    "judge": (8, 120, 1),
     "score": (16, 120, 1),
     "browse": (16, 120, 1),
     "embed": (8, 120, 1),
     "compare": (16, 120, 1),
     "report": (16, 60, 1),
 }
-_SPLIT = ("extract", "rewrite")  # may spread a model over several GPUs
+_SPLIT = ("extract", "rewrite", "judge")  # may spread a model over several GPUs
 _BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
 _BILLION = 10**9
 _ON_CPU = _BILLION // 20  # parameters below which no GPU is asked for
@@ -186,6 +187,8 @@ def _model_of(package: str, keys: list[str], params: Mapping[str, Any]) -> str |
     """The model that a stage loads."""
     if package == "extract":
         return keys[0]
+    if package == "judge":
+        return _settings(package, keys, params).get("model")
     used = {"embed": "encoder", "rewrite": "rewriter"}.get(package)
     path = Path(_settings(package, keys, params)[used]) if used else None
     return path.stem if path and path.suffix == ".json" else None
@@ -193,6 +196,8 @@ def _model_of(package: str, keys: list[str], params: Mapping[str, Any]) -> str |
 
 def _settings(package: str, keys: list[str], params: Mapping[str, Any]) -> Mapping[str, Any]:
     """The parameters that say how a stage loads its model."""
+    if package == "judge":
+        return params["score"].get("judge") or {}
     values: Mapping[str, Any] = params[package]
     return values["pictures" if keys else "texts"] if package == "embed" else values
 
@@ -212,7 +217,7 @@ def _gpus(name: str, model: Model, package: str, device: str, site: Site) -> int
         )
         raise UserError(
             f"{PARAMS}: {name} needs about {wanted:.0f} GB of GPU memory and a GPU has {site.gpu_gb:g} "
-            f"(gpu_gb of the profile); {remedy.format(package)}"
+            f"(gpu_gb of the profile); {remedy.format('score.judge' if package == 'judge' else package)}"
         )
     return math.ceil(wanted / site.gpu_gb)
 

@@ -3,9 +3,9 @@
 vouch/metrics/unranked.py has the limits.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from vouch.metrics.unranked import LIMITS, UNDECIDED_RATE, WORTH_SAYING
+from vouch.metrics.unranked import ACCURACY_RULES, JUDGED_RATE, LIMITS, UNDECIDED_RATE, WORTH_SAYING
 from vouch.report import formatting
 from vouch.report.evidence import Evidence
 from vouch.tables.prompts import LETTERS, TEXT
@@ -16,8 +16,10 @@ MARK = {
 }
 REMEDY = {
     LETTERS: "Ask for text: add `text` to the outputs of the dataset's prompt template.",
-    TEXT: "Read such texts on the page Items; name the parsers that fit them in score.parsers.",
+    TEXT: "Read such texts on the page Items; name the parsers that fit them in score.parsers, or a judge in "
+    "score.judge.",
 }
+OF_READING = ("accuracy", UNDECIDED_RATE, JUDGED_RATE, ACCURACY_RULES)
 ASKED = "Text was asked as well: read that output."
 _WHY = {
     LETTERS: "Answers in another form, so that prediction sets say little and verdict, ranks and comparisons "
@@ -48,20 +50,31 @@ def _left_out(evidence: Evidence, datasets: Sequence[str], output: str) -> str:
 
 
 def undecided(evidence: Evidence, dataset: str) -> list[str]:
-    """Of each model that leaves too many texts undecided, how many and what that does to its accuracy."""
-    rates = evidence.numbers(dataset, UNDECIDED_RATE, output=TEXT)
-    accuracies = evidence.numbers(dataset, "accuracy", output=TEXT)
+    """Of each model with many undecided texts, or with a judge, what that does to its accuracy."""
+    known = {metric: evidence.numbers(dataset, metric, output=TEXT) for metric in OF_READING}
     return [
-        f"{model}: {bounds(rate.value, accuracies[model].value)}."
-        for model, rate in rates.items()
-        if rate.value > WORTH_SAYING and model in accuracies
+        f"{model}: {said}."
+        for model in known["accuracy"]
+        for said in bounds({metric: of[model].value for metric, of in known.items() if model in of})
     ]
 
 
-def bounds(rate: float, accuracy: float) -> str:
-    """The accuracy of texts of which a share is undecided: they count as wrong, and may all be right."""
-    return (
-        f"{formatting.percent(rate)} of its texts are unparsed or name several options, so its accuracy lies "
-        f"between {formatting.percent(accuracy)} (all of these wrong) and "
-        f"{formatting.percent(min(1.0, accuracy + rate))} (all right)"
-    )
+def bounds(values: Mapping[str, float | None]) -> Iterator[str]:
+    """How far off an accuracy of texts may be: undecided ones count as wrong and may all be right, and a
+    judge may be wrong. values: those of OF_READING that are known."""
+    accuracy, rate, judged, alone = (values.get(metric) for metric in OF_READING)
+    if accuracy is not None and rate is not None and rate > WORTH_SAYING:
+        yield (
+            f"{formatting.percent(rate)} of its texts are unparsed or name several options, so its accuracy "
+            f"lies {_between(accuracy, rate, 'of these')}"
+        )
+    if rate is not None and alone is not None and judged:
+        yield (
+            f"{formatting.percent(judged)} of its texts were read by the judge; without it the accuracy lies "
+            f"{_between(alone, rate + judged, 'of these and of those that nobody could read')}"
+        )
+
+
+def _between(accuracy: float, rate: float, which: str) -> str:
+    most = formatting.percent(min(1.0, accuracy + rate))
+    return f"between {formatting.percent(accuracy)} (all {which} wrong) and {most} (all right)"

@@ -12,6 +12,7 @@ from vouch.tables.table import Table, columns
 UNPARSED = "unparsed"
 REFUSAL = "refusal"
 SEVERAL = "several"
+JUDGE = "judge"
 UNREAD = (UNPARSED, REFUSAL)
 """Values of `parser` where a text comes to no answer at all."""
 
@@ -25,7 +26,8 @@ effect                    string   how the variation flips the answers of this p
 parser                    string   of a generated answer: the parser (vouch/metrics/text/parsers) or answer
                                    metric (vouch/metrics/text/answers) that read it; REFUSAL where the model
                                    declined, SEVERAL where it named several options and chose none, UNPARSED
-                                   where nothing could be read. Null for letters and likelihood
+                                   where nothing could be read. JUDGE where a model as judge found the option
+                                   that no rule could. Null for letters and likelihood
 reason                    string   why a generated answer was read so: the rule that decided and its words, at
                                    most 120 characters; null where the parser gives none
 answer                    string   what a generated answer came to, at most 500 characters: the text of the

@@ -1,7 +1,11 @@
 """Answers read by what speaks for and against each option: by example, at length, at random."""
 
+import ast
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -9,8 +13,9 @@ from hypothesis import strategies as st
 
 from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.parsers.marks import ANSWER, DECLINED, NONE, OPTION, SEVERAL, Choices
-from vouch.metrics.text.parsers.reader import read
+from vouch.metrics.text.parsers.reader import context, read
 from vouch.metrics.text.parsers.reader.open import declined, value
+from vouch.prompts.rewrites import checks
 
 SHAPES = ("a red circle", "a blue circle", "the left one", "both of them")
 YES_NO, NUMBERS, IMAGES = ("yes", "no"), ("2", "3.5", "5", "40"), ("the second image", "the third image")
@@ -58,6 +63,30 @@ def test_options_of_shapes(text: str, expected: str) -> None:
     assert verdict(text) == expected
 
 
+RESTATED = "\n\nContext: Two shapes, a blue circle left.\nProblem: Which shape is larger?\nSolution: {}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The picture has a red circle." + RESTATED.format("The answer is (B)."), "B"),
+        ("A red circle." + RESTATED.format(r"So \boxed{C}"), "C"),
+        ("I cannot see it well." + RESTATED.format("The correct option is B."), "B"),
+        ("The answer is A." + RESTATED.format("The answer is (B)."), "A"),
+        ("A" + RESTATED.format("The answer is (B)."), "A"),
+        ("(A) a red circle" + RESTATED.format("The answer is (B)."), "A"),
+        ("The picture has a red circle." + RESTATED[:-12] + "\nA blue circle is seen at times.", "A"),
+        ("It has a red circle." + RESTATED.format("Hm.\nQuestion: And now?\nThe answer is (B)."), "A"),
+        ("It has a red circle.\n\nQuestion: And now?\nThe answer is (B).", "A"),
+        ("It has a red circle.\n\nContext: None\nQuestion: And now?\nThe answer is (B).", "A"),
+    ],
+)
+def test_an_explicit_answer_below_the_question_said_again_outranks_a_weak_opening(
+    text: str, expected: str
+) -> None:
+    assert verdict(text) == expected
+
+
 @pytest.mark.parametrize(
     ("text", "options", "expected"),
     [
@@ -74,6 +103,31 @@ def test_options_of_shapes(text: str, expected: str) -> None:
 )  # fmt: skip
 def test_options_of_other_kinds(text: str, options: tuple[str, ...], expected: str) -> None:
     assert verdict(text, options) == expected
+
+
+def _written(node: ast.AST) -> Iterator[str]:
+    """What a regular expression is made of, but for what is filled into it."""
+    if isinstance(node, ast.Constant):
+        yield str(node.value)
+    elif not isinstance(node, ast.FormattedValue | ast.Call):
+        for part in ast.iter_child_nodes(node):
+            yield from _written(part)
+
+
+def _spoken(file: Path) -> Iterator[str]:
+    """Words in the regular expressions of a module."""
+    for call in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(call, ast.Call) and ast.unparse(call.func) in ("re.compile", "_rule"):
+            for text in chain.from_iterable(map(_written, call.args)):
+                plain = re.sub(r"\\[a-zA-Z]|\[(?:\\.|[^\]\\])*\]|\(\?[a-zA-Z]+\)", " ", text)
+                yield from re.findall(r"[^\W\d_]{2,}|[\u2e80-\u9fff]", plain)
+
+
+def test_all_words_of_the_rules_are_in_cues_toml() -> None:
+    """A language is added there alone; prepare.py has names of tokens, which have no language."""
+    files = [file for file in Path(context.__file__).parent.glob("*.py") if file.stem != "prepare"]
+    assert {word for file in files for word in _spoken(file)} == set()
+    assert "not" in set(_spoken(Path(checks.__file__))), "the check finds words where there are some"
 
 
 def test_a_question_repeated_is_answered() -> None:

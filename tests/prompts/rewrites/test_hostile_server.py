@@ -102,8 +102,8 @@ def test_one_that_dies_half_way_is_not_asked_for_ever(
     assert 50 - at_once < kept <= 50, "the others of the last good ones may still be under way"
     most = 50 + ENOUGH * at_once  # each good answer that comes late begins the row anew
     assert 50 + ENOUGH <= len(server.requests) <= most < 200
-    named = [line for line in capsys.readouterr().err.splitlines() if line.startswith("rewrite: ")]
-    assert len(named) == LISTED + 1 and named[-1] == f"rewrite: and {200 - kept - LISTED} more"
+    named = [line for line in capsys.readouterr().err.splitlines() if line.startswith("unanswered: ")]
+    assert len(named) == LISTED + 1 and named[-1] == f"unanswered: and {200 - kept - LISTED} more"
     done = {number_in(request) for request in server.requests[:50]}
     server.instead, server.requests[:] = good, []
     assert len(words(toy.rows())) == 200

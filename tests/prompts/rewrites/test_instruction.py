@@ -7,7 +7,7 @@ from hashlib import sha256
 import pytest
 
 from vouch.prompts.rewrites.engine import Task
-from vouch.prompts.rewrites.instruction import instruction, prompt, reply
+from vouch.prompts.rewrites.instruction import VERDICT, instruction, prompt, reply
 from vouch.tables.rewrites import KINDS
 
 TEXTS = {
@@ -92,4 +92,5 @@ def test_what_copies_lose() -> None:
     ],
 )
 def test_a_reply_without_the_form_of_the_examples(said: str, text: str) -> None:
-    assert reply(said) == text
+    assert reply(said, "lr_i") == text
+    assert reply(said, VERDICT) == said.strip(), "a judge's `A: ...` is its letter"

@@ -20,14 +20,14 @@ import yaml
 from vouch.cli.printing import check_name, file_argument, interval, long_name, plain, warn_if_outdated
 from vouch.cli.show import Cells, cells, label
 from vouch.metrics.letter_mass import LOW_MASS_RATE
-from vouch.metrics.unranked import UNDECIDED_RATE, WORTH_SAYING, unranked
+from vouch.metrics.unranked import unranked
 from vouch.params.check import check_project
 from vouch.params.project import Project
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.intact import intact
 from vouch.report.costs import EVEN, eased_by, is_control
-from vouch.report.left_out import MARK, bounds
+from vouch.report.left_out import MARK, OF_READING, bounds
 from vouch.tables.compared import LEADERBOARD, LEADERBOARD_PATH, VARIATIONS, VARIATIONS_PATH
 from vouch.tables.pins import Pin, pin_path, read_pin
 from vouch.tables.prompts import ORIGINAL
@@ -154,9 +154,8 @@ def _said(dataset: str, output: str, found: Cells, variations: Sequence[Row]) ->
     low = of.get((LOW_MASS_RATE, ""))
     if low and low["value"] is not None:
         yield f"In {points(low)} % of the prompts an answer more probably begins with no option letter."
-    rate, accuracy = of.get((UNDECIDED_RATE, "")), of.get(("accuracy", ""))
-    if rate and accuracy and rate["value"] > WORTH_SAYING:
-        yield f"{plain(bounds(rate['value'], accuracy['value']))}."
+    for said in bounds({name: of[name, ""]["value"] for name in OF_READING if (name, "") in of}):
+        yield f"{plain(said)}."
     if unranked(of.values()):
         yield f"It {MARK[output]}."
     error = of.get(("ece", ""))

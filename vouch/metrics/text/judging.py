@@ -9,7 +9,8 @@ from vouch.metrics.config import Config
 from vouch.metrics.registry import is_share
 from vouch.metrics.text.answers import ANSWERS
 from vouch.metrics.text.answers.reading import numeric
-from vouch.metrics.text.parsers import READER, marks, read
+from vouch.metrics.text.judge import Verdicts, decided
+from vouch.metrics.text.parsers import READER, marks
 from vouch.metrics.text.parsers.marks import Reading
 from vouch.metrics.text.parsers.reader.open import declined, value
 from vouch.metrics.text.texts import Question
@@ -37,11 +38,16 @@ class Judged:
 
 
 def judge(
-    questions: Sequence[Question], texts: Sequence[str], config: Config, metrics: Sequence[str]
+    questions: Sequence[Question],
+    texts: Sequence[str],
+    config: Config,
+    metrics: Sequence[str],
+    verdicts: Verdicts | None = None,
 ) -> tuple[list[Judged], dict[str, Numbers]]:
     """Every text judged, and [n] values of each answer metric, NaN where it does not apply.
 
     metrics: names of answer metrics; the first grades open questions, if its values are at most 1.
+    verdicts: of a model as judge, where one is named.
     """
     graded = {name: np.full(len(texts), np.nan) for name in metrics}
     rows = [row for row, question in enumerate(questions) if question.references]
@@ -52,7 +58,7 @@ def judge(
     first = metrics[0]
     scaled = is_share(first)
     judged = [
-        _choice(question, text, config.parsers)
+        _choice(question, text, config.parsers, verdicts or {})
         if question.choices is not None
         else _open(question, text, first, float(graded[first][row]) if scaled else np.nan, config.parsers)
         for row, (question, text) in enumerate(zip(questions, texts, strict=True))
@@ -60,11 +66,11 @@ def judge(
     return judged, {name: values for name, values in graded.items() if not np.isnan(values).all()}
 
 
-def _choice(question: Question, text: str, parsers: Sequence[str]) -> Judged:
+def _choice(question: Question, text: str, parsers: Sequence[str], verdicts: Verdicts) -> Judged:
     """Right with a correct option, unless the text also names what a variation flipped into a wrong one, or
     several of which it chooses none."""
     assert question.choices is not None
-    parser, reading = read(text, question.choices, parsers)
+    parser, reading = decided(text, question.choices, parsers, verdicts)
     reason, named = _reason(reading), reading.places
     shown = [place for place in named if place < len(question.order)]
     # In the order of the item, so that the order shown cannot matter; added options last.

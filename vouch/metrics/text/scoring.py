@@ -18,24 +18,32 @@ from vouch.metrics.ranking.scores import PER_SAMPLE, PER_TEXT
 from vouch.metrics.responses import Bools
 from vouch.metrics.robustness.samples import sampled_agreement, sampled_instability
 from vouch.metrics.tables import Scored, metric_rows, outcome_table
+from vouch.metrics.text.judge import Verdicts
 from vouch.metrics.text.judging import SAID, Judged, judge
 from vouch.metrics.text.parsers.published import first_mark
 from vouch.metrics.text.sampled import sampled_figures
 from vouch.metrics.text.stated import VERBALISED
 from vouch.metrics.text.texts import TextBlock
 from vouch.metrics.text.tokens import Numbers
-from vouch.metrics.unranked import UNDECIDED_RATE
-from vouch.tables.outcomes import REFUSAL, SEVERAL, UNPARSED
+from vouch.metrics.unranked import ACCURACY_RULES, JUDGED_RATE, UNDECIDED_RATE
+from vouch.tables.outcomes import JUDGE, REFUSAL, SEVERAL, UNPARSED
 
 Measures = Mapping[tuple[str, str], Numbers]
 """By score and metric, values [n], NaN where unknown."""
 
 
-def score_texts(model: str, dataset: str, block: TextBlock, config: Config) -> Scored:
-    """Rows of the metrics table and the outcomes table of one model, dataset and variation."""
+def score_texts(
+    model: str, dataset: str, block: TextBlock, config: Config, verdicts: Verdicts | None = None
+) -> Scored:
+    """Rows of the metrics table and the outcomes table of one model, dataset and variation.
+
+    verdicts: of a model as judge; None where there is none.
+    """
     names = config.answers.get(dataset, [DEFAULT_ANSWER])
-    judged, graded = judge(block.questions, block.texts, config, names)
+    judged, graded = judge(block.questions, block.texts, config, names, verdicts)
     measures = _measures(block, judged, graded)
+    if verdicts is not None:
+        measures |= _of_judge(judged, measures["", "accuracy"])
     for temperature, samples in block.samples.items():
         drawn = sampled_instability(block.questions, samples, config, names)
         measures[f"t{temperature:g}", "instability"] = drawn
@@ -87,6 +95,15 @@ def _measures(
             agreed = [PER_SAMPLE[name](text, drawn) if drawn else np.nan for text, drawn in pairs]
             found[f"t{temperature:g}", name] = np.array(agreed)
     return found
+
+
+def _of_judge(judged: Sequence[Judged], grades: Numbers) -> Measures:
+    """What rests on a judge, and what the accuracy is without it: all that the rules left undecided wrong."""
+    by_judge = np.array([one.parser == JUDGE for one in judged])
+    return {
+        ("", JUDGED_RATE): by_judge.astype(float),
+        ("", ACCURACY_RULES): np.where(by_judge, 0.0, grades),
+    }
 
 
 def _format_hits(block: TextBlock) -> Numbers:

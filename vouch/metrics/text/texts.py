@@ -144,11 +144,16 @@ def _questions(prompts: pa.Table, items: pa.Table, where: str) -> list[Question]
                 f"{where}: prompt {name} has no answer among its options; correct the dataset's answers"
             )
         own = frozenset(place for place, index in enumerate(order) if index in set(native or ()))
-        # A variation that turns the answer asks something else.
-        question = asked if effect == KEPT else ""
-        choices = Choices(tuple(marks), tuple(options), question or "")
+        choices = choices_of(marks, options, effect, asked)
         questions.append(Question(choices, tuple(order), frozenset(answers), own, ()))
     return questions
+
+
+def choices_of(
+    marks: Sequence[str], options: Sequence[str], effect: str | None, asked: str | None
+) -> Choices:
+    """Options as shown, with the item's question; a variation that turns the answer asks something else."""
+    return Choices(tuple(marks), tuple(options), (asked if effect == KEPT else "") or "")
 
 
 def _tokens(answers: pa.Table) -> Tokens:

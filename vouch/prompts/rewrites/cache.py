@@ -81,7 +81,7 @@ class Remembered:
         if left:
             _list(left)
             raise UserError(
-                f"{self._pin.model}: no answer to {len(left)} of {len(tasks)} questions to rewrite "
+                f"{self._pin.model}: no answer to {len(left)} of {len(tasks)} questions "
                 f"({next(iter(left.values()))}); run the stage again, the others are kept"
             )
 
@@ -98,6 +98,6 @@ class Remembered:
 def _list(left: dict[Task, str]) -> None:
     """Names what has no answer, on stderr, a line each."""
     for task, reason in islice(left.items(), LISTED):
-        print(f"rewrite: {task.kind} of {task.question[:80]!a}: {reason}", file=sys.stderr)
+        print(f"unanswered: {task.kind} of {task.question[:80]!a}: {reason}", file=sys.stderr)
     if len(left) > LISTED:
-        print(f"rewrite: and {len(left) - LISTED} more", file=sys.stderr)
+        print(f"unanswered: and {len(left) - LISTED} more", file=sys.stderr)

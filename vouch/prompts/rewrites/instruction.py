@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.rewrites.engine import Task
 
-VERBATIM = "verbatim"
+VERBATIM, VERDICT = "verbatim", "verdict"
+"""Kinds of tasks that rewrite nothing: their text is the whole prompt. Of a verdict the start is enough."""
 PROMPTS = Path(__file__).parent / "instructions"
 
 
@@ -40,8 +41,8 @@ def instruction(kind: str) -> Instruction:
 
 
 def prompt(task: Task) -> str:
-    """The whole text that a model gets; of a task that is VERBATIM, its text as it stands."""
-    if task.kind == VERBATIM:
+    """The whole text that a model gets; of a task that is VERBATIM or VERDICT, its text as it stands."""
+    if task.kind in (VERBATIM, VERDICT):
         return task.question
     told = instruction(task.kind)
     lines = [told.head.strip()]
@@ -53,9 +54,11 @@ def prompt(task: Task) -> str:
 _MARKS = (('"', '"'), ("“", "”"), ("'", "'"), ("‘", "’"))
 
 
-def reply(text: str) -> str:
+def reply(text: str, kind: str) -> str:
     """What a model wrote, without the form of the examples: their `A:`, their quotation marks, and
-    further examples that a model without a sense of an end makes up."""
+    further examples that a model without a sense of an end makes up; of a VERDICT as it stands."""
+    if kind == VERDICT:
+        return text.strip()
     said = text.strip().removeprefix("A:").strip().split("\nQ:")[0].strip()
     for first, last in _MARKS:
         inner = said[1:-1]

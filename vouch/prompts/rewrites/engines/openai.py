@@ -5,6 +5,7 @@ One request for each question, temperature 0. The key comes from the environment
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from vouch.models.requests.engine import Refusal
@@ -15,7 +16,7 @@ from vouch.models.server.settings import Settings, read_settings
 from vouch.pipeline.errors import UserError
 from vouch.prompts.rewrites.config import Config
 from vouch.prompts.rewrites.engine import Engine, Proposal, Task
-from vouch.prompts.rewrites.instruction import prompt, reply
+from vouch.prompts.rewrites.instruction import VERDICT, prompt, reply
 from vouch.tables.pins import Pin
 
 REVISION = 1
@@ -65,19 +66,19 @@ class ServerRewriter:
             "temperature": 0,
         }
         try:
-            return task, await client.ask(request, _read)
+            return task, await client.ask(request, partial(_read, task.kind))
         except GivenUp as error:
             return task, Proposal(None, str(error), transient=True)
         except TurnedDown as error:
             return task, Proposal(None, f"{TURNED_DOWN} ({error})")
 
 
-def _read(said: Completion) -> Proposal:
+def _read(kind: str, said: Completion) -> Proposal:
     choice = said.choices[0]
     if choice.finish_reason == "content_filter":
         return Proposal(None, "the server's content filter withheld the answer")
-    if choice.finish_reason == "length":
+    if choice.finish_reason == "length" and kind != VERDICT:
         return Proposal(None, "the answer is longer than rewrite.max_tokens")
     if not choice.message.content:
         raise BadAnswer("the answer is empty")
-    return Proposal(reply(choice.message.content))
+    return Proposal(reply(choice.message.content, kind))

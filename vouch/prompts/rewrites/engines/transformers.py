@@ -9,7 +9,7 @@ from vouch.models.loading.model_folder import pinned_folder
 from vouch.pipeline.errors import UserError, reason
 from vouch.prompts.rewrites.config import Config
 from vouch.prompts.rewrites.engine import Engine, Proposal, Task
-from vouch.prompts.rewrites.instruction import prompt, reply
+from vouch.prompts.rewrites.instruction import VERDICT, prompt, reply
 from vouch.tables.pins import Pin
 
 REVISION = 1
@@ -42,7 +42,12 @@ class LocalRewriter:
         hush()
         with opening(folder, WHAT, ADVICE):
             self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **LOCAL)
-            self._model = load_weights(transformers.AutoModelForCausalLM, folder, pin.dtype, config.device)
+            # A vision language model writes without a picture, too.
+            own = transformers.AutoConfig.from_pretrained(folder, **LOCAL)
+            writes = type(own) in transformers.MODEL_FOR_CAUSAL_LM_MAPPING
+            self._parts = not writes  # as templates of the latter want a message
+            kind = transformers.AutoModelForCausalLM if writes else transformers.AutoModelForImageTextToText
+            self._model = load_weights(kind, folder, pin.dtype, config.device)
             if config.device != "split":
                 self._model.to(device)
             self._set_up(config, pin)
@@ -70,24 +75,25 @@ class LocalRewriter:
 
         for task in tasks:
             with foreign(self._folder, "fails at a question", ADVICE):
-                found = self._one(prompt(task))
+                found = self._one(task)
             yield task, found
 
-    def _one(self, text: str) -> Proposal:
-        inputs = self._inputs(text)
+    def _one(self, task: Task) -> Proposal:
+        inputs = self._inputs(prompt(task))
         length = inputs["input_ids"].shape[1]
         if self._context and length + self._max_tokens > self._context:
             return Proposal(None, f"{length} tokens leave too little of the model's {self._context}")
         with self._torch.inference_mode():
             tokens = self._model.generate(**inputs)[0, length:].tolist()
-        if not self._ends & set(tokens):
+        if task.kind != VERDICT and not self._ends & set(tokens):
             return Proposal(None, "the answer is longer than rewrite.max_tokens")
-        return Proposal(reply(self._tokenizer.decode(tokens, skip_special_tokens=True)))
+        return Proposal(reply(self._tokenizer.decode(tokens, skip_special_tokens=True), task.kind))
 
     def _inputs(self, text: str) -> Any:
         options = {}
         if self._template is not None:
-            said, tokens = [{"role": "user", "content": text}], self._tokenizer.special_tokens_map
+            content = [{"type": "text", "text": text}] if self._parts else text
+            said, tokens = [{"role": "user", "content": content}], self._tokenizer.special_tokens_map
             try:
                 text = render(self._template, said, tokens, answer=False)
             except Failed as error:

@@ -6,10 +6,10 @@ open.py answers to open questions.
 """
 
 from vouch.metrics.text.numbers import boxed, number, undressed
-from vouch.metrics.text.parsers.marks import NONE, OPTION, SEVERAL, Choices, Reading
+from vouch.metrics.text.parsers.marks import NONE, OPTION, SEVERAL, Choices, Reading, opening
 from vouch.metrics.text.parsers.reader.options import Known, known, without_article
-from vouch.metrics.text.parsers.reader.prepare import cut, lowered, prepared, shortened
-from vouch.metrics.text.parsers.reader.weigh import weigh
+from vouch.metrics.text.parsers.reader.prepare import cut, lowered, prepared, restated, shortened
+from vouch.metrics.text.parsers.reader.weigh import EXPLICIT, weigh
 from vouch.metrics.text.wording import EDGES
 
 _BARE, _SHORT = 4, 400
@@ -31,7 +31,10 @@ def read(text: str, choices: Choices) -> Reading:
     said = prepared(text)
     head = cut(said)
     if head and (reading := _read(head, options, choices.question)).verdict != NONE:
-        return reading
+        again = restated(said, head)
+        weak = again and reading.kind not in EXPLICIT and opening(head, choices) is None
+        solved = _read(again, options, choices.question) if weak else reading
+        return solved if solved.kind in EXPLICIT else reading
     return _read(said, options, choices.question)
 
 

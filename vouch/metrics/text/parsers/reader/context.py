@@ -21,6 +21,7 @@ from vouch.metrics.text.parsers.reader.cues import (
     WORDS,
     any_of,
     declines,
+    either,
     names_answer,
     phrases,
     words_of,
@@ -35,22 +36,21 @@ OPENERS = " \t\"'([{「『*_<"
 CLOSERS = re.compile(r"[\s\"')\]}」』*_.,;:!?。、>]*")
 _BULLET = re.compile(
     r"[ \t]{0,12}(?:[-•·+>#–*]{1,4}|\d{1,2}[.)])?[ \t]{0,4}[\"'(\[{「『*]{0,4}"
-    r"(?:(?:option|choice|answer|image|picture|point|box|statement|circled point|opción|opção|alternativa"
-    r"|选项|選択肢|선택지)[ \t]{0,2})?(?:the )?[\"'(\[{「*]{0,4}",
+    rf"(?:{either(phrases('named'))}[ \t]{{0,2}})?(?:{either(phrases('definite'))} )?[\"'(\[{{「*]{{0,4}}",
     re.IGNORECASE,
 )
 _ASIDES = " \t\n-•·>#\"'([{「*"
-_FAR = re.compile(
-    r"(?<!\w)(?:than|compared (?:to|with)|instead of|unlike|opposed to|contrast to)\s[^,.;:\n]{0,36}$"
-)
-_PRONOUN = re.compile(r"\W{0,4}(?:i think |i believe |so )?(?:it|this|that)(?:'s| )")
+_FAR = re.compile(rf"(?<!\w){either(phrases('far'))}\s[^,.;:\n]{{0,36}}$")
+_PRONOUN = re.compile(rf"\W{{0,4}}(?:{either(phrases('mine'))} )?{either(phrases('pronoun'))}(?:'s| )")
 _SHORTEST, _FARTHEST = 5, 400
 _HEADING = re.compile(r"(?m)^[^\n]{1,80}:[ \t*]{0,4}$")
-_SUITS = re.compile(r"appropriate|suitable|accurate|ade[cq]uad|apropiad|apropriad")
-_OFFERED = re.compile(r"(?<!correct )(?<!right )(?<!best )(?:options|choices) (?:are|were|include)\W{0,6}$")
+_SUITS = re.compile(either(phrases("suits")))
+_OFFERED = re.compile(
+    "".join(f"(?<!{one} )" for one in phrases("chosen")) + rf"{either(phrases('offers'))}\W{{0,6}}$"
+)
 _CALLED = re.compile(any_of(phrases("called")) + r"\s?[\"'(\[*]{0,3}$")
-_BECAUSE = re.compile(r"(?<!\w)(?:because|since|evident)(?!\w)")
-_EMBEDS = re.compile(r"(?<!\w)(?:whether|which|if|what|between|either|that)(?!\w)")
+_BECAUSE = re.compile(any_of(phrases("because")))
+_EMBEDS = re.compile(any_of(phrases("embeds")))
 LINK, CHOOSE, NOT, WEAK, WORD, STOP, START = "link", "choose", "not", "weak", "word", "stop", "start"
 
 

@@ -25,6 +25,11 @@ def any_of(listed: Iterable[str]) -> str:
     return "(?:" + "|".join(words + others) + ")"
 
 
+def either(listed: Iterable[str]) -> str:
+    """A regular expression for one of the phrases, wherever it stands."""
+    return f"(?:{'|'.join(re.escape(one) for one in sorted(set(listed), key=lambda one: (-len(one), one)))})"
+
+
 class Finder:
     """Looks for phrases in lower case: by the words of the text where they have spaces, which is fast."""
 
@@ -90,23 +95,25 @@ PUNCTUATION = r"[\s\"')\]」』,*]{0,5}"
 _ASIDE = r"(?:,[^,.\n]{1,60},\s?)?"
 _VERB = any_of(phrases("verb"))
 _DEGREE = rf"(?:{any_of(phrases('degree'))}\s{{1,4}}){{0,4}}"
-_BEST = any_of(phrases("best")) + r"(?!\s(?:\w{1,20}\s)?(?:different|distinct|dissimilar|unlikely|unlike))"
+_BEST = any_of(phrases("best")) + rf"(?!\s(?:\w{{1,20}}\s)?{either(phrases('stranger'))})"
 _GOOD = any_of(phrases("good"))
 _COPULA = any_of(link for link in phrases("link") if link[0] not in "=-→")
 
 AFFIRMED = _rule(
-    rf"{PUNCTUATION}(?:{_ASIDE}{_VERB}\s{{1,4}}{_DEGREE}(?:{_BEST}\s)?(?:likely\s)?{_GOOD}|{any_of(phrases('affirms'))})"
+    rf"{PUNCTUATION}(?:{_ASIDE}{_VERB}\s{{1,4}}{_DEGREE}(?:{_BEST}\s)?(?:{either(phrases('likely'))}\s)?{_GOOD}|{any_of(phrases('affirms'))})"
 )
 """What stands after an option and makes it the answer: `is the correct answer`."""
-BEST = _rule(rf"{PUNCTUATION}{_ASIDE}(?:(?:which|that)\s)?(?:{_VERB}\s{{1,4}})?(?!an?\s){_DEGREE}{_BEST}")
+BEST = _rule(
+    rf"{PUNCTUATION}{_ASIDE}(?:{either(phrases('relative'))}\s)?(?:{_VERB}\s{{1,4}})?(?!{either(phrases('indefinite'))}\s){_DEGREE}{_BEST}"
+)
 """What sets it above the others: `is most similar`."""
 DENIED = _rule(
-    rf"{PUNCTUATION}{_ASIDE}(?:(?:option|choice|answer)\s)?"
+    rf"{PUNCTUATION}{_ASIDE}(?:{either(phrases('optional'))}\s)?"
     rf"(?:{_VERB}\s{{1,4}}{_DEGREE}{any_of(phrases('bad'))}|{any_of(phrases('denies'))})"
 )
 JOINS = _rule(any_of(phrases("join")) + "|[,、/&]")
-CONDITION = _rule(rf"[\s\"'(-]{{0,4}}(?:(?:but|and|so|then|however|for example),?\s)?{any_of(phrases('if'))}")
-MID_CONDITION = _rule(r"(?<!\w)if\s(?:the|it|we|you|there|this|that|any)(?!\w)|(?<!こ)の場合|ならば|的话")
+CONDITION = _rule(rf"[\s\"'(-]{{0,4}}(?:{either(phrases('so'))},?\s)?{any_of(phrases('if'))}")
+MID_CONDITION = _rule(rf"(?<!{either(phrases('this'))}){any_of(phrases('midway'))}")
 BUT = _rule(any_of(phrases("but")))
 OTHERS = _rule(any_of(phrases("others")))
 MUST = _rule(any_of(phrases("must")))
@@ -114,8 +121,9 @@ THEREFORE = _rule(any_of(phrases("therefore")))
 CONCLUDES = _rule(any_of(phrases("therefore", "given")))
 QUESTION = _rule(
     rf"\n[ \t#]{{0,8}}{any_of(phrases('question'))}(?:\s?\d{{1,3}})?[ \t]{{0,2}}[:：]"
-    r"|\n[ \t]{0,4}###[ \t]{1,4}(?:human|user|question|instruction)(?!\w)"
+    rf"|\n[ \t]{{0,4}}###[ \t]{{1,4}}{any_of(phrases('role'))}"
 )
+RESTATES = _rule(rf"\n[ \t#*]{{0,8}}{any_of(phrases('restates'))}[ \t]{{0,2}}[:：]")
 LINKED = _rule(
     rf"{any_of(phrases('result'))}(?:(?:\s[\w'’=-]{{1,20}}){{0,12}}?\s?(?:{_COPULA}|:)|\s?=)[ \t*]{{0,3}}:?"
 )

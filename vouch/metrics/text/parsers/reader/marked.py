@@ -3,12 +3,14 @@
 import re
 
 from vouch.metrics.text.numbers import EXPRESSION, evaluated
+from vouch.metrics.text.parsers.reader.cues import any_of, either, phrases
 from vouch.metrics.text.parsers.reader.options import ARTICLE, Known
 from vouch.metrics.text.parsers.reader.span import BARE, BRACKETED, CLOSED, Span, whole
 
 _CLOSED = re.compile(
     r"[ \t]{0,3}(?:$|\n)|[)\].,;:!?}\"'」』>。、，*⺀-鿿가-힣]"
-    r"|[ \t]{1,3}(?:\(|-\s|(?:because|since|as|due|given|is|was)\b|(?:and|or|&)\s{1,2}[(*\"']?[B-J](?![\w']))"
+    rf"|[ \t]{{1,3}}(?:\(|-\s|{any_of(phrases('explains'))}"
+    rf"|(?:{either(phrases('join'))}|&)\s{{1,2}}[(*\"']?[B-J](?![\w']))"
 )
 _APART = re.compile(r"[ \t)\].:,;*–—\"'」(\-]{0,8}(?:\n[ \t]{0,4})?")
 _QUOTES = ('"', "'", "“", "”")

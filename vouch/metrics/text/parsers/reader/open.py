@@ -7,7 +7,16 @@ from itertools import pairwise
 from vouch.metrics.text.numbers import EXPRESSION, WORDS, boxed, evaluated, number, undressed
 from vouch.metrics.text.parsers.marks import ANSWER, DECLINED, NONE, Reading
 from vouch.metrics.text.parsers.reader.context import CLOSERS, OPENERS, SENTENCE_END
-from vouch.metrics.text.parsers.reader.cues import LINKED, THEREFORE, declines, lacks, words_of
+from vouch.metrics.text.parsers.reader.cues import (
+    LINKED,
+    THEREFORE,
+    any_of,
+    declines,
+    either,
+    lacks,
+    phrases,
+    words_of,
+)
 from vouch.metrics.text.parsers.reader.prepare import cut, lowered, prepared
 
 _NEAR, _FEW, _BEGINNING = 3, 3, 24
@@ -18,27 +27,21 @@ _LIST = re.compile(r"\[[^\[\]\n]{0,300}\]")
 _WORD_NUMBER = re.compile(rf"(?<![\w-])(?:{'|'.join(WORDS)})(?![\w-])", re.IGNORECASE)
 _RATIO = re.compile(
     r"(?<![\w:.])\d{1,4}:\d{1,4}(?![\w:])"
-    r"|(?<![\w.-])\d{1,6}(?:\.\d{1,4})?%?(?:\sto\s|[-–])\d{1,6}(?:\.\d{1,4})?(?![\w:]|\s?=)"
+    rf"|(?<![\w.-])\d{{1,6}}(?:\.\d{{1,4}})?%?(?:\s{either(phrases('range'))}\s|[-–])"
+    r"\d{1,6}(?:\.\d{1,4})?(?![\w:]|\s?=)"
 )
-_STEP = re.compile(r"[ \t]{0,8}(?:\d{1,2}[.)]|step \d{1,2}[.):]?)\s", re.IGNORECASE)
+_STEP = re.compile(
+    rf"[ \t]{{0,8}}(?:\d{{1,2}}[.)]|{either(phrases('step'))} \d{{1,2}}[.):]?)\s", re.IGNORECASE
+)
 # What stands before a number: words that it does not answer to, and words that link it to what was asked.
-_BOUND = re.compile(
-    r"(?<!\w)(?:least|most|exactly|each|every|nearest|question|step|store|year|image|figure|∠)\s{0,2}[$€£¥]?$"
-)
-_LIMIT = re.compile(
-    r"(?<!\w)(?:than|over|above|below|under|exceeds?|exceeding)\s{0,2}[$€£¥]?$|[a-z)]\s[-+]\s?$"
-)
-_SUCH = re.compile(r"(?<!\w)(?:the|these|those|all|both|latter|first|last)\s$", re.IGNORECASE)
-_AFTER_LINK = re.compile(
-    r"(?:(?<!\w)(?:is|are|was|were|be|equals|has|have|had|needs|shows|total of|about|approximately|around"
-    r"|exactly|only|nearly|costs?|equal to|equivalent to|to be|(?:increase|decrease|value|total) of"
-    r"|es|son|é|são|hay|há)"
-    r"|[:=≈]|是|为|有|は|が)\s{0,2}[\"'(*$€£¥]{0,3}\s?$"
-)
-_ASIDE = re.compile(r",\s(?:as|because|since|where|while|indicating|making)\s|\sbecause\s")
-_EXAMPLE = re.compile(r"(?<!\w)(?:example|e\.g|if|suppose|assume|assuming|say|would)(?!\w)")
-_INSTANCE = re.compile(r"\s{0,4}(?:for example|e\.g\.|if )")
-_EXPLAINS = re.compile(r"\n[ \t*#]{0,4}(?:explanation|reasoning|reason|note)s?[ \t*]{0,3}:", re.IGNORECASE)
+_BOUND = re.compile(rf"(?<!\w)(?:{either(phrases('bound'))}|∠)\s{{0,2}}[$€£¥]?$")
+_LIMIT = re.compile(rf"(?<!\w){either(phrases('limit'))}\s{{0,2}}[$€£¥]?$|[a-z)]\s[-+]\s?$")
+_SUCH = re.compile(rf"(?<!\w){either(phrases('such'))}\s$", re.IGNORECASE)
+_AFTER_LINK = re.compile(rf"(?:{any_of(phrases('gives'))}|[:=≈])\s{{0,2}}[\"'(*$€£¥]{{0,3}}\s?$")
+_ASIDE = re.compile(rf",\s{either(phrases('aside'))}\s|\s{either(phrases('explaining'))}\s")
+_EXAMPLE = re.compile(any_of(phrases("example")))
+_INSTANCE = re.compile(rf"\s{{0,4}}{either(phrases('instance'))}(?!\w)")
+_EXPLAINS = re.compile(rf"\n[ \t*#]{{0,4}}{either(phrases('explanation'))}[ \t*]{{0,3}}:", re.IGNORECASE)
 
 
 def value(text: str) -> Reading:

@@ -7,11 +7,11 @@ from functools import cached_property, lru_cache
 
 from vouch.metrics.text.numbers import WORDS, number, undressed
 from vouch.metrics.text.parsers.marks import Choices
-from vouch.metrics.text.parsers.reader.cues import EQUAL, NO, YES
+from vouch.metrics.text.parsers.reader.cues import EQUAL, NO, YES, either, phrases
 from vouch.metrics.text.wording import EDGES
 
 LATIN = "A-Za-z0-9À-ɏ_"
-ARTICLE = re.compile(r"(?:a|an|the|el|la|los|las|o|os|un|una|um|uma) (?=\S)")
+ARTICLE = re.compile(rf"{either(phrases('article'))} (?=\S)")
 _EXACT = 1e-9
 
 

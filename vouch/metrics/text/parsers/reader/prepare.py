@@ -3,7 +3,7 @@
 import re
 
 from vouch.metrics.text.numbers import undressed
-from vouch.metrics.text.parsers.reader.cues import QUESTION
+from vouch.metrics.text.parsers.reader.cues import QUESTION, RESTATES
 
 FIRST, LAST = 4_000, 16_000
 _TOKENS = re.compile(
@@ -40,3 +40,11 @@ def cut(said: str) -> str | None:
     """What stands before a question that the text makes up; None where it makes up none."""
     question = QUESTION.search(said, 1)
     return None if question is None else said[: question.start()]
+
+
+def restated(said: str, head: str) -> str:
+    """What follows the head where the model says its question again, up to a further one; else nothing."""
+    if not RESTATES.match(said, len(head)):
+        return ""
+    further = (found.start() for found in QUESTION.finditer(said, len(head) + 1))
+    return said[len(head) : next((at for at in further if not RESTATES.match(said, at)), len(said))]

@@ -5,15 +5,14 @@ from bisect import bisect_right
 from collections.abc import Mapping
 
 from vouch.metrics.text.numbers import EXPRESSION, evaluated
-from vouch.metrics.text.parsers.reader.cues import JOINS
+from vouch.metrics.text.parsers.reader.cues import JOINS, either, phrases
 from vouch.metrics.text.parsers.reader.marked import marked
 from vouch.metrics.text.parsers.reader.options import Known
 from vouch.metrics.text.parsers.reader.span import BRACKETED, TEXT, VALUE, Span, whole
 
 _GAP = re.compile(
     r"[\s\"'()\[\].,;:*、「」&/-]{0,8}"
-    r"(?:(?:and(?:/or)?|or|as well as|y|e|o|u|ou|和|或|与|及|と|または|や|או|와|과|또는)[\s\"'(\[*]{0,6})?"
-    r"(?:(?:the|an?|both|option|point|image|choice|picture|box|el|la|una?|uma?)\s){0,2}[\"'(\[*「]{0,3}"
+    rf"(?:{either(phrases('join'))}[\s\"'(\[*]{{0,6}})?(?:{either(phrases('gap'))}\s){{0,2}}[\"'(\[*「]{{0,3}}"
 )
 
 

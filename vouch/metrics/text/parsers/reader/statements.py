@@ -15,8 +15,8 @@ _WORD = re.compile(r"[^\W_]+(?:'t)?")
 _PASSED = frozenset(phrases("small"))
 _COMPARED = frozenset(phrases("comparative"))
 _NEGATION = re.compile(any_of(phrases("negation")))
-_ASKS = re.compile(r"(?:is|are|was|were|do|does|did|has|have|can|could|will|would|should)\s", re.IGNORECASE)
-_CONTRAST = re.compile(r"(?<!\w)(?:while|whereas|but)(?!\w)")
+_ASKS = re.compile(rf"{any_of(phrases('asks'))}\s", re.IGNORECASE)
+_CONTRAST = re.compile(any_of(phrases("contrast")))
 _COVERED = 0.8
 
 

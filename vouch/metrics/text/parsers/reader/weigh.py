@@ -4,7 +4,15 @@ import re
 
 from vouch.metrics.text.parsers.marks import DECLINED, NONE, OPTION, SEVERAL, Reading
 from vouch.metrics.text.parsers.reader.context import CHOOSE, LINK, START, Context, Text
-from vouch.metrics.text.parsers.reader.cues import OTHERS, lacks, names_answer, none_of
+from vouch.metrics.text.parsers.reader.cues import (
+    OTHERS,
+    SCRIPT,
+    any_of,
+    lacks,
+    names_answer,
+    none_of,
+    phrases,
+)
 from vouch.metrics.text.parsers.reader.options import Known
 from vouch.metrics.text.parsers.reader.span import BARE, BRACKETED, CLOSED, TEXT, VALUE
 from vouch.metrics.text.parsers.reader.spans import Group, groups
@@ -12,11 +20,13 @@ from vouch.metrics.text.parsers.reader.statements import answered, paraphrased
 
 STATEMENT, LINE, OPENING, CONCLUSION, COMPARISON = "statement", "line", "opening", "conclusion", "comparison"
 MENTION, CONDITION, AGAINST, LISTED, NOISE = "mention", "condition", "against", "enumeration", "noise"
-_OPERATOR = re.compile(r"\s?(?:[-+*/×=÷<>≈^(]|out of|of\b)")
-_NEITHER = re.compile(r"(?<!\w)neither\b[^.\n]{1,60}\bn?or\b")
+EXPLICIT = (STATEMENT, LINE, "boxed mark", "boxed text", "boxed value")
+"""Kinds of readings to which the others give way."""
+_OPERATOR = re.compile(rf"\s?(?:[-+*/×=÷<>≈^(]|{any_of(phrases('part'))})")
+_NEITHER = re.compile(rf"{any_of(phrases('neither'))}[^.\n]{{1,60}}{any_of(phrases('nor'))}")
 _CALCULATION = re.compile(r"[-+*/×÷^]\s?$")
 _DIGIT = re.compile(r"\d")
-_LEADS = (":", " is", " are", " be", "は", "是", "为", " es", " é", "היא")
+_LEADS = (":", *(one if one >= SCRIPT else f" {one}" for one in phrases("leads")))
 
 
 class Weighed:

@@ -1,0 +1,22 @@
+"""judged: what a model as judge made of answers that no rule could decide, a row for each distinct one."""
+
+from pathlib import Path
+
+from vouch.tables.table import Table, columns
+
+JUDGED = Table(
+    "judged",
+    1,
+    columns("""
+key      string   SHA-256 of what was judged: the question, its options as shown, and the answer
+verdict  string   option | several | none
+place    int32    0-based place of the option as shown; null for the other verdicts
+reply    string   the judge's own words, or why there are none, at most 120 characters
+judge    string   `ENGINE/REVISION MODEL PIN` with the first digits of the pin's digest, and `prompt VERSION`
+"""),
+)
+
+
+def judged_path(dataset: str) -> Path:
+    """Where the verdicts on the answers to a dataset lie."""
+    return Path("data/judged") / f"{dataset}.parquet"
