@@ -78,8 +78,10 @@ class Scoring:
 
     def _of(self, model: str) -> Generator[None, None, Tables]:
         """What is remembered, or found now."""
-        released = read_pin(pin_path(model)).source.kind == "released"
         answers = [response.path(model, self.dataset) for response in RESPONSES.values()]
+        stored = zip(RESPONSES.values(), answers, strict=True)
+        asked = any(response.table.read(path, ["prompt"]).num_rows for response, path in stored)
+        released = read_pin(pin_path(model)).source.kind == "released" or not asked
         inputs = [prompts_path(self.dataset), items_path(self.dataset), *answers]
         name = self._run.rests_on(inputs, released)
         known, found = self.cache.get(name), list[Tables]()
