@@ -13,7 +13,7 @@ from vouch.cli.counts import Count, Items, count_prompts, estimate, gpu_hours
 from vouch.cli.prices import cost
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.metrics.comparison.resampling import finds
-from vouch.models.pins.config import Prices
+from vouch.models.pins.config import LockEntry, Prices
 from vouch.models.requests.config import Config, Sampling
 from vouch.models.requests.keys import PACK_PROMPTS
 from vouch.pipeline.dag import read_dag
@@ -24,7 +24,8 @@ from vouch.prompts.build.combination import load_variation
 from vouch.prompts.build.variation import Item
 from vouch.report.numbers import SIGNIFICANCE
 from vouch.tables.compared import DIFFERENCES, DIFFERENCES_PATH
-from vouch.tables.prompts import LETTERS, OUTPUTS, PROMPTS, TEXT, prompts_path
+from vouch.tables.pins import Reasoning
+from vouch.tables.prompts import LETTERS, LIKELIHOOD, OUTPUTS, PROMPTS, TEXT, prompts_path
 
 GREEDY = Config(batch=4, bucket=8, threads=1)
 TEN = Items(10, here=True)
@@ -130,11 +131,21 @@ def test_the_price_of_requests_to_a_server() -> None:
     prices = Prices(input=2, output=10, picture=85, tile=170)
     sizes = {(512, 512): 1, (1024, 768): 4, (2048, 4096): 6, (100, 4000): 4, (4096, 4096): 4}
     assert {size: (prices.picture_tokens(*size) - 85) // 170 for size in sizes} == sizes, "OpenAI's tiles"
-    asked = [Count(40, {LETTERS: 40, TEXT: 8}, {})]
+    entry = {"engine": "openai", "prices": prices.model_dump()}
+    openai, vllm = (
+        LockEntry.model_validate({**entry, "source": {"kind": "server", "url": url, "name": "m"}})
+        for url in ("https://api.openai.com/v1", "http://127.0.0.1:8000/v1")
+    )
+    asked = [Count(40, {LETTERS: 40, LIKELIHOOD: 6, TEXT: 8}, {})]
     read = (40 + 8 * 6) * (80 + 85 + 4 * 170)
     written = 40 + 8 * 6 * 9
-    assert cost(prices, asked, SAMPLED, 9) == (88, read, written, (2 * read + 10 * written) / 1e6)
-    requests, _, thought, _ = cost(prices, asked, GREEDY, 9, thought=100)
+    assert cost(openai, asked, SAMPLED, 9) == (88, read, written, (2 * read + 10 * written) / 1e6)
+    scored = cost(vllm, asked, SAMPLED, 9)
+    assert scored[0] == 88 + 6 * 5 and scored[2] == written + 6 * 5, (
+        "the prompt and four options, each scored"
+    )
+    thinks = vllm.model_copy(update={"reasoning": Reasoning(tokens=100)})
+    requests, _, thought, _ = cost(thinks, asked, GREEDY, 9)
     assert (requests, thought) == (8, 8 * 109), "a server gives no letters of a model that thinks"
 
 

@@ -171,6 +171,9 @@ def test_a_cap_of_a_model_that_is_not_asked(here: Path) -> None:
     values["extract"]["max_tokens_of"]["mantis"] = 5
     with pytest.raises(UserError, match=r"extract\.max_tokens_of: unknown name mantis; valid: instructblip"):
         check_params(values, "tu")
+    values["extract"] = {"datasets_of": {next(iter(values["models"])): ["nosuch"]}}
+    with pytest.raises(UserError, match=r"extract\.datasets_of\.\w+: unknown name nosuch; valid: "):
+        check_params(values, "tu")
 
 
 def test_mmmu_pro_of_azad_keeps_questions_of_several_images(here: Path) -> None:

@@ -235,16 +235,20 @@ def test_censored_letters_are_scored_at_their_lower_end(run: Score) -> None:
         assert np.isfinite(found[name].drop_null().to_numpy()).all()
 
 
-def test_released_models_may_have_other_answers_than_letters(run: Score) -> None:
+def test_a_model_that_was_not_asked_has_no_scores_but_one_half_answered_is_refused(run: Score) -> None:
     for dataset in ("left", "right"):
         give(dataset, simulate(0, 6))
         fill(LETTERS, letters_path("tiny_a", dataset), LETTERS.schema.empty_table())
+    run()
+    assert metrics().num_rows == outcomes().num_rows == 0
+    text = {"prompt": "0/original", "temperature": 0.0, "sample": 0, "text": "red"}
+    RESPONSES["text"].table.write(RESPONSES["text"].path("tiny_a", "left"), [text])
     with pytest.raises(UserError, match="was asked but has no row"):
         run()
     pin = Pin(model="tiny_a", engine="released", source=Source(kind="released", path="x"), files={})
     write_pin(pin_path("tiny_a"), pin)
     run()
-    assert metrics().num_rows == 0
+    assert not metrics().filter(pc.equal(metrics()["output"], "letters")).num_rows
 
 
 @pytest.mark.parametrize(

@@ -137,6 +137,15 @@ def test_a_model_with_a_cap_of_its_own(project: Project) -> None:
     assert {len(row["logprobs"]) for row in project.rows(TEXT)} == {2}
 
 
+def test_a_model_that_is_asked_other_datasets_has_no_rows(project: Project) -> None:
+    project.ask(*quiz(2))
+    project.params["extract"]["datasets_of"] = {MODEL: ["other"], "other": ["quiz"]}
+    assert counts(project.extract()) == (0, 0)
+    assert [project.rows(output) for output in OUTPUTS] == [[], [], []]
+    project.params["extract"]["datasets_of"] = {MODEL: ["other", "quiz"]}
+    assert counts(project.extract()) == (0, 2)
+
+
 def test_new_temperatures_and_more_samples_ask_only_for_themselves(project: Project) -> None:
     prompts, images = quiz(5, outputs=(LETTERS, TEXT))
     project.ask(prompts, images)

@@ -6,7 +6,7 @@ vLLM, SGLang and llama.cpp give log-probabilities, TGI those of five tokens, Oll
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -139,6 +139,13 @@ def test_each_server_gives_what_it_has(server: Loopback, name: str) -> None:
             assert isinstance(answer, LetterAnswer)
             assert tested.notes["top_logprobs"] == dialect.most
     assert all("does not score given texts" in answers[f"q{n}"].problem for n in (4, 5))
+
+
+def test_what_is_known_is_not_asked_again(server: Loopback) -> None:
+    """A pack comes whole, with one unknown answer; a server answers each of its questions by itself."""
+    first, second, third = questions(3)
+    pack = Pack("letters", [replace(first, known=True), second, replace(third, known=True)])
+    assert set(told(engine(server).answer([pack]))) == {second.id} and len(server.requests) == 1
 
 
 def test_vllm_scores_options_as_the_model_does(server: Loopback) -> None:

@@ -24,7 +24,8 @@ def test_who_answered(make: Callable[[Made], Evidence]) -> None:
         "loose": {"source": {"kind": "hub", "repo": "owner/other", "revision": None}},
         "server": {"source": {"kind": "server", "url": "http://secret.example/v1", "name": "big"}},
     }
-    models = ["alpha", "others", *locked]
+    models = {"alpha": "data/trained/alpha", "again": "data/trained/alpha", "others": "../others"}
+    models |= dict.fromkeys(locked, "models.lock")
     setup = {"models": models, "train": {"alpha": {}}, "locked": locked}
     evidence = replace(
         make(Made()), setup=setup, engines={"hub": ["transformers/3.1"], "others": ["released/1"]}
@@ -43,6 +44,7 @@ def test_who_answered(make: Callable[[Made], Evidence]) -> None:
     assert said["server"][:2] == ["a server big", "not known"]
     assert said["alpha"][:2] == ["trained here train.alpha", "in the list of files"]
     assert said["alpha"][-1] == "train@alpha, pin@alpha, extract@alpha-DATASET, score@DATASET"
+    assert said["again"][0] == "trained here train.alpha", "the same weights under another name"
     assert said["others"][-1] == "pin@others, extract@others-DATASET, score@DATASET"
     assert said["others"][0] == "answers that others released"
 

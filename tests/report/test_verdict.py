@@ -211,6 +211,10 @@ def test_low_letter_mass_is_news(make: Make) -> None:
     rate = rows.assign(metric="low_mass_rate", value=0.4, low=0.3, high=0.5)
     view = verdict.build(replace(evidence, leaderboard=pd.concat([evidence.leaderboard, rate])))
     assert view.cards[0].answer == "Would begin 40\u202f% of its answers with no letter (shapes)"
+    for low, items in ((0.005, 80), (0.3, 20)):  # hardly more than nothing, and too few questions
+        unsure = rate.assign(value=0.02 if items == 80 else 0.4, low=low, items=items)
+        view = verdict.build(replace(evidence, leaderboard=pd.concat([evidence.leaderboard, unsure])))
+        assert view.cards[0].answer == "No bad news shown"
 
 
 def test_differences_that_are_real_are_counted_and_the_others_named(make: Make) -> None:

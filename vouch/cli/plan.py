@@ -15,7 +15,7 @@ Examples:
 
 import argparse
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,7 +32,7 @@ from vouch.cli.counts import (
 )
 from vouch.cli.entries import PROFILES
 from vouch.cli.power import power
-from vouch.cli.prices import PICTURE, TEXT_TOKENS, cost
+from vouch.cli.prices import OPTIONS, PICTURE, TEXT_TOKENS, cost
 from vouch.cli.printing import and_more, plain, table
 from vouch.cli.use import profile_text
 from vouch.datasets.fetch.origin import REMOTE
@@ -44,6 +44,9 @@ from vouch.pipeline.yaml12 import load, loads
 from vouch.prompts.build.config import template_name
 from vouch.prompts.rewrites.table import kinds_of
 from vouch.tables.prompts import prompts_path
+
+Places = Sequence[tuple[str, str]]
+"""Model and dataset of each cell that is to be asked."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -94,9 +97,15 @@ def run(options: argparse.Namespace) -> int:
         else ""
     )
     print(_head(project) + _datasets(project, items, counts), end="")
-    print(_cells(project, counts, stale, touched) + _hours(project, counts, touched), end="")
+    asking = {
+        (model, dataset): f"extract@{model}-{dataset}" in touched and project.extract.asks(model, dataset)
+        for model in project.models
+        for dataset in project.datasets
+    }
+    cells = [place for place, asked in asking.items() if asked]
+    print(_cells(project, counts, stale, cells) + _hours(project, counts, cells), end="")
     print(found, end="")
-    print(_prices(project, counts, touched), end="")
+    print(_prices(project, counts, cells), end="")
     print(_rewrites(project, items, stale), end="")
     print(_away(project, items) + _absent(project), end="")
     if strays := [] if options.profile else dag.strays():
@@ -141,14 +150,9 @@ def _datasets(project: Project, items: Mapping[str, Items], counts: Mapping[str,
     )
 
 
-def _cells(project: Project, counts: Mapping[str, Count], stale: set[str], touched: set[str]) -> str:
-    names = {
-        f"extract@{model}-{dataset}": counts[dataset]
-        for model in project.models
-        for dataset in project.datasets
-        if f"extract@{model}-{dataset}" in touched
-    }
-    cells, later = list(names.values()), len(names.keys() - stale)
+def _cells(project: Project, counts: Mapping[str, Count], stale: set[str], places: Places) -> str:
+    cells = [counts[dataset] for _, dataset in places]
+    later = sum(f"extract@{model}-{dataset}" not in stale for model, dataset in places)
     where = f", {later} of them only if their inputs change" if later else ""
     prompts = sum(cell.prompts for cell in cells)
     answers = sum(cell.answers(project.extract) for cell in cells)
@@ -160,12 +164,12 @@ def _cells(project: Project, counts: Mapping[str, Count], stale: set[str], touch
     )
 
 
-def _hours(project: Project, counts: Mapping[str, Count], touched: set[str]) -> str:
+def _hours(project: Project, counts: Mapping[str, Count], places: Places) -> str:
     """Prompts and GPU hours of each model of the hub."""
     models = Models.model_validate(load(MODELS)).models
     rows = []
     for name, source in project.models.items():
-        cells = [one for dataset, one in counts.items() if f"extract@{name}-{dataset}" in touched]
+        cells = [counts[dataset] for model, dataset in places if model == name]
         if source == str(MODELS) and models[name].source.kind == "hub" and cells:
             size, cap = models[name].size, project.extract.max_tokens_of.get(name, project.extract.max_tokens)
             thought = models[name].thought_tokens
@@ -177,21 +181,22 @@ def _hours(project: Project, counts: Mapping[str, Count], touched: set[str]) -> 
     return table(head, rows, right={1, 2, 3}) + said if rows else ""
 
 
-def _prices(project: Project, counts: Mapping[str, Count], touched: set[str]) -> str:
+def _prices(project: Project, counts: Mapping[str, Count], places: Places) -> str:
     """Requests and their price of each model of a server whose entry has prices."""
     models = Models.model_validate(load(MODELS)).models
     rows = []
     for name, source in project.models.items():
-        cells = [one for dataset, one in counts.items() if f"extract@{name}-{dataset}" in touched]
-        prices = models[name].prices if source == str(MODELS) else None
-        if prices and cells:
+        cells = [counts[dataset] for model, dataset in places if model == name]
+        entry = models[name] if source == str(MODELS) else None
+        if entry and entry.prices and cells:
             cap = project.extract.max_tokens_of.get(name, project.extract.max_tokens)
-            requests, *tokens, paid = cost(prices, cells, project.extract, cap, models[name].thought_tokens)
+            requests, *tokens, paid = cost(entry, cells, project.extract, cap)
             rows.append([name, str(requests), *(f"{count / 1e6:.1f}" for count in tokens), f"{paid:.2f}"])
     head = ["model", "requests", "million tokens in", "out", "price"]
     said = (
         f"price: an estimate by {MODELS}, in its currency: {TEXT_TOKENS} tokens of words and a picture of "
-        f"{PICTURE[0]} x {PICTURE[1]} pixels a request, texts of full length, no discount\n"
+        f"{PICTURE[0]} x {PICTURE[1]} pixels a request, {OPTIONS} options to score, texts of full length, no "
+        "discount\n"
     )
     return table(head, rows, right={1, 2, 3, 4}) + said if rows else ""
 

@@ -40,8 +40,9 @@ def model_scores(
 ) -> Iterator[Tables]:
     """Scores the stored answers, output by output and variation by variation; last comes what compares them.
 
-    prompts, items: of the dataset. released: answers of others, which need not cover every prompt.
-    verdicts: of a model as judge; None where there is none.
+    prompts, items: of the dataset. released: answers that need not cover every prompt: those of others, and
+    none at all, of a model that was not asked this dataset. verdicts: of a model as judge; None where there
+    is none.
     """
     asked = (prompts, items)
     compared = Compared(*asked, config)

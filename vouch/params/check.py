@@ -109,6 +109,9 @@ def _check_plugins(project: Project) -> Problems:
     yield from _check_variations(project.variations, "variations")
     yield from _known(project.score.answers, list(project.datasets), "score.answers")
     yield from _known(project.extract.max_tokens_of, list(project.models), "extract.max_tokens_of")
+    yield from _known(project.extract.datasets_of, list(project.models), "extract.datasets_of")
+    for name, datasets in project.extract.datasets_of.items():
+        yield from _known(datasets, list(project.datasets), f"extract.datasets_of.{name}")
 
 
 def _check_entry(name: str, entry: DatasetEntry) -> Problems:

@@ -11,6 +11,7 @@ import pandas as pd
 from vouch.metrics.comparison.resampling import questions_for
 from vouch.metrics.conformal.selective import SURE, Alone, alone
 from vouch.metrics.intervals import mean_interval
+from vouch.metrics.letter_mass import LOW_MASS_RATE
 from vouch.metrics.robustness.image_information import WITHOUT
 from vouch.report import formatting
 from vouch.report.costs import ACCURACY, costs, real_changes
@@ -19,6 +20,8 @@ from vouch.report.gates import MINIMUM, Claim, found_by, held, least_over, of_ga
 from vouch.report.numbers import Number
 from vouch.tables.prompts import TEXT
 
+LEAST = 0.01
+"""A loss that may be smaller is no news."""
 USEFUL = 0.1
 """A difference that is worth asking more questions for."""
 FEW = 0.05
@@ -208,6 +211,18 @@ def overconfident(evidence: Evidence, model: str) -> dict[str, tuple[Claim, int]
                 tried[name], answers[name] = claim, len(chosen)
                 break
     return {name: (claim, answers[name]) for name, claim in held(tried).items() if not claim.above}
+
+
+@once
+def unsaid(evidence: Evidence, model: str) -> dict[str, Claim]:
+    """By dataset: the share of a model's answers that would begin with no letter, where it is over LEAST."""
+    tried = {}
+    for name in evidence.judged:
+        rate = evidence.number(name, model, LOW_MASS_RATE)
+        if rate is not None and model in evidence.candidates(name):
+            groups = min(evidence.groups(name), rate.items)
+            tried[name] = of_share(rate.value, rate.low, rate.high, groups, LEAST)
+    return {name: claim for name, claim in held(tried).items() if claim.above}
 
 
 def _of_answers(frame: pd.DataFrame) -> Claim | None:

@@ -7,14 +7,10 @@ worst is what surely loses most points: by the kinder end of its interval.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from vouch.metrics.letter_mass import LOW_MASS_RATE
 from vouch.report import formatting
-from vouch.report.claims import effects, once, overconfident, preferred
+from vouch.report.claims import LEAST, effects, once, overconfident, preferred, unsaid
 from vouch.report.costs import ACCURACY, costs, named
 from vouch.report.evidence import Evidence
-
-LEAST = 0.01
-"""A loss that may be smaller is no news."""
 
 
 class News(NamedTuple):
@@ -61,19 +57,17 @@ def _overconfidence(evidence: Evidence, model: str) -> Iterator[News]:
 
 
 def _letters(evidence: Evidence, model: str) -> Iterator[News]:
-    for dataset in evidence.judged:
-        rate = evidence.number(dataset, model, LOW_MASS_RATE)
-        if rate is not None and model in evidence.candidates(dataset):
-            share = formatting.percent(rate.value, 0)
-            yield News(
-                rate.ends[0],
-                dataset,
-                "",
-                f"Would begin {share} of its answers with no letter ({dataset})",
-                f"In {share} of the {formatting.plural(rate.items, 'prompt')}"
-                f"{formatting.bracketed(rate.low, rate.high, 0, 100)} most of the first token's probability "
-                f"is on no option letter: what is scored there is not what {model} would say.",
-            )
+    for dataset, claim in unsaid(evidence, model).items():
+        share = formatting.percent(claim.estimate, 0)
+        yield News(
+            claim.low,
+            dataset,
+            "",
+            f"Would begin {share} of its answers with no letter ({dataset})",
+            f"In {share} of its prompts{formatting.bracketed(claim.low, claim.high, 0, 100)} most of the "
+            f"first token's probability is on no option letter: what is scored there is not what {model} "
+            "would say.",
+        )
 
 
 def _variations(evidence: Evidence, model: str) -> Iterator[News]:

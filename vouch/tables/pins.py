@@ -21,6 +21,7 @@ folder repeats no work, and not the prefix, which is part of each prompt whose l
 
 import hashlib
 import json
+import re
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
@@ -40,6 +41,7 @@ MOST_BYTES = 1 << 28  # of a file that is not weights; the largest vocabularies 
 CHUNK = 1 << 20
 
 
+_CLOSING = re.compile(r"</\w[^<>]*>")
 Dtype = Literal["float32", "bfloat16", "float16"]
 
 
@@ -59,14 +61,25 @@ class Source(BaseModel):
 class Reasoning(BaseModel):
     """How a model thinks before it answers.
 
-    tokens: most tokens of the thought. closes: how the thought ends: a token of the model, and what it writes
-    between that token and its answer.
+    tokens: most tokens of the thought. closes: what ends the thought, and all that the model writes between
+    it and its answer.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     tokens: int = Field(ge=1, le=1 << 17)
-    closes: str = Field(default="</think>", min_length=1)
+    closes: str = Field(default="</think>", pattern=r"\S")
+
+    @property
+    def ends(self) -> str:
+        """What ends the thought: the closing tag with which `closes` begins, or all of it."""
+        whole = self.closes.strip()
+        tag = _CLOSING.match(whole)
+        return tag[0] if tag else whole
+
+    def bare(self, thought: str) -> str:
+        """A thought without the tag that opens it."""
+        return thought.strip().removeprefix(self.ends.replace("</", "<", 1)).strip()
 
 
 class Pin(BaseModel):

@@ -69,7 +69,7 @@ def test_batch_answers_are_the_live_ones(
     server: Loopback, project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["server", "batch", "export", MODEL, "out"]) == 0
-    assert capsys.readouterr().out == f"16 requests in 1 files in {Path('out').absolute()}\n", (
+    assert capsys.readouterr().out == f"16 requests in 1 file in {Path('out').absolute()}\n", (
         "4 letters, 4 x 3 texts, no second turn yet"
     )
     lines = batch(server, [Path("out/1.jsonl")])
@@ -82,7 +82,7 @@ def test_batch_answers_are_the_live_ones(
     assert main(["server", "batch", "import", MODEL, "answers.jsonl", "errors.jsonl"]) == 0
     assert f"{MODEL} {DATASET}: 15 answers taken, 5 still to be asked" in capsys.readouterr().out
     assert main(["server", "batch", "export", MODEL, "again"]) == 0
-    assert capsys.readouterr().out == f"5 requests in 1 files in {Path('again').absolute()}\n", (
+    assert capsys.readouterr().out == f"5 requests in 1 file in {Path('again').absolute()}\n", (
         "the one that expired, and the turn"
     )
     Path("rest.jsonl").write_text("\n".join(batch(server, [Path("again/1.jsonl")])), "utf-8")
@@ -144,7 +144,7 @@ def test_a_request_stands_once_and_answers_every_place(
     ask_for_letters(project, (DATASET, ["i0/original", *pair]), ("other", ["i2/original"]))
     monkeypatch.chdir(below)
     assert main(["server", "batch", "export", MODEL, "out"]) == 0
-    assert capsys.readouterr().out == f"1 requests in 1 files in {below / 'out'}\n"
+    assert capsys.readouterr().out == f"1 request in 1 file in {below / 'out'}\n"
     (below / "answers.jsonl").write_text("\n".join(batch(server, [below / "out/1.jsonl"])), "utf-8")
     monkeypatch.chdir(below)
     assert main(["server", "batch", "import", MODEL, "answers.jsonl"]) == 0

@@ -1,6 +1,7 @@
 """Examples as tokens: what is marked, and that training sees what the pipeline will ask."""
 
 import random
+from dataclasses import replace
 from types import ModuleType
 
 import pytest
@@ -11,6 +12,7 @@ from vouch.demo.scenes.pairs import Pair, draw_pair, render_pair
 from vouch.demo.scenes.questions import Question
 from vouch.demo.scenes.scene import draw_scene, render
 from vouch.demo.training.batches import IGNORED, pack
+from vouch.demo.training.examination import Examination
 from vouch.demo.training.families import idefics3, llava
 from vouch.demo.training.family import build_model
 from vouch.demo.training.lessons import CHOOSE, NAME, READ, Phase, draw_lesson, draw_options, draw_system
@@ -103,6 +105,40 @@ def test_an_open_question(processor, writer: Writer) -> None:
     example = writer.open(writer.lines(["Where is the red star?"]), "red circle")
     assert words(processor, example.tokens[example.answer_at :]) == ["red", "circle", "</s>"]
     assert words(processor, (example.content,)) == ["red"] and example.options == ()
+
+
+@pytest.mark.parametrize("family", [llava, idefics3])
+def test_a_thought_counts_up_or_names_the_answer(family: ModuleType) -> None:
+    """It stands after the prompt that the pipeline asks, and what is learned begins with it."""
+    processor = family.build_processor(thinks=True)
+    writer = Writer(processor)
+    asked, where = prompt_tokens(processor, [user(ASKED)]), writer.lines(["Where is the red star?"])
+    example = writer.choice(writer.lines(LINES), OPTIONS, 2, KOSTUMOV)
+    assert writer.opening() + list(example.tokens[: example.says_at]) == asked
+    said = ["<think>", "one", "two", "three", "</think>"]
+    assert words(processor, example.tokens[example.says_at :]) == [*said, "C", "</s>"]
+    batch = pack([], [[example]], padding=0)
+    assert [token for token in batch.targets[0].tolist() if token != IGNORED] == list(
+        example.tokens[example.says_at :]
+    )
+    example = writer.open(where, "zero")
+    assert words(processor, example.tokens[example.says_at :]) == [
+        *("<think>", "zero", "</think>", "zero", "</s>")
+    ]
+    begun = next(form for form in OTHER_FORMS if form.reply)
+    assert writer.choice(where, ["red", "blue"], 1, begun).thought == 0, "a begun answer has none"
+
+
+def test_an_examination_wants_the_thought_as_well_as_the_letter() -> None:
+    """A model that says one token whatever it is asked is right only where that is all of the answer."""
+    processor = llava.build_processor(thinks=True)
+    writer, config = Writer(processor), tiny(thinks=True)
+    model = build_model(config, processor.tokenizer).eval()
+    tested = Examination(0, ("colour",), writer, llava, processor.tokenizer.pad_token_id)
+    plain = [replace(one, thought=0) for one in tested._examples]
+    strict = tested.accuracy(model)
+    tested._examples = plain
+    assert strict == 0 < tested.accuracy(model), "untrained, it thinks nothing right but guesses letters"
 
 
 @pytest.mark.parametrize("phase", [READ, NAME, CHOOSE])

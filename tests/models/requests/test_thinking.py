@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,11 @@ def closing(folder: Path) -> str:
 def ending(texts: Sequence[str]) -> str:
     words = [set(text.split()) for text in texts]
     shared_by = {word: sum(word in own for own in words) for own in words for word in own}
-    return min(word for word, count in shared_by.items() if 2 <= count < len(words) and word.isalpha())
+    return min(
+        word
+        for word, count in shared_by.items()
+        if 2 <= count < len(words) and word.isalpha() and sum(word in other for other in shared_by) == 1
+    )
 
 
 def plainly(thought: str | None) -> list[str]:
@@ -131,9 +136,16 @@ def test_likelihoods_come_after_the_thought_and_thoughts_are_shared(tiny: Path) 
     assert sum(engine.notes["reasoning"].values()) == before + len(letters), "one thought for both"
 
 
-def test_what_closes_a_thought_is_a_token(tiny: Path) -> None:
-    with pytest.raises(UserError, match=r"reasoning.closes '</think>' begins with no token of the model"):
-        alone(thinking(tiny, closes="</think>"), LETTERS, questions())
+def test_what_closes_a_thought_may_be_of_several_tokens(tiny: Path) -> None:
+    """The thought goes on past the first of them alone."""
+    one = next(one for one in questions() if said(tiny)[one.id].eos is None)
+    words = (alone(thinking(tiny, closes="nosuch"), LETTERS, [one])[one.id].answer.reasoning or "").split()
+    pairs = [f"{first} {second}" for first, second in pairwise(words)]
+    at = next(n for n, pair in enumerate(pairs) if n and "<" not in pair and pair not in pairs[:n])
+    found = letters_of(alone(thinking(tiny, closes=pairs[at]), LETTERS, [one])[one.id])
+    assert (found.reasoning or "").split() == words[:at]
+    logits = plain_logits(tiny, f"{written(one)} {found.reasoning} {pairs[at]}", one.pictures)[-1]
+    assert found.logits == pytest.approx(logits[ids_of(tiny, one.marks)], abs=1e-4)
 
 
 def test_extract_keeps_thoughts_and_takes_them_back(project: Project) -> None:

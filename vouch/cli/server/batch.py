@@ -20,6 +20,7 @@ from vouch.models.server.batch import Batch, Reply, exchanged, read_replies
 from vouch.params.check import check_project
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing_folder
+from vouch.report.formatting import plural
 from vouch.tables.pins import pin_path, read_pin
 
 MOST_REQUESTS, MOST_BYTES = 50_000, 190_000_000  # of a file; OpenAI takes 50,000 and 200 MB
@@ -66,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     with replacing_folder(folder) as temporary, Parts(temporary) as parts:
         for dataset in datasets:
             exchanged(dataset, Batch(pin, parts.write, {}))
-    print(f"{parts.requests} requests in {parts.files} files in {plain(folder)}")
+    print(f"{plural(parts.requests, 'request')} in {plural(parts.files, 'file')} in {plain(folder)}")
     return 0
 
 

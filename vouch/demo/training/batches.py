@@ -47,7 +47,7 @@ def pack(opening: Sequence[int], rows: Sequence[Sequence[Example]], padding: int
     for b, row in enumerate(rows):
         begin = start
         for number, example in enumerate(row, start=1):
-            end, reply = begin + len(example.tokens), begin + example.answer_at
+            end, reply = begin + len(example.tokens), begin + example.says_at
             tokens[b, begin:end] = example.tokens
             positions[b, begin:end] = np.arange(start, start + len(example.tokens))
             owner[b, begin:end] = number

@@ -15,6 +15,7 @@ class Config(BaseModel):
     target: share of held-out questions about scenes answered right at which training stops. How fast
     a model learns differs between machines and seeds; a target below its limit gives a known strength.
     learning_rate: of the weight matrices, see optimizers.py.
+    thinks: it writes a thought in tags before each answer.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -31,6 +32,7 @@ class Config(BaseModel):
     choose_steps: int = Field(ge=1, le=10_000_000)
     target: float = Field(gt=0, le=1)
     learning_rate: float = Field(gt=0, le=100)
+    thinks: bool = False
 
     @model_validator(mode="after")
     def _divisible(self) -> Self:

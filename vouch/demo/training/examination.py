@@ -37,7 +37,8 @@ class Examination:
         self._letters = [writer.letter(index) for index in range(len(LETTERS))]
 
     def accuracy(self, model: "PreTrainedModel") -> float:
-        """Share of the questions whose right letter is the likeliest of the letters on offer."""
+        """Share of the questions whose right letter is the likeliest of the letters on offer, after the right
+        thought where the model thinks."""
         count = len(self._examples)
         with torch.no_grad():
             return sum(self._right(model, range(i, i + _ROWS)) for i in range(0, count, _ROWS)) / count
@@ -57,7 +58,9 @@ class Examination:
             place = len(self._opening) + example.answer_at - 1
             letters = self._letters[: len(example.options)]
             best = letters[int(model.lm_head(states[place])[letters].argmax())]
-            right += best == example.tokens[example.answer_at]
+            thought = model.lm_head(states[place - example.thought : place]).argmax(dim=-1).tolist()
+            said = (*thought, best)
+            right += said == example.tokens[example.says_at : example.answer_at + 1]
         return right
 
 

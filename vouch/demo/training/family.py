@@ -23,7 +23,7 @@ HALF = [0.5, 0.5, 0.5]  # mean and deviation of the pixels: they come to lie bet
 class Family(Protocol):
     """The module of a family."""
 
-    def build_processor(self) -> "ProcessorMixin":
+    def build_processor(self, thinks: bool = False) -> "ProcessorMixin":
         """Tokenizer and image processor. Any RGB image is resized to 64 x 64 whole: no side is cut off."""
 
     def build_model(self, config: Config, tokenizer: "PreTrainedTokenizerFast") -> "PreTrainedModel":

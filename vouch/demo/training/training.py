@@ -73,7 +73,7 @@ class Trainer:
 
     def __init__(self, config: Config) -> None:
         self._family = load_family(config.family)
-        self.processor: ProcessorMixin = self._family.build_processor()
+        self.processor: ProcessorMixin = self._family.build_processor(config.thinks)
         tokenizer = self.processor.tokenizer
         self.model: PreTrainedModel = build_model(config, tokenizer)
         self._writer = Writer(self.processor)

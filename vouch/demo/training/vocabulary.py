@@ -27,6 +27,7 @@ BY_LETTER = "Answer with the option's letter from the given choices directly."
 BY_LETTER_SHORT = "Answer with the letter."
 BY_WORD = "Answer the question using a single word or phrase."
 REPLY = "The answer is"
+THINKS, THOUGHT = "<think>", "</think>"
 IMAGE_TOKEN = "<image>"
 UNKNOWN = "<unk>"
 NOTHING = "<s>"  # what an empty cell of a picture is called
@@ -70,10 +71,13 @@ def _words() -> list[str]:
     return sorted(pieces | set(LETTERS))
 
 
-def build_tokenizer(special: Mapping[str, str] = NO_SPECIAL) -> "PreTrainedTokenizerFast":
+def build_tokenizer(
+    special: Mapping[str, str] = NO_SPECIAL, thinks: bool = False
+) -> "PreTrainedTokenizerFast":
     """The tokenizer with its chat template; pads on the left, adds no special tokens of its own.
 
-    special: further tokens that a family of models needs, by the name under which it looks for them.
+    special: further tokens that a family of models needs, by the name under which it looks for them. thinks:
+    with tokens around a thought.
     """
     from tokenizers import Regex, Tokenizer
     from tokenizers.models import WordLevel
@@ -83,7 +87,7 @@ def build_tokenizer(special: Mapping[str, str] = NO_SPECIAL) -> "PreTrainedToken
     tokens = [UNKNOWN, NOTHING, "</s>", "<pad>", IMAGE_TOKEN, *special.values(), *_words()]
     tokenizer = Tokenizer(WordLevel({token: index for index, token in enumerate(tokens)}, unk_token=UNKNOWN))
     tokenizer.pre_tokenizer = Split(Regex(_PIECES), behavior="removed", invert=True)
-    return PreTrainedTokenizerFast(
+    made = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         unk_token=UNKNOWN,
         bos_token=NOTHING,
@@ -96,3 +100,5 @@ def build_tokenizer(special: Mapping[str, str] = NO_SPECIAL) -> "PreTrainedToken
         clean_up_tokenization_spaces=False,
         chat_template=CHAT_TEMPLATE,
     )
+    made.add_tokens([THINKS, THOUGHT] if thinks else [])
+    return made

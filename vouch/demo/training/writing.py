@@ -4,7 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from vouch.demo.training.vocabulary import BY_LETTER, BY_LETTER_SHORT, EXTRAS, LETTERS, OTHER_EXTRAS, REPLY
+from vouch.demo.scenes.questions import NUMBERS
+from vouch.demo.training.vocabulary import (
+    BY_LETTER,
+    BY_LETTER_SHORT,
+    EXTRAS,
+    LETTERS,
+    OTHER_EXTRAS,
+    REPLY,
+    THINKS,
+    THOUGHT,
+)
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast, ProcessorMixin
@@ -43,7 +53,8 @@ OTHER_FORMS = (
 class Example:
     """One question and its answer as tokens, without the picture that stands before them.
 
-    answer_at: position of the answer's first token, the letter of a multiple-choice question.
+    answer_at: position of the answer's first token, the letter of a multiple-choice question. thought: tokens
+    of the thought before it.
     content: first token of the answer's text, whether or not a letter stands for it.
     options: position of each option's last token, and whether the option is right.
     """
@@ -52,6 +63,12 @@ class Example:
     answer_at: int
     content: int
     options: tuple[tuple[int, bool], ...]
+    thought: int = 0
+
+    @property
+    def says_at(self) -> int:
+        """Position of the first token that the model says."""
+        return self.answer_at - self.thought
 
 
 class Writer:
@@ -61,6 +78,7 @@ class Writer:
         self._tokenizer: PreTrainedTokenizerFast = processor.tokenizer
         self._known: dict[str, list[int]] = {}
         self._opening = _opening(processor)
+        self._thinks = THINKS in self._tokenizer.get_vocab()
 
     def encode(self, text: str) -> list[int]:
         """The tokens of a text."""
@@ -96,17 +114,24 @@ class Writer:
 
     def open(self, asked: Sequence[int], answer: str) -> Example:
         """A question that is answered in words."""
-        tokens = [*asked, *self.encode("ASSISTANT:")]
-        reply = self.encode(answer)
-        return Example((*tokens, *reply, *self.encode("</s>")), len(tokens), reply[0], ())
+        thought, reply = self._thought(answer), self.encode(answer)
+        tokens = [*asked, *self.encode("ASSISTANT:"), *thought]
+        return Example((*tokens, *reply, *self.encode("</s>")), len(tokens), reply[0], (), len(thought))
 
     def choice(self, asked: Sequence[int], options: Sequence[str], right: int, form: Form) -> Example:
         """A question that is answered by the letter of the option with index `right`."""
         offered, ends = self.options(options, form)
-        tokens = [*asked, *offered, *self.encode("ASSISTANT:"), *self.encode(form.reply)]
+        thought = [] if form.reply else self._thought(options[right])  # a begun answer comes without one
+        tokens = [*asked, *offered, *self.encode("ASSISTANT:"), *thought, *self.encode(form.reply)]
         whole = (*tokens, self.letter(right), *self.encode("</s>"))
         marked = tuple((len(asked) + end, index == right) for index, end in enumerate(ends))
-        return Example(whole, len(tokens), self.encode(options[right])[0], marked)
+        return Example(whole, len(tokens), self.encode(options[right])[0], marked, len(thought))
+
+    def _thought(self, answer: str) -> list[int]:
+        """What a model that thinks says first: it counts up to a number, and names any other answer."""
+        counted = NUMBERS[1 : NUMBERS.index(answer) + 1] if answer in NUMBERS else ()
+        said = " ".join([THINKS, *(counted or [answer]), THOUGHT])
+        return self.encode(said) if self._thinks else []
 
 
 def _opening(processor: Any) -> list[int]:

@@ -52,23 +52,29 @@ def texts(
     begin: Callable[[], Continuation],
     decode: Callable[[Sequence[int]], str],
     end_tokens: Collection[int],
-    stop: int | None = None,
+    stop: str = "",
 ) -> Iterator[tuple[int, Decoding, TextAnswer | Refusal]]:
     """(row, decoding, answer) for every decoding of the questions of the first rows of a pass.
 
     Further rows fill the pass. begin: starts anew after the prompts, once for each decoding. decode: tokens
-    to text. end_tokens: end an answer, and so does `stop`.
+    to text. end_tokens: end an answer, and so does the text `stop`, of however many tokens.
     """
-    ends = frozenset(end_tokens) | ({stop} if stop is not None else frozenset())
+
+    def stopped(tokens: Sequence[int]) -> bool:
+        return bool(stop) and stop in decode(tokens[-len(stop.encode()) :])
+
+    def ended(tokens: Sequence[int]) -> bool:
+        return tokens[-1] in end_tokens or stopped(tokens)
+
     of_rows = [{(one.temperature, one.sample): one for one in q.decodings} for q in questions]
     for key in dict.fromkeys(key for of_row in of_rows for key in of_row):
         decodings = [of_row.get(key) for of_row in of_rows]
         most = [0 if one is None else q.max_tokens for one, q in zip(decodings, questions, strict=True)]
         draws = _draws(decodings, most) if key[0] else None
-        said = _generated(begin(), most, key[0], draws, ends)
+        said = _generated(begin(), most, key[0], draws, ended)
         for row, (decoding, tokens) in enumerate(zip(decodings, said, strict=True)):
             if decoding is not None:
-                yield row, decoding, _answer(tokens, decode, ends, stop)
+                yield row, decoding, _answer(tokens, decode, ended, stopped)
 
 
 _Said = tuple[int, float, float]
@@ -80,11 +86,12 @@ def _generated(
     most: Sequence[int],
     temperature: float,
     draws: torch.Tensor | None,
-    end_tokens: Collection[int],
+    ended: Callable[[Sequence[int]], bool],
 ) -> list[list[_Said]]:
-    """Of each row what it says, up to `most` tokens, one that ends it, or one that is not finite."""
+    """Of each row what it says, up to `most` tokens, one with which it ended, or one that is not finite."""
     logits = continued.logits
     said: list[list[_Said]] = [[] for _ in most]
+    tokens: list[list[int]] = [[] for _ in most]
     going = {row for row, limit in enumerate(most) if limit}
     for number in range(max(most)):
         if draws is None:
@@ -97,7 +104,8 @@ def _generated(
         for row in sorted(going):
             token, logprob, entropy = found[row]
             said[row].append((int(token), logprob, entropy))
-            if token in end_tokens or number + 1 == most[row] or not math.isfinite(logprob):
+            tokens[row].append(int(token))
+            if ended(tokens[row]) or number + 1 == most[row] or not math.isfinite(logprob):
                 going.remove(row)
         if not going:
             break
@@ -108,17 +116,17 @@ def _generated(
 def _answer(
     said: Sequence[_Said],
     decode: Callable[[Sequence[int]], str],
-    end_tokens: Collection[int],
-    stop: int | None,
+    ended: Callable[[Sequence[int]], bool],
+    stopped: Callable[[Sequence[int]], bool],
 ) -> TextAnswer | Refusal:
     tokens = [token for token, _, _ in said]
     logprobs = [logprob for _, logprob, _ in said]
     if not all(map(math.isfinite, logprobs)):
         return NOT_FINITE
-    eos = len(said) - 1 if said and tokens[-1] in end_tokens else None
-    stopped = eos is not None and tokens[-1] == stop
-    text = decode(tokens if stopped else tokens[:eos])
-    return TextAnswer(text, logprobs, [entropy for _, _, entropy in said], eos, stopped=stopped)
+    eos = len(said) - 1 if said and ended(tokens) else None
+    closed = eos is not None and stopped(tokens)
+    text = decode(tokens if closed else tokens[:eos])
+    return TextAnswer(text, logprobs, [entropy for _, _, entropy in said], eos, stopped=closed)
 
 
 def _statistics(logits: torch.Tensor, chosen: torch.Tensor) -> list[list[float]]:

@@ -88,17 +88,6 @@ class Preparer:
         """The text of generated tokens. special: with special ones."""
         return str(self._tokenizer.decode(list(ids), skip_special_tokens=not special))
 
-    def stop_token(self, stop: str) -> int:
-        """The token with which a text begins. Raises UserError where that is a part of a word."""
-        token = self._encode(stop)[0]
-        word = str(self._tokenizer.convert_ids_to_tokens(token))
-        if not stop.startswith(word) or token == self._tokenizer.unk_token_id:
-            raise UserError(
-                f"models.lock: reasoning.closes {stop[:40]!r} begins with no token of the model; write "
-                " the token that ends its thoughts"
-            )
-        return token
-
     def prepare(self, question: Question) -> Prepared:
         """The row of a question.
 

@@ -119,9 +119,8 @@ class RowEngine(ABC, Generic[J]):
         """Every decoding of rows of one question each. begin: starts anew after their prompts."""
         asked = [row.asked[0] for row in rows]
         stop = asked[0].question.stop  # of all rows: thoughts are asked for by themselves
-        token = self._preparer.stop_token(stop) if stop else None
         decode = partial(self._preparer.decode, special=bool(stop))
-        found = texts([one.question for one in asked], begin, decode, self._ends, token)
+        found = texts([one.question for one in asked], begin, decode, self._ends, stop)
         return [
             Answered(asked[row].question.id, answer, decoding, asked[row].flags, rows[row].mode)
             for row, decoding, answer in found

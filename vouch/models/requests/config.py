@@ -28,6 +28,7 @@ class Config(BaseModel):
     workers: threads that decode and prepare pictures while the model computes.
     max_tokens: of a generated text whose prompt sets no cap; max_tokens_of: of models with a cap of their
     own. Beside the greedy text, `sampling` draws samples; `seed` decides which.
+    datasets_of: datasets of models that are not asked all; their tables of the others have no rows.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -42,6 +43,11 @@ class Config(BaseModel):
     max_tokens_of: dict[str, Cap] = {}
     sampling: list[Sampling] = []
     seed: int = Field(default=42, ge=0, lt=2**32)
+    datasets_of: dict[str, list[str]] = {}
+
+    def asks(self, model: str, dataset: str) -> bool:
+        """Whether a model is asked the questions of a dataset."""
+        return dataset in self.datasets_of.get(model, [dataset])
 
     @field_validator("sampling")
     @classmethod

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -69,7 +70,7 @@ class DatasetRequests:
         self.model, self.name = model, name
         self.label = f"{model.name} {name}"
         self.caches = {output: model.cache(output, name) for output in OUTPUTS}
-        self.prompts = PromptTable(name, model.max_tokens)
+        self.prompts = PromptTable(name, model.max_tokens, model.config.asks(model.name, name))
         self.known_texts: dict[str, str | None] = {}
 
     def _groups(self) -> Iterator[list[KeyedPack]]:
@@ -129,27 +130,58 @@ class DatasetRequests:
 Progress = Callable[..., Iterator[Any]]
 
 
-def answer(dataset: DatasetRequests, progress: Progress) -> dict[str, Any]:
-    """Requests the answers that the work cache lacks, one run at a time; returns measures of the run.
+@dataclass(frozen=True)
+class Round:
+    """What came of asking everything unknown once.
 
-    Texts that other prompts repeat come first, turn by turn. Raises UserError where transient trouble left
-    questions without an answer; all other answers are kept.
+    wanted: answers that could be asked for, `unknown` of them not known. kept: new ones. missed: those that
+    did not come for transient trouble, the first of which was `trouble`. damaged: shards of the work cache.
     """
-    asked, damaged = 0, set[str]()
+
+    wanted: int
+    unknown: int
+    kept: int
+    missed: int
+    trouble: str
+    damaged: frozenset[str]
+
+
+def rounds(
+    dataset: DatasetRequests, engine: Callable[[], Engine], progress: Progress | None = None
+) -> Iterator[Round]:
+    """Requests the answers that the work cache lacks, one run at a time.
+
+    Texts that other prompts repeat come first, turn by turn: a round for each.
+    """
     _ = dataset.prompts.repeated  # raises before anything is asked in vain
     with ExitStack() as claim:
         held = False
         while True:
-            count, unknown = dataset.look_up()
+            wanted, unknown = dataset.look_up()
             if unknown and not held:
                 claim.enter_context(dataset.claim())
                 held = True
-                count, unknown = dataset.look_up()  # another run may have answered while this one waited
-            damaged.update(name for cache in dataset.caches.values() for name in cache.damaged)
-            if unknown:
-                asked += _ask(dataset, progress, unknown)
+                wanted, unknown = dataset.look_up()  # another run may have answered while this one waited
+            damaged = frozenset(name for cache in dataset.caches.values() for name in cache.damaged)
+            kept, missed, trouble = _ask(dataset, engine(), progress, unknown) if unknown else (0, 0, "")
+            yield Round(wanted, unknown, kept, missed, trouble, damaged)
             if not dataset.learn():
-                break
+                return
+
+
+def answer(dataset: DatasetRequests, progress: Progress) -> dict[str, Any]:
+    """Answers everything; returns measures of the run.
+
+    Raises UserError where transient trouble left questions without an answer; all other answers are kept.
+    """
+    asked, count, damaged = 0, 0, set[str]()
+    for one in rounds(dataset, lambda: dataset.model.engine, progress):
+        if one.missed:
+            raise UserError(
+                f"{dataset.label}: {one.missed} of {one.unknown} answers did not come ({one.trouble}); run "
+                "it again to ask for them, all others are kept"
+            )
+        asked, count, damaged = asked + one.kept, one.wanted, damaged | one.damaged
     found: dict[str, Any] = {"answers": {"known": count - asked, "asked": asked}}
     if asked:
         engine = dataset.model.engine
@@ -159,15 +191,18 @@ def answer(dataset: DatasetRequests, progress: Progress) -> dict[str, Any]:
     return found
 
 
-def _ask(dataset: DatasetRequests, progress: Progress, unknown: int) -> int:
-    """Asks for everything unknown that can be asked now; how many answers came. Raises UserError."""
-    engine, caches = dataset.model.engine, dataset.caches
+def _ask(
+    dataset: DatasetRequests, engine: Engine, progress: Progress | None, unknown: int
+) -> tuple[int, int, str]:
+    """Asks for everything unknown that can be asked now: answers that came, did not come, and why."""
+    caches = dataset.caches
     images = ImageStore(images_path(dataset.name))
     questions = Questions(caches, images.read, dataset.model.config.workers, images.decoded_bytes)
     device, kept, missed, first = computed_on(engine.device), 0, 0, ""
     try:
         answers = questions.ask(engine, dataset.packs())
-        for answered, slots in progress(answers, total=unknown, label=dataset.label):
+        shown = progress(answers, total=unknown, label=dataset.label) if progress else answers
+        for answered, slots in shown:
             if isinstance(answered.answer, Refusal) and answered.answer.transient:
                 missed += len(slots)
                 first = first or f"{answered.question}: {answered.answer.problem}"
@@ -178,9 +213,4 @@ def _ask(dataset: DatasetRequests, progress: Progress, unknown: int) -> int:
     finally:
         for cache in caches.values():
             cache.flush()
-    if missed:
-        raise UserError(
-            f"{dataset.label}: {missed} of {unknown} answers did not come ({first}); run it again to ask "
-            "for them, all others are kept"
-        )
-    return kept
+    return kept, missed, first

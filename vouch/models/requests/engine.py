@@ -51,7 +51,8 @@ class Question:
 
     turns: earlier (question, answer) pairs. thought: what the model said before its answer, the end of the
     thought included. response: how the answer begins. marks: letters to read. options: texts to score.
-    max_tokens and decodings: of generated text; stop: a token that ends it.
+    max_tokens and decodings: of generated text; stop: a text that ends it. known: its answer is stored,
+    and it is here only because others of its pack are asked.
     """
 
     id: str
@@ -66,6 +67,7 @@ class Question:
     max_tokens: int = 0
     decodings: Sequence[Decoding] = ()
     stop: str = ""
+    known: bool = False
 
     @property
     def begun(self) -> str | None:

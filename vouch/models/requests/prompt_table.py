@@ -22,11 +22,14 @@ _COLUMNS = [*_TEXTS, *_NESTED, "system", "response", "outputs", "max_tokens"]
 
 
 class PromptTable:
-    """All prompts of a dataset, in their order. max_tokens: of a text whose prompt sets no cap."""
+    """All prompts of a dataset, in their order; none where it is not `asked`.
 
-    def __init__(self, dataset: str, max_tokens: int) -> None:
+    max_tokens: of a text whose prompt sets no cap.
+    """
+
+    def __init__(self, dataset: str, max_tokens: int, asked: bool = True) -> None:
         self._path = prompts_path(dataset)
-        self._max_tokens = max_tokens
+        self._max_tokens, self._asked = max_tokens, asked
 
     def __iter__(self) -> Iterator[Prompt]:
         for row, prompt in enumerate(self._rows()):
@@ -35,6 +38,8 @@ class PromptTable:
             yield prompt
 
     def _rows(self) -> Iterator[Prompt]:
+        if not self._asked:
+            return
         try:
             for batch in PROMPTS.open(self._path).iter_batches(ROWS, columns=_COLUMNS, use_threads=False):
                 yield from batch.to_pylist()

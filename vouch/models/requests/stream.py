@@ -58,8 +58,8 @@ class Questions:
     def ask(self, engine: Engine, wanted: Iterable[KeyedPack]) -> Iterator[tuple[Answered, list[Slot]]]:
         """Every answer with where it is to be kept: in several places for a text refused as a whole.
 
-        A pack with any unknown answer is asked whole; what is known already goes nowhere. Contents that
-        stand several times are asked once.
+        A pack with any unknown answer is passed on whole; answers that are known already go nowhere. Contents
+        that stand several times are asked once.
         """
         for answered in engine.answer(self._packs(wanted)):
             yield from self._refused
@@ -120,7 +120,8 @@ class Questions:
                 answered = Answered(member.prompt["id"], refusal)
                 refused.append((answered, [Slot(pack.output, key, "") for key in keys.values()]))
                 continue
-            question = _question(pack.output, member, shown, tuple(one for one in keys if one is not None))
+            decodings = tuple(one for one in keys if one is not None)
+            question = _question(pack.output, member, shown, decodings, known=not keys)
             if keys:
                 slots[question.id] = {
                     decoding: Slot(pack.output, key, pixels) for decoding, key in keys.items()
@@ -151,7 +152,9 @@ class Questions:
         return found
 
 
-def _question(output: str, member: Member, shown: list["Image"], decodings: tuple[Decoding, ...]) -> Question:
+def _question(
+    output: str, member: Member, shown: list["Image"], decodings: tuple[Decoding, ...], known: bool
+) -> Question:
     prompt = member.prompt
     return Question(
         id=f"{output} of {prompt['id']}",
@@ -164,4 +167,5 @@ def _question(output: str, member: Member, shown: list["Image"], decodings: tupl
         pictures=tuple(shown),
         max_tokens=prompt["max_tokens"],
         decodings=decodings,
+        known=known,
     )

@@ -1,7 +1,7 @@
 """An engine whose model thinks before it answers.
 
-Each decoding of a text, and each question about letters or options, is asked twice: for a thought, up to the
-token that closes it, and then for the answer after it, as if the model had begun its answer with it.
+Each decoding of a text, and each question about letters or options, is asked twice: for a thought, up to what
+closes it, and then for the answer after it, as if the model had begun its answer with it.
 So an answer's numbers are those of the answer alone, and letters are read where they are said. Prompts of one
 window share greedy thoughts. A thought that its budget cuts short leaves the question without an answer; a
 model that ends its text without a thought is asked again without one.
@@ -85,7 +85,7 @@ class Thinking:
             options=(),
             max_tokens=self._reasoning.tokens,
             decodings=(decoding,),
-            stop=self._reasoning.closes,
+            stop=self._reasoning.ends,
         )
 
     def _after(
@@ -101,7 +101,13 @@ class Thinking:
                     continue
                 if thought.eos is None:
                     problem = f"no answer within the {self._reasoning.tokens} tokens of its thought"
-                    refused.append(Answered(question.id, Refusal(problem, reasoning=thought.text), decoding))
+                    refused.append(
+                        Answered(
+                            question.id,
+                            Refusal(problem, reasoning=self._reasoning.bare(thought.text)),
+                            decoding,
+                        )
+                    )
                     continue
                 name, (kept, said) = f"{question.id}, {len(asked)}", self._closed(thought)
                 asked[name] = _Asked(question.id, decoding, kept)
@@ -118,9 +124,8 @@ class Thinking:
         """A thought by itself, and with all that stands before the answer; None and nothing without one."""
         if not thought.stopped:
             return None, ""
-        closes = self._reasoning.closes
-        known = next(n for n in range(len(closes), -1, -1) if thought.text.endswith(closes[:n]))
-        return thought.text[: len(thought.text) - known].strip(), thought.text + closes[known:]
+        before, _, _ = thought.text.partition(self._reasoning.ends)
+        return self._reasoning.bare(before), before + self._reasoning.closes.lstrip()
 
 
 _NOTHING = Refusal("the engine gave no thought", transient=True)

@@ -12,10 +12,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from vouch.models.requests.answers import to_remember
-from vouch.models.requests.dataset_requests import DatasetRequests
+from vouch.models.requests.dataset_requests import DatasetRequests, rounds
 from vouch.models.requests.engine import Answered, Engine, Pack, Refusal
-from vouch.models.requests.stream import Questions
 from vouch.models.server.asking import TURNED_DOWN
 from vouch.models.server.client import error_message
 from vouch.models.server.completions import BadAnswer, about_logprobs, completion, is_about_question
@@ -23,7 +21,6 @@ from vouch.models.server.engine import NO_SCORES, THINKS, TOP_LOGPROBS, ServerEn
 from vouch.models.server.requests import Job, jobs
 from vouch.models.server.settings import Settings
 from vouch.pipeline.errors import UserError
-from vouch.tables.images import ImageStore, images_path
 from vouch.tables.pins import Pin
 from vouch.tables.prompts import LIKELIHOOD
 
@@ -112,28 +109,5 @@ class Batch(ServerEngine):
 
 def exchanged(dataset: DatasetRequests, engine: Engine) -> tuple[int, int]:
     """Puts every unknown request to the engine and keeps what it answers: answers kept, answers that lack."""
-    kept, images = 0, ImageStore(images_path(dataset.name))
-    with dataset.claim():
-        while True:
-            dataset.look_up()
-            if dataset.learn():
-                continue
-            questions = Questions(
-                dataset.caches, images.read, dataset.model.config.workers, images.decoded_bytes
-            )
-            lacking = 0
-            try:
-                for answered, slots in questions.ask(engine, dataset.packs()):
-                    if isinstance(answered.answer, Refusal) and answered.answer.transient:
-                        lacking += len(slots)
-                        continue
-                    for slot in slots:
-                        row = to_remember(answered, slot.pixels, engine.device)
-                        dataset.caches[slot.output].add(slot.key, row)
-                    kept += len(slots)
-            finally:
-                for cache in dataset.caches.values():
-                    cache.flush()
-            dataset.look_up()
-            if not dataset.learn():
-                return kept, lacking
+    found = list(rounds(dataset, lambda: engine))
+    return sum(one.kept for one in found), found[-1].missed

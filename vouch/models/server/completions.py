@@ -170,13 +170,15 @@ def text(said: Completion, reasoning: Reasoning | None = None) -> TextAnswer | R
     content, thought, tail = choice.message.content or "", choice.message.thought, ""
     before, unfinished = thought, thought is not None and not content
     if reasoning and thought is None:
-        before, closed, after = _parted(content, reasoning.closes)
+        # by the first tag of `closes` alone: a model may write a line break after it
+        before, closed, after = content.partition(reasoning.ends)
+        before = reasoning.bare(before)
         unfinished = not closed
         thought, content = (before, after) if closed else (None, content)
     if unfinished and choice.finish_reason == "length":
         return Refusal("no answer within the tokens of its thought", reasoning=before)
     if reasoning and thought is not None:
-        content, tail = _bare(content, reasoning.closes)
+        content, tail = _bare(content, reasoning)
     if positions is None:
         return TextAnswer(content, None, None, None, thought)
     tokens = [one.token for one in positions]
@@ -195,23 +197,9 @@ def text(said: Completion, reasoning: Reasoning | None = None) -> TextAnswer | R
     return TextAnswer(content, logprobs, None, len(logprobs) - ends if ended else None, thought)
 
 
-def _parted(said: str, closes: str) -> tuple[str, str, str]:
-    """The thought, what closes it, and the rest. `</think><answer>` closes it by its first tag alone: a model
-    may write a line break between the two.
-    """
-    ends = _closing(closes)
-    before, closed, after = said.partition(ends)
-    return before.strip().removeprefix(ends.replace("</", "<", 1)).strip(), closed, after
-
-
-def _closing(closes: str) -> str:
-    first = _TAG.match(closes.strip())
-    return first[0] if first and first[0].startswith("</") else closes.strip()
-
-
-def _bare(said: str, closes: str) -> tuple[str, str]:
+def _bare(said: str, reasoning: Reasoning) -> tuple[str, str]:
     """An answer without what `closes` has after its first tag, and the closing tags that were at its end."""
-    begins, tail = closes.strip().removeprefix(_closing(closes)).strip(), ""
+    begins, tail = reasoning.closes.strip().removeprefix(reasoning.ends).strip(), ""
     said = said.strip().removeprefix(begins).strip()
     for tag in _TAG.findall(begins):
         closing = tag.replace("<", "</", 1)

@@ -116,10 +116,15 @@ def _with_extra(request: dict[str, Any], asking: Asking, extra: Mapping[str, Any
 
 
 def jobs(packs: Iterable[Pack]) -> Iterator[Job | Answered]:
-    """A job for each request, a refusal for each question that no request can be made of."""
+    """A job for each request, a refusal for each question that no request can be made of.
+
+    A server answers each question by itself: those that are known are not asked again.
+    """
     for pack in packs:
         urls: dict[int, str] = {}
         for question in pack.questions:
+            if question.known:
+                continue
             try:
                 asked = messages(question, urls)
             except ValueError as error:

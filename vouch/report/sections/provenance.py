@@ -113,9 +113,10 @@ def _models(evidence: Evidence) -> Grid:
 def _model(evidence: Evidence, name: str) -> list[Cell]:
     known = evidence.engines.get(name, ())
     stages = [f"pin@{name}", f"extract@{name}-DATASET", "score@DATASET"]
-    if name in evidence.setup.get("train", {}):
-        origin, weights = Cell("trained here", f"train.{name}"), Cell("in the list of files")
-        stages.insert(0, f"train@{name}")
+    recipe = PurePosixPath(str(evidence.setup["models"][name])).name
+    if recipe in evidence.setup.get("train", {}):
+        origin, weights = Cell("trained here", f"train.{recipe}"), Cell("in the list of files")
+        stages.insert(0, f"train@{recipe}")
     elif any(engine.startswith("released/") for engine in known):
         origin, weights = Cell("answers that others released"), Cell("–")
     else:

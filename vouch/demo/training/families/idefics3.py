@@ -20,12 +20,12 @@ _SPECIAL = {
 }
 
 
-def build_processor() -> "Idefics3Processor":
+def build_processor(thinks: bool = False) -> "Idefics3Processor":
     """See Family. Pictures are not split into tiles: they are as large as one."""
     from transformers import Idefics3ImageProcessorPil, Idefics3Processor
 
     edge = {"longest_edge": SIZE}
-    tokenizer = build_tokenizer(_SPECIAL)
+    tokenizer = build_tokenizer(_SPECIAL, thinks)
     pictures = Idefics3ImageProcessorPil(
         size=edge,
         max_image_size=edge,

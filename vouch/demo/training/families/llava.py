@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from transformers import LlavaForConditionalGeneration, LlavaProcessor, PreTrainedTokenizerFast
 
 
-def build_processor() -> "LlavaProcessor":
+def build_processor(thinks: bool = False) -> "LlavaProcessor":
     """See Family."""
     from transformers import CLIPImageProcessorPil, LlavaProcessor
 
     size = {"height": SIZE, "width": SIZE}
-    tokenizer = build_tokenizer()
+    tokenizer = build_tokenizer(thinks=thinks)
     pictures = CLIPImageProcessorPil(
         size=size, crop_size=size, do_center_crop=False, resample=2, image_mean=HALF, image_std=HALF
     )
