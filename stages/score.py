@@ -85,8 +85,8 @@ class Scoring:
         """What is remembered, or found now."""
         answers = [response.path(model, self.dataset) for response in RESPONSES.values()]
         stored = zip(RESPONSES.values(), answers, strict=True)
-        asked = any(response.table.read(path, ["prompt"]).num_rows for response, path in stored)
-        released = read_pin(pin_path(model)).source.kind == "released" or not asked
+        answered = any(response.table.read(path, ["prompt"]).num_rows for response, path in stored)
+        released = read_pin(pin_path(model)).source.kind == "released" or not answered
         inputs = [path(self.dataset) for path in (prompts_path, items_path, judged_path)]
         name = self._run.rests_on([*inputs, *answers], released)
         known, found = self.cache.get(name), list[Tables]()
