@@ -31,6 +31,8 @@ COMMANDS = {
     "use": "switch to another profile (writes params.yaml)",
     "lock": "pin models and datasets to a commit, or to the digests of their files",
     "fetch": "download the datasets and weights that the profile needs",
+    "schema": "write JSON schemas of params.yaml and the like, for editors",
+    "completion": "completion in bash, zsh or fish, with the names of models and datasets",
 }
 GROUPS = {
     "review": (
