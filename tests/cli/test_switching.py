@@ -227,7 +227,7 @@ def test_a_switch_records_results_before_it_removes_them(kept: Checkout, vouch: 
 
 @pytest.mark.parametrize("away", [False, True])
 def test_what_was_made_here_with_the_recorded_bytes_comes_into_the_cache(
-    copied: Checkout, vouch: Vouch, tmp_path: Path, away: bool
+    copied: Checkout, vouch: Vouch, tmp_path: Path, away: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As in a clone of a machine with the same processor: dvc.lock fits although nothing was pulled."""
     here, cache = copied, copied.path / ".dvc/cache"
@@ -240,14 +240,22 @@ def test_what_was_made_here_with_the_recorded_bytes_comes_into_the_cache(
 
     here.run("python", "-m", "stages.prepare", "right")
     here.run("python", "-m", "stages.train", "tiny_a")
-    vouch("store", "sync", "--partial")
+    synced = json.loads(vouch("store", "sync", "--partial", "--json"))
+    assert {*synced["recorded"]} >= {"prepare@right", "train@tiny_a"} and not synced[
+        "not_recorded"
+    ].keys() & {*synced["recorded"]}
     for folder in ("files", "runs"):
         shutil.rmtree(cache / folder, ignore_errors=True)
     before = (here.path / "dvc.lock").read_bytes()
     assert lacking() == {"prepare@right", "train@tiny_a"}
     vouch("store", "sync", "--partial")
     assert (here.path / "dvc.lock").read_bytes() == before and not lacking()
-    next(cache.rglob("*.dir")).write_bytes(b"[")
+    assert json.loads(vouch("store", "verify", "--json"))["damaged"] == []
+    damaged = next(cache.rglob("*.dir"))
+    damaged.write_bytes(b"[")
+    capsys.readouterr()
+    assert main(["store", "verify", "--json"]) == 1
+    assert str(damaged) in json.loads(capsys.readouterr().out)["damaged"]
     assert "`vouch store verify --mend`" in vouch("store", "sync", "--partial", status=1)
 
 

@@ -91,7 +91,8 @@ Numbers:
   [low, high]   95 % interval
 Full precision, for programs: reports/metrics.json and reports/tables (CSV).
 
-Exit status: 0 success, 1 error, 2 wrong arguments, 130 interrupted (docs/terminal.md).
+Exit status: 0 success, 1 error, 2 wrong arguments, 3 `compare --fail-if` fails, 130 interrupted
+(docs/terminal.md).
 `vouch COMMAND --help` explains a command.
 """
 

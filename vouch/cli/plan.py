@@ -9,15 +9,17 @@ passes over the pictures' prefixes are not counted. Answers in the work cache ar
 
 Examples:
   vouch plan
+  vouch plan --json                      for programs
   vouch plan kostumov                    the size of a study, before `vouch use kostumov`
   vouch plan --power 3                   can it find a difference of 3 points, and if not, what would?
 """
 
 import argparse
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from vouch.cli.counts import (
     Count,
@@ -33,7 +35,7 @@ from vouch.cli.counts import (
 from vouch.cli.entries import PROFILES
 from vouch.cli.power import power
 from vouch.cli.prices import PICTURE, TEXT_TOKENS, cost
-from vouch.cli.printing import and_more, plain, table
+from vouch.cli.printing import and_more, as_json, json_option, plain, table
 from vouch.cli.use import profile_text
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.params.check import check_params
@@ -69,6 +71,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default=1.0,
         help="likewise: 1 + (questions of a group - 1) x their correlation; default: 1",
     )
+    json_option(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -93,13 +96,20 @@ def run(options: argparse.Namespace) -> int:
         if options.power is not None
         else ""
     )
+    strays = [] if options.profile else dag.strays()
+    models = _models(project, counts, touched)
+    if options.json:
+        named = _named(project, items, counts) | _cells(project, counts, stale, touched) | {"models": models}
+        waits = {state.stage.name: state.why for state in waiting}
+        named |= {"stages": waits, "following_stages": following, "strays": strays}
+        print(as_json(named), end="")
+        return 0
     print(_head(project) + _datasets(project, items, counts), end="")
-    print(_cells(project, counts, stale, touched) + _hours(project, counts, touched), end="")
-    print(found, end="")
-    print(_prices(project, counts, touched), end="")
+    print(_asked(project, _cells(project, counts, stale, touched)), end="")
+    print(_hours(models) + found + _prices(models), end="")
     print(_rewrites(project, items, stale), end="")
     print(_away(project, items) + _absent(project), end="")
-    if strays := [] if options.profile else dag.strays():
+    if strays:
         print(
             f"made by no stage of this profile, so stages will refuse it: {plain(strays[0])}"
             f"{and_more(strays)}; `vouch store prune` removes what an earlier profile made"
@@ -141,53 +151,99 @@ def _datasets(project: Project, items: Mapping[str, Items], counts: Mapping[str,
     )
 
 
-def _cells(project: Project, counts: Mapping[str, Count], stale: set[str], touched: set[str]) -> str:
+def _named(project: Project, items: Mapping[str, Items], counts: Mapping[str, Count]) -> dict[str, Any]:
+    """The profile and its datasets, as JSON has them."""
+    datasets = [
+        {
+            "dataset": name,
+            "items": items[name].count,
+            "here": items[name].here,
+            "prompts": counts[name].prompts,
+            "bound": counts[name].bound or "exact",
+            "outputs": dict(counts[name].outputs),
+            "variations": variations_of(project, name),
+        }
+        for name in project.datasets
+    ]
+    return {"profile": project.profile, "datasets": datasets}
+
+
+def _cells(
+    project: Project, counts: Mapping[str, Count], stale: set[str], touched: set[str]
+) -> dict[str, Any]:
+    """What will be asked of all models together. later: cells that run only if their inputs change."""
     names = {
         f"extract@{model}-{dataset}": counts[dataset]
         for model in project.models
         for dataset in project.datasets
         if f"extract@{model}-{dataset}" in touched
     }
-    cells, later = list(names.values()), len(names.keys() - stale)
-    where = f", {later} of them only if their inputs change" if later else ""
-    prompts = sum(cell.prompts for cell in cells)
-    answers = sum(cell.answers(project.extract) for cell in cells)
-    passes = sum(cell.passes(project.extract) for cell in cells)
-    most, least = ("at most ", "about") if any(cell.bound for cell in cells) else ("", "at least")
+    cells = list(names.values())
+    return {
+        "cells": len(cells),
+        "later": len(names.keys() - stale),
+        "prompts": sum(cell.prompts for cell in cells),
+        "answers": sum(cell.answers(project.extract) for cell in cells),
+        "forward_passes": sum(cell.passes(project.extract) for cell in cells),
+        "bound": "at most" if any(cell.bound for cell in cells) else "exact",
+    }
+
+
+def _asked(project: Project, asked: Mapping[str, Any]) -> str:
+    where = f", {asked['later']} of them only if their inputs change" if asked["later"] else ""
+    most, least = ("", "at least") if asked["bound"] == "exact" else ("at most ", "about")
     return (
-        f"{len(cells)} cells (model x dataset) to extract{where}: {most}{prompts} prompts, {most}{answers} "
-        f"answers, {least} {passes:,} forward passes of {project.extract.batch} rows\n"
+        f"{asked['cells']} cells (model x dataset) to extract{where}: {most}{asked['prompts']} prompts, "
+        f"{most}{asked['answers']} answers, {least} {asked['forward_passes']:,} forward passes of "
+        f"{project.extract.batch} rows\n"
     )
 
 
-def _hours(project: Project, counts: Mapping[str, Count], touched: set[str]) -> str:
-    """Prompts and GPU hours of each model of the hub."""
-    models = Models.model_validate(load(MODELS)).models
-    rows = []
+def _models(project: Project, counts: Mapping[str, Count], touched: set[str]) -> list[dict[str, Any]]:
+    """What each model will be asked: GPU hours of one of the hub, the price of a server's."""
+    locked = Models.model_validate(load(MODELS)).models
+    found = []
     for name, source in project.models.items():
         cells = [one for dataset, one in counts.items() if f"extract@{name}-{dataset}" in touched]
-        if source == str(MODELS) and models[name].source.kind == "hub" and cells:
-            size, cap = models[name].size, project.extract.max_tokens_of.get(name, project.extract.max_tokens)
-            thought = models[name].thought_tokens
-            hours = f"{gpu_hours(size, cells, project.extract, cap, thought):.1f}" if size else "?"
-            billions = f"{size / 1e9:.1f}" if size else "?"
-            rows.append([name, billions, str(sum(cell.prompts for cell in cells)), hours])
+        entry = locked[name] if source == str(MODELS) else None
+        if not cells:
+            continue
+        asked: dict[str, Any] = {"model": name, "prompts": sum(cell.prompts for cell in cells)}
+        cap = project.extract.max_tokens_of.get(name, project.extract.max_tokens)
+        if entry and entry.source.kind == "hub":
+            size, thought = entry.size, entry.thought_tokens
+            hours = gpu_hours(size, cells, project.extract, cap, thought) if size else None
+            asked |= {"parameters": size, "gpu_hours": hours}
+        if entry and entry.prices:
+            paid = cost(entry.prices, cells, project.extract, cap, entry.thought_tokens)
+            asked |= zip(("requests", "tokens_in", "tokens_out", "price"), paid, strict=True)
+        found.append(asked)
+    return found
+
+
+def _hours(models: Sequence[Mapping[str, Any]]) -> str:
+    rows = [
+        [
+            *(one["model"], f"{one['parameters'] / 1e9:.1f}" if one["parameters"] else "?"),
+            *(str(one["prompts"]), "?" if one["gpu_hours"] is None else f"{one['gpu_hours']:.1f}"),
+        ]
+        for one in models
+        if "gpu_hours" in one
+    ]
     head = ["model", "billions", "prompts", "GPU hours"]
     said = "GPU hours: an estimate from parameters x tokens (docs/internals/performance.md), not measured\n"
     return table(head, rows, right={1, 2, 3}) + said if rows else ""
 
 
-def _prices(project: Project, counts: Mapping[str, Count], touched: set[str]) -> str:
-    """Requests and their price of each model of a server whose entry has prices."""
-    models = Models.model_validate(load(MODELS)).models
-    rows = []
-    for name, source in project.models.items():
-        cells = [one for dataset, one in counts.items() if f"extract@{name}-{dataset}" in touched]
-        prices = models[name].prices if source == str(MODELS) else None
-        if prices and cells:
-            cap = project.extract.max_tokens_of.get(name, project.extract.max_tokens)
-            requests, *tokens, paid = cost(prices, cells, project.extract, cap, models[name].thought_tokens)
-            rows.append([name, str(requests), *(f"{count / 1e6:.1f}" for count in tokens), f"{paid:.2f}"])
+def _prices(models: Sequence[Mapping[str, Any]]) -> str:
+    rows = [
+        [
+            *(one["model"], str(one["requests"]), f"{one['tokens_in'] / 1e6:.1f}"),
+            *(f"{one['tokens_out'] / 1e6:.1f}", f"{one['price']:.2f}"),
+        ]
+        for one in models
+        if "price" in one
+    ]
     head = ["model", "requests", "million tokens in", "out", "price"]
     said = (
         f"price: an estimate by {MODELS}, in its currency: {TEXT_TOKENS} tokens of words and a picture of "
