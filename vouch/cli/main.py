@@ -25,6 +25,7 @@ from vouch.pipeline.terminal import open_streams, warnings_aside
 COMMANDS = {
     "new": "begin with your own data and models (writes a profile)",
     "plan": "what would run, and how much it would ask of the models",
+    "watch": "how far a run is, how long still, and the last errors",
     "show": "accuracy, coverage, set size and calibration of every model",
     "compare": "two models on the same prompts: which is better, and is the difference real",
     "item": "one question: what every model answered, in every variation",
