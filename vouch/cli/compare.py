@@ -70,7 +70,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prints three tables, or JSON."""
-    rules = list(map(rule, options.fail_if))
+    gate = list(map(rule, options.fail_if))
     config = check_project().compare
     rows = _leaderboard(options)
     first, second = (_outcomes(name, rows, options) for name in (options.first, options.second))
@@ -91,6 +91,7 @@ def run(options: argparse.Namespace) -> int:
             f"{options.first}, {options.second}: nothing that both answered{limits}; `vouch show "
             "--variations` lists what there is"
         )
+    failed = failures(gate, entries)
     categories = by_category(rows, options.first, options.second)
     if options.json:
         named = {"first": options.first, "second": options.second, "variation": options.variation}
@@ -99,7 +100,6 @@ def run(options: argparse.Namespace) -> int:
         print(screen(options.first, options.second, entries, categories[:SHOWN]), end="")
         print(left_out(rows), end="")
     warn_if_outdated()
-    failed = failures(rules, entries)
     for line in failed:
         print(f"vouch: fails: {plain(line)}", file=sys.stderr)
     return FAILED if failed else 0
