@@ -15,6 +15,7 @@
 # make bits   a few prompts on emulated processors of Intel and AMD: the same bytes as here? needs qemu-user (Debian)
 # make easy_vqa   lays out the data of profiles/easy_vqa.yaml, which the package easy-vqa brings
 # make slurm  the pipeline on a real Slurm of this machine, disturbed; needs root, slurm-wlm and munge (Debian)
+# make docs     the documentation as a site, into build/site
 # make install  .venv with what the demo needs; EXTRAS="remotes slurm video" adds some of pyproject.toml's extras
 # make lock     resolves all dependencies again, into uv.lock, with PyPI's addresses whatever mirror is set here
 # PYTHON=python3.12 chooses the interpreter, TORCH=cpu|cuda the build of torch (default: what fits), CORES=4 how
@@ -38,7 +39,7 @@ BENCHMARKS := $(basename $(notdir $(wildcard benchmarks/[a-z]*.py)))
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo train test reader fuzz worlds screenshots crash scale reproduce bits easy_vqa slurm install everything browser servers \
-	flips bench lint lock clean
+	flips bench docs lint lock clean
 
 demo: install
 	@$(RUN) dvc pull --quiet train || echo "demo: not all stored weights came; what is missing is trained"
@@ -73,7 +74,12 @@ install:
 	@$(INSTALL) $(EXTRAS)
 
 everything:
-	@$(INSTALL) remotes slurm test tools $(EXTRAS)
+	@$(INSTALL) docs remotes slurm test tools $(EXTRAS)
+
+docs:
+	@$(INSTALL) docs
+	@$(RUN) mkdocs build --quiet
+	@echo "docs: build/site/index.html"
 
 browser:
 	@$(PYTHON) tools/programs.py browser

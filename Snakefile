@@ -2,6 +2,7 @@
 # stage is run when its contents say so (vouch/pipeline/stamps.py), as `dvc repro` would.
 #   snakemake --cores 2                       on this machine
 #   snakemake --report FILE.html (or .zip)    the figures in one file, with what was run and for how long
+#   snakemake --software-deployment-method apptainer --config image=IMAGE     every stage in a container
 #   snakemake --workflow-profile profiles/slurm       on a cluster with Slurm; docs/cluster.md
 import sys
 
@@ -20,6 +21,11 @@ def marked(stage, out):
     """An output as Snakemake wants it: folders by name, and what `snakemake --report` shows."""
     path = directory(out) if is_folder(out) else out
     return report(path, **stage.reports[out]) if out in stage.reports else path
+
+
+if "image" in config:  # with --software-deployment-method apptainer: every stage runs in it
+
+    container: config["image"]
 
 
 rule all:

@@ -1,6 +1,7 @@
 """`vouch compare`, `vouch item` and `vouch publish card` on tables that the stages wrote."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,11 @@ from scipy.stats import binomtest
 
 from tests.cli.conftest import Vouch
 from tests.cli.scored import COUNT, HOSTILE
+from tests.models.project import ROOT
+from vouch.cli.completion import whole_parser
+from vouch.cli.gate import rule
 from vouch.cli.item import close
+from vouch.cli.main import main
 from vouch.report.numbers import minimum_detectable_effect
 from vouch.tables.compared import DIFFERENCES, DIFFERENCES_PATH, LEADERBOARD_PATH, VARIATIONS, VARIATIONS_PATH
 from vouch.tables.items import ITEMS, items_path
@@ -95,8 +100,51 @@ def test_the_screen_of_compare(vouch: Vouch) -> None:
 
 
 @pytest.mark.parametrize(
+    ("models", "rules", "failed"),
+    [
+        (["tiny_a", "tiny_b"], ["accuracy < -0.02", "p >= 0.5"], []),
+        (["tiny_b", "tiny_a"], ["accuracy < -0.02"], ["left, letters", "right, text"]),
+        (["tiny_b", "tiny_a"], ["accuracy.high < 0 and p < .01", "accuracy > 0"], ["left", "right"]),
+        (["tiny_b", "tiny_a", "--output", "letters"], ["accuracy < 0"], ["left, letters"]),
+        (["tiny_b", "tiny_a"], ["set_size_lac > -99", "ece < 9 and coverage_lac > -9"], ["left", "left"]),
+    ],
+)
+def test_a_gate(
+    capsys: pytest.CaptureFixture[str], models: list[str], rules: list[str], failed: list[str]
+) -> None:
+    """The exit status is 3 where a rule holds, and stderr says of what; the tables are printed as ever."""
+    status = main(["compare", *models, *(word for one in rules for word in ("--fail-if", one))])
+    out, err = capsys.readouterr()
+    lines = [line for line in err.splitlines() if line.startswith("vouch: fails: ")]
+    assert (status, len(lines)) == (3 if failed else 0, len(failed)) and out.startswith("A is tiny_")
+    assert all(place in line for line, place in zip(lines, failed, strict=True))
+
+
+def test_the_rules_of_the_example_are_rules() -> None:
+    steps = yaml.safe_load((ROOT / "docs/examples/gate.yml").read_text("utf-8"))["jobs"]["gate"]["steps"]
+    (command,) = [shlex.split(step["run"]) for step in steps if "--fail-if" in step.get("run", "")]
+    options = whole_parser().parse_args(command[1:])
+    assert len(list(map(rule, options.fail_if))) == 3 and options.dataset == "kites"
+
+
+def test_the_number_of_a_gate_is_that_of_the_table(capsys: pytest.CaptureFixture[str], vouch: Vouch) -> None:
+    (pair,) = json.loads(vouch("compare", "tiny_b", "tiny_a", "--dataset", "left", "--json"))["pairs"]
+    gap = pair["accuracy"]["difference"]
+    words = ["compare", "tiny_b", "tiny_a", "--dataset", "left", "--fail-if"]
+    assert (
+        main([*words, f"accuracy < {gap + 1e-6:.9f}"]) == 3
+        and f"accuracy {gap:+.4f}" in capsys.readouterr().err
+    )
+    assert main([*words, f"accuracy < {gap - 1e-6:.9f}"]) == 0
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
+        (["tiny_a", "tiny_b", "--fail-if", "accuracy"], 'write NAME < NUMBER, e.g. "accuracy < -0.02"'),
+        (["tiny_a", "tiny_b", "--fail-if", "acuracy < 1"], "no number acuracy; did you mean accuracy?"),
+        (["tiny_a", "tiny_b", "--fail-if", "accuracy < 1 or p < 1"], "is no rule"),
+        (["tiny_a", "tiny_b", "--output", "text", "--fail-if", "set_size_lac < 1"], "have no such numbers"),
         (["tiny_a", "tiny_x"], "no model tiny_x; did you mean tiny_"),
         (["tiny_a", "tiny_a"], "name two different ones"),
         (["tiny_a", "tiny_b", "--dataset", "lef"], "no dataset lef; did you mean left?"),

@@ -42,7 +42,7 @@ def checkout(bare: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         "lmms-lab-encoder/data": Repo({FIRST: {"a.tsv": b"x"}, SECOND: {"a.tsv": b"y"}}, {"main": FIRST}),
     }
     with serving(repos, bare / "hf", monkeypatch), serving_files(dict(FILES)) as server:
-        text = Path("params.yaml").read_text("utf-8")
+        text = Path("params.yaml").read_text("utf-8").partition("\n")[2]  # where its schema is
         text = text.replace("datasets:\n", "datasets:\n" + DATASETS.format(server=server))
         Path("profiles").mkdir()
         for name in ("params.yaml", "profiles/small.yaml"):

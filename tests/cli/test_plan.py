@@ -1,5 +1,6 @@
 """What `vouch plan` counts."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -231,3 +232,13 @@ def test_what_a_split_keeps_together_in_files_of_ones_own(bare: Path, vouch: Vou
     datasets = load(bare / "params.yaml")["datasets"]
     set_params(datasets={**datasets, "kites": entry, "talks": named})
     assert f"{said}\n" in vouch("plan")
+
+
+def test_a_plan_for_programs_has_the_numbers_of_the_screen(bare: Path, vouch: Vouch) -> None:
+    found, said = json.loads(vouch("plan", "--json")), vouch("plan")
+    assert f"{found['cells']} cells" in said and f"{found['prompts']} prompts" in said
+    assert f"{found['answers']} answers" in said and f"{found['forward_passes']:,} forward passes" in said
+    assert f"{len(found['stages'])} stages are not up to date" in said
+    for one in found["datasets"]:
+        assert f"{one['dataset']} " in said and str(one["prompts"]) in said
+    assert [one["model"] for one in found["models"]] == ["tiny_a", "tiny_b"]

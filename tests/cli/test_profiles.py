@@ -64,7 +64,8 @@ def test_every_profile_names_itself_and_is_valid(profile: str, here: Path) -> No
 
 
 def test_the_committed_params_are_the_demo() -> None:
-    assert (ROOT / "params.yaml").read_bytes() == (ROOT / "profiles/demo.yaml").read_bytes()
+    profile = (ROOT / "profiles/demo.yaml").read_text("utf-8")
+    assert (ROOT / "params.yaml").read_text("utf-8") == profile.replace("=../docs", "=docs", 1)
 
 
 def project(name: str) -> Project:
@@ -232,7 +233,8 @@ def test_a_profile_takes_the_place_of_what_is_no_text(here: Path, vouch: Vouch) 
     damaged = "é".encode("utf-16")
     (here / "params.yaml").write_bytes(damaged)
     said = vouch("use", "small")
-    assert (here / "params.yaml").read_bytes() == (ROOT / "profiles/small.yaml").read_bytes()
+    profile = (ROOT / "profiles/small.yaml").read_text("utf-8")
+    assert (here / "params.yaml").read_text("utf-8") == profile.replace("=../docs", "=docs", 1)
     (kept,) = (here / ".vouch/params").iterdir()
     assert kept.read_bytes() == damaged and str(kept.relative_to(here)) in said
 

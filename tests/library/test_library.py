@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -170,3 +171,36 @@ def test_the_notebook_runs() -> None:
     for cell in cells:
         exec(compile(cell, "own-arrays.ipynb", "exec"), namespace)
     assert namespace["error"].gap > 0.02 and 1.2 < namespace["cooler"].value < 1.5 and len(cells) > 9
+
+
+def blocks(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
+
+
+def test_the_first_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    answers = rng.integers(0, 4, 400)
+    logits = rng.normal(size=(400, 4)) + 1.5 * np.eye(4)[answers]
+    exec(blocks("README.md")[0], {"logits": logits, "answers": answers})
+    assert capsys.readouterr().out.strip() == "1.934 (1.715 to 2.174) 0.9034 (0.8574 to 0.9552)", (
+        "as printed there"
+    )
+
+
+def test_a_log_of_lm_evaluation_harness(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Numbers are texts there, and questions have three or four options."""
+    rng = np.random.default_rng(0)
+    lines = [
+        {
+            "target": str(index % 3),
+            "filtered_resps": [[f"{score:.3f}", "False"] for score in -rng.random(3 + index % 2)],
+        }
+        for index in range(100)
+    ]
+    monkeypatch.chdir(tmp_path)
+    Path("samples_arc_easy.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    (code,) = [block for block in blocks("docs/library.md") if "filtered_resps" in block]
+    exec(code, {})
+    assert 1 < float(capsys.readouterr().out.split()[0]) < 4

@@ -47,11 +47,11 @@ def imported(*folders: str) -> dict[str, Path]:
     ("folders", "extras"),
     [
         (("stages", "vouch"), ("pipeline", "video")),
-        (("tests", "tools", "benchmarks"), ("pipeline", "test", "tools")),
+        (("tests", "tools", "benchmarks"), ("docs", "pipeline", "test", "tools")),
     ],
 )
 def test_what_is_imported_is_declared(folders: tuple[str, ...], extras: tuple[str, ...]) -> None:
-    owners = packages_distributions() | {"torchvision": ["torchvision"]}
+    owners = packages_distributions() | {name: [name] for name in ("mkdocs", "torchvision")}
     known = declared(*extras)
     for module, file in imported(*folders).items():
         assert known & {plain(owner) for owner in owners.get(module, [])}, f"{file}: {module} is not declared"
@@ -102,7 +102,7 @@ def test_each_dependency_has_its_reason() -> None:
         (
             "cpu",
             "tset",
-            "install: pyproject.toml has no extra tset; it has pipeline, remotes, slurm, test, tools, video",
+            "install: pyproject.toml has no extra tset; it has pipeline, docs, remotes, slurm, test, tools, video",
         ),
     ],
 )

@@ -7,21 +7,38 @@ p is corrected by Holm's method over all pairs of models and clustered by groups
 variations other than `original` it is that of this one pair. The minimum detectable effect is the smallest
 true difference that four of five studies of this size would find.
 
+--fail-if is a gate for CI: the exit status is 3 where a rule about A minus B holds on any of the datasets and
+outputs shown. Rules name accuracy, p, coverage_lac, ece, set_size_lac and set_size_aps; accuracy.low and
+accuracy.high end the interval, those of set sizes likewise.
+
 Examples:
   vouch compare llava_v1_5_7b blip2
   vouch compare llava_v1_5_7b blip2 --dataset mmbench --variation ls_n
   vouch compare llava_v1_5_7b blip2 --json
+  vouch compare new old --fail-if "accuracy < -0.02" --fail-if "accuracy < 0 and p < 0.01"
 """
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from vouch.cli.gate import FAILED, failures, rule
 from vouch.cli.pairs import SCORES, Row, by_category, differences_in, oriented, pairs
-from vouch.cli.printing import as_json, check_name, interval, long_name, number, table, warn_if_outdated
+from vouch.cli.printing import (
+    as_json,
+    check_name,
+    interval,
+    json_option,
+    long_name,
+    number,
+    plain,
+    table,
+    warn_if_outdated,
+)
 from vouch.cli.show import cells, left_out
 from vouch.params.check import check_project
 from vouch.pipeline.errors import UserError
@@ -45,11 +62,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dataset", help="only this dataset")
     parser.add_argument("--variation", default=ORIGINAL, help="code of a variation (default: %(default)s)")
     parser.add_argument("--output", choices=OUTPUTS, help="only this output")
-    parser.add_argument("--json", action="store_true", help="for programs: all categories, full precision")
+    json_option(parser, "all categories, full precision")
+    parser.add_argument(
+        "--fail-if", action="append", default=[], metavar="RULE", help='e.g. "accuracy < -0.02": exit with 3'
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints three tables, or JSON."""
+    gate = list(map(rule, options.fail_if))
     config = check_project().compare
     rows = _leaderboard(options)
     first, second = (_outcomes(name, rows, options) for name in (options.first, options.second))
@@ -70,6 +91,7 @@ def run(options: argparse.Namespace) -> int:
             f"{options.first}, {options.second}: nothing that both answered{limits}; `vouch show "
             "--variations` lists what there is"
         )
+    failed = failures(gate, entries)
     categories = by_category(rows, options.first, options.second)
     if options.json:
         named = {"first": options.first, "second": options.second, "variation": options.variation}
@@ -78,7 +100,9 @@ def run(options: argparse.Namespace) -> int:
         print(screen(options.first, options.second, entries, categories[:SHOWN]), end="")
         print(left_out(rows), end="")
     warn_if_outdated()
-    return 0
+    for line in failed:
+        print(f"vouch: fails: {plain(line)}", file=sys.stderr)
+    return FAILED if failed else 0
 
 
 def _leaderboard(options: argparse.Namespace) -> list[dict[str, Any]]:

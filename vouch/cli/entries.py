@@ -12,6 +12,7 @@ from vouch.params.defaults import left_out
 from vouch.pipeline.yaml12 import dumped, loads
 
 PROFILES = Path("profiles")
+MODELINE = "# yaml-language-server: $schema="  # tells editors where the schema is, from the file's own folder
 _DEFAULTS = "\nDefaults that `vouch use` wrote out; docs/profiles.md"
 
 
@@ -33,7 +34,8 @@ def edited(document: Any) -> str:
 
 
 def whole(text: str, where: str) -> str:
-    """A params file with the defaults of what it leaves out. Raises UserError where it is no YAML."""
+    """A profile as params.yaml: with the defaults of what it leaves out. Raises UserError for no YAML."""
+    text = text.replace(f"{MODELINE}../", MODELINE, 1)
     missing = dict(left_out(loads(text, where)))
     if not missing:
         return text

@@ -21,6 +21,7 @@ from vouch.cli.printing import (
     check_name,
     cut,
     file_argument,
+    json_option,
     long_name,
     number,
     plain,
@@ -43,7 +44,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", help="id of the question, as in the tables and the report")
     parser.add_argument("--dataset", help="where several datasets have that id")
     parser.add_argument("--model", help="only this model")
-    parser.add_argument("--json", action="store_true", help="for programs, with whole texts")
+    json_option(parser, "whole texts")
     parser.add_argument(
         "--pictures",
         type=file_argument,

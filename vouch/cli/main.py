@@ -25,12 +25,15 @@ from vouch.pipeline.terminal import open_streams, warnings_aside
 COMMANDS = {
     "new": "begin with your own data and models (writes a profile)",
     "plan": "what would run, and how much it would ask of the models",
+    "watch": "how far a run is, how long still, and the last errors",
     "show": "accuracy, coverage, set size and calibration of every model",
     "compare": "two models on the same prompts: which is better, and is the difference real",
     "item": "one question: what every model answered, in every variation",
     "use": "switch to another profile (writes params.yaml)",
     "lock": "pin models and datasets to a commit, or to the digests of their files",
     "fetch": "download the datasets and weights that the profile needs",
+    "schema": "write JSON schemas of params.yaml and the like, for editors",
+    "completion": "completion in bash, zsh or fish, with the names of models and datasets",
 }
 GROUPS = {
     "review": (
@@ -89,7 +92,8 @@ Numbers:
   [low, high]   95 % interval
 Full precision, for programs: reports/metrics.json and reports/tables (CSV).
 
-Exit status: 0 success, 1 error, 2 wrong arguments, 130 interrupted (docs/terminal.md).
+Exit status: 0 success, 1 error, 2 wrong arguments, 3 `compare --fail-if` fails, 130 interrupted
+(docs/terminal.md).
 `vouch COMMAND --help` explains a command.
 """
 

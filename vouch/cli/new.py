@@ -16,13 +16,14 @@ import os
 import re
 from pathlib import Path
 
-from vouch.cli.entries import PROFILES, edited, editor, flow, whole
+from vouch.cli.entries import MODELINE, PROFILES, edited, editor, flow, whole
 from vouch.cli.lock import locked
 from vouch.cli.printing import plain
 from vouch.datasets.loaders import jsonl
 from vouch.datasets.read.files import Source
 from vouch.params.check import check_params
 from vouch.params.project import MODELS, Models
+from vouch.params.schema import FOLDER
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import write_text
 from vouch.pipeline.validation import NAME, validated
@@ -162,6 +163,7 @@ def _distinct(options: argparse.Namespace, datasets: dict[str, str], models: dic
 
 def _profile(name: str, datasets: dict[str, str], models: dict[str, str]) -> str:
     document = editor().load(
+        f"{MODELINE}../{FOLDER}/params.json\n"
         "# Data and models; every other key has a default, which `vouch use` writes out (docs/profiles.md).\n"
         f"profile: {name}\ndatasets: {{}}\nmodels: {{}}\n"
     )

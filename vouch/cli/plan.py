@@ -9,15 +9,17 @@ passes over the pictures' prefixes are not counted. Answers in the work cache ar
 
 Examples:
   vouch plan
+  vouch plan --json                      for programs
   vouch plan kostumov                    the size of a study, before `vouch use kostumov`
   vouch plan --power 3                   can it find a difference of 3 points, and if not, what would?
 """
 
 import argparse
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from vouch.cli.counts import (
     Count,
@@ -25,15 +27,14 @@ from vouch.cli.counts import (
     count_items,
     count_prompts,
     estimate,
-    gpu_hours,
     prompt_sets,
     sizes,
     variations_of,
 )
 from vouch.cli.entries import PROFILES
+from vouch.cli.model_costs import Places, hours_table, model_costs, prices_table
 from vouch.cli.power import power
-from vouch.cli.prices import OPTIONS, PICTURE, TEXT_TOKENS, cost
-from vouch.cli.printing import and_more, plain, table
+from vouch.cli.printing import and_more, as_json, json_option, plain, table
 from vouch.cli.use import profile_text
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.params.check import check_params
@@ -44,9 +45,6 @@ from vouch.pipeline.yaml12 import load, loads
 from vouch.prompts.build.config import template_name
 from vouch.prompts.rewrites.table import kinds_of
 from vouch.tables.prompts import prompts_path
-
-Places = Sequence[tuple[str, str]]
-"""Model and dataset of each cell that is to be asked."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,6 +70,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default=1.0,
         help="likewise: 1 + (questions of a group - 1) x their correlation; default: 1",
     )
+    json_option(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -96,19 +95,26 @@ def run(options: argparse.Namespace) -> int:
         if options.power is not None
         else ""
     )
-    print(_head(project) + _datasets(project, items, counts), end="")
-    asking = {
-        (model, dataset): f"extract@{model}-{dataset}" in touched and project.extract.asks(model, dataset)
+    strays = [] if options.profile else dag.strays()
+    places = [
+        (model, dataset)
         for model in project.models
         for dataset in project.datasets
-    }
-    cells = [place for place, asked in asking.items() if asked]
-    print(_cells(project, counts, stale, cells) + _hours(project, counts, cells), end="")
-    print(found, end="")
-    print(_prices(project, counts, cells), end="")
+        if f"extract@{model}-{dataset}" in touched and project.extract.asks(model, dataset)
+    ]
+    models = model_costs(project, counts, places)
+    if options.json:
+        named = _named(project, items, counts) | _cells(project, counts, stale, places) | {"models": models}
+        waits = {state.stage.name: state.why for state in waiting}
+        named |= {"stages": waits, "following_stages": following, "strays": strays}
+        print(as_json(named), end="")
+        return 0
+    print(_head(project) + _datasets(project, items, counts), end="")
+    print(_asked(project, _cells(project, counts, stale, places)), end="")
+    print(hours_table(models) + found + prices_table(models), end="")
     print(_rewrites(project, items, stale), end="")
     print(_away(project, items) + _absent(project), end="")
-    if strays := [] if options.profile else dag.strays():
+    if strays:
         print(
             f"made by no stage of this profile, so stages will refuse it: {plain(strays[0])}"
             f"{and_more(strays)}; `vouch store prune` removes what an earlier profile made"
@@ -150,55 +156,44 @@ def _datasets(project: Project, items: Mapping[str, Items], counts: Mapping[str,
     )
 
 
-def _cells(project: Project, counts: Mapping[str, Count], stale: set[str], places: Places) -> str:
+def _named(project: Project, items: Mapping[str, Items], counts: Mapping[str, Count]) -> dict[str, Any]:
+    """The profile and its datasets, as JSON has them."""
+    datasets = [
+        {
+            "dataset": name,
+            "items": items[name].count,
+            "here": items[name].here,
+            "prompts": counts[name].prompts,
+            "bound": counts[name].bound or "exact",
+            "outputs": dict(counts[name].outputs),
+            "variations": variations_of(project, name),
+        }
+        for name in project.datasets
+    ]
+    return {"profile": project.profile, "datasets": datasets}
+
+
+def _cells(project: Project, counts: Mapping[str, Count], stale: set[str], places: Places) -> dict[str, Any]:
+    """What will be asked of all models together. later: cells that run only if their inputs change."""
     cells = [counts[dataset] for _, dataset in places]
-    later = sum(f"extract@{model}-{dataset}" not in stale for model, dataset in places)
-    where = f", {later} of them only if their inputs change" if later else ""
-    prompts = sum(cell.prompts for cell in cells)
-    answers = sum(cell.answers(project.extract) for cell in cells)
-    passes = sum(cell.passes(project.extract) for cell in cells)
-    most, least = ("at most ", "about") if any(cell.bound for cell in cells) else ("", "at least")
+    return {
+        "cells": len(cells),
+        "later": sum(f"extract@{model}-{dataset}" not in stale for model, dataset in places),
+        "prompts": sum(cell.prompts for cell in cells),
+        "answers": sum(cell.answers(project.extract) for cell in cells),
+        "forward_passes": sum(cell.passes(project.extract) for cell in cells),
+        "bound": "at most" if any(cell.bound for cell in cells) else "exact",
+    }
+
+
+def _asked(project: Project, asked: Mapping[str, Any]) -> str:
+    where = f", {asked['later']} of them only if their inputs change" if asked["later"] else ""
+    most, least = ("", "at least") if asked["bound"] == "exact" else ("at most ", "about")
     return (
-        f"{len(cells)} cells (model x dataset) to extract{where}: {most}{prompts} prompts, {most}{answers} "
-        f"answers, {least} {passes:,} forward passes of {project.extract.batch} rows\n"
+        f"{asked['cells']} cells (model x dataset) to extract{where}: {most}{asked['prompts']} prompts, "
+        f"{most}{asked['answers']} answers, {least} {asked['forward_passes']:,} forward passes of "
+        f"{project.extract.batch} rows\n"
     )
-
-
-def _hours(project: Project, counts: Mapping[str, Count], places: Places) -> str:
-    """Prompts and GPU hours of each model of the hub."""
-    models = Models.model_validate(load(MODELS)).models
-    rows = []
-    for name, source in project.models.items():
-        cells = [counts[dataset] for model, dataset in places if model == name]
-        if source == str(MODELS) and models[name].source.kind == "hub" and cells:
-            size, cap = models[name].size, project.extract.max_tokens_of.get(name, project.extract.max_tokens)
-            thought = models[name].thought_tokens
-            hours = f"{gpu_hours(size, cells, project.extract, cap, thought):.1f}" if size else "?"
-            billions = f"{size / 1e9:.1f}" if size else "?"
-            rows.append([name, billions, str(sum(cell.prompts for cell in cells)), hours])
-    head = ["model", "billions", "prompts", "GPU hours"]
-    said = "GPU hours: an estimate from parameters x tokens (docs/internals/performance.md), not measured\n"
-    return table(head, rows, right={1, 2, 3}) + said if rows else ""
-
-
-def _prices(project: Project, counts: Mapping[str, Count], places: Places) -> str:
-    """Requests and their price of each model of a server whose entry has prices."""
-    models = Models.model_validate(load(MODELS)).models
-    rows = []
-    for name, source in project.models.items():
-        cells = [counts[dataset] for model, dataset in places if model == name]
-        entry = models[name] if source == str(MODELS) else None
-        if entry and entry.prices and cells:
-            cap = project.extract.max_tokens_of.get(name, project.extract.max_tokens)
-            requests, *tokens, paid = cost(entry, cells, project.extract, cap)
-            rows.append([name, str(requests), *(f"{count / 1e6:.1f}" for count in tokens), f"{paid:.2f}"])
-    head = ["model", "requests", "million tokens in", "out", "price"]
-    said = (
-        f"price: an estimate by {MODELS}, in its currency: {TEXT_TOKENS} tokens of words and a picture of "
-        f"{PICTURE[0]} x {PICTURE[1]} pixels a request, {OPTIONS} options to score, texts of full length, no "
-        "discount\n"
-    )
-    return table(head, rows, right={1, 2, 3, 4}) + said if rows else ""
 
 
 def _rewrites(project: Project, items: Mapping[str, Items], stale: set[str]) -> str:

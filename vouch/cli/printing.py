@@ -56,6 +56,11 @@ def as_json(value: Any) -> str:
     return json.dumps(value, indent=1, allow_nan=False) + "\n"
 
 
+def json_option(parser: Any, what: str = "") -> None:
+    """`--json`, the same for every command. parser: an ArgumentParser or a group of its arguments."""
+    parser.add_argument("--json", action="store_true", help=f"for programs{what and f': {what}'}")
+
+
 def and_more(names: Sequence[object], kind: str = "") -> str:
     """` and 2 more` where there are three names, nothing where there is one."""
     return f" and {len(names) - 1} more{kind and f' {kind}'}" if len(names) > 1 else ""

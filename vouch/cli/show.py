@@ -19,7 +19,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vouch.cli.printing import as_json, interval, long_name, number, plain, table, warn_if_outdated
+from vouch.cli.printing import (
+    as_json,
+    interval,
+    json_option,
+    long_name,
+    number,
+    plain,
+    table,
+    warn_if_outdated,
+)
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import intact
 from vouch.tables.compared import LEADERBOARD, LEADERBOARD_PATH
@@ -58,7 +67,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--all", action="store_true", help="all columns")
     other = parser.add_mutually_exclusive_group()
-    other.add_argument("--json", action="store_true", help="for programs: all columns, full precision")
+    json_option(other, "all columns, full precision")
     other.add_argument("--rev", help="a commit, tag or branch: what changed since; A..B: how all moved")
 
 

@@ -25,11 +25,13 @@ from vouch.cli.store.prune import Pruning, prune
 from vouch.cli.store.sync import record
 from vouch.models.released.files import released_models
 from vouch.params.check import check_params
+from vouch.params.project import Released
 from vouch.pipeline.dag import PARAMS, read_dag
 from vouch.pipeline.errors import UserError, did_you_mean
 from vouch.pipeline.files import replacing, write_text
 from vouch.pipeline.freshness import states
 from vouch.pipeline.runners import none_at_work
+from vouch.pipeline.validation import validated
 from vouch.pipeline.yaml12 import dumped, loads
 from vouch.tables.published import model_slug
 
@@ -144,41 +146,17 @@ def _set(document: CommentedMap, setting: str, where: str) -> None:
     level[last] = loads(text, f"--set {key}")
 
 
-def _released(section: dict[str, Any], where: str) -> tuple[Path, list[str]]:
-    """The folder and the datasets that are named. Raises UserError for anything else than their kinds."""
-    path, names = section["path"], section.get("datasets") or []
-    if not isinstance(path, str) or not path or Path(path).is_file():
-        raise UserError(f"{where}: released.path must be a folder, found {path!r:.60}")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        example = f"; write [{names:.60}]" if isinstance(names, str) else ""
-        raise UserError(f"{where}: released.datasets must be a list of names, found {names!r:.60}{example}")
-    for name in names:
-        if names.count(name) > 1:
-            raise UserError(f"{where}: released.datasets: {name:.60} stands twice; name it once")
-    return Path(path), names
-
-
 def _expand_released(document: dict[str, Any], where: str) -> None:
-    """Replaces `released: {path, datasets}` by `datasets` and `models`, in place.
-
-    path: a folder laid out as VLM-Uncertainty-Bench releases its files. datasets: of its, all where none are
-    named. Raises UserError where the folder holds no such files.
-    """
-    section = document.pop("released")
-    section = dict(section) if isinstance(section, dict) else {}
-    unknown = section.keys() - {"datasets", "path"}
-    if unknown or "path" not in section:
-        raise UserError(
-            f"{where}: released must be {{path: FOLDER, datasets: [NAME, ...]}}, found keys {sorted(section)}"
-        )
-    folder, datasets = _released(section, where)
+    """Replaces `released` by `datasets` and `models`. Raises UserError where the folder holds none."""
+    released = validated(Released, document.pop("released"), f"{where}: released")
+    folder = Path(released.path)
     here = [path.stem.removeprefix("items-") for path in sorted(folder.glob("items-*.parquet"))]
     if not here:
         raise UserError(
             f"{folder}/items-DATASET.parquet: no such file; point released.path to a folder laid out like "
             "VLM-Uncertainty-Bench's (docs/add-a-model.md): `vouch use released --set released.path=FOLDER`"
         )
-    for dataset in datasets or here:
+    for dataset in released.datasets or here:
         if dataset not in here:
             raise UserError(
                 f"{folder}/items-{dataset:.60}.parquet: no such file; {did_you_mean(dataset, here)}"

@@ -23,12 +23,16 @@ from vouch.metrics.responses import NO_ROLE, Responses
 class PredictionSets(Result):
     """Prediction sets of n questions with at most k options.
 
-    score, alpha: as asked. rows: n. coverage   share of the test rows whose set holds a right option;
-    target 1 - alpha set_size   mean number of options in a set singleton_rate, empty_rate: shares of sets
-    with one option; of sets that were empty before they were filled accuracy   of the most probable option,
-    ties shared threshold  of the scores, from all n rows; inf where n is too small for alpha: every option
-    is in each set sets       [n, k] bool with that threshold row_size, row_coverage  [n] means over the
-    splits in which the row tests; NaN where it never did
+    score, alpha      as asked
+    rows              n
+    coverage          share of the test rows whose set holds a right option; target 1 - alpha
+    set_size          mean number of options in a set
+    singleton_rate    share of sets with one option
+    empty_rate        share of sets that were empty before they were filled
+    accuracy          of the most probable option, ties shared
+    threshold         of the scores, from all n rows; inf where n is too small for alpha: every set is full
+    sets              [n, k] bool with that threshold
+    row_size, row_coverage   [n] means over the splits in which the row tests; NaN where it never did
 
     Intervals: 2.5 and 97.5 percentiles over the splits, which say how much the split alone moves a number.
     """

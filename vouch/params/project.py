@@ -7,7 +7,7 @@ change to another.
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.demo.training.config import Config as TrainConfig
@@ -66,6 +66,23 @@ class Paper(BaseModel):
 
     title: str
     absent: list[Absent] = []
+
+
+class Released(BaseModel):
+    """What `vouch use` writes datasets and models from. path: a folder laid out as VLM-Uncertainty-Bench
+    releases its files. datasets: of its, all where none are named."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    path: str = Field(min_length=1)
+    datasets: list[str] = Field(default=[], json_schema_extra={"uniqueItems": True})
+
+    @field_validator("datasets")
+    @classmethod
+    def _once(cls, names: list[str]) -> list[str]:
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"{twice[0]:.60} stands twice; name it once")
+        return names
 
 
 class Project(BaseModel):

@@ -98,7 +98,7 @@ def start_snakemake(
         if main:
             check_once()
         dag = read_dag()
-        resources_of = resources.planner(config)
+        resources_of = resources.planner({key: config[key] for key in config if key != "image"})
         found = {name: resources_of(stage) for name, stage in dag.stages.items()}
         if main:
             runners.mend()

@@ -18,11 +18,12 @@ from vouch.pipeline.digests import Digests, fingerprint
 from vouch.pipeline.errors import NO_THREAD, UserError, refused_by_system, without_threads
 from vouch.pipeline.freshness import Record, present, read_receipt, write_receipt
 from vouch.pipeline.intact import Recorded, refuse_damaged
+from vouch.pipeline.live import Live, live
 from vouch.pipeline.locks import stage_lock
 from vouch.pipeline.run_record import versions, write_records
 from vouch.pipeline.runners import mend
 from vouch.pipeline.streaming_digest import read_otherwise
-from vouch.pipeline.terminal import open_streams, progress, warnings_aside
+from vouch.pipeline.terminal import open_streams, warnings_aside
 
 T = TypeVar("T")
 FILES = ("params.yaml", "models.lock")
@@ -32,8 +33,14 @@ class Run:
     """What a stage may know: its keys, the parameters that dvc.yaml declares for it, its inputs."""
 
     def __init__(
-        self, dag: Dag, stage: Stage, arguments: Sequence[str], digests: Digests | None = None
+        self,
+        dag: Dag,
+        stage: Stage,
+        arguments: Sequence[str],
+        digests: Digests | None = None,
+        told: Live | None = None,
     ) -> None:
+        self._live = told or Live(stage)
         self.stage = stage.name
         self.keys = tuple(arguments)
         self.inputs = [Path(path) for path in dag.inputs(stage)]
@@ -82,7 +89,7 @@ class Run:
 
     def progress(self, items: Iterable[T], total: int | None = None, label: str = "") -> Iterator[T]:
         """Passes `items` on and shows how far it is."""
-        return progress(items, total, label or self.stage)
+        return self._live.follow(items, total, label)
 
 
 def _sorted(value: Any) -> Any:
@@ -128,18 +135,20 @@ def _run(name: str, arguments: list[str], body: Callable[[Run], None], check: Ca
             _refuse_new_values(stage, settings)
             print(f"{name}: the other run has made everything", file=sys.stderr)
             return
-        record = _make(dag, stage, arguments, body)
+        told = Live(stage)
+        with live(told):
+            record = _make(dag, stage, arguments, body, told)
         _refuse_new_values(stage, settings)
         write_receipt(stage, record)
 
 
-def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], None]) -> Record:
+def _make(dag: Dag, stage: Stage, arguments: list[str], body: Callable[[Run], None], told: Live) -> Record:
     digests = Digests()
     refuse_damaged(Recorded(dag), dag.inputs(stage), digests)
     # what no stage has made is hashed while it is read, or at the end
     unread = {dep: fingerprint(dep) for dep in dag.sources(stage)}
     before = {dep: digests.of(dep) for dep in stage.deps if dep not in unread}
-    run = Run(dag, stage, arguments, digests)
+    run = Run(dag, stage, arguments, digests, told)
     gc.freeze()  # what was imported stays; looking for cycles in it takes as long as in all that is made
     began, start = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.monotonic()
     with warnings_aside() as said:

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePath
 from typing import Any
 
-from vouch.cli.printing import plain
+from vouch.cli.printing import as_json, json_option, plain
 from vouch.params.check import check_project
 from vouch.pipeline.dag import read_dag
 from vouch.pipeline.dvc_store import held
@@ -37,6 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="stages that are not up to date are no failure (Snakemake's hook)",
     )
+    json_option(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -50,6 +51,18 @@ def run(options: argparse.Namespace) -> int:
     stale = [state for state in states if not state.fresh]
     fit = len(states) - len(stale)
     rest = ", the rest will run" if stale else ""
+    if options.json:
+        print(
+            as_json(
+                {
+                    "stages": len(states),
+                    "recorded": unknown,
+                    "not_recorded": {state.stage.name: state.why for state in stale},
+                }
+            ),
+            end="",
+        )
+        return 1 if stale and not options.partial else 0
     print(f"sync: {fit} of {len(states)} stages are up to date ({len(unknown)} newly recorded){rest}")
     if options.partial:  # what was not asked for is no news
         stale = [state for state in stale if any(Path(out).exists() for out in state.stage.outs)]

@@ -15,9 +15,10 @@ import argparse
 import shutil
 from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from vouch.cli.printing import plain
+from vouch.cli.printing import as_json, json_option, plain
 from vouch.cli.store.warm import distrust
 from vouch.models.requests.dataset_requests import DatasetRequests, Session
 from vouch.models.requests.recompute import draw, recompute
@@ -50,6 +51,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=int, default=0, help="of these answers; another draws others (default: 0)"
     )
+    json_option(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -60,28 +62,48 @@ def run(options: argparse.Namespace) -> int:
     """
     if options.recompute < 0 or (options.recompute and options.remote is not None):
         raise UserError("--recompute N: give a number of answers, at least 1, without --remote")
+    told = Told(silent=options.json)
     if options.remote is None:
         # what a stage has just made is not yet known to a record
         with cache() as store, none_at_work() if options.mend else nullcontext():
             if not store.names() and not any(Path(out).exists() for out in read_dag().maker):
                 raise UserError("nothing to verify: no output is here; `dvc pull` fetches them")
-            outputs, said = _outputs(options.mend)
-            objects, read = _objects(store, options.mend)
-        found, said = outputs + objects, f"{said} and {read}"
+            outputs = _outputs(options.mend, told)
+            said = f"{outputs} and {_objects(store, options.mend, told)}"
         then = "`dvc repro` or `dvc pull` brings it back"
     else:
         with remote(options.remote or None) as store:
-            found, said = _objects(store, options.mend)
+            said = _objects(store, options.mend, told)
         then = "`dvc push` brings it back from where it is whole; `dvc repro` computes it anew"
-    if not found:
-        print(f"verify: {said} read; nothing is damaged")
-        return _recompute(options.recompute, options.seed) if options.recompute else 0
-    print(f"verify: removed; {then}" if options.mend else f"verify: --mend removes it, then {then}")
-    return 0 if options.mend else 1
+    if told.damaged:
+        told.say(f"removed; {then}" if options.mend else f"--mend removes it, then {then}")
+        status = 0 if options.mend else 1
+    else:
+        told.say(f"{said} read; nothing is damaged")
+        status = _recompute(options.recompute, options.seed, told) if options.recompute else 0
+    if options.json:
+        removed = bool(told.damaged) and options.mend
+        print(as_json({"damaged": told.damaged, "removed": removed, "lines": told.lines}), end="")
+    return status
 
 
-def _outputs(mend: bool) -> tuple[int, str]:
-    """How many are damaged, and in words how many were compared. What could not be is told."""
+@dataclass
+class Told:
+    """What was found: a line at a time for a person, or all of it at the end for programs."""
+
+    silent: bool
+    damaged: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+
+    def say(self, line: str) -> None:
+        """A line for a person."""
+        self.lines.append(line)
+        if not self.silent:
+            print(plain(f"verify: {line}"))
+
+
+def _outputs(mend: bool, told: Told) -> str:
+    """In words how many were compared."""
     dag, digests = read_dag(), Digests()
     recorded = Recorded(dag)
     here = [out for out in sorted(dag.maker) if Path(out).exists()]
@@ -89,30 +111,32 @@ def _outputs(mend: bool) -> tuple[int, str]:
     found = list(damaged(recorded, compared, digests))
     digests.save()
     if absent := len(dag.maker) - len(here):
-        print(f"verify: {absent} of {len(dag.maker)} outputs are not here: `dvc pull`, or `dvc repro`")
+        told.say(f"{absent} of {len(dag.maker)} outputs are not here: `dvc pull`, or `dvc repro`")
     for path in sorted({*here} - {*compared}):
-        print(plain(f"verify: {path}: no record of {dag.maker[path]} has it; `dvc repro` makes it anew"))
+        told.say(f"{path}: no record of {dag.maker[path]} has it; `dvc repro` makes it anew")
     for path in found:
-        print(plain(f"verify: {path}: not the bytes that {dag.maker[path]} wrote"))
+        told.damaged.append(path)
+        told.say(f"{path}: not the bytes that {dag.maker[path]} wrote")
         if mend:
             shutil.rmtree(path) if Path(path).is_dir() else Path(path).unlink()
-    return len(found), f"{len(compared):,} outputs"
+    return f"{len(compared):,} outputs"
 
 
-def _objects(store: Store, mend: bool) -> tuple[int, str]:
+def _objects(store: Store, mend: bool, told: Told) -> str:
     names = store.names()
     found = {name for name in names if not store.is_whole(name)}
     for name in sorted(found):
-        print(plain(f"verify: {store.path(name)}: damaged in {store.place}"))
+        told.damaged.append(store.path(name))
+        told.say(f"{store.path(name)}: damaged in {store.place}")
     if mend:
         for name in [*found, *store.naming(found, [name for name in names if name not in found])]:
             store.remove(name)
-    return len(found), f"{len(names):,} objects of {store.place}"
+    return f"{len(names):,} objects of {store.place}"
 
 
-def _recompute(count: int, seed: int) -> int:
+def _recompute(count: int, seed: int, told: Told) -> int:
     """Asks again for so many answers, says how far they are; 0 where they are the same. Raises UserError."""
-    found = [one for dataset, drawn in draw(_asked(), count, seed) for one in recompute(dataset, drawn)]
+    found = [one for dataset, drawn in draw(_asked(told), count, seed) for one in recompute(dataset, drawn)]
     if not found:
         raise UserError(
             "--recompute: no answers of a model that runs here; `dvc pull` fetches them with their inputs"
@@ -120,19 +144,19 @@ def _recompute(count: int, seed: int) -> int:
     said = f"{len(found)} answers computed again (seed {seed})"
     other = [one for one in found if one.distance]
     if not other:
-        print(f"verify: {said}; all are the same")
+        told.say(f"{said}; all are the same")
         return 0
     most, moved = max(other, key=lambda one: one.distance), [one.where for one in other if one.moved]
-    print(
-        f"verify: {said}; {len(other)} differ, by {most.distance:.2g} at most "
+    told.say(
+        f"{said}; {len(other)} differ, by {most.distance:.2g} at most "
         f"({most.where}); {len(moved)} best letters, options or texts are others"
     )
     for where in moved:
-        print(plain(f"verify: {where}: another answer"))
+        told.say(f"{where}: another answer")
     return 1
 
 
-def _asked() -> Iterator[DatasetRequests]:
+def _asked(told: Told) -> Iterator[DatasetRequests]:
     """All datasets of models whose responses are here and of the present inputs; others are told."""
     project, dag, digests = check_project(), read_dag(), Digests()
     for name in project.models:
@@ -148,4 +172,4 @@ def _asked() -> Iterator[DatasetRequests]:
             if problem is None:
                 yield asked
             elif problem:
-                print(plain(f"verify: {asked.label}: not computed again ({problem})"))
+                told.say(f"{asked.label}: not computed again ({problem})")

@@ -22,7 +22,7 @@ from vouch.pipeline.digests import Digests
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.freshness import Record, present, read_lock, read_receipt, states
 from vouch.pipeline.intact import Recorded, refuse_damaged
-from vouch.pipeline.terminal import progress
+from vouch.pipeline.live import Live, live
 from vouch.tables.pins import pin_path, read_pin
 from vouch.tables.responses import RESPONSES
 
@@ -78,8 +78,10 @@ def _warm(name: str) -> None:
     model = Session(read_pin(pin_path(name)), project.extract)
     for dataset in project.datasets:
         asked = DatasetRequests(model, dataset)
-        taken = _taken_over(asked, dag[f"extract@{name}-{dataset}"], digests)
-        answers = answer(asked, progress)["answers"]
+        stage = dag[f"extract@{name}-{dataset}"]
+        taken, told = _taken_over(asked, stage, digests), Live(stage)
+        with live(told):
+            answers = answer(asked, told.follow)["answers"]
         print(
             f"warm: {name} {dataset}: {taken}{answers['asked']} asked, {answers['known']} known before",
             flush=True,

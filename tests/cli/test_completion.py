@@ -1,0 +1,84 @@
+"""Completion in real shells: the script that `vouch completion` prints, sourced, and TAB pressed."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from vouch.cli.completion import NAMES, SHELLS
+from vouch.pipeline.yaml12 import load
+
+ROOT = Path(__file__).parents[2]
+BASH = """source {script}; COMP_WORDS=({words} ""); COMP_CWORD={count}; _shtab_vouch vouch "" x
+printf '%s\\n' "${{COMPREPLY[@]}}" """
+ZSH = """zmodload zsh/zpty; zpty z zsh -f -i
+zpty -w z "autoload -Uz compinit; compinit -u -d {folder}/dump; source {script}; compdef _shtab_vouch vouch"
+zpty -w z "bindkey '^T' list-choices; unsetopt zle_bracketed_paste; echo REA''DY"
+zpty -r z out '*READY*'; zpty -w -n z $'{words} \\t\\t'; zpty -w -n z $'\\x15echo E''ND\\n'
+zpty -r z out '*END*'; print -r -- "$out" """
+FISH = "source {script}; complete -C '{words} '"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The scripts, and a `vouch` to ask for names."""
+    folder = tmp_path_factory.mktemp("completion")
+    for shell in filter(shutil.which, SHELLS):
+        (folder / f"script.{shell}").write_text(vouch("completion", shell), "utf-8")
+    (folder / "vouch").write_text(f'#!/bin/sh\nexec {sys.executable} -m vouch.cli.main "$@"\n', "utf-8")
+    (folder / "vouch").chmod(0o755)
+    return folder
+
+
+def vouch(*arguments: str) -> str:
+    command = [sys.executable, "-m", "vouch.cli.main", *arguments]
+    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+
+def offered(shell: str, folder: Path, words: str) -> set[str]:
+    """The words offered after these and a space."""
+    if not shutil.which(shell):
+        pytest.skip(f"no {shell} here")
+    script = {"bash": BASH, "zsh": ZSH, "fish": FISH}[shell].format(
+        folder=folder, script=folder / f"script.{shell}", words=words, count=len(words.split())
+    )
+    path = {"PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "TERM": "dumb"}
+    options = {"bash": ["--norc"], "zsh": ["-f"], "fish": ["--no-config"]}[shell]
+    done = subprocess.run(
+        [shell, *options, "-c", script],
+        cwd=ROOT,
+        env=os.environ | path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("vouch store", {"pull", "verify", "prune", "sync", "warm"}),
+        ("vouch compare", {"vouch_s", "vouch_l"}),
+        ("vouch compare vouch_s vouch_l --dataset", {"shapes", "shapes_text"}),
+        ("vouch compare vouch_s vouch_l --variation", {"option_order", "lr_i"}),
+        ("vouch use", {"kostumov", "small"}),
+    ],
+)
+def test_names_are_offered(shell: str, folder: Path, words: str, expected: set[str]) -> None:
+    assert offered(shell, folder, words) >= expected
+
+
+def test_names_are_those_of_the_checkout() -> None:
+    params = load(ROOT / "params.yaml")
+    for kind in ("models", "datasets", "variations"):
+        assert vouch("completion", kind).split() == list(params[kind])
+    assert set(vouch("completion", "profiles").split()) == {
+        path.stem for path in (ROOT / "profiles").glob("*.yaml")
+    }
+    assert vouch("completion", "sources").split() == [*params["datasets"], *params["models"]]
+    assert set(NAMES) == {"models", "datasets", "variations", "sources", "profiles", "items"}

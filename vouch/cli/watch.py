@@ -1,0 +1,170 @@
+"""Watch a run: stages done and running, how fast and how long still, memory of GPUs, the last errors.
+
+Whoever runs the stages, here or on other machines that share this folder: what is shown comes from records
+that stages keep in .vouch (receipts of those that are done, how far the others are). On a terminal one table
+is kept up to date; elsewhere a line is printed now and then, for a log. Ends when every stage is up to date.
+
+Examples:
+  vouch watch
+  vouch watch --once
+  vouch watch --every 60 >> run.log &
+"""
+
+import argparse
+import json
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from vouch.cli.printing import cut, plain
+from vouch.pipeline.dag import Dag, read_dag
+from vouch.pipeline.files import alive
+from vouch.pipeline.freshness import receipt_path, states
+from vouch.pipeline.live import RUNNING
+
+ERRORS = 3  # shown at most
+_MEMORY = ["nvidia-smi", "--query-gpu=index,memory.used,memory.total", "--format=csv,noheader,nounits"]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `vouch watch`."""
+    parser.add_argument("--every", type=float, metavar="SECONDS", help="default: 1 on a terminal, else 15")
+    parser.add_argument("--once", action="store_true", help="say how it stands, and end")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """How a run stands. running, failed: records of stages (vouch/pipeline/live.py). gpus: a text each."""
+
+    stages: int
+    done: int
+    running: Sequence[dict[str, Any]] = ()
+    failed: Sequence[dict[str, Any]] = ()
+    gpus: Sequence[str] = ()
+
+
+@dataclass
+class Watch:
+    """What is known since the watching began. done: names of stages; receipts: when each was written."""
+
+    dag: Dag
+    done: set[str]
+    receipts: dict[str, float] = field(default_factory=dict)
+
+    def look(self) -> Seen:
+        """Reads the records. A stage is done by a receipt that is newer than the last look at it."""
+        for stage in self.dag.stages.values():
+            path = receipt_path(stage)
+            written = path.stat().st_mtime if path.exists() else 0.0
+            if written > self.receipts.setdefault(stage.name, written):
+                self.done.add(stage.name)
+            self.receipts[stage.name] = written
+        records = [
+            one for one in map(_read, sorted(RUNNING.glob("*.json"))) if one.get("stage") in self.dag.stages
+        ]
+        failed = sorted((one for one in records if _failed(one)), key=lambda one: one.get("at", one["began"]))
+        running = [one for one in records if one not in failed]
+        done = len(self.done.difference(one["stage"] for one in records))
+        return Seen(len(self.dag.stages), done, running, failed[-ERRORS:], _gpus())
+
+
+def _read(path: Any) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # ended meanwhile
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _failed(record: dict[str, Any]) -> bool:
+    here = record["host"] == socket.gethostname()
+    if "error" not in record and here and not alive(record["pid"]):
+        record["error"] = "was killed; run it again, finished answers are kept"
+    return "error" in record
+
+
+def _gpus() -> list[str]:
+    try:
+        said = subprocess.run(_MEMORY, capture_output=True, text=True, check=False, timeout=10).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    rows = [line.split(", ") for line in said.splitlines() if line.count(", ") == 2]
+    return [
+        f"GPU {index}: {int(used) / 1024:.1f} of {int(total) / 1024:.1f} GiB" for index, used, total in rows
+    ]
+
+
+def speed(record: dict[str, Any]) -> tuple[str, str, str]:
+    """How many prompts (or steps, items) of a stage are done, how many a second, and the time left."""
+    done, total = record.get("done"), record.get("total")
+    if done is None:
+        return "", "", ""
+    rate = done / max(record["at"] - record["since"], 1e-6)
+    left = duration((total - done) / rate) if total else ""
+    return f"{done}/{total}" if total else str(done), f"{rate:.1f}/s", left
+
+
+def duration(seconds: float) -> str:
+    """In words that a person reads at a glance: `45 s`, `3 min 5 s`, `2 h 10 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def line(seen: Seen) -> str:
+    """For a log."""
+    parts = [f"{seen.done} of {seen.stages} stages done"]
+    for record in seen.running:
+        amount, rate, left = speed(record)
+        said = f"{record['stage']} for {duration(time.time() - record['began'])}"
+        parts.append(said + (f", {amount}, {rate}" if amount else "") + (f", {left} left" if left else ""))
+    parts += seen.gpus
+    parts += [f"failed: {record['stage']}: {cut(record['error'], 200)}" for record in seen.failed]
+    return plain("; ".join(parts))
+
+
+def screen(seen: Seen) -> Any:
+    """The same for a terminal, as rich draws it."""
+    from rich.console import Group
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("running", "since", "", "done", "a second", "left", box=None)
+    for record in seen.running:
+        bar = ProgressBar(record["total"], record["done"], width=20) if record.get("total") else ""
+        since = duration(time.time() - record["began"])
+        table.add_row(Text(plain(record["stage"])), since, bar, *speed(record))
+    texts = [f"failed: {record['stage']}: {cut(record['error'], 200)}" for record in seen.failed]
+    head = Text(f"{seen.done} of {seen.stages} stages done", style="bold")
+    tail = [Text(each) for each in seen.gpus] + [Text(plain(text), style="red") for text in texts]
+    return Group(head, *([table] if seen.running else []), *tail)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Shows, until every stage is done."""
+    dag = read_dag()
+    watch = Watch(dag, {state.stage.name for state in states(dag) if state.fresh})
+    seen = watch.look()
+    if options.once or not sys.stdout.isatty():
+        every = 15.0 if options.every is None else options.every
+        print(f"watch: {line(seen)}", flush=True)
+        while not options.once and (seen.done < seen.stages or seen.running):
+            time.sleep(every)
+            seen = watch.look()
+            print(f"watch: {line(seen)}", flush=True)
+        return 0
+    from rich.live import Live
+
+    with Live(screen(seen), auto_refresh=False) as shown:
+        while seen.done < seen.stages or seen.running:
+            time.sleep(1.0 if options.every is None else options.every)
+            seen = watch.look()
+            shown.update(screen(seen), refresh=True)
+    return 0
