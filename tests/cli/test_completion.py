@@ -76,7 +76,9 @@ def test_names_are_offered(shell: str, folder: Path, words: str, expected: set[s
 def test_names_are_those_of_the_checkout() -> None:
     params = load(ROOT / "params.yaml")
     for kind in ("models", "datasets", "variations"):
-        assert vouch("completion", kind).split() == list(params[kind])
+        assert vouch("completion", kind).split()[: len(params[kind])] == list(params[kind])
+    of_datasets = {name for entry in params["datasets"].values() for name in entry.get("variations", ())}
+    assert of_datasets <= set(vouch("completion", "variations").split())
     assert set(vouch("completion", "profiles").split()) == {
         path.stem for path in (ROOT / "profiles").glob("*.yaml")
     }

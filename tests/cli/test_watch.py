@@ -45,23 +45,23 @@ def at_work(stage: subprocess.Popen[bytes]) -> dict[str, float]:
 
 def test_a_stage_that_runs_is_killed_and_runs_again(copied: Checkout, vouch: Vouch) -> None:
     nothing = vouch("watch", "--once")
-    assert nothing == "watch: 0 of 23 stages done\n"
+    assert nothing == "watch: 0 of 25 stages done\n"
     with subprocess.Popen(TRAIN, stderr=subprocess.DEVNULL) as stage:
         try:
             record = at_work(stage)
             out = vouch("watch", "--once")
         finally:
             stage.kill()
-    assert "0 of 23 stages done; train@tiny_a for " in out
+    assert "0 of 25 stages done; train@tiny_a for " in out
     assert f", {record['done']}/{record['total']}, " in out and "/s, " in out and out.endswith(" left\n")
     assert "failed: train@tiny_a: was killed; run it again" in vouch("watch", "--once")
     with subprocess.Popen([*WATCH, "--every", "0.1"], stdout=subprocess.PIPE, text=True) as watching:
         assert watching.stdout and "failed: train@tiny_a" in watching.stdout.readline()
         copied.dvc("repro", "train@tiny_a")
-        while " 1 of 23 stages done" not in (said := watching.stdout.readline()):
+        while " 1 of 25 stages done" not in (said := watching.stdout.readline()):
             assert said, "the watching ended"
         watching.terminate()
-    assert vouch("watch", "--once") == "watch: 1 of 23 stages done\n" and not any(RUNNING.glob("*.json"))
+    assert vouch("watch", "--once") == "watch: 1 of 25 stages done\n" and not any(RUNNING.glob("*.json"))
 
 
 def test_an_error_stays_until_the_stage_has_run_again(copied: Checkout, vouch: Vouch) -> None:
@@ -76,7 +76,7 @@ def test_an_error_stays_until_the_stage_has_run_again(copied: Checkout, vouch: V
     assert "failed: rewrite@left: data/items/left.parquet: " in out and out.count("\n") == 1
     items.write_bytes(whole)
     subprocess.run(rewrite, capture_output=True, check=True)
-    assert vouch("watch", "--once") == "watch: 2 of 23 stages done\n"
+    assert vouch("watch", "--once") == "watch: 2 of 25 stages done\n"
 
 
 def test_on_a_terminal(copied: Checkout) -> None:
@@ -96,7 +96,7 @@ def test_on_a_terminal(copied: Checkout) -> None:
             stage.kill()
             watching.terminate()
             watching.wait()
-    assert b"0 of 23 stages done" in shown and b"a second" in shown and b"watch:" not in shown
+    assert b"0 of 25 stages done" in shown and b"a second" in shown and b"watch:" not in shown
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(4.4, "4 s"), (185, "3 min 5 s"), (7800, "2 h 10 min")])
