@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -13,7 +14,8 @@ import pytest
 
 from tests.checkouts.checkout import Checkout
 from tests.cli.conftest import Vouch
-from vouch.cli.watch import duration, speed
+from vouch.cli.watch import Record, Watch, duration, speed
+from vouch.pipeline.dag import Dag, Stage
 from vouch.pipeline.live import RUNNING
 
 TRAIN = [sys.executable, "-m", "stages.train", "tiny_a"]
@@ -105,6 +107,30 @@ def test_durations(seconds: float, said: str) -> None:
 
 
 def test_the_speed_of_a_stage() -> None:
-    assert speed({"done": 30, "total": 90, "since": 100.0, "at": 110.0}) == ("30/90", "3.0/s", "20 s")
-    assert speed({"done": 30, "total": None, "since": 100.0, "at": 110.0}) == ("30", "3.0/s", "")
-    assert speed({}) == ("", "", "")
+    record = Record(stage="a", pid=1, host="b", began=0.0)
+    assert speed(record) == ("", "", "")
+    record = record.model_copy(update={"done": 30, "since": 100.0, "at": 110.0})
+    assert speed(record) == ("30", "3.0/s", "")
+    assert speed(record.model_copy(update={"total": 90})) == ("30/90", "3.0/s", "20 s")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"pid": "x"}, {"pid": 10**20}, {"pid": None}, {"stage": [1]}, {"began": "yesterday"},
+        {"began": float("nan")}, {"done": "3"}, {"began": 0.0, "pid": 1},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_damaged_record_or_a_reused_number_is_no_running_stage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: dict[str, object]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    RUNNING.mkdir(parents=True)
+    told = {"stage": "train@a", "pid": os.getpid(), "host": socket.gethostname(), "began": time.time()}
+    watch_ = Watch(Dag([Stage("train@a", "true", (), (), {})]), set())
+    path = RUNNING / "train-a.json"
+    path.write_text(json.dumps(told), "utf-8")
+    assert [one.stage for one in watch_.look().running] == ["train@a"]
+    path.write_text(json.dumps(told | damage), "utf-8")
+    assert not watch_.look().running
