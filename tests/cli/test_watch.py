@@ -118,7 +118,7 @@ def test_the_speed_of_a_stage() -> None:
     "damage",
     [
         {"pid": "x"}, {"pid": 10**20}, {"pid": None}, {"stage": [1]}, {"began": "yesterday"},
-        {"began": float("nan")}, {"done": "3"}, {"began": 0.0, "pid": 1},
+        {"began": float("nan")}, {"done": "x"}, {"began": 0.0, "pid": 1},
     ],
     ids=str,
 )  # fmt: skip

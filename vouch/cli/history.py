@@ -117,7 +117,6 @@ def _git(*words: str) -> str:
     done = subprocess.run(["git", *words], capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr.strip().splitlines() or ["no such commit"])[0]
-        raise UserError(
-            f"git: {plain(words[-1].removesuffix('^{commit}'))}: {plain(said)}; name commits, tags or branches as A..B"
-        )
+        name = plain(words[-1].removesuffix("^{commit}"))
+        raise UserError(f"git: {name}: {plain(said)}; name commits, tags or branches as A..B")
     return done.stdout
