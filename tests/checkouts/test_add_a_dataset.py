@@ -124,7 +124,7 @@ def test_three_commands_of_the_readme_lead_from_data_and_a_model_to_the_report(t
         "models:\n",
         "  signs: {source: ../signs, loader: jsonl, template: kostumov}\nmodels:\n",
     )
-    stages = ("prepare", "rewrite", "vary", "embed", "score", "browse")
+    stages = ("prepare", "rewrite", "vary", "embed", "judge", "score", "browse")
     own = {f"{stage}@signs" for stage in stages} | {f"extract@{model.name.replace('-', '_')}-signs"}
     assert checkout.repro() == own | {"embed_texts", "compare", "report"}
 

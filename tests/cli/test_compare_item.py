@@ -144,6 +144,7 @@ def test_the_number_of_a_gate_is_that_of_the_table(capsys: pytest.CaptureFixture
         (["tiny_a", "tiny_b", "--fail-if", "accuracy"], 'write NAME < NUMBER, e.g. "accuracy < -0.02"'),
         (["tiny_a", "tiny_b", "--fail-if", "acuracy < 1"], "no number acuracy; did you mean accuracy?"),
         (["tiny_a", "tiny_b", "--fail-if", "accuracy < 1 or p < 1"], "is no rule"),
+        (["tiny_a", "tiny_b", "--fail-if", f"accuracy < {'1' * 100_000}x"], "is no rule"),
         (["tiny_a", "tiny_b", "--output", "text", "--fail-if", "set_size_lac < 1"], "have no such numbers"),
         (["tiny_a", "tiny_x"], "no model tiny_x; did you mean tiny_"),
         (["tiny_a", "tiny_a"], "name two different ones"),

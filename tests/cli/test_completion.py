@@ -1,5 +1,6 @@
 """Completion in real shells: the script that `vouch completion` prints, sourced, and TAB pressed."""
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from vouch.cli.completion import NAMES, SHELLS
+from vouch.cli.completion import NAMES, SHELLS, run
 from vouch.pipeline.yaml12 import load
 
 ROOT = Path(__file__).parents[2]
@@ -36,6 +37,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def vouch(*arguments: str) -> str:
     command = [sys.executable, "-m", "vouch.cli.main", *arguments]
     return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+
+def test_a_name_that_a_shell_would_run_is_not_offered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = "models: {fine_1: x, '$(touch here)': x, '`touch here`': x, 'a b': x}\n"
+    Path("params.yaml").write_text(names, "utf-8")
+    run(argparse.Namespace(what="models"))
+    assert capsys.readouterr().out == "fine_1\n"
 
 
 def offered(shell: str, folder: Path, words: str) -> set[str]:
@@ -76,7 +87,9 @@ def test_names_are_offered(shell: str, folder: Path, words: str, expected: set[s
 def test_names_are_those_of_the_checkout() -> None:
     params = load(ROOT / "params.yaml")
     for kind in ("models", "datasets", "variations"):
-        assert vouch("completion", kind).split() == list(params[kind])
+        assert vouch("completion", kind).split()[: len(params[kind])] == list(params[kind])
+    of_datasets = {name for entry in params["datasets"].values() for name in entry.get("variations", ())}
+    assert of_datasets <= set(vouch("completion", "variations").split())
     assert set(vouch("completion", "profiles").split()) == {
         path.stem for path in (ROOT / "profiles").glob("*.yaml")
     }

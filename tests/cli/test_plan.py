@@ -199,7 +199,8 @@ def test_a_new_variation_counts_what_follows_from_it(bare: Path, vouch: Vouch) -
     )
     assert "5 stages are not up to date: 2 rewrite, 2 vary, 1 report\n" in out
     assert (
-        "10 more run if their inputs change: 4 extract, 2 score, 2 browse, 1 embed_texts, 1 compare\n" in out
+        "12 more run if their inputs change: 4 extract, 2 judge, 2 score, 2 browse, 1 embed_texts, 1 compare\n"
+        in out
     )
 
 

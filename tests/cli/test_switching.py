@@ -48,7 +48,7 @@ def test_plan_before_anything_runs(kept: Checkout, vouch: Vouch) -> None:
     assert "profile small" in out and "4 cells" in out
     assert "88 prompts" in out, "2 models x (24 + 20) items"
     assert "12 forward passes" in out, "2 x (3 + 3) batches of 8"
-    assert "23 stages are not up to date: 2 prepare, " in out
+    assert "25 stages are not up to date: 2 prepare, " in out
     assert [path.name for path in (kept.path / "data").iterdir()] == ["README.md"]
     assert "dvc repro" in vouch("show", status=1)
 
@@ -241,9 +241,8 @@ def test_what_was_made_here_with_the_recorded_bytes_comes_into_the_cache(
     here.run("python", "-m", "stages.prepare", "right")
     here.run("python", "-m", "stages.train", "tiny_a")
     synced = json.loads(vouch("store", "sync", "--partial", "--json"))
-    assert {*synced["recorded"]} >= {"prepare@right", "train@tiny_a"} and not synced[
-        "not_recorded"
-    ].keys() & {*synced["recorded"]}
+    assert "train@tiny_a" in synced["recorded"]
+    assert not synced["not_recorded"].keys() & {*synced["recorded"], "prepare@right"}
     for folder in ("files", "runs"):
         shutil.rmtree(cache / folder, ignore_errors=True)
     before = (here.path / "dvc.lock").read_bytes()

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -13,7 +14,8 @@ import pytest
 
 from tests.checkouts.checkout import Checkout
 from tests.cli.conftest import Vouch
-from vouch.cli.watch import duration, speed
+from vouch.cli.watch import Record, Watch, duration, speed
+from vouch.pipeline.dag import Dag, Stage
 from vouch.pipeline.live import RUNNING
 
 TRAIN = [sys.executable, "-m", "stages.train", "tiny_a"]
@@ -45,23 +47,23 @@ def at_work(stage: subprocess.Popen[bytes]) -> dict[str, float]:
 
 def test_a_stage_that_runs_is_killed_and_runs_again(copied: Checkout, vouch: Vouch) -> None:
     nothing = vouch("watch", "--once")
-    assert nothing == "watch: 0 of 23 stages done\n"
+    assert nothing == "watch: 0 of 25 stages done\n"
     with subprocess.Popen(TRAIN, stderr=subprocess.DEVNULL) as stage:
         try:
             record = at_work(stage)
             out = vouch("watch", "--once")
         finally:
             stage.kill()
-    assert "0 of 23 stages done; train@tiny_a for " in out
+    assert "0 of 25 stages done; train@tiny_a for " in out
     assert f", {record['done']}/{record['total']}, " in out and "/s, " in out and out.endswith(" left\n")
     assert "failed: train@tiny_a: was killed; run it again" in vouch("watch", "--once")
     with subprocess.Popen([*WATCH, "--every", "0.1"], stdout=subprocess.PIPE, text=True) as watching:
         assert watching.stdout and "failed: train@tiny_a" in watching.stdout.readline()
         copied.dvc("repro", "train@tiny_a")
-        while " 1 of 23 stages done" not in (said := watching.stdout.readline()):
+        while " 1 of 25 stages done" not in (said := watching.stdout.readline()):
             assert said, "the watching ended"
         watching.terminate()
-    assert vouch("watch", "--once") == "watch: 1 of 23 stages done\n" and not any(RUNNING.glob("*.json"))
+    assert vouch("watch", "--once") == "watch: 1 of 25 stages done\n" and not any(RUNNING.glob("*.json"))
 
 
 def test_an_error_stays_until_the_stage_has_run_again(copied: Checkout, vouch: Vouch) -> None:
@@ -76,7 +78,7 @@ def test_an_error_stays_until_the_stage_has_run_again(copied: Checkout, vouch: V
     assert "failed: rewrite@left: data/items/left.parquet: " in out and out.count("\n") == 1
     items.write_bytes(whole)
     subprocess.run(rewrite, capture_output=True, check=True)
-    assert vouch("watch", "--once") == "watch: 2 of 23 stages done\n"
+    assert vouch("watch", "--once") == "watch: 2 of 25 stages done\n"
 
 
 def test_on_a_terminal(copied: Checkout) -> None:
@@ -96,7 +98,7 @@ def test_on_a_terminal(copied: Checkout) -> None:
             stage.kill()
             watching.terminate()
             watching.wait()
-    assert b"0 of 23 stages done" in shown and b"a second" in shown and b"watch:" not in shown
+    assert b"0 of 25 stages done" in shown and b"a second" in shown and b"watch:" not in shown
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(4.4, "4 s"), (185, "3 min 5 s"), (7800, "2 h 10 min")])
@@ -105,6 +107,30 @@ def test_durations(seconds: float, said: str) -> None:
 
 
 def test_the_speed_of_a_stage() -> None:
-    assert speed({"done": 30, "total": 90, "since": 100.0, "at": 110.0}) == ("30/90", "3.0/s", "20 s")
-    assert speed({"done": 30, "total": None, "since": 100.0, "at": 110.0}) == ("30", "3.0/s", "")
-    assert speed({}) == ("", "", "")
+    record = Record(stage="a", pid=1, host="b", began=0.0)
+    assert speed(record) == ("", "", "")
+    record = record.model_copy(update={"done": 30, "since": 100.0, "at": 110.0})
+    assert speed(record) == ("30", "3.0/s", "")
+    assert speed(record.model_copy(update={"total": 90})) == ("30/90", "3.0/s", "20 s")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"pid": "x"}, {"pid": 10**20}, {"pid": None}, {"stage": [1]}, {"began": "yesterday"},
+        {"began": float("nan")}, {"done": "x"}, {"began": 0.0, "pid": 1},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_damaged_record_or_a_reused_number_is_no_running_stage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: dict[str, object]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    RUNNING.mkdir(parents=True)
+    told = {"stage": "train@a", "pid": os.getpid(), "host": socket.gethostname(), "began": time.time()}
+    watch_ = Watch(Dag([Stage("train@a", "true", (), (), {})]), set())
+    path = RUNNING / "train-a.json"
+    path.write_text(json.dumps(told), "utf-8")
+    assert [one.stage for one in watch_.look().running] == ["train@a"]
+    path.write_text(json.dumps(told | damage), "utf-8")
+    assert not watch_.look().running

@@ -14,7 +14,7 @@ from vouch.pipeline.dag import Dag
 from vouch.pipeline.errors import UserError
 
 KINDS = {
-    "data/compare", "data/defects", "data/embeddings", "data/images", "data/items", 
+    "data/compare", "data/defects", "data/embeddings", "data/images", "data/items", "data/judged", 
     "data/models", "data/prompts", "data/published", "data/rejects", "data/responses", "data/rewrites",
     "data/runs", "data/scores", "reports/assets", "reports/figures", "reports/index.html", "reports/items",
     "reports/metrics.json", "reports/pages", "reports/plots", "reports/tables", "data/text_similarity.parquet", "data/trained", "decisions", "work cache",

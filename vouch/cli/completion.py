@@ -11,6 +11,7 @@ Examples:
 
 import argparse
 import importlib
+import re
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -50,6 +51,7 @@ NAMES: dict[str, Callable[[], Any]] = {
     "profiles": lambda: [path.stem for path in Path("profiles").glob("*.yaml")],
     "items": _items,
 }
+_PLAIN = re.compile(r"[\w./@:+=,-]+")  # bash expands `$(...)` in the names that it is given
 _KINDS = {  # what an argument names, by its own name; those of one command under COMMAND.ARGUMENT
     **dict.fromkeys(("model", "first", "second", "models"), "models"),
     **dict.fromkeys(("dataset", "datasets"), "datasets"),
@@ -66,7 +68,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Prints the script, or names, one a line."""
     if options.what in NAMES:
-        print("\n".join(islice(dict.fromkeys(map(str, NAMES[options.what]())), ITEMS)))
+        names = dict.fromkeys(filter(_PLAIN.fullmatch, map(str, NAMES[options.what]())))
+        print("\n".join(islice(names, ITEMS)))
         return 0
     import shtab
 

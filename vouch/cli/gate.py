@@ -11,7 +11,9 @@ from vouch.pipeline.errors import UserError, did_you_mean
 
 FAILED = 3  # exit status, neither that of an error nor that of wrong arguments
 _SIGNS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-_CONDITION = re.compile(r"\s*([a-z_]+(?:\.[a-z]+)?)\s*([<>]=?)\s*([-+]?(?:\d+\.?\d*|\.\d+))\s*")
+_CONDITION = re.compile(
+    r"\s*([a-z_]+(?:\.[a-z]+)?)\s*([<>]=?)\s*([-+]?(?:[0-9]{1,9}(?:\.[0-9]{0,15})?|\.[0-9]{1,15}))\s*"
+)
 
 
 @dataclass(frozen=True)

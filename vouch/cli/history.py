@@ -84,9 +84,11 @@ def _drawn(values: Sequence[float | None]) -> str:
 def _versions(span: str, protocol: str, variations: bool) -> tuple[list[Version], list[str]]:
     """The commits of A..B that changed the results, A itself first, and why others are left out."""
     first, _, last = span.partition("..")
-    last = last.lstrip(".") or "HEAD"
-    start = _git("rev-parse", "--verify", "--quiet", f"{first}^{{commit}}").strip()
-    between = _git("rev-list", "--reverse", f"{start}..{last}", "--", LOCK).split()
+    start, end = (
+        _git("rev-parse", "--verify", "--quiet", f"{one}^{{commit}}").strip()
+        for one in (first, last.lstrip(".") or "HEAD")
+    )
+    between = _git("rev-list", "--reverse", f"{start}..{end}", "--", LOCK).split()
     found: list[Version] = []
     skipped = [f"{len(between) - MOST} commits, the oldest after {first}"] if len(between) > MOST else []
     for commit in [start, *between[-MOST:]]:
@@ -115,5 +117,6 @@ def _git(*words: str) -> str:
     done = subprocess.run(["git", *words], capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr.strip().splitlines() or ["no such commit"])[0]
-        raise UserError(f"git {words[0]} {words[-1]}: {plain(said)}; name commits, tags or branches as A..B")
+        name = plain(words[-1].removesuffix("^{commit}"))
+        raise UserError(f"git: {name}: {plain(said)}; name commits, tags or branches as A..B")
     return done.stdout

@@ -33,7 +33,7 @@ from vouch.cli.counts import (
 )
 from vouch.cli.entries import PROFILES
 from vouch.cli.model_costs import Places, hours_table, model_costs, prices_table
-from vouch.cli.power import power
+from vouch.cli.power import power, power_table
 from vouch.cli.printing import and_more, as_json, json_option, plain, table
 from vouch.cli.use import profile_text
 from vouch.datasets.fetch.origin import REMOTE
@@ -93,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
     found = (
         power(project, items, counts, options.power / 100, options.discordant, options.design)
         if options.power is not None
-        else ""
+        else []
     )
     strays = [] if options.profile else dag.strays()
     places = [
@@ -106,12 +106,13 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         named = _named(project, items, counts) | _cells(project, counts, stale, places) | {"models": models}
         waits = {state.stage.name: state.why for state in waiting}
-        named |= {"stages": waits, "following_stages": following, "strays": strays}
+        named |= {"power": found, "stages": waits, "following_stages": following, "strays": strays}
         print(as_json(named), end="")
         return 0
     print(_head(project) + _datasets(project, items, counts), end="")
     print(_asked(project, _cells(project, counts, stale, places)), end="")
-    print(hours_table(models) + found + prices_table(models), end="")
+    told = power_table(found, project, items, options.discordant, options.design) if found else ""
+    print(hours_table(models) + told + prices_table(models), end="")
     print(_rewrites(project, items, stale), end="")
     print(_away(project, items) + _absent(project), end="")
     if strays:

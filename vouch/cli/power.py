@@ -1,14 +1,15 @@
 """What `vouch plan --power` prints: the differences that the planned questions find."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from statistics import median
+from typing import Any
 
-from vouch.cli.counts import Count, Items, gpu_hours
+from vouch.cli.counts import Count, Items
+from vouch.cli.model_costs import model_costs
 from vouch.cli.printing import table
 from vouch.metrics.comparison.resampling import deviation, finds, questions_for
-from vouch.params.project import MODELS, Models, Project
+from vouch.params.project import Project
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.yaml12 import load
 from vouch.report.gates import MINIMUM
 from vouch.report.numbers import SIGNIFICANCE
 from vouch.tables.compared import DIFFERENCES, DIFFERENCES_PATH
@@ -29,32 +30,60 @@ def power(
     wanted: float,
     discordant: float,
     design: float,
-) -> str:
-    """A line for each dataset. wanted: a difference, 0 ... 1. Raises UserError for a number out of range."""
+) -> list[dict[str, Any]]:
+    """A row for each dataset. wanted: a difference, 0 ... 1. Raises UserError for a number out of range.
+
+    finds: the smallest difference found, 0 ... 1. needed: questions that find the wanted one. gpu_hours and
+    needed_gpu_hours: of the questions planned and of those needed. All are None where questions are unknown.
+    """
     if not 0 < wanted < 1 or not 0 < discordant <= 1 or design < 1:
         raise UserError(
             "vouch plan: a number is out of range; give --power between 0 and 100 points, --discordant "
             "between 0 and 1, --design of 1 or more"
         )
     known = {name: found.count for name, found in items.items() if found.count}
-    pairs = len(project.models) * (len(project.models) - 1) // 2
-    claims = max(1, pairs * sum(count >= MINIMUM for count in known.values()))
-    seen, assumed, rows = _seen(), (discordant * design) ** 0.5, []
+    claims, seen, rows = _claims(project, items), _seen(), list[dict[str, Any]]()
     for name in project.datasets:
-        if name not in known:
-            rows.append([name, "?", "", "", "", "?", "", ""])
-            continue
-        spread = seen.get(name, assumed)
-        effect = finds(known[name], spread, SIGNIFICANCE, claims)
-        needed = questions_for(wanted, known[name], effect)
-        hours = _hours(project, counts[name])
-        rows.append([
-            *(name, str(known[name]), "results" if name in seen else "assumed", f"{spread:.2f}"),
-            f"{100 * effect:.1f}",
-            *(str(needed), _said(hours), _said(hours and hours * needed / known[name])),
-        ])  # fmt: skip
-    points = f"{100 * wanted:g} points"
+        row = dict.fromkeys(
+            ("questions", "from", "spread", "finds", "needed", "gpu_hours", "needed_gpu_hours")
+        )
+        rows.append({"dataset": name, "wanted": wanted} | row)
+        if name in known:
+            spread = seen.get(name, (discordant * design) ** 0.5)
+            effect = finds(known[name], spread, SIGNIFICANCE, claims)
+            needed, hours = questions_for(wanted, known[name], effect), _hours(project, counts[name])
+            rows[-1] |= {
+                "questions": known[name],
+                "from": "results" if name in seen else "assumed",
+                "spread": spread,
+                "finds": effect,
+                "needed": needed,
+                "gpu_hours": hours,
+                "needed_gpu_hours": hours and hours * needed / known[name],
+            }
+    return rows
+
+
+def power_table(
+    rows: Sequence[Mapping[str, Any]],
+    project: Project,
+    items: Mapping[str, Items],
+    discordant: float,
+    design: float,
+) -> str:
+    """The rows of `power`, and what they rest on."""
+    points = f"{100 * rows[0]['wanted']:g} points"
     head = ["dataset", "questions", "from", "spread", "finds, points", f"for {points}", "GPU hours", points]
+    forms = {"questions": "d", "from": "", "spread": ".2f", "finds": ".1f", "needed": "d"}
+    forms |= {"gpu_hours": ".1f", "needed_gpu_hours": ".1f"}
+    cells = [
+        [
+            row["dataset"],
+            *("?" if row[key] is None else format(row[key], form) for key, form in forms.items()),
+        ]
+        for row in ({**row, "finds": row["finds"] and 100 * row["finds"]} for row in rows)
+    ]
+    claims = _claims(project, items)
     told = SAID.format(
         significance=SIGNIFICANCE,
         claims=f"{claims} comparison{'' if claims == 1 else 's'}",
@@ -62,11 +91,13 @@ def power(
         discordant=discordant,
         design=design,
     )
-    return table(head, rows, right=range(1, 8)) + told
+    return table(head, cells, right=range(1, 8)) + told
 
 
-def _said(hours: float | None) -> str:
-    return "?" if hours is None else f"{hours:.1f}"
+def _claims(project: Project, items: Mapping[str, Items]) -> int:
+    """Comparisons of two models on a dataset that is large enough."""
+    pairs = len(project.models) * (len(project.models) - 1) // 2
+    return max(1, pairs * sum((found.count or 0) >= MINIMUM for found in items.values()))
 
 
 def _seen() -> dict[str, float]:
@@ -83,11 +114,6 @@ def _seen() -> dict[str, float]:
 
 def _hours(project: Project, count: Count) -> float | None:
     """Of all models of the hub on a dataset; None where none has a known size."""
-    models = Models.model_validate(load(MODELS)).models
-    extract, found = project.extract, list[float]()
-    for name, source in project.models.items():
-        size, kind = (models[name].size, models[name].source.kind) if source == str(MODELS) else (None, "")
-        if kind == "hub" and size:
-            cap = extract.max_tokens_of.get(name, extract.max_tokens)
-            found.append(gpu_hours(size, [count], extract, cap, models[name].thought_tokens))
+    asked = model_costs(project, {"": count}, [(name, "") for name in project.models])
+    found = [one["gpu_hours"] for one in asked if one.get("gpu_hours")]
     return sum(found) if found else None

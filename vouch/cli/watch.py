@@ -11,22 +11,25 @@ Examples:
 """
 
 import argparse
-import json
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
+
+import psutil
+from pydantic import BaseModel, Field
 
 from vouch.cli.printing import cut, plain
 from vouch.pipeline.dag import Dag, read_dag
-from vouch.pipeline.files import alive
 from vouch.pipeline.freshness import receipt_path, states
 from vouch.pipeline.live import RUNNING
 
 ERRORS = 3  # shown at most
+KILLED = "was killed; run it again, finished answers are kept"
 _MEMORY = ["nvidia-smi", "--query-gpu=index,memory.used,memory.total", "--format=csv,noheader,nounits"]
 
 
@@ -36,14 +39,28 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--once", action="store_true", help="say how it stands, and end")
 
 
+class Record(BaseModel, allow_inf_nan=False):
+    """What vouch/pipeline/live.py writes of a run. Times are seconds since 1970."""
+
+    stage: str
+    pid: Annotated[int, Field(gt=0, lt=2**31)]
+    host: str
+    began: float
+    done: int | None = None
+    total: int | None = None
+    since: float | None = None
+    at: float | None = None
+    error: str | None = None
+
+
 @dataclass(frozen=True)
 class Seen:
-    """How a run stands. running, failed: records of stages (vouch/pipeline/live.py). gpus: a text each."""
+    """How a run stands. running, failed: records of stages. gpus: a text each."""
 
     stages: int
     done: int
-    running: Sequence[dict[str, Any]] = ()
-    failed: Sequence[dict[str, Any]] = ()
+    running: Sequence[Record] = ()
+    failed: Sequence[Record] = ()
     gpus: Sequence[str] = ()
 
 
@@ -63,28 +80,29 @@ class Watch:
             if written > self.receipts.setdefault(stage.name, written):
                 self.done.add(stage.name)
             self.receipts[stage.name] = written
-        records = [
-            one for one in map(_read, sorted(RUNNING.glob("*.json"))) if one.get("stage") in self.dag.stages
-        ]
-        failed = sorted((one for one in records if _failed(one)), key=lambda one: one.get("at", one["began"]))
-        running = [one for one in records if one not in failed]
-        done = len(self.done.difference(one["stage"] for one in records))
+        read = map(_read, sorted(RUNNING.glob("*.json")))
+        records = [one for one in read if one and one.stage in self.dag.stages]
+        running = [one for one in records if one.error is None and _runs(one)]
+        failed = sorted((one for one in records if one not in running), key=lambda one: one.at or one.began)
+        done = len(self.done.difference(one.stage for one in records))
         return Seen(len(self.dag.stages), done, running, failed[-ERRORS:], _gpus())
 
 
-def _read(path: Any) -> dict[str, Any]:
+def _read(path: Path) -> Record | None:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # ended meanwhile
-        return {}
-    return found if isinstance(found, dict) else {}
+        return Record.model_validate_json(path.read_bytes())
+    except (OSError, ValueError):  # ended meanwhile, or damaged
+        return None
 
 
-def _failed(record: dict[str, Any]) -> bool:
-    here = record["host"] == socket.gethostname()
-    if "error" not in record and here and not alive(record["pid"]):
-        record["error"] = "was killed; run it again, finished answers are kept"
-    return "error" in record
+def _runs(record: Record) -> bool:
+    """Whether its process, and not another one of the same number, is there."""
+    try:
+        return record.host != socket.gethostname() or (
+            psutil.Process(record.pid).create_time() <= record.began + 1
+        )
+    except psutil.Error:
+        return False
 
 
 def _gpus() -> list[str]:
@@ -98,12 +116,12 @@ def _gpus() -> list[str]:
     ]
 
 
-def speed(record: dict[str, Any]) -> tuple[str, str, str]:
+def speed(record: Record) -> tuple[str, str, str]:
     """How many prompts (or steps, items) of a stage are done, how many a second, and the time left."""
-    done, total = record.get("done"), record.get("total")
-    if done is None:
+    done, total = record.done, record.total
+    if not done or record.at is None or record.since is None:
         return "", "", ""
-    rate = done / max(record["at"] - record["since"], 1e-6)
+    rate = done / max(record.at - record.since, 1e-6)
     left = duration((total - done) / rate) if total else ""
     return f"{done}/{total}" if total else str(done), f"{rate:.1f}/s", left
 
@@ -122,10 +140,10 @@ def line(seen: Seen) -> str:
     parts = [f"{seen.done} of {seen.stages} stages done"]
     for record in seen.running:
         amount, rate, left = speed(record)
-        said = f"{record['stage']} for {duration(time.time() - record['began'])}"
+        said = f"{record.stage} for {duration(time.time() - record.began)}"
         parts.append(said + (f", {amount}, {rate}" if amount else "") + (f", {left} left" if left else ""))
     parts += seen.gpus
-    parts += [f"failed: {record['stage']}: {cut(record['error'], 200)}" for record in seen.failed]
+    parts += [f"failed: {record.stage}: {cut(record.error or KILLED, 200)}" for record in seen.failed]
     return plain("; ".join(parts))
 
 
@@ -138,10 +156,10 @@ def screen(seen: Seen) -> Any:
 
     table = Table("running", "since", "", "done", "a second", "left", box=None)
     for record in seen.running:
-        bar = ProgressBar(record["total"], record["done"], width=20) if record.get("total") else ""
-        since = duration(time.time() - record["began"])
-        table.add_row(Text(plain(record["stage"])), since, bar, *speed(record))
-    texts = [f"failed: {record['stage']}: {cut(record['error'], 200)}" for record in seen.failed]
+        bar = ProgressBar(record.total, record.done or 0, width=20) if record.total else ""
+        since = duration(time.time() - record.began)
+        table.add_row(Text(plain(record.stage)), since, bar, *speed(record))
+    texts = [f"failed: {record.stage}: {cut(record.error or KILLED, 200)}" for record in seen.failed]
     head = Text(f"{seen.done} of {seen.stages} stages done", style="bold")
     tail = [Text(each) for each in seen.gpus] + [Text(plain(text), style="red") for text in texts]
     return Group(head, *([table] if seen.running else []), *tail)

@@ -46,6 +46,9 @@ def run(options: argparse.Namespace) -> int:
     except FileNotFoundError as error:
         raise UserError(str(error)) from None
     if options.folder:
+        others = {path.name for path in options.folder.glob("*")} - {"README.md", Path(PUBLISHED).parts[0]}
+        if others:
+            raise UserError(f"{plain(options.folder)}: holds {plain(min(others))}; name a folder of its own")
         write(options.folder, tables, options.folder.name)
         print(f"hub: {len(tables)} tables in {plain(options.folder)}")
     else:
