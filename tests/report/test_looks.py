@@ -32,11 +32,20 @@ def with_rows(evidence: Evidence, *rows: tuple[str, str, str, str, float, float]
     )
 
 
-def seeing(evidence: Evidence, gain: float, half: float = 0.1) -> Evidence:
-    return with_rows(
-        evidence,
-        *((model, "blank", "", "image_gain", gain, half) for model in ("alpha", "beta", "gamma")),
-        ("alpha", "blank", "", "ece_gain", -0.01, 0.005),
+def seeing(evidence: Evidence, original: float = 0.8, without: float = 0.3, half: float = 0.05) -> Evidence:
+    """With image gain, and these accuracies with and without the picture."""
+    costs = evidence.costs.copy()
+    own = costs["metric"] == "accuracy"
+    gap = without - original
+    measured = ["original", "value", "difference", "low", "high"]
+    costs.loc[own, measured] = original, without, gap, gap - half, gap + half
+    return replace(
+        with_rows(
+            evidence,
+            *((model, "blank", "", "image_gain", 1.5, 0.1) for model in ("alpha", "beta", "gamma")),
+            ("alpha", "blank", "", "ece_gain", -0.01, 0.005),
+        ),
+        costs=costs,
     )
 
 
@@ -45,25 +54,46 @@ def card(evidence: Evidence) -> Any:
 
 
 def test_the_front_page_says_what_the_answers_lose(make: Make) -> None:
-    found = card(seeing(make(MADE), 1.5))
-    assert found.answer == "Yes: 80\u202f% right with it, 60\u202f% without"
+    found = card(seeing(make(MADE)))
+    assert found.answer == "Yes: 80\u202f% right with it, 30\u202f% without"
     assert found.why == (
-        "Without the picture its answers lose 1.50 (1.40–1.60) nats of log-likelihood on shapes; guessing gives "
+        "Without the picture it loses 50.0 (45.0–55.0) points of accuracy on shapes; guessing gives "
         "29\u202f%. Words alone are shown to be better than a guess."
     )
-    assert card(seeing(make(MADE), -1.5)).answer.startswith("No: ")
+    shown = "Shown to answer better with the picture: alpha, beta and gamma."
+    assert shown in parts(looks.build(seeing(make(MADE))))[0].sentences
 
 
-@pytest.mark.parametrize(("gain", "half"), [(0.05, 0.1), (0.0, 0.0)])
-def test_nothing_is_said_that_is_not_shown(make: Make, gain: float, half: float) -> None:
-    evidence = seeing(make(MADE), gain, half)
+def test_a_picture_that_misleads_is_said_to(make: Make) -> None:
+    found = card(seeing(make(MADE), 0.3, 0.8))
+    assert found.answer == "It misleads: 30\u202f% right with it, 80\u202f% without"
+    assert found.why.startswith("Without the picture it gains 50.0 (45.0–55.0) points of accuracy on shapes;")
+    assert (
+        "No model is shown to answer better with the picture."
+        in parts(looks.build(seeing(make(MADE), 0.3, 0.8)))[0].sentences
+    )
+
+
+@pytest.mark.parametrize(("without", "half"), [(0.75, 0.1), (0.8, 0.0)])
+def test_image_gain_alone_shows_nothing(make: Make, without: float, half: float) -> None:
+    """Of noisy logits it is above 0 without any use of the picture."""
+    evidence = seeing(make(MADE), 0.8, without, half)
     assert card(evidence) is None
-    assert "No model is shown to use the picture." in parts(looks.build(evidence))[0].sentences
-    assert card(make(MADE)) is None and looks.build(make(MADE)) is None
+    assert "No model is shown to answer better with the picture." in parts(looks.build(evidence))[0].sentences
+    assert card(make(Made())) is None and looks.build(make(MADE)) is None
+
+
+def test_open_questions_have_no_guess_to_be_better_than(make: Make) -> None:
+    evidence = seeing(make(MADE))
+    items = evidence.items.assign(options=[[]] * len(evidence.items))
+    kinds = [
+        {kind for _, _, kind in picture_claims(one)} for one in (evidence, replace(evidence, items=items))
+    ]
+    assert kinds == [{"loss", "blind"}, {"loss"}]
 
 
 def test_small_data_claim_nothing(make: Make) -> None:
-    evidence = seeing(make(MADE), 1.5)
+    evidence = seeing(make(MADE))
     items = evidence.items.assign(group=[f"g{row % 12}" for row in range(len(evidence.items))])
     small = replace(evidence, items=items)
     assert picture_claims(evidence) and not picture_claims(small)
@@ -71,7 +101,7 @@ def test_small_data_claim_nothing(make: Make) -> None:
 
 
 def test_the_table_has_both_accuracies_and_what_correcting_changes(make: Make) -> None:
-    ((shown,),) = (part.grids for part in parts(looks.build(seeing(make(MADE), 1.5))))
+    ((shown,),) = (part.grids for part in parts(looks.build(seeing(make(MADE)))))
     labels = [column.label for column in shown.columns]
     row = dict(zip(labels, shown.rows[0], strict=True))
     assert [row[name].text for name in ("Picture", "Model", "Accuracy with %", "Accuracy without %")] == [

@@ -22,8 +22,10 @@ Floats = NDArray[np.floating]
 @dataclass(frozen=True, repr=False)
 class ImageInformation(Result):
     """gain: mean fall of the answers' log-likelihood without the picture. information: mean rise of the
-    entropy (Park et al. 2026). Both in nats. auroc: of plain confidence; auroc_corrected and auroc_vauq:
-    theirs minus that, paired. None without answers. gains, informations, uncertainty, corrected: [n].
+    entropy (Park et al. 2026). Both in nats. The answer is the option that is likeliest with the picture, so
+    gain is biased upwards where logits are noisy: it does not show that the picture is used. auroc: of plain
+    confidence; auroc_corrected and auroc_vauq: theirs minus that, paired. None without answers. gains,
+    informations, uncertainty, corrected: [n].
     """
 
     rows: int

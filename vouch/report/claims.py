@@ -238,18 +238,17 @@ def _of_answers(frame: pd.DataFrame) -> Claim | None:
 
 @once
 def picture_claims(evidence: Evidence) -> dict[tuple[str, str, str], Claim]:
-    """By dataset, model and kind: `gain`, the log-likelihood that answers lose without the picture; `blind`,
-    right answers without it beside a guess."""
+    """By dataset, model and kind: `loss`, the change of accuracy without the picture, on the same questions;
+    `blind`, right answers without it beside a guess."""
     tried = {}
     for name in evidence.datasets:
-        groups, change = evidence.groups(name), without_picture(evidence, name)
+        change, found = without_picture(evidence, name), costs(evidence, name)
         for model in evidence.candidates(name):
-            gain = evidence.number(name, model, "image_gain", variation=change)
-            if gain is not None:
-                tried[name, model, "gain"] = of_gap(gain.value, gain.low, gain.high, groups)
+            if cost := found.get((model, change, *ACCURACY)):
+                groups = min(evidence.groups(name), cost.items)
+                tried[name, model, "loss"] = of_paired(cost.difference, cost.low, cost.high, groups)
                 blind = evidence.number(name, model, "accuracy", variation=change)
-                if blind is not None:
-                    chance = evidence.chance(name)
+                if blind is not None and (chance := evidence.chance(name)):
                     tried[name, model, "blind"] = of_share(blind.value, blind.low, blind.high, groups, chance)
     return held(tried)
 

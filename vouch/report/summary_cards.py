@@ -139,20 +139,22 @@ def _certainty(evidence: Evidence, model: str, dataset: str) -> Card:
 
 
 def _looks(evidence: Evidence, model: str, dataset: str) -> tuple[Card, ...]:
-    """What its answers lose without the picture; nothing where neither use nor neglect is shown."""
+    """Its accuracy with and without the picture; nothing where no difference is shown."""
     claims, change = picture_claims(evidence), without_picture(evidence, dataset)
-    gain, blind = (claims.get((dataset, model, kind)) for kind in ("gain", "blind"))
-    shares = [evidence.number(dataset, model, "accuracy", variation=name) for name in (None, change)]
-    if gain is None or shares[0] is None or shares[1] is None:
+    loss, blind = (claims.get((dataset, model, kind)) for kind in ("loss", "blind"))
+    if loss is None:
         return ()
-    with_it, without = (formatting.percent(share.value, 0) for share in shares if share)
-    nats = f"{formatting.number(gain.estimate, 2)}{formatting.bracketed(gain.low, gain.high, 2)}"
-    why = f"Without the picture its answers lose {nats} nats of log-likelihood on {dataset}"
+    cost = costs(evidence, dataset)[model, change, *ACCURACY]
+    with_it, without = (formatting.percent(share, 0) for share in (cost.original, cost.value))
+    low, high = sorted(abs(end) for end in (cost.low, cost.high) if end is not None)
+    points = f"{formatting.number(100 * abs(cost.difference), 1)}{formatting.bracketed(low, high, 1, 100)}"
+    moves = "gains" if loss.above else "loses"
+    why = f"Without the picture it {moves} {points} points of accuracy on {dataset}"
     guess = evidence.chance(dataset)
     why += f"; guessing gives {formatting.percent(guess, 0)}." if guess else "."
     if blind is not None and blind.above:
         why += " Words alone are shown to be better than a guess."
-    answer = f"{'Yes' if gain.above else 'No'}: {with_it} right with it, {without} without"
+    answer = f"{'It misleads' if loss.above else 'Yes'}: {with_it} right with it, {without} without"
     return (Card(LOOKS, answer, why, "variations"),)
 
 

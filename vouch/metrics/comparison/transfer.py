@@ -16,7 +16,7 @@ from vouch.metrics.intervals import percentiles
 from vouch.tables.prompts import ORIGINAL
 from vouch.tables.transfer import NONE
 
-SPLITS = 20
+SPLITS = 100
 CALIBRATION = 0.5
 WRONG = 0.05
 Vectors = Mapping[str, Mapping[str, Array]]

@@ -2,7 +2,8 @@
 
 First, how many samples it takes: the smallest number with which all but a share `misses` of the questions
 have a right sample. Then, which of their distinct answers belong to the set: those as frequent as all but a
-share `leaves` of the right ones. A set misses the right answer with a probability of at most misses + leaves.
+share `leaves` of the right ones. A set misses the right answer with a probability of about misses + leaves,
+as simulation shows: both thresholds come from the same rows, so nothing proves it.
 """
 
 from collections.abc import Sequence

@@ -23,7 +23,7 @@ from vouch.metrics.ranking.scores import PER_TEXT
 from vouch.metrics.responses import Floats, Ints
 from vouch.metrics.robustness.image_information import paired, without_picture
 from vouch.metrics.robustness.predictions import Predictions
-from vouch.metrics.robustness.samples import read_samples
+from vouch.metrics.robustness.samples import read_samples, sampled_agreement
 from vouch.metrics.text.stated import VERBALISED
 from vouch.metrics.text.texts import TextBlock
 from vouch.tables.prompts import KEPT, ORIGINAL
@@ -82,12 +82,11 @@ class Texts:
             found[VERBALISED] = plain.stated
         for temperature, samples in sorted(plain.samples.items()):
             rows, answers = self._read(plain, samples)
-            greedy = self._read(plain, [[text] for text in plain.texts])[1]
             named = f"t{temperature:g}"
             found[f"semantic_entropy_{named}"] = -clustered_entropy(rows, answers, len(plain.texts))
-            same = np.bincount(rows, answers == greedy[rows], len(plain.texts))
-            count = np.bincount(rows, minlength=len(plain.texts))
-            found[f"agreement_{named}"] = np.where(count > 0, same / np.maximum(count, 1), np.nan)
+            found[f"agreement_{named}"] = sampled_agreement(
+                plain.questions, plain.texts, samples, self._config, self._names
+            )
             noisy = self._blocks.get(BLURRED)
             if noisy is not None and temperature in noisy.samples:
                 others, said = self._read(noisy, noisy.samples[temperature])

@@ -24,7 +24,7 @@ def sampled_figures(
 ) -> list[Figure]:
     """Half of alpha for either promise, so that the sets have the target of all others.
 
-    tron_unreached  share of the questions without a right sample: above half of alpha there are no sets
+    tron_unreached  share of the questions without a right sample: no sets if over half of alpha in a split
     tron_samples, tron_coverage, tron_set_size  as SampledSets
     names: as for `judge`.
     """

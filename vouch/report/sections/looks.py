@@ -12,9 +12,10 @@ from vouch.report.table import MISSING, Column, Grid, Measured, TableSpec, cells
 TITLE = "With and without the picture"
 TEXT = Markup("""\
 The same questions with the picture blank, left out, blurred or exchanged. <em>Image gain</em> is how much
-log-likelihood the answer loses then, <em>image information</em> how much entropy the options gain; a model
-that does not look has 0 in both. What words alone say can be divided out of the confidence: the last columns
-show whether that calibrates it better.""")
+log-likelihood the answer loses then, <em>image information</em> how much entropy the options gain. Image gain
+is biased upwards where logits are noisy, since the answer is the option that scored best with the picture: it
+describes, and the sentences rest on accuracy. What words alone say can be divided out of the confidence: the
+last columns show whether that calibrates it better.""")
 SHOWN = ("right_without_picture", "image_gain", "image_information", "ece_corrected")
 TABLE = TableSpec(
     "looks",
@@ -50,17 +51,17 @@ def _blocks(evidence: Evidence, dataset: str) -> list[Block]:
 
 
 def _sentences(evidence: Evidence, dataset: str) -> list[str]:
-    """Who is shown to use the picture, and who to do without."""
+    """Who is shown to be right more often with the picture, and who to do without."""
     claims = picture_claims(evidence)
     found = {
         kind: [
             model
             for model in evidence.models(dataset)
-            if (claim := claims.get((dataset, model, kind))) and claim.above
+            if (claim := claims.get((dataset, model, kind))) and claim.above == above
         ]
-        for kind in ("gain", "blind")
+        for kind, above in (("loss", False), ("blind", True))
     }
-    said = {"gain": "to use the picture", "blind": "to be better than a guess without it"}
+    said = {"loss": "to answer better with the picture", "blind": "to be better than a guess without it"}
     return [
         f"Shown {what}: {formatting.listed(found[kind])}." if found[kind] else f"No model is shown {what}."
         for kind, what in said.items()
