@@ -122,7 +122,7 @@ def groups_of(values: ArrayLike | None, rows: int) -> Ints:
     if values is None:
         return np.arange(rows)
     given = plain(values, "groups", 1)
-    missing = np.asarray((given != given) | np.equal(given, None), dtype=bool)
+    missing = np.array([each is None or each != each for each in given.tolist()])
     if missing.any():
         raise ValueError(
             f"groups: row {int(missing.argmax())} has no group (NaN or None); give it one of its own"
