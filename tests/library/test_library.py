@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace as Names
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,14 @@ def test_a_question_with_fewer_options_has_no_other_ones_in_its_set() -> None:
     assert not vouch.prediction_sets(logits, answers).sets[::2, 3].any()
 
 
+def shifted(features: Any, new: Any) -> Any:
+    return vouch.weighted_sets(LOGITS[:2], ANSWERS[:2], features, LOGITS[:1], new)
+
+
+def choose(original: Any) -> Any:
+    return vouch.robustness(original, [0, 0], [0, 0], options=[4, 2])
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -112,6 +121,33 @@ def test_a_question_with_fewer_options_has_no_other_ones_in_its_set() -> None:
         (lambda: vouch.rank_without_labels({"a": [[1.0]]}), "at least 2"),
         (lambda: vouch.rank_without_labels({"a": [[0.5, 0.1]], "b": [[0.5, 0.5]]}), "sums to 0.6"),
         (lambda: vouch.read_answer("A", []), "at least 1"),
+        (lambda: vouch.read_answer("A", "red"), "options: the one text 'red'; give a list"),
+        (lambda: vouch.prediction_sets(LOGITS, list("DA")), "answers: row 0 is 'D'; give indices 0 to 3"),
+        (lambda: vouch.prediction_sets(LOGITS, [0, None]), "answers: row 1 is None; give indices 0 to 3"),
+        (lambda: vouch.prediction_sets(LOGITS, ANSWERS == 0), "answers are indices, not whether right"),
+        (
+            lambda: vouch.prediction_sets([[1, 2], [1]], [0, 0]),
+            "logits: rows differ in length; fill with -inf",
+        ),
+        (lambda: vouch.prediction_sets(LOGITS, ANSWERS, groups=[0, np.nan]), "groups: row 1 has no group"),
+        (lambda: vouch.compare(["C", "I"], [1, 0]), "correct_a: row 0 is 'C'; give 1 or 0"),
+        (lambda: vouch.coverage([[0.5, 1]], [0]), r"sets: row 0 is \[0.5, 1.0\]; give True or False"),
+        (lambda: vouch.coverage([[0, 1]], [[0, 2]]), r"answers: row 0 is \[0, 2\]; give True or False"),
+        (lambda: shifted([[0.0], [np.nan]], [[1.0]]), "^features: row 1 has NaN or infinity"),
+        (lambda: shifted([[0.0], [1.0]], [[np.inf]]), "new_features: row 0 has NaN or infinity"),
+        (lambda: choose([0, 4]), "original: row 1 is 4; give indices 0 to 1"),
+        (lambda: choose([np.nan, 0]), "original: row 0 is nan; give indices 0 to 3"),
+        (lambda: choose([0.5, 0]), "original: row 0 is 0.5"),
+        (lambda: vouch.semantic_entropy(["red", "blue"]), "samples: row 0 is the text 'red'"),
+        (lambda: vouch.semantic_entropy([["a", "b"]], noisy=["red"]), "noisy: row 0 is the text 'red'"),
+        (
+            lambda: vouch.semantic_entropy([["a", "b"]], loglikelihoods=[[0, -np.inf]]),
+            "loglikelihoods: row 0 has NaN or infinity",
+        ),
+        (lambda: vouch.power(100, wanted=0.3), "wanted is 0.3, above discordant, 0.2"),
+        (lambda: vouch.power(100, claims=0), "claims is 0; it must be at least 1"),
+        (lambda: vouch.regressions({"a": [1]}, {"a": [1]}, allowed=-0.1), "allowed is -0.1"),
+        (lambda: vouch.rank_without_labels({"a": [[1.0]], "b": [[1.0]]}, alpha=2), "alpha is 2"),
         (lambda: vouch.best, "it has answering"),
     ],
 )
@@ -163,6 +199,38 @@ def test_negations_turn_consistency_round() -> None:
     assert flipped.reliability == pytest.approx(1) and kept.reliability is None
 
 
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (
+            lambda: vouch.regressions({"a": [1] * 9}, {"a": [0] * 9}, false_alarms=0.1),
+            "alarms=[a], p=[a: 0.001953]",
+        ),
+        (lambda: vouch.rank_without_labels({name: [[0.9, 0.1]] for name in "ba"}), "confidence: a = b;"),
+        (lambda: vouch.prediction_sets(LOGITS[:8], ANSWERS[:8]), "threshold=inf"),
+        (lambda: vouch.power(10), "finds=None, wanted=0.05, needed=628"),
+    ],
+)
+def test_results_print_what_matters(found: Any, words: str) -> None:
+    assert words in repr(found())
+
+
+@pytest.mark.parametrize(
+    ("module", "call", "words"),
+    [
+        ("pandas", lambda: vouch.power(9).to_frame(), "to_frame needs pandas: pip install pandas"),
+        ("pandas", lambda: vouch.results(), "results needs pandas"),
+        ("PIL", lambda: vouch.corrupt(np.zeros((8, 8, 3), np.uint8), "blur"), "corrupt needs Pillow"),
+    ],
+)
+def test_a_missing_package_is_named(
+    module: str, call: Any, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vouch.library.figure.find_spec", lambda name: None if name == module else name)
+    with pytest.raises(ModuleNotFoundError, match=words):
+        call()
+
+
 def test_the_notebook_runs() -> None:
     """Its cells one after another, in one namespace; the last line of a cell is an expression or a statement."""
     notebook = json.loads((ROOT / "docs/notebooks/own-arrays.ipynb").read_text("utf-8"))
@@ -178,13 +246,9 @@ def blocks(page: str) -> list[str]:
 
 
 def test_the_first_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
-    rng = np.random.default_rng(0)
-    answers = rng.integers(0, 4, 400)
-    logits = rng.normal(size=(400, 4)) + 1.5 * np.eye(4)[answers]
-    exec(blocks("README.md")[0], {"logits": logits, "answers": answers})
-    assert capsys.readouterr().out.strip() == "1.934 (1.715 to 2.174) 0.9034 (0.8574 to 0.9552)", (
-        "as printed there"
-    )
+    code = blocks("README.md")[0]
+    exec(code, {})
+    assert capsys.readouterr().out.strip() == code.strip().rpartition("# ")[2], "as printed there"
 
 
 def test_a_log_of_lm_evaluation_harness(
@@ -204,3 +268,22 @@ def test_a_log_of_lm_evaluation_harness(
     (code,) = [block for block in blocks("docs/library.md") if "filtered_resps" in block]
     exec(code, {})
     assert 1 < float(capsys.readouterr().out.split()[0]) < 4
+
+
+def test_a_log_of_inspect(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Targets are texts or lists, a question comes twice, and one sample has no logprobs."""
+    rng = np.random.default_rng(0)
+    samples = []
+    for index in range(100):
+        top = [Names(token=letter, logprob=-rng.random()) for letter in "ABC"]
+        said = Names(content=[Names(token=" A", top_logprobs=top)]) if index else None
+        target = "B" if index % 2 else ["B"]
+        output = Names(choices=[Names(logprobs=said)])
+        samples.append(Names(id=index // 2, choices=["x"] * 3, target=target, output=output))
+    log = Names(read_eval_log=lambda path: Names(samples=samples))
+    monkeypatch.setitem(sys.modules, "inspect_ai", Names(log=log))
+    monkeypatch.setitem(sys.modules, "inspect_ai.log", log)
+    (code,) = [block for block in blocks("docs/library.md") if "inspect_ai" in block]
+    exec(code, {})
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("1 without") and 1 < float(second.split()[0]) <= 3

@@ -6,5 +6,5 @@ from importlib.util import find_spec
 from vouch.pipeline.processor import fix_kernels
 
 if find_spec("dvc") is None:
-    sys.exit("vouch: the command needs more than the library; run: pip install 'vouch-vlm[pipeline]'")
+    sys.exit("vouch: the command needs more than the library; run in the clone: pip install '.[pipeline]'")
 fix_kernels()  # `vouch store warm` asks models, as stages do

@@ -6,52 +6,100 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 MOST = 26
+FILL = {"logits": "-inf", "new_logits": "-inf", "without": "-inf", "answers": "False", "sets": "False"}
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def plain(values: Any, name: str, dimensions: int) -> NDArray[Any]:
-    """A numpy array of so many dimensions; torch tensors, on a GPU and with gradients, too."""
+def plain(values: Any, name: str, *dimensions: int) -> NDArray[Any]:
+    """A numpy array of one of these dimensions; torch tensors, on a GPU and with gradients, too."""
     if hasattr(values, "detach"):
         values = values.detach().cpu()
         values = values.float() if str(values.dtype) == "torch.bfloat16" else values
-    found = np.asarray(values)
-    if found.ndim != dimensions:
-        raise ValueError(f"{name}: shape {found.shape}, but {dimensions} dimension(s) are needed")
+    try:
+        found = np.asarray(values)
+    except ValueError:
+        fill = FILL.get(name, "NaN")
+        raise ValueError(f"{name}: rows differ in length; fill with {fill} at the end") from None
+    if found.ndim not in dimensions:
+        needed = " or ".join(map(str, dimensions))
+        raise ValueError(f"{name}: shape {found.shape}, but {needed} dimension(s) are needed")
     if not len(found):
         raise ValueError(f"{name} is empty")
     return found
 
 
-def logits_of(values: Any) -> Floats:
+def numeric(values: Any, name: str, *dimensions: int, remedy: str = "give numbers") -> NDArray[Any]:
+    """The same of numbers or truth values, not of texts."""
+    found = plain(values, name, *dimensions)
+    if found.dtype.kind in "biuf":
+        return found
+    for row, each in enumerate(found.tolist()):
+        if not all(isinstance(value, int | float) for value in np.ravel(np.array(each, dtype=object))):
+            raise ValueError(f"{name}: row {row} is {each!r}; {remedy}")
+    return found.astype(np.float64)
+
+
+def finite(values: Any, name: str) -> Floats:
+    """[n, d] float64 without NaN or infinity."""
+    found = numeric(values, name, 2).astype(np.float64)
+    bad = ~np.isfinite(found).all(axis=1)
+    if bad.any():
+        raise ValueError(f"{name}: row {int(bad.argmax())} has NaN or infinity; leave the row out or fill it")
+    return found
+
+
+def mask_of(values: Any, name: str) -> NDArray[np.bool_]:
+    """[n, k] bool, from truth values or 0 and 1."""
+    found = numeric(values, name, 2, remedy="give True or False")
+    wrong = ~((found == 0) | (found == 1)).all(axis=1)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise ValueError(f"{name}: row {row} is {found[row].tolist()}; give True or False for each option")
+    return found.astype(bool)
+
+
+def choices_of(values: Any, name: str, options: Any) -> Ints:
+    """[n] indices below the number of options, one for all or [n]."""
+    sizes, remedy = np.asarray(options), f"give indices 0 to {int(np.max(options)) - 1}"
+    found = numeric(values, name, 1, remedy=remedy)
+    if found.dtype == bool:
+        raise ValueError(f"{name}: row 0 is {found[0]}; {name} are indices, not whether right: {remedy}")
+    if sizes.ndim and len(found) != len(sizes):
+        raise ValueError(f"{name}: {len(found)} rows, but there are {len(sizes)} elsewhere")
+    wrong = ~((found >= 0) & (found < sizes) & (found == np.floor(found)))
+    if wrong.any():
+        row = int(wrong.argmax())
+        most = int(np.broadcast_to(sizes, found.shape)[row]) - 1
+        raise ValueError(f"{name}: row {row} is {found[row]}; give indices 0 to {most}")
+    return found.astype(np.int64)
+
+
+def logits_of(values: Any, name: str = "logits") -> Floats:
     """[n, k] float64, one row a question; -inf where the question has no such option, never NaN."""
-    found = plain(values, "logits", 2).astype(np.float64)
+    found = numeric(values, name, 2).astype(np.float64)
     if not 1 <= found.shape[1] <= MOST:
-        raise ValueError(f"logits: {found.shape[1]} options, but 1 to {MOST} are allowed")
+        raise ValueError(f"{name}: {found.shape[1]} options, but 1 to {MOST} are allowed")
     bad = np.isnan(found).any(axis=1) | np.isposinf(found).any(axis=1) | np.isneginf(found).all(axis=1)
     if bad.any():
-        raise ValueError(f"logits: row {int(bad.argmax())} has NaN, +inf or no finite number")
+        raise ValueError(f"{name}: row {int(bad.argmax())} has NaN, +inf or no finite number")
     gaps = np.diff(np.isfinite(found).astype(np.int8), axis=1) > 0
     if gaps.any():
         raise ValueError(
-            f"logits: row {int(gaps.any(axis=1).argmax())} has -inf before a number; put it last"
+            f"{name}: row {int(gaps.any(axis=1).argmax())} has -inf before a number; put it last"
         )
     return found
 
 
 def answers_of(values: Any, logits: Floats) -> NDArray[np.bool_]:
     """[n, k] which options are right, from indices [n] or a mask [n, k]."""
-    found = plain(values, "answers", np.ndim(values))
+    found = plain(values, "answers", 1, 2)
     if found.ndim == 1:
-        whole = found.astype(np.int64)
-        wrong = (whole != found) | (whole < 0) | (whole >= logits.shape[1])
-        if wrong.any():
-            row = int(wrong.argmax())
-            raise ValueError(f"answers: row {row} is {found[row]}; give indices 0 to {logits.shape[1] - 1}")
-        found = whole[:, None] == np.arange(logits.shape[1])
+        found = choices_of(found, "answers", logits.shape[1])[:, None] == np.arange(logits.shape[1])
+    else:
+        found = mask_of(found, "answers")
     if found.shape != logits.shape:
         raise ValueError(f"answers: shape {found.shape}, logits {logits.shape}; they must fit")
-    found = found.astype(bool)
     lost = ~(found & np.isfinite(logits)).any(axis=1)
     if lost.any():
         raise ValueError(f"answers: row {int(lost.argmax())} has no right option among those with a logit")
@@ -60,7 +108,7 @@ def answers_of(values: Any, logits: Floats) -> NDArray[np.bool_]:
 
 def shares_of(values: Any, name: str, rows: int | None = None) -> Floats:
     """[n] numbers in 0 ... 1, such as whether an answer is right."""
-    found = plain(values, name, 1).astype(np.float64)
+    found = numeric(values, name, 1, remedy="give 1 or 0, or a number between").astype(np.float64)
     wrong = ~((found >= 0) & (found <= 1))
     if wrong.any():
         raise ValueError(f"{name}: row {int(wrong.argmax())} is {found[wrong.argmax()]}, not in 0 to 1")
@@ -73,7 +121,13 @@ def groups_of(values: ArrayLike | None, rows: int) -> Ints:
     """[n] numbers of the groups; each row by itself where None is given."""
     if values is None:
         return np.arange(rows)
-    found = np.unique(plain(values, "groups", 1), return_inverse=True)[1]
+    given = plain(values, "groups", 1)
+    missing = np.array([each is None or each != each for each in given.tolist()])
+    if missing.any():
+        raise ValueError(
+            f"groups: row {int(missing.argmax())} has no group (NaN or None); give it one of its own"
+        )
+    found = np.unique(given, return_inverse=True)[1]
     if len(found) != rows:
         raise ValueError(f"groups: {len(found)} rows, but there are {rows} elsewhere")
     return np.asarray(found, dtype=np.int64)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vouch.library.arrays import answers_of, groups_of, logits_of, plain, share, shares_of
+from vouch.library.arrays import answers_of, groups_of, logits_of, numeric, share, shares_of
 from vouch.library.figure import Estimate, Result
 from vouch.library.sets import _correct, _ranked
 from vouch.metrics.calibration.bins import Bins, equal_slots, mass_slots, resampled_bins, tally
@@ -50,7 +50,7 @@ def calibration_error(
     >>> round(calibration_error([0.9, 0.9, 0.6, 0.6], [1, 1, 1, 0], bins=10).ece.value, 3)
     0.1
     """
-    given = plain(probabilities, "probabilities", np.ndim(probabilities))
+    given = numeric(probabilities, "probabilities", 1, 2)
     confidence = shares_of(given if given.ndim == 1 else given.max(axis=1), "probabilities")
     right = shares_of(correct, "correct", len(confidence))
     if bins < 1:

@@ -59,7 +59,7 @@ def image_information(
     >>> round(found.gain.value, 3)
     0.566
     """
-    sides = [logits_of(each) for each in (logits, without)]
+    sides = [logits_of(logits), logits_of(without, "without")]
     if sides[0].shape != sides[1].shape:
         raise ValueError(f"without: shape {sides[1].shape}, logits {sides[0].shape}; they must fit")
     weights = [np.exp(each - each.max(axis=1, keepdims=True)) for each in sides]
@@ -101,6 +101,13 @@ def semantic_entropy(
     """
     if noisy is not None and (loglikelihoods is not None or len(noisy) != len(samples)):
         raise ValueError("noisy: give it for every question, and no loglikelihoods")
+    for name, rows_of_texts in (("samples", samples), ("noisy", noisy or [])):
+        lone = [row for row, texts in enumerate(rows_of_texts) if isinstance(texts, str)]
+        if lone:
+            text = rows_of_texts[lone[0]]
+            raise ValueError(f"{name}: row {lone[0]} is the text {text!r}; give a list of texts per question")
+    if loglikelihoods is not None and len(loglikelihoods) != len(samples):
+        raise ValueError(f"loglikelihoods: {len(loglikelihoods)} rows, samples {len(samples)}; they must fit")
     found = np.full(len(samples), np.nan)
     for row, texts in enumerate(samples):
         others = list(noisy[row]) if noisy is not None else []
@@ -115,6 +122,8 @@ def semantic_entropy(
                 logs = np.asarray(loglikelihoods[row], dtype=np.float64)
                 if logs.shape != weights.shape:
                     raise ValueError(f"loglikelihoods: row {row} has {logs.size}, samples {len(texts)}")
+                if not np.isfinite(logs).all():
+                    raise ValueError(f"loglikelihoods: row {row} has NaN or infinity; give finite numbers")
                 weights = np.exp(logs - logs.max())
             share = np.bincount(clusters, weights) / weights.sum()
             found[row] = np.round(-(share * np.log(np.where(share > 0, share, 1))).sum(), DIGITS) + 0.0

@@ -70,9 +70,11 @@ def compare(
 
 @dataclass(frozen=True, repr=False)
 class Power(Result):
-    """finds: the smallest true difference that four of five studies name. needed: questions for `wanted`."""
+    """finds: the smallest true difference that four of five studies name; None where it exceeds `discordant`,
+    the largest possible. needed: questions for `wanted`.
+    """
 
-    finds: float
+    finds: float | None
     wanted: float
     needed: int
 
@@ -93,14 +95,20 @@ def power(
     that Holm's correction counts.
 
     >>> found = power(1000)
-    >>> round(found.finds, 3), found.needed
-    (0.04, 628)
+    >>> found
+    Power(finds=0.03962, wanted=0.05, needed=628)
     """
     share(discordant, "discordant"), share(wanted, "wanted"), share(significance, "significance")
     if questions < 1 or design < 1:
         raise ValueError(f"questions is {questions}, design {design}; both must be at least 1")
+    if claims < 1:
+        raise ValueError(f"claims is {claims}; it must be at least 1")
+    if wanted > discordant:
+        raise ValueError(
+            f"wanted is {wanted}, above discordant, {discordant}: no difference is larger; lower it"
+        )
     effect = finds(questions, (discordant * design) ** 0.5, significance, claims)
-    return Power(effect, wanted, questions_for(wanted, questions, effect))
+    return Power(effect if effect <= discordant else None, wanted, questions_for(wanted, questions, effect))
 
 
 @dataclass(frozen=True, repr=False)
@@ -114,6 +122,10 @@ class Regressions(Result):
     p: Mapping[str, float]
     drop: Mapping[str, float]
     level: float
+
+    def __repr__(self) -> str:
+        p = ", ".join(f"{name}: {each:.4g}" for name, each in self.p.items())
+        return f"Regressions(alarms=[{', '.join(self.alarms)}], p=[{p}], level={self.level:.4g})"
 
 
 def regressions(
@@ -139,6 +151,8 @@ def regressions(
     """
     if before.keys() != after.keys() or not before or look < 1:
         raise ValueError("before and after need the same names, at least one, and look counts from 1")
+    if not 0 <= allowed < 1:
+        raise ValueError(f"allowed is {allowed}; it must be at least 0 and below 1")
     p, drop = [], {}
     for name in before:
         first = shares_of(before[name], f"before[{name!r}]") >= 1

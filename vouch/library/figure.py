@@ -1,6 +1,7 @@
 """What the functions return: small frozen objects that print as one line and become a pandas table."""
 
 from dataclasses import fields
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,15 +22,25 @@ class Estimate(NamedTuple):
         return f"{self.value:.4g}{ends}"
 
 
+def needs(what: str, module: str, package: str) -> None:
+    """Says what to install where a module is missing."""
+    if find_spec(module) is None:
+        raise ModuleNotFoundError(f"{what} needs {package}: pip install {package}", name=module)
+
+
 class Result:
     """Base of the results."""
 
     def __repr__(self) -> str:
-        shown = [f"{name}={value!r}" for name, value in self._numbers().items()]
+        shown = [
+            f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value!r}"
+            for name, value in self._numbers().items()
+        ]
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def to_frame(self) -> "pd.DataFrame":
         """One row a number: name, value, low, high. Arrays stay attributes."""
+        needs("to_frame", "pandas", "pandas")
         import pandas as pd
 
         rows = {

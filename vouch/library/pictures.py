@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vouch.library.figure import needs
+
 KINDS = ("blur", "brighten", "contrast", "fog", "jpeg", "motion", "noise", "pixelate")
 
 
@@ -17,6 +19,7 @@ def corrupt(picture: Any, kind: str, severity: int = 3) -> NDArray[np.uint8]:
     >>> int(np.ptp(corrupt(np.full((8, 8, 3), 100, np.uint8), "contrast", 5)))
     0
     """
+    needs("corrupt", "PIL", "Pillow")
     from PIL import Image
 
     from vouch.images.operations import EACH

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
-from vouch.library.arrays import answers_of, groups_of, plain
+from vouch.library.arrays import answers_of, groups_of, numeric, share
+from vouch.library.figure import needs
 from vouch.metrics.comparison.resampling import bootstrap
 from vouch.metrics.intervals import percentiles
 from vouch.metrics.ranking.rankers import RANKERS, Ranker
@@ -33,12 +34,17 @@ class LabelFreeRanking:
 
     def __repr__(self) -> str:
         orders = {
-            name: " > ".join(sorted(ranks, key=lambda m: ranks[m])) for name, ranks in self.ranks.items()
+            name: " > ".join(
+                " = ".join(model for model in ranks if ranks[model] == rank)
+                for rank in sorted(set(ranks.values()))
+            )
+            for name, ranks in self.ranks.items()
         }
         return f"LabelFreeRanking({'; '.join(f'{name}: {order}' for name, order in orders.items())})"
 
     def to_frame(self) -> "pd.DataFrame":
         """One row a ranker and model: value, rank, rank_low, rank_high."""
+        needs("to_frame", "pandas", "pandas")
         import pandas as pd
 
         rows = [
@@ -71,7 +77,7 @@ def rank_without_labels(
     """
     if len(probabilities) < 2:
         raise ValueError(f"{len(probabilities)} model(s); at least 2 are needed")
-    task = _task(probabilities, None)
+    level, task = share(alpha, "alpha"), _task(probabilities, None)
     if (proxy is None) != (proxy_answers is None):
         raise ValueError("proxy and proxy_answers belong together; give both or neither")
     known = _task(proxy, proxy_answers) if proxy is not None else None
@@ -80,7 +86,7 @@ def rank_without_labels(
     numbers = groups_of(groups, task.performance.shape[1])
     values, ranks, ends = {}, {}, {}
     for name, ranker in RANKERS.items():
-        found = _values(ranker, task, known, alpha)
+        found = _values(ranker, task, known, level)
         if found is None:
             continue
         sums = np.zeros((int(numbers.max()) + 1, len(task.models)))
@@ -105,7 +111,7 @@ def _values(ranker: Ranker, task: Task, proxy: Task | None, alpha: float) -> Num
 
 def _task(probabilities: Mapping[str, Any], answers: Any) -> Task:
     models = tuple(sorted(probabilities))
-    arrays = [plain(probabilities[model], f"probabilities of {model}", 2).astype(float) for model in models]
+    arrays = [numeric(probabilities[model], f"probabilities of {model}", 2).astype(float) for model in models]
     shapes = {array.shape for array in arrays}
     if len(shapes) > 1:
         raise ValueError(f"probabilities have different shapes: {', '.join(map(str, sorted(shapes)))}")

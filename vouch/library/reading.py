@@ -32,6 +32,8 @@ def read_answer(
     >>> read_answer("I think the answer is (B).", ["a cat", "a dog"])
     ReadAnswer(option=1, verdict='option', rule='statement', said='I think the answer is (B)')
     """
+    if isinstance(options, str):
+        raise ValueError(f"options: the one text {options!r}; give a list of texts")
     shown = tuple(marks) if marks is not None else tuple(ascii_uppercase[: len(options)])
     if not options or len(shown) != len(options):
         raise ValueError(f"{len(options)} options and {len(shown)} marks; give as many of each, at least 1")

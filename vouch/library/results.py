@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vouch.library.figure import needs
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -16,6 +18,7 @@ def results(folder: str | Path = "reports") -> "dict[str, pd.DataFrame]":
     folder: what `dvc repro`, `dvc pull` or `vouch publish hub` made. Raises FileNotFoundError where it holds
     no tables.
     """
+    needs("results", "pandas", "pandas")
     import pandas as pd
 
     readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet}

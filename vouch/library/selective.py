@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vouch.library.arrays import groups_of, plain, share, shares_of
+from vouch.library.arrays import groups_of, numeric, share, shares_of
 from vouch.library.figure import Estimate, Result
 from vouch.metrics.conformal import sampled, selective
 from vouch.metrics.conformal.splits import group_splits
@@ -62,7 +62,7 @@ def answering(
     (0.4, True)
     """
     right = shares_of(correct, "correct")
-    sureness = plain(confidence, "confidence", 1).astype(np.float64)
+    sureness = numeric(confidence, "confidence", 1).astype(np.float64)
     if len(sureness) != len(right) or np.isnan(sureness).any():
         raise ValueError(f"confidence: give {len(right)} numbers, as many as in correct")
     rows = sureness, right, groups_of(groups, len(right))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vouch.library.arrays import answers_of, groups_of, logits_of, plain, share
+from vouch.library.arrays import answers_of, groups_of, logits_of, mask_of, share
 from vouch.library.figure import Estimate, Result
 from vouch.metrics.conformal.metrics import OF_SETS
 from vouch.metrics.conformal.ranked import Ranked, rank
@@ -135,7 +135,7 @@ def coverage(sets: Any, answers: Any, groups: ArrayLike | None = None) -> Estima
     >>> coverage([[True, False], [True, True], [False, True], [True, False]], [0, 1, 1, 1])
     0.75 (0 to 1)
     """
-    members = plain(sets, "sets", 2).astype(bool)
+    members = mask_of(sets, "sets")
     right = answers_of(answers, np.zeros(members.shape))
     held = np.asarray((members & right).any(axis=1))
     return Estimate(float(held.mean()), *mean_interval(held, groups_of(groups, len(held))))

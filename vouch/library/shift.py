@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vouch.library.arrays import answers_of, logits_of, plain, share
+from vouch.library.arrays import answers_of, finite, logits_of, share
 from vouch.library.figure import Result
 from vouch.metrics.conformal.weighted import density_ratio, weighted_thresholds
 
@@ -31,7 +31,8 @@ def weighted_sets(
 
     logits [n, k], answers [n]: those that calibrate, as for `prediction_sets`. features [n, d], new_features
     [m, d]: what shifts, such as embeddings of the pictures; the density ratio is the odds of a logistic
-    regression. Coverage holds if nothing else shifts and the ratio is right; look at `effective` first.
+    regression. Coverage holds if nothing else shifts and the ratio is right. Judge by `effective` (few:
+    noise) and `infinite` (many: too little weight where the new questions lie).
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -43,9 +44,9 @@ def weighted_sets(
     >>> found.sets.shape, bool(found.effective < 2000)
     ((2000, 4), True)
     """
-    values, fresh = logits_of(logits), logits_of(new_logits)
+    values, fresh = logits_of(logits), logits_of(new_logits, "new_logits")
     right = answers_of(answers, values)
-    known, new = (plain(each, "features", 2).astype(np.float64) for each in (features, new_features))
+    known, new = finite(features, "features"), finite(new_features, "new_features")
     if (len(known), len(new)) != (len(values), len(fresh)) or known.shape[1] != new.shape[1]:
         raise ValueError("features: give a row of as many numbers for each row of logits, new ones alike")
     weights, of_new = density_ratio(known, new)
