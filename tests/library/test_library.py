@@ -254,20 +254,24 @@ def test_the_first_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -
 def test_a_log_of_lm_evaluation_harness(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Numbers are texts there, and questions have three or four options."""
-    rng = np.random.default_rng(0)
-    lines = [
-        {
-            "target": str(index % 3),
-            "filtered_resps": [[f"{score:.3f}", "False"] for score in -rng.random(3 + index % 2)],
-        }
-        for index in range(100)
-    ]
+    """Numbers are texts there, questions have three or four options, and a target is an index or a text."""
+    rng, lines = np.random.default_rng(0), []
+    for index in range(100):
+        scores = -rng.random(3 + index % 2)
+        arguments = {f"gen_args_{at}": {"arg_1": f" ({'ABCD'[at]})"} for at in range(len(scores))}
+        target = str(index % 3) if index % 2 else f"({'ABC'[index % 3]})"
+        lines.append({"doc_id": index, "target": target, "arguments": arguments})
+        lines[-1]["filtered_resps"] = [[f"{score:.6f}", "False"] for score in scores]
+        lines[-1]["acc"] = float(scores.argmax() == index % 3)
     monkeypatch.chdir(tmp_path)
     Path("samples_arc_easy.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
     (code,) = [block for block in blocks("docs/library.md") if "filtered_resps" in block]
     exec(code, {})
     assert 1 < float(capsys.readouterr().out.split()[0]) < 4
+    lines[7]["acc"] = 1 - lines[7]["acc"]
+    Path("samples_arc_easy.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    with pytest.raises(AssertionError, match=r"^7"):
+        exec(code, {})
 
 
 def test_a_log_of_inspect(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
