@@ -12,6 +12,7 @@ from vouch.library.figure import Estimate, Result
 from vouch.library.sets import _correct
 from vouch.metrics.calibration.certainty import ALPHA, DIGITS, vision_amplified_entropy
 from vouch.metrics.calibration.certainty import image_information as of_probabilities
+from vouch.metrics.calibration.probabilities import softmax
 from vouch.metrics.calibration.signals import CONFIDENCE, signal_figures
 from vouch.metrics.intervals import signed_interval
 from vouch.metrics.text.wording import plain as normalised
@@ -62,8 +63,7 @@ def image_information(
     sides = [logits_of(logits), logits_of(without, "without")]
     if sides[0].shape != sides[1].shape:
         raise ValueError(f"without: shape {sides[1].shape}, logits {sides[0].shape}; they must fit")
-    weights = [np.exp(each - each.max(axis=1, keepdims=True)) for each in sides]
-    p, q = (each / each.sum(axis=1, keepdims=True) for each in weights)
+    p, q = map(softmax, sides)
     found, numbers = of_probabilities(p, q, alpha), groups_of(groups, len(p))
     aurocs: dict[str, Estimate] = {}
     if answers is not None:

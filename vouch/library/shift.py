@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from vouch.library.arrays import answers_of, finite, logits_of, share
 from vouch.library.figure import Result
+from vouch.metrics.calibration.probabilities import softmax
 from vouch.metrics.conformal.weighted import density_ratio, weighted_thresholds
 
 
@@ -50,15 +51,10 @@ def weighted_sets(
     if (len(known), len(new)) != (len(values), len(fresh)) or known.shape[1] != new.shape[1]:
         raise ValueError("features: give a row of as many numbers for each row of logits, new ones alike")
     weights, of_new = density_ratio(known, new)
-    scores = 1 - np.where(right, _softmax(values), 0).max(axis=1)
+    scores = 1 - np.where(right, softmax(values), 0).max(axis=1)
     limits = weighted_thresholds(scores, weights, of_new, share(alpha, "alpha"))
-    sets = (1 - _softmax(fresh) <= limits[:, None]) & np.isfinite(fresh)
+    sets = (1 - softmax(fresh) <= limits[:, None]) & np.isfinite(fresh)
     empty = ~sets.any(axis=1)
     sets[empty] = fresh[empty] == fresh[empty].max(axis=1, keepdims=True)
     effective = weights.sum() ** 2 / (weights**2).sum()
     return WeightedSets(float(effective), float(np.isinf(limits).mean()), limits, sets, weights)
-
-
-def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    raised = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
