@@ -22,11 +22,10 @@ REMEDY = {
 OF_READING = ("accuracy", UNDECIDED_RATE, JUDGED_RATE, ACCURACY_RULES)
 ASKED = "Text was asked as well: read that output."
 _WHY = {
-    LETTERS: "Answers in another form, so that prediction sets say little and verdict, ranks and comparisons "
-    "leave the model out: {}. In brackets the share of prompts where most of the first token's probability "
-    "is not on option letters. {}",
-    TEXT: "Too many texts undecided, so that verdict, ranks and comparisons leave the model out: {}. In "
-    "brackets the share of texts that are unparsed or name several options. {}",
+    LETTERS: "Verdict, ranks and comparisons leave out {}: for that share of its prompts, most of the first token's "
+    "probability is not on option letters, so its prediction sets say little. {}",
+    TEXT: "Verdict, ranks and comparisons leave out {}: that share of its texts is unparsed or names several "
+    "options. {}",
 }
 
 
