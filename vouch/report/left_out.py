@@ -22,8 +22,8 @@ REMEDY = {
 OF_READING = ("accuracy", UNDECIDED_RATE, JUDGED_RATE, ACCURACY_RULES)
 ASKED = "Text was asked as well: read that output."
 _WHY = {
-    LETTERS: "Verdict, ranks and comparisons leave out {}: for that share of its prompts, most of the first token's "
-    "probability is not on option letters, so its prediction sets say little. {}",
+    LETTERS: "Verdict, ranks and comparisons leave out {}: for that share of its prompts, most of the first "
+    "token's probability is not on option letters, so its prediction sets say little. {}",
     TEXT: "Verdict, ranks and comparisons leave out {}: that share of its texts is unparsed or names several "
     "options. {}",
 }
