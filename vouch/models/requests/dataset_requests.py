@@ -153,7 +153,6 @@ def rounds(
 
     Texts that other prompts repeat come first, turn by turn: a round for each.
     """
-    _ = dataset.prompts.repeated  # raises before anything is asked in vain
     with ExitStack() as claim:
         held = False
         while True:
