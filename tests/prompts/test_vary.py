@@ -1,16 +1,11 @@
-import math
-
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.prompts.rows import item_rows
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.build.combination import Part, Variation, load_variation
 from vouch.prompts.build.exchange import Exchanges
-from vouch.prompts.build.items import Making, Rewrites, read_items, upper_quartile
+from vouch.prompts.build.items import Making, Rewrites, read_items
 from vouch.prompts.build.template import TEMPLATES, parse_template
 from vouch.prompts.build.variation import Item, Kind, Picture, Step, prompt_id
 from vouch.tables.items import items_path
@@ -218,11 +213,6 @@ def test_texts_are_capped_by_the_references(project, item):
         UserError, match=r"prompt q1/original: no item has a reference .*template own a max_tokens"
     ):
         project.vary([item(**shared)], template)
-
-
-@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=40))
-def test_the_upper_quartile_is_numpys_rounded_up(counts):
-    assert upper_quartile(counts) == max(1, math.ceil(np.percentile(counts, 75)))
 
 
 def made(project, *drafts, outputs="[letters, text]"):

@@ -26,8 +26,8 @@ def letter_answers(
     ids = [(place, token) for place, letters in wanted for token in _ids(letters)]
     places, tokens = torch.tensor(ids).T.to(logits.device)
     numbers = [logits[places, tokens], log_probs[places, tokens], log_probs.amax(dim=-1), entropies]
-    flat = iter(torch.cat(numbers).tolist())
-    given, log_given, best, entropy = ([next(flat) for _ in range(len(part))] for part in numbers)
+    parts = torch.cat(numbers).cpu().split([len(part) for part in numbers])  # in one transfer
+    given, log_given, best, entropy = (part.tolist() for part in parts)
     answers, start = [], 0
     for place, letters in wanted:
         end = start + len(_ids(letters))

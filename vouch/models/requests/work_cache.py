@@ -18,15 +18,16 @@ import hashlib
 import io
 import sys
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from vouch.images.lru_cache import LruCache
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing
 from vouch.pipeline.locks import locked
@@ -59,7 +60,7 @@ class WorkCache:
         self._index: dict[bytes, tuple[Path, int]] = {}
         self._pending: dict[bytes, Mapping[str, Any]] = {}
         self._flushed = clock()
-        self._held: OrderedDict[Path, pa.Table] = OrderedDict()
+        self._shards: LruCache[pa.Table] = LruCache(_SHARDS_HELD)
         self.damaged: list[str] = []
 
     def __contains__(self, key: object) -> bool:
@@ -119,23 +120,18 @@ class WorkCache:
                 path, row = self._index[key]
                 wanted.setdefault(path, []).append((place, row))
         for path, places in sorted(wanted.items()):
-            table = self._shard(path)
+            table = self._shards.get(path, partial(self._whole, path))
             rows = table.take(pa.array([row for _, row in places])).drop_columns(["key"]).to_pylist()
             for (place, _), answer in zip(places, rows, strict=True):
                 answers[place] = answer
         return answers
 
-    def _shard(self, path: Path) -> pa.Table:
-        """A shard that was looked up, kept for a while. Raises UserError where it was damaged since."""
-        if path not in self._held:
-            table = self._read(path)
-            if table is None:
-                raise UserError(f"{path}: damaged while in use; run the stage again to repeat its answers")
-            self._held[path] = table
-            if len(self._held) > _SHARDS_HELD:
-                self._held.popitem(last=False)
-        self._held.move_to_end(path)
-        return self._held[path]
+    def _whole(self, path: Path) -> pa.Table:
+        """A shard that was looked up. Raises UserError where it was damaged since."""
+        table = self._read(path)
+        if table is None:
+            raise UserError(f"{path}: damaged while in use; run the stage again to repeat its answers")
+        return table
 
     def _read(self, path: Path, columns: list[str] | None = None) -> pa.Table | None:
         """Columns of a shard (all), None where it is not what its name says or holds something else.

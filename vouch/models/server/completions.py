@@ -22,6 +22,7 @@ import re
 from collections.abc import Sequence
 from typing import Annotated
 
+import numpy as np
 from pydantic import BaseModel, Field, ValidationError
 
 from vouch.models.requests.engine import LetterAnswer, Refusal, TextAnswer
@@ -144,10 +145,10 @@ def letters(said: Completion, marks: Sequence[str]) -> LetterAnswer | Refusal:
     rest = max(1 - total, 0.0) + _ROUNDING
 
     spelled = [_spellings(mark) for mark in marks]
-    values = [_log_sum_exp([lp for token, lp in returned if token in names]) for names in spelled]
+    values = [_log_sum([lp for token, lp in returned if token in names]) for names in spelled]
     bounds = [math.log(max(min(len(names) * tau, rest), 5e-324)) for names in spelled]
     upper = [bound if value == -math.inf else value for value, bound in zip(values, bounds, strict=True)]
-    bracket = _log_sum_exp([lp for token, lp in returned if token.strip() == "("])
+    bracket = _log_sum([lp for token, lp in returned if token.strip() == "("])
     return LetterAnswer(
         logits=values,
         upper=upper if -math.inf in values else None,
@@ -243,11 +244,9 @@ def _spellings(mark: str) -> tuple[str, ...]:
     return (mark, f" {mark}", f"{mark}.")
 
 
-def _log_sum_exp(values: Sequence[float]) -> float:
-    if not values:
-        return -math.inf
-    top = max(values)
-    return top + math.log(math.fsum(math.exp(value - top) for value in values))
+def _log_sum(logprobs: Sequence[float]) -> float:
+    """The logarithm of the sum of some probabilities."""
+    return float(np.logaddexp.reduce(logprobs, initial=-math.inf))
 
 
 def largest_allowed(message: str, asked: int) -> int | None:

@@ -1,10 +1,13 @@
 """Rows of the items table become items, with all that a prompt of them can need."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from vouch.pipeline.errors import UserError
 from vouch.prompts.build.exchange import Exchanges
@@ -101,14 +104,5 @@ def text_cap(template: Template, path: Path) -> int | None:
         return template.max_tokens
     batches = ITEMS.open(path).iter_batches(columns=["references"], use_threads=False)
     references = (texts for batch in batches for texts in batch.column("references").to_pylist())
-    return upper_quartile(len(text.split()) for texts in references for text in texts or ())
-
-
-def upper_quartile(counts: Iterable[int]) -> int:
-    """The 75th percentile, interpolated linearly and rounded up, at least 1; 0 of nothing."""
-    ordered = sorted(counts)
-    if not ordered:
-        return 0
-    below, quarters = divmod(3 * (len(ordered) - 1), 4)
-    low, high = ordered[below], ordered[min(below + 1, len(ordered) - 1)]
-    return max(1, -(-(4 * low + quarters * (high - low)) // 4))
+    words = [len(text.split()) for texts in references for text in texts or ()]
+    return max(1, math.ceil(np.percentile(words, 75))) if words else 0

@@ -6,8 +6,10 @@ which it is plain, and refuse the rest.
 """
 
 import re
+from collections.abc import Callable
+from functools import partial
 
-from vouch.prompts.rewrites.rules.sentence import HERE, Cannot
+from vouch.prompts.rewrites.rules.sentence import HERE, Cannot, shaped
 from vouch.prompts.rewrites.rules.subject import (
     BE,
     MODAL,
@@ -23,10 +25,29 @@ from vouch.prompts.rewrites.rules.subject import (
 
 _FACETS = "colour|color|shape|number|place|size|name|kind|type|position|material|direction|corner"
 
+_PLAIN = (
+    (rf"({BE}) there (.+)", "if there {1} {2}"),
+    (rf"({MODAL}) (you|it|they|he|she|we) (.+)", "if {2} {1} {3}"),
+    (r"do (you|they|we) (.+)", "if {1} {2}"),
+    (rf"how many (.+?) ({BE}) there( .+)?", "how many {1} there {2}{3}"),
+    (rf"how many (.+?) ({MODAL}) (you|we) (.+)", "how many {1} {3} {2} {4}"),
+)
+_CAN_YOU = (
+    (
+        rf"((?:\w+ )?(?:what|which|where|who)(?: \w+){{0,3}}) ({MODAL}) (you|we|it) (.+)",
+        "{1} {3} {2} {4}",
+    ),
+)
+_NOUNS = ((rf"((?:{_FACETS}) of \S+.*)", "the {1}"), (rf"((?:a|an) .+{HERE})", "if there is {1}"))
+
 
 def clause(body: str) -> str:
     """The clause for a question without its lead and end mark, first letter small. Raises Cannot."""
-    for shape in (_yes_no, _how_many, _does, _can_you, _be, _subject, _noun, _statement):
+    shapes: tuple[Callable[[str], str | None], ...] = (
+        *(partial(shaped, _PLAIN), _yes_no, _how_many, _does, partial(shaped, _CAN_YOU)),
+        *(_be, _subject, partial(shaped, _NOUNS), _statement),
+    )
+    for shape in shapes:
         found = shape(body)
         if found:
             return found
@@ -34,12 +55,6 @@ def clause(body: str) -> str:
 
 
 def _yes_no(body: str) -> str | None:
-    if match := re.match(rf"^({BE}) there (.+)$", body):
-        return f"if there {match[1]} {match[2]}"
-    if match := re.match(rf"^({MODAL}) (you|it|they|he|she|we) (.+)$", body):
-        return f"if {match[2]} {match[1]} {match[3]}"
-    if match := re.match(r"^do (you|they|we) (.+)$", body):
-        return f"if {match[1]} {match[2]}"
     match = re.match(rf"^({BE}) ((?:the|this|that|these|those|its|his|her|their) .+)$", body)
     if match:
         subject, said = _described(match[2])
@@ -60,10 +75,6 @@ def _described(rest: str) -> tuple[str, str]:
 def _how_many(body: str) -> str | None:
     if not body.startswith("how many "):
         return None
-    if match := re.match(rf"^how many (.+?) ({BE}) there( .+)?$", body):
-        return f"how many {match[1]} there {match[2]}{match[3] or ''}"
-    if match := re.match(rf"^how many (.+?) ({MODAL}) (you|we) (.+)$", body):
-        return f"how many {match[1]} {match[3]} {match[2]} {match[4]}"
     match = re.match(rf"^how many .+? (?:(have|contain|show)|{BE}) (.+)$", body)
     if match and (match[1] or not opens_subject(match[2])):
         return body
@@ -81,15 +92,6 @@ def _does(body: str) -> str | None:
         raise Cannot("has a subject whose end is not plain")
     verb = THIRD[rest[2]] if match[2] == "does" else rest[2]
     return f"{match[1]} {rest[1]} {verb}{rest[3]}"
-
-
-def _can_you(body: str) -> str | None:
-    match = re.match(
-        rf"^((?:\w+ )?(?:what|which|where|who)(?: \w+){{0,3}}) ({MODAL}) (you|we|it) (.+)$", body
-    )
-    if not match:
-        return None
-    return f"{match[1]} {match[3]} {match[2]} {match[4]}"
 
 
 def _be(body: str) -> str | None:
@@ -125,14 +127,6 @@ def _subject(body: str) -> str | None:
         return None
     check_active(match[2], match[3])
     return body
-
-
-def _noun(body: str) -> str | None:
-    if re.match(rf"^(?:{_FACETS}) of \S+", body):
-        return f"the {body}"
-    if match := re.match(rf"^((?:a|an) .+{HERE})$", body):
-        return f"if there is {match[1]}"
-    return None
 
 
 def _statement(body: str) -> str | None:

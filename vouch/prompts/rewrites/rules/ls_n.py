@@ -2,7 +2,7 @@
 
 import re
 
-from vouch.prompts.rewrites.rules.sentence import HERE, Cannot, capital, semantic
+from vouch.prompts.rewrites.rules.sentence import HERE, Cannot, capital, semantic, shaped
 from vouch.prompts.rewrites.rules.subject import (
     BE,
     THIRD,
@@ -20,9 +20,21 @@ _ADVERB_FIRST = re.compile(
 _SECOND_VERB = re.compile(rf"\bnot .*\band (?:{BE}|has|have|does|do|can|{'|'.join(THIRD.values())})\b")
 _BASE = {third: base for base, third in THIRD.items()}
 _OBJECT = re.compile(r"^(?:a|an|the|more|less|fewer|any|some|one|two|three|four|five|six|[\w-]+er|\d+) \S")
-_VERB_AND_THE = re.compile(r"^(select|name|state|identify|determine|choose|find) the (\w+ of .+)$")
 _POLITE = re.compile(r"^((?:please )?(?:look|tell)\b.*? (?:tell me|tell|name) |tell me )(.+)$")
-_WITH = re.compile(r"^(.+ the \w+) with ((?:more|less|fewer|a|an) .+)$")
+_INSTRUCTIONS = (
+    (r"(select|name|state|identify|determine|choose|find) the (\w+ of .+)", "{1} what is not the {2}"),
+    (r"(.+ that) has (?!.* that (?:is|are|can|you can) .)(.+)", "{1} does not have {2}"),
+    (r"(.+ that) (is|are|can|you can) (.+)", "{1} {2} not {3}"),
+    (r"(.+ the \w+) with ((?:more|less|fewer|a|an) .+)", "{1} that does not have {2}"),
+)
+# Clauses behind `tell me`, whose words stand in the order of a statement.
+_TOLD = (
+    (r"((?:what|which|where)\b.* you can) (\w+)", "{1} not {2}"),
+    (r"((?:on|in|at) which \w+ you) (see .+)", "{1} do not {2}"),
+    (r"((?:what|which) .+) has", "{1} does not have"),
+    (r"((?:where|(?:in |at )?(?:what|which) \w+) .+) is", "{1} is not"),
+    (r"(which of them) has (.+)", "{1} does not have {2}"),
+)
 
 
 def rewrite(text: str) -> str:
@@ -97,33 +109,9 @@ def _has(body: str) -> str:
 
 
 def _instruction(body: str) -> str:
-    if match := _POLITE.match(body):
-        return match[1] + _told(match[2])
-    if match := _VERB_AND_THE.match(body):
-        return f"{match[1]} what is not the {match[2]}"
-    if match := re.match(r"^(.+ that) (is|are|has|can|you can) (.+)$", body):
-        return f"{match[1]} {_negated(match[2], match[3])}"
-    if match := re.match(r"^(.+ that you can) (\w+)$", body):
-        return f"{match[1]} not {match[2]}"
-    if match := _WITH.match(body):
-        return f"{match[1]} that does not have {match[2]}"
-    raise Cannot("has no place for `not` that the rules know")
-
-
-def _negated(verb: str, rest: str) -> str:
-    return f"does not have {rest}" if verb == "has" else f"{verb} not {rest}"
-
-
-def _told(said: str) -> str:
-    """A clause behind `tell me`, whose words stand in the order of a statement."""
-    if match := re.match(r"^((?:what|which|where)\b.* you can) (\w+)$", said):
-        return f"{match[1]} not {match[2]}"
-    if match := re.match(r"^((?:on|in|at) which \w+ you) (see .+)$", said):
-        return f"{match[1]} do not {match[2]}"
-    if match := re.match(r"^((?:what|which) .+) has$", said):
-        return f"{match[1]} does not have"
-    if match := re.match(r"^((?:where|(?:in |at )?(?:what|which) \w+) .+) is$", said):
-        return f"{match[1]} is not"
-    if match := re.match(r"^(which of them) has (.+)$", said):
-        return f"{match[1]} does not have {match[2]}"
-    raise Cannot("has no place for `not` that the rules know")
+    polite = _POLITE.match(body)
+    lead, told, shapes = (polite[1], polite[2], _TOLD) if polite else ("", body, _INSTRUCTIONS)
+    found = shaped(shapes, told)
+    if found is None:
+        raise Cannot("has no place for `not` that the rules know")
+    return lead + found

@@ -1,6 +1,7 @@
 """A question taken apart as far as the rules need it."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vouch.prompts.rewrites.checks import NEGATION
@@ -80,6 +81,14 @@ def parse(text: str) -> Sentence:
     if re.search(r"<image", body):
         raise Cannot("speaks of a picture by its mark")
     return Sentence(head, body, bool(end and set("?？") & set(end[1])))
+
+
+def shaped(shapes: Sequence[tuple[str, str]], text: str) -> str | None:
+    """The first shape whose pattern is all of a text, {1}, {2} its groups; None where none is."""
+    for pattern, shape in shapes:
+        if match := re.fullmatch(pattern, text):
+            return shape.format("", *match.groups(""))
+    return None
 
 
 def capital(text: str) -> str:
