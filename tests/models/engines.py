@@ -158,6 +158,40 @@ def written(question: Question) -> str:
     return "\n".join([*lines, "ASSISTANT:" + response])
 
 
+class Plain:
+    """The tiny LLaVA of a folder asked the plain way: one whole prompt a pass, with nothing of extract's code."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def _asked(self, text: str, shown: Image.Image | None, turns: Sequence[tuple[str, str]]) -> Any:
+        pictures = () if shown is None else (shown,)
+        return written(Question("", None, text, turns=turns, pictures=pictures)), pictures
+
+    def letters(self, text: str, shown: Image.Image | None, marks: str, turns: Any = ()) -> list[float]:
+        """Logits of the marks at the first place of the answer."""
+        logits = plain_logits(self._folder, *self._asked(text, shown, turns))[-1]
+        return [float(one) for one in logits[ids_of(self._folder, marks)]]
+
+    def nll(self, text: str, shown: Image.Image | None, option: str, turns: Any = ()) -> float:
+        """Negative log-likelihood of an option as the answer."""
+        said, pictures = self._asked(text, shown, turns)
+        ids = ids_of(self._folder, option.split())
+        logits = plain_logits(self._folder, f"{said} {option}", pictures)[-len(ids) - 1 : -1]
+        return -float(logits.log_softmax(-1)[range(len(ids)), ids].sum())
+
+    def text(self, text: str, shown: Image.Image | None, most: int, turns: Any = ()) -> str:
+        """The greedy answer."""
+        said, pictures = self._asked(text, shown, turns)
+        model, processor = loaded(self._folder)
+        inputs = processor(text=said, images=list(pictures) or None, return_tensors="pt")
+        beyond = list(range(len(processor.tokenizer), model.config.text_config.vocab_size))
+        found = model.generate(**inputs, max_new_tokens=most, do_sample=False, suppress_tokens=beyond)
+        return str(
+            processor.tokenizer.decode(found[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
+        )
+
+
 def check_generated(folder: Path, one: Question, inputs: Any, answer: TextAnswer, end: int) -> None:
     """A greedy answer is what transformers itself generates, with the logits of its own steps."""
     model, processor = loaded(folder)

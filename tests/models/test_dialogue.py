@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.models.plain import Plain
+from tests.models.engines import Plain
 from tests.models.project import Project, picture, prompt
 from vouch.images.pictures import decode
 from vouch.tables.prompts import LETTERS, LIKELIHOOD, OUTPUTS, TEXT

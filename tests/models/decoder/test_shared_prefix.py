@@ -11,6 +11,7 @@ import torch
 
 from tests.models.engines import (
     OPTIONS,
+    Plain,
     alone,
     answered,
     ids_of,
@@ -93,10 +94,8 @@ def test_likelihood_equals_the_whole_forward(tiny: Path, pictures: list[int]) ->
         answer = found[one.id].answer
         assert isinstance(answer, LikelihoodAnswer)
         for option, nll, tokens in zip(OPTIONS, answer.nll, answer.tokens, strict=True):
-            ids = ids_of(tiny, option.split())
-            logits = plain_logits(tiny, f"{written(one)} {option}", one.pictures)[-len(ids) - 1 : -1]
-            expected = -logits.log_softmax(-1)[range(len(ids)), ids].sum()
-            assert nll == pytest.approx(float(expected), abs=1e-4) and tokens == len(ids)
+            expected = Plain(tiny).nll(one.text, next(iter(one.pictures), None), option)
+            assert nll == pytest.approx(expected, abs=1e-4) and tokens == len(option.split())
 
 
 def test_letters_and_likelihood_share_a_pass(tiny: Path) -> None:

@@ -134,10 +134,10 @@ def test_hostile(project, case):
     modules = set(sys.modules)
     path = project.root / "logits.pkl"
     path.write_bytes(HOSTILE[case])
-    start = time.monotonic()
+    start = time.process_time()
     with pytest.raises(UserError, match=r"logits\.pkl") as caught:
         project.ingest(path)
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
     reason = DATA_ONLY.get(case, "nothing of it was run")
     assert reason in str(caught.value)
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 600

@@ -98,11 +98,11 @@ LEVELLED = {"vr_b": blurred, "vr_l": lighter, "jpeg": compressed} | {
 }
 
 
-def of_the_picture(ask: Ask) -> dict[str, list[Asked]]:
-    """The variations that change pictures and nothing else, at all their levels; a name alone is level 3."""
+def of_the_picture(ask: Ask, levels: Sequence[int] = ()) -> dict[str, list[Asked]]:
+    """The variations that change pictures and nothing else, a name alone at level 3, and at further levels."""
     found = {name: [ask(look=look(3))] for name, look in LEVELLED.items()}
     for name, look in LEVELLED.items():
-        found |= {f"{name}_{level}": [ask(look=look(level))] for level in range(1, 6)}
+        found |= {f"{name}_{level}": [ask(look=look(level))] for level in levels}
     return found | {"vr_r": [ask(look=turned)], "blank": [ask(look=grey)], "text_only": [ask(look=nothing)]}
 
 

@@ -49,7 +49,7 @@ def shapes() -> Table:
         **of_the_words(ask, own, yellow, {**words, "lr_v": LOOKING + "which colour the triangle has?"}),
         **of_the_order(ask, own, orders),
         **of_the_marks(ask, 6),
-        **of_the_picture(ask),
+        **of_the_picture(ask, range(1, 6)),
         "image_only": [ask("")],
         **never(*SIDES, *CONVERSATIONS, *STYLES_OWN, "lr_i+vs_s", "ls_n+vs_s"),
         "option_order+vr_b_5": [ask(order=(red, blue, green, yellow), look=blurred(5))],
