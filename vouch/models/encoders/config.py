@@ -1,22 +1,22 @@
 """Parameters of `embed`: `embed.pictures` and `embed.texts` in params.yaml."""
 
-import os
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-ENCODERS = Path("vouch/models/encoders")
-PINS = Path("data/models")
-NONE, COLOURS = str(ENCODERS / "none.py"), str(ENCODERS / "colours.py")
+from vouch.tables.pins import pin_path
+
+NONE, COLOURS = "vouch/models/encoders/none.py", "vouch/models/encoders/colours.py"
 
 
 class _Encoder(BaseModel):
     """encoder: a path, because a stage depends on it. batch: pictures or texts a pass.
 
-    device, threads: for models.
+    device, threads: for models. FILES: those that need no weights.
     """
 
+    FILES: ClassVar[tuple[str, ...]] = (NONE,)
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     encoder: str
@@ -27,38 +27,24 @@ class _Encoder(BaseModel):
     @field_validator("encoder")
     @classmethod
     def _path(cls, value: str) -> str:
-        known = cls.known()
-        if value not in known and value != str(PINS / f"{Path(value).stem}.json"):
-            raise ValueError(f"give {' or '.join(known)}, or {PINS}/NAME.json with NAME of models or helpers")
+        if value not in cls.FILES and value != str(pin_path(Path(value).stem)):
+            raise ValueError(
+                f"give {' or '.join(cls.FILES)}, or {pin_path('NAME')} with NAME of models or helpers"
+            )
         return value
-
-    @classmethod
-    def known(cls) -> list[str]:
-        """Encoders without weights."""
-        return [NONE]
 
     @property
     def model(self) -> str | None:
         """Name of the model that encodes, None where a file of vouch/models/encoders does."""
-        path = Path(self.encoder)
-        return path.stem if path.parent == PINS else None
+        return None if self.encoder in self.FILES else Path(self.encoder).stem
 
 
 class Pictures(_Encoder):
     """What turns pictures and questions into vectors, to compare datasets: a file, or a model like CLIP."""
 
-    encoder: str = COLOURS
+    FILES: ClassVar[tuple[str, ...]] = (COLOURS, NONE)
 
-    @classmethod
-    def known(cls) -> list[str]:
-        """Files that define `load`."""
-        names = sorted(os.listdir(Path(__file__).parent))
-        files = [Path(__file__).parent / name for name in names if name.endswith(".py")]
-        return [
-            str(ENCODERS / file.name)
-            for file in files
-            if "\ndef load() -> Encoder" in file.read_text("utf-8")
-        ]
+    encoder: str = COLOURS
 
 
 class Texts(_Encoder):
