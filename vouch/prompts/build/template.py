@@ -1,36 +1,4 @@
-"""A prompt template: how an item becomes text. Templates are data (docs/prompt-templates.md).
-
-body          the text of a question with options; {question} {hint} {options} {instruction} are put in, each
-              at most once. Without {options} none are shown, and letters cannot be asked
-open_body     the same for open questions, without {options}
-hint          what stands for {hint} where the item has a hint, itself with {hint} in it
-no_hint       what stands there where it has none
-absent_hints  texts that count as no hint, whatever their case; a null always does
-option        one option, with {mark} and {text}
-separator     what stands between two options
-marks         upper | lower | digits: what options are called, A-Z, a-z or 1-9
-added         options that the template adds after the item's own, in this order: dont_know, none_of_above
-pad_to        adds them only until there are so many options; null adds all
-instructions  wordings of {instruction}, themselves with {hint} or {question} where they speak of them. A
-              question gets the one of its place in the dataset, in turn, unless a variation picks another
-opening       what the user's first text begins with, be it the sample's or the question's
-sample        an exchange before the question that shows how to answer: question, and answer, in which
-              {response} stands for `response` and a space, or for nothing without one
-system        the system message, or null
-pictures      first: all pictures stand before the text, and the text loses its marks
-              marks: each picture stands where the text marks it
-              joined: two pictures are shown side by side as one, and marks become words
-              merged: the same, scaled to one height and with a line between them, as CompBench (Kil et
-              al. 2024) merges them
-outputs       what is asked of a prompt with options: letters, likelihood, text, or several of them; of an
-              open question always text
-response      how the assistant's answer begins, or null
-max_tokens    most tokens of a generated text; `references`: the 75th percentile, rounded up, of the number
-              of words of the dataset's references (as ReForm-Eval caps captions, Li et al. 2023); or null
-equal_options keep | drop: whether a variation that shuffles leaves out wrong options with the answer's text
-variants      name -> keys that replace those above. A dataset names one with `variant`. A file holds all
-              templates of one family this way, and a dataset's prompts still depend on one file
-"""
+"""A prompt template: how an item becomes text. Templates are data (docs/prompt-templates.md)."""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -57,7 +25,8 @@ from vouch.tables.prompts import LETTERS, OUTPUTS
 TEMPLATES = Path("vouch/prompts/templates")
 ADDED = {"dont_know": DONT_KNOW, "none_of_above": NONE_OF_ABOVE}
 MARKS = {"upper": ascii_uppercase, "lower": ascii_lowercase, "digits": "123456789"}
-JOINING = {"joined": "side_by_side", "merged": "merged"}  # `pictures` -> the operation that joins two
+# `pictures` -> the operation that joins two. merged: at one height, a line between (CompBench, Kil et al. 2024)
+JOINING = {"joined": "side_by_side", "merged": "merged"}
 REFERENCES = "references"
 MAX_TOKENS = 4096
 INSTRUCTION = "{instruction}"
@@ -114,7 +83,7 @@ class Sample(BaseModel):
 
 
 class Template(BaseModel):
-    """A prompt template; the module's docstring explains the keys."""
+    """A prompt template; docs/prompt-templates.md explains the keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
