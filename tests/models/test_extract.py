@@ -13,11 +13,11 @@ import pytest
 from PIL import Image
 
 from tests.models.project import DATASET, MODEL, Project, letters_table, picture, prompt, quiz
+from tests.refusals import refused
 from vouch.images import pictures
 from vouch.models.engines import transformers as engine
 from vouch.models.requests.config import Config
 from vouch.models.requests.dataset_requests import Session
-from vouch.pipeline.errors import UserError
 from vouch.pipeline.processor import TORCH, computed_on, fixed
 from vouch.tables.pins import pin_path, read_pin
 from vouch.tables.prompts import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
@@ -229,12 +229,12 @@ def test_damaged_shard_is_noted_and_asked_again(project: Project) -> None:
 def test_bad_inputs_are_one_line(project: Project) -> None:
     prompts, images = quiz(1)
     project.ask([*prompts, prompt("p/original", "what", [b"gone"])], images)
-    with pytest.raises(UserError, match=r"data/images/quiz\.parquet: no image"):
+    with refused(r"data/images/quiz\.parquet: no image"):
         project.extract()
     Path("data/models/tiny.json").write_text("{}", "utf-8")
-    with pytest.raises(UserError, match="not a pin"):
+    with refused("not a pin"):
         project.extract()
-    with pytest.raises(UserError, match="no such file"):
+    with refused("no such file"):
         read_pin(Path("data/models/absent.json"))
 
 
@@ -252,7 +252,7 @@ def test_damaged_prompts_are_one_line(project: Project) -> None:
     start = column.dictionary_page_offset or column.data_page_offset
     data[start + column.total_compressed_size // 2] ^= 1
     path.write_bytes(data)
-    with pytest.raises(UserError, match=r"^data/prompts/quiz\.parquet: damaged [^\n]*; delete it"):
+    with refused(r"^data/prompts/quiz\.parquet: damaged [^\n]*; delete it"):
         project.extract()
 
 

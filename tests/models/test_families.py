@@ -8,11 +8,11 @@ import torch
 from tests.models.families.family import LETTERS as LETTER_IDS
 from tests.models.families.family import Family, family, fresh
 from tests.models.families.table import EOS, FAMILIES, WORDS
+from tests.refusals import refused
 from vouch.models.decoder.forward import Forward
 from vouch.models.decoder.jobs import Mode
 from vouch.models.decoder.prepared import Prepared
 from vouch.models.requests.engine import Answered, LetterAnswer, LikelihoodAnswer, TextAnswer
-from vouch.pipeline.errors import UserError
 from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT
 
 CLOSE = 1e-4  # of the logits' standard deviation
@@ -160,5 +160,5 @@ def test_model_with_an_encoder_of_text_is_refused() -> None:
     from transformers import T5Config, T5ForConditionalGeneration
 
     config = T5Config(vocab_size=20, d_model=8, d_ff=8, d_kv=4, num_layers=1, num_heads=2)
-    with pytest.raises(UserError, match="T5ForConditionalGeneration writes with a decoder of its own"):
+    with refused("T5ForConditionalGeneration writes with a decoder of its own"):
         Forward(T5ForConditionalGeneration(config), "cpu", 20, 0)

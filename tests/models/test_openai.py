@@ -23,6 +23,7 @@ from tests.models.project import DATASET, MODEL, Project, prompt
 from tests.models.project import picture as png
 from tests.models.raw_server import http, raw
 from tests.models.tiny import sentence
+from tests.refusals import refused
 from vouch.models.requests.config import Config
 from vouch.models.requests.engine import (
     Answered,
@@ -51,19 +52,6 @@ from vouch.tables.responses import text_path
 
 KEY = "sk-secret/of+the+test=0123456789"
 CONFIG = Config(batch=4, bucket=8, threads=1, device="cpu")
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> TinyModel:
-    from tests.models.tiny import save_llava
-
-    return TinyModel(save_llava(tmp_path_factory.mktemp("served")))
-
-
-@pytest.fixture
-def server(model: TinyModel) -> Iterator[Loopback]:
-    with serving(model) as running:
-        yield running
 
 
 def engine(server: Loopback, **settings: Any) -> ServerEngine:
@@ -288,9 +276,9 @@ REPLIES = {
 
 
 @pytest.fixture(scope="module")
-def sound(model: TinyModel) -> dict[str, Any]:
+def sound(served: TinyModel) -> dict[str, Any]:
     """The answers of a server without faults."""
-    with serving(model) as running:
+    with serving(served) as running:
         return told(engine(running).answer(letters(questions(2))))
 
 
@@ -360,7 +348,7 @@ def test_what_no_question_survives_ends_the_run_and_keeps_what_was_answered(
 ) -> None:
     server.instead = lambda request, number: reply if number > 3 else None
     tested, kept = engine(server, concurrency=1), []
-    with pytest.raises(UserError, match=message):
+    with refused(message):
         for answered in tested.answer(letters(questions(9))):
             kept.append(answered.question)
     assert kept == ["q0", "q1", "q2"] and len(server.requests) == 4
@@ -372,24 +360,22 @@ def test_a_server_that_is_not_there_ends_the_run() -> None:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
     tested = ServerEngine(url, NAME, Settings(tries=2, backoff=0.001))
-    with pytest.raises(UserError, match=r"the connection failed \(ConnectError\), after 2 tries"):
+    with refused(r"the connection failed \(ConnectError\), after 2 tries"):
         told(tested.answer(letters(questions(3))))
 
 
 def test_a_server_that_fails_time_and_again_ends_the_run(server: Loopback) -> None:
     server.instead = lambda request, number: error(500, "broken")
-    refused = list[Any]()
-    with pytest.raises(UserError, match="answers no question: 500: broken"):
+    given = list[Any]()
+    with refused("answers no question: 500: broken"):
         for answered in engine(server, tries=1).answer(letters(questions(ENOUGH + 9))):
-            refused.append(answered.answer)
-    assert len(refused) == ENOUGH and all(one.transient for one in refused)
+            given.append(answered.answer)
+    assert len(given) == ENOUGH and all(one.transient for one in given)
 
 
 def test_a_server_without_logprobs_is_asked_for_texts_alone(server: Loopback) -> None:
     server.edit = EDITS["no logprobs"]
-    with pytest.raises(
-        UserError, match="answers no question: the server gives no log-probabilities, so no l"
-    ):
+    with refused("answers no question: the server gives no log-probabilities, so no l"):
         told(engine(server, tries=1, concurrency=1).answer(letters(questions(ENOUGH))))
     assert len(server.requests) == 1, "the others are not asked"
     answers = told(engine(server, tries=1).answer(letters(questions(3))))
@@ -416,7 +402,7 @@ def test_when_all_are_turned_down_the_server_is_at_fault(server: Loopback) -> No
     few = told(engine(server).answer(letters(questions(3))))
     assert len(few) == 3 and all(one.transient for one in few.values())
     given: list[Answered] = []
-    with pytest.raises(UserError, match=r"answers no question: .*no pictures here"):
+    with refused(r"answers no question: .*no pictures here"):
         given.extend(engine(server).answer(letters(questions(ENOUGH + 3))))
     assert given == []
     server.edit = lambda answer: answer["choices"][0].update(finish_reason="content_filter")
@@ -568,7 +554,7 @@ def test_load_takes_the_key_of_the_model_before_the_common_one_and_sends_it_nowh
     assert [server.headers[-1][name] for name in ("openai-organization", "openai-project")] == [KEY, KEY]
     monkeypatch.setenv("VOUCH_SERVER_KEY_MY_MODEL", "own-key-1")
     assert sent() == "own-key-1"
-    with pytest.raises(UserError, match="my_model: engine openai wants source"):
+    with refused("my_model: engine openai wants source"):
         file.load(pin.model_copy(update={"source": Source(kind="folder", path="x")}), CONFIG)
 
 
@@ -596,7 +582,7 @@ def test_a_key_is_not_sent_unencrypted_to_another_machine() -> None:
         assert read_settings("m", f"http://{host}/v1", given).key == KEY
     for host in ("10.0.0.2:8000", "localhost.evil.org", "127.0.0.1.evil.org"):
         assert read_settings("m", f"http://{host}/v1", {}).key is None
-        with pytest.raises(UserError, match="VOUCH_SERVER_KEY_M would be sent unencrypted") as caught:
+        with refused("VOUCH_SERVER_KEY_M would be sent unencrypted") as caught:
             read_settings("m", f"http://{host}/v1", given)
         assert KEY not in str(caught.value)
 
@@ -631,7 +617,7 @@ def test_settings_come_from_the_environment() -> None:
     ],
 )
 def test_a_wrong_setting_names_its_variable(name: str, value: str) -> None:
-    with pytest.raises(UserError, match=name) as caught:
+    with refused(name) as caught:
         read_settings("m", OPENAI, {name: value})
     assert "KEY" not in name or value not in str(caught.value)
 
@@ -708,7 +694,7 @@ def test_a_whole_stage_asks_once_and_writes_no_key(
 def test_a_server_that_never_comes_to_an_end(answer: bytes, piece: int, pause: float, says: str) -> None:
     for url, _ in raw(answer, piece, pause):
         tested = ServerEngine(url, NAME, Settings(key=KEY, backoff=0.001, tries=1, timeout=0.5))
-        with pytest.raises(UserError, match=rf"answers no question: .*{says}, after 1 try"):
+        with refused(rf"answers no question: .*{says}, after 1 try"):
             list(tested.answer(letters(questions(1))))
 
 
@@ -716,9 +702,7 @@ def test_questions_go_to_no_other_address(server: Loopback) -> None:
     elsewhere = http(b"", f"Location: {server.url}/chat/completions?{KEY}", status="307 Elsewhere")
     for url, callers in raw(elsewhere):
         tested = ServerEngine(url, NAME, Settings(key=KEY, backoff=0.001))
-        with pytest.raises(
-            UserError, match=r"307, sends its questions elsewhere .*correct source\.url"
-        ) as told_:
+        with refused(r"307, sends its questions elsewhere .*correct source\.url") as told_:
             list(tested.answer(letters(questions(1))))
         assert callers == [1] and not server.requests and KEY not in str(told_.value)
 

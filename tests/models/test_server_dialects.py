@@ -5,13 +5,13 @@ vLLM, SGLang and llama.cpp give log-probabilities, TGI those of five tokens, Oll
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
-from tests.models.loopback_server import NAME, Loopback, Reply, TinyModel, serving
+from tests.models.loopback_server import NAME, Loopback, Reply
 from tests.models.test_openai import letters, questions, told
 from vouch.models.requests.engine import Decoding, LetterAnswer, LikelihoodAnswer, Pack, Refusal, TextAnswer
 from vouch.models.server.completions import completion, text
@@ -20,19 +20,6 @@ from vouch.models.server.settings import Settings
 from vouch.tables.pins import Reasoning
 
 Body = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> TinyModel:
-    from tests.models.tiny import save_llava
-
-    return TinyModel(save_llava(tmp_path_factory.mktemp("served")))
-
-
-@pytest.fixture
-def server(model: TinyModel) -> Iterator[Loopback]:
-    with serving(model) as running:
-        yield running
 
 
 def _positions(body: Body) -> list[Body]:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.prompts.conftest import Project
-from vouch.pipeline.errors import UserError
+from tests.refusals import refused
 from vouch.prompts.build.exchange import candidates, compared, sides
 from vouch.prompts.build.exchange_decisions import LOSER, WINNER, decisions_path
 from vouch.tables.prompts import prompts_path
@@ -106,7 +106,7 @@ def test_what_the_source_names_wins(project: Project) -> None:
     decide(f"{WHITER},winner,l2,l3,first")
     assert shown(project.vary(items, variations=["vs_e"])) == {"a": ["w1", "own"], "b": ["l2", "l3"]}
     decide(f"{WHITER},winner,l1,l2,first")
-    with pytest.raises(UserError, match="line 2: first: no picture 'l1' lost in that question"):
+    with refused("line 2: first: no picture 'l1' lost in that question"):
         project.vary(items, variations=["vs_e"])
 
 
@@ -147,7 +147,7 @@ BAD = [
 @pytest.mark.parametrize(("lines", "said"), BAD)
 def test_a_bad_decision_is_one_line(project: Project, lines: list[str], said: str) -> None:
     decide(*lines)
-    with pytest.raises(UserError) as error:
+    with refused() as error:
         project.vary(ITEMS, variations=["vs_e"])
     assert said in str(error.value) and "decisions/exchange/toy.csv line" in str(error.value)
     assert not prompts_path("toy").exists()
@@ -170,9 +170,7 @@ def test_rows_that_can_be_exchanged_for_all_variations(project: Project) -> None
 
 
 def test_no_row_that_can_be_exchanged_is_one_line(project: Project) -> None:
-    with pytest.raises(
-        UserError, match=r"datasets\.toy\.rows: exchangeable leaves none; .*vouch review exchange toy"
-    ):
+    with refused(r"datasets\.toy\.rows: exchangeable leaves none; .*vouch review exchange toy"):
         project.vary(ITEMS, entry={"rows": "exchangeable"})
     assert not Path(prompts_path("toy")).exists()
 

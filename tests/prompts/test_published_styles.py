@@ -9,7 +9,7 @@ import jinja2
 import pytest
 
 from tests.prompts.rows import item_rows, template_of
-from vouch.pipeline.errors import UserError
+from tests.refusals import refused
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.build.combination import load_variation
 from vouch.prompts.build.template import TEMPLATES, Template
@@ -254,7 +254,7 @@ def test_instructions_go_round() -> None:
 
 
 def test_an_instruction_about_a_hint_needs_one() -> None:
-    with pytest.raises(UserError, match="item q: has no hint, of which the template's instruction speaks"):
+    with refused("item q: has no hint, of which the template's instruction speaks"):
         prompt("reform_itm")
 
 
@@ -349,7 +349,7 @@ def test_marks(marks: str, shown: str) -> None:
 def test_nine_digits_are_all() -> None:
     template = template_of("plain").model_copy(update={"marks": "digits"})
     item = replace(ITEM, options=tuple("abcdefghij"))
-    with pytest.raises(UserError, match=r"item q: 10 options with the 0 .* more than the 9 digits"):
+    with refused(r"item q: 10 options with the 0 .* more than the 9 digits"):
         prompt(template, item)
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.prompts.rows import item_rows
+from tests.refusals import refused
 from vouch.images.operations import revision_of
-from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.build.combination import load_variation, variation_names
 from vouch.prompts.build.template import TEMPLATES, parse_template
@@ -64,7 +64,7 @@ def test_a_file_says_what_it_is(name: str) -> None:
     ],
 )
 def test_names_that_are_no_variation(name: str, reason: str) -> None:
-    with pytest.raises(UserError, match=reason):
+    with refused(reason):
         load_variation(name)
 
 

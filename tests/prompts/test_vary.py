@@ -1,7 +1,7 @@
 import pytest
 
 from tests.prompts.rows import item_rows
-from vouch.pipeline.errors import UserError
+from tests.refusals import refused
 from vouch.pipeline.yaml12 import load
 from vouch.prompts.build.combination import Part, Variation, load_variation
 from vouch.prompts.build.exchange import Exchanges
@@ -134,7 +134,7 @@ def test_26_letters(project, item):
     assert prompt["marks"][-1] == "Z" and prompt["text"].split("\n")[-2] == "Z. None of the above"
     options.append("one more")
     before = prompts_path("toy").read_bytes()
-    with pytest.raises(UserError, match=r"^data/items/.*\.parquet: item q1: 27 options with the 2 "):
+    with refused(r"^data/items/.*\.parquet: item q1: 27 options with the 2 "):
         project.vary([item(id="q0"), item(options=options)])
     assert prompts_path("toy").read_bytes() == before
     assert len(project.vary([item(options=[*options, "last"])], "plain")[0]["marks"]) == 26
@@ -155,7 +155,7 @@ def test_a_draft_in_another_order(project):
     step = {"operation": "blur", "severity": 3, "revision": 2}
     assert row["pictures"] == [{"images": ["d1"], "steps": [step]}, {"images": ["d2"], "steps": []}]
     joined = template.model_copy(update={"pictures": "joined"})
-    with pytest.raises(UserError, match=r"item q: .* disturbs two pictures differently, .*first`"):
+    with refused(r"item q: .* disturbs two pictures differently, .*first`"):
         item_rows(source, own, joined, "kostumov", None, before={})
 
 
@@ -168,15 +168,15 @@ def test_order_of_items_and_same_bytes(project, item):
 
 
 def test_bad_inputs(project, item):
-    with pytest.raises(UserError, match=r"vouch/prompts/templates/none\.yaml: no such file"):
+    with refused(r"vouch/prompts/templates/none\.yaml: no such file"):
         project.vary([item()], "none")
     (TEMPLATES / "broken.yaml").write_text("body: [", encoding="utf-8")
-    with pytest.raises(UserError, match=r"vouch/prompts/templates/broken\.yaml line"):
+    with refused(r"vouch/prompts/templates/broken\.yaml line"):
         project.vary([item()], "broken")
     project.vary([item()])
     data = items_path("toy").read_bytes()
     items_path("toy").write_bytes(data[: len(data) // 2])
-    with pytest.raises(UserError, match=r"data/items/toy\.parquet: not readable"):
+    with refused(r"data/items/toy\.parquet: not readable"):
         list(read_items(items_path("toy"), ALL))
 
 
@@ -209,9 +209,7 @@ def test_texts_are_capped_by_the_references(project, item):
     # 1, 2, 4, 9 words: the percentile is 4 + (9 - 4) / 4
     assert [row["max_tokens"] for row in rows] == [6] * 4
     assert project.vary([item()], template)[0]["max_tokens"] is None
-    with pytest.raises(
-        UserError, match=r"prompt q1/original: no item has a reference .*template own a max_tokens"
-    ):
+    with refused(r"prompt q1/original: no item has a reference .*template own a max_tokens"):
         project.vary([item(**shared)], template)
 
 
@@ -257,14 +255,14 @@ def test_several_drafts_are_numbered(project):
     ],
 )
 def test_bad_drafts(project, drafts, reason):
-    with pytest.raises(UserError, match=reason):
+    with refused(reason):
         made(project, *drafts)
 
 
 def test_an_answer_that_nobody_asks_for_cannot_be_repeated(project):
     drafts = ({"earlier": (("q/original",),)},)
     assert len(made(project, *drafts)) == 2
-    with pytest.raises(UserError, match=r"repeats the answer to q/original, .*no text; .*template own"):
+    with refused(r"repeats the answer to q/original, .*no text; .*template own"):
         made(project, *drafts, outputs="[letters]")
 
 
@@ -272,7 +270,7 @@ def test_a_conversation_is_read_with_the_items_before(project, item):
     project.vary([item(id="a"), item(id="b", turns=["a"]), item(id="c", turns=["a", "b"]), item(id="d")])
     a, b, c, d = read_items(items_path("toy"), ALL)
     assert b.turns == (a,) and c.turns == (a, b) and [one.goes_on for one in (a, b, c, d)] == [1, 1, 0, 0]
-    with pytest.raises(UserError, match=r"toy\.parquet: item b follows a, which is no item of its group"):
+    with refused(r"toy\.parquet: item b follows a, which is no item of its group"):
         project.vary([item(id="a"), item(id="b", group="h", turns=["a"])])
 
 

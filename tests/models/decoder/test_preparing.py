@@ -10,6 +10,7 @@ from PIL import Image
 
 from tests.models.engines import picture, question
 from tests.models.tiny import CHAT, PATCH, SIZE, byte_pairs, llava_processor, pieces, tokenizer
+from tests.refusals import refused
 from vouch.models.decoder.prepared import Needs
 from vouch.models.decoder.preparing import Preparer
 from vouch.models.requests.engine import Decoding, Question
@@ -150,9 +151,7 @@ def test_a_picture_that_the_processor_refuses() -> None:
     processor = llava_processor(tokenizer())
     processor.image_processor = Qwen2VLImageProcessorPil()
     ready = Preparer(processor, None, Needs())
-    with pytest.raises(
-        UserError, match=r"processor refuses it \(absolute aspect ratio .*; correct it or use"
-    ):
+    with refused(r"processor refuses it \(absolute aspect ratio .*; correct it or use"):
         ready.prepare(question(1, 3, pictures=(Image.new("RGB", (2000, 4)),)))
 
 
@@ -196,7 +195,7 @@ def test_the_date_of_a_template_is_pinned(day: str, said: str, own: bool) -> Non
 
 
 def test_a_form_of_date_that_cannot_be_pinned() -> None:
-    with pytest.raises(UserError, match="no fixed date for %s"):
+    with refused("no fixed date for %s"):
         preparer(template="{{ strftime_now('%s') }}" + CHAT).prepare(question(1, 5))
 
 
@@ -226,7 +225,7 @@ def test_a_letter_that_merges_with_the_users_last_words() -> None:
     ready = preparer(byte_pairs(BARE), BARE)
     prepared = ready.prepare(Question("q", None, "is it", marks="AB"))
     assert prepared.letters is not None and said(ready, prepared.letters.read) == ["A", "B"]
-    with pytest.raises(UserError, match="the letter A and the prompt's last characters become one token"):
+    with refused("the letter A and the prompt's last characters become one token"):
         ready.prepare(Question("q", None, "is it:", marks="AB"))
     assert ready.prepare(Question("q", None, "is it:", marks="BC")).letters is not None
     assert preparer(byte_pairs(PLAIN), SPACED).prepare(Question("q", None, "x:", marks="AB")).letters
@@ -268,18 +267,18 @@ def test_the_answer_counts_towards_the_context() -> None:
     asked = replace(question(1, 5), max_tokens=10, decodings=(Decoding(),))
     length = len(preparer().prepare(asked).ids)
     assert preparer(context=length + 10).prepare(asked)
-    with pytest.raises(UserError, match=f"its {length} tokens and an answer of 10 exceed the {length + 9}"):
+    with refused(f"its {length} tokens and an answer of 10 exceed the {length + 9}"):
         preparer(context=length + 9).prepare(asked)
     assert preparer(context=length + 1).prepare(replace(asked, decodings=()))
 
 
 def test_an_option_without_tokens() -> None:
-    with pytest.raises(UserError, match="option '' has no tokens"):
+    with refused("option '' has no tokens"):
         preparer().prepare(question(1, 5, marks=(), options=("red", "")))
 
 
 def test_a_template_that_fails_says_so() -> None:
     ready = preparer(template="{{ raise_exception('only one role') }}")
     for asked in (question(1, 5), question(2, 5, marks=(), response="it is")):
-        with pytest.raises(UserError, match=r"only one role"):
+        with refused(r"only one role"):
             ready.prepare(asked)

@@ -14,6 +14,7 @@ import torch
 from tests.models.engines import CONFIG
 from tests.models.families.family import Family, family, fresh
 from tests.models.families.table import FAMILIES, WORDS
+from tests.refusals import refused
 from vouch.models.decoder.forward import Forward, Read, State
 from vouch.models.decoder.jobs import Job, Mode
 from vouch.models.decoder.prepared import Prepared
@@ -23,7 +24,6 @@ from vouch.models.decoder.tolerances import FLOAT32, HALF, Differences, Limits
 from vouch.models.decoder.tries import Trie
 from vouch.models.loading import model_loading
 from vouch.models.loading.model_loading import in_float32, load_model
-from vouch.pipeline.errors import UserError
 
 BUCKET = 8
 
@@ -138,7 +138,7 @@ FAULTS: list[tuple[type[Forward], str, str, str | None]] = [
 )
 def test_planted_fault(kind: type[Forward], name: str, problem: str, mode: Mode | None) -> None:
     if mode is None:
-        with pytest.raises(UserError, match=problem):
+        with refused(problem):
             checked(family(name), kind)
         return
     found, report = checked(family(name), kind)
@@ -154,7 +154,7 @@ def test_planted_fault(kind: type[Forward], name: str, problem: str, mode: Mode 
 def test_input_that_both_arms_would_lack(name: str, lost: str) -> None:
     one = family(name)
     without = [replace(prepared, by_token={}) for prepared in probes(one)]
-    with pytest.raises(UserError, match=f"does not give {lost}, without which"):
+    with refused(f"does not give {lost}, without which"):
         choose_mode(one.forward, without, BUCKET)
 
 

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from stages.embed import main
 from tests.metrics.simulated import project_run
 from tests.models.encoders.models import pin, save_bert, save_clip
+from tests.refusals import refused
 from vouch.models.encoders.config import Pictures
-from vouch.pipeline.errors import UserError
 from vouch.pipeline.stage import Run
 from vouch.tables.embeddings import EMBEDDED, EMBEDDINGS, IMAGES, QUESTIONS, embeddings_path
 from vouch.tables.images import IMAGES as PICTURES
@@ -117,17 +117,17 @@ def test_a_text_encoder_encodes_questions_alone(run: Run, tmp_path: Path) -> Non
     main(run)
     assert made(IMAGES).num_rows == 0 and vectors(QUESTIONS).shape == (2, 16)
     (folder / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes() + b" ")
-    with pytest.raises(UserError, match=r"model\.safetensors: not as pinned"):
+    with refused(r"model\.safetensors: not as pinned"):
         main(run)
     (folder / "config.json").write_text("{}", "utf-8")
     write_pin(pin_path("bert"), pin("bert", folder))
-    with pytest.raises(UserError, match="cannot be loaded as an encoder"):
+    with refused("cannot be loaded as an encoder"):
         main(run)
 
 
 def test_a_damaged_picture_is_named(run: Run) -> None:
     PICTURES.write(images_path("left"), [{"digest": name, "bytes": b"nothing"} for name in DATA])
-    with pytest.raises(UserError, match=f"image {next(iter(DATA))[:12]} cannot be decoded"):
+    with refused(f"image {next(iter(DATA))[:12]} cannot be decoded"):
         main(run)
 
 
@@ -146,5 +146,5 @@ def test_folders_that_are_half_an_encoder_are_refused_in_one_line(run: Run, tmp_
     for name, words in (("clip", "cannot be loaded as an encoder"), ("clap", "take a model such as CLIP")):
         write_pin(pin_path(name), pin(name, tmp_path / name))
         use(run, f"data/models/{name}.json")
-        with pytest.raises(UserError, match=words):
+        with refused(words):
             main(run)

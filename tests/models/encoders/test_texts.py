@@ -10,10 +10,10 @@ import pytest
 from stages.embed import main
 from tests.metrics.simulated import project_run
 from tests.models.encoders.models import pin, save_bert, save_clip
+from tests.refusals import refused
 from vouch.models.encoders.config import Texts as Config
 from vouch.models.encoders.pinned import TextEncoder
 from vouch.models.encoders.similarity import encoded, f1
-from vouch.pipeline.errors import UserError
 from vouch.pipeline.stage import Run
 from vouch.tables.embeddings import TEXT_SIMILARITY, TEXT_SIMILARITY_PATH
 from vouch.tables.pins import Pin, pin_path, write_pin
@@ -111,7 +111,7 @@ def test_samples_are_likened_to_the_greedy_text(run: Run, tmp_path: Path) -> Non
     main(run)
     assert rows()[0]["sample_bert"] != one["sample_bert"]
     use(run, pin("bert", folder), layer=3)
-    with pytest.raises(UserError, match=r"embed\.texts\.layer: bert has layers 0 \.\.\. 2, found 3"):
+    with refused(r"embed\.texts\.layer: bert has layers 0 \.\.\. 2, found 3"):
         main(run)
 
 
@@ -119,7 +119,7 @@ def test_no_encoder_no_rows_and_no_other_kind_of_model(run: Run, tmp_path: Path)
     main(run)
     assert rows() == []
     use(run, pin("clip", save_clip(tmp_path / "clip")))
-    with pytest.raises(UserError, match="a clip is no encoder of texts alone"):
+    with refused("a clip is no encoder of texts alone"):
         main(run)
 
 

@@ -13,11 +13,11 @@ import pytest
 from PIL import Image
 
 from tests.models.engines import CONFIG
+from tests.refusals import refused
 from vouch.models.loading.image_processor import image_processor, with_settings
 from vouch.models.loading.model_loading import load_model
 from vouch.models.pins.config import LockEntry
 from vouch.params.project import Models
-from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
 
 ROOT = Path(__file__).parents[3]
@@ -203,7 +203,7 @@ def test_the_lock_pads(name: str) -> None:
     ],
 )
 def test_unknown_settings(tiny: Path, settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match=f"^models.lock: processor: .*{message}"):
+    with refused(f"^models.lock: processor: .*{message}"):
         load_model(tiny, "float32", None, CONFIG, settings)
 
 

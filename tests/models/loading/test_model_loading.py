@@ -14,11 +14,11 @@ from tests.models.engines import CONFIG
 from tests.models.families.family import family, fresh
 from tests.models.families.table import FAMILIES
 from tests.models.tiny import save_llava, tokenizer
+from tests.refusals import refused
 from vouch.models.decoder.shared_prefix import shared_prefix
 from vouch.models.loading.model_folder import pinned_folder
 from vouch.models.loading.model_loading import choose_device, head_in_float32, load_model
 from vouch.models.requests.engine import engine_file
-from vouch.pipeline.errors import UserError
 from vouch.tables.pins import Pin, Source
 
 
@@ -66,7 +66,7 @@ def test_what_is_not_as_pinned_is_named(
     pinned = pin("tiny", copy)
     assert pinned_folder(pinned) == copy
     change(copy / name)
-    with pytest.raises(UserError, match=problem):
+    with refused(problem):
         pinned_folder(pinned)
 
 
@@ -74,9 +74,7 @@ def test_hub_model_that_is_not_in_the_cache(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     source = Source(kind="hub", repo="someone/something", revision="0" * 40)
     absent = Pin(model="far", engine="transformers", source=source, files={})
-    with pytest.raises(
-        UserError, match=r"someone/something at 0{12}: not whole in this machine's cache; .*pin@far"
-    ):
+    with refused(r"someone/something at 0{12}: not whole in this machine's cache; .*pin@far"):
         pinned_folder(absent)
 
 
@@ -88,7 +86,7 @@ def test_hub_model_in_the_cache(tiny: Path, tmp_path: Path, monkeypatch: pytest.
     present = pin("tiny", tiny).model_copy(update={"source": source})
     assert pinned_folder(present) == snapshot
     (snapshot / "chat_template.jinja").unlink()
-    with pytest.raises(UserError, match=r"chat_template\.jinja: missing"):
+    with refused(r"chat_template\.jinja: missing"):
         pinned_folder(present)
 
 
@@ -121,12 +119,12 @@ def of_no_known_model(folder: Path) -> None:
 )
 def test_damaged_folder(copy: Path, damage: Callable[[Path], None], problem: str) -> None:
     damage(copy)
-    with pytest.raises(UserError, match=problem):
+    with refused(problem):
         opened(copy)
 
 
 def test_processor_without_chat_template(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="the processor has no chat template"):
+    with refused("the processor has no chat template"):
         opened(save_llava(tmp_path / "mute", chat=None))
 
 
@@ -141,10 +139,7 @@ def test_processor_without_chat_template(tmp_path: Path) -> None:
 )
 def test_chat_template_that_fails(copy: Path, template: str) -> None:
     (copy / "chat_template.jinja").write_text(template, "utf-8")
-    with pytest.raises(
-        UserError,
-        match=r"processor or chat template fails at a plain question .*; correct chat_template\.jinja",
-    ):
+    with refused(r"processor or chat template fails at a plain question .*; correct chat_template\.jinja"):
         opened(copy)
 
 
@@ -153,15 +148,12 @@ def test_cuda_where_there_is_none() -> None:
     if torch.cuda.is_available():
         pytest.skip("this machine has a GPU")
     assert choose_device("auto") == "cpu"
-    with pytest.raises(UserError, match=r"extract\.device is cuda, but"):
+    with refused(r"extract\.device is cuda, but"):
         choose_device("cuda")
 
 
 def test_unknown_engine_lists_the_known_ones() -> None:
-    with pytest.raises(
-        UserError,
-        match="engine transfomers is unknown; did you mean transformers\\? valid: openai, transformers",
-    ):
+    with refused("engine transfomers is unknown; did you mean transformers\\? valid: openai, transformers"):
         engine_file("transfomers")
 
 
@@ -175,7 +167,7 @@ def test_processor_that_needs_torchvision(tmp_path: Path) -> None:
     tokenizer().save_pretrained(tmp_path)
     Qwen2VLImageProcessorPil().save_pretrained(tmp_path)
     assert find_spec("torchvision") is None, "this test is about its absence"
-    with pytest.raises(UserError, match=r"reads videos as well, .* run `make install EXTRAS=video`"):
+    with refused(r"reads videos as well, .* run `make install EXTRAS=video`"):
         load_model(tmp_path, "float32", None, CONFIG)
 
 
@@ -200,9 +192,7 @@ def test_split_model_has_the_same_bits(tiny: Path) -> None:
 
 def test_split_without_accelerate(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "accelerate", None)
-    with pytest.raises(
-        UserError, match=r"extract\.device is split, which needs accelerate; run `make install"
-    ):
+    with refused(r"extract\.device is split, which needs accelerate; run `make install"):
         choose_device("split")
 
 

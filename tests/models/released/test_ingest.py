@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.refusals import refused
 from vouch.models.released.files import form_of
-from vouch.pipeline.errors import UserError
 from vouch.tables.responses import LIKELIHOOD, TEXT, letters_path, likelihood_path, text_path
 
 IDS = [9, 5, 3]
@@ -92,9 +92,9 @@ BAD = {
 @pytest.mark.parametrize("case", BAD)
 def test_bad_rows(project, case):
     ids, logits, reason = BAD[case]
-    with pytest.raises(UserError, match=reason) as caught:
+    with refused(reason) as caught:
         project.ingest(project.parquet(ids, logits))
-    assert "logits.parquet" in str(caught.value) and "\n" not in str(caught.value)
+    assert "logits.parquet" in str(caught.value)
     assert project.written() == []
 
 
@@ -103,7 +103,7 @@ def test_bad_logits_column(project, kind):
     values = {pa.float32(): [1.0] * 3, pa.string(): ["x"] * 3}.get(kind)
     if values is None:
         values = [np.array([1, 2, 3, 4], kind.value_type.to_pandas_dtype())] * 3
-    with pytest.raises(UserError, match=r"column logits holds .*, not lists of float32 or float64"):
+    with refused(r"column logits holds .*, not lists of float32 or float64"):
         project.ingest(project.parquet(IDS, values, kind))
 
 
@@ -112,21 +112,17 @@ def test_bad_files(project):
     whole = path.read_bytes()
     for data in (b"", b"PAR1", whole[: len(whole) // 2], whole[:40] + b"\xff" * 60 + whole[100:]):
         path.write_bytes(data)
-        with pytest.raises(UserError, match=r"logits\.parquet: not readable as parquet"):
+        with refused(r"logits\.parquet: not readable as parquet"):
             project.ingest(path)
     pq.write_table(pa.table({"index": IDS, "logits": LOGITS}), path)
-    with pytest.raises(UserError, match="needs one column id, it has index, logits"):
+    with refused("needs one column id, it has index, logits"):
         project.ingest(path)
-    with pytest.raises(
-        UserError, match=r"nowhere\.parquet: no such file; restore it, or correct answers\.yaml"
-    ):
+    with refused(r"nowhere\.parquet: no such file; restore it, or correct answers\.yaml"):
         project.ingest("nowhere.parquet")
     (project.root / "folder.parquet").mkdir()
-    with pytest.raises(UserError, match="no such file"):
+    with refused("no such file"):
         project.ingest("folder.parquet")
-    with pytest.raises(
-        UserError, match=r"ending in \.xls are not read; valid: .*\.parquet.*\.pkl|\.pkl.*\.parquet"
-    ):
+    with refused(r"ending in \.xls are not read; valid: .*\.parquet.*\.pkl|\.pkl.*\.parquet"):
         project.ingest("logits.xls")
     assert project.written() == []
 
@@ -136,13 +132,13 @@ def test_a_small_file_cannot_unpack_to_a_large_one(project, monkeypatch):
     monkeypatch.setattr("vouch.models.released.forms.parquet.MAX_ROWS", count - 1)
     path = project.parquet(np.zeros(count, np.int64), [[0.0]] * count)
     assert path.stat().st_size < 20_000
-    with pytest.raises(UserError, match="300,000 rows"):
+    with refused("300,000 rows"):
         project.ingest(path)
 
 
 def test_prompts_without_the_original(project):
     project.prompts({"5": 4, "3": 3, "9": 4}, "rotated")
-    with pytest.raises(UserError, match="toy has no prompts of variation original"):
+    with refused("toy has no prompts of variation original"):
         project.ingest(project.parquet(IDS, LOGITS))
 
 
@@ -152,9 +148,9 @@ def test_a_form_for_each_suffix(tmp_path):
     for name in ("lm_eval", "lmms_eval"):
         assert form_of(tmp_path / "x.jsonl", name).__name__.endswith(f".{name}")
     for name in ("x.jsonl", "x.jsonl.gz"):
-        with pytest.raises(UserError, match=r"lm_eval and lmms_eval write such files; .* form: lm_eval"):
+        with refused(r"lm_eval and lmms_eval write such files; .* form: lm_eval"):
             form_of(tmp_path / name)
-    with pytest.raises(UserError, match=r"unknown form lmeval; did you mean lm_eval\?"):
+    with refused(r"unknown form lmeval; did you mean lm_eval\?"):
         form_of(tmp_path / "x.jsonl", "lmeval")
 
 
@@ -164,5 +160,5 @@ def test_keys_of_other_forms_are_refused(project):
         ("filter", "logs of samples"),
         ("text", "tables"),
     ):
-        with pytest.raises(UserError, match=f"{name} is for {what} only; leave it out of answers"):
+        with refused(f"{name} is for {what} only; leave it out of answers"):
             project.ingest(project.parquet(IDS, LOGITS), **{name: "x"})

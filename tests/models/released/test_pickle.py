@@ -10,9 +10,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from tests.refusals import refused
 from vouch.models.released import restricted_pickle
 from vouch.models.released.forms.pickle import parse
-from vouch.pipeline.errors import UserError
 
 ARRAY = np.arange(4, dtype="f4")
 
@@ -135,12 +135,12 @@ def test_hostile(project, case):
     path = project.root / "logits.pkl"
     path.write_bytes(HOSTILE[case])
     start = time.process_time()
-    with pytest.raises(UserError, match=r"logits\.pkl") as caught:
+    with refused(r"logits\.pkl") as caught:
         project.ingest(path)
     assert time.process_time() - start < 10
     reason = DATA_ONLY.get(case, "nothing of it was run")
     assert reason in str(caught.value)
-    assert "\n" not in str(caught.value) and len(str(caught.value)) < 600
+    assert len(str(caught.value)) < 600
     assert project.written() == []
     assert "antigravity" not in set(sys.modules) - modules
 
@@ -151,7 +151,7 @@ def test_calls_of_every_protocol(tmp_path, monkeypatch, protocol, call):
     monkeypatch.chdir(tmp_path)
     argument = {os.system: "mkdir ran", os.mkdir: "ran"}.get(call, "__import__('os').mkdir('ran')")
     for value in (Runs(call, argument), [Runs(call, argument)], [{"id": 5, "logits": Runs(call, argument)}]):
-        with pytest.raises(UserError, match="nothing of it was run"):
+        with refused("nothing of it was run"):
             parse(pickle.dumps(value, protocol), "x.pkl")
     assert list(tmp_path.iterdir()) == []
     pickle.loads(pickle.dumps(Runs(os.mkdir, "ran")))
@@ -160,15 +160,13 @@ def test_calls_of_every_protocol(tmp_path, monkeypatch, protocol, call):
 
 @pytest.mark.parametrize("protocol", [0, 1, 2, 5])
 def test_a_protocol_that_is_not_read_is_named(rows, protocol):
-    with pytest.raises(
-        UserError, match=f"protocol {protocol if protocol > 1 else '0 or 1'}; 3 and 4 are read"
-    ):
+    with refused(f"protocol {protocol if protocol > 1 else '0 or 1'}; 3 and 4 are read"):
         parse(pickle.dumps(rows(), protocol), "x.pkl")
 
 
 @pytest.mark.parametrize("large", [2**31, -(2**31) - 1, 2**63, 2**4000])
 def test_an_id_that_is_too_large_is_said_to_be(large):
-    with pytest.raises(UserError, match="an integer, an id perhaps, beyond 2,147,483,647"):
+    with refused("an integer, an id perhaps, beyond 2,147,483,647"):
         parse(pickle.dumps([{"id": large, "logits": ARRAY}], 4), "x.pkl")
 
 
@@ -176,7 +174,7 @@ def test_a_step_for_every_byte_is_too_many(monkeypatch):
     assert restricted_pickle.MAX_STEPS * 64 < 2**29, "bytes of that many empty lists"
     monkeypatch.setattr(restricted_pickle, "MAX_STEPS", 100_000)
     tracemalloc.start()
-    with pytest.raises(UserError, match="byte 100000: more than 100,000 steps"):
+    with refused("byte 100000: more than 100,000 steps"):
         parse(b"\x80\x04]" + b"}a" * 300_000 + b".", "x.pkl")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -187,7 +185,7 @@ def test_truncated_anywhere(rows):
     data = pickle.dumps(rows(), 4)
     parse(data, "x.pkl")
     for end in range(len(data)):
-        with pytest.raises(UserError, match=r"x\.pkl"):
+        with refused(r"x\.pkl"):
             parse(data[:end], "x.pkl")
 
 
@@ -225,6 +223,6 @@ def test_truncated_anywhere(rows):
     ],
 )
 def test_not_rows_of_logits(value, reason):
-    with pytest.raises(UserError, match=reason) as caught:
+    with refused(reason) as caught:
         parse(pickle.dumps(value, 4), "x.pkl")
     assert str(caught.value).startswith("x.pkl")

@@ -10,12 +10,12 @@ import pytest
 
 from stages.prepare import main as prepare
 from stages.vary import main as vary
+from tests.refusals import refused
 from vouch.models.pins.pinning import pinned
 from vouch.models.released.answers import write_released
 from vouch.models.released.files import answer_files
 from vouch.models.released.forms import parquet, pickle
 from vouch.pipeline.dag import Dag, Stage
-from vouch.pipeline.errors import UserError
 from vouch.pipeline.stage import Run
 from vouch.tables.pins import Source
 from vouch.tables.prompts import PROMPTS, prompts_path
@@ -90,7 +90,7 @@ def test_where_answers_lie(tmp_path):
     )
     found = answer_files(theirs, "yi_vl_6b")
     assert [one.path.name for one in found.values()] == ["Yi-VL-6B.parquet", "Yi-VL-6B.oodcv.pkl"]
-    with pytest.raises(UserError, match=r"neither a model .* nor answers of other: .*correct models\.other"):
+    with refused(r"neither a model .* nor answers of other: .*correct models\.other"):
         answer_files(theirs, "other")
     layout(listed, "a/log.jsonl", "../outside.jsonl")
     for text, said in (
@@ -104,7 +104,7 @@ def test_where_answers_lie(tmp_path):
         if said is None:
             assert answer_files(listed, "m")["toy"].form == "lm_eval"
         else:
-            with pytest.raises(UserError, match=said):
+            with refused(said):
                 answer_files(listed, "m")
 
 
@@ -114,7 +114,7 @@ def test_a_file_that_changes_after_it_was_pinned_is_refused(project):
     pin = pinned("m", ".", {})
     assert write_released(pin, "toy") == 3 and write_released(pin, "toy") == 3
     Path("toy.parquet").write_bytes(Path("toy.parquet").read_bytes() + b" ")
-    with pytest.raises(UserError, match=r"toy\.parquet: not as pinned; .*pin@m"):
+    with refused(r"toy\.parquet: not as pinned; .*pin@m"):
         write_released(pin, "toy")
-    with pytest.raises(UserError, match="none: no such folder"):
+    with refused("none: no such folder"):
         write_released(pin.model_copy(update={"source": Source(kind="released", path="none")}), "toy")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.refusals import refused
 from vouch.models.released import samples as reader
 from vouch.models.released.forms import lm_eval, lmms_eval
 from vouch.models.released.samples import read_samples
@@ -127,20 +128,18 @@ def test_what_cannot_be_is_kept_but_not_alone(project):
     lines = [choice(0, [-1.0, -math.inf, -2.0, -3.0]), *LINES[1:]]
     project.ingest(project.log(*lines), form="lm_eval")
     assert likelihoods()["5/original", 1] == math.inf
-    with pytest.raises(UserError, match=r"line 1: doc_id 0: all its choices are impossible"):
+    with refused(r"line 1: doc_id 0: all its choices are impossible"):
         project.ingest(project.log(choice(0, [-math.inf] * 4), *LINES[1:]), form="lm_eval")
 
 
 def test_a_filter_is_chosen_where_there_are_several(project):
     both = [line | {"filter": name} for name in ("strict", "loose") for line in TEXTS]
     path = project.log(*both)
-    with pytest.raises(
-        UserError, match=r"line 4: doc_id 0: stands already in line 1; .*key filter: loose, strict"
-    ):
+    with refused(r"line 4: doc_id 0: stands already in line 1; .*key filter: loose, strict"):
         project.ingest(path, form="lm_eval")
     project.ingest(path, form="lm_eval", filter="loose")
     assert len(texts()) == 3
-    with pytest.raises(UserError, match="no samples of filter lose, only of loose, strict"):
+    with refused("no samples of filter lose, only of loose, strict"):
         project.ingest(path, form="lm_eval", filter="lose")
 
 
@@ -150,9 +149,7 @@ class TestJoin:
         path = project.log(*shuffled)
         project.ingest(path, form="lm_eval", key="doc.nested.name")
         assert likelihoods() == EXPECTED
-        with pytest.raises(
-            UserError, match=r"3 samples up to doc_id 1000, toy has 3 items: .*`key: doc\.id`"
-        ):
+        with refused(r"3 samples up to doc_id 1000, toy has 3 items: .*`key: doc\.id`"):
             project.ingest(path, form="lm_eval")
 
     def test_or_by_source_id(self, project):
@@ -163,7 +160,7 @@ class TestJoin:
 
     def test_but_not_by_either(self, project):
         project.prompts({"5": 4, "3": 3, "9": 4}, "original", sources=["9", "3", "5"])
-        with pytest.raises(UserError, match=r"line 1: '5' is the id of one item .* source_id of another"):
+        with refused(r"line 1: '5' is the id of one item .* source_id of another"):
             project.ingest(project.log(*LINES), form="lm_eval", key="doc.nested.name")
 
     @pytest.mark.parametrize(
@@ -178,21 +175,19 @@ class TestJoin:
     def test_names_that_do_not_fit(self, project, sources, names, reason):
         project.prompts({"5": 4, "3": 3, "9": 4}, "original", sources=list(sources))
         lines = [line | {"name": name} for line, name in zip(LINES, names, strict=True)]
-        with pytest.raises(UserError, match=reason):
+        with refused(reason):
             project.ingest(project.log(*lines), form="lm_eval", key="name")
 
     def test_every_item_needs_a_sample(self, project):
         path = project.log(*LINES[:2])
-        with pytest.raises(UserError, match="no sample for item 9 of toy, like 1 of its 3 items"):
+        with refused("no sample for item 9 of toy, like 1 of its 3 items"):
             project.ingest(path, form="lm_eval", key="doc.nested.name")
-        with pytest.raises(UserError, match="2 samples up to doc_id 1, toy has 3 items"):
+        with refused("2 samples up to doc_id 1, toy has 3 items"):
             project.ingest(path, form="lm_eval")
 
     def test_choices_are_the_options(self, project):
         lines = [LINES[0], choice(1, [-1.0, -2.0]), LINES[2]]
-        with pytest.raises(
-            UserError, match=r"samples\.jsonl line 2: doc_id 1: 2 choices, prompt 3/original shows 3"
-        ):
+        with refused(r"samples\.jsonl line 2: doc_id 1: 2 choices, prompt 3/original shows 3"):
             project.ingest(project.log(*lines), form="lm_eval")
 
 
@@ -250,7 +245,7 @@ BAD = {
 @pytest.mark.parametrize("form", ["lm_eval", "lmms_eval"])
 def test_bad_logs(project, case, form):
     lines, reason = BAD[case]
-    with pytest.raises(UserError, match=reason) as caught:
+    with refused(reason) as caught:
         project.ingest(project.log(*lines), form=form)
     message = str(caught.value)
     assert "samples.jsonl" in message and "\n" not in message and len(message) < 400
@@ -276,15 +271,15 @@ def test_bad_keys(project, key, reason):
 def test_sizes_are_bounded(project, monkeypatch):
     monkeypatch.setattr(reader, "MAX_LINE", 1000)
     long = project.log({"doc_id": 0, "resps": "x" * 1000}, name="long.jsonl.gz")
-    with pytest.raises(UserError, match=r"long\.jsonl\.gz line 1: longer than 1,000 bytes"):
+    with refused(r"long\.jsonl\.gz line 1: longer than 1,000 bytes"):
         project.ingest(long, form="lm_eval")
     monkeypatch.setattr(reader, "MAX_UNPACKED", 100_000)
     bomb = project.log(*[{"doc_id": n, "resps": "x" * 900} for n in range(200)], name="bomb.jsonl.gz")
     assert bomb.stat().st_size < 5000
-    with pytest.raises(UserError, match=r"bomb\.jsonl\.gz line 10\d: longer .* or the file than 100,000"):
+    with refused(r"bomb\.jsonl\.gz line 10\d: longer .* or the file than 100,000"):
         project.ingest(bomb, form="lm_eval")
     monkeypatch.setattr(reader, "MAX_ROWS", 2)
-    with pytest.raises(UserError, match=r"line 3: .*2 at most"):
+    with refused(r"line 3: .*2 at most"):
         project.ingest(project.log(*TEXTS), form="lm_eval")
 
 
@@ -293,7 +288,7 @@ def test_damaged_gzip(project):
     for data in (whole[:30], whole[:12] + b"\xff" * 12 + whole[24:], whole[:-8] + b"\0" * 8):
         path = project.root / "x.jsonl.gz"
         path.write_bytes(data)
-        with pytest.raises(UserError, match=r"x\.jsonl\.gz line \d+: not readable as gzip"):
+        with refused(r"x\.jsonl\.gz line \d+: not readable as gzip"):
             project.ingest(path, form="lmms_eval")
 
 

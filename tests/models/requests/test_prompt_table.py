@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from tests.models.project import picture, prompt, recipe
+from tests.refusals import refused
 from vouch.images.pictures import render
 from vouch.models.requests.prompt_table import Pending, fill
-from vouch.pipeline.errors import UserError
 
 NOISE = picture(0)
 
@@ -15,7 +15,7 @@ NOISE = picture(0)
 @pytest.mark.parametrize("count", [0, 2])
 def test_a_recipe_with_another_number_of_images(count: int) -> None:
     made = {**recipe(NOISE), "images": recipe(NOISE)["images"] * count}
-    with pytest.raises(UserError, match=f"of {count} images comes to {count} pictures instead of one"):
+    with refused(f"of {count} images comes to {count} pictures instead of one"):
         render(made, lambda digest: NOISE)
 
 

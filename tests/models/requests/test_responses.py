@@ -3,13 +3,11 @@
 import shutil
 from pathlib import Path
 
-import pytest
-
 from tests.models.project import DATASET, MODEL, Project, prompt, quiz
+from tests.refusals import refused
 from vouch.models.requests.config import Config
 from vouch.models.requests.dataset_requests import DatasetRequests, Session, answer
 from vouch.models.requests.responses import restore
-from vouch.pipeline.errors import UserError
 from vouch.tables.pins import pin_path, read_pin
 from vouch.tables.prompts import LETTERS, OUTPUTS, TEXT
 from vouch.tables.responses import RESPONSES
@@ -57,10 +55,10 @@ def test_rows_that_do_not_fit_are_one_line(project: Project) -> None:
     ]:
         shutil.rmtree(".vouch", ignore_errors=True)
         RESPONSES[TEXT].table.write(path, bad)
-        with pytest.raises(UserError, match=rf"^{path}: not the answers of transformers/[0-9.]+ to {reason}"):
+        with refused(rf"^{path}: not the answers of transformers/[0-9.]+ to {reason}"):
             restore(asked(project))
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(UserError, match=r"tiny\.text\.parquet: not readable"):
+    with refused(r"tiny\.text\.parquet: not readable"):
         restore(asked(project))
     assert not list(Path(".vouch").rglob("*.parquet"))
 
@@ -80,7 +78,7 @@ def test_a_text_of_another_revision_is_not_repeated(project: Project) -> None:
     RESPONSES[TEXT].table.write(RESPONSES[TEXT].path(MODEL, DATASET), rows)
     shutil.rmtree(".vouch")
     dataset = asked(project)
-    with pytest.raises(UserError, match="nothing further is taken"):
+    with refused("nothing further is taken"):
         restore(dataset)
     assert dataset.known_texts == {}
     answer(dataset, lambda answers, total, label: answers)

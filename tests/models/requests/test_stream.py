@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from tests.models.project import picture, prompt, recipe
+from tests.refusals import refused
 from vouch.models.requests.answers import remembered, to_remember
 from vouch.models.requests.config import Config, Sampling
 from vouch.models.requests.engine import Answered, Decoding, LetterAnswer, Pack, Question, Refusal, TextAnswer
 from vouch.models.requests.keys import KeyedPack, Keys, groups
 from vouch.models.requests.stream import Questions
 from vouch.models.requests.work_cache import WorkCache
-from vouch.pipeline.errors import UserError
 from vouch.tables.prompts import LETTERS, OUTPUTS, TEXT
 
 CONFIG = Config(batch=4, bucket=8, threads=1, sampling=(Sampling(temperature=0.5, samples=2),))
@@ -140,7 +140,7 @@ def test_pictures_that_cannot_be_shown_do_not_stop_the_others(caches: dict[str, 
 def test_a_recipe_that_is_not_understood_ends_the_run(caches: dict[str, WorkCache]) -> None:
     row = prompt("q/a", "who", [NOISE])
     row["pictures"][0]["steps"] = [{"operation": "blurr", "severity": 3, "revision": 1}]
-    with pytest.raises(UserError, match="operation blurr is unknown"):
+    with refused("operation blurr is unknown"):
         ask(caches, wanted(row))
 
 

@@ -23,13 +23,13 @@ from tests.models.engines import (
     written,
 )
 from tests.models.project import MODEL, Project, quiz
+from tests.refusals import refused
 from vouch.models.chat.chat import with_variables
 from vouch.models.requests.config import Config
 from vouch.models.requests.dataset_requests import DatasetRequests, Session
 from vouch.models.requests.engine import Decoding, Question, TextAnswer
 from vouch.models.requests.responses import restore
 from vouch.models.requests.thinking import Thinking
-from vouch.pipeline.errors import UserError
 from vouch.tables.pins import Reasoning, pin_path, read_pin
 from vouch.tables.prompts import LETTERS, LIKELIHOOD, OUTPUTS, TEXT
 
@@ -188,5 +188,5 @@ def test_a_template_gets_its_variables(tiny: Path) -> None:
         text = with_variables(Processor, None, {"enable_thinking": value})
         assert ChatTemplate(Processor, text, False).render(one) == expected
     assert with_variables(Processor, None, {}) is None
-    with pytest.raises(UserError, match="template reads no thinking; correct template_kwargs"):
+    with refused("template reads no thinking; correct template_kwargs"):
         with_variables(Processor, None, {"thinking": False})

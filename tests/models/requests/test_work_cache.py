@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from tests.refusals import refused
 from vouch.models.requests import work_cache
 from vouch.models.requests.work_cache import WorkCache
-from vouch.pipeline.errors import UserError
 
 FIELDS = pa.schema([("logits", pa.list_(pa.float32())), ("device", pa.string())])
 
@@ -146,7 +146,7 @@ def test_damage_after_looking_up_is_no_answer(tmp_path: Path) -> None:
     cache = filled(tmp_path, range(2))
     (shard,) = tmp_path.glob("*.parquet")
     shard.write_bytes(b"")
-    with pytest.raises(UserError, match="damaged while in use"):
+    with refused("damaged while in use"):
         cache.fetch([key("k1")])
 
 
@@ -170,7 +170,7 @@ def test_second_run_waits_and_a_killed_one_lets_go(tmp_path: Path, capfd: pytest
         assert holder.stdout is not None and holder.stdout.readline() == "held\n"
         cache = WorkCache(tmp_path, FIELDS)
         with (
-            pytest.raises(UserError, match=r"another run \(process \d+ on .*\) has been asking this model"),
+            refused(r"another run \(process \d+ on .*\) has been asking this model"),
             cache.claim(patience=0.2),
         ):
             pytest.fail("two runs hold one folder")

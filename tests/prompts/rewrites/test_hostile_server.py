@@ -12,9 +12,9 @@ import pytest
 from tests.models.loopback_server import Loopback, Reply
 from tests.models.raw_server import http, raw
 from tests.prompts.rewrites.conftest import KEY, Project, completion, item, words
+from tests.refusals import refused
 from vouch.models.server.asking import ENOUGH
 from vouch.models.server.client import MAX_BODY
-from vouch.pipeline.errors import UserError
 from vouch.prompts.rewrites.cache import LISTED
 from vouch.tables.rewrites import rewrites_path
 
@@ -65,9 +65,7 @@ def test_one_that_hangs_half_way(
         return good(request)
 
     server.instead = instead
-    with pytest.raises(
-        UserError, match=r"writer: no answer to \d+ of 10 .*no answer within 4 s.*run the stage"
-    ):
+    with refused(r"writer: no answer to \d+ of 10 .*no answer within 4 s.*run the stage"):
         toy.rows()
     over.set()
     named = sorted(int(found) for found in re.findall(r"lr_i of '.* (\d+)\?'", capsys.readouterr().err))
@@ -94,9 +92,7 @@ def test_one_that_dies_half_way_is_not_asked_for_ever(
     server.instead = lambda request, number: (
         good(request) if number <= 50 else Reply(200, '{"choices": [', cut=True)
     )
-    with pytest.raises(
-        UserError, match=r"answers no question: the connection failed .*of 200 are there"
-    ) as told:
+    with refused(r"answers no question: the connection failed .*of 200 are there") as told:
         toy.rows()
     kept = int(re.findall(r"\((\d+) of 200", str(told.value))[0])
     assert 50 - at_once < kept <= 50, "the others of the last good ones may still be under way"
@@ -114,9 +110,7 @@ def test_one_that_is_gone_ends_the_run_at_once(toy: Project) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         toy.ask(f"http://127.0.0.1:{free.getsockname()[1]}/v1")
-        with pytest.raises(
-            UserError, match=r"answers no question: the connection failed .*0 of 10 are there"
-        ):
+        with refused(r"answers no question: the connection failed .*0 of 10 are there"):
             toy.rows()
 
 
@@ -140,9 +134,9 @@ RUBBISH = [
 def test_rubbish_is_no_answer_and_not_remembered(toy: Project, server: Loopback) -> None:
     toy.items(*(item(str(number), question(number)) for number in range(len(RUBBISH))))
     server.instead = lambda request, _: Reply(200, RUBBISH[number_in(request)])
-    with pytest.raises(UserError, match=f"no answer to {len(RUBBISH)} of {len(RUBBISH)} questions") as told:
+    with refused(f"no answer to {len(RUBBISH)} of {len(RUBBISH)} questions") as told:
         toy.rows()
-    assert "\n" not in str(told.value) and len(str(told.value)) < 500
+    assert len(str(told.value)) < 500
     server.instead = good
     assert len(words(toy.rows())) == len(RUBBISH)
 
@@ -218,7 +212,7 @@ def test_bytes_that_are_no_answer(
             (row,) = toy.rows()
             assert row["status"] == "rejected" and "(U+FFFD)" in row["reason"]
         else:
-            with pytest.raises(UserError, match=says) as told:
+            with refused(says) as told:
                 toy.rows()
             assert KEY not in str(told.value) and not rewrites_path("toy").exists()
         assert callers == [1]

@@ -8,7 +8,7 @@ import pytest
 
 from tests.models.loopback_server import Loopback, Reply, error
 from tests.prompts.rewrites.conftest import KEY, Project, completion, item, words
-from vouch.pipeline.errors import UserError
+from tests.refusals import refused
 from vouch.prompts.rewrites.instruction import instruction
 
 COLOUR = "What colour is the circle?"
@@ -101,9 +101,7 @@ def test_a_passing_trouble_fails_the_stage_and_keeps_the_rest(toy: Project, serv
     server.instead = lambda request, number: (
         error(503, "busy") if kind_of(request) == "negating" else good(request, number)
     )
-    with pytest.raises(
-        UserError, match=r"writer: no answer to 1 of 2 questions.*503: busy.*run the stage again"
-    ):
+    with refused(r"writer: no answer to 1 of 2 questions.*503: busy.*run the stage again"):
         toy.rows()
     assert not Path("data/rewrites/toy.parquet").exists()
     server.instead = good
@@ -113,7 +111,7 @@ def test_a_passing_trouble_fails_the_stage_and_keeps_the_rest(toy: Project, serv
 
 def test_a_wrong_key_is_one_line_without_the_key(toy: Project, server: Loopback) -> None:
     server.instead = lambda request, number: error(401, f"bad key {KEY}")
-    with pytest.raises(UserError, match="does not accept the key") as failed:
+    with refused("does not accept the key") as failed:
         toy.rows()
     assert KEY not in str(failed.value)
 
@@ -142,7 +140,7 @@ def test_a_server_that_turns_everything_down_is_at_fault(
     monkeypatch.setenv("VOUCH_SERVER_CONCURRENCY", "3")
     server.instead = lambda request, number: error(403, "not in your country")
     toy.items(*(item(f"i{k}", f"What colour is circle {k}?") for k in range(20)))
-    with pytest.raises(UserError, match=r"answers no question: the server turned .*403.*mend the server"):
+    with refused(r"answers no question: the server turned .*403.*mend the server"):
         toy.rows()
     assert not Path("data/rewrites/toy.parquet").exists()
     server.instead = good

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.prompts.rewrites.conftest import Project, item, words
-from vouch.pipeline.errors import UserError
+from tests.refusals import refused
 from vouch.prompts.rewrites.decisions import decisions_path
 from vouch.prompts.rewrites.table import kinds_of
 from vouch.tables.rewrites import REWRITES, rewrites_path
@@ -144,7 +144,7 @@ BAD = [
 @pytest.mark.parametrize(("lines", "said"), BAD)
 def test_a_bad_decision_is_one_line(toy: Project, lines: list[str], said: str) -> None:
     toy.decide(*lines)
-    with pytest.raises(UserError) as error:
+    with refused() as error:
         toy.rows()
     assert said in str(error.value) and "decisions/rewrites/toy.csv line" in str(error.value)
     assert not rewrites_path("toy").exists()
@@ -163,7 +163,7 @@ def test_a_bad_decision_is_one_line(toy: Project, lines: list[str], said: str) -
 )
 def test_bad_columns_are_one_line(toy: Project, head: str, said: str) -> None:
     toy.decide(head=head)
-    with pytest.raises(UserError, match=r"toy\.csv: ") as error:
+    with refused(r"toy\.csv: ") as error:
         toy.rows()
     assert said in str(error.value)
 
@@ -175,7 +175,7 @@ def test_decisions_as_spreadsheets_write_them(toy: Project) -> None:
     path.write_bytes(b"\xef\xbb\xbf" + text.encode())
     assert words(toy.rows())[COLOUR, "lr_i"] == "Say the colour, please."
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(UserError, match="not UTF-8"):
+    with refused("not UTF-8"):
         toy.rows()
 
 
@@ -220,14 +220,12 @@ def test_a_dataset_with_variations_of_its_own(toy: Project) -> None:
 @pytest.mark.parametrize("between", [";", "\t"])
 def test_columns_without_commas(toy: Project, between: str) -> None:
     toy.decide(head=between.join(("question", "kind", "decision", "text")))
-    with pytest.raises(
-        UserError, match=r"toy\.csv: its first line is .*; save it as CSV with commas, in UTF-8"
-    ):
+    with refused(r"toy\.csv: its first line is .*; save it as CSV with commas, in UTF-8"):
         toy.rows()
 
 
 def test_decisions_that_are_no_file_are_not_passed_over(toy: Project) -> None:
     decisions_path("toy").parent.mkdir(parents=True, exist_ok=True)
     decisions_path("toy").symlink_to("nowhere.csv")
-    with pytest.raises(UserError, match=r"toy\.csv: is no file; put the CSV file of decisions there"):
+    with refused(r"toy\.csv: is no file; put the CSV file of decisions there"):
         toy.rows()

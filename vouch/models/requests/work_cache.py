@@ -20,14 +20,13 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vouch.images.lru_cache import LruCache
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing
 from vouch.pipeline.locks import locked
@@ -60,7 +59,7 @@ class WorkCache:
         self._index: dict[bytes, tuple[Path, int]] = {}
         self._pending: dict[bytes, Mapping[str, Any]] = {}
         self._flushed = clock()
-        self._shards: LruCache[pa.Table] = LruCache(_SHARDS_HELD)
+        self._shard = lru_cache(_SHARDS_HELD)(self._whole)
         self.damaged: list[str] = []
 
     def __contains__(self, key: object) -> bool:
@@ -120,7 +119,7 @@ class WorkCache:
                 path, row = self._index[key]
                 wanted.setdefault(path, []).append((place, row))
         for path, places in sorted(wanted.items()):
-            table = self._shards.get(path, partial(self._whole, path))
+            table = self._shard(path)
             rows = table.take(pa.array([row for _, row in places])).drop_columns(["key"]).to_pylist()
             for (place, _), answer in zip(places, rows, strict=True):
                 answers[place] = answer

@@ -25,8 +25,10 @@ from vouch.tables.prompts import LETTERS, OUTPUTS
 TEMPLATES = Path("vouch/prompts/templates")
 ADDED = {"dont_know": DONT_KNOW, "none_of_above": NONE_OF_ABOVE}
 MARKS = {"upper": ascii_uppercase, "lower": ascii_lowercase, "digits": "123456789"}
-# `pictures` -> the operation that joins two. merged: at one height, a line between (CompBench, Kil et al. 2024)
-JOINING = {"joined": "side_by_side", "merged": "merged"}
+JOINING = {  # `pictures` -> the operation that joins two
+    "joined": "side_by_side",
+    "merged": "merged",  # scaled to one height, a line between them: CompBench (Kil et al. 2024)
+}
 REFERENCES = "references"
 MAX_TOKENS = 4096
 INSTRUCTION = "{instruction}"

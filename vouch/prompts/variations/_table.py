@@ -100,8 +100,8 @@ TABLE: Mapping[str, Kind] = {
     ),  # the item as its source has it: every other's baseline
     "circular": _plain(ORDER, _in_turn),
     "option_order": _plain(ORDER, _reversed),
-    # ReForm-Eval (Li et al. 2023) measures so how much instability comes from the marks. It draws an alphabet;
-    # here each has its turn.
+    # ReForm-Eval (Li et al. 2023) measures so how much instability comes from the marks. It draws them; here
+    # each alphabet has its turn.
     "marks": _plain(TEMPLATE, _in_alphabets),
     "no_sample": _plain(
         TEMPLATE, _without_sample
