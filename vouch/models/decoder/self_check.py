@@ -1,8 +1,8 @@
 """Finds the fastest mode (trie, batch, plain) that reproduces a model's own logits.
 
 A few fixed questions about pictures of noise are answered in every mode and compared with whole prompts, one
-at a time: position ids, the cache of a prefix, the logits, and the logits while a text is generated. A mode
-with differences larger than rounding explains is not used. The choice depends on the model, never on data.
+at a time: position ids, the logits, and the logits while a text is generated. A mode with differences larger
+than rounding explains is not used. The choice depends on the model, never on data.
 """
 
 import random
@@ -79,14 +79,12 @@ class _Check:
         self._forward, self._asked, self._bucket = forward, asked, bucket
         self._positions: dict[str, torch.Tensor] = {}
         self._own: dict[str, torch.Tensor] = {}
-        self._memory: dict[str, Any] = {}
         for one in asked:
             whole = (*one.ids, *one.options[0][:-1])
             wanted = tuple(range(len(one.ids) - 1, len(whole)))
             job = Job("plain", LIKELIHOOD, one, (), len(whole), wanted, sequence=whole)
-            read = forward.chains([job], None, keep=True)
             name = one.question.id
-            self._own[name], self._memory[name] = read.logits[0], read.cache
+            self._own[name] = forward.chains([job], None).logits[0]
             self._positions[name] = self._received(1, len(whole))[:, 0]
 
     def chosen(self, limits: Limits, report: dict[str, Any]) -> Mode:
@@ -145,7 +143,7 @@ class _Check:
             yield [job for job in made if job.shape == shape]
 
     def _prefixes(self, found: Differences) -> dict[str, State]:
-        """The state after each prefix, compared with what a whole prompt's cache holds of it."""
+        """The state after each prefix; the next position is compared with that of a whole prompt."""
         firsts = {one.prefix_digest: one for one in self._asked}
         states: dict[str, State] = {}
         for _, group in groupby(firsts.values(), key=lambda one: (one.prefix, one.shown_shape)):
@@ -156,8 +154,6 @@ class _Check:
             state = states[one.prefix_digest]
             if state.next != int(self._positions[one.question.id][:, one.prefix].max()):
                 found.positions = False
-            for whole, prefix in zip(self._memory[one.question.id].layers, state.layers, strict=True):
-                found.add_cache(whole, prefix, state.length)
         return states
 
     def _read(self, rows: Sequence[Job], states: dict[str, State], found: Differences) -> None:
