@@ -26,7 +26,7 @@ def letter_answers(
     ids = [(place, token) for place, letters in wanted for token in _ids(letters)]
     places, tokens = torch.tensor(ids).T.to(logits.device)
     numbers = [logits[places, tokens], log_probs[places, tokens], log_probs.amax(dim=-1), entropies]
-    parts = torch.cat(numbers).cpu().split([len(part) for part in numbers])  # in one transfer
+    parts = torch.split(torch.cat(numbers).cpu(), [len(part) for part in numbers])  # in one transfer
     given, log_given, best, entropy = (part.tolist() for part in parts)
     answers, start = [], 0
     for place, letters in wanted:
