@@ -101,6 +101,16 @@ def error(status: int, message: str, code: str | None = None, **headers: str) ->
     return Reply(status, body, {name.replace("_", "-"): value for name, value in headers.items()})
 
 
+def answer_body(
+    message: dict[str, Any], tokens: list[str] | None, reason: str = "stop", counted: int = 0
+) -> str:
+    """A chat completion whose n-th token, from 0, has the log-probability -n; None for a server that tells none."""
+    said = [{"token": one, "logprob": -float(n)} for n, one in enumerate(tokens or ())]
+    logprobs = None if tokens is None else {"content": said}
+    choice = {"message": message, "logprobs": logprobs, "finish_reason": reason}
+    return json.dumps({"choices": [choice], "usage": {"completion_tokens": counted}})
+
+
 @dataclass
 class Loopback:
     """A running server. instead: a Reply for some requests (JSON, number from 1), None for an answer.

@@ -238,24 +238,6 @@ def test_bad_inputs_are_one_line(project: Project) -> None:
         read_pin(Path("data/models/absent.json"))
 
 
-def test_damaged_prompts_are_one_line(project: Project) -> None:
-    prompts, images = quiz(40)
-    project.ask(prompts, images)
-    path = Path("data/prompts/quiz.parquet")
-    group = pq.read_metadata(path).row_group(0)
-    column = next(
-        group.column(index)
-        for index in range(group.num_columns)
-        if group.column(index).path_in_schema == "text"
-    )
-    data = bytearray(path.read_bytes())
-    start = column.dictionary_page_offset or column.data_page_offset
-    data[start + column.total_compressed_size // 2] ^= 1
-    path.write_bytes(data)
-    with refused(r"^data/prompts/quiz\.parquet: damaged [^\n]*; delete it"):
-        project.extract()
-
-
 def test_nothing_to_ask(project: Project) -> None:
     project.ask([prompt("p/original", "what", [picture(1)], outputs=())], [picture(1)])
     assert counts(project.extract()) == (0, 0)

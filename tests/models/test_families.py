@@ -121,7 +121,6 @@ def test_text(one: Family) -> None:
 @pytest.mark.parametrize(
     ("name", "dtype"),
     [
-        ("llava", torch.float32),
         ("llava", torch.bfloat16),
         ("qwen2_vl", torch.float32),
         ("gemma3_narrow", torch.float32),

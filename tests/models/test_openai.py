@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from tests.models.loopback_server import NAME, Loopback, Reply, TinyModel, error, serving
+from tests.models.loopback_server import NAME, Loopback, Reply, TinyModel, answer_body, error, serving
 from tests.models.project import DATASET, MODEL, Project, prompt
 from tests.models.project import picture as png
 from tests.models.raw_server import http, raw
@@ -201,14 +201,6 @@ def test_text_has_the_tokens_logprobs_and_end_of_the_model(server: Loopback, eos
     assert 0 < ended < len(answers)
 
 
-def _body(content: str | None, tokens: list[str], reason: str = "stop", counted: int = 0) -> str:
-    import json
-
-    said = [{"token": token, "logprob": -0.5} for token in tokens]
-    choice = {"message": {"content": content}, "logprobs": {"content": said}, "finish_reason": reason}
-    return json.dumps({"choices": [choice], "usage": {"completion_tokens": counted}})
-
-
 @pytest.mark.parametrize(
     ("content", "tokens", "eos"),
     [
@@ -223,17 +215,17 @@ def _body(content: str | None, tokens: list[str], reason: str = "stop", counted:
     ],
 )
 def test_the_end_of_a_text_is_found(content: str | None, tokens: list[str], eos: int) -> None:
-    answer = text(completion(_body(content, tokens)))
+    answer = text(completion(answer_body({"content": content}, tokens)))
     assert isinstance(answer, TextAnswer) and answer.eos == eos and answer.text == (content or "")
     assert len(answer.logprobs) == len(tokens)
 
 
 def test_a_text_with_too_few_logprobs_is_no_answer() -> None:
     with pytest.raises(Exception, match="2 tokens, but the answer has 9"):
-        text(completion(_body("A cat", ["A", " cat"], "length", counted=9)))
-    bare = text(completion(_body("A cat", [])))
+        text(completion(answer_body({"content": "A cat"}, ["A", " cat"], "length", counted=9)))
+    bare = text(completion(answer_body({"content": "A cat"}, [])))
     assert bare == TextAnswer("A cat", None, None, None), "a server that tells none"
-    withheld = text(completion(_body(None, [], "content_filter")))
+    withheld = text(completion(answer_body({"content": None}, [], "content_filter")))
     assert isinstance(withheld, Refusal) and "filter" in withheld.problem
 
 

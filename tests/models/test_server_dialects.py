@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.models.loopback_server import NAME, Loopback, Reply
+from tests.models.loopback_server import NAME, Loopback, Reply, answer_body
 from tests.models.test_openai import letters, questions, told
 from vouch.models.requests.engine import Decoding, LetterAnswer, LikelihoodAnswer, Pack, Refusal, TextAnswer
 from vouch.models.server.completions import completion, text
@@ -168,12 +168,6 @@ def test_vllm_scores_options_as_the_model_does(server: Loopback) -> None:
             assert answer.nll[place] == pytest.approx(-sum(value for _, value in whole), abs=1e-6)
 
 
-def _said(message: Body, tokens: list[str] | None, reason: str = "stop") -> str:
-    logprobs = tokens and {"content": [{"token": one, "logprob": -float(n)} for n, one in enumerate(tokens)]}
-    choice = {"message": message, "logprobs": logprobs, "finish_reason": reason}
-    return json.dumps({"choices": [choice], "usage": {"completion_tokens": 9}})
-
-
 THINKS = Reasoning(tokens=20, closes="</think>\n\n")
 TOKENS = ["<think>", "two", " cats", "</think>", "\n\n", "B", ".", "<|im_end|>"]
 
@@ -182,28 +176,28 @@ TOKENS = ["<think>", "two", " cats", "</think>", "\n\n", "B", ".", "<|im_end|>"]
 def test_a_thought_that_a_server_sets_apart(name: str) -> None:
     message = {"content": "B.", DIALECTS[name].thought: "two cats"}
     for tokens in (TOKENS, TOKENS[5:], None):
-        answer = text(completion(_said(message, tokens)), THINKS)
+        answer = text(completion(answer_body(message, tokens)), THINKS)
         assert isinstance(answer, TextAnswer) and (answer.text, answer.reasoning) == ("B.", "two cats")
         if tokens is None:
             assert answer.logprobs is None
         else:
             at = tokens.index("B")
             assert answer.logprobs == [-at, -at - 1, -at - 2] and answer.eos == 2, "those of the answer alone"
-    unfinished = text(completion(_said({**message, "content": None}, None, "length")), THINKS)
+    unfinished = text(completion(answer_body({**message, "content": None}, None, "length")), THINKS)
     assert unfinished == Refusal("no answer within the tokens of its thought", reasoning="two cats")
 
 
 def test_a_thought_in_the_text(server: Loopback) -> None:
     whole = {"content": "<think>two cats</think>\n\nB."}
-    answer = text(completion(_said(whole, TOKENS)), THINKS)
+    answer = text(completion(answer_body(whole, TOKENS)), THINKS)
     assert isinstance(answer, TextAnswer) and answer.text == "B." and answer.reasoning == "two cats"
     assert answer.logprobs == [-5, -6, -7]
-    cut = text(completion(_said({"content": "<think>two cats"}, TOKENS[:3], "length")), THINKS)
+    cut = text(completion(answer_body({"content": "<think>two cats"}, TOKENS[:3], "length")), THINKS)
     assert cut == Refusal("no answer within the tokens of its thought", reasoning="two cats")
-    straight = text(completion(_said({"content": "B."}, None)), THINKS)
+    straight = text(completion(answer_body({"content": "B."}, None)), THINKS)
     assert straight == TextAnswer("B.", None, None, None)
 
-    cut_answer = text(completion(_said(whole, TOKENS[:-1], "length")), THINKS)
+    cut_answer = text(completion(answer_body(whole, TOKENS[:-1], "length")), THINKS)
     assert isinstance(cut_answer, TextAnswer) and (cut_answer.text, cut_answer.eos) == ("B.", None)
 
     thinking = engine(server, reasoning=THINKS, template_kwargs={"enable_thinking": True})
@@ -227,6 +221,6 @@ def test_tags_around_an_answer(between: str, apart: bool, ended: bool) -> None:
     message = (
         {"content": "<answer>B</answer>", "reasoning_content": "two cats"} if apart else {"content": content}
     )
-    answer = text(completion(_said(message, tokens)), tags)
+    answer = text(completion(answer_body(message, tokens)), tags)
     assert answer == TextAnswer("B", [-at], None, 1, "two cats")
-    assert text(completion(_said(message, None)), tags) == TextAnswer("B", None, None, None, "two cats")
+    assert text(completion(answer_body(message, None)), tags) == TextAnswer("B", None, None, None, "two cats")

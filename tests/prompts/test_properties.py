@@ -12,7 +12,7 @@ from tests.prompts.rows import item_rows, template_of
 from vouch.prompts.build.combination import load_variation, variation_names
 from vouch.prompts.build.template import Template
 from vouch.prompts.build.variation import Draft, Item, start
-from vouch.tables.prompts import COMPLEMENT, KEPT, SWAPPED
+from vouch.tables.prompts import KEPT, SWAPPED
 
 STYLE_NAMES = (
     "kostumov",
@@ -114,20 +114,6 @@ def test_orders_and_marks_change_no_answer(item: Item, look: str, name: str) -> 
             assert row["options"] == [shown[index] for index in row["order"]]
         assert [index for index in row["order"] if index < 0] == [index for index in shown if index < 0]
         assert row["pictures"] == originals[0]["pictures"]
-
-
-@given(
-    items(least=1), st.sampled_from([name for name in TURNING if load_variation(name).effect == COMPLEMENT])
-)
-def test_the_complement_of_the_complement_is_the_original(item: Item, name: str) -> None:
-    variation = load_variation(name)
-    turned = variation.answers(item)
-    if turned is None:
-        assert not item.answers or len(item.answers) == len(item.options)
-        return
-    assert set(turned) | set(item.answers) == set(range(len(item.options)))
-    assert not set(turned) & set(item.answers)
-    assert variation.answers(replace(item, answers=turned)) == item.answers
 
 
 @given(pairs(), st.sampled_from(STYLE_NAMES), st.sampled_from(["ls_n", "ls_a", "ls_m"]))

@@ -337,15 +337,6 @@ def test_two_pictures_of_parc_are_one() -> None:
     assert (picture["images"], [step["operation"] for step in picture["steps"]]) == (["d1", "d2"], ["merged"])
 
 
-@pytest.mark.parametrize(("marks", "shown"), [("upper", "AB"), ("lower", "ab"), ("digits", "12")])
-def test_marks(marks: str, shown: str) -> None:
-    template = template_of("reform_vqa").model_copy(update={"marks": marks})
-    row = prompt(template)
-    assert row["marks"] == list(shown)
-    assert row["text"] == f"Which? Options: ({shown[0]}) x; ({shown[1]}) y."
-    assert row["turns"][0]["answer"] == "The answer is (A) yes"  # capital letters whatever the marks
-
-
 def test_nine_digits_are_all() -> None:
     template = template_of("plain").model_copy(update={"marks": "digits"})
     item = replace(ITEM, options=tuple("abcdefghij"))

@@ -66,15 +66,6 @@ def test_wordings_of_the_question_go_with_those_of_the_instruction() -> None:
     assert rows("instruction", "plain") == []
 
 
-@pytest.mark.parametrize("template", ["plain", "reform_vqa"])
-def test_each_alphabet_has_its_turn(template: str) -> None:
-    found = rows("marks", template)
-    assert ["".join(row["marks"]) for row in found] == ["abcd", "1234", "ABCD"]
-    (original,) = rows("original", template)
-    assert (found[2]["text"], found[2]["turns"]) == (original["text"], original["turns"])
-    assert all(row["turns"] == original["turns"] and row["options"] == original["options"] for row in found)
-
-
 def test_where_they_do_not_apply() -> None:
     ten = replace(ITEM, options=tuple("abcdefghij"))
     eight = replace(ITEM, options=tuple("abcdefgh"))

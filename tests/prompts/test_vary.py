@@ -80,20 +80,6 @@ def test_marks_and_several_pictures(project, item):
     assert rows[2]["text"].startswith("Which?\nimage 1\n") and rows[2]["outputs"] == []
 
 
-def test_a_style_that_keeps_marks(project, item):
-    text = (
-        (project.templates / "plain.yaml")
-        .read_text(encoding="utf-8")
-        .replace("pictures: first", "pictures: marks")
-    )
-    (project.templates / "inline.yaml").write_text(text, encoding="utf-8")
-    (prompt,) = project.vary(
-        [item(question="Is it <image_2>?", images=["d1", "d2"], options=["<image3>", "no"])], "inline"
-    )
-    assert prompt["text"].startswith("<image 1>\nIs it <image 2>?\nA. image 3\nB. no\n")
-    assert prompt["template"] == "inline"
-
-
 @pytest.mark.parametrize(("pictures", "operation"), [("joined", "side_by_side"), ("merged", "merged")])
 def test_a_style_that_joins_pictures(project, item, pictures, operation):
     text = (project.templates / "kostumov.yaml").read_text(encoding="utf-8")

@@ -109,30 +109,6 @@ def test_a_passing_trouble_fails_the_stage_and_keeps_the_rest(toy: Project, serv
     assert [kind_of(one) for one in server.requests].count("instructions") == 1
 
 
-def test_a_wrong_key_is_one_line_without_the_key(toy: Project, server: Loopback) -> None:
-    server.instead = lambda request, number: error(401, f"bad key {KEY}")
-    with refused("does not accept the key") as failed:
-        toy.rows()
-    assert KEY not in str(failed.value)
-
-
-def test_many_questions_few_at_once(toy: Project, server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VOUCH_SERVER_CONCURRENCY", "3")
-    toy.items(*(item(str(n), f"What is the colour of circle {n}?") for n in range(20)))
-    server.instead = lambda request, number: completion(
-        request["messages"][0]["content"]
-        .splitlines()[-2]
-        .removeprefix("Q: ")
-        .strip('"')
-        .replace("What is", "State")
-        .replace("?", ".")
-    )
-    toy.variations = ["lr_i"]
-    rows = toy.rows()
-    assert [row["rewrite"] for row in rows] == [f"State the colour of circle {n}." for n in range(20)]
-    assert len(server.requests) == 20 and server.peak <= 3
-
-
 def test_a_server_that_turns_everything_down_is_at_fault(
     toy: Project, server: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
