@@ -86,7 +86,7 @@ def test_pieces_with_a_space_of_their_own() -> None:
     assert [said(ready, option) for option in prepared.options] == [["▁red"], ["▁a", "▁cat"]]
     ready = preparer(words, template, separate_decoder=True)
     prepared = ready.prepare(Question("q", None, "what", options=("red",), response="the"))
-    assert said(ready, prepared.options[0]) == ["▁red", "</s>"] and said(ready, prepared.begun) == ["▁the"]
+    assert said(ready, prepared.options[0]) == ["▁red", "</s>"] and said(ready, prepared.prefill) == ["▁the"]
     assert said(ready, prepared.ids) == ["▁Question", ":", "▁what", "▁Answer", ":", "</s>"]
 
 

@@ -15,12 +15,12 @@ from tests.models.engines import CONFIG
 from tests.models.families.family import Family, family, fresh
 from tests.models.families.table import FAMILIES, WORDS
 from tests.refusals import refused
-from vouch.models.decoder.forward import Forward, Read, State
+from vouch.models.decoder.forward import Forward, PassResult, State
 from vouch.models.decoder.jobs import Job, Mode
 from vouch.models.decoder.prepared import Prepared
 from vouch.models.decoder.self_check import choose_mode, keep_mode, known_mode, mode_path
 from vouch.models.decoder.shared_prefix import shared_prefix
-from vouch.models.decoder.tolerances import FLOAT32, HALF, Differences, Limits
+from vouch.models.decoder.tolerances import FLOAT32, HALF, Differences, Tolerances
 from vouch.models.decoder.tries import Trie
 from vouch.models.loading import model_loading
 from vouch.models.loading.model_loading import in_float32, load_model
@@ -96,14 +96,14 @@ class PositionsWrongByOne(Forward):
 
 
 class StepWrongByOne(Forward):
-    def step(self, rows: Any, tokens: Any, read: Read) -> Read:
+    def step(self, rows: Any, tokens: Any, read: PassResult) -> PassResult:
         return super().step(rows, tokens, replace(read, next=read.next + 1))
 
 
 class SiblingsSeen(Forward):
     def tries(self, rows: Sequence[Job], states: Any) -> torch.Tensor:
         def blind(trie: Trie | None) -> Trie | None:
-            return trie and replace(trie, sees=np.tril(np.ones_like(trie.sees)))
+            return trie and replace(trie, attends=np.tril(np.ones_like(trie.attends)))
 
         return super().tries([replace(row, trie=blind(row.trie)) for row in rows], states)
 
@@ -222,7 +222,9 @@ def test_without_memory_for_float32(kind: type[Forward], mode: str, monkeypatch:
         (FLOAT32, 4e-3, 5.5e-3, False),
     ],
 )
-def test_noise_widens_limits_only_so_far(limits: Limits, noise: float, logits: float, sound: bool) -> None:
+def test_noise_widens_limits_only_so_far(
+    limits: Tolerances, noise: float, logits: float, sound: bool
+) -> None:
     problem = Differences(logits=logits).within(limits, Differences(logits=noise))
     assert problem == (None if sound else "logits differ")
 

@@ -1,4 +1,4 @@
-"""Beginnings in common are nodes in common, and a node sees its ancestors only."""
+"""Beginnings in common are nodes in common, and a node attends to its ancestors only."""
 
 import numpy as np
 from hypothesis import given
@@ -14,7 +14,7 @@ def test_two_branches() -> None:
     assert trie.tokens.tolist() == [5, 6, 7, 8, 9]
     assert trie.depths.tolist() == [0, 1, 2, 2, 3]
     assert trie.paths == ((0, 1, 2), (0, 1, 3, 4), (0, 1))
-    assert trie.sees.astype(int).tolist() == [
+    assert trie.attends.astype(int).tolist() == [
         [1, 0, 0, 0, 0],
         [1, 1, 0, 0, 0],
         [1, 1, 1, 0, 0],
@@ -31,4 +31,4 @@ def test_every_sequence_is_a_path_that_sees_itself_alone(sequences: list[list[in
         assert trie.tokens[list(path)].tolist() == sequence
         assert trie.depths[list(path)].tolist() == list(range(len(sequence)))
         for depth, node in enumerate(path):
-            assert np.flatnonzero(trie.sees[node]).tolist() == list(path[: depth + 1])
+            assert np.flatnonzero(trie.attends[node]).tolist() == list(path[: depth + 1])

@@ -134,7 +134,7 @@ _OPEN = ("(", "[", "{", '"', "'")  # after these an answer goes on without a spa
 
 
 # Troubles of this machine and not of a question: never taken for a refusal, which would be remembered.
-HERE = (MemoryError, ImportError, OSError)
+MACHINE_ERRORS = (MemoryError, ImportError, OSError)
 
 
 class ChatTemplate:
@@ -166,7 +166,7 @@ class ChatTemplate:
         """Whether the template writes all of a conversation with these roles as strings."""
         try:
             written = render(self._text, as_strings(messages(question)[0], strings), self._variables, False)
-        except HERE:
+        except MACHINE_ERRORS:
             raise
         except Exception:  # a template can raise whatever it likes
             return False
@@ -177,7 +177,7 @@ class ChatTemplate:
         """A conversation up to where the model answers. Raises UserError where the template fails."""
         try:
             return self.render(messages(_PROBE)[0])
-        except HERE:
+        except MACHINE_ERRORS:
             raise
         except Exception as error:  # a template can raise whatever it likes
             raise UserError(
@@ -201,7 +201,7 @@ class ChatTemplate:
         said = {"role": "assistant", "content": [{"type": "text", "text": "A"}]}
         try:
             written = self.render([*messages(_PROBE)[0], said], answer=True)
-        except HERE:
+        except MACHINE_ERRORS:
             raise
         except Exception:  # a template need not know how to write answers
             written = ""

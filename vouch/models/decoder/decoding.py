@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from vouch.models.decoder.forward import Forward, Read
+from vouch.models.decoder.forward import Forward, PassResult
 from vouch.models.decoder.outputs import NOT_FINITE
 from vouch.models.decoder.pass_inputs import fresh
 from vouch.models.decoder.prepared import Prepared
@@ -36,7 +36,7 @@ class Continuation(Protocol):
 class Continued:
     """Goes on after a pass that kept its cache, which stays as it is; see Continuation."""
 
-    def __init__(self, forward: Forward, rows: Sequence[Prepared], read: Read) -> None:
+    def __init__(self, forward: Forward, rows: Sequence[Prepared], read: PassResult) -> None:
         self._forward, self._rows = forward, rows
         self._read = replace(read, cache=fresh(read.cache))
         self.logits = read.logits[:, 0]

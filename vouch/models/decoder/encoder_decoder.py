@@ -44,7 +44,7 @@ class Row:
         """What rows of one pass have in common."""
         pictures = tuple((name, tuple(value.shape)) for name, value in sorted(self.pictures.items()))
         options = len(self.prepared.options), self.option_length
-        return self.output, tuple(sorted(self.lengths.items())), len(self.prepared.begun), pictures, options
+        return self.output, tuple(sorted(self.lengths.items())), len(self.prepared.prefill), pictures, options
 
     @property
     def length(self) -> int:
@@ -81,7 +81,7 @@ class EncoderDecoder(RowEngine[Row]):
         return padded if most is None else min(padded, most)
 
     def _computed(self, rows: Sequence[Row], real: int) -> list[Answered]:
-        read = _Read(self._model, self.device, self._vocabulary, rows)
+        read = _EncoderPass(self._model, self.device, self._vocabulary, rows)
         self.notes["passes"]["encoder"] += 1
         prepared = [row.prepared for row in rows[:real]]
         if rows[0].output == TEXT:
@@ -97,7 +97,7 @@ class EncoderDecoder(RowEngine[Row]):
             for one, (answer, flags) in zip(prepared, found, strict=True)
         ]
 
-    def _nlls(self, rows: Sequence[Row], read: "_Read") -> list[list[list[float]]]:
+    def _nlls(self, rows: Sequence[Row], read: "_EncoderPass") -> list[list[list[float]]]:
         """Of each row and option its tokens and the one that ends it, in a pass for each option's number."""
         known: list[list[list[float]]] = [[] for _ in rows]
         length = rows[0].option_length
@@ -118,7 +118,7 @@ class EncoderDecoder(RowEngine[Row]):
         return known
 
 
-class _Read:
+class _EncoderPass:
     """A pass over r prompts and the decoder's beginning.
 
     logits: [r, vocabulary] float32 of the token after the beginning. cache: what the decoder keeps.
@@ -133,10 +133,10 @@ class _Read:
         self.attention_mask = given["attention_mask"]
         pictures = Inputs(model, device).shown([row.pictures for row in rows])
         start = self.language_model.config.decoder_start_token_id
-        begun = [[start, *row.prepared.begun] for row in rows]
+        prefill = [[start, *row.prepared.prefill] for row in rows]
         result = (model if pictures else self.language_model)(
             **{**pictures, **given},
-            decoder_input_ids=torch.tensor(begun, device=device),
+            decoder_input_ids=torch.tensor(prefill, device=device),
             use_cache=True,
         )
         result = result.language_model_outputs if pictures else result
@@ -148,7 +148,7 @@ class _Read:
 class _Continued:
     """The decoder goes on after its beginning; see decoding.Continuation."""
 
-    def __init__(self, read: _Read) -> None:
+    def __init__(self, read: _EncoderPass) -> None:
         self._read, self.logits = read, read.logits
         # Keys and values of the encoder's output are only read, so all continuations share them.
         self._cache = EncoderDecoderCache(

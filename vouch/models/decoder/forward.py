@@ -28,7 +28,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Read:
+class PassResult:
     """Result of a pass over r rows.
 
     logits  [r, n, vocabulary] float32 at the wanted places; rows of the last projection beyond the
@@ -105,7 +105,7 @@ class Forward:
             return self.tries(rows, states)
         return self.chains(rows, states).logits
 
-    def chains(self, rows: Sequence[Job], states: Sequence[State] | None, keep: bool = False) -> Read:
+    def chains(self, rows: Sequence[Job], states: Sequence[State] | None, keep: bool = False) -> PassResult:
         """Each row's sequence, padded on the right. keep: return the cache, for decoding.
 
         With states the sequences follow them; without, they are whole prompts and pictures are shown.
@@ -138,25 +138,25 @@ class Forward:
             logits_to_keep=torch.tensor([row.wanted for row in rows], device=self.device),
             **given,
         )
-        return Read(logits, cache if keep else None, mask, _after(self.positions, ends))
+        return PassResult(logits, cache if keep else None, mask, _after(self.positions, ends))
 
     def tries(self, rows: Sequence[Job], states: Sequence[State]) -> torch.Tensor:
         """See logits: each row's trie after its state."""
         length = rows[0].length
         ids = torch.full((len(rows), length), self._pad)
         depths = torch.zeros((len(rows), length), dtype=torch.long)
-        sees = torch.eye(length, dtype=torch.bool).repeat(len(rows), 1, 1)
+        attends = torch.eye(length, dtype=torch.bool).repeat(len(rows), 1, 1)
         for row, trie in enumerate(row.trie for row in rows if row.trie is not None):
             count = len(trie)
             ids[row, :count] = torch.from_numpy(trie.tokens)
             depths[row, :count] = torch.from_numpy(trie.depths)
-            sees[row, :count, :count] = torch.from_numpy(trie.sees)
+            attends[row, :count, :count] = torch.from_numpy(trie.attends)
         starts = torch.tensor([state.next for state in states])
         prepared = [row.prepared for row in rows]
         return self._run(
             self._text_model,
             input_ids=ids.to(self.device),
-            attention_mask=self.inputs.masks(sees, depths, states[0].length),
+            attention_mask=self.inputs.masks(attends, depths, states[0].length),
             position_ids=(starts[:, None] + depths).to(self.device),
             past_key_values=self.inputs.joined(state.layers for state in states),
             use_cache=True,
@@ -164,7 +164,7 @@ class Forward:
             **self.inputs.beside(prepared, states[0].length, length, last=True),
         )
 
-    def step(self, rows: Sequence[Prepared], tokens: torch.Tensor, read: Read) -> Read:
+    def step(self, rows: Sequence[Prepared], tokens: torch.Tensor, read: PassResult) -> PassResult:
         """One further token [r] of every row after `read`, whose cache goes on."""
         mask = torch.cat([read.mask, torch.ones_like(read.mask[:, :1])], dim=1)
         logits = self._run(
@@ -177,7 +177,7 @@ class Forward:
             logits_to_keep=1,
             **self.inputs.beside(rows, len(rows[0].ids) - 1, 1, last=True),
         )
-        return Read(logits, read.cache, mask, read.next + 1)
+        return PassResult(logits, read.cache, mask, read.next + 1)
 
     def _run(self, network: Any, **given: Any) -> torch.Tensor:
         """Logits, float32."""

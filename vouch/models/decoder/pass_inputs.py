@@ -118,14 +118,14 @@ class Inputs:
             beside[name] = self._tensor(torch.cat(parts))
         return beside
 
-    def masks(self, sees: torch.Tensor, depths: torch.Tensor, past: int) -> Any:
+    def masks(self, attends: torch.Tensor, depths: torch.Tensor, past: int) -> Any:
         """The attention mask of tries (`trie_masks`), one for each kind of layer where there are several."""
-        given = trie_masks(sees, depths, past, self._config)
+        given = trie_masks(attends, depths, past, self._config)
         if self._config._attn_implementation != "sdpa":
             lowest = torch.finfo(self._model.dtype).min
             given = {
-                kind: torch.zeros(sees.shape, dtype=self._model.dtype).masked_fill(~sees, lowest)
-                for kind, sees in given.items()
+                kind: torch.zeros(attends.shape, dtype=self._model.dtype).masked_fill(~attends, lowest)
+                for kind, attends in given.items()
             }
         masks = {kind: mask[:, None].to(self._device) for kind, mask in given.items()}
         return masks if len(masks) > 1 else masks["full_attention"]

@@ -23,7 +23,7 @@ class Prepared:
     by_token       further tensors [1, len(ids), ...] that the model wants beside the tokens
     letters        tokens of its marks, None where it has none
     options        tokens of each option as a continuation, for a decoder of its own with the one that ends it
-    begun          tokens with which a decoder of its own begins the answer; elsewhere they are among `ids`
+    prefill        tokens with which a decoder of its own begins the answer; elsewhere they are among `ids`
     """
 
     question: Question
@@ -34,7 +34,7 @@ class Prepared:
     letters: LetterIds | None
     options: tuple[tuple[int, ...], ...]
     flags: tuple[str, ...] = ()
-    begun: tuple[int, ...] = ()
+    prefill: tuple[int, ...] = ()
 
     @cached_property
     def shown_shape(self) -> Hashable:

@@ -11,7 +11,7 @@ import torch
 from PIL import Image
 
 from vouch.images.processed_pictures import ProcessedPictures
-from vouch.models.chat.chat import HERE, ChatTemplate, dropped, messages
+from vouch.models.chat.chat import MACHINE_ERRORS, ChatTemplate, dropped, messages
 from vouch.models.chat.letter_tokens import LetterIds, LetterTokens
 from vouch.models.chat.template_worker import LONGEST
 from vouch.models.decoder.prepared import Needs, Prepared
@@ -101,18 +101,18 @@ class Preparer:
             raise UserError(
                 f"it has {len(question.pictures)} pictures, of which this model sees one; leave the item out"
             )
-        before = (question.begun or "") if self.needs.separate_decoder else rendered
+        before = (question.prefill or "") if self.needs.separate_decoder else rendered
         letters = self._letter_ids(question) if question.marks else None
         if letters is not None and self._chat.merges:
             self._check_letters(rendered, tokens, question.marks, letters)
         options = self._options(before, question.options)
-        begun = tuple(self._encode(before)) if self.needs.separate_decoder else ()
+        prefill = tuple(self._encode(before)) if self.needs.separate_decoder else ()
         by_token = {name: value for name, value in inputs.items() if _by_token(name, value, len(tokens))}
         shown = {name: value for name, value in inputs.items() if name not in by_token}
         after = self._after_pictures(tokens)
         prefix, flags = after if after < len(tokens) else 0, ("control_tokens",) if control else ()
         question = replace(question, pictures=())  # many rows wait for others, and their pixels would
-        prepared = Prepared(question, tokens, prefix, shown, by_token, letters, options, flags, begun)
+        prepared = Prepared(question, tokens, prefix, shown, by_token, letters, options, flags, prefill)
         self._check_length(prepared)
         return prepared
 
@@ -154,7 +154,7 @@ class Preparer:
         raise UserError(f"its {problem} reads; shorten the item, or leave it out")
 
     def _letter_ids(self, question: Question) -> LetterIds:
-        response = question.begun
+        response = question.prefill
         if response not in self._letters:
             if len(self._letters) >= _BEGINNINGS:
                 self._letters.clear()
@@ -213,12 +213,12 @@ class Preparer:
         try:
             said, order = messages(question)
             rendered = self._chat.render(said)
-            if question.begun and not self.needs.separate_decoder:
-                rendered += self._chat.between(rendered) + question.begun
+            if question.prefill and not self.needs.separate_decoder:
+                rendered += self._chat.between(rendered) + question.prefill
             inputs = self._inputs(rendered, [question.pictures[index] for index in order])
         except ImportError as error:
             raise OSError(f"the model's processor lacks a package ({reason(error)}); install it") from None
-        except HERE:
+        except MACHINE_ERRORS:
             raise
         except BaseException as error:  # templates and processors raise many kinds
             if not raised_for_us(error):

@@ -22,7 +22,7 @@ from vouch.models.decoder.forward import Forward, State
 from vouch.models.decoder.jobs import MODES, Job, Mode, jobs
 from vouch.models.decoder.prepared import Prepared
 from vouch.models.decoder.preparing import Preparer
-from vouch.models.decoder.tolerances import FLOAT32, HALF, Differences, Limits
+from vouch.models.decoder.tolerances import FLOAT32, HALF, Differences, Tolerances
 from vouch.models.decoder.tries import Unsupported
 from vouch.models.loading.model_loading import in_float32
 from vouch.models.requests.engine import Question
@@ -87,7 +87,7 @@ class _Check:
             self._own[name] = forward.chains([job], None).logits[0]
             self._positions[name] = self._received(1, len(whole))[:, 0]
 
-    def chosen(self, limits: Limits, report: dict[str, Any]) -> Mode:
+    def chosen(self, limits: Tolerances, report: dict[str, Any]) -> Mode:
         """The first sound mode; differences of those tried go into the report."""
         if not all(bool(own.isfinite().all()) for own in self._own.values()):
             report["refused"] = dict.fromkeys(MODES[:-1], "the model's logits are not finite")

@@ -10,7 +10,7 @@ TOP_TOKENS = 4  # the likeliest, whose shares are compared
 
 
 @dataclass(frozen=True)
-class Limits:
+class Tolerances:
     """What computing in another order may change.
 
     logits: in standard deviations of a prompt's logits. shares: of the likeliest tokens among themselves.
@@ -26,10 +26,10 @@ class Limits:
 
 NOISIER = 1.5  # so much more than padding alone may a way to ask change
 
-FLOAT32 = Limits(logits=1e-3, shares=1e-4, noise=5e-3, most=5e-3)
+FLOAT32 = Tolerances(logits=1e-3, shares=1e-4, noise=5e-3, most=5e-3)
 # Smaller than the faults to be found: a lost sliding window moves logits by 0.07 to 0.2, lost token types
 # by 0.18 to 0.26.
-HALF = Limits(logits=0.05, shares=0.03, noise=0.5, most=0.15)
+HALF = Tolerances(logits=0.05, shares=0.03, noise=0.5, most=0.15)
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Differences:
         self.logits = _worst(self.logits, ((logits - own).abs().amax(dim=-1) / own.std(dim=-1)).max())
         self.shares = _worst(self.shares, (next(shares) - next(shares)).abs().max())
 
-    def within(self, limits: Limits, noise: "Differences | None" = None) -> str | None:
+    def within(self, limits: Tolerances, noise: "Differences | None" = None) -> str | None:
         """What differs too much, else None. noise: of padded batches, of which ways may have some more."""
         logits, shares = limits.logits, limits.shares
         if noise is not None:

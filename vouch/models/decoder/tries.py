@@ -16,13 +16,13 @@ class Trie:
     """n nodes, every one after its parent.
 
     tokens, depths  [n] token and distance from the root (0 for a first token)
-    sees            [n, n] whether a row's node may look at a column's: at itself and its ancestors
+    attends         [n, n] whether a row's node attends to a column's: to itself and its ancestors
     paths           for every sequence its nodes, first token first
     """
 
     tokens: NDArray[np.int64]
     depths: NDArray[np.int64]
-    sees: NDArray[np.bool_]
+    attends: NDArray[np.bool_]
     paths: tuple[tuple[int, ...], ...]
 
     def __len__(self) -> int:
@@ -47,11 +47,11 @@ def build(sequences: Sequence[Sequence[int]]) -> Trie:
             path.append(child)
             node = child
         paths.append(tuple(path))
-    sees = np.eye(len(tokens), dtype=bool)
+    attends = np.eye(len(tokens), dtype=bool)
     for node, parent in enumerate(parents):
         if parent >= 0:
-            sees[node, : parent + 1] = sees[parent, : parent + 1]
-    return Trie(np.array(tokens, dtype=np.int64), np.array(depths, dtype=np.int64), sees, tuple(paths))
+            attends[node, : parent + 1] = attends[parent, : parent + 1]
+    return Trie(np.array(tokens, dtype=np.int64), np.array(depths, dtype=np.int64), attends, tuple(paths))
 
 
 class Unsupported(UserError):
@@ -65,10 +65,12 @@ def layer_kinds(config: Any) -> set[str]:
     return set(given or ["sliding_attention" if sliding else "full_attention"])
 
 
-def trie_masks(sees: torch.Tensor, depths: torch.Tensor, past: int, config: Any) -> dict[str, torch.Tensor]:
-    """[r, n, kept + n] whether nodes may look at what a layer kept of `past` tokens, and at nodes.
+def trie_masks(
+    attends: torch.Tensor, depths: torch.Tensor, past: int, config: Any
+) -> dict[str, torch.Tensor]:
+    """[r, n, kept + n] whether nodes attend to what a layer kept of `past` tokens, and to nodes.
 
-    sees: [r, n, n] of the tries. depths: [r, n]. A sliding layer keeps less than its window of what
+    attends: [r, n, n] of the tries. depths: [r, n]. A sliding layer keeps less than its window of what
     came before. Raises Unsupported for layers that read tokens in their order.
     """
     kinds = layer_kinds(config)
@@ -78,13 +80,13 @@ def trie_masks(sees: torch.Tensor, depths: torch.Tensor, past: int, config: Any)
         raise Unsupported("a sliding window over all layers")
     window = getattr(config, "sliding_window", None)
     widths = {kind: window if kind == "sliding_attention" else None for kind in sorted(kinds)}
-    return {kind: _mask(sees, depths, past, width) for kind, width in widths.items()}
+    return {kind: _mask(attends, depths, past, width) for kind, width in widths.items()}
 
 
-def _mask(sees: torch.Tensor, depths: torch.Tensor, past: int, window: int | None) -> torch.Tensor:
+def _mask(attends: torch.Tensor, depths: torch.Tensor, past: int, window: int | None) -> torch.Tensor:
     kept = past if window is None else min(past, window - 1)
-    before = torch.ones((*sees.shape[:2], kept), dtype=torch.bool)
-    allowed = torch.cat([before, sees], dim=2)
+    before = torch.ones((*attends.shape[:2], kept), dtype=torch.bool)
+    allowed = torch.cat([before, attends], dim=2)
     if window is not None:
         places = torch.cat([torch.arange(-kept, 0).expand(len(depths), -1), depths], dim=1)
         allowed &= depths[:, :, None] - places[:, None] < window

@@ -70,7 +70,7 @@ class Question:
     known: bool = False
 
     @property
-    def begun(self) -> str | None:
+    def prefill(self) -> str | None:
         """What the assistant has said when the model goes on."""
         return self.thought + (self.response or "") if self.thought else self.response
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 
-from vouch.prompts.rewrites.rules.sentence import HERE, Cannot, shaped
+from vouch.prompts.rewrites.rules.sentence import IN_PICTURE, Cannot, shaped
 from vouch.prompts.rewrites.rules.subject import (
     BE,
     MODAL,
@@ -38,7 +38,7 @@ _CAN_YOU = (
         "{1} {3} {2} {4}",
     ),
 )
-_NOUNS = ((rf"((?:{_FACETS}) of \S+.*)", "the {1}"), (rf"((?:a|an) .+{HERE})", "if there is {1}"))
+_NOUNS = ((rf"((?:{_FACETS}) of \S+.*)", "the {1}"), (rf"((?:a|an) .+{IN_PICTURE})", "if there is {1}"))
 
 
 def clause(body: str) -> str:

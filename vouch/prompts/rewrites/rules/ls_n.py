@@ -2,7 +2,7 @@
 
 import re
 
-from vouch.prompts.rewrites.rules.sentence import HERE, Cannot, capital, semantic, shaped
+from vouch.prompts.rewrites.rules.sentence import IN_PICTURE, Cannot, capital, semantic, shaped
 from vouch.prompts.rewrites.rules.subject import (
     BE,
     THIRD,
@@ -57,7 +57,7 @@ def _checked(body: str) -> str:
 
 
 def _question(body: str) -> str:
-    match = re.match(rf"^how many (.+?) are( there)?({HERE})?$", body)
+    match = re.match(rf"^how many (.+?) are( there)?({IN_PICTURE})?$", body)
     if match and (match[2] or match[3]):
         return f"what is not the number of {match[1]}{match[3] or ''}"
     if body.startswith("how"):
@@ -89,7 +89,7 @@ def _be(asked: str, verb: str, rest: str) -> str:
         if not said:
             raise Cannot("asks what a thing is")
         return f"what {verb} {subject} not {said}"
-    here = re.match(rf"^(.+?)({HERE})?$", rest)
+    here = re.match(rf"^(.+?)({IN_PICTURE})?$", rest)
     plain, place = (here[1], here[2] or "") if here else (rest, "")
     subject, said = subject_and_rest(plain)
     return f"{asked} {verb} {subject} not{' ' + said if said else ''}{place}"

@@ -3,7 +3,7 @@
 import re
 
 from vouch.prompts.rewrites.rules.clause import clause
-from vouch.prompts.rewrites.rules.sentence import HERE, Cannot, capital, parse
+from vouch.prompts.rewrites.rules.sentence import IN_PICTURE, Cannot, capital, parse
 from vouch.prompts.rewrites.rules.subject import BE, subject_and_rest
 
 _BEGINS = re.compile(
@@ -20,9 +20,9 @@ _SHORTER = (
     (rf"(?:what|which) ({_OF}) (?:does|do) (.+) have", "{1} of {2}?"),
     (rf"what (?:is|are) the ({_FACET}) of (.+)", "{1} of {2}?"),
     (rf"(?:select|name|state|identify|determine|give|find) the ({_FACET}) of (.+)", "{1} of {2}?"),
-    (rf"how many (.+?) are there(?:{HERE})?", "how many {1}?"),
-    (rf"how many (.+?) are{HERE}", "how many {1}?"),
-    (rf"is there ((?:a|an) .+{HERE})", "{1}?"),
+    (rf"how many (.+?) are there(?:{IN_PICTURE})?", "how many {1}?"),
+    (rf"how many (.+?) are{IN_PICTURE}", "how many {1}?"),
+    (rf"is there ((?:a|an) .+{IN_PICTURE})", "{1}?"),
     (r"tell me if there is (.+)", "is there {1}?"),
     (r"please look at the pictures? carefully and (tell me .+)", "{1}."),
 )
@@ -79,7 +79,7 @@ def lr_c(text: str) -> str:
             return capital(shape.format("", *match.groups()))
     if sentence.asks and re.search(r"\b(?:picture|image|photo)", sentence.lead):
         return capital(f"{sentence.body}?")
-    here = re.fullmatch(rf"(.+){HERE}", sentence.lower)
+    here = re.fullmatch(rf"(.+){IN_PICTURE}", sentence.lower)
     if here and sentence.asks and _complete(here[1]):
         return capital(f"{_without_number(here[1])}?")
     raise Cannot("has no shorter form that the rules know")

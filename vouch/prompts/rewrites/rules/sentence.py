@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from vouch.prompts.rewrites.checks import NEGATION
 
-HERE = r" in the (?:picture|image|photo)"
+IN_PICTURE = r" in the (?:picture|image|photo)"
 _END = re.compile(r"\s*([.?!？。！]*)$")
 _INNER = re.compile(r"[.?!:;](\s|$)|[？。！]")
 _LEAD = re.compile(
