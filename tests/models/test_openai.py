@@ -430,12 +430,6 @@ def test_another_model_is_flagged_and_noted(server: Loopback, name: str, other: 
     assert ("other_model" in answered.flags) == other and tested.notes["models"] == {name: 2}
 
 
-def test_likelihood_is_refused_with_the_reason(server: Loopback) -> None:
-    answers = told(engine(server).answer([Pack("likelihood", questions(2, options=["a", "b"]))]))
-    assert sorted(answers) == ["q0", "q1"] and len(server.requests) <= 2, "asked until it is known"
-    assert all("does not score given texts" in one.problem and not one.transient for one in answers.values())
-
-
 def test_as_many_requests_as_allowed_and_the_order_does_not_matter(server: Loopback) -> None:
     asked = letters(questions(12))
     one_by_one = list(engine(server, concurrency=1).answer(asked))

@@ -11,7 +11,6 @@ from PIL import Image
 from tests.models.engines import Plain
 from tests.models.project import Project, picture
 from tests.prompts.rows import item_rows
-from vouch.images.pictures import decode
 from vouch.prompts.build.combination import load_variation
 from vouch.prompts.build.template import Template
 from vouch.prompts.build.variation import Item
@@ -78,21 +77,3 @@ def test_a_pair_in_every_variation(project: Project) -> None:
         assert row["text"] == plain.text(asked["text"], expected(asked["variation"]), 3)
     said = {row["prompt"]: row["logits"] for row in letters}
     assert said["q/vs_s"] != said["q/original"] == said["q/circular/1"] != said["q/text_only"]
-
-
-def test_a_conversation_repeats_what_the_model_said(project: Project) -> None:
-    first = Item("a", "g", "what is it", None, ("cat", "dog"), (0,), (LEFT,), "choice", goes_on=True)
-    second = Item("b", "g", "the house", None, ("red", "cat"), (1,), (LEFT,), "choice", turns=(first,))
-    rows = prompts(STYLE, first, second, variations=("dialogue", "dialogue_gold", "dialogue+text_only"))
-    project.ask(rows, IMAGES)
-    project.extract()
-    plain, shown = Plain(project.model), decode(IMAGES[0])
-    said = {row["prompt"]: row["text"] for row in project.rows(TEXT)}
-    of = {row["id"]: row["text"] for row in rows}
-    for name, seen in (("dialogue", shown), ("dialogue+text_only", None)):
-        answer = plain.text(of["a/dialogue"], seen, 3)
-        assert said[f"a/{name}"] == answer
-        history = [(of["a/dialogue"], answer.strip())]
-        assert said[f"b/{name}"] == plain.text(of["b/dialogue"], seen, 3, history)
-    gold = [(of["a/dialogue"], "A cat")]
-    assert said["b/dialogue_gold"] == plain.text(of["b/dialogue"], shown, 3, gold)

@@ -57,22 +57,6 @@ def kostumov(question: str, own: Sequence[str], marks: str = LETTERS) -> str:
     return _lines(question, *options([*own, IDK, "None of the above"], marks=marks), DIRECTLY)
 
 
-def parc(question: str, own: Sequence[str], marks: str = LETTERS) -> str:
-    return _lines(question, " ".join(options(own, "({}) {}", marks)), DIRECTLY)
-
-
-def azad_mathvision(question: str, own: Sequence[str], marks: str = LETTERS) -> str:
-    return "\n".join(
-        [
-            "I will show you an image along with a multiple-choice math question.",
-            "Please select the correct answer from the given options.",
-            "Only respond with the option letter (A, B, C, D, E, F).",
-            question,
-            *options([*own, IDK], marks=marks),
-        ]
-    )
-
-
 def of_the_words(ask: Ask, own: Texts, right: str, words: Mapping[str, str]) -> dict[str, list[Asked]]:
     """lr_* and ls_*: words of each kind that there is; what flips the answer makes all other options right."""
     others = tuple(text for text in own if text != right)

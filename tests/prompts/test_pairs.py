@@ -1,14 +1,10 @@
-"""Items of every loader that draws or reads pictures, through `prepare` and `vary` to pixels."""
+"""Pairs of pictures through `prepare` and `vary` to pixels, which say themselves what is right."""
 
-import io
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from stages.prepare import main as prepare
 from stages.vary import main as vary
@@ -28,21 +24,21 @@ TALK = ("dialogue", "dialogue_gold", "dialogue+vr_b")
 Rows = list[dict[str, Any]]
 
 
-def made(
-    loader: str, variations: Sequence[str], source: str = "vouch/demo/scenes", template: str = "talk"
-) -> Rows:
-    """The prompts of a dataset, of 40 items where they are drawn; questions about pairs are negated as well."""
-    settings = {"seed": 3, "items": 40} if source == "vouch/demo/scenes" else {}
-    entry = {"loader": loader, "source": source, "template": template, "settings": settings}
+def made(variations: Sequence[str]) -> Rows:
+    """The prompts of 40 pairs, whose questions are negated as well."""
+    entry = {
+        "loader": "pairs",
+        "source": "vouch/demo/scenes",
+        "template": "talk",
+        "settings": {"seed": 3, "items": 40},
+    }
     run_stage(prepare, "prepare", "toy", {"datasets.toy": entry})
     questions = dict.fromkeys(row["question"] for row in ITEMS.read(items_path("toy")).to_pylist())
-    negated = [
-        {"original": text, "kind": "ls_n", "rewrite": f"not: {text}", "status": "accepted"}
-        for text in questions
-        if loader == "pairs"
-    ]
-    REWRITES.write(rewrites_path("toy"), negated)
-    run_stage(vary, "vary", "toy", {"datasets.toy": {"template": template}, "variations": list(variations)})
+    other = {"kind": "ls_n", "status": "accepted"}
+    REWRITES.write(
+        rewrites_path("toy"), [{"original": text, "rewrite": f"not: {text}"} | other for text in questions]
+    )
+    run_stage(vary, "vary", "toy", {"datasets.toy": {"template": "talk"}, "variations": list(variations)})
     rows: Rows = PROMPTS.read(prompts_path("toy")).to_pylist()
     return rows
 
@@ -73,7 +69,7 @@ def covered(pixels: np.ndarray, colour: str) -> int:
 
 
 def test_pairs_that_are_swapped_or_exchanged_have_the_other_answer_by_their_pixels() -> None:
-    rows = made("pairs", (*CHOICE, *PAIR, *TALK))
+    rows = made((*CHOICE, *PAIR, *TALK))
     items = {row["id"]: row for row in ITEMS.read(items_path("toy")).to_pylist()}
     assert not any(of(rows, name) for name in TALK)
     assert len(of(rows, "vs_s")) == len(of(rows, "vr_r")) == 40 > len(of(rows, "vs_e")) > 10
@@ -100,64 +96,3 @@ def test_pairs_that_are_swapped_or_exchanged_have_the_other_answer_by_their_pixe
         assert left != right
         checked += row["variation"] in PAIR
     assert checked > 20
-
-
-def test_a_folder_of_pictures_of_two_sizes() -> None:
-    source = Path("mine")
-    source.mkdir()
-    for name, size in (("a.png", (20, 10)), ("b.png", (30, 31))):
-        sink = io.BytesIO()
-        Image.new("RGB", size, "red" if name == "a.png" else "blue").save(sink, "PNG")
-        (source / name).write_bytes(sink.getvalue())
-    lines = [
-        {
-            "question": "Which is red?",
-            "options": ["left", "right"],
-            "answer": 0,
-            "images": ["a.png", "b.png"],
-        },
-        {"question": "Red?", "options": ["yes", "no", "maybe"], "answer": 0, "images": ["a.png"]},
-    ]
-    text = "\n".join(json.dumps({"id": f"q{n}", **line}) for n, line in enumerate(lines))
-    (source / "items.jsonl").write_text(text + "\n", encoding="utf-8")
-    rows = made("jsonl", ("original", "vs_s", "vs_e"), "mine")
-    assert [row["id"] for row in rows] == ["q0/original", "q0/vs_s", "q1/original"]
-    (plain,), (swapped,) = seen(rows[0]), seen(rows[1])
-    assert plain.shape == swapped.shape == (20, 69, 3)
-    assert np.array_equal(plain[:, :40], swapped[:, -40:]) and rows[1]["answers"] == [1]
-
-
-def test_a_conversation_and_an_exchange_of_your_own(project: Project) -> None:
-    source = Path("mine")
-    source.mkdir()
-    for name, shade in (("a", 10), ("b", 200), ("c", 250)):
-        Image.new("RGB", (40, 20), (shade,) * 3).save(source / f"{name}.png")
-    lines = [
-        {"id": "one", "question": "What?", "references": "a grey sheet", "image": "a.png"},
-        {
-            "id": "two",
-            "question": "Dark?",
-            "options": ["yes", "no"],
-            "answer": 0,
-            "image": "a.png",
-            "turns": ["one"],
-        },
-        {
-            "id": "pair",
-            "question": "Which is lighter?",
-            "options": ["Left", "Right"],
-            "answer": 1,
-            "images": ["a.png", "b.png"],
-            "exchange": ["c.png", None],
-        },
-    ]
-    (source / "items.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    rows = {row["id"]: row for row in made("jsonl", ("original", "dialogue", "vs_e"), "mine")}
-    assert list(rows) == [
-        "one/original", "one/dialogue", "two/original", "two/dialogue", "pair/original", "pair/vs_e",
-    ]  # fmt: skip
-    (turn,) = rows["two/dialogue"]["turns"]
-    assert turn == {"question": "What?", "answer": "{answer 1}"}
-    assert rows["two/dialogue"]["earlier"] == [["one/dialogue"]]
-    (picture,) = seen(rows["pair/vs_e"])
-    assert picture[0, 0, 0] > picture[-1, -1, 0] > 150 and rows["pair/vs_e"]["answers"] == [0]
