@@ -55,10 +55,10 @@ def shared(
 
 def apart(folder: Path, template: str, own: bool = False, **config: Any) -> Any:
     """The engine for encoder-decoders."""
-    from vouch.models.decoder.encoder_decoder import encoder_decoder
+    from vouch.models.decoder.encoder_decoder import EncoderDecoder
 
     loaded = (_kept.__wrapped__ if own else _kept)(folder, "float32", template)
-    return encoder_decoder(loaded, template, CONFIG.model_copy(update=config))
+    return EncoderDecoder(loaded, template, CONFIG.model_copy(update=config))
 
 
 @cache

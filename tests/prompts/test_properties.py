@@ -24,7 +24,6 @@ STYLE_NAMES = (
 )
 NAMES = variation_names()
 ORDERS = ("option_order", "circular", "shuffled", "tests", "marks", "option_order+marks", "circular+marks")
-TURNING = [name for name in NAMES if load_variation(name).effect != KEPT]
 REWRITES = {kind: f"{kind} of it?" for kind in ("lr_i", "lr_c", "lr_v", "ls_n", "ls_a", "ls_m")}
 
 texts = st.text(st.sampled_from("ab {}<image 1>.\n"), max_size=8)  # with all that a layout could trip over

@@ -3,7 +3,6 @@ later run asks only for that.
 """
 
 import re
-import socket
 import threading
 from typing import Any
 
@@ -103,14 +102,6 @@ def test_one_that_dies_half_way_is_not_asked_for_ever(
     server.instead, server.requests[:] = good, []
     assert len(words(toy.rows())) == 200
     assert len(asked(server)) == 200 - kept and set(asked(server)) >= set(range(200)) - done
-
-
-def test_one_that_is_gone_ends_the_run_at_once(toy: Project) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        toy.ask(f"http://127.0.0.1:{free.getsockname()[1]}/v1")
-        with refused(r"answers no question: the connection failed .*0 of 10 are there"):
-            toy.rows()
 
 
 RUBBISH = [

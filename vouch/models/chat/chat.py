@@ -28,11 +28,6 @@ _MACRO = (
 )  # fmt: skip
 
 
-def dated(template: str) -> str:
-    """A template whose date is the same every day."""
-    return _MACRO + template if _FUNCTION in template else template
-
-
 def with_variables(
     processor: Any, template: str | None, variables: Mapping[str, bool | int | str]
 ) -> str | None:
@@ -145,7 +140,7 @@ class ChatTemplate:
 
     def __init__(self, processor: Any, text: str | None, separate_decoder: bool) -> None:
         written = _written(processor, text)
-        self._apart, self._text = separate_decoder, dated(written)
+        self._apart, self._text = separate_decoder, (_MACRO if _FUNCTION in written else "") + written
         named = {name: value for name, value in TEMPLATE_VARIABLES.items() if name in written}
         self._variables = {**processor.tokenizer.special_tokens_map, **named}
 

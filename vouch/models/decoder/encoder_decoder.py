@@ -60,8 +60,8 @@ class Row:
 class EncoderDecoder(RowEngine[Row]):
     """An Engine, see engine.py."""
 
-    def __init__(self, loaded: LoadedModel, preparer: Preparer, config: Config) -> None:
-        passes = ("encoder", "option")
+    def __init__(self, loaded: LoadedModel, template: str | None, config: Config) -> None:
+        preparer, passes = Preparer.of(loaded, template), ("encoder", "option")
         super().__init__(preparer, config, loaded.device, Row.mode, passes, ends(loaded.model))
         self._model, self._vocabulary = loaded.model, preparer.vocabulary
 
@@ -179,8 +179,3 @@ def _padded(rows: Sequence[torch.Tensor], length: int) -> torch.Tensor:
     for row, value in enumerate(rows):
         padded[row, : value.shape[1]] = value[0]
     return padded
-
-
-def encoder_decoder(loaded: LoadedModel, template: str | None, config: Config) -> EncoderDecoder:
-    """The engine of a loaded model."""
-    return EncoderDecoder(loaded, Preparer.of(loaded, template), config)

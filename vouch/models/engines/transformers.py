@@ -15,7 +15,7 @@ def load(pin: Pin, config: Config) -> Engine:
     folder = pinned_folder(pin)
     from vouch.models.chat.chat import with_variables
     from vouch.models.chat.rendering import start
-    from vouch.models.decoder.encoder_decoder import encoder_decoder
+    from vouch.models.decoder.encoder_decoder import EncoderDecoder
     from vouch.models.decoder.self_check import mode_path
     from vouch.models.decoder.shared_prefix import shared_prefix
     from vouch.models.loading.boundary import ADVICE, opening
@@ -32,7 +32,7 @@ def load(pin: Pin, config: Config) -> Engine:
                 raise UserError(
                     f"models.lock: {pin.model}: it has a decoder of its own, so leave out reasoning"
                 )
-            return encoder_decoder(loaded, template, config)
+            return EncoderDecoder(loaded, template, config)
         kept = mode_path(ROOT / "modes", pin.digest, REVISION)
         engine = shared_prefix(loaded, template, config, kept)
     return Thinking(engine, pin.reasoning) if pin.reasoning else engine

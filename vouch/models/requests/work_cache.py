@@ -20,7 +20,7 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -158,10 +158,9 @@ class WorkCache:
         A second run says that it waits, and gives up with a UserError after `patience` seconds. The
         claim of a killed run ends with its process.
         """
-        with locked(self._folder / ".lock", patience, str(self._folder), "asking this model", self._tell):
+        said = f"{self._folder}: another run is asking this model; waiting for it"
+        tell = partial(print, said, file=sys.stderr)
+        with locked(self._folder / ".lock", patience, str(self._folder), "asking this model", tell):
             for leftover in self._folder.glob(".*.part"):
                 leftover.unlink(missing_ok=True)
             yield
-
-    def _tell(self) -> None:
-        print(f"{self._folder}: another run is asking this model; waiting for it", file=sys.stderr)

@@ -144,7 +144,7 @@ def letters(said: Completion, marks: Sequence[str]) -> LetterAnswer | Refusal:
         raise BadAnswer(f"the probabilities of the first token add to {total:.3f}")
     rest = max(1 - total, 0.0) + _ROUNDING
 
-    spelled = [_spellings(mark) for mark in marks]
+    spelled = [(mark, f" {mark}", f"{mark}.") for mark in marks]
     values = [_log_sum([lp for token, lp in returned if token in names]) for names in spelled]
     bounds = [math.log(max(min(len(names) * tau, rest), 5e-324)) for names in spelled]
     upper = [bound if value == -math.inf else value for value, bound in zip(values, bounds, strict=True)]
@@ -238,10 +238,6 @@ def _ends(tokens: Sequence[str], content: str) -> bool:
     # Pieces of a character look different in the content, and space at its end may be stripped.
     piece = "\ufffd" in last or last.startswith("bytes:") or last.isspace()
     return not last or not (piece or content.endswith(last))
-
-
-def _spellings(mark: str) -> tuple[str, ...]:
-    return (mark, f" {mark}", f"{mark}.")
 
 
 def _log_sum(logprobs: Sequence[float]) -> float:

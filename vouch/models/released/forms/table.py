@@ -127,10 +127,6 @@ def _delimited(delimiter: str) -> Callable[[bytes, str], Iterator[tuple[str, Row
     return read
 
 
-def _workbook(data: bytes, where: str) -> Iterator[tuple[str, Row]]:
-    yield from _with_head(xlsx.rows(data, where), where, padded=True)
-
-
 def _with_head(rows: Iterator[list[str]], where: str, padded: bool = False) -> Iterator[tuple[str, Row]]:
     """Rows under the names of the first. padded: whether cells at the end may be missing."""
     head = next(rows, [])
@@ -147,7 +143,7 @@ def _with_head(rows: Iterator[list[str]], where: str, padded: bool = False) -> I
 READERS: Mapping[str, Callable[[bytes, str], Iterator[tuple[str, Row]]]] = {
     ".csv": _delimited(","),
     ".tsv": _delimited("\t"),
-    ".xlsx": _workbook,
+    ".xlsx": lambda data, where: _with_head(xlsx.rows(data, where), where, padded=True),
     ".parquet": _parquet,
     ".jsonl": _json,
     ".gz": _json,

@@ -81,7 +81,8 @@ def lr_c(text: str) -> str:
         return capital(f"{sentence.body}?")
     here = re.fullmatch(rf"(.+){IN_PICTURE}", sentence.lower)
     if here and sentence.asks and _complete(here[1]):
-        return capital(f"{_without_number(here[1])}?")
+        # `the two sofas`, of which only two are shown, are `the sofas`
+        return capital(re.sub(r"^(are the) two ", r"\1 ", here[1]) + "?")
     raise Cannot("has no shorter form that the rules know")
 
 
@@ -96,8 +97,3 @@ def _complete(body: str) -> bool:
             return False
         return True
     return _ALONE.match(body) is None and re.match(r"^(?:what|which|who|where)\b", body) is not None
-
-
-def _without_number(body: str) -> str:
-    """`the two sofas`, of which only two are shown, are `the sofas`."""
-    return re.sub(r"^(are the) two ", r"\1 ", body)
