@@ -4,10 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vouch.cli.counts import Count, gpu_hours
-from vouch.cli.prices import OPTIONS, PICTURE, TEXT_TOKENS, cost
 from vouch.cli.printing import table
+from vouch.models.pins.config import LockEntry
+from vouch.models.requests.config import Config
+from vouch.models.server.settings import OPENAI
 from vouch.params.project import MODELS, Models, Project
 from vouch.pipeline.yaml12 import load
+from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT
+
+TEXT_TOKENS = 80  # of a prompt's words
+PICTURE = (1024, 768)  # pixels that a picture is taken to have; each prompt is taken to show one
+OPTIONS = 4  # that a prompt is taken to have
 
 Places = Sequence[tuple[str, str]]
 """Model and dataset of each cell that is to be asked."""
@@ -33,6 +40,27 @@ def model_costs(project: Project, counts: Mapping[str, Count], places: Places) -
             asked |= zip(("requests", "tokens_in", "tokens_out", "price"), paid, strict=True)
         found.append(asked)
     return found
+
+
+def cost(entry: LockEntry, counts: Sequence[Count], config: Config, cap: int) -> tuple[int, int, int, float]:
+    """Requests, tokens in and out, and their price, by an entry with prices.
+
+    Letters are one token, and so is each request that scores a prompt or one of its options, of servers that
+    do; texts `cap` tokens after the thought. A model that thinks is asked for texts alone.
+    """
+    prices, thought = entry.prices, entry.thought_tokens
+    assert prices
+
+    def asked(output: str) -> int:
+        return sum(one.outputs.get(output, 0) for one in counts)
+
+    texts = asked(TEXT) * (1 + sum(sampling.samples for sampling in config.sampling))
+    scored = entry.source.kind == "server" and entry.source.url != OPENAI
+    short = 0 if thought else asked(LETTERS) + scored * (1 + OPTIONS) * asked(LIKELIHOOD)
+    requests = short + texts
+    read = requests * (TEXT_TOKENS + prices.picture_tokens(*PICTURE))
+    written = short + texts * (cap + thought)
+    return requests, read, written, (read * prices.input + written * prices.output) / 1e6
 
 
 def hours_table(models: Sequence[Mapping[str, Any]]) -> str:
