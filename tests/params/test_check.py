@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from vouch.cli.entries import whole
+from vouch.cli.entries import with_defaults
 from vouch.params.check import TRAINED, WRITTEN, check_params
 from vouch.params.defaults import NAMED, OF_ENTRY, left_out
 from vouch.params.project import Models, Project
@@ -275,15 +275,15 @@ def test_only_data_and_models_have_no_default(monkeypatch: pytest.MonkeyPatch) -
     keys = [key for key, _ in left_out(own)]
     assert re.findall(r"- key (\S+) is missing", str(error.value)) == keys
     assert keys[-2:] == ["datasets.kites.loader", "datasets.kites.template"]
-    text = whole(
+    text = with_defaults(
         "datasets: {kites: {source: ../kites}}\nmodels: {mine: ../my-weights}\nscore: {splits: 7}\n", "x"
     )
     values = loads(text, "x")
     assert check_params(values, "x") and read_dag(params=values).stages
-    assert values["score"] == {"splits": 7, "alpha": 0.1} and whole(text, "x") == text
-    assert whole((ROOT / "profiles/demo.yaml").read_text("utf-8"), "x") == (ROOT / "params.yaml").read_text(
-        "utf-8"
-    )
+    assert values["score"] == {"splits": 7, "alpha": 0.1} and with_defaults(text, "x") == text
+    assert with_defaults((ROOT / "profiles/demo.yaml").read_text("utf-8"), "x") == (
+        ROOT / "params.yaml"
+    ).read_text("utf-8")
 
 
 def test_the_keys_that_dvc_names_are_those_that_are_written_out() -> None:

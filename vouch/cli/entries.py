@@ -33,7 +33,7 @@ def edited(document: Any) -> str:
     return dumped(document, editor())
 
 
-def whole(text: str, where: str) -> str:
+def with_defaults(text: str, where: str) -> str:
     """A profile as params.yaml: with the defaults of what it leaves out. Raises UserError for no YAML."""
     text = text.replace(f"{MODELINE}../", MODELINE, 1)
     missing = dict(left_out(loads(text, where)))

@@ -23,7 +23,7 @@ from pathlib import Path
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
 
-from vouch.cli.entries import PROFILES, as_block, edited, editor, fill, flow, whole
+from vouch.cli.entries import PROFILES, as_block, edited, editor, fill, flow, with_defaults
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.datasets.fetch.hub import commit_of
 from vouch.datasets.fetch.locate import fetch
@@ -201,7 +201,7 @@ def lock_dataset(name: str, revision: str | None) -> str:
     copies = [
         file
         for file in sorted(PROFILES.glob("*.yaml"))
-        if whole(file.read_text("utf-8"), str(file)) == before
+        if with_defaults(file.read_text("utf-8"), str(file)) == before
     ]
     write_text(path, text)
     for file in copies:
