@@ -45,7 +45,6 @@ def test_an_entry_may_name_variations_and_rows(monkeypatch: pytest.MonkeyPatch) 
         ({"loader": "x" * 99}, f"datasets.left.loader: unknown name {'x' * 60}; valid: "),
         ({"variant": "x" * 99}, f"no variant {'x' * 60}; valid: "),
         ({"variations": ["x" * 99]}, f"unknown variation {'x' * 60}; valid: "),
-        ({"style": "plain"}, "unknown key datasets.left.style; it is template now"),
         ({"row": "all"}, "unknown key datasets.left.row; did you mean rows? valid: "),
     ],
 )
@@ -83,11 +82,6 @@ def test_what_an_entry_may_not_say(monkeypatch: pytest.MonkeyPatch, entry: dict[
         ),
         ("score", {"scores": ["x" * 99]}, f"score.scores: unknown name {'x' * 60}; valid: "),
         ("score", {"x" * 99: 1}, f"unknown key score.{'x' * 60}; valid: "),
-        (
-            "embed",
-            {"encoder": "x"},
-            "unknown key embed.encoder; it is embed.pictures.encoder and embed.texts.enc",
-        ),
         ("score", {"alpha": []}, "score.alpha: List should have at least 1 item"),
         (
             "score",
@@ -143,29 +137,6 @@ def test_every_output_but_the_demo_models_is_known_as_written(monkeypatch: pytes
     outputs = list(map(Path, read_dag().maker))
     assert outputs
     assert not [path for path in outputs if not any(path.is_relative_to(n) for n in (*WRITTEN, TRAINED))]
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "said"),
-    [
-        ("zoo", {}, "unknown key zoo; it is train now"),
-        ("liken", {}, "unknown key liken; it is embed.texts now"),
-        ("pin", [], "unknown key pin; it is models now"),
-        ("unpinned", [], "unknown key unpinned; it is models, with `unpinned: true` in models.lock now"),
-        ("ingest", {}, "unknown key ingest; it is models now"),
-        ("released", {}, "unknown key released; it is models now"),
-        ("models", ["vouch_s"], "models: is a list; write NAME: source for each"),
-        ("helpers", ["vouch_s"], "helpers: is a list; write NAME: source for each"),
-    ],
-)
-def test_an_earlier_name_is_one_line_with_its_new_one(
-    monkeypatch: pytest.MonkeyPatch, key: str, value: Any, said: str
-) -> None:
-    monkeypatch.chdir(ROOT)
-    values = load(ROOT / "profiles/small.yaml") | {key: value}
-    with pytest.raises(UserError) as error:
-        check_params(values, "params.yaml")
-    assert str(error.value).startswith(f"params.yaml: {said}")
 
 
 HUGE = 10**40
