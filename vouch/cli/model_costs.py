@@ -8,8 +8,7 @@ from vouch.cli.printing import table
 from vouch.models.pins.config import LockEntry
 from vouch.models.requests.config import Config
 from vouch.models.server.settings import OPENAI
-from vouch.params.project import MODELS, Models, Project
-from vouch.pipeline.yaml12 import load
+from vouch.params.project import MODELS, Project, locked_models
 from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT
 
 TEXT_TOKENS = 80  # of a prompt's words
@@ -22,7 +21,7 @@ Places = Sequence[tuple[str, str]]
 
 def model_costs(project: Project, counts: Mapping[str, Count], places: Places) -> list[dict[str, Any]]:
     """What each model will be asked: GPU hours of one of the hub, the price of a server's."""
-    locked = Models.model_validate(load(MODELS)).models
+    locked = locked_models()
     found = []
     for name, source in project.models.items():
         cells = [counts[dataset] for model, dataset in places if model == name]

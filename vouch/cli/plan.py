@@ -38,7 +38,7 @@ from vouch.cli.printing import and_more, as_json, json_option, plain, table
 from vouch.cli.use import profile_text
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.params.check import check_params
-from vouch.params.project import MODELS, Models, Project
+from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.dag import PARAMS, read_dag
 from vouch.pipeline.freshness import State, by_reason, states
 from vouch.pipeline.yaml12 import load, loads
@@ -216,9 +216,8 @@ def _away(project: Project, items: Mapping[str, Items]) -> str:
     fetched = [name for name in away if project.datasets[name].source == REMOTE]
     own = [f"{name} ({project.datasets[name].source})" for name in away if name not in fetched]
     unknown = [name for name in away if items[name].count is None]
-    models = Models.model_validate(load(MODELS)).models
-    used = {**project.models, **project.helpers}
-    bare = [name for name, path in used.items() if path == str(MODELS) and not models[name].pinned]
+    models = locked_models()
+    bare = [name for name, path in project.sources.items() if path == str(MODELS) and not models[name].pinned]
     said = [
         (fetched, "not here yet, `vouch fetch` downloads them"),
         (own, "not here yet, to be put there by hand (docs/datasets.md)"),

@@ -7,14 +7,13 @@ is what one must fit of another, of the plugins and of the models there are.
 import importlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.params.defaults import NAMED, left_out
-from vouch.params.moved import moved
 from vouch.params.project import MODELS, PARAMS, Models, Project
 from vouch.pipeline.errors import UserError, did_you_mean, refusal
 from vouch.pipeline.validation import parsed, validated
@@ -53,10 +52,7 @@ def check_params(values: Any, where: str) -> Project:
     Raises UserError with all problems of the file: of its keys, else of what they name.
     """
     project, problems = parsed(Project, values)
-    problems = list(moved(values)) or [
-        *problems,
-        *(f"key {key} is missing; add `{_written(key, value)}`" for key, value in left_out(values)),
-    ]
+    problems += [f"key {key} is missing; add `{_written(key, value)}`" for key, value in left_out(values)]
     if project is None or problems:
         raise refusal(where, problems)
     locked = validated(Models, load(MODELS), str(MODELS))
@@ -90,10 +86,10 @@ def plugins(folder: str) -> list[str]:
     )
 
 
-def _known(names: Iterable[str], known: list[str], key: str) -> Problems:
+def _known(names: Iterable[str], known: Collection[str], key: str) -> Problems:
     for name in names:
         if name not in known:
-            yield f"{key}: unknown name {name:.60}; {did_you_mean(name, known)}"
+            yield f"{key}: unknown name {name:.60}; {did_you_mean(name, list(known))}"
 
 
 def _check_plugins(project: Project) -> Problems:
@@ -107,11 +103,11 @@ def _check_plugins(project: Project) -> Problems:
         yield from unknown or _check_entry(name, entry)
         yield from _check_variations(entry.variations or [], f"datasets.{name}.variations")
     yield from _check_variations(project.variations, "variations")
-    yield from _known(project.score.answers, list(project.datasets), "score.answers")
-    yield from _known(project.extract.max_tokens_of, list(project.models), "extract.max_tokens_of")
-    yield from _known(project.extract.datasets_of, list(project.models), "extract.datasets_of")
+    yield from _known(project.score.answers, project.datasets, "score.answers")
+    yield from _known(project.extract.max_tokens_of, project.models, "extract.max_tokens_of")
+    yield from _known(project.extract.datasets_of, project.models, "extract.datasets_of")
     for name, datasets in project.extract.datasets_of.items():
-        yield from _known(datasets, list(project.datasets), f"extract.datasets_of.{name}")
+        yield from _known(datasets, project.datasets, f"extract.datasets_of.{name}")
 
 
 def _check_entry(name: str, entry: DatasetEntry) -> Problems:
@@ -139,7 +135,7 @@ def _check_place(source: str, key: str) -> Problems:
 
 def _check_paper(project: Project) -> Problems:
     for place, absent in enumerate(project.paper.absent if project.paper else ()):
-        yield from _known(absent.datasets, list(project.datasets), f"paper.absent.{place}.datasets")
+        yield from _known(absent.datasets, project.datasets, f"paper.absent.{place}.datasets")
 
 
 def _check_variations(names: list[str], key: str) -> Problems:
@@ -163,23 +159,22 @@ def _check_models(project: Project, locked: Models) -> Problems:
         yield "models: needs one at least; name it and where it comes from"
     for name in sorted(project.models.keys() & project.helpers.keys()):
         yield f"{name} stands under models and helpers; name it under models alone"
-    sources = project.models | project.helpers
-    for name, source in sources.items():
+    for name, source in project.sources.items():
         key = f"models.{name}" if name in project.models else f"helpers.{name}"
         if places := list(_check_place(source, key)):
             yield from places
             continue
         if Path(source).parent == TRAINED:
-            yield from _known([Path(source).name], list(project.train), f"{key} (entries of train)")
+            yield from _known([Path(source).name], project.train, f"{key} (entries of train)")
         entry = locked.models.get(name)
         if source == str(MODELS):
-            yield from _known([name], list(locked.models), f"{key} (entries of {MODELS})")
+            yield from _known([name], locked.models, f"{key} (entries of {MODELS})")
         if entry is not None:
             expected = entry.source.path if entry.source.kind == "folder" else str(MODELS)
             # answers that others released may be of a model that models.lock knows
             if source != expected and (entry.source.kind == "folder" or _is_model(Path(source))):
                 yield f"{key}: is {source!r:.60}, but {MODELS} says {expected}; write that here"
-    made = [Path(source).name for source in sources.values() if Path(source).parent == TRAINED]
+    made = [Path(source).name for source in project.sources.values() if Path(source).parent == TRAINED]
     yield from _known(project.train, made, f"train (models from {TRAINED})")
 
 
@@ -201,7 +196,7 @@ def _check_origins(project: Project) -> Problems:
 
 
 def _check_rewriter(project: Project, locked: Models) -> Problems:
-    yield from _known(project.rewrite.clean, list(project.datasets), "rewrite.clean")
+    yield from _known(project.rewrite.clean, project.datasets, "rewrite.clean")
     for key, name in (
         (f"rewrite.rewriter ({PINS}; models and helpers)", project.rewrite.model),
         ("score.judge.model (models and helpers)", project.score.judge.model),
@@ -211,7 +206,7 @@ def _check_rewriter(project: Project, locked: Models) -> Problems:
 
 
 def _check_writer(name: str, key: str, project: Project, locked: Models) -> Problems:
-    yield from _known([name], _pinned(project), key)
+    yield from _known([name], project.sources, key)
     engines = [engine for engine in plugins("vouch/prompts/rewrites/engines") if engine != "rules"]
     entry = locked.models.get(name)
     engine = entry.engine if entry else "transformers"
@@ -221,11 +216,7 @@ def _check_writer(name: str, key: str, project: Project, locked: Models) -> Prob
 def _check_encoders(project: Project, locked: Models) -> Problems:
     for key, name in (("pictures", project.embed.pictures.model), ("texts", project.embed.texts.model)):
         if name is not None:
-            yield from _known([name], _pinned(project), f"embed.{key}.encoder ({PINS}; models and helpers)")
+            yield from _known([name], project.sources, f"embed.{key}.encoder ({PINS}; models and helpers)")
             entry = locked.models.get(name)
             if entry is not None and entry.source.kind == "server":
                 yield f"embed.{key}.encoder: {name} is a server; give a model with weights"
-
-
-def _pinned(project: Project) -> list[str]:
-    return [*project.models, *project.helpers]
