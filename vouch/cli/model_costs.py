@@ -1,9 +1,10 @@
 """What each model costs, for `vouch plan`: GPU hours of one of the hub, the price of a server's."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vouch.cli.counts import Count, gpu_hours
+from vouch.cli.counts import Count, times
 from vouch.cli.printing import table
 from vouch.models.pins.config import LockEntry
 from vouch.models.requests.config import Config
@@ -14,6 +15,9 @@ from vouch.tables.prompts import LETTERS, LIKELIHOOD, TEXT
 TEXT_TOKENS = 80  # of a prompt's words
 PICTURE = (1024, 768)  # pixels that a picture is taken to have; each prompt is taken to show one
 OPTIONS = 4  # that a prompt is taken to have
+# Arithmetic of docs/internals/performance.md#gpu-hours; nothing of it was measured.
+PROMPT_TOKENS = 576 + 80  # of its picture and its text
+OPERATIONS, BYTES = 125e12, 1.5e12  # a second, of one GPU
 
 Places = Sequence[tuple[str, str]]
 """Model and dataset of each cell that is to be asked."""
@@ -41,6 +45,22 @@ def model_costs(project: Project, counts: Mapping[str, Count], places: Places) -
     return found
 
 
+def gpu_hours(parameters: int, counts: Sequence[Count], config: Config, cap: int, thought: int = 0) -> float:
+    """An estimate for one model: parameters times tokens, nothing shared between prompts, texts of `cap`.
+
+    thought: tokens that it thinks before each answer; the answers to one prompt share the greedy thought.
+
+    Reading takes two operations for each parameter and token; a pass that writes a token reads all weights of
+    two bytes.
+    """
+    tokens = PROMPT_TOKENS * sum(sum(one.outputs.values()) for one in counts)
+    texts = sum(math.ceil(one.outputs.get(TEXT, 0) / config.batch) for one in counts)
+    greedy = sum(math.ceil(max(one.outputs.values(), default=0) / config.batch) for one in counts)
+    samples = times(TEXT, config) - 1
+    passes = cap * texts * (1 + samples) + thought * (greedy + texts * samples)
+    return 2 * parameters * (tokens / OPERATIONS + passes / BYTES) / 3600
+
+
 def cost(entry: LockEntry, counts: Sequence[Count], config: Config, cap: int) -> tuple[int, int, int, float]:
     """Requests, tokens in and out, and their price, by an entry with prices.
 
@@ -53,7 +73,7 @@ def cost(entry: LockEntry, counts: Sequence[Count], config: Config, cap: int) ->
     def asked(output: str) -> int:
         return sum(one.outputs.get(output, 0) for one in counts)
 
-    texts = asked(TEXT) * (1 + sum(sampling.samples for sampling in config.sampling))
+    texts = asked(TEXT) * times(TEXT, config)
     scored = entry.source.kind == "server" and entry.source.url != OPENAI
     short = 0 if thought else asked(LETTERS) + scored * (1 + OPTIONS) * asked(LIKELIHOOD)
     requests = short + texts
