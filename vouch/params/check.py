@@ -15,6 +15,7 @@ from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.params.defaults import NAMED, left_out
 from vouch.params.project import MODELS, PARAMS, Models, Project
+from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError, did_you_mean, refusal
 from vouch.pipeline.validation import parsed, validated
 from vouch.pipeline.yaml12 import load
@@ -22,20 +23,6 @@ from vouch.prompts.build.combination import load_variation
 from vouch.prompts.build.template import read_template
 
 TRAINED = Path("data/trained")
-# What this project writes, but for the demo models: a source there would change with every run.
-WRITTEN = (
-    *(".dvc", ".git", ".vouch", "reports", "data/compare", "data/defects", "data/embeddings", "data/images"),
-    *(
-        "data/items",
-        "data/judged",
-        "data/models",
-        "data/prompts",
-        "data/published",
-        "data/rejects",
-        "data/responses",
-    ),
-    *("data/rewrites", "data/runs", "data/scores", "data/text_similarity.parquet"),
-)
 PINS = "data/models/NAME.json"
 Problems = Iterator[str]
 """Each as what stands behind the file's name in a line."""
@@ -57,6 +44,7 @@ def check_params(values: Any, where: str) -> Project:
         raise refusal(where, problems)
     locked = validated(Models, load(MODELS), str(MODELS))
     problems = [
+        *_check_places(project, values),
         *_check_plugins(project),
         *_check_paper(project),
         *_check_models(project, locked),
@@ -95,7 +83,6 @@ def _known(names: Iterable[str], known: Collection[str], key: str) -> Problems:
 def _check_plugins(project: Project) -> Problems:
     loaders, templates = plugins("vouch/datasets/loaders"), plugins("vouch/prompts/templates")
     for name, entry in project.datasets.items():
-        yield from _check_place(entry.source, f"datasets.{name}.source")
         unknown = [
             *_known([entry.loader], loaders, f"datasets.{name}.loader"),
             *_known([entry.template], templates, f"datasets.{name}.template"),
@@ -120,17 +107,25 @@ def _check_entry(name: str, entry: DatasetEntry) -> Problems:
     yield from (f"datasets.{name}.settings: {problem}" for problem in problems)
 
 
-def _check_place(source: str, key: str) -> Problems:
+def written(params: Any) -> list[str]:
+    """What this project writes, but for the demo models: a source there would change with every run."""
+    outputs = (out for out in read_dag(params=params).maker if not Path(out).is_relative_to(TRAINED))
+    return sorted({".dvc", ".git", ".vouch", "reports", *("/".join(Path(out).parts[:2]) for out in outputs)})
+
+
+def _check_places(project: Project, params: Any) -> Problems:
     """DVC and the pins would watch what the stages write, and the way up to `/`."""
-    path = Path(os.path.realpath(source))
-    if Path.cwd().resolve().is_relative_to(path):
-        yield f"{key}: holds this project; name a folder of its own"
-        return
-    for name in WRITTEN:
-        written = Path(os.path.realpath(name))
-        if path.is_relative_to(written) or written.is_relative_to(path):
+    outputs = {name: Path(os.path.realpath(name)) for name in written(params)}
+    sources = {f"datasets.{name}.source": entry.source for name, entry in project.datasets.items()}
+    sources |= {f"models.{name}": source for name, source in project.models.items()}
+    sources |= {f"helpers.{name}": source for name, source in project.helpers.items()}
+    for key, source in sources.items():
+        path = Path(os.path.realpath(source))
+        taken = (name for name, at in outputs.items() if path.is_relative_to(at) or at.is_relative_to(path))
+        if Path.cwd().resolve().is_relative_to(path):
+            yield f"{key}: holds this project; name a folder of its own"
+        elif name := next(taken, None):
             yield f"{key}: {name} is what this project writes; name a folder of its own"
-            return
 
 
 def _check_paper(project: Project) -> Problems:
@@ -161,10 +156,7 @@ def _check_models(project: Project, locked: Models) -> Problems:
         yield f"{name} stands under models and helpers; name it under models alone"
     for name, source in project.sources.items():
         key = f"models.{name}" if name in project.models else f"helpers.{name}"
-        if places := list(_check_place(source, key)):
-            yield from places
-            continue
-        if Path(source).parent == TRAINED:
+        if Path(os.path.normpath(source)).parent == TRAINED:
             yield from _known([Path(source).name], project.train, f"{key} (entries of train)")
         entry = locked.models.get(name)
         if source == str(MODELS):
