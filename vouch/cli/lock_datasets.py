@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString as Quoted
 
-from vouch.cli.entries import PROFILES, edited, editor, with_defaults
+from vouch.cli.entries import copies_of, edited, editor
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.datasets.fetch.hub import commit_of
 from vouch.datasets.fetch.locate import fetch
@@ -42,11 +42,7 @@ def lock_dataset(name: str, revision: str | None) -> str:
     text, said = locked_data(before, name, revision)
     if text == before:
         return f"{said}; nothing to change"
-    copies = [
-        file
-        for file in sorted(PROFILES.glob("*.yaml"))
-        if with_defaults(file.read_text("utf-8"), str(file)) == before
-    ]
+    copies = copies_of(before.encode())
     write_text(path, text)
     for file in copies:
         profile = editor().load(file.read_text("utf-8"))
