@@ -14,7 +14,7 @@ from vouch.metrics.config import Config
 from vouch.metrics.model_scores import Tables, model_scores, silent
 from vouch.metrics.tables import UNANSWERED
 from vouch.params.start import run_stage
-from vouch.pipeline.remembered import Remembered
+from vouch.pipeline.result_cache import ResultCache
 from vouch.pipeline.stage import Run
 from vouch.tables.items import ITEMS, items_path
 from vouch.tables.judged import JUDGED, judged_path
@@ -71,7 +71,7 @@ class Scoring:
         self.parts = 1 + len(
             {(row["variation"], each) for row in asked for each in row["outputs"] or [LETTERS]}
         )
-        self.cache, self.silent = Remembered(SCORED / self.dataset), dict[str, int]()
+        self.cache, self.silent = ResultCache(SCORED / self.dataset), dict[str, int]()
 
     def write(self, models: Sequence[str], writers: Sequence[Writer]) -> Iterator[None]:
         """Writes rows of TABLES, a step for each part of each model."""

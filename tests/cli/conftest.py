@@ -4,7 +4,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,6 +12,9 @@ from tests.cli.scored import build
 from tests.models.project import ROOT
 from vouch.cli.main import main
 from vouch.pipeline.yaml12 import load
+
+if TYPE_CHECKING:
+    from tests.checkouts.checkout import Checkout
 
 Vouch = Callable[..., str]
 
@@ -47,6 +50,14 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     lay_out(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def enter(checkout: "Checkout", monkeypatch: pytest.MonkeyPatch) -> "Checkout":
+    """Lets commands of this process run in a checkout."""
+    monkeypatch.chdir(checkout.path)
+    for name, value in checkout.env.items():
+        monkeypatch.setenv(name, value)
+    return checkout
 
 
 def set_params(**changes: Any) -> None:

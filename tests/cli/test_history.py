@@ -71,5 +71,10 @@ def test_numbers_of_every_version_with_the_pins_that_changed(
     (accuracy,) = (line for line in lines if " Accuracy " in line)
     assert accuracy.split() == ["d", "m", "Accuracy", "▅▁█", "0.500", "0.250*", "0.750", "+0.250"]
     assert any("Answered alone, 5 % wrong" in line and line.endswith("+0.125") for line in lines)
-    with pytest.raises(UserError, match="name commits, tags or branches"):
-        history("nowhere..last", "clean", variations=False)
+    for span, said in (
+        ("nowhere..last", "name commits, tags or branches"),
+        ("..last", "name commits, tags or branches"),
+        ("last..last~1", r"last~1 comes before last; write last~1\.\.last"),
+    ):
+        with pytest.raises(UserError, match=said):
+            history(span, "clean", variations=False)

@@ -2,9 +2,8 @@
 
 import json
 import shutil
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from tests.cli.conftest import Vouch, lay_out
 from tests.cli.test_lock import FIRST, files
 from tests.datasets.loaders.built import png
+from tests.datasets.loopback_files import listening
 from tests.models.pins.loopback_hub import Repo, serving
 from vouch.params.check import check_params
 from vouch.pipeline.yaml12 import load
@@ -54,10 +54,8 @@ class Lists(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Lists) as listening:
-        threading.Thread(target=listening.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{listening.server_port}"
-        listening.shutdown()
+    with listening(Lists) as address:
+        yield address
 
 
 def test_folders_become_a_profile_that_names_them_and_nothing_else(here: Path, vouch: Vouch) -> None:

@@ -10,8 +10,8 @@ import pytest
 from tests.cli.conftest import Vouch, set_params
 from tests.models.project import ROOT, prompt
 from tests.prompts.rows import item_rows, template_of
-from vouch.cli.counts import Count, Items, count_prompts, estimate, gpu_hours
-from vouch.cli.prices import cost
+from vouch.cli.counts import Count, Items, count_prompts, estimate
+from vouch.cli.model_costs import cost, gpu_hours
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.metrics.comparison.resampling import finds
 from vouch.models.pins.config import LockEntry, Prices

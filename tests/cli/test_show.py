@@ -12,7 +12,8 @@ import pytest
 from dvc.repo import Repo
 
 from tests.models.project import ROOT
-from vouch.cli.show import cells, compared, headline, leaderboard_at, named
+from vouch.cli.history import leaderboard_at
+from vouch.cli.leaderboard import cells, compared, headline, named
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import load
 from vouch.tables.compared import LEADERBOARD, LEADERBOARD_PATH
@@ -123,6 +124,8 @@ def test_results_of_a_revision_that_cannot_be_compared_say_where_they_can_be_see
         match=f"v1: holds leaderboard/1, expected leaderboard/{LEADERBOARD.version}, so they .* compared; {apart}",
     ):
         leaderboard_at("v1")
+    with pytest.raises(UserError, match="--rev: is empty; name a commit"):
+        leaderboard_at("")
     LEADERBOARD_PATH.unlink()
     shutil.rmtree(".dvc/cache")
     with pytest.raises(UserError, match=f"v1: neither here nor in the remote; {apart}") as missing:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.checkouts.checkout import Checkout
-from tests.cli.conftest import Vouch
+from tests.cli.conftest import Vouch, enter
 from vouch.cli.main import main
 from vouch.pipeline.files import HOST
 
@@ -19,14 +19,6 @@ from vouch.pipeline.files import HOST
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     return Checkout(tmp_path_factory.mktemp("console") / "one")
-
-
-def enter(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> Checkout:
-    """Lets commands of this process run in a checkout."""
-    monkeypatch.chdir(checkout.path)
-    for name, value in checkout.env.items():
-        monkeypatch.setenv(name, value)
-    return checkout
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.checkouts.checkout import Checkout
-from tests.cli.conftest import Vouch
+from tests.cli.conftest import Vouch, enter
 from vouch.cli.watch import Record, Watch, duration, speed
 from vouch.pipeline.dag import Dag, Stage
 from vouch.pipeline.live import RUNNING
@@ -25,11 +25,7 @@ WATCH = [sys.executable, "-m", "vouch.cli.main", "watch"]
 @pytest.fixture
 def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
     """A checkout in which nothing has run, which is the present folder."""
-    copy = Checkout(tmp_path / "one")
-    monkeypatch.chdir(copy.path)
-    for name, value in copy.env.items():
-        monkeypatch.setenv(name, value)
-    return copy
+    return enter(Checkout(tmp_path / "one"), monkeypatch)
 
 
 def at_work(stage: subprocess.Popen[bytes]) -> dict[str, float]:

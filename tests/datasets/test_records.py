@@ -43,7 +43,7 @@ def test_forms(tmp_path: Path, text: str, rows: list[object], header: dict[str, 
 
 @settings(max_examples=30, deadline=None)
 @given(
-    st.lists(st.recursive(st.none() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9),
+    st.lists(st.recursive(st.none() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=9),
                           lambda inner: st.lists(inner, max_size=3), max_leaves=5), max_size=6),
     st.integers(1, 7),
     st.booleans(),
@@ -84,8 +84,12 @@ def test_a_long_value_is_tried_a_few_times(monkeypatch: pytest.MonkeyPatch) -> N
         ('{"data": [1}', "} where , should stand"),
         ('{"version"', "its end where : should stand"),
         ("[" * 100_000, "brackets too deep"),
-        ('{"data": [1], "version": 2, "questions": [2]}', "rows under data and questions; keep the one"),
-        ('{"data": [1], "data": [2]}', "rows under data and data; keep the one"),
+        ('{"data": [1], "version": 2, "questions": [2]}', "rows under data and questions; correct the file"),
+        ('{"data": [1], "data": [2]}', "key 'data' stands twice in one object; correct the file"),
+        ('{"version": 1, "data": [], "version": 2}', "key 'version' stands twice in one object"),
+        ('[{"a": 1, "a": 2}]', "key 'a' stands twice in one object"),
+        ('[{"a": NaN}]', "holds NaN, which is not JSON"),
+        ('{"x": -Infinity}', "holds -Infinity, which is not JSON"),
         ('{"questions": ["a"]}\n{"questions": ["b"]}', "more text after its end"),
     ],
 )

@@ -2,13 +2,13 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.pipeline.conftest import ENV, lay_out
 from vouch.params import start
 from vouch.pipeline.yaml12 import load
 from vouch.tables.items import ITEMS, items_path
@@ -26,7 +26,7 @@ def imported(*arguments: str) -> set[str]:
     """Modules that a Python loads, as `-X importtime` tells, until it ends well."""
     ran = subprocess.run(
         [sys.executable, "-X", "importtime", *arguments],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env=ENV,
         capture_output=True,
         text=True,
         check=False,
@@ -42,12 +42,7 @@ def imported(*arguments: str) -> set[str]:
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout with one item to vary."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "stages").symlink_to(ROOT / "stages")
-    (tmp_path / "vouch").symlink_to(ROOT / "vouch")
-    shutil.copytree(ROOT / "decisions", tmp_path / "decisions")
-    for name in ("dvc.yaml", "models.lock"):
-        shutil.copy(ROOT / name, tmp_path)
+    monkeypatch.chdir(lay_out(tmp_path))
     params = load(ROOT / "profiles/small.yaml")
     params["datasets"] = {"toy": {"loader": "jsonl", "source": "toy", "template": "kostumov"}}
     params["variations"] = ["original", "vr_b", "circular"]
@@ -108,7 +103,7 @@ def test_braces_in_the_path_of_the_checkout_are_one_line(project: Path, brace: s
         ran = subprocess.run(
             [sys.executable, "-m", *command],
             cwd=here,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env=ENV,
             capture_output=True,
             text=True,
             check=False,
@@ -128,7 +123,7 @@ def test_a_path_that_is_not_utf_8_is_one_line(project: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "vouch.cli.main", "plan"],
         cwd=here,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env=ENV,
         capture_output=True,
         text=True,
         check=False,

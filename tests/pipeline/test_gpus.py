@@ -2,13 +2,12 @@
 
 import os
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.pipeline.conftest import ENV, Start, said
+
 UUIDS = [f"GPU-0000000{number}-aaaa" for number in range(3)]
 LISTED = "".join(f"GPU {number}: NVIDIA X (UUID: {uuid})\n" for number, uuid in enumerate(UUIDS))
 DIVIDED = LISTED.replace(
@@ -24,38 +23,20 @@ print(",".join(taken), flush=True)
 time.sleep(60 if "stay" in sys.argv else 0)
 """
 
-Start = Callable[..., subprocess.Popen[str]]
-
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    """start(*arguments, listed=..., **environment): a process that leases; all of them end with the test."""
-    started: list[subprocess.Popen[str]] = []
+def start(python: Start, tmp_path: Path) -> Start:
+    """start(*arguments, listed=..., **environment): a process that leases."""
 
     def one(*arguments: str, listed: str = LISTED, code: str = LEASE, **more: str) -> subprocess.Popen[str]:
         tool = tmp_path / "nvidia-smi"
         tool.write_text(f"#!/bin/sh\nprintf '{listed}'\n")
         tool.chmod(0o755)
-        kept = {name: value for name, value in os.environ.items() if name != "CUDA_VISIBLE_DEVICES"}
+        kept = {name: value for name, value in ENV.items() if name != "CUDA_VISIBLE_DEVICES"}
         path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
-        env = {**kept, "PATH": path, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path), **more}
-        command = [sys.executable, "-c", code, *arguments]
-        process = subprocess.Popen(
-            command, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        started.append(process)
-        return process
+        return python(code, *arguments, env={**kept, "PATH": path, "TMPDIR": str(tmp_path), **more})
 
-    yield one
-    for process in started:
-        process.kill()
-        process.communicate()
-
-
-def said(process: subprocess.Popen[str]) -> str:
-    """The GPUs that a process was given; it may go on."""
-    assert process.stdout is not None
-    return process.stdout.readline().strip()
+    return one
 
 
 def test_each_process_has_its_own_and_a_killed_one_gives_it_back(start: Start) -> None:

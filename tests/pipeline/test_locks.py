@@ -4,13 +4,12 @@ import errno
 import os
 import signal
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.pipeline.conftest import ENV
+from tests.pipeline.conftest import ENV, Start, said
 from vouch.pipeline import locks
 from vouch.pipeline.dag import Stage
 from vouch.pipeline.errors import UserError
@@ -38,31 +37,17 @@ for _ in range(20):
         (folder / "count").write_text(str(int((folder / "count").read_text()) + 1))
         os.unlink(folder / "inside")
 """
-Start = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.fixture
-def start(compiled: Callable[[str], Path]) -> Iterator[Start]:
-    """start(code, path, refused): a process in which flock fails with that error; all end with the test."""
-    started: list[subprocess.Popen[str]] = []
+def start(python: Start, compiled: Callable[[str], Path]) -> Start:
+    """start(code, path, refused): a process in which flock fails with that error."""
 
     def one(code: str, path: Path, refused: int | None = None) -> subprocess.Popen[str]:
         env = {"LD_PRELOAD": str(compiled("flock_refused")), "FLOCK_ERRNO": str(refused)} if refused else {}
-        pipe = subprocess.PIPE
-        command = [sys.executable, "-c", code, str(path)]
-        process = subprocess.Popen(command, env=ENV | env, text=True, stdin=pipe, stdout=pipe, stderr=pipe)
-        started.append(process)
-        return process
+        return python(code, str(path), env=ENV | env)
 
-    yield one
-    for process in started:
-        process.kill()
-        process.communicate()
-
-
-def said(process: "subprocess.Popen[str]") -> str:
-    assert process.stdout is not None
-    return process.stdout.readline().strip()
+    return one
 
 
 @pytest.mark.parametrize("refused", [None, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])

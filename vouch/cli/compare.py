@@ -27,6 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vouch.cli.gate import FAILED, failures, rule
+from vouch.cli.leaderboard import cells
 from vouch.cli.pairs import SCORES, Row, by_category, differences_in, oriented, pairs
 from vouch.cli.printing import (
     as_json,
@@ -39,7 +40,7 @@ from vouch.cli.printing import (
     table,
     warn_if_outdated,
 )
-from vouch.cli.show import cells, left_out
+from vouch.cli.show import left_out
 from vouch.params.check import check_project
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.intact import intact

@@ -112,37 +112,16 @@ class Count:
 
     def answers(self, config: Config) -> int:
         """Of one model."""
-        return sum(count * _times(output, config) for output, count in self.outputs.items())
+        return sum(count * times(output, config) for output, count in self.outputs.items())
 
     def passes(self, config: Config) -> int:
         """Fewest forward passes of one model, those over pictures' prefixes not counted."""
         return sum(
-            math.ceil(count / config.batch) * _times(output, config) for output, count in self.packs.items()
+            math.ceil(count / config.batch) * times(output, config) for output, count in self.packs.items()
         )
 
 
-# Arithmetic of docs/internals/performance.md#gpu-hours; nothing of it was measured.
-PROMPT_TOKENS = 576 + 80  # of its picture and its text
-OPERATIONS, BYTES = 125e12, 1.5e12  # a second, of one GPU
-
-
-def gpu_hours(parameters: int, counts: Sequence[Count], config: Config, cap: int, thought: int = 0) -> float:
-    """An estimate for one model: parameters times tokens, nothing shared between prompts, texts of `cap`.
-
-    thought: tokens that it thinks before each answer; the answers to one prompt share the greedy thought.
-
-    Reading takes two operations for each parameter and token; a pass that writes a token reads all weights of
-    two bytes.
-    """
-    tokens = PROMPT_TOKENS * sum(sum(one.outputs.values()) for one in counts)
-    texts = sum(math.ceil(one.outputs.get(TEXT, 0) / config.batch) for one in counts)
-    greedy = sum(math.ceil(max(one.outputs.values(), default=0) / config.batch) for one in counts)
-    samples = _times(TEXT, config) - 1
-    passes = cap * texts * (1 + samples) + thought * (greedy + texts * samples)
-    return 2 * parameters * (tokens / OPERATIONS + passes / BYTES) / 3600
-
-
-def _times(output: str, config: Config) -> int:
+def times(output: str, config: Config) -> int:
     """Answers to a prompt: of texts the greedy one and every sample."""
     return 1 + sum(sampling.samples for sampling in config.sampling) if output == TEXT else 1
 

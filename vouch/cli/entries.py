@@ -9,6 +9,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.representer import RoundTripRepresenter
 
 from vouch.params.defaults import left_out
+from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import dumped, loads
 
 PROFILES = Path("profiles")
@@ -33,7 +34,7 @@ def edited(document: Any) -> str:
     return dumped(document, editor())
 
 
-def whole(text: str, where: str) -> str:
+def with_defaults(text: str, where: str) -> str:
     """A profile as params.yaml: with the defaults of what it leaves out. Raises UserError for no YAML."""
     text = text.replace(f"{MODELINE}../", MODELINE, 1)
     missing = dict(left_out(loads(text, where)))
@@ -50,6 +51,19 @@ def whole(text: str, where: str) -> str:
     if first:
         document.yaml_set_comment_before_after_key(first, before=_DEFAULTS)
     return edited(document)
+
+
+def copies_of(params: bytes) -> list[Path]:
+    """The profiles that a params.yaml is: as they stand, or as `vouch use` writes them."""
+
+    def forms(profile: Path) -> tuple[bytes, ...]:
+        content = profile.read_bytes()
+        try:
+            return content, with_defaults(content.decode(), str(profile)).encode()
+        except (UserError, UnicodeDecodeError):
+            return (content,)
+
+    return [profile for profile in sorted(PROFILES.glob("*.yaml")) if params in forms(profile)]
 
 
 def _flowing(value: Any) -> Any:

@@ -21,9 +21,8 @@ from vouch.datasets.fetch.store import Found
 from vouch.models.pins.config import HubSource
 from vouch.models.pins.pinning import fetch as fetch_weights
 from vouch.params.check import check_project
-from vouch.params.project import MODELS, Models, Project
+from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.errors import UserError
-from vouch.pipeline.yaml12 import load
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,7 +74,7 @@ def to_bring(project: Project) -> dict[str, str]:
                 found[name] = place or "no `origin` to fetch it from; add one, or name a folder as `source`"
         elif not Path(entry.source).exists():
             found[name] = f"put it at {entry.source} by hand (docs/datasets.md)"
-    for name, path in {**project.models, **project.helpers}.items():
+    for name, path in project.sources.items():
         made = name in project.train or path == str(MODELS)
         if not made and not Path(path).exists():
             found[name] = f"put its folder at {path} by hand"
@@ -84,9 +83,8 @@ def to_bring(project: Project) -> dict[str, str]:
 
 def hub_models(project: Project) -> dict[str, HubSource]:
     """The models of the profile whose weights come from the hub."""
-    locked = Models.model_validate(load(MODELS)).models
-    used = {**project.models, **project.helpers}
-    sources = {name: locked[name].source for name, path in used.items() if path == str(MODELS)}
+    locked = locked_models()
+    sources = {name: locked[name].source for name, path in project.sources.items() if path == str(MODELS)}
     return {name: source for name, source in sources.items() if isinstance(source, HubSource)}
 
 

@@ -1,14 +1,17 @@
-"""What `vouch show --rev A..B` prints: how the numbers of every model moved over the commits between."""
+"""`vouch show --rev`: the numbers at a commit, and how those of every model moved over the commits A..B."""
 
 import subprocess
+import tempfile
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from vouch.cli.leaderboard import Cells, Line, cells, label
 from vouch.cli.printing import plain, table
-from vouch.cli.show import Cells, Line, cells, label, leaderboard_at
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.yaml12 import loads
+from vouch.tables.compared import LEADERBOARD, LEADERBOARD_PATH
 from vouch.tables.prompts import LETTERS, ORIGINAL
 
 MOST = 20
@@ -16,6 +19,7 @@ MOST = 20
 COLUMNS = (("accuracy", ""), ("coverage", "lac"), ("set_size", "lac"), ("ece", ""), ("answered_alone_5", ""))
 BARS = "▁▂▃▄▅▆▇█"
 LOCK = "dvc.lock"
+_MISSING = "No storage files available"  # as DVC says it
 
 
 class Version(NamedTuple):
@@ -84,10 +88,12 @@ def _drawn(values: Sequence[float | None]) -> str:
 def _versions(span: str, protocol: str, variations: bool) -> tuple[list[Version], list[str]]:
     """The commits of A..B that changed the results, A itself first, and why others are left out."""
     first, _, last = span.partition("..")
+    last = last.lstrip(".") or "HEAD"
     start, end = (
-        _git("rev-parse", "--verify", "--quiet", f"{one}^{{commit}}").strip()
-        for one in (first, last.lstrip(".") or "HEAD")
+        _git("rev-parse", "--verify", "--quiet", f"{one}^{{commit}}").strip() for one in (first, last)
     )
+    if start != end and not _git("rev-list", "-1", f"{start}..{end}"):
+        raise UserError(f"{span}: {last} comes before {first}; write {last}..{first}")
     between = _git("rev-list", "--reverse", f"{start}..{end}", "--", LOCK).split()
     found: list[Version] = []
     skipped = [f"{len(between) - MOST} commits, the oldest after {first}"] if len(between) > MOST else []
@@ -120,3 +126,29 @@ def _git(*words: str) -> str:
         name = plain(words[-1].removesuffix("^{commit}"))
         raise UserError(f"git: {name}: {plain(said)}; name commits, tags or branches as A..B")
     return done.stdout
+
+
+def leaderboard_at(revision: str) -> list[dict[str, Any]]:
+    """Rows of the leaderboard at a revision, from DVC's cache or remote. Raises UserError."""
+    if not revision:
+        raise UserError("--rev: is empty; name a commit, tag or branch, or two as A..B")
+    where = f"{LEADERBOARD_PATH} at {revision}"
+    apart = (
+        f"look at them in a checkout of it: `git worktree add ../then {revision}`, there `dvc pull` and "
+        "`python -m vouch.cli.main show`"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / LEADERBOARD_PATH.name
+        command = ["dvc", "get", ".", str(LEADERBOARD_PATH), f"--rev={revision}", "--out", str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if _MISSING in done.stderr and done.returncode:
+            raise UserError(f"{where}: neither here nor in the remote; {apart}")
+        if done.returncode:
+            said = (done.stderr.strip().splitlines() or ["no reason given"])[0].removeprefix("ERROR: ")
+            raise UserError(f"{where}: {said}; name a commit whose results were recorded")
+        try:
+            rows: list[dict[str, Any]] = LEADERBOARD.read(path).to_pylist()
+        except UserError as error:
+            what = str(error).split(": ", 1)[-1].split(";")[0]
+            raise UserError(f"{where}: {what}, so they cannot be compared; {apart}") from None
+        return rows

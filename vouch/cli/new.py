@@ -16,7 +16,7 @@ import os
 import re
 from pathlib import Path
 
-from vouch.cli.entries import MODELINE, PROFILES, edited, editor, flow, whole
+from vouch.cli.entries import MODELINE, PROFILES, edited, editor, flow, with_defaults
 from vouch.cli.lock import locked
 from vouch.cli.printing import plain
 from vouch.datasets.loaders import jsonl
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         if lock != before:
             write_text(MODELS, lock)
-        check_params(loads(whole(text, str(path)), str(path)), str(path))
+        check_params(loads(with_defaults(text, str(path)), str(path)), str(path))
     except UserError:
         write_text(MODELS, before)
         raise

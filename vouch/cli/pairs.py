@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy.stats import binomtest
 
-from vouch.cli.show import Cells
+from vouch.cli.leaderboard import Cells
 from vouch.metrics.comparison.config import Config
 from vouch.metrics.comparison.differences import differences
 from vouch.metrics.comparison.resampling import intervals, means

@@ -38,7 +38,7 @@ from vouch.cli.printing import and_more, as_json, json_option, plain, table
 from vouch.cli.use import profile_text
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.params.check import check_params
-from vouch.params.project import MODELS, Models, Project
+from vouch.params.project import MODELS, Project, locked_models
 from vouch.pipeline.dag import PARAMS, read_dag
 from vouch.pipeline.freshness import State, by_reason, states
 from vouch.pipeline.yaml12 import load, loads
@@ -90,11 +90,7 @@ def run(options: argparse.Namespace) -> int:
         else count_prompts(prompts_path(name))
         for name, entry in project.datasets.items()
     }
-    found = (
-        power(project, items, counts, options.power / 100, options.discordant, options.design)
-        if options.power is not None
-        else []
-    )
+    found = power(project, items, counts, options.power, options.discordant, options.design)
     strays = [] if options.profile else dag.strays()
     places = [
         (model, dataset)
@@ -102,26 +98,31 @@ def run(options: argparse.Namespace) -> int:
         for dataset in project.datasets
         if f"extract@{model}-{dataset}" in touched and project.extract.asks(model, dataset)
     ]
-    models = model_costs(project, counts, places)
+    models, asked = model_costs(project, counts, places), _cells(project, counts, stale, places)
     if options.json:
-        named = _named(project, items, counts) | _cells(project, counts, stale, places) | {"models": models}
+        named = _named(project, items, counts) | asked | {"models": models}
         waits = {state.stage.name: state.why for state in waiting}
         named |= {"power": found, "stages": waits, "following_stages": following, "strays": strays}
         print(as_json(named), end="")
         return 0
-    print(_head(project) + _datasets(project, items, counts), end="")
-    print(_asked(project, _cells(project, counts, stale, places)), end="")
-    told = power_table(found, project, items, options.discordant, options.design) if found else ""
-    print(hours_table(models) + told + prices_table(models), end="")
-    print(_rewrites(project, items, stale), end="")
-    print(_away(project, items) + _absent(project), end="")
-    if strays:
-        print(
-            f"made by no stage of this profile, so stages will refuse it: {plain(strays[0])}"
-            f"{and_more(strays)}; `vouch store prune` removes what an earlier profile made"
-        )
-    print(_stages(waiting, following), end="")
+    told = power_table(found, project, items, options.discordant, options.design)
+    print(
+        *(_head(project), _datasets(project, items, counts), _asked(project, asked)),
+        *(hours_table(models), told, prices_table(models), _rewrites(project, items, stale)),
+        *(_away(project, items), _absent(project), _strays(strays), _stages(waiting, following)),
+        sep="",
+        end="",
+    )
     return 0
+
+
+def _strays(strays: list[str]) -> str:
+    if not strays:
+        return ""
+    return (
+        f"made by no stage of this profile, so stages will refuse it: {plain(strays[0])}{and_more(strays)}; "
+        "`vouch store prune` removes what an earlier profile made\n"
+    )
 
 
 def _head(project: Project) -> str:
@@ -215,9 +216,8 @@ def _away(project: Project, items: Mapping[str, Items]) -> str:
     fetched = [name for name in away if project.datasets[name].source == REMOTE]
     own = [f"{name} ({project.datasets[name].source})" for name in away if name not in fetched]
     unknown = [name for name in away if items[name].count is None]
-    models = Models.model_validate(load(MODELS)).models
-    used = {**project.models, **project.helpers}
-    bare = [name for name, path in used.items() if path == str(MODELS) and not models[name].pinned]
+    models = locked_models()
+    bare = [name for name, path in project.sources.items() if path == str(MODELS) and not models[name].pinned]
     said = [
         (fetched, "not here yet, `vouch fetch` downloads them"),
         (own, "not here yet, to be put there by hand (docs/datasets.md)"),

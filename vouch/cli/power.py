@@ -27,15 +27,18 @@ def power(
     project: Project,
     items: Mapping[str, Items],
     counts: Mapping[str, Count],
-    wanted: float,
+    points: float | None,
     discordant: float,
     design: float,
 ) -> list[dict[str, Any]]:
-    """A row for each dataset. wanted: a difference, 0 ... 1. Raises UserError for a number out of range.
+    """A row for each dataset; none without `points`, a difference of accuracy in per cent. Raises UserError.
 
     finds: the smallest difference found, 0 ... 1. needed: questions that find the wanted one. gpu_hours and
     needed_gpu_hours: of the questions planned and of those needed. All are None where questions are unknown.
     """
+    if points is None:
+        return []
+    wanted = points / 100
     if not 0 < wanted < 1 or not 0 < discordant <= 1 or design < 1:
         raise UserError(
             "vouch plan: a number is out of range; give --power between 0 and 100 points, --discordant "
@@ -72,6 +75,8 @@ def power_table(
     design: float,
 ) -> str:
     """The rows of `power`, and what they rest on."""
+    if not rows:
+        return ""
     points = f"{100 * rows[0]['wanted']:g} points"
     head = ["dataset", "questions", "from", "spread", "finds, points", f"for {points}", "GPU hours", points]
     forms = {"questions": "d", "from": "", "spread": ".2f", "finds": ".1f", "needed": "d"}

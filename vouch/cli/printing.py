@@ -42,11 +42,11 @@ def number(value: float | None, digits: int = 3) -> str:
     return "n.a." if value is None else f"{value:.{digits}f}"
 
 
-def interval(row: Mapping[str, Any] | None, key: str = "value") -> str:
+def interval(row: Mapping[str, Any] | None, key: str = "value", digits: int = 3) -> str:
     """The number under a key, and its interval, low and high, where it has one. Differences get a sign."""
     if row is None or row[key] is None:
         return "n.a."
-    form = "+.3f" if key == "difference" else ".3f"
+    form = f"{'+' if key == 'difference' else ''}.{digits}f"
     bounds = "" if row["low"] is None else f" [{row['low']:{form}}, {row['high']:{form}}]"
     return f"{row[key]:{form}}{bounds}"
 

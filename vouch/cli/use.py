@@ -19,7 +19,7 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
-from vouch.cli.entries import PROFILES, whole
+from vouch.cli.entries import PROFILES, copies_of, with_defaults
 from vouch.cli.printing import check_name, plain
 from vouch.cli.store.prune import Pruning, prune
 from vouch.cli.store.sync import record
@@ -89,20 +89,12 @@ def _switch(name: str, text: str) -> Pruning:
 
 def _keep(content: bytes) -> None:
     """Keeps a params.yaml that no profile holds, under a name of its own, and says where."""
-    if any(content in (file.read_bytes(), _whole(file)) for file in PROFILES.glob("*.yaml")):
+    if copies_of(content):
         return
     path = BEFORE / f"{hashlib.sha256(content).hexdigest()[:12]}.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     print(f"use: the params.yaml so far is kept as {path}")
-
-
-def _whole(profile: Path) -> bytes:
-    """What `vouch use` makes of a profile without settings; nothing where it cannot be read."""
-    try:
-        return whole(profile.read_text(encoding="utf-8"), str(profile)).encode()
-    except (UserError, UnicodeDecodeError):
-        return b""
 
 
 def _record_results() -> None:
@@ -118,7 +110,7 @@ def profile_text(name: str, settings: list[str]) -> str:
     """The params.yaml of a profile, with `--set` applied. Raises UserError."""
     check_name("profile", name, [file.stem for file in PROFILES.glob("*.yaml")], PROFILES)
     path = PROFILES / f"{name}.yaml"
-    text = whole(path.read_text(encoding="utf-8"), str(path))
+    text = with_defaults(path.read_text(encoding="utf-8"), str(path))
     values = loads(text, str(path))
     if not settings and "released" not in values:
         return text

@@ -7,15 +7,15 @@ is what one must fit of another, of the plugins and of the models there are.
 import importlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from vouch.datasets.cleaning.config import DatasetEntry
 from vouch.datasets.fetch.origin import REMOTE
 from vouch.params.defaults import NAMED, left_out
-from vouch.params.moved import moved
 from vouch.params.project import MODELS, PARAMS, Models, Project
+from vouch.pipeline.dag import read_dag
 from vouch.pipeline.errors import UserError, did_you_mean, refusal
 from vouch.pipeline.validation import parsed, validated
 from vouch.pipeline.yaml12 import load
@@ -23,20 +23,6 @@ from vouch.prompts.build.combination import load_variation
 from vouch.prompts.build.template import read_template
 
 TRAINED = Path("data/trained")
-# What this project writes, but for the demo models: a source there would change with every run.
-WRITTEN = (
-    *(".dvc", ".git", ".vouch", "reports", "data/compare", "data/defects", "data/embeddings", "data/images"),
-    *(
-        "data/items",
-        "data/judged",
-        "data/models",
-        "data/prompts",
-        "data/published",
-        "data/rejects",
-        "data/responses",
-    ),
-    *("data/rewrites", "data/runs", "data/scores", "data/text_similarity.parquet"),
-)
 PINS = "data/models/NAME.json"
 Problems = Iterator[str]
 """Each as what stands behind the file's name in a line."""
@@ -53,14 +39,12 @@ def check_params(values: Any, where: str) -> Project:
     Raises UserError with all problems of the file: of its keys, else of what they name.
     """
     project, problems = parsed(Project, values)
-    problems = list(moved(values)) or [
-        *problems,
-        *(f"key {key} is missing; add `{_written(key, value)}`" for key, value in left_out(values)),
-    ]
+    problems += [f"key {key} is missing; add `{_written(key, value)}`" for key, value in left_out(values)]
     if project is None or problems:
         raise refusal(where, problems)
     locked = validated(Models, load(MODELS), str(MODELS))
     problems = [
+        *_check_places(project, values),
         *_check_plugins(project),
         *_check_paper(project),
         *_check_models(project, locked),
@@ -90,16 +74,15 @@ def plugins(folder: str) -> list[str]:
     )
 
 
-def _known(names: Iterable[str], known: list[str], key: str) -> Problems:
+def _known(names: Iterable[str], known: Collection[str], key: str) -> Problems:
     for name in names:
         if name not in known:
-            yield f"{key}: unknown name {name:.60}; {did_you_mean(name, known)}"
+            yield f"{key}: unknown name {name:.60}; {did_you_mean(name, list(known))}"
 
 
 def _check_plugins(project: Project) -> Problems:
     loaders, templates = plugins("vouch/datasets/loaders"), plugins("vouch/prompts/templates")
     for name, entry in project.datasets.items():
-        yield from _check_place(entry.source, f"datasets.{name}.source")
         unknown = [
             *_known([entry.loader], loaders, f"datasets.{name}.loader"),
             *_known([entry.template], templates, f"datasets.{name}.template"),
@@ -107,11 +90,11 @@ def _check_plugins(project: Project) -> Problems:
         yield from unknown or _check_entry(name, entry)
         yield from _check_variations(entry.variations or [], f"datasets.{name}.variations")
     yield from _check_variations(project.variations, "variations")
-    yield from _known(project.score.answers, list(project.datasets), "score.answers")
-    yield from _known(project.extract.max_tokens_of, list(project.models), "extract.max_tokens_of")
-    yield from _known(project.extract.datasets_of, list(project.models), "extract.datasets_of")
+    yield from _known(project.score.answers, project.datasets, "score.answers")
+    yield from _known(project.extract.max_tokens_of, project.models, "extract.max_tokens_of")
+    yield from _known(project.extract.datasets_of, project.models, "extract.datasets_of")
     for name, datasets in project.extract.datasets_of.items():
-        yield from _known(datasets, list(project.datasets), f"extract.datasets_of.{name}")
+        yield from _known(datasets, project.datasets, f"extract.datasets_of.{name}")
 
 
 def _check_entry(name: str, entry: DatasetEntry) -> Problems:
@@ -124,22 +107,30 @@ def _check_entry(name: str, entry: DatasetEntry) -> Problems:
     yield from (f"datasets.{name}.settings: {problem}" for problem in problems)
 
 
-def _check_place(source: str, key: str) -> Problems:
+def written(params: Any) -> list[str]:
+    """What this project writes, but for the demo models: a source there would change with every run."""
+    outputs = (out for out in read_dag(params=params).maker if not Path(out).is_relative_to(TRAINED))
+    return sorted({".dvc", ".git", ".vouch", "reports", *("/".join(Path(out).parts[:2]) for out in outputs)})
+
+
+def _check_places(project: Project, params: Any) -> Problems:
     """DVC and the pins would watch what the stages write, and the way up to `/`."""
-    path = Path(os.path.realpath(source))
-    if Path.cwd().resolve().is_relative_to(path):
-        yield f"{key}: holds this project; name a folder of its own"
-        return
-    for name in WRITTEN:
-        written = Path(os.path.realpath(name))
-        if path.is_relative_to(written) or written.is_relative_to(path):
+    outputs = {name: Path(os.path.realpath(name)) for name in written(params)}
+    sources = {f"datasets.{name}.source": entry.source for name, entry in project.datasets.items()}
+    sources |= {f"models.{name}": source for name, source in project.models.items()}
+    sources |= {f"helpers.{name}": source for name, source in project.helpers.items()}
+    for key, source in sources.items():
+        path = Path(os.path.realpath(source))
+        taken = (name for name, at in outputs.items() if path.is_relative_to(at) or at.is_relative_to(path))
+        if Path.cwd().resolve().is_relative_to(path):
+            yield f"{key}: holds this project; name a folder of its own"
+        elif name := next(taken, None):
             yield f"{key}: {name} is what this project writes; name a folder of its own"
-            return
 
 
 def _check_paper(project: Project) -> Problems:
     for place, absent in enumerate(project.paper.absent if project.paper else ()):
-        yield from _known(absent.datasets, list(project.datasets), f"paper.absent.{place}.datasets")
+        yield from _known(absent.datasets, project.datasets, f"paper.absent.{place}.datasets")
 
 
 def _check_variations(names: list[str], key: str) -> Problems:
@@ -163,23 +154,19 @@ def _check_models(project: Project, locked: Models) -> Problems:
         yield "models: needs one at least; name it and where it comes from"
     for name in sorted(project.models.keys() & project.helpers.keys()):
         yield f"{name} stands under models and helpers; name it under models alone"
-    sources = project.models | project.helpers
-    for name, source in sources.items():
+    for name, source in project.sources.items():
         key = f"models.{name}" if name in project.models else f"helpers.{name}"
-        if places := list(_check_place(source, key)):
-            yield from places
-            continue
-        if Path(source).parent == TRAINED:
-            yield from _known([Path(source).name], list(project.train), f"{key} (entries of train)")
+        if Path(os.path.normpath(source)).parent == TRAINED:
+            yield from _known([Path(source).name], project.train, f"{key} (entries of train)")
         entry = locked.models.get(name)
         if source == str(MODELS):
-            yield from _known([name], list(locked.models), f"{key} (entries of {MODELS})")
+            yield from _known([name], locked.models, f"{key} (entries of {MODELS})")
         if entry is not None:
             expected = entry.source.path if entry.source.kind == "folder" else str(MODELS)
             # answers that others released may be of a model that models.lock knows
             if source != expected and (entry.source.kind == "folder" or _is_model(Path(source))):
                 yield f"{key}: is {source!r:.60}, but {MODELS} says {expected}; write that here"
-    made = [Path(source).name for source in sources.values() if Path(source).parent == TRAINED]
+    made = [Path(source).name for source in project.sources.values() if Path(source).parent == TRAINED]
     yield from _known(project.train, made, f"train (models from {TRAINED})")
 
 
@@ -201,7 +188,7 @@ def _check_origins(project: Project) -> Problems:
 
 
 def _check_rewriter(project: Project, locked: Models) -> Problems:
-    yield from _known(project.rewrite.clean, list(project.datasets), "rewrite.clean")
+    yield from _known(project.rewrite.clean, project.datasets, "rewrite.clean")
     for key, name in (
         (f"rewrite.rewriter ({PINS}; models and helpers)", project.rewrite.model),
         ("score.judge.model (models and helpers)", project.score.judge.model),
@@ -211,7 +198,7 @@ def _check_rewriter(project: Project, locked: Models) -> Problems:
 
 
 def _check_writer(name: str, key: str, project: Project, locked: Models) -> Problems:
-    yield from _known([name], _pinned(project), key)
+    yield from _known([name], project.sources, key)
     engines = [engine for engine in plugins("vouch/prompts/rewrites/engines") if engine != "rules"]
     entry = locked.models.get(name)
     engine = entry.engine if entry else "transformers"
@@ -221,11 +208,7 @@ def _check_writer(name: str, key: str, project: Project, locked: Models) -> Prob
 def _check_encoders(project: Project, locked: Models) -> Problems:
     for key, name in (("pictures", project.embed.pictures.model), ("texts", project.embed.texts.model)):
         if name is not None:
-            yield from _known([name], _pinned(project), f"embed.{key}.encoder ({PINS}; models and helpers)")
+            yield from _known([name], project.sources, f"embed.{key}.encoder ({PINS}; models and helpers)")
             entry = locked.models.get(name)
             if entry is not None and entry.source.kind == "server":
                 yield f"embed.{key}.encoder: {name} is a server; give a model with weights"
-
-
-def _pinned(project: Project) -> list[str]:
-    return [*project.models, *project.helpers]

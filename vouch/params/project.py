@@ -16,6 +16,7 @@ from vouch.metrics.config import Config as ScoreConfig
 from vouch.models.encoders.config import Config as EmbedConfig
 from vouch.models.pins.config import LockEntry
 from vouch.models.requests.config import Config as ExtractConfig
+from vouch.pipeline.yaml12 import load
 from vouch.prompts.rewrites.config import Config as RewriteConfig
 from vouch.report.config import Config as ReportConfig
 from vouch.report.items.config import Config as BrowseConfig
@@ -109,6 +110,11 @@ class Project(BaseModel):
     browse: BrowseConfig = BrowseConfig()
     report: ReportConfig = ReportConfig()
 
+    @property
+    def sources(self) -> dict[str, str]:
+        """Where each model and helper comes from."""
+        return {**self.models, **self.helpers}
+
 
 class Models(BaseModel):
     """models.lock as a whole."""
@@ -116,3 +122,8 @@ class Models(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     models: dict[Slug, LockEntry]
+
+
+def locked_models() -> dict[str, LockEntry]:
+    """The entries of a models.lock that was checked."""
+    return Models.model_validate(load(MODELS)).models

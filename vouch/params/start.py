@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
 
-from vouch.pipeline.dag import Dag, read_dag
+from vouch.pipeline.dag import DEFINITION, Dag, read_dag
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import sealed, unsealed, write_json
 from vouch.pipeline.stage import FILES, Run
@@ -50,7 +50,7 @@ def check_place() -> None:
 def _seen() -> str:
     """Names all that the check depends on: contents of what people edit, sizes and times of the code."""
     found = hashlib.sha256(f"{sys.version} {version('pydantic')}".encode())
-    for name in FILES:
+    for name in (*FILES, str(DEFINITION)):
         data = Path(name).read_bytes() if os.path.isfile(name) else b""
         found.update(f"{name} {len(data)}\n".encode() + data)
     for root in sorted({os.path.realpath("vouch"), str(_CODE.resolve())}):

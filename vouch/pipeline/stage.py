@@ -70,7 +70,7 @@ class Run:
         return dict(_sorted(nested))
 
     def rests_on(self, inputs: Iterable[Path], *facts: object) -> str:
-        """A name of all that a part of the work rests on, for what is remembered of it (`Remembered`).
+        """A name of all that a part of the work rests on, for what is remembered of it (`ResultCache`).
 
         These inputs by path and content, the facts, and of the stage its code, parameters and versions.
         """

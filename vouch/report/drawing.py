@@ -18,7 +18,7 @@ from xml.sax.saxutils import escape
 import vl_convert
 from PIL import Image
 
-from vouch.pipeline.remembered import Remembered
+from vouch.pipeline.result_cache import ResultCache
 from vouch.report import palette
 from vouch.report.vegalite import Chart
 
@@ -168,7 +168,7 @@ def _revision() -> str:
     return "\0".join([*code, *map(metadata.version, ("vl-convert-python", "pillow"))])
 
 
-class RenderCache(Remembered):
+class RenderCache(ResultCache):
     """`RenderCache()(kind, given, make)`: what `make` gave for the same kind and text, now or earlier.
 
     A name covers all that can change the bytes: what is drawn, the code that draws, the versions of the

@@ -2,9 +2,8 @@
 
 import base64
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,6 +12,7 @@ import pandas as pd
 import pytest
 
 from tests.cli.conftest import Vouch
+from tests.datasets.loopback_files import listening
 from vouch.library.results import results
 
 TABLES = {
@@ -99,18 +99,13 @@ class Hub(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Hub]]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", f"http://127.0.0.1:{server.server_port}")
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(Hub, "sent", {})
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setenv("HF_TOKEN", "hf_of_the_environment")
-    yield Hub
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with listening(Hub) as address:
+        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", address)
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+        monkeypatch.setattr(Hub, "sent", {})
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        monkeypatch.setenv("HF_TOKEN", "hf_of_the_environment")
+        yield Hub
 
 
 def test_what_is_sent(vouch: Vouch, hub: type[Hub], reported: Path) -> None:

@@ -131,12 +131,8 @@ def test_a_bad_row_is_one_line(project, changes, words):
     assert project.prepare("mmbench", expect=None, on_error="skip")["rejects"].num_rows == 1
 
 
-def test_a_damaged_table_is_one_line(project):
-    path = tsv(project.source / "own.tsv", row(), row(index=2))
-    path.write_bytes(path.read_bytes() + b"3\tonly two cells\n")
-    with pytest.raises(UserError, match=r"own\.tsv row 3: has not one cell for each column"):
-        project.prepare("mmbench", expect=None)
-    path.write_bytes(b"index\tquestion\n1\tx\n")
+def test_another_table_is_one_line(project):
+    (project.source / "own.tsv").write_bytes(b"index\tquestion\n1\tx\n")
     with pytest.raises(UserError, match=r"no column A, B, answer, image; it has index, question"):
         project.prepare("mmbench", expect=None)
 

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import yaml
 
+from vouch.cli.leaderboard import Cells, cells, label
 from vouch.cli.printing import check_name, file_argument, interval, long_name, plain, warn_if_outdated
-from vouch.cli.show import Cells, cells, label
 from vouch.metrics.letter_mass import LOW_MASS_RATE
 from vouch.metrics.unranked import unranked
 from vouch.params.check import check_project

@@ -17,6 +17,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from scipy.special import log_softmax
+
 from vouch.cli.printing import check_name, file_argument, plain
 from vouch.models.released.files import file_forms
 from vouch.models.released.forms import Record
@@ -97,18 +99,11 @@ def _answers(
     )
 
 
-def log_softmax(logits: Sequence[float]) -> tuple[float, ...]:
-    """Of at least one finite logit; -inf stays -inf."""
-    top = max(logits)
-    total = math.log(math.fsum(math.exp(logit - top) for logit in logits))
-    return tuple(logit - top - total for logit in logits)
-
-
 def _of_letters(prompt: Prompt, rows: Sequence[Mapping[str, Any]]) -> Answer | None:
     logits = (rows[0]["logits"] or [])[: len(prompt["options"])]
     if rows[0]["problem"] or not any(map(math.isfinite, logits)):
         return None
-    return tuple(prompt["marks"]), log_softmax(logits)
+    return tuple(prompt["marks"]), tuple(log_softmax(logits).tolist())
 
 
 def _of_likelihood(prompt: Prompt, rows: Sequence[Mapping[str, Any]]) -> Answer | None:

@@ -154,12 +154,8 @@ def known_options(options: Sequence[str | None]) -> list[str]:
     """
     if all(option is None for option in options):
         return [""] * len(options)
-    known = []
-    for option in options:
-        if option is None:
-            break
-        known.append(option)
-    return known
+    missing = options.index(None) if None in options else len(options)
+    return [option for option in options[:missing] if option is not None]
 
 
 def clean(raw: RawItem, pictures: Sequence[Picture], group: str | None = None) -> dict[str, Any]:

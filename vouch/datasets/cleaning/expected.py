@@ -59,10 +59,9 @@ class Tally:
         names += [f"category {item.category}"] if item.category else []
         names += ["hints"] if item.hint else []
         if item.kind == "choice":
-            letters = [
-                letter for index, letter in enumerate(ascii_uppercase[:options]) if index in item.answers[:1]
-            ]
-            names += [f"options {options}", *(f"answer {letter}" for letter in letters)]
+            letters = dict(enumerate(ascii_uppercase[:options]))
+            names += [f"options {options}"]
+            names += [f"answer {letters[answer]}" for answer in item.answers[:1] if answer in letters]
         self._counts.update(names)
         if item.group is not None:
             self._groups.add(item.group)

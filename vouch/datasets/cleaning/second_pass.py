@@ -1,7 +1,7 @@
 """What needs all items of a dataset at once: options drawn from other items, copies, like pictures."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,34 +62,20 @@ def normalised(kept: ItemBuffer, chosen: Options, rejected: int, name: str, fold
 
     Raises UserError where `rejected` entries would shift every draw of a faithful protocol.
     """
-    faithful = chosen.protocol == "faithful"
-    if faithful and rejected:
+    drawn = chosen.scheme in kostumov.SCHEMES  # for choices; the others make choices of open questions
+    if chosen.protocol == "faithful" and rejected:
         raise UserError(
             f"datasets.{name}.options: {rejected} entries of the source are no items, so the draws "
             "would not be the authors'; correct these entries, or set protocol: clean"
         )
-    found: Iterator[Choice]
-    if chosen.scheme in kostumov.SCHEMES:
-        kind, draws = "choice", kostumov.SCHEMES[chosen.scheme]
-        native = [
-            Choice(row["id"], row["group"], tuple(row[NATIVE]), tuple(row["answers"]))
-            for row in kept.rows()
-            if row["kind"] == kind
-        ]
-        found = iter(draws.faithful(native, chosen.seed) if faithful else draws.clean(native, chosen.seed))
-    elif faithful:
+    if chosen.protocol == "faithful" and not drawn:
         raise UserError(
             f"datasets.{name}.options: {chosen.scheme} has no faithful protocol, for its authors drew "
             "without a seed; set protocol: clean"
         )
-    else:
-        kind, wrong = "text", reform.SCHEMES[chosen.scheme]
-        asked = [
-            reform.Asked(row["id"], row["group"], row["category"], row["question"], row["references"][0])
-            for row in kept.rows()
-            if row["kind"] == kind
-        ]
-        found = reform.choices(asked, wrong(asked, chosen.seed, folder), chosen.seed)
+    kind = "choice" if drawn else "text"
+    rows = (row for row in kept.rows() if row["kind"] == kind)
+    found = _drawn(rows, chosen) if drawn else _built(rows, chosen, folder)
     after = ItemBuffer()
     for row in kept.rows():
         options = row.pop(NATIVE)
@@ -99,6 +85,19 @@ def normalised(kept: ItemBuffer, chosen: Options, rejected: int, name: str, fold
             row |= {"kind": "choice", "options": list(choice.native), "answers": sorted(choice.answers)}
         after.add(row, options)
     return after
+
+
+def _drawn(rows: Iterable[Mapping[str, Any]], chosen: Options) -> Iterator[Choice]:
+    native = [Choice(row["id"], row["group"], tuple(row[NATIVE]), tuple(row["answers"])) for row in rows]
+    return iter(getattr(kostumov.SCHEMES[chosen.scheme], chosen.protocol)(native, chosen.seed))
+
+
+def _built(rows: Iterable[Mapping[str, Any]], chosen: Options, folder: Path) -> Iterator[Choice]:
+    asked = [
+        reform.Asked(row["id"], row["group"], row["category"], row["question"], row["references"][0])
+        for row in rows
+    ]
+    return reform.choices(asked, reform.SCHEMES[chosen.scheme](asked, chosen.seed, folder), chosen.seed)
 
 
 def flagged(

@@ -10,9 +10,10 @@ from urllib.error import HTTPError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from vouch.datasets.fetch.origin import Download
-from vouch.datasets.fetch.store import MAX_BYTES, STORE, StoredFile, alone, check_room, digest_of
+from vouch.datasets.fetch.store import MAX_BYTES, STORE, StoredFile, check_room, digest_of
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import replacing_folder
+from vouch.pipeline.locks import PATIENCE_SECONDS, locked
 
 TRIES = 5
 _TIMEOUT = 60.0  # seconds without a byte
@@ -42,7 +43,8 @@ def fetch_address(name: str, download: Download) -> StoredFile:
     known = download.sha256
     unknown = re.sub(r"\W", "_", download.url)[-120:]
     partial = STORE / "files" / f".{known or unknown}.partial"
-    with alone(partial):
+    lock = partial.with_name(f".{partial.name}.lock")
+    with locked(lock, PATIENCE_SECONDS, str(partial), "fetching it"):
         there = STORE / "files" / (known or "") / download.filename
         if known is None or not there.is_file() or digest_of(there) != known:
             resumed = partial.exists()

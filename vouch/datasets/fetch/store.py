@@ -8,8 +8,6 @@ found/KEY.json    what an origin was found to be: written when everything is the
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,11 +16,9 @@ from vouch.datasets.fetch.origin import Origin
 from vouch.datasets.read.files import File
 from vouch.pipeline.errors import UserError
 from vouch.pipeline.files import canonical_json, write_json
-from vouch.pipeline.locks import locked
 
 STORE = Path(".vouch/sources")
 MAX_BYTES = 256 * 2**30  # of one dataset
-PATIENCE_SECONDS = 12 * 3600.0
 _SHA1 = 40  # hexadecimal digits
 
 
@@ -87,13 +83,6 @@ def check_room(needed: int, where: str) -> None:
     free = shutil.disk_usage(STORE).free
     if needed > free:
         raise UserError(f"{where}: needs {needed:,} bytes, {STORE} has room for {free:,}; make room")
-
-
-@contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Keeps other processes out of what is done with `path`; they wait, UserError after hours."""
-    with locked(path.with_name(f".{path.name}.lock"), PATIENCE_SECONDS, str(path), "fetching it"):
-        yield
 
 
 def digest_of(path: Path, like: str = "") -> str:

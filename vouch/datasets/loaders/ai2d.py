@@ -32,12 +32,12 @@ def expected(source: Source, settings: Settings) -> Expected | None:
     """All questions of the archive, or the test set."""
     if source.split:
         return {"items": {3088}} if source.split == "test" else None
-    return None if _in_tables(source) else {"items": {15_501, 15_502}}
+    return None if source.has(PARQUET) else {"items": {15_501, 15_502}}
 
 
 def count(source: Source, name: str, settings: Settings) -> int:
     """Rows, or questions of the archive."""
-    if _in_tables(source):
+    if source.has(PARQUET):
         return count_rows(source)
     with Tree(source) as tree:
         return sum(1 for _ in _questions(tree))
@@ -45,15 +45,11 @@ def count(source: Source, name: str, settings: Settings) -> int:
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     """One item per question."""
-    if _in_tables(source):
+    if source.has(PARQUET):
         yield from items(rows(source, _NEEDED), _item)
         return
     with Tree(source) as tree:
         yield from items(_questions(tree), lambda row: _archived(row, tree, settings.painted))
-
-
-def _in_tables(source: Source) -> bool:
-    return any(file.name.endswith(PARQUET) for file in source.files)
 
 
 def _item(row: Row) -> RawItem:

@@ -5,29 +5,10 @@
 source is the folder that holds the file (`settings.file`); image paths are relative to that folder and
 may not leave it, so that a changed image is noticed.
 
-answer is one of the following, or a list of them:
-  an integer   the 0-based index of the option; always an index, even where options are numbers
-  a text       the text of exactly one option, or else a capital letter, A for the first option
-A text that names two options, such as "B" among the options "B" and "A" in that order, or a text
-that two options share, is refused: give the index. A null among the options is a missing text.
-
-A line without options, but with `references`, a text or a list of them, is an open question:
-
-    {"id": "q2", "question": "What does the sign say?", "references": ["stop", "STOP"], "image": "2.png"}
-
-group, a text or an integer, names what a split must not part. Lines without it are in one group with the
-lines before them that have the same picture (by its bytes).
-
-turns, a list of ids, names the earlier lines of the same conversation, first to last. The lines of a
-conversation stand one after the other, and are one group.
-
-A hint without a word is none.
-
-exchange, a list, has for each image the path of one that flips the answer when it is put in its place,
-or null.
-
-boxes, a list of [x1, y1, x2, y2] in pixels, are places in the one image. They are drawn into it, and
-`<box 1>` in the question or an option reads `the red box`; or, with `boxes: text`, `[12, 30, 90, 64]`.
+docs/add-a-dataset.md says what each key may hold. `answer` is a 0-based index, the text of exactly one option
+or a capital letter, or a list of them; what can mean two options is refused. With `references` in place of
+`options` a line is an open question. Lines without a group are in that of the lines before them that have the
+same picture (by its bytes); `turns` names the earlier lines of a conversation, which is one group.
 """
 
 from collections.abc import Collection, Iterator, Mapping

@@ -50,7 +50,7 @@ count = count_each
 def expected(source: Source, settings: Settings) -> Expected | None:
     """Counts of the known editions."""
     hub = (source.origin and source.origin.hub) or ""
-    if any(file.name.endswith(f"{LEGACY}{TSV}") for file in source.files):
+    if source.has(f"{LEGACY}{TSV}"):
         return _PAPERS
     if hub.endswith("/MMBench_EN") and source.split == "dev":
         return _PAPERS

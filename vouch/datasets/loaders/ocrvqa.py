@@ -30,19 +30,19 @@ kinds = open_questions
 
 def expected(source: Source, settings: Settings) -> Expected | None:
     """The number of covers; of the core, that of its questions."""
-    if any(file.name.endswith(f"{CORE}{TSV}") for file in source.files):
+    if source.has(f"{CORE}{TSV}".lower()):
         return {"items": {_CORE_QUESTIONS}}
     return {"groups": {COVERS[source.split]}} if source.split in COVERS else None
 
 
 def count(source: Source, name: str, settings: Settings) -> int:
     """Rows of a TSV; else about five questions for each cover."""
-    return count_rows(source) * (1 if _in_rows(source) else _QUESTIONS)
+    return count_rows(source) * (1 if source.has(TSV) else _QUESTIONS)
 
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     """One item per question; ids are the row's index, or the cover's and the question's number, from 1."""
-    if _in_rows(source):
+    if source.has(TSV):
         shared = shared_images(source, _NEEDED)
         yield from items(rows(source, _NEEDED), lambda row: _item(row, shared))
         return
@@ -53,10 +53,6 @@ def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Re
             yield Rejected(row.where, "", str(error))
         else:
             yield from made
-
-
-def _in_rows(source: Source) -> bool:
-    return any(file.name.lower().endswith(TSV) for file in source.files)
 
 
 def _item(row: Row, shared: Mapping[str, bytes]) -> RawItem:

@@ -40,7 +40,7 @@ def expected(source: Source, settings: Settings) -> Expected | None:
 
 def count(source: Source, name: str, settings: Settings) -> int:
     """Questions, those about videos included."""
-    if _in_tables(source):
+    if source.has(PARQUET):
         return count_rows(source)
     with Tree(source) as tree:
         return sum(1 for _ in tree.rows(QUESTIONS, "questions"))
@@ -48,15 +48,11 @@ def count(source: Source, name: str, settings: Settings) -> int:
 
 def read(source: Source, name: str, settings: Settings) -> Iterator[RawItem | Rejected]:
     """One item per question about a picture."""
-    if _in_tables(source):
+    if source.has(PARQUET):
         yield from items(rows(source, _NEEDED), lambda row: _item(row, None))
         return
     with Tree(source) as tree:
         yield from items(tree.rows(QUESTIONS, "questions"), lambda row: _item(row, tree))
-
-
-def _in_tables(source: Source) -> bool:
-    return any(file.name.endswith(PARQUET) for file in source.files)
 
 
 def _item(row: Row, tree: Tree | None) -> RawItem | None:

@@ -77,6 +77,10 @@ class Source:
         """What `origin` chose, or every file of the folder, sorted; links to folders are not followed."""
         return tuple(walk(self.path)) if self.chosen is None else self.chosen
 
+    def has(self, *suffixes: str) -> bool:
+        """Whether a file's name has one of these endings."""
+        return any(file.name.lower().endswith(suffixes) for file in self.files)
+
     def ending(self, *suffixes: str) -> tuple[File, ...]:
         """The files whose names have one of these endings. Raises UserError where there is none."""
         found = tuple(file for file in self.files if file.name.lower().endswith(suffixes))

@@ -13,7 +13,7 @@ from vouch.datasets.raw import Unusable
 def json_object(line: bytes) -> dict[str, Any]:
     """The object on a line. Raises Unusable for anything else, NaN and keys that stand twice included."""
     try:
-        value = json.loads(line.decode("utf-8"), parse_constant=_constant, object_pairs_hook=_unique)
+        value = DECODER.decode(line.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise Unusable(f"not UTF-8 text (byte {error.start + 1} of the line)") from None
     except Unusable:
@@ -40,6 +40,10 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
                 raise Unusable(f"key {key!r:.60} stands twice in one object")
             seen.add(key)
     return values
+
+
+DECODER = json.JSONDecoder(parse_constant=_constant, object_pairs_hook=_unique)
+"""Refuses what JSON leaves open: NaN, infinity, and keys that stand twice."""
 
 
 def references(value: Any, key: str) -> list[str]:

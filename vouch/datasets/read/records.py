@@ -5,12 +5,14 @@ The list is the whole file, or stands under one of the names in ROWS, among othe
 or there is no list, and the file holds one object after the other (JSON lines). Two such lists are refused.
 """
 
-import json
 import re
 from collections.abc import Iterator
+from json import JSONDecodeError
 from pathlib import Path
 from typing import IO, Any
 
+from vouch.datasets.raw import Unusable
+from vouch.datasets.read.json_line import DECODER
 from vouch.pipeline.errors import UserError
 
 ROWS = ("data", "questions", "annotations")
@@ -18,7 +20,6 @@ _CHUNK = 4 * 2**20  # characters read at a time at least; rows hold images of so
 _LONGEST = 1 << 28  # characters of a value, an image in base64 included
 _BLANK = re.compile(r"[ \t\n\r\ufeff]*")
 _DIGITS = re.compile(r"[0-9.eE+-]*")
-_DECODER = json.JSONDecoder()
 
 
 def rows(path: Path) -> Iterator[Any]:
@@ -38,8 +39,8 @@ def _members(path: Path) -> Iterator[tuple[str | None, Any]]:
             yield from _top(_Reader(file))
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from None
-    except _Ambiguous as error:
-        raise UserError(f"{path}: {error}; keep the one that is meant") from None
+    except Unusable as error:
+        raise UserError(f"{path}: {error}; correct the file, or fetch it again") from None
     except RecursionError:
         raise UserError(f"{path}: not JSON that can be read (brackets too deep)") from None
     except ValueError as error:  # JSON and UTF-8
@@ -66,10 +67,6 @@ def _top(reader: "_Reader") -> Iterator[tuple[str | None, Any]]:
             yield from first.items()
     if reader.peek():
         raise ValueError("more text after its end")
-
-
-class _Ambiguous(Exception):
-    """Rows in two places."""
 
 
 class _Reader:
@@ -108,8 +105,8 @@ class _Reader:
         while True:
             start = self._at
             try:
-                value, end = _DECODER.raw_decode(self._text, start)
-            except json.JSONDecodeError:
+                value, end = DECODER.raw_decode(self._text, start)
+            except JSONDecodeError:
                 if not self._more():
                     raise
             else:
@@ -125,16 +122,19 @@ class _Reader:
     def members(self) -> Iterator[tuple[str | None, Any]]:
         """The members of an object, those of a list of rows one by one, without a name.
 
-        Raises _Ambiguous where rows stand under two names: nobody can say which are meant.
+        Raises Unusable for a name that stands twice and for rows under two: which are meant?
         """
-        listed = ""
+        listed, names = "", set[str]()
         self.take("{")
         while self.peek() != "}":
             name = str(self.value())
             self.take(":")
+            if name in names:
+                raise Unusable(f"key {name!r:.60} stands twice in one object")
+            names.add(name)
             if name in ROWS and self.peek() == "[":
                 if listed:
-                    raise _Ambiguous(f"has lists of rows under {listed} and {name}")
+                    raise Unusable(f"has lists of rows under {listed} and {name}")
                 listed = name
                 for row in self.elements():
                     yield None, row

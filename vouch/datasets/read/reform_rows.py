@@ -32,6 +32,7 @@ class Shape:
     by_text: bool = False
 
 
+Draw = Callable[[str, str], list[str]]
 DRAWN = ("drawn",)  # options that are not in the file: see reform_drawn.py
 _TRUTH = "What is the truthfulness of this claim? Claim: "
 _REGION = "What text matches the area enclosed by the red bounding box in the image?"
@@ -58,7 +59,7 @@ SHAPES = {
 
 
 def maker(
-    name: str, wanted: Set, head: Mapping[str, Any], join_answers: bool, draw: Callable[[str, str], list[str]]
+    name: str, wanted: Set, head: Mapping[str, Any], join_answers: bool, draw: Draw
 ) -> Callable[[Row], RawItem]:
     """What makes an item of a row. head: the file's header. join_answers: of open questions, into one.
 
@@ -78,11 +79,7 @@ def maker(
             if kind == "open_vqa" and join_answers:
                 references = [" ".join(references)]
         else:
-            if shape.options == DRAWN:
-                options = draw(row.text(shape.answer), source_id(row))
-            else:
-                given = shape.options
-                options = row.texts(given) if isinstance(given, str) else list(given)
+            options = _options(row, shape, draw)
             answers = [_index_of(row, shape.answer, options) if shape.by_text else row.integer(shape.answer)]
             if wanted.name == "vsr":
                 options = [text if text.endswith(".") else f"{text}." for text in options]
@@ -103,6 +100,12 @@ def maker(
         )
 
     return make
+
+
+def _options(row: Row, shape: Shape, draw: Draw) -> list[str]:
+    if shape.options == DRAWN:
+        return draw(row.text(shape.answer), source_id(row))
+    return row.texts(shape.options) if isinstance(shape.options, str) else list(shape.options or ())
 
 
 def _wordings(row: Row, shape: Shape, clevr: Mapping[str, Any] | None) -> list[str]:

@@ -51,7 +51,7 @@ def shared_images(source: Source, needed: Sequence[str]) -> dict[str, bytes]:
 
     needed: the columns that the loader needs, `index` and `image` among them.
     """
-    if any(forms.ending(file) == PARQUET for file in source.ending(*_TABLES)):
+    if source.has(PARQUET):
         return {}
     cells = (row.text("image").strip() for row in rows(source, needed))
     wanted = {cell for cell in cells if len(cell) <= _LONGEST_INDEX}

@@ -1,4 +1,4 @@
-"""What was made before of the same contents, kept outside of every stage's outputs."""
+"""Results made before of the same contents, kept outside of every stage's outputs."""
 
 import hashlib
 import os
@@ -9,7 +9,7 @@ from vouch.pipeline.files import temporary_name
 _DIGEST = hashlib.sha256().digest_size
 
 
-class Remembered:
+class ResultCache:
     """Bytes by a digest that names all they rest on: contents, code, parameters, versions.
 
     A file that does not hold what it held when it was written counts as none.
