@@ -1,13 +1,11 @@
 """outcomes: per-prompt scores of all models on one dataset. A row for each model, prompt and output."""
 
-from pathlib import Path
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from vouch.tables.table import Table, columns
+from vouch.tables.table import Table, columns, per_dataset
 
 UNPARSED = "unparsed"
 REFUSAL = "refusal"
@@ -58,11 +56,7 @@ clean_size_lac, clean_size_aps  float64
 """),
     rows_per_group=1 << 14,
 )
-
-
-def outcomes_path(dataset: str) -> Path:
-    """Where the per-prompt scores of a dataset lie."""
-    return Path("data/scores") / f"{dataset}.outcomes.parquet"
+outcomes_path = per_dataset("data/scores/{}.outcomes.parquet")
 
 
 Floats = NDArray[np.float64]
