@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vouch.library.arrays import answers_of, groups_of, logits_of, numeric, share, shares_of
+from vouch.library.arrays import answers_of, groups_of, halves, logits_of, numeric, shares_of
 from vouch.library.figure import Estimate, Result
 from vouch.library.sets import _correct, _ranked
 from vouch.metrics.calibration.bins import Bins, equal_slots, mass_slots, resampled_bins, tally
 from vouch.metrics.calibration.metrics import ece, mce
+from vouch.metrics.calibration.probabilities import softmax
 from vouch.metrics.calibration.temperature import fit, scale
-from vouch.metrics.conformal.splits import group_splits
 from vouch.metrics.intervals import centred, percentiles
 
 
@@ -88,9 +88,7 @@ class Temperature(Result):
 
     def scale(self, logits: Any) -> NDArray[np.float64]:
         """softmax(logits / T) [n, k]."""
-        scaled = logits_of(logits) / self.value
-        weights = np.exp(scaled - scaled.max(axis=1, keepdims=True))
-        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+        return np.asarray(softmax(logits_of(logits) / self.value))
 
 
 def temperature(
@@ -117,9 +115,7 @@ def temperature(
     values = logits_of(logits)
     right = answers_of(answers, values)
     ranked = _ranked(values, right, seed)
-    drawn = group_splits(groups_of(groups, len(values)), share(calibration, "calibration"), seed, splits)
-    if drawn.sizes.max() == len(values) or not drawn.sizes.max():
-        raise ValueError("too few groups to be split into two parts")
+    drawn = halves(groups_of(groups, len(values)), calibration, splits, seed)
     logs = np.log(np.where(ranked.p > 0, ranked.p, np.finfo(np.float64).tiny))
     logs = np.where(ranked.present, logs, -np.inf)
     every = np.ones((1, len(values)), dtype=bool)

@@ -25,8 +25,8 @@ def corrupt(picture: Any, kind: str, severity: int = 3) -> NDArray[np.uint8]:
     from vouch.images.operations import EACH
 
     values = np.asarray(picture)
-    if values.ndim != 3 or values.shape[2] != 3 or values.dtype != np.uint8:
+    if values.ndim != 3 or values.shape[2] != 3 or values.dtype != np.uint8 or not values.size:
         raise ValueError(f"picture: {values.dtype} {values.shape}, but uint8 (height, width, 3) is needed")
-    if kind not in KINDS or not 1 <= severity <= 5:
-        raise ValueError(f"{kind} {severity}: give one of {', '.join(KINDS)} and a severity of 1 to 5")
-    return np.asarray(EACH[kind][1](Image.fromarray(values), severity))
+    if kind not in KINDS or severity not in range(1, 6):
+        raise ValueError(f"{kind} {severity}: give one of {', '.join(KINDS)} and a severity of 1, 2, ... 5")
+    return np.asarray(EACH[kind][1](Image.fromarray(values), int(severity)))

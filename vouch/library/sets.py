@@ -6,14 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vouch.library.arrays import answers_of, groups_of, logits_of, mask_of, share
+from vouch.library.arrays import answers_of, groups_of, halves, logits_of, mask_of, share
 from vouch.library.figure import Estimate, Result
 from vouch.metrics.conformal.metrics import OF_SETS
 from vouch.metrics.conformal.ranked import Ranked, rank
 from vouch.metrics.conformal.scores import SCORES, Penalties
 from vouch.metrics.conformal.set_figures import Calibrations, rows_of
-from vouch.metrics.conformal.splits import Splits, group_splits
-from vouch.metrics.conformal.thresholds import thresholds
+from vouch.metrics.conformal.thresholds import quantile
 from vouch.metrics.intervals import mean_interval, percentiles
 from vouch.metrics.protocols import MARGINAL
 from vouch.metrics.responses import NO_ROLE, Responses
@@ -96,19 +95,15 @@ def prediction_sets(
     right = answers_of(answers, values)
     if score not in SCORES:
         raise ValueError(f"score {score!r} is unknown; take one of {', '.join(sorted(SCORES))}")
-    target, half = share(alpha, "alpha"), share(calibration, "calibration")
-    if splits < 1:
-        raise ValueError(f"splits is {splits}; it must be at least 1")
+    target = share(alpha, "alpha")
     responses = _responses(values, right, groups_of(groups, len(values)), seed)
     correct = _correct(values, right)
     rows = rows_of(responses, correct, [score], Penalties(*penalties))
-    drawn = group_splits(responses.groups, half, seed, splits)
-    if drawn.sizes.max() == len(values) or not drawn.sizes.max():
-        raise ValueError(f"{len(set(responses.groups.tolist()))} group(s) cannot be split into two parts")
+    drawn = halves(responses.groups, calibration, splits, seed)
     found = Calibrations(rows, drawn).of(rows.strata(MARGINAL), target)[score]
     size, covered = found.membership.row_means(drawn)
     tested = drawn.tests > 0
-    threshold = _threshold(rows.answers[score], target)
+    threshold = quantile(rows.answers[score], target)
     return PredictionSets(
         score,
         target,
@@ -164,11 +159,6 @@ def _ranked(logits: NDArray[np.float64], right: NDArray[np.bool_], seed: int) ->
 def _correct(logits: NDArray[np.float64], right: NDArray[np.bool_]) -> NDArray[np.float64]:
     tops = logits == logits.max(axis=1, keepdims=True)
     return np.asarray((tops & right).sum(axis=1) / tops.sum(axis=1))
-
-
-def _threshold(scores: NDArray[np.float64], alpha: float) -> float:
-    everything = Splits.of([np.ones(len(scores), dtype=bool)], len(scores))
-    return float(thresholds(scores, np.zeros(len(scores), dtype=np.uint8), 1, everything, alpha)[0, 0])
 
 
 def _sets(ranked: Ranked, score: str, penalties: Penalties, threshold: float) -> NDArray[np.bool_]:

@@ -17,6 +17,11 @@ SHARES = (2.5, 97.5)
 Interval = tuple[float | None, float | None]
 
 
+def some(value: float) -> float | None:
+    """The number; None for NaN."""
+    return None if np.isnan(value) else float(value)
+
+
 def mean_interval(values: Floats | Bools, groups: Ints, share: bool = True, level: float = LEVEL) -> Interval:
     """Interval of the mean of values [n] by the sandwich formula over groups [n].
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vouch.metrics.calibration.bins import Bins
-from vouch.metrics.calibration.probabilities import Probabilities
+from vouch.metrics.calibration.probabilities import Probabilities, entropy
 from vouch.metrics.calibration.temperature import Scaled
 from vouch.metrics.responses import Bools, Floats, count
 from vouch.tables.names import DONT_KNOW, NONE_OF_ABOVE
@@ -67,16 +67,10 @@ def brier(probabilities: Probabilities) -> Floats:
     return np.asarray(np.sort((probabilities.p - truth) ** 2, axis=1).sum(axis=1))
 
 
-def entropy(probabilities: Probabilities) -> Floats:
-    """[n] -sum p log p, in 0 ... log K nats."""
-    p = np.maximum(probabilities.ranked, 0)
-    return np.asarray((p * -np.log(np.where(p > 0, p, 1))).sum(axis=1))
-
-
 def entropy_normalised(probabilities: Probabilities) -> Floats:
     """[n] entropy / log K, in 0 ... 1; 0 where there is one option."""
     most = np.log(np.maximum(probabilities.options.astype(np.float64), 2))
-    return np.asarray(np.minimum(entropy(probabilities) / most, 1))
+    return np.asarray(np.minimum(entropy(probabilities.ranked) / most, 1))
 
 
 def nll(probabilities: Probabilities) -> Floats:
@@ -154,7 +148,7 @@ PER_ROW: dict[str, Callable[[Probabilities], Any]] = {
     "accuracy": lambda probabilities: probabilities.correct,
     "brier": brier,
     "dont_know_rate": lambda probabilities: on_role(probabilities, DONT_KNOW),
-    "entropy": entropy,
+    "entropy": lambda probabilities: entropy(probabilities.ranked),
     "entropy_normalised": entropy_normalised,
     "nll": nll,
     "none_rate": lambda probabilities: on_role(probabilities, NONE_OF_ABOVE),

@@ -107,6 +107,12 @@ def _select(
     return np.asarray(answer[order][(reached >= ranks[:, None]).argmax(axis=1)])
 
 
+def quantile(scores: Floats, alpha: float) -> float:
+    """The ceil((n + 1)(1 - alpha))-th smallest of n scores, their threshold; inf where there is none."""
+    rank = exact_rank(len(scores), alpha)
+    return float(np.sort(scores)[rank - 1]) if rank <= len(scores) else np.inf
+
+
 def exact_rank(count: int, alpha: float) -> int:
     """ceil((n+1)(1-alpha)) without rounding error: the 1-based rank of the conformal threshold.
 

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vouch.metrics.conformal.thresholds import exact_rank
+from vouch.metrics.calibration.probabilities import entropy
+from vouch.metrics.conformal.thresholds import quantile
 from vouch.metrics.ranking.task import NLL, PROBABILITIES, Numbers, Task, highest
 from vouch.tables.names import SAMPLES, SIMILARITIES, TOKENS
 
@@ -27,12 +28,10 @@ class Ranker(NamedTuple):
     uncertainty: bool = False
 
 
-def entropy(task: Task) -> Numbers:
+def minus_entropy(task: Task) -> Numbers:
     """Minus the entropy of the softmax over the options, nats."""
     p = task.label_free[PROBABILITIES]
-    known = ~np.isnan(p)
-    certainty = np.where(known, p * np.log(np.where(known & (p > 0), p, 1.0)), 0.0).sum(axis=2)
-    return np.asarray(np.where(known.any(axis=2), certainty, np.nan))
+    return np.where(np.isnan(p).all(axis=2), np.nan, 0.0 - entropy(p))
 
 
 def gap(task: Task) -> Numbers:
@@ -79,9 +78,7 @@ def sizes(task: Task, proxy: Task, alpha: float) -> Numbers:
     right = np.where(proxy.answers, proxy.label_free[PROBABILITIES], np.nan)
     scores = 1 - np.fmax.reduce(right, axis=2, initial=np.nan)
     for model, own in enumerate(scores):
-        known = np.sort(own[~np.isnan(own)])
-        rank = exact_rank(len(known), alpha)
-        threshold = known[rank - 1] if rank <= len(known) else np.inf
+        threshold = quantile(own[~np.isnan(own)], alpha)
         answered = ~np.isnan(p[model]).all(axis=1)
         found[model, answered] = np.maximum((1 - p[model, answered] <= threshold).sum(axis=1), 1)
     return found
@@ -128,7 +125,7 @@ _RANKERS: dict[str, Ranker] = {
     "atc_literal": Ranker((NLL, PROBABILITIES), per_proxy=atc_literal),
     "certainty": Ranker(_OPTIONS, per_proxy=certainty),
     "confidence": Ranker(_OPTIONS, lambda task: highest(task.label_free[PROBABILITIES])),
-    "entropy": Ranker(_OPTIONS, entropy, uncertainty=True),
+    "entropy": Ranker(_OPTIONS, minus_entropy, uncertainty=True),
     "gap": Ranker(_OPTIONS, gap),
     "set_size": Ranker(
         _OPTIONS, per_proxy=lambda task, proxy, alpha: -sizes(task, proxy, alpha), uncertainty=True

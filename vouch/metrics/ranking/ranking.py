@@ -9,7 +9,7 @@ from scipy.stats import rankdata
 
 from vouch.metrics.comparison.config import Config
 from vouch.metrics.comparison.variations import GRAIN
-from vouch.metrics.intervals import SHARES
+from vouch.metrics.intervals import SHARES, some
 from vouch.metrics.ranking.correlation import Numbers, p_values, spearman, weighted_tau
 from vouch.metrics.ranking.ranked import Ranking, ranked
 from vouch.metrics.ranking.tasks import tasks
@@ -60,7 +60,7 @@ def _points(ranking: Ranking) -> dict[str, Any]:
     literal = -values if ranking.uncertainty else values
     row = {key: float(measure(values, performance)) for key, measure in MEASURES.items()}
     row |= {"p": p, "p_least": least, "tau_paper": abs(float(weighted_tau(literal, performance)))}
-    return {"models": len(ranking.models)} | {key: _some(value) for key, value in row.items()}
+    return {"models": len(ranking.models)} | {key: some(value) for key, value in row.items()}
 
 
 def _ends(drawn: Sequence[Mapping[str, Numbers]]) -> dict[str, float | None]:
@@ -70,17 +70,13 @@ def _ends(drawn: Sequence[Mapping[str, Numbers]]) -> dict[str, float | None]:
         mean = np.mean([draws[key] for draws in drawn], axis=0)
         mean = mean[~np.isnan(mean)]
         low, high = np.percentile(mean, SHARES) if len(mean) else (np.nan, np.nan)
-        ends |= {f"{key}_low": _some(float(low)), f"{key}_high": _some(float(high))}
+        ends |= {f"{key}_low": some(low), f"{key}_high": some(high)}
     return ends
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return float(np.mean(known)) if known else None
-
-
-def _some(value: float | None) -> float | None:
-    return None if value is None or np.isnan(value) else value
 
 
 def _rows(ranking: Ranking, models: Sequence[str]) -> Rows:
