@@ -233,7 +233,7 @@ def test_gap_and_entropy_by_hand():
     nan = np.nan
     own = task([[[0.5, 0.3, 0.2], [1.0, 0.0, nan], [nan, nan, nan]]])
     np.testing.assert_allclose(gap(own), [[0.2, 1.0, nan]])
-    truth = stats.minus_entropy([0.5, 0.3, 0.2])
+    truth = stats.entropy([0.5, 0.3, 0.2])
     np.testing.assert_allclose(minus_entropy(own), [[-truth, 0.0, nan]], atol=1e-12)
     np.testing.assert_allclose(gap(task([[[1.0]]])), [[1.0]])
 
