@@ -12,7 +12,7 @@ from vouch.library.sets import _correct, _ranked
 from vouch.metrics.calibration.bins import Bins, equal_slots, mass_slots, resampled_bins, tally
 from vouch.metrics.calibration.metrics import ece, mce
 from vouch.metrics.calibration.probabilities import softmax
-from vouch.metrics.calibration.temperature import fit, scale
+from vouch.metrics.calibration.temperature import fit, logs, scale
 from vouch.metrics.intervals import centred, percentiles
 
 
@@ -116,10 +116,7 @@ def temperature(
     right = answers_of(answers, values)
     ranked = _ranked(values, right, seed)
     drawn = halves(groups_of(groups, len(values)), calibration, splits, seed)
-    logs = np.log(np.where(ranked.p > 0, ranked.p, np.finfo(np.float64).tiny))
-    logs = np.where(ranked.present, logs, -np.inf)
-    every = np.ones((1, len(values)), dtype=bool)
-    value = float(fit(logs, np.where(ranked.answers, logs, -np.inf).max(axis=1), every)[0])
+    value = float(fit(*logs(ranked), np.ones((1, len(values)), dtype=bool))[0])
     scaled = scale(ranked, _correct(values, right), drawn, bins)
     after = (ece(scaled.before), ece(scaled.bins), scaled.nll)
     return Temperature(value, *(Estimate(float(each.mean()), *percentiles(each)) for each in after))

@@ -37,9 +37,7 @@ class Scaled:
 def scale(ranked: Ranked, correct: Floats | Bools, splits: Splits, bins: int) -> Scaled:
     """Fits T on the calibration rows and measures on the test rows; correct [n]: of each prediction."""
     calibrating = splits.calibrating()
-    logits = np.log(np.where(ranked.p > 0, ranked.p, np.finfo(np.float64).tiny))
-    logits = np.where(ranked.present, logits, -np.inf)
-    answer = np.where(ranked.answers, logits, -np.inf).max(axis=1)
+    logits, answer = logs(ranked)
     found = fit(logits, answer, calibrating)
     weights = np.exp(logits)
     confidence = weights.max(axis=1) / weights.sum(axis=1)
@@ -58,6 +56,13 @@ def scale(ranked: Ranked, correct: Floats | Bools, splits: Splits, bins: int) ->
         tallied.append(tally(first + equal_slots(sure, bins), every, sure, right))
         before.append(tally(first + slots[row], every, confidence[row], right))
     return Scaled(found, np.array(nll), by_split(tallied, bins), by_split(before, bins))
+
+
+def logs(ranked: Ranked) -> tuple[Floats, Floats]:
+    """[n, k] log p, -inf where there is no letter; [n] that of the answer, the largest of several."""
+    found = np.log(np.where(ranked.p > 0, ranked.p, np.finfo(np.float64).tiny))
+    found = np.where(ranked.present, found, -np.inf)
+    return found, np.where(ranked.answers, found, -np.inf).max(axis=1)
 
 
 def fit(logits: Floats, answer: Floats, calibrating: NDArray[np.bool_]) -> NDArray[np.float64]:
