@@ -3,7 +3,8 @@
 import re
 
 from vouch.metrics.text.parsers.marks import DECLINED, NONE, OPTION, SEVERAL, Reading
-from vouch.metrics.text.parsers.reader.context import LINK, Context, Text
+from vouch.metrics.text.parsers.reader.before import LINK
+from vouch.metrics.text.parsers.reader.context import Context, Text
 from vouch.metrics.text.parsers.reader.cues import any_of, lacks, none_of, phrases
 from vouch.metrics.text.parsers.reader.options import Known
 from vouch.metrics.text.parsers.reader.span import VALUE

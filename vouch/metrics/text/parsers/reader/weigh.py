@@ -2,7 +2,8 @@
 
 import re
 
-from vouch.metrics.text.parsers.reader.context import CHOOSE, LINK, START, Context, Text
+from vouch.metrics.text.parsers.reader.before import CHOOSE, LINK, START
+from vouch.metrics.text.parsers.reader.context import Context, Text
 from vouch.metrics.text.parsers.reader.cues import (
     OTHERS,
     SCRIPT,
