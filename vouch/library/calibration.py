@@ -14,6 +14,7 @@ from vouch.metrics.calibration.metrics import ece, mce
 from vouch.metrics.calibration.probabilities import softmax
 from vouch.metrics.calibration.temperature import fit, logs, scale
 from vouch.metrics.intervals import centred, percentiles
+from vouch.metrics.responses import Array
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,8 +29,8 @@ class CalibrationError(Result):
     mce: Estimate
     gap: float
     counts: NDArray[np.int64] = field(compare=False)
-    confidence: NDArray[np.float64] = field(compare=False)
-    accuracy: NDArray[np.float64] = field(compare=False)
+    confidence: Array = field(compare=False)
+    accuracy: Array = field(compare=False)
 
 
 def calibration_error(
@@ -86,7 +87,7 @@ class Temperature(Result):
     ece_after: Estimate
     nll_after: Estimate
 
-    def scale(self, logits: Any) -> NDArray[np.float64]:
+    def scale(self, logits: Any) -> Array:
         """softmax(logits / T) [n, k]."""
         return np.asarray(softmax(logits_of(logits) / self.value))
 

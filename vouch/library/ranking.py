@@ -13,7 +13,8 @@ from vouch.library.figure import needs
 from vouch.metrics.comparison.resampling import bootstrap
 from vouch.metrics.intervals import percentiles
 from vouch.metrics.ranking.rankers import RANKERS, Ranker
-from vouch.metrics.ranking.task import PROBABILITIES, Numbers, Task
+from vouch.metrics.ranking.task import PROBABILITIES, Task
+from vouch.metrics.responses import Array
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,7 +99,7 @@ def rank_without_labels(
     return LabelFreeRanking(values, ranks, ends)
 
 
-def _drawn_ranks(values: Numbers, groups: Ints, seed: int) -> Numbers:
+def _drawn_ranks(values: Array, groups: Ints, seed: int) -> Array:
     """[RESAMPLES, models] ranks by the means of values [models, items] over resampled groups."""
     sums = np.zeros((int(groups.max()) + 1, len(values)))
     np.add.at(sums, groups, values.T)
@@ -106,7 +107,7 @@ def _drawn_ranks(values: Numbers, groups: Ints, seed: int) -> Numbers:
     return np.asarray(rankdata(-bootstrap(sums, counts, seed, RESAMPLES), method="min", axis=1))
 
 
-def _values(ranker: Ranker, task: Task, proxy: Task | None, alpha: float) -> Numbers | None:
+def _values(ranker: Ranker, task: Task, proxy: Task | None, alpha: float) -> Array | None:
     if ranker.needs and PROBABILITIES not in ranker.needs:
         return None
     if ranker.per_item:

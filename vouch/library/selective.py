@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from vouch.library.arrays import Floats, Ints, groups_of, halves, mask_of, numeric, share, shares_of
 from vouch.library.figure import Estimate, Result
 from vouch.metrics.conformal import sampled, selective
 from vouch.metrics.intervals import mean_interval, percentiles
+from vouch.metrics.responses import Array
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,10 +32,10 @@ class Answering(Result):
     questions: int
     conformal_threshold: float
     conformal_answered: float
-    thresholds: NDArray[np.float64] = field(compare=False)
-    shares: NDArray[np.float64] = field(compare=False)
-    risks: NDArray[np.float64] = field(compare=False)
-    bounds: NDArray[np.float64] = field(compare=False)
+    thresholds: Array = field(compare=False)
+    shares: Array = field(compare=False)
+    risks: Array = field(compare=False)
+    bounds: Array = field(compare=False)
 
 
 def answering(

@@ -15,7 +15,7 @@ from vouch.metrics.conformal.set_figures import Calibrations, rows_of
 from vouch.metrics.conformal.thresholds import quantile
 from vouch.metrics.intervals import mean_interval, percentiles
 from vouch.metrics.protocols import MARGINAL
-from vouch.metrics.responses import NO_ROLE, Responses
+from vouch.metrics.responses import NO_ROLE, Array, Responses
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,8 +46,8 @@ class PredictionSets(Result):
     accuracy: Estimate
     threshold: float
     sets: NDArray[np.bool_] = field(compare=False)
-    row_size: NDArray[np.float64] = field(compare=False)
-    row_coverage: NDArray[np.float64] = field(compare=False)
+    row_size: Array = field(compare=False)
+    row_coverage: Array = field(compare=False)
     penalties: Penalties = field(default=Penalties(), compare=False)
 
     def of(self, logits: Any, seed: int = 0) -> NDArray[np.bool_]:
@@ -136,7 +136,7 @@ def coverage(sets: Any, answers: Any, groups: ArrayLike | None = None) -> Estima
     return Estimate(float(held.mean()), *mean_interval(held, groups_of(groups, len(held))))
 
 
-def _responses(logits: NDArray[np.float64], right: NDArray[np.bool_], groups: Any, seed: int) -> Responses:
+def _responses(logits: Array, right: NDArray[np.bool_], groups: Any, seed: int) -> Responses:
     options = np.isfinite(logits).sum(axis=1)
     rows = len(logits)
     return Responses(
@@ -152,11 +152,11 @@ def _responses(logits: NDArray[np.float64], right: NDArray[np.bool_], groups: An
     )
 
 
-def _ranked(logits: NDArray[np.float64], right: NDArray[np.bool_], seed: int) -> Ranked:
+def _ranked(logits: Array, right: NDArray[np.bool_], seed: int) -> Ranked:
     return rank(_responses(logits, right, np.arange(len(logits)), seed))
 
 
-def _correct(logits: NDArray[np.float64], right: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _correct(logits: Array, right: NDArray[np.bool_]) -> Array:
     tops = logits == logits.max(axis=1, keepdims=True)
     return np.asarray((tops & right).sum(axis=1) / tops.sum(axis=1))
 
@@ -171,5 +171,5 @@ def _sets(ranked: Ranked, score: str, penalties: Penalties, threshold: float) ->
     return sets
 
 
-def _over_splits(values: NDArray[np.float64]) -> Estimate:
+def _over_splits(values: Array) -> Estimate:
     return Estimate(float(values.mean()), *(percentiles(values) if len(values) > 1 else (None, None)))

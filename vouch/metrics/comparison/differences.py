@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from vouch.metrics.comparison.resampling import Array, holm, intervals, means, p_values
+from vouch.metrics.comparison.resampling import holm, intervals, means, p_values
 from vouch.metrics.intervals import some
+from vouch.metrics.responses import Array
 from vouch.tables.prompts import ORIGINAL, OUTPUTS
 
 UNITS = 2520

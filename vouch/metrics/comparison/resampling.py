@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtr
 
 from vouch.metrics.intervals import AT_ONCE, SHARES
+from vouch.metrics.responses import Array
 
-Array = NDArray[np.float64]
 POWER = 0.8
 INTERVAL = 2 * 1.959964
 """Standard errors in the width of a 95 % interval."""

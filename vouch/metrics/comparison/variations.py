@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vouch.metrics.comparison.differences import UNITS
-from vouch.metrics.comparison.resampling import Array, intervals, means
+from vouch.metrics.comparison.resampling import intervals, means
 from vouch.metrics.intervals import some
+from vouch.metrics.responses import Array
 from vouch.tables.outcomes import contents, flips
 from vouch.tables.prompts import KEPT, ORIGINAL, OUTPUTS
 

@@ -10,13 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vouch.metrics.conformal.splits import Splits
 from vouch.metrics.conformal.thresholds import quantile
-from vouch.metrics.responses import Bools, Ints
-
-Array = NDArray[np.float64]
+from vouch.metrics.responses import Array, Bools, Ints
 
 
 @dataclass(frozen=True)

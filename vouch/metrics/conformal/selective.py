@@ -15,12 +15,11 @@ a question of a new group. In the first an answer that is less than fully right 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv
 
 from vouch.metrics.intervals import Interval, mean_interval
 from vouch.metrics.protocols import Figure
-from vouch.metrics.responses import Bools, Floats, Ints
+from vouch.metrics.responses import Array, Bools, Floats, Ints
 
 SURE = 0.9
 WRONG = (1, 5, 10, 20)
@@ -28,7 +27,6 @@ WRONG = (1, 5, 10, 20)
 PLANNED = 0.25
 LEVELS = 50
 POINTS = 20
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ from scipy.stats import rankdata
 from vouch.metrics.comparison.config import Config
 from vouch.metrics.comparison.variations import GRAIN
 from vouch.metrics.intervals import SHARES, some
-from vouch.metrics.ranking.correlation import Numbers, p_values, spearman, weighted_tau
+from vouch.metrics.ranking.correlation import p_values, spearman, weighted_tau
 from vouch.metrics.ranking.ranked import Ranking, ranked
 from vouch.metrics.ranking.tasks import tasks
+from vouch.metrics.responses import Array
 from vouch.tables.rankings import FEW_LABELS, MEAN
 
 Rows = list[dict[str, Any]]
@@ -63,7 +64,7 @@ def _points(ranking: Ranking) -> dict[str, Any]:
     return {"models": len(ranking.models)} | {key: some(value) for key, value in row.items()}
 
 
-def _ends(drawn: Sequence[Mapping[str, Numbers]]) -> dict[str, float | None]:
+def _ends(drawn: Sequence[Mapping[str, Array]]) -> dict[str, float | None]:
     """2.5 and 97.5 percentiles of each measure's mean over several rankings; None where none has one."""
     ends: dict[str, float | None] = {}
     for key in MEASURES if drawn else ():
@@ -93,10 +94,10 @@ def _rows(ranking: Ranking, models: Sequence[str]) -> Rows:
     ]
 
 
-def few_labels(performance: Numbers, labels: int, draws: int, seed: int) -> dict[str, Any] | None:
+def few_labels(performance: Array, labels: int, draws: int, seed: int) -> dict[str, Any] | None:
     """Models' order on so many items against that on all: means over draws, and rho's standard deviation.
 
-    Numbers of RANKINGS (Tu et al. 2024, table 3).
+    Array of RANKINGS (Tu et al. 2024, table 3).
 
     performance: [models, items] whole numbers, NaN where a model gave no answer. All models are judged on the
     same items, which are drawn without replacement and stay among the whole. A draw on which all models are
@@ -122,7 +123,7 @@ def few_labels(performance: Numbers, labels: int, draws: int, seed: int) -> dict
     }
 
 
-def _means(values: Numbers) -> Numbers:
+def _means(values: Array) -> Array:
     """Over the last axis, of what is known; 0 where nothing is."""
     known = ~np.isnan(values)
     return np.asarray(np.where(known, values, 0.0).sum(axis=-1) / np.maximum(known.sum(axis=-1), 1))

@@ -7,16 +7,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from vouch.metrics.lists import cells, has_any, lengths
 from vouch.metrics.protocols import CLEAN
-from vouch.metrics.responses import Bools, Ints
+from vouch.metrics.responses import Array, Bools, Ints
 from vouch.tables.defects import DROPPED
 from vouch.tables.outcomes import UNREAD
 from vouch.tables.prompts import KEPT, TEXT, painted_option
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
