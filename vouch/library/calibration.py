@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vouch.library.arrays import answers_of, groups_of, halves, logits_of, numeric, shares_of
-from vouch.library.figure import Estimate, Result
+from vouch.library.figure import Estimate, Result, over_splits
 from vouch.library.sets import _correct, _ranked
 from vouch.metrics.calibration.bins import Bins, equal_slots, mass_slots, resampled_bins, tally
 from vouch.metrics.calibration.metrics import ece, mce
 from vouch.metrics.calibration.probabilities import softmax
 from vouch.metrics.calibration.temperature import fit, logs, scale
-from vouch.metrics.intervals import centred, percentiles
+from vouch.metrics.intervals import centred
 from vouch.metrics.responses import Array
 
 
@@ -120,4 +120,4 @@ def temperature(
     value = float(fit(*logs(ranked), np.ones((1, len(values)), dtype=bool))[0])
     scaled = scale(ranked, _correct(values, right), drawn, bins)
     after = (ece(scaled.before), ece(scaled.bins), scaled.nll)
-    return Temperature(value, *(Estimate(float(each.mean()), *percentiles(each)) for each in after))
+    return Temperature(value, *map(over_splits, after))

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vouch.library.arrays import Floats, choices_of, groups_of, plain, shares_of
-from vouch.library.figure import Estimate, Result
-from vouch.metrics.intervals import mean_interval
+from vouch.library.figure import Estimate, Result, mean_of
 from vouch.metrics.robustness.metrics import calibrated, reliability
 
 
@@ -60,8 +59,7 @@ def robustness(
     guess = 1 / sizes
     agrees = (first != second) if flips else (first == second)
     plainly, varied_right, same = (
-        Estimate(float(each.mean()), *mean_interval(each, numbers))
-        for each in (first == right, second == then, agrees)
+        mean_of(each, numbers) for each in (first == right, second == then, agrees)
     )
     random = 1 - guess if flips else guess
     found = None

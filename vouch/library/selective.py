@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vouch.library.arrays import Floats, Ints, groups_of, halves, mask_of, numeric, share, shares_of
-from vouch.library.figure import Estimate, Result
+from vouch.library.figure import Estimate, Result, mean_of, over_splits
 from vouch.metrics.conformal import sampled, selective
-from vouch.metrics.intervals import mean_interval, percentiles
 from vouch.metrics.responses import Array
 
 
@@ -117,8 +116,8 @@ def sampled_sets(
     parts = halves(numbers, calibration, splits, seed)
     never = np.asarray(~drawn.right.any(axis=1))
     found = sampled.sampled_sets(drawn, parts, share(alpha, "alpha") / 2, alpha / 2)
-    unreached = Estimate(float(never.mean()), *mean_interval(never, numbers))
+    unreached = mean_of(never, numbers)
     if found is None:
         return SampledSets(unreached, None, None, None)
     values = (found.samples, found.coverage, found.size)
-    return SampledSets(unreached, *(Estimate(float(each.mean()), *percentiles(each)) for each in values))
+    return SampledSets(unreached, *map(over_splits, values))

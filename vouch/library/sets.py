@@ -7,13 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vouch.library.arrays import answers_of, groups_of, halves, logits_of, mask_of, share
-from vouch.library.figure import Estimate, Result
+from vouch.library.figure import Estimate, Result, mean_of, over_splits
 from vouch.metrics.conformal.metrics import OF_SETS
 from vouch.metrics.conformal.ranked import Ranked, rank
 from vouch.metrics.conformal.scores import SCORES, Penalties
 from vouch.metrics.conformal.set_figures import Calibrations, rows_of
 from vouch.metrics.conformal.thresholds import quantile
-from vouch.metrics.intervals import mean_interval, percentiles
 from vouch.metrics.protocols import MARGINAL
 from vouch.metrics.responses import NO_ROLE, Array, Responses
 
@@ -108,11 +107,11 @@ def prediction_sets(
         score,
         target,
         len(values),
-        _over_splits(OF_SETS["coverage"](found.counts)),
-        _over_splits(OF_SETS["set_size"](found.counts)),
-        _over_splits(OF_SETS["singleton_rate"](found.counts)),
-        _over_splits(OF_SETS["empty_rate"](found.counts)),
-        Estimate(float(correct.mean()), *mean_interval(correct, responses.groups)),
+        over_splits(OF_SETS["coverage"](found.counts)),
+        over_splits(OF_SETS["set_size"](found.counts)),
+        over_splits(OF_SETS["singleton_rate"](found.counts)),
+        over_splits(OF_SETS["empty_rate"](found.counts)),
+        mean_of(correct, responses.groups),
         threshold,
         _sets(rows.ranked, score, Penalties(*penalties), threshold),
         np.where(tested, size, np.nan),
@@ -133,7 +132,7 @@ def coverage(sets: Any, answers: Any, groups: ArrayLike | None = None) -> Estima
     members = mask_of(sets, "sets")
     right = answers_of(answers, np.zeros(members.shape))
     held = np.asarray((members & right).any(axis=1))
-    return Estimate(float(held.mean()), *mean_interval(held, groups_of(groups, len(held))))
+    return mean_of(held, groups_of(groups, len(held)))
 
 
 def _responses(logits: Array, right: NDArray[np.bool_], groups: Any, seed: int) -> Responses:
@@ -169,7 +168,3 @@ def _sets(ranked: Ranked, score: str, penalties: Penalties, threshold: float) ->
     sets = np.zeros(kept.shape, dtype=bool)
     np.put_along_axis(sets, ranked.letters.astype(np.int64), kept, axis=1)
     return sets
-
-
-def _over_splits(values: Array) -> Estimate:
-    return Estimate(float(values.mean()), *(percentiles(values) if len(values) > 1 else (None, None)))
